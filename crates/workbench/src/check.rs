@@ -1,4 +1,4 @@
-//! Checking in one call: run, then judge.
+//! Checks a model in one call: runs it, then applies the rules.
 
 use crate::lint::lint;
 use crate::report::{Checked, Remark};
@@ -18,9 +18,10 @@ pub fn check(
     Ok(Checked { report, findings, notes })
 }
 
-/// Where the data is smaller than declared: what is metered is the data, what is estimated is the declared size.
+/// Notes on data that is smaller than declared: the check meters the data, the estimates use the declared
+/// size.
 fn sizes(model: &Model, report: &Report) -> Vec<Remark> {
-    let told = shortfalls(model, &report.samples).into_iter().map(|short| {
+    let remarks = shortfalls(model, &report.samples).into_iter().map(|short| {
         let what = match &short.attribute {
             Some(attribute) => format!("{}.{attribute}", short.entity),
             None => short.entity.clone(),
@@ -32,5 +33,5 @@ fn sizes(model: &Model, report: &Report) -> Vec<Remark> {
         );
         Remark { at: short.at, text }
     });
-    told.collect()
+    remarks.collect()
 }

@@ -1,4 +1,5 @@
-//! A model's monthly bill: what its patterns were metered to consume × their rates, and what its items occupy.
+//! A model's monthly bill: the metered consumption of its patterns × their rates, and the storage of its
+//! items.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,27 +26,28 @@ const CAPTURE_UNIT_BYTES: u64 = 1024;
 pub struct Bill {
     /// Each pattern on each table and index it touches.
     pub lines: Vec<Line>,
-    /// Units that tables provision, with what no pattern uses of them.
+    /// The units that tables provision, and how much of them is unused.
     pub capacity: Vec<Capacity>,
     /// Storage of each table and index.
     pub storage: Vec<Storage>,
-    /// Backups, replication, streams and the like, where the model or the settings have them.
+    /// Backups, replication, streams and the like, as declared in the model or the settings.
     pub features: Vec<Feature>,
-    /// Patterns that cannot be billed because nobody said how often they run (R66): reported, not taken as zero.
+    /// Patterns without a declared rate, which cannot be billed (R66): reported, not taken as zero.
     pub without_rate: Vec<String>,
-    /// What the figures rest on that the model does not say.
+    /// The assumptions behind the figures, where the model leaves something out.
     pub notes: Vec<Note>,
-    /// For each table, its billing modes and classes from the cheapest, throughput and storage of all regions together.
+    /// For each table, its billing modes and classes from the cheapest, throughput and storage of all regions
+    /// together.
     pub modes: Vec<(String, Modes)>,
-    /// Tables that another mode or class makes cheaper; only those of which every pattern has a rate.
+    /// Tables with a cheaper mode or class; only tables for which every pattern has a rate.
     pub savings: Vec<Saving>,
-    /// Entities and how many writes one write of theirs becomes.
+    /// Entities, with the number of writes that one write of an item causes.
     pub amplification: Vec<(String, u64)>,
-    /// For each table, what it and its indexes are written, as metered.
+    /// The metered writes of each table and its indexes.
     pub written: Vec<Written>,
-    /// For each table, where another way of paying costs the same.
+    /// The break-even points of each table between billing modes and classes.
     pub break_evens: Vec<(String, BreakEvens)>,
-    /// Tables with replicas: what is transferred between their regions is charged besides, and not in the sum.
+    /// Tables with replicas: transfer between their regions is charged separately and not in the sum.
     pub replicated: Vec<String>,
     /// The prices that went into the sum.
     pub prices: BTreeSet<Item>,
@@ -58,20 +60,20 @@ pub struct Storage {
     pub target: Target,
     /// Its bytes, the service's own included.
     pub bytes: u128,
-    /// What a gigabyte is charged by.
+    /// The price of a gigabyte.
     pub price: Item,
     /// What it costs each month.
     pub monthly: Money,
 }
 
-/// Something that is charged besides requests and storage.
+/// Something charged in addition to requests and storage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feature {
     /// The table that has it.
     pub table: String,
     /// Its name.
     pub name: &'static str,
-    /// What it is charged by.
+    /// The prices it is charged by.
     pub prices: Vec<Item>,
     /// What it costs each month.
     pub monthly: Money,
@@ -89,14 +91,14 @@ pub struct Written {
 }
 
 impl Written {
-    /// How many hundredths of the table's own writes all writes are: 600 where there are five more for each.
+    /// All writes as a percentage of the table's own writes: 600 if each causes five more.
     pub fn percent(&self) -> Option<u64> {
         let all = self.base + self.indexes;
         u64::try_from((all * 100).checked_div(self.base)?).ok()
     }
 }
 
-/// Billing modes and table classes with what each costs a month, the cheapest first.
+/// Billing modes and table classes with their monthly costs, the cheapest first.
 pub type Modes = Vec<(Class, Mode, Money)>;
 
 /// A table whose mode or class is not the cheapest.
@@ -104,13 +106,13 @@ pub type Modes = Vec<(Class, Mode, Money)>;
 pub struct Saving {
     /// The table.
     pub table: String,
-    /// The share of provisioned units that is used, by the peak where they are fixed and the average where they are scaled.
+    /// The share of provisioned units in use, at the peak for fixed units and on average for scaled ones.
     pub used_percent: u64,
-    /// What it is billed by, and what that costs each month in all its regions.
+    /// The current class and mode, and their monthly cost in all regions.
     pub now: (Class, Mode, Money),
-    /// The cheapest without a commitment for years, and what it costs.
+    /// The cheapest without a reservation, and its cost.
     pub best: (Class, Mode, Money),
-    /// The cheapest of all, where reserving is cheaper still.
+    /// The cheapest of all, if reserving is cheaper still.
     pub reserved: Option<(Class, Mode, Money)>,
 }
 
@@ -128,7 +130,7 @@ pub struct Target {
 pub struct Line {
     /// The pattern.
     pub pattern: String,
-    /// What it touches.
+    /// The table or index it uses.
     pub target: Target,
     /// How often it runs on average.
     pub rate: MicroPerSecond,
@@ -136,13 +138,13 @@ pub struct Line {
     pub read: HalfUnits,
     /// Metered units of one execution.
     pub write: HalfUnits,
-    /// The share of executions that write there, in parts per million: of an index that some items only are in.
+    /// The share of executions that write there, in parts per million: less than all for a sparse index.
     pub share_ppm: u64,
-    /// What a read unit is charged by.
+    /// The price of a read unit.
     pub read_price: Item,
-    /// What a write unit is charged by.
+    /// The price of a write unit.
     pub write_price: Item,
-    /// What it costs each month; of provisioned units, what it uses of them.
+    /// The monthly cost; for provisioned capacity, of the units that the pattern uses.
     pub monthly: Throughput,
 }
 
@@ -155,12 +157,12 @@ impl Bill {
         lines + unused + storage + self.features.iter().map(|own| own.monthly).sum()
     }
 
-    /// Tables and indexes whose provisioned units do not hold what the patterns take.
+    /// Tables and indexes with fewer provisioned units than the patterns consume.
     pub fn shortages(&self) -> impl Iterator<Item = &Capacity> {
         self.capacity.iter().filter(|own| own.read.is_short() || own.write.is_short())
     }
 
-    /// Whether something that costs money is not in the sum because the model does not say it.
+    /// Whether the sum is complete: the model leaves out nothing that costs money.
     pub fn is_whole(&self) -> bool {
         let left_out =
             |note: &Note| matches!(note, Note::NoCount { .. } | Note::NotRun { .. } | Note::NotFailed { .. });
@@ -168,7 +170,7 @@ impl Bill {
     }
 }
 
-/// What a pattern was metered to take on a table or index.
+/// The metered consumption of a pattern on a table or index.
 struct Touch<'a> {
     pattern: &'a Pattern,
     target: Target,
@@ -185,7 +187,7 @@ impl Touch<'_> {
     }
 }
 
-/// Bills a model from what its workload was metered to take.
+/// Bills a model from the metered consumption of its workload.
 pub fn bill(model: &Model, measured: &Measured, costing: &Costing<'_>) -> Result<Bill, Missing> {
     let mut bill = Bill { notes: measured.notes.clone(), ..Bill::default() };
     let silent = |pattern: &&Pattern| pattern.rate.is_none();
@@ -201,7 +203,7 @@ pub fn bill(model: &Model, measured: &Measured, costing: &Costing<'_>) -> Result
     Ok(bill)
 }
 
-/// The prices of what costs something.
+/// The prices that the bill uses.
 fn prices(bill: &Bill) -> BTreeSet<Item> {
     let some = |cost: Money, price: Item| (cost != Money::ZERO).then_some(price);
     let lines = bill.lines.iter().flat_map(|line| {
@@ -270,7 +272,7 @@ impl<'a> OfTable<'a> {
         Ok(())
     }
 
-    /// The class and the mode that the model names. What is provisioned is charged by the unit.
+    /// The class and mode that the model declares. Provisioned capacity is charged by the unit.
     fn declared(&self) -> (Class, Mode) {
         let class = if self.table.infrequent_access { Class::Infrequent } else { Class::Standard };
         let mode = match &self.table.billing {
@@ -285,7 +287,7 @@ impl<'a> OfTable<'a> {
         (class, mode)
     }
 
-    /// What every pattern takes here.
+    /// The consumption of every pattern on this table.
     fn touches(&self) -> Vec<Touch<'a>> {
         let mut found = Vec::new();
         for pattern in &self.model.patterns {
@@ -308,7 +310,8 @@ impl<'a> OfTable<'a> {
         found
     }
 
-    /// How many of a pattern's writes reach an index: of several steps each its own share, by what it takes alone.
+    /// The share of a pattern's writes that reach an index: each step's own share, weighted by its
+    /// consumption alone.
     fn share(&self, pattern: &Pattern, target: &Target) -> u64 {
         let Some(index) = target.index.as_ref().and_then(|name| self.table.index(name)) else {
             return ALL_PPM;
@@ -320,7 +323,8 @@ impl<'a> OfTable<'a> {
             is_in.then(|| written_ppm(pattern, step, entity, index, seen))
         };
         let Some(parts) = self.measured.steps.get(&pattern.id) else {
-            // What is not known of each is that of the one that writes there most often.
+            // If the steps' own consumption is unknown, use the share of the step that writes there most
+            // often.
             return pattern.steps().iter().filter_map(share).max().unwrap_or(ALL_PPM);
         };
         let units = |ran: &PatternReport| -> u128 {
@@ -338,7 +342,7 @@ impl<'a> OfTable<'a> {
         written.checked_div(all).and_then(|ppm| u64::try_from(ppm).ok()).unwrap_or(ALL_PPM)
     }
 
-    /// What the table, its local indexes included, and each global index are asked; all of them, asked or not.
+    /// The load on the table, its local indexes included, and on each global index, also where it is zero.
     fn demands(&self, touches: &[Touch<'_>]) -> BTreeMap<Target, Demand> {
         let globals = self.table.indexes.iter().filter(|index| index.kind == IndexKind::Global);
         let names = std::iter::once(None).chain(globals.map(|index| Some(index.name.clone())));
@@ -358,7 +362,7 @@ impl<'a> OfTable<'a> {
         demands
     }
 
-    /// Whose units something uses: a local index is a part of its table.
+    /// The target whose units are used: a local index is a part of its table.
     fn provider(&self, target: &Target) -> Target {
         let index = target.index.as_ref().filter(|_| !is_of_table(self.table, target));
         Target { table: target.table.clone(), index: index.cloned() }
@@ -386,7 +390,7 @@ impl<'a> OfTable<'a> {
             let mut monthly = self.costing.units(touch.load(rate.average), replicated, class, mode)?;
             let provider = self.provider(&touch.target);
             if let Some(own) = capacity.iter().find(|own| own.target == provider) {
-                // Where there is less than is taken, nobody pays for more than there is.
+                // If less is provisioned than consumed, only the provisioned units are paid for.
                 let held = |cost: Money, own: &super::Provision| {
                     let part = |units: u128| i128::try_from(units).unwrap_or(i128::MAX);
                     if own.average > own.provided {
@@ -415,8 +419,8 @@ impl<'a> OfTable<'a> {
         Ok(lines)
     }
 
-    /// What the table would save; nothing when it has the cheapest already. Whether auto scaling, which follows in minutes,
-    /// keeps up with the load a model does not say: it is no advice.
+    /// The table's saving; `None` if it has the cheapest mode already. Auto scaling is never advised: it
+    /// follows the load in minutes, and the model does not say whether the load allows that.
     fn saving(&self, now: (Class, Mode, Money), all: &Modes) -> Option<Saving> {
         let committed =
             |mode: &Mode| matches!(mode, Mode::ReservedOneYear { .. } | Mode::ReservedThreeYears { .. });
@@ -488,8 +492,9 @@ impl<'a> OfTable<'a> {
         Ok(found.map(|(name, prices, monthly)| Feature { table: table(), name, prices, monthly }).collect())
     }
 
-    /// Units of change capture: one for each kilobyte of every item that changes, however it is written. A transaction writes
-    /// twice and changes once; its checks change nothing (developer guide: Kinesis Data Streams for DynamoDB).
+    /// Units of change capture: one for each kilobyte of every changed item, however it is written. A
+    /// transaction writes twice and changes once; its checks change nothing (developer guide: Kinesis Data
+    /// Streams for DynamoDB).
     fn changes(&self, touches: &[Touch<'_>]) -> MicroPerSecond {
         let mut sum: u64 = 0;
         for touch in touches.iter().filter(|touch| touch.target.index.is_none()) {
@@ -509,8 +514,8 @@ impl<'a> OfTable<'a> {
         MicroPerSecond(sum)
     }
 
-    /// What the other regions of a global table cost: writes of the table are replicated ones there as here, its indexes are
-    /// written in each. They provision what the table does.
+    /// The cost of a global table's other regions: table writes are replicated writes in every region, and
+    /// the indexes are written in each. Every region provisions what the table does.
     fn replicas(
         &self,
         sizes: &[(Target, u128)],
@@ -552,7 +557,7 @@ impl<'a> OfTable<'a> {
         ])
     }
 
-    /// What is free of the units that the table provisions in a region.
+    /// The free part of the units that the table provisions in a region.
     fn free_units(
         &self,
         demands: &BTreeMap<Target, Demand>,
@@ -570,9 +575,9 @@ impl<'a> OfTable<'a> {
     }
 }
 
-/// What is free of provisioned units, by name.
+/// Name of the free part of provisioned units.
 const FREE_UNITS: &str = "free provisioned units";
-/// What other regions cost, by name, and what is taken off.
+/// Names of the cost of other regions, and of the deductions in all regions.
 const ALL_REGIONS: [&str; 6] = [
     "replicated writes",
     "replicas' indexes",
@@ -584,9 +589,9 @@ const ALL_REGIONS: [&str; 6] = [
 /// The table's own region, which a model does not name.
 const HOME: &str = "";
 
-/// What is left of the free tier in each region.
+/// The rest of the free tier in each region.
 struct Regions {
-    /// What each has at first.
+    /// The full free tier of a region.
     allowance: Allowance,
     left: BTreeMap<String, Allowance>,
 }
@@ -597,7 +602,7 @@ impl Regions {
     }
 }
 
-/// What a table costs now, besides what every mode costs alike.
+/// The table's current cost, without what every mode costs alike.
 fn now(lines: &[Line], capacity: &[Capacity], storage: &[Storage], features: &[Feature]) -> Money {
     let lines: Money = lines.iter().map(|line| line.monthly.total()).sum();
     let unused: Money = capacity.iter().map(|own| own.unused.total()).sum();
@@ -606,7 +611,7 @@ fn now(lines: &[Line], capacity: &[Capacity], storage: &[Storage], features: &[F
     lines + unused + storage + replicas
 }
 
-/// The capacity with what the lines leave of it.
+/// The capacity with the units that the lines leave unused.
 fn unused(table: &Table, capacity: Vec<Capacity>, lines: &[Line]) -> Vec<Capacity> {
     let left = |own: Capacity| {
         let here = lines.iter().filter(|line| {
@@ -617,7 +622,8 @@ fn unused(table: &Table, capacity: Vec<Capacity>, lines: &[Line]) -> Vec<Capacit
             reads: sum.reads + line.monthly.reads,
             writes: sum.writes + line.monthly.writes,
         });
-        // The lines are rounded each by itself: where all is used they may be a few nano-dollars more.
+        // Each line is rounded by itself: if all units are used, the lines can exceed them by a few
+        // nano-dollars.
         let rest = |all: Money, used: Money| (all - used).max(Money::ZERO);
         let unused = Throughput {
             reads: rest(own.monthly.reads, used.reads),
@@ -634,7 +640,7 @@ fn is_of_table(table: &Table, target: &Target) -> bool {
     target.index.is_none() || index.is_some_and(|index| index.kind == IndexKind::Local)
 }
 
-/// Whether a pattern is paid for as a failure, which changes nothing.
+/// Whether a pattern is billed as a failed write, which changes nothing.
 fn must_fail(pattern: &Pattern) -> bool {
     let fails = pattern.expect.as_ref().and_then(|expect| expect.fails.as_ref());
     fails.is_some_and(|fails| fails.when.is_empty())

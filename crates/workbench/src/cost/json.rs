@@ -1,4 +1,4 @@
-//! A bill for programs: money as whole nano-dollars and as a decimal text of dollars, units as metered.
+//! A bill as JSON: money as whole nano-dollars and as a decimal text of dollars, units as metered.
 
 use super::text::{micro_units, open};
 use super::{Bill, BreakEvens, Capacity, Costing, Feature, Gigabyte, Line, Provision, Storage, Target};

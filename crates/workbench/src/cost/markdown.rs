@@ -1,4 +1,4 @@
-//! A bill for pull requests and documents.
+//! A bill as Markdown, for pull requests and documents.
 
 use super::text::{amplified, even, headroom, of_total, open, short, taken};
 use super::{Bill, Costing};

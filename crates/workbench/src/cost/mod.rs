@@ -1,7 +1,8 @@
-//! What a workload costs each month: metered units × rate × a dated price, by table, index and feature, in each billing
-//! mode, with the points at which another mode is cheaper.
+//! The monthly cost of a workload: metered units × rate × a dated price, by table, index and feature, in each
+//! billing mode, with the break-even points between modes.
 //!
-//! Units come from the engine's meter or the designer's prediction; this module only multiplies. Sums are exact integers.
+//! Units come from the engine's meter or the designer's prediction; this module only multiplies. Sums are
+//! exact integers.
 
 mod bill;
 mod json;
@@ -69,7 +70,8 @@ impl Gigabyte {
     }
 }
 
-/// The settings on which public calculators disagree, and what a model file does not say of how its tables are run.
+/// The settings on which public calculators disagree, and how the tables are run, which a model file does not
+/// say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The month.
@@ -78,7 +80,7 @@ pub struct Settings {
     pub gigabyte: Gigabyte,
     /// Whether the free tier is taken off.
     pub free_tier: bool,
-    /// The share of provisioned units used on average where a model does not say, in parts per million.
+    /// The share of provisioned units used on average if a model does not say, in parts per million.
     pub used_ppm: u64,
     /// How the tables are run.
     pub habits: Habits,
@@ -96,10 +98,11 @@ impl Default for Settings {
     }
 }
 
-/// What is done with every table besides its patterns.
+/// How every table is run, in addition to its patterns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Habits {
-    /// `GetRecords` calls on each stream by readers that are neither function triggers nor replication, which are free.
+    /// `GetRecords` calls on each stream by readers that are neither function triggers nor replication, which
+    /// are free.
     pub stream_reads: MicroPerSecond,
     /// Whether every change is also sent to a Kinesis stream.
     pub change_capture: bool,
@@ -134,12 +137,14 @@ impl fmt::Display for Class {
 pub enum Mode {
     /// Per request.
     OnDemand,
-    /// Per unit and hour, so many units that they hold the peak, of which this share is then used, in parts per million.
+    /// Per unit and hour: fixed units that hold the peak, of which this share is then used, in parts per
+    /// million.
     Provisioned {
         /// The share used.
         used_ppm: u64,
     },
-    /// Per unit and hour, the units following what is used, of which this share is.
+    /// Per unit and hour: scaled units that follow the load, of which this share is used, in parts per
+    /// million.
     Autoscaled {
         /// The share used.
         used_ppm: u64,
@@ -184,7 +189,7 @@ impl Load {
         Self { read_micro_halves: rate * u128::from(read.0), write_micro_halves: rate * u128::from(write.0) }
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -194,14 +199,14 @@ impl Load {
     }
 }
 
-/// What is left of what an account has free each month in one region: once, not for each table or index.
+/// The unused rest of an account's monthly free tier in one region: once for all tables and indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Allowance {
-    /// Provisioned units of Standard tables; replicated write units are none of them.
+    /// Provisioned units of Standard tables; replicated write units are not included.
     pub units: Load,
     /// Bytes of Standard storage.
     pub storage_bytes: u128,
-    /// Millionths of reads of streams.
+    /// Millionths of stream reads.
     pub stream_reads_micro: i128,
 }
 
@@ -233,7 +238,7 @@ impl Throughput {
     }
 }
 
-/// Prices with the settings to use them under.
+/// Prices, and the settings to apply them with.
 #[derive(Debug, Clone, Copy)]
 pub struct Costing<'a> {
     /// The prices.
@@ -251,8 +256,8 @@ impl Costing<'_> {
         i128::from(self.settings.month.hours)
     }
 
-    /// What a load costs a month in a class and a mode. Reserved capacity exists for the Standard class only; the other
-    /// class pays its hourly price.
+    /// The monthly cost of a load in a class and a mode. Reserved capacity exists for the Standard class
+    /// only; the other class pays its hourly price.
     pub fn throughput(&self, load: Load, class: Class, mode: Mode) -> Result<Throughput, Missing> {
         let (read, write) = match class {
             Class::Standard => (Item::ReadRequest, Item::WriteRequest),
@@ -297,7 +302,7 @@ impl Costing<'_> {
         })
     }
 
-    /// The price that a read unit is charged by, where nothing is reserved.
+    /// The price of a read unit, without reservation.
     pub fn read_price(class: Class, mode: Mode) -> Item {
         match (class, mode) {
             (Class::Standard, Mode::OnDemand) => Item::ReadRequest,
@@ -307,7 +312,7 @@ impl Costing<'_> {
         }
     }
 
-    /// The price that a write unit is charged by, where nothing is reserved.
+    /// The price of a write unit, without reservation.
     pub fn write_price(class: Class, mode: Mode, replicated: bool) -> Item {
         match (class, mode, replicated) {
             (Class::Standard, Mode::OnDemand, false) => Item::WriteRequest,
@@ -319,12 +324,12 @@ impl Costing<'_> {
         }
     }
 
-    /// An hour of a reserved unit, its upfront payment spread over the term.
+    /// The hourly price of a reserved unit, its upfront payment spread over the term.
     fn reserved(&self, upfront: Item, hour: Item, years: i128) -> Result<Money, Missing> {
         Ok(self.price(hour)? + self.price(upfront)?.times(1, years * YEAR_HOURS))
     }
 
-    /// A month of storage at its price.
+    /// The monthly price of storage.
     pub fn storage(&self, bytes: u128, class: Class) -> Result<Money, Missing> {
         let item = match class {
             Class::Standard => Item::Storage,
@@ -333,14 +338,14 @@ impl Costing<'_> {
         self.gigabytes(item, bytes)
     }
 
-    /// A month of storage, of which what is free goes off as long as some is left.
+    /// The monthly price of storage, after the rest of the free tier.
     pub fn storage_after(&self, bytes: u128, class: Class, free: &mut Allowance) -> Result<Money, Missing> {
         let taken = if class == Class::Standard { bytes.min(free.storage_bytes) } else { 0 };
         free.storage_bytes -= taken;
         self.storage(bytes - taken, class)
     }
 
-    /// What an account has free each month in one region.
+    /// An account's monthly free tier in one region.
     pub fn allowance(&self) -> Allowance {
         if !self.settings.free_tier {
             return Allowance::default();
@@ -357,14 +362,14 @@ impl Costing<'_> {
         }
     }
 
-    /// A month, or one act, of a feature that is charged by the gigabyte: continuous and on-demand backups, restores,
+    /// A month, or one run, of a feature charged by the gigabyte: continuous and on-demand backups, restores,
     /// exports, imports.
     pub fn gigabytes(&self, item: Item, bytes: u128) -> Result<Money, Missing> {
         let bytes = i128::try_from(bytes).unwrap_or(i128::MAX / MICRO / MICRO);
         Ok(self.price(item)?.times(bytes, self.settings.gigabyte.bytes()))
     }
 
-    /// A month of reading a stream this often, after what is left of the free reads.
+    /// A month of stream reads at this rate, after the rest of the free reads.
     pub fn stream(&self, reads: MicroPerSecond, free: &mut Allowance) -> Result<Money, Missing> {
         let micro = i128::from(reads.0) * self.hours() * HOUR_SECONDS;
         let taken = micro.min(free.stream_reads_micro);
@@ -378,10 +383,10 @@ impl Costing<'_> {
         Ok(self.price(Item::ChangeCapture)?.times(micro, MICRO))
     }
 
-    /// A month of one region's replicated writes: every write to a table with replicas (local indexes included) is one in
-    /// each of its regions. Writes to global indexes stay ordinary ones (developer guide: billing for global tables).
-    /// Reservations do not cover them. Of the infrequent class no price of its own is published; the guide says that
-    /// replicated units cost what ordinary ones do.
+    /// A month of one region's replicated writes: every write to a table with replicas (local indexes
+    /// included) is one in each of its regions. Writes to global indexes remain ordinary writes (developer
+    /// guide: billing for global tables). Reservations do not cover replicated writes. No separate price is
+    /// published for Standard-IA; the guide says that replicated units cost the same as ordinary ones.
     pub fn replicated(&self, load: Load, class: Class, mode: Mode) -> Result<Money, Missing> {
         let writes = Load { read_micro_halves: 0, ..load };
         if class == Class::Infrequent {
@@ -401,7 +406,8 @@ impl Costing<'_> {
         Ok(self.price(Item::ReplicatedWriteHour)?.times(halves * self.hours(), 2 * used))
     }
 
-    /// The share of provisioned units that must be used for provisioned capacity to cost the same as on-demand.
+    /// The share of provisioned units that must be used for provisioned capacity to cost the same as
+    /// on-demand.
     pub fn break_even_ppm(&self, class: Class) -> Result<u64, Missing> {
         let request = match class {
             Class::Standard => Item::WriteRequest,
@@ -412,14 +418,14 @@ impl Costing<'_> {
         Ok(u64::try_from(hour * MICRO / full.max(1)).unwrap_or(u64::MAX))
     }
 
-    /// How many hundredths of the provisioned price on-demand costs when every unit is used.
+    /// The on-demand price as a percentage of the provisioned price with every unit in use.
     pub fn on_demand_percent_of_full_use(&self, class: Class) -> Result<u64, Missing> {
         let share = self.break_even_ppm(class)?.max(1);
         Ok(100 * 1_000_000 / share)
     }
 }
 
-/// Writes caused by one write of an item: itself and one for each index it is in.
+/// Writes caused by one write of an item: its own, and one for each index that holds the item.
 pub fn write_amplification(indexes: u64) -> u64 {
     1 + indexes
 }

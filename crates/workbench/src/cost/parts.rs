@@ -1,27 +1,27 @@
-//! What a bill comes to by kind.
+//! The sums of a bill by kind.
 
 use super::{Bill, Target};
 use crate::price::Money;
 
-/// The sums of some tables' bill.
+/// The sums of the bills of some tables.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Parts {
     /// All reads, of tables and indexes.
     pub reads: Money,
     /// Writes to the tables themselves.
     pub writes: Money,
-    /// What the tables themselves store.
+    /// Storage of the tables themselves.
     pub storage: Money,
-    /// Writes to indexes, and what they store.
+    /// Writes to indexes, and their storage.
     pub indexes: Money,
-    /// Provisioned units that no pattern uses.
+    /// Unused provisioned units.
     pub unused: Money,
     /// Backups, replicas and the like, by name.
     pub features: Vec<(&'static str, Money)>,
 }
 
 impl Parts {
-    /// All of it.
+    /// The sum of all kinds.
     pub fn total(&self) -> Money {
         let features: Money = self.features.iter().map(|(_, monthly)| *monthly).sum();
         self.reads + self.writes + self.storage + self.indexes + self.unused + features
@@ -29,7 +29,7 @@ impl Parts {
 }
 
 impl Bill {
-    /// The sums of the tables that are asked for.
+    /// The sums of the tables that `of` selects.
     pub fn parts(&self, of: impl Fn(&str) -> bool) -> Parts {
         let mut parts = Parts::default();
         for line in self.lines.iter().filter(|line| of(&line.target.table)) {
@@ -53,7 +53,7 @@ impl Bill {
         parts
     }
 
-    /// What each table and each index comes to, in the order in which they are billed; what is charged by the table is the
+    /// The sum of each table and index, in the order of the bill; what is charged per table counts as the
     /// table's.
     pub fn targets(&self) -> Vec<(Target, Money)> {
         let lines = self.lines.iter().map(|own| (own.target.clone(), own.monthly.total()));
@@ -67,14 +67,14 @@ impl Bill {
             .collect()
     }
 
-    /// What each pattern comes to that has a line for more than one table or index.
+    /// The sum of each pattern that has lines for several tables or indexes.
     pub fn patterns(&self) -> Vec<(String, Money)> {
         let lines = self.lines.iter().map(|own| (own.pattern.clone(), own.monthly.total()));
         sums(lines).into_iter().filter(|(_, _, lines)| *lines > 1).map(|(own, sum, _)| (own, sum)).collect()
     }
 }
 
-/// The sum of each, and how many there were.
+/// The sum and the number of entries of each key.
 fn sums<T: PartialEq>(parts: impl Iterator<Item = (T, Money)>) -> Vec<(T, Money, u64)> {
     let mut found: Vec<(T, Money, u64)> = Vec::new();
     for (own, monthly) in parts {

@@ -1,5 +1,5 @@
-//! What a table provisions: the units that its `billing` names, for itself and for each of its global indexes, whether
-//! they are used or not, and whether they are enough.
+//! The provisioned capacity of a table: the units that its `billing` declares for the table and each of its
+//! global indexes, in use or not, and whether they suffice.
 
 use super::workload::{ALL_PPM, UNIT_MICRO_HALVES};
 use super::{Demand, Target, Throughput};
@@ -19,25 +19,25 @@ pub struct Capacity {
     pub write: Provision,
     /// What they cost each month.
     pub monthly: Throughput,
-    /// The part of that which no pattern uses.
+    /// The part of the cost for units that no pattern uses.
     pub unused: Throughput,
 }
 
 /// Read or write units, in millionths of half units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Provision {
-    /// What is paid for, on average.
+    /// The average that is paid for.
     pub provided: u128,
-    /// What there can be at most: the same for fixed units, the upper bound for scaled ones.
+    /// The maximum: the same for fixed units, the upper bound for scaled ones.
     pub most: u128,
-    /// What the patterns take on average.
+    /// The patterns' average consumption.
     pub average: u128,
-    /// What they take at the peak.
+    /// The patterns' consumption at the peak.
     pub peak: u128,
 }
 
 impl Provision {
-    /// Whether the patterns take more than there can be, if only at the peak.
+    /// Whether the patterns consume more than the maximum, if only at the peak.
     pub fn is_short(&self) -> bool {
         self.peak.max(self.average) > self.most
     }
@@ -52,7 +52,7 @@ impl Provision {
         whole(self.peak.max(self.average))
     }
 
-    /// Whole units that there can be.
+    /// The maximum in whole units.
     pub fn most_units(&self) -> u64 {
         whole(self.most)
     }
@@ -62,7 +62,7 @@ fn whole(micro_halves: u128) -> u64 {
     u64::try_from(micro_halves.div_ceil(UNIT_MICRO_HALVES)).unwrap_or(u64::MAX)
 }
 
-/// The read and write units of a table or global index; none where requests are paid for.
+/// The read and write units of a table or global index; `None` for on-demand billing.
 pub(super) fn provisions(billing: &Billing, demand: &Demand) -> Option<(Provision, Provision)> {
     let Billing::Provisioned { read_units, write_units, autoscale } = billing else { return None };
     let of = |units: u64, average: u128, peak: u128| {

@@ -1,4 +1,5 @@
-//! What a table and its indexes hold when every entity has its full count: declared sizes, else measured ones.
+//! The storage of a table and its indexes with every entity at its full count: declared sizes, else measured
+//! ones.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +10,10 @@ use keywright_model::{Index, Model, Projection, Table};
 
 /// Bytes that the service adds to every item and index entry it stores.
 const ENTRY_OVERHEAD_BYTES: u128 = 100;
-/// The same for global tables, per item.
+/// The overhead per item of a global table.
 const REPLICA_OVERHEAD_BYTES: u128 = 48;
 
-/// The bytes of a table and each of its indexes; an entity without a count is in none of them.
+/// The bytes of a table and each of its indexes; entities without a count are left out.
 pub(super) fn sizes(model: &Model, report: &Report, table: &Table) -> Vec<(Target, u128)> {
     let overhead = ENTRY_OVERHEAD_BYTES + if table.replicas.is_empty() { 0 } else { REPLICA_OVERHEAD_BYTES };
     let mut sizes = BTreeMap::new();
@@ -32,7 +33,8 @@ pub(super) fn sizes(model: &Model, report: &Report, table: &Table) -> Vec<(Targe
     sizes.into_iter().collect()
 }
 
-/// The average entry of an entity in an index, as measured; of items larger than declared the declared part of it.
+/// An entity's average entry in an index, as measured. If the measured items exceed the declared size, an
+/// entry with all attributes is smaller by the difference.
 fn entry_bytes(index: &Index, seen: &EntityReport, measured: u64, declared: u64) -> Option<u64> {
     let own = seen.indexes.iter().find(|own| own.name == index.name).filter(|own| own.items > 0)?;
     let entry = own.bytes.div_ceil(own.items);

@@ -87,7 +87,7 @@ fn r76_the_older_prices_reproduce_the_guides_dollars_per_million() {
         Load { read_micro_halves: 2_000_000_000_000 / 3600, write_micro_halves: 2_000_000_000_000 / 3600 };
     let cost = costing.throughput(million, Class::Standard, Mode::OnDemand).expect("priced");
     assert_eq!((cost.reads.to_string(), cost.writes.to_string()), ("$0.25".to_owned(), "$1.25".to_owned()));
-    // Provisioned at full use the guide says about $0.65 and $0.13; that is with the usual part of units unused.
+    // The guide's figures of about $0.65 and $0.13 assume full use; these include the usual unused part.
     let used = costing
         .throughput(million, Class::Standard, Mode::Provisioned { used_ppm: 277_778 })
         .expect("priced");
@@ -117,7 +117,7 @@ fn storage_and_features_are_charged_by_the_gigabyte_after_the_free_part() {
 }
 
 #[test]
-fn a_replicated_write_costs_what_an_ordinary_one_does_today_and_half_as_much_again_before() {
+fn replicated_writes_cost_as_much_as_ordinary_ones_now_and_half_more_at_older_prices() {
     let cost = |name: &str, mode| {
         let prices = prices(name);
         let costing = costing(&prices);
@@ -203,7 +203,7 @@ fn at(price_file: &str, text: &str, settings: Settings) -> Bill {
     bill(&model, &measured, &Costing { prices: &prices, settings }).expect("priced")
 }
 
-/// What a pattern takes on a table or index, and what that costs a month.
+/// A pattern's consumption on a table or index, and its monthly cost.
 fn taken(bill: &Bill, pattern: &str, index: Option<&str>) -> Option<(String, String)> {
     let here = |line: &&Line| line.pattern == pattern && line.target.index.as_deref() == index;
     let line = bill.lines.iter().find(here)?;
@@ -249,7 +249,7 @@ fn streams_backups_and_exports_are_charged_when_they_are_used() {
     assert_eq!(feature(&used, "stream reads"), Some(Money::nanos(200 * 4 * 730 * 3600)));
     assert_eq!(feature(&used, "change capture"), Some(Money::nanos(100 * 10 * 730 * 3600)));
     let continuous = feature(&used, "continuous backups").expect("it is on");
-    // 0.20 a gigabyte continuously; 0.10 for each kept, 0.15 a restore, 0.10 an export.
+    // 0.20 per gigabyte continuously; 0.10 for each backup kept, 0.15 per restore, 0.10 per export.
     let near = |name, percent: i128| {
         let cost = feature(&used, name).expect(name);
         (cost.as_nanos() - continuous.times(percent, 100).as_nanos()).abs() <= 1
@@ -265,7 +265,7 @@ fn every_region_of_a_global_table_pays_for_writes_indexes_and_storage() {
         let cost = feature(&one, name).expect(name);
         assert_eq!(feature(&two, name), Some(cost + cost), "{name}");
     }
-    // The table and its local index; the two global indexes are written as in a table of one region.
+    // The table and its local index; the two global indexes are written as in a single-region table.
     assert_eq!(feature(&one, "replicated writes"), Some(Money::nanos(625 * 2 * 10 * 730 * 3600)));
     assert_eq!(feature(&one, "replicas' indexes"), Some(Money::nanos(625 * 2 * 10 * 730 * 3600)));
 }
@@ -314,9 +314,10 @@ patterns:
 DATA
 "#;
 
-/// 100 × 1500 bytes are 37 blocks of 4 KB read at once, half a unit each; in pages of 10 they are 10 × 4 blocks.
+/// 100 × 1500 bytes are 37 blocks of 4 KB read at once, half a unit each; in pages of 10 they are 10 × 4
+/// blocks.
 #[test]
-fn questions_are_billed_for_as_much_as_they_are_said_to_return() {
+fn reads_are_billed_for_the_declared_number_of_items() {
     let inline = "data: {inline: {Order: [{id: a, cid: \"1\", placed: \"2026-01-01\"}, {id: b, cid: \"1\", placed: \"2026-01-02\"}]}}";
     for data in ["", "data: {generate: {seed: 3, sample: 50}}", inline] {
         let text = |returns: &str| QUESTIONS.replace("DATA", data).replace("RETURNS", returns);
@@ -327,9 +328,9 @@ fn questions_are_billed_for_as_much_as_they_are_said_to_return() {
     }
 }
 
-/// 60 pages of 100 items of a kilobyte, 25 blocks each: whether all of them are loaded or not.
+/// 60 pages of 100 items of a kilobyte, 25 blocks each, whether all of them are loaded or not.
 #[test]
-fn what_is_too_much_to_load_is_metered_in_whole_pages_and_taken_in_proportion() {
+fn a_collection_too_large_to_load_is_metered_in_whole_pages_and_extrapolated() {
     let text = |items: u64| {
         QUESTIONS
             .replace("DATA", "")
@@ -344,7 +345,7 @@ fn what_is_too_much_to_load_is_metered_in_whole_pages_and_taken_in_proportion() 
 }
 
 #[test]
-fn what_the_model_does_not_say_is_named_and_never_silently_missing() {
+fn assumptions_of_a_bill_are_listed() {
     let text = LARGE.replace("DATA", "").replace("count: 10000000, size: 5000, ", "");
     let text = text.replace("rate: 10}", "rate: 10}\n  - {id: Q, query: Order, given: {id: eq}, rate: 1}");
     let bill = billed(&text, Settings::default());
@@ -357,7 +358,7 @@ fn what_the_model_does_not_say_is_named_and_never_silently_missing() {
     assert!(!bill.is_whole() && bill.storage.is_empty());
 }
 
-/// 60 items of 390,000 bytes are 23 MB; what does not fit into an answer is not billed as if it had come.
+/// 60 items of 390,000 bytes are 23 MB: the part that exceeds one response is not billed as returned.
 #[test]
 fn a_batch_that_one_answer_does_not_hold_is_named_and_not_billed_in_part() {
     let batch = |items: u64| {
@@ -415,7 +416,7 @@ fn provisioned(units: &str, indexes: &str) -> Bill {
     billed(&FIXED.replace("UNITS", units).replace("INDEXES", indexes), Settings::default())
 }
 
-/// 5000 × 0.00013 × 730 + 5000 × 0.00065 × 730, used or not, and the same for each global index.
+/// 5000 × 0.00013 × 730 + 5000 × 0.00065 × 730, in use or not, and the same for each global index.
 #[test]
 fn fixed_units_are_billed_whether_they_are_used_or_not() {
     let bill = provisioned("rcu: 5000, wcu: 5000", "");
@@ -428,9 +429,9 @@ fn fixed_units_are_billed_whether_they_are_used_or_not() {
     assert_eq!((saving.now.2.to_string(), saving.best.1), ("$2847.00".to_owned(), Mode::OnDemand));
 }
 
-/// Lines are rounded each by itself: together they may be more than what is provided, of which nothing is left then.
+/// Each line is rounded by itself: the sum may exceed the provisioned cost, and the unused rest is then zero.
 #[test]
-fn nothing_is_left_of_units_that_are_all_used_however_the_lines_are_rounded() {
+fn rounding_leaves_no_unused_cost_when_all_units_are_used() {
     for rate in 1..40 {
         let more = format!(
             "  - {{id: R2, get: A, given: {{id: eq}}, rate: {rate}.3}}\n  - {{id: R3, get: A, given: {{id: eq}}, rate: 7.{rate}}}\n"
@@ -444,7 +445,7 @@ fn nothing_is_left_of_units_that_are_all_used_however_the_lines_are_rounded() {
 
 /// 5 read units on average, 50 at the peak.
 #[test]
-fn units_that_do_not_hold_the_peak_are_told_with_what_is_needed() {
+fn a_bill_names_units_too_small_for_the_peak_and_the_units_needed() {
     for (units, short) in [
         ("rcu: 50, wcu: 1", false),
         ("rcu: 49, wcu: 1", true),
@@ -461,7 +462,7 @@ fn units_that_do_not_hold_the_peak_are_told_with_what_is_needed() {
     }
 }
 
-/// 100 strong reads at a target of 50 % are 200 units: 18.98; without load the least units are paid for.
+/// 100 strong reads at a target of 50 % are 200 units: 18.98; without load the minimum is paid for.
 #[test]
 fn scaled_units_follow_the_average_between_their_bounds() {
     let bill = |scale: &str, rate: &str| {
@@ -491,7 +492,8 @@ fn fixed_units_hold_the_peak_and_scaled_ones_follow_the_average_in_every_mode() 
     assert_eq!(cost(Mode::OnDemand), Money::nanos(125 * 10 * 730 * 3600));
 }
 
-/// The bill of an on-demand table is what its mode table says for on-demand, in all regions, at the older prices as well.
+/// The bill of an on-demand table equals the mode table's figure for on-demand, in all regions, also at older
+/// prices.
 #[test]
 fn the_mode_table_and_break_evens_have_replicated_writes_and_storage() {
     let text = SHOP.replace("REPLICAS", "replicas: [eu-west-1, ap-south-1]").replace("pitr: true", "");
@@ -522,7 +524,7 @@ fn change_capture_is_charged_once_for_each_change() {
     assert_eq!(feature(&alone, "change capture"), Some(Money::nanos(100 * 5 * 10 * 730 * 3600)));
 }
 
-/// Of a hundred items one is in the index: it is written there once in a hundred times, and holds a hundredth of them.
+/// One of a hundred items is in the index: it receives a hundredth of the writes and of the storage.
 #[test]
 fn an_index_that_few_items_are_in_is_written_and_stored_as_rarely() {
     let text = STATUS
@@ -590,8 +592,8 @@ patterns:
 data: {generate: {seed: 1, sample: 100}}
 "#;
 
-/// 10¹⁰ bytes of documents and as many of notes, in blocks of 4 KB of half a unit: 2,441,406 units in all, each page of a
-/// megabyte rounded up. The index has a tenth of the documents.
+/// 10¹⁰ bytes of documents and as many of notes, in blocks of 4 KB of half a unit: 2,441,406 units in all,
+/// each page of a megabyte rounded up. The index has a tenth of the documents.
 #[test]
 fn a_scan_is_billed_for_all_that_its_table_holds_whatever_it_returns() {
     let units = |bill: &Bill, pattern: &str| {
@@ -721,9 +723,10 @@ patterns:
 data: {generate: {seed: 1, sample: 500}}
 "#;
 
-/// A part of the key that all items have is changed in the index for the items in it: 2 % × 2 W × 100/s are $6.57.
+/// A write changes a part of the key that all items have: it reaches the index for the items in it. 2 % × 2 W
+/// × 100/s are $6.57.
 #[test]
-fn a_change_of_what_all_items_have_reaches_a_sparse_index_as_often_as_its_items_are_in_it() {
+fn a_write_of_an_always_present_key_part_reaches_a_sparse_index_by_its_share_of_items() {
     let bill = billed(DUES, Settings::default());
     for (pattern, units, cost) in [
         ("D", "2 W × 2.0 %", "$6.57"),
@@ -737,8 +740,8 @@ fn a_change_of_what_all_items_have_reaches_a_sparse_index_as_often_as_its_items_
     }
 }
 
-/// Half of the items have the one and half the other: a quarter has both. Of the half with `bb`, half have `aa` already: they
-/// are moved, which is two writes, and the others enter, which is one.
+/// Half of the items have `aa` and half have `bb`: a quarter has both. Of the half with `bb`, half have `aa`
+/// already: they move, which is two writes; the others enter, which is one.
 #[test]
 fn attributes_that_half_of_the_items_have_are_together_in_a_quarter() {
     let bill = billed(DUES, Settings::default());
@@ -746,9 +749,9 @@ fn attributes_that_half_of_the_items_have_are_together_in_a_quarter() {
     assert_eq!(taken(&bill, "B", Some("two")), Some(pair("2 W × 37.5 %", "$123.19")));
 }
 
-/// The same where nobody says who lacks what, and the data show it.
+/// The same without declared shares: the data show them.
 #[test]
-fn what_the_data_show_to_be_lacking_counts_as_what_is_said_to_be() {
+fn shares_shown_by_the_data_count_like_declared_ones() {
     let data = "data: {inline: {Ticket: [{id: a, assignee: joe, due: \"2026-01-01\", txt: x}, {id: b, due: \"2026-01-01\", txt: x}]}}";
     let text = DUES
         .replace("present: 0.02", "")
@@ -779,7 +782,7 @@ fn of_mode(bill: &Bill, wanted: &str) -> String {
     own.expect(wanted).2.to_string()
 }
 
-/// 20 × 0.00013 × 730 and 20 × 0.00065 × 730 dollars are free, for 25 units of each are.
+/// 20 × 0.00013 × 730 and 20 × 0.00065 × 730 dollars are free, because 25 units of each are.
 #[test]
 fn twenty_five_provisioned_units_are_free_in_each_region() {
     let free = Settings { free_tier: true, ..Settings::default() };
@@ -797,7 +800,7 @@ fn twenty_five_provisioned_units_are_free_in_each_region() {
         )
         .replace("X: {count", "X: {table: Tab, count");
     assert_eq!(billed(&two, free).total().to_string(), "$8.54");
-    // Requests are none of them.
+    // On-demand requests are not covered by the free units.
     let asked = SMALL.replace(", billing: {provisioned: {rcu: 20, wcu: 20}}", "");
     assert_eq!(
         billed(&asked, free).total().to_string(),
@@ -812,13 +815,13 @@ fn units_are_reserved_in_blocks_of_a_hundred() {
     assert_eq!(of_mode(&bill, "Standard, provisioned"), "$7.88");
     assert_eq!(of_mode(&bill, "Standard, reserved for 3 years"), "$13.08");
     assert!(bill.savings.iter().all(|saving| saving.reserved.is_none()), "{:?}", bill.savings);
-    // 1010 write units: ten blocks, and ten units by the hour, which cost less than a block.
+    // 1010 write units: ten blocks, and ten units by the hour, which cost less than another block.
     let many = SMALL.replace("put: X, if: not-exists, rate: 10", "put: X, if: not-exists, rate: 707");
     assert_eq!(of_mode(&billed(&many, Settings::default()), "Standard, reserved for 3 years"), "$116.04");
 }
 
 #[test]
-fn what_fails_changes_nothing_that_could_be_captured() {
+fn a_failed_write_causes_no_change_capture() {
     let habits = Habits { change_capture: true, ..Habits::default() };
     let settings = Settings { habits, ..Settings::default() };
     let text = SMALL
@@ -830,7 +833,7 @@ fn what_fails_changes_nothing_that_could_be_captured() {
 }
 
 #[test]
-fn a_peak_without_an_average_and_the_transfer_between_regions_are_said() {
+fn a_bill_notes_a_peak_without_an_average_and_the_transfer_between_regions() {
     let said = |text: &str| super::text::open(&billed(text, Settings::default())).join("\n");
     let plain = said(SMALL);
     assert!(!plain.contains("peak") && !plain.contains("regions"), "{plain}");
@@ -847,9 +850,9 @@ fn a_peak_without_an_average_and_the_transfer_between_regions_are_said() {
     assert!(regions.contains("Tab is in several regions: what is transferred between them"), "{regions}");
 }
 
-/// Numbers of several lengths that are counted on from each would meet.
+/// Numbers of different lengths, each counted up from its own start, would overlap.
 #[test]
-fn a_question_for_all_seats_reads_as_many_as_it_is_said_to_whatever_the_seed() {
+fn a_read_of_all_seats_reads_the_declared_number_for_every_seed() {
     let model = |seed: u32, key: &str, seat: &str| {
         format!(
             r#"
@@ -879,8 +882,8 @@ data: {{generate: {{seed: {seed}, sample: 500}}}}
             let bill = billed(&model(seed, key, seat), Settings::default());
             let (units, _) = taken(&bill, "Q5", None).expect("a line");
             assert_eq!(units, "7.5 R", "60,000 bytes are 15 blocks: seed {seed}, {seat}");
-            let told: Vec<String> = bill.notes.iter().map(ToString::to_string).collect();
-            assert!(!told.iter().any(|note| note.contains("leave")), "{told:?}");
+            let notes: Vec<String> = bill.notes.iter().map(ToString::to_string).collect();
+            assert!(!notes.iter().any(|note| note.contains("leave")), "{notes:?}");
         }
     }
 }

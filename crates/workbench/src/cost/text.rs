@@ -1,4 +1,4 @@
-//! A bill for people at a terminal.
+//! A bill as text for a terminal.
 
 use super::workload::RESERVED_BLOCK_UNITS;
 use super::{Bill, BreakEvens, Capacity, Costing, Line, Provision, Target, Written};
@@ -8,7 +8,7 @@ use keywright_model::HalfUnits;
 
 /// Parts per million of one percent.
 const PPM_PER_PERCENT: u64 = 10_000;
-/// Parts per million of everything.
+/// One, in parts per million.
 const ALL_PPM: u64 = 1_000_000;
 
 /// A bill as text.
@@ -42,7 +42,7 @@ pub fn text(bill: &Bill, costing: &Costing<'_>) -> String {
     lines.join("\n")
 }
 
-/// What the total comes from: each table and index, and each pattern that stands in several lines.
+/// The parts of the total: each table and index, and each pattern with several lines.
 pub(super) fn of_total(bill: &Bill) -> Vec<(String, Money)> {
     let targets = bill.targets().into_iter().map(|(target, sum)| (format!("of it {target}"), sum));
     let patterns =
@@ -50,7 +50,7 @@ pub(super) fn of_total(bill: &Bill) -> Vec<(String, Money)> {
     targets.chain(patterns).collect()
 }
 
-/// What provisioned units are taken to be for.
+/// The load that provisioned units are assumed to hold.
 pub(super) fn headroom(costing: &Costing<'_>) -> String {
     let used = costing.settings.used_ppm / PPM_PER_PERCENT;
     format!(
@@ -58,7 +58,7 @@ pub(super) fn headroom(costing: &Costing<'_>) -> String {
     )
 }
 
-/// One sentence for each thing that is not in the total, or that the model does not say.
+/// One sentence for each thing that is not in the total, or that the model leaves out.
 pub fn open(bill: &Bill) -> Vec<String> {
     let rates = bill.without_rate.iter().map(|pattern| {
         format!("{pattern} has no rate and is not in the total: write `rate: 5` for five times a second.")
@@ -69,7 +69,7 @@ pub fn open(bill: &Bill) -> Vec<String> {
     rates.chain(bill.notes.iter().map(|note| format!("{note}."))).chain(transfer).collect()
 }
 
-/// What a line takes each time.
+/// The consumption of one execution.
 pub fn taken(line: &Line) -> String {
     let some = |HalfUnits(half): HalfUnits, letter: &str| {
         (half > 0).then(|| format!("{} {letter}", units(HalfUnits(half))))
@@ -84,14 +84,14 @@ fn line(line: &Line) -> String {
     format!("{:<12} {path:<28} {:>10} {:>14}", line.pattern, taken(line), line.monthly.total())
 }
 
-/// What no pattern uses of what is provisioned.
+/// The unused part of the provisioned units.
 fn unused(own: &Capacity) -> String {
     let path = own.target.to_string();
     let text = format!("{} R {} W", micro_units(own.read.provided), micro_units(own.write.provided));
     format!("{:<12} {path:<22} {text:>16} {:>14}", "unused of", own.unused.total())
 }
 
-/// What is needed where too little is provisioned.
+/// The units needed if too few are provisioned.
 pub(super) fn short(own: &Capacity) -> Vec<String> {
     let say = |provision: &Provision, what: &str| {
         provision.is_short().then(|| {
@@ -107,7 +107,7 @@ pub(super) fn short(own: &Capacity) -> Vec<String> {
     say(&own.read, "read").into_iter().chain(say(&own.write, "write")).collect()
 }
 
-/// What writes become with their indexes, in sentences.
+/// Sentences on write amplification by indexes.
 pub(super) fn amplified(bill: &Bill) -> Vec<String> {
     let entity = |(entity, writes): &(String, u64)| {
         let more = writes - 1;
@@ -124,7 +124,7 @@ fn written(own: &Written) -> Option<String> {
     Some(format!("Each write unit of {} becomes {whole}.{part:02} with its indexes, as metered.", own.table))
 }
 
-/// Where two ways of paying cost the same, in a sentence.
+/// A sentence on the break-even points.
 pub(super) fn even(own: &BreakEvens) -> String {
     format!(
         "  On-demand costs as much as units of which {} are used (reserved for 1 year {}, 3 years {}); \
@@ -136,25 +136,25 @@ pub(super) fn even(own: &BreakEvens) -> String {
     )
 }
 
-/// A price with its origin, and a word where nobody has confirmed it.
+/// A price with its origin, marked if it is unverified.
 fn price(costing: &Costing<'_>, item: Item) -> Option<String> {
     let own = costing.prices.items.get(&item)?;
     let doubt = if own.verified { "" } else { " (not confirmed by a primary source)" };
     Some(format!("  {:<30} {:>14}  {}, {}{doubt}", item.name(), own.each.exact(), own.date, own.source))
 }
 
-/// A share to one place, rounded.
+/// A share as a percentage with one decimal, rounded.
 pub(super) fn percent(ppm: u64) -> String {
     let tenths = (ppm + 500) / 1000;
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
-/// Bytes in megabytes, or in bytes where that would be none.
+/// Bytes in megabytes, or in bytes if less than one.
 fn megabytes(bytes: u128) -> String {
     if bytes < 1 << 20 { format!("{bytes} B") } else { format!("{} MB", bytes >> 20) }
 }
 
-/// Units of millionths of half ones, to two places, rounded up.
+/// Units with two decimals, rounded up.
 pub(super) fn micro_units(micro_halves: u128) -> String {
     let hundredths = micro_halves.div_ceil(20_000);
     let text = format!("{}.{:02}", hundredths / 100, hundredths % 100);

@@ -1,49 +1,50 @@
-//! What a whole table costs in each billing mode and class, and where two of them cost the same.
+//! The cost of a whole table in each billing mode and class, and the break-even points between them.
 //!
-//! One meaning of average and peak: requests are paid for as they come, so on-demand and scaled units follow the average;
-//! fixed units must hold the peak. Whoever provisions leaves headroom: of the units only the settings' share is used, by
-//! the average where they are scaled and by the peak where they are fixed. A table or index has one unit at least.
+//! Average and peak have one meaning everywhere. On-demand and scaled units follow the average; fixed units
+//! must hold the peak. Provisioned capacity has headroom: only the share from the settings is in use, on
+//! average for scaled units and at the peak for fixed ones. A table or index has at least one unit.
 
 use super::{Allowance, Class, Costing, Load, MICRO, Missing, Mode};
 use crate::price::{Item, Money};
 
 /// Millionths of half units in a unit.
 pub(super) const UNIT_MICRO_HALVES: u128 = 2_000_000;
-/// Everything, in parts per million.
+/// One, in parts per million.
 pub(super) const ALL_PPM: u64 = 1_000_000;
 
-/// Reserved units are sold in blocks of so many (developer guide: reserved capacity), which all provisioned tables of an
-/// account in the region share.
+/// Reserved units are sold in blocks of this size (developer guide: reserved capacity), which all provisioned
+/// tables of an account share in a region.
 pub(super) const RESERVED_BLOCK_UNITS: u128 = 100;
 
-/// What one table, its local indexes included, or one global index is asked each second.
+/// The load per second on one table, its local indexes included, or on one global index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Demand {
     /// On average.
     pub average: Load,
     /// At the peak.
     pub peak: Load,
-    /// Whether its writes are replicated ones: those of a table with replicas, but not of its global indexes.
+    /// Whether its writes are replicated: true for a table with replicas, but not for its global indexes.
     pub replicated: bool,
 }
 
-/// All that a table and its indexes are asked and hold.
+/// The load on a table and its indexes, and their storage.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Workload {
-    /// Of the table and each global index.
+    /// The table and each global index.
     pub demands: Vec<Demand>,
     /// Bytes stored in one region, indexes included.
     pub bytes: u128,
-    /// Regions besides the table's own.
+    /// Regions other than the table's own.
     pub replicas: u32,
-    /// What is free of it in the table's region and then in each of the others, if it is of the Standard class.
+    /// The free part in the table's region and then in each of the others, for the Standard class.
     pub free: Vec<Allowance>,
 }
 
-/// Where two ways of paying cost the same.
+/// The break-even points between billing modes and classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BreakEvens {
-    /// Provisioned capacity is cheaper than on-demand if more than this share of it is used, in parts per million.
+    /// Provisioned capacity is cheaper than on-demand if more than this share of it is used, in parts per
+    /// million.
     pub provisioned_ppm: u64,
     /// The same for capacity reserved for a year.
     pub one_year_ppm: u64,
@@ -54,13 +55,13 @@ pub struct BreakEvens {
 }
 
 impl Demand {
-    /// What a replica is asked: it is written what the table is; who reads it is not known.
+    /// The load on a replica: the table's writes. Reads of a replica are unknown.
     pub(super) fn unread(&self) -> Self {
         let unread = |load: Load| Load { read_micro_halves: 0, ..load };
         Self { average: unread(self.average), peak: unread(self.peak), ..*self }
     }
 
-    /// The units that are paid for in a mode.
+    /// The units paid for in a mode.
     fn paid(&self, mode: Mode) -> Load {
         let each = |load: Load, units: fn(u128, u64) -> u128, used_ppm: u64| Load {
             read_micro_halves: units(load.read_micro_halves, used_ppm),
@@ -98,7 +99,7 @@ fn in_full(mode: Mode) -> Mode {
 }
 
 impl Costing<'_> {
-    /// A month of so many units of a table or index, replicated writes at their own price.
+    /// A month of these units of a table or index, replicated writes at their own price.
     pub fn units(
         &self,
         load: Load,
@@ -113,8 +114,8 @@ impl Costing<'_> {
         Ok(cost)
     }
 
-    /// A month of a table in a class and mode: units and storage, in all its regions. Replicas are written what the table
-    /// is; who reads them is not known, so they have the reads that are provisioned at the least.
+    /// A month of a table in a class and mode: units and storage, in all its regions. Replicas have the
+    /// table's writes; their reads are unknown, so they have the minimum of provisioned read units.
     pub fn month(&self, workload: &Workload, class: Class, mode: Mode) -> Result<Money, Missing> {
         let mut sum = Money::ZERO;
         for region in 0..=workload.replicas {
@@ -151,8 +152,8 @@ impl Costing<'_> {
         Ok(sum + self.blocks(reserved, class, mode)?)
     }
 
-    /// A month of reserved units, which are sold in blocks: at least one, and of what the last would hold no more than it
-    /// costs by the hour.
+    /// A month of reserved units, which are sold in blocks: at least one block; the last block costs at most
+    /// what its units would cost by the hour.
     fn blocks(&self, load: Load, class: Class, mode: Mode) -> Result<Money, Missing> {
         let block = RESERVED_BLOCK_UNITS * UNIT_MICRO_HALVES;
         let split = |units: u128| match (units / block, units % block) {
@@ -171,7 +172,7 @@ impl Costing<'_> {
         Ok(whole.total() + hourly.reads.min(next.reads) + hourly.writes.min(next.writes))
     }
 
-    /// What is free of provisioned units in one region, and is then taken from what is left.
+    /// The free part of provisioned units in one region, deducted from the rest of the free tier.
     pub(super) fn free_units(
         &self,
         paid: &[(Load, bool)],
@@ -193,7 +194,7 @@ impl Costing<'_> {
         Ok(self.throughput(load, class, in_full(mode))?.total())
     }
 
-    /// The modes and classes from the cheapest; units that are provisioned have so much headroom that this share is used.
+    /// The modes and classes from the cheapest; provisioned units have headroom, so that this share is used.
     /// Reserved capacity exists for the Standard class only.
     pub fn cheapest(&self, workload: &Workload, used_ppm: u64) -> Result<Vec<(Class, Mode, Money)>, Missing> {
         let mut found = Vec::new();
@@ -211,7 +212,7 @@ impl Costing<'_> {
         Ok(found)
     }
 
-    /// Where another way of paying costs the same for what a table is asked on average, in all its regions.
+    /// The break-even points for the average load on a table, in all its regions.
     pub fn break_evens(&self, workload: &Workload, class: Class) -> Result<BreakEvens, Missing> {
         let standard = self.asked(workload, Class::Standard, Mode::OnDemand)?;
         let on_demand = self.asked(workload, class, Mode::OnDemand)?;
@@ -233,7 +234,7 @@ impl Costing<'_> {
         })
     }
 
-    /// A month of exactly the average, every unit used.
+    /// A month of exactly the average load, every unit used.
     fn asked(&self, workload: &Workload, class: Class, mode: Mode) -> Result<Money, Missing> {
         let regions = i128::from(workload.replicas);
         let mut sum = Money::ZERO;

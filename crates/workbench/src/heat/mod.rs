@@ -1,7 +1,8 @@
-//! Heat by calculation: what the busiest partition key receives, against what one partition sustains, and how many shards
-//! would carry it. (Throttling simulated in virtual time will stand beside it.)
+//! Heat by calculation: the load on the busiest partition key, compared with the limits of one partition, and
+//! the number of shards that would carry it. Throttling is not simulated.
 //!
-//! A partition sustains 1000 write units and 3000 read units a second (developer guide, partition key design).
+//! A partition sustains 1000 write units and 3000 read units a second (developer guide, partition key
+//! design).
 
 mod of_model;
 mod show;
@@ -15,17 +16,17 @@ use keywright_semantics::limits::{PARTITION_READ_UNITS_MAX, PARTITION_WRITE_UNIT
 #[cfg(test)]
 mod tests;
 
-/// Write units per second of one partition.
+/// Maximum write units per second of one partition.
 fn most_writes() -> Exact {
     Exact::of(PARTITION_WRITE_UNITS_MAX)
 }
 
-/// Read units per second of one partition.
+/// Maximum read units per second of one partition.
 fn most_reads() -> Exact {
     Exact::of(PARTITION_READ_UNITS_MAX)
 }
 
-/// What one partition key receives at the peak.
+/// The load on one partition key at the peak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heat {
     /// Write units per second.
@@ -40,7 +41,7 @@ impl Default for Heat {
     }
 }
 
-/// How that compares with what a partition sustains.
+/// How the load compares with a partition's limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Up to half of the limit.
@@ -52,7 +53,7 @@ pub enum Verdict {
 }
 
 impl Heat {
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self { writes: self.writes.plus(other.writes), reads: self.reads.plus(other.reads) }
@@ -68,24 +69,25 @@ impl Heat {
         self.reads.ceil()
     }
 
-    /// Whether writes fill their limit at least as much as reads fill theirs.
+    /// Whether writes use at least as large a share of their limit as reads of theirs.
     pub fn is_written_more(self) -> bool {
         let (writes, reads) = self.used();
         writes >= reads
     }
 
-    /// The heat of the busiest key when the whole table or index receives this much.
+    /// The heat of the busiest key, which receives this share of the load on the table or index.
     #[must_use]
     pub fn of_busiest(self, share: Exact) -> Self {
         Self { writes: self.writes.times(share), reads: self.reads.times(share) }
     }
 
-    /// Which part of what a partition sustains is written and read: they draw on separate limits.
+    /// The used shares of a partition's write and read limits, which are separate.
     fn used(self) -> (Exact, Exact) {
         (self.writes.of_all(most_writes()), self.reads.of_all(most_reads()))
     }
 
-    /// Used share of what a partition sustains, in parts per million, rounded up: of writes and reads the fuller one counts.
+    /// The used share of a partition's limits, in parts per million, rounded up: the larger of writes and
+    /// reads.
     pub fn used_ppm(self) -> u64 {
         let (writes, reads) = self.used();
         writes.max(reads).ppm()
@@ -101,7 +103,8 @@ impl Heat {
         }
     }
 
-    /// Over how many keys the writes must be spread; reads that are too hot need a cache or copies instead.
+    /// The number of keys over which the writes must be spread; reads that are too hot need a cache or copies
+    /// instead.
     pub fn shards(self) -> u64 {
         self.used().0.ceil().max(1)
     }

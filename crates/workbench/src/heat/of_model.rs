@@ -1,7 +1,8 @@
-//! The heat of a model's keys: the units that each pattern was metered to take × the peak rate × the busiest key's share,
-//! for every partition key of tables and global indexes. They are the units that are billed; nothing is estimated besides.
+//! The heat of a model's keys: each pattern's metered units × the peak rate × the busiest key's share, for
+//! every partition key of tables and global indexes. The units are those that are billed; there is no second
+//! estimate.
 //!
-//! A local index is in the partitions of its table: what it is written and read there warms the same key.
+//! A local index shares its table's partitions: its reads and writes warm the same key.
 
 use keywright_semantics::capacity::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 use std::cmp::Reverse;
@@ -16,9 +17,9 @@ use keywright_model::{
 
 /// Millionths of half units in a unit.
 const UNIT_MICRO_HALVES: u64 = 2_000_000;
-/// Everything, in parts per million.
+/// One, in parts per million.
 const ALL_PPM: u64 = 1_000_000;
-/// As many shards as a template can have.
+/// The largest number of shards in a template.
 const SHARDS_MAX: u64 = 10_000;
 
 /// One partition key of a table or index at the peak.
@@ -32,32 +33,34 @@ pub struct HotKey {
     pub local: Vec<String>,
     /// The key's template.
     pub key: String,
-    /// The entities that stand under it.
+    /// The entities with this key.
     pub entities: Vec<String>,
-    /// The share of traffic that the busiest key receives; none if the model does not say how many values there are.
+    /// The busiest key's share of the traffic; `None` if the number of values is unknown.
     pub share_ppm: Option<u64>,
-    /// What that key receives.
+    /// The load on that key.
     pub heat: Heat,
-    /// Over how many shards its values are spread: those of its template that their attributes can tell apart.
+    /// The number of shards that spread its values: those of its template, as far as their attributes have
+    /// different values.
     pub shards: u64,
-    /// Over how many they must be, if each receives the same.
+    /// The number of shards needed if each receives the same load.
     pub needed: u64,
-    /// Over how many they must be for the writes of each to leave half of it free; none if no number does that.
+    /// The number of shards with which each uses at most half of its write limit; `None` if no number
+    /// suffices.
     pub needed_to_cool: Option<u64>,
-    /// The attributes of a time, by which all that is written now goes to one key.
+    /// The time attributes in the key, by which all current writes go to one key.
     pub of_time: Vec<String>,
     /// The shards of its template.
     pub spreads: Vec<Spread>,
 }
 
 impl HotKey {
-    /// Hot by what reads it, which shards do not help: of a question's shards each is asked.
+    /// Whether reads make it hot. Shards do not help: a gathering read reads each of them.
     pub fn is_read_too_much(&self) -> bool {
         self.heat.verdict() == Verdict::Hot && !self.heat.is_written_more()
     }
 }
 
-/// The partition keys of a model, the hottest first. What is not known is last.
+/// The partition keys of a model, the hottest first and the unknown ones last.
 pub fn of_model(model: &Model, report: &Report) -> Vec<HotKey> {
     let mut groups: Vec<Key<'_>> = Vec::new();
     for (table, index, entity, templates) in keys(model) {
@@ -79,7 +82,7 @@ pub fn of_model(model: &Model, report: &Report) -> Vec<HotKey> {
     found
 }
 
-/// Every entity in every partition key that holds it, with the templates of the partition key. Local indexes have their
+/// Every entity with every partition key that holds it, and the key's templates. Local indexes share their
 /// table's.
 pub fn keys(model: &Model) -> Vec<(&Table, Option<&Index>, &Entity, Vec<Template>)> {
     let mut found = Vec::new();
@@ -100,8 +103,8 @@ pub fn keys(model: &Model) -> Vec<(&Table, Option<&Index>, &Entity, Vec<Template
     found
 }
 
-/// Templates with the names that their attributes have where they come from: entities of one partition may call it
-/// differently.
+/// Templates with the names that their attributes have at their source: entities in one partition may name an
+/// attribute differently.
 fn written(model: &Model, entity: &Entity, templates: &[Template]) -> Vec<Template> {
     let named = |name: &String| {
         let origin = model.origin(entity, name);
@@ -120,7 +123,7 @@ struct Member<'a> {
     entity: &'a Entity,
     templates: Vec<Template>,
     spreads: Vec<Spread>,
-    /// Its items of one key, shards aside.
+    /// Its items per key, without shards.
     items: Option<u64>,
 }
 
@@ -131,7 +134,7 @@ impl<'a> Member<'a> {
         Self { entity, templates, spreads, items }
     }
 
-    /// What the busiest of so many shards receives; an entity without shards would have them by its items.
+    /// The busiest shard's share of the traffic; an entity without shards would be spread by its items.
     fn share(&self, shards: u64) -> Option<Exact> {
         let ideal = [Spread::of_items(self.items)];
         let spread = self.spreads.first().unwrap_or(ideal.first()?);
@@ -139,15 +142,15 @@ impl<'a> Member<'a> {
     }
 }
 
-/// What all keys with the busiest values receive of a member, shards aside.
+/// The load of one member on all keys with the busiest values, without shards.
 #[derive(Clone, Copy)]
 struct Received {
     heat: Heat,
-    /// Of which the values have this share; none if nobody says how many there are.
+    /// The busiest values' share of it; `None` if the number of values is unknown.
     share: Option<Exact>,
 }
 
-/// A partition key with all that stands under it.
+/// A partition key with all its entities.
 struct Key<'a> {
     model: &'a Model,
     report: &'a Report,
@@ -200,7 +203,8 @@ impl<'a> Key<'a> {
         local.filter(|index| self.members.iter().any(|member| is_in(member.entity, index)))
     }
 
-    /// Whether everything that warms the key has a share that is known; without traffic, whether all entities have.
+    /// Whether every share of the load on the key is known; without traffic, whether all entities' shares
+    /// are.
     fn is_known(&self, received: &[Vec<Received>]) -> bool {
         let mut parts = received.iter().flatten().filter(|part| part.heat != Heat::default()).peekable();
         if parts.peek().is_some() {
@@ -209,7 +213,7 @@ impl<'a> Key<'a> {
         self.members.iter().all(|own| self.values(own, When::Any).is_some())
     }
 
-    /// The share of the traffic that the key receives; without traffic the largest of its entities.
+    /// The key's share of the traffic; without traffic the largest share of its entities.
     fn share(&self, heat: Heat, all: Heat) -> Option<u64> {
         if all == Heat::default() {
             let own =
@@ -228,7 +232,7 @@ impl<'a> Key<'a> {
         of_values(self.model, member.entity, &member.templates, when)
     }
 
-    /// The attributes of a time in the key, if something is written now.
+    /// The time attributes in the key, if there are current writes.
     fn of_time(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for own in &self.members {
@@ -246,7 +250,7 @@ impl<'a> Key<'a> {
         names
     }
 
-    /// The least shards with which the writes of each leave half of what it has.
+    /// The smallest number of shards with which the writes to each use half of its limit.
     fn needed_to_cool(&self, received: &[Vec<Received>], whole: Heat) -> Option<u64> {
         let writes = |parts: &[Received]| {
             let own = parts.iter().map(|part| part.heat.writes.times(part.share.unwrap_or(Exact::ZERO)));
@@ -270,7 +274,7 @@ impl<'a> Key<'a> {
         })
     }
 
-    /// All that an entity is asked and written under this key at the peak, pattern by pattern.
+    /// The load of an entity on this key at the peak, pattern by pattern.
     fn received(&self, member: &Member<'_>) -> Vec<Received> {
         let places = || std::iter::once(self.index).chain(self.local().map(Some));
         let mut found = Vec::new();
@@ -285,7 +289,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// What a pattern was metered to take of one entity in a table or index.
+/// A pattern's metered consumption for one entity in a table or index.
 struct Metered<'a> {
     key: &'a Key<'a>,
     entity: &'a Entity,
@@ -295,7 +299,7 @@ struct Metered<'a> {
 }
 
 impl Metered<'_> {
-    /// What is written of the entity here.
+    /// Writes of the entity here.
     fn writes(&self, member: &Member<'_>) -> Option<Received> {
         let (_, write) = self.units()?;
         let all = self.at_peak(write)?.times(self.part(WRITE_UNIT_BYTES));
@@ -305,8 +309,8 @@ impl Metered<'_> {
         (writes > Exact::ZERO).then_some(Received { heat: Heat { writes, ..Heat::default() }, share })
     }
 
-    /// What is read of the entity here. A question for several reads one key of them all: it is counted with the entity of
-    /// which that key has the largest share.
+    /// Reads of the entity here. A read of several entities reads one key of all: it counts for the entity
+    /// with the largest share of that key.
     fn reads(&self, member: &Member<'_>) -> Option<Received> {
         let (read, _) = self.units()?;
         let all = self.at_peak(read)?;
@@ -316,7 +320,7 @@ impl Metered<'_> {
             return (reads > Exact::ZERO)
                 .then_some(Received { heat: Heat { reads, ..Heat::default() }, share });
         };
-        // A scan goes through all keys, evenly.
+        // A scan reads all keys evenly.
         if asked.kind == ReadKind::Scan || all == Exact::ZERO {
             return None;
         }
@@ -333,7 +337,7 @@ impl Metered<'_> {
         Some(Received { heat: Heat { reads: all, ..Heat::default() }, share })
     }
 
-    /// What one execution reads and writes here.
+    /// Read and write units of one execution here.
     fn units(&self) -> Option<(HalfUnits, HalfUnits)> {
         let ran = self.key.report.pattern(&self.pattern.id)?;
         let usage = &ran.capacity.iter().find(|own| own.table == self.key.table.name)?.usage;
@@ -356,7 +360,7 @@ impl Metered<'_> {
         Some(Exact::part(u128::from(peak.0) * u128::from(units.0), UNIT_MICRO_HALVES))
     }
 
-    /// The entity's part of what the steps of a pattern take together, by the sizes of their items.
+    /// The entity's part of the consumption of all steps, by the sizes of their items.
     fn part(&self, unit_bytes: u64) -> Exact {
         let (model, report, table) = (self.key.model, self.key.report, self.key.table);
         let weight = |step: &Write| {
@@ -375,21 +379,21 @@ impl Metered<'_> {
         self.pattern.steps().iter().filter(|step| step.entity == self.entity.name)
     }
 
-    /// How many of a pattern's writes of the entity reach an index, as they are billed.
+    /// The share of a pattern's writes of the entity that reach an index, as billed.
     fn in_index(&self, index: &Index) -> u64 {
         let Some(seen) = self.key.report.entity(&self.entity.name) else { return ALL_PPM };
         let own = self.own_steps().filter(|step| changes(step));
         own.map(|step| written_ppm(self.pattern, step, self.entity, index, seen)).max().unwrap_or(ALL_PPM)
     }
 
-    /// New items are of the present.
+    /// New items belong to the current time.
     fn when_written(&self) -> When {
         let made: u64 = self.own_steps().filter(|step| makes(step)).map(|step| step.n).sum();
         let Some(rate) = self.pattern.rate.filter(|_| made > 0) else { return When::Any };
         When::Now { average: keywright_model::MicroPerSecond(rate.average.0.saturating_mul(made)) }
     }
 
-    /// A question for what is later than some time, or right after a write of new items, is for the present ones.
+    /// A read of items later than some time, or right after a write of new items, reads current ones.
     fn when_read(&self, asked: &Read, entity: &Entity) -> When {
         let is_time = |name: &str| {
             let format = entity.attribute(name).and_then(|attribute| attribute.format);
@@ -416,7 +420,7 @@ const fn changes(step: &Write) -> bool {
     matches!(step.kind, WriteKind::Put | WriteKind::Delete | WriteKind::Update)
 }
 
-/// Whether a step makes new items: a put, or an update that does not ask for one that is there.
+/// Whether a step creates items: a put, or an update whose condition does not require an existing one.
 const fn makes(step: &Write) -> bool {
     match step.kind {
         WriteKind::Put => true,
@@ -425,7 +429,7 @@ const fn makes(step: &Write) -> bool {
     }
 }
 
-/// Average size of an item: the author's word, else the sample's.
+/// Average size of an item: declared, else the sample's.
 fn bytes(report: &Report, entity: &Entity) -> u64 {
     let seen = || report.entity(&entity.name)?.bytes_average();
     entity.size_bytes.or_else(seen).unwrap_or(1)

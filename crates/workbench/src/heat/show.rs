@@ -6,7 +6,7 @@ use keywright_model::json::Json;
 /// Parts per million of one percent.
 const PPM_PER_PERCENT: u64 = 10_000;
 
-/// The keys as text, the hottest first, with what to do where shards do not help.
+/// The keys as text, the hottest first, with advice where shards do not help.
 pub fn text(keys: &[HotKey]) -> String {
     let head = format!(
         "{:<24} {:<32} {:>9} {:>9} {:>9} {:>6}  {:<5} shards",
@@ -50,7 +50,7 @@ pub fn markdown(model: &str, keys: &[HotKey]) -> String {
     lines.join("\n")
 }
 
-/// The keys as JSON. Units are whole ones a second, rounded up; what is not known is null.
+/// The keys as JSON. Units are whole ones per second, rounded up; unknown values are null.
 pub fn json(model: &str, keys: &[HotKey], without_rate: &[&str]) -> String {
     let key = |own: &HotKey| {
         let known = |number: u64| own.share_ppm.map_or(Json::Null, |_| Json::number(number));
@@ -80,7 +80,7 @@ pub fn json(model: &str, keys: &[HotKey], without_rate: &[&str]) -> String {
     document.pretty()
 }
 
-/// What a rate of writes to one key needs, in a sentence.
+/// The shards that a rate of writes to one key needs, in a sentence.
 pub fn of_writes(units_per_second: u64) -> String {
     let shards = shards_for_writes(units_per_second);
     let (needs, units) = if units_per_second == 1 { ("needs", "unit") } else { ("need", "units") };
@@ -131,11 +131,11 @@ fn line(own: &HotKey) -> String {
     )
 }
 
-/// What the numbers do not say by themselves.
+/// Remarks that the numbers do not show by themselves.
 fn said(keys: &[HotKey]) -> Vec<String> {
     let read = keys.iter().filter(|own| own.share_ppm.is_some() && own.is_read_too_much()).map(|own| {
         let why = if own.spreads.iter().any(|spread| spread.written > 1) {
-            "every question asks all of them"
+            "every read gathers all of them"
         } else {
             "they would spread its writes, not what reads it"
         };
@@ -184,7 +184,7 @@ fn said(keys: &[HotKey]) -> Vec<String> {
     read.chain(narrow).chain(of_time).chain(local).chain(unknown).collect()
 }
 
-/// Millionths as a percentage of four places.
+/// Parts per million as a percentage with four decimals.
 fn percent(ppm: u64) -> String {
     let text = format!("{}.{:04}", ppm / PPM_PER_PERCENT, ppm % PPM_PER_PERCENT);
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))

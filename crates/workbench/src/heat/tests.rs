@@ -43,10 +43,10 @@ fn heat_of(text: &str) -> Vec<HotKey> {
     of_model(&model, &report)
 }
 
-/// Two attributes identify a repository together: what stands under both is spread as the repositories are, whatever the
-/// attributes are by themselves.
+/// Two attributes together identify a repository: keys of both are spread as the repositories are, whatever
+/// the distribution of each attribute.
 #[test]
-fn what_several_attributes_identify_has_as_many_keys_as_there_are() {
+fn attributes_that_identify_a_parent_together_have_as_many_keys_as_parents() {
     let text = r#"
 format: 1
 model: m
@@ -59,11 +59,11 @@ patterns:
   - {id: W2, put: Issue, if: not-exists, rate: 600}
 data: {generate: {seed: 1, sample: 100}}
 "#;
-    let told: Vec<(String, Option<u64>)> =
+    let shares: Vec<(String, Option<u64>)> =
         heat_of(text).into_iter().map(|own| (own.key, own.share_ppm)).collect();
-    let of = |template: &str| told.iter().find(|(own, _)| own == template).and_then(|(_, share)| *share);
-    assert_eq!(of("r#{owner}#{repo}"), Some(3334), "one of 300: {told:?}");
-    assert_eq!(of("{owner}#{repo}#{kind}"), Some(1667), "one of 600: {told:?}");
+    let of = |template: &str| shares.iter().find(|(own, _)| own == template).and_then(|(_, share)| *share);
+    assert_eq!(of("r#{owner}#{repo}"), Some(3334), "one of 300: {shares:?}");
+    assert_eq!(of("{owner}#{repo}#{kind}"), Some(1667), "one of 600: {shares:?}");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn enough_shards_cool_a_key_whose_gathered_reads_still_reach_each_of_them() {
 }
 
 #[test]
-fn entities_of_one_partition_warm_it_together_and_a_question_for_both_counts_once() {
+fn entities_of_one_partition_warm_it_together_and_a_read_of_both_counts_once() {
     let heat = heat_of(
         r#"
 format: 1
@@ -141,7 +141,7 @@ data: {generate: {seed: 1, sample: 3}}
     );
     let [table] = heat.as_slice() else { panic!("{heat:?}") };
     assert_eq!(table.entities, ["Order", "Item"]);
-    // Four items, twice each in a transaction; half a unit for the collection.
+    // Four items, billed twice each in a transaction; half a unit for the collection.
     assert_eq!(
         (table.heat.write_units(), table.heat.read_units(), table.heat.verdict()),
         (800, 5, Verdict::Warm)
@@ -149,13 +149,13 @@ data: {generate: {seed: 1, sample: 3}}
 }
 
 #[test]
-fn what_a_model_does_not_say_is_unknown_and_not_cool() {
+fn a_key_without_declared_values_is_unknown_and_not_cool() {
     let heat = heat_of(&VOTES.replace(", distinct: 1000000", ""));
     let last = heat.last().expect("the index");
     assert_eq!((last.index.as_deref(), last.share_ppm), (Some("byVoter"), None));
 }
 
-/// By what the declared workload is metered to take, as the command does.
+/// Heat from the metered declared workload, as the command computes it.
 fn metered_heat_of(text: &str) -> Vec<HotKey> {
     let model = keywright_model::parse(text).expect("a model");
     let no_files = |_: &str| Err("no files".to_owned());
@@ -168,7 +168,7 @@ fn of_index<'a>(keys: &'a [HotKey], index: Option<&str>) -> &'a HotKey {
 }
 
 #[test]
-fn a_key_receives_what_was_metered_of_it_and_not_its_whole_items() {
+fn a_key_receives_its_metered_units_and_not_its_whole_items() {
     let heat = metered_heat_of(
         r#"
 format: 1
@@ -189,7 +189,7 @@ data: {generate: {seed: 7, sample: 40}}
 "#,
     );
     let index = of_index(&heat, Some("byState"));
-    // Half a unit a question and one unit a put, of which the hottest state has 60 %.
+    // Half a unit per read and one unit per put; the hottest state has 60 % of them.
     assert_eq!((index.heat.read_units(), index.heat.write_units()), (12, 60));
 }
 
@@ -221,7 +221,7 @@ data: {{generate: {{seed: 3, sample: 100}}}}
 }
 
 #[test]
-fn a_shard_by_what_the_key_holds_already_spreads_nothing_and_says_so() {
+fn a_shard_computed_from_the_key_itself_spreads_nothing() {
     let text = VOTES.replace("v#{candidate}\"", "v#{candidate}#{candidate|shard(20)}\"");
     let heat = heat_of(&text);
     let table = of_index(&heat, None);
@@ -249,7 +249,7 @@ data: {{generate: {{seed: 1, sample: 20}}}}
     };
     let (few, skewed) = (heat_of(&text("distinct: 2")), heat_of(&text("distinct: 1000")));
     assert_eq!((of_index(&few, None).shards, of_index(&few, None).heat.write_units()), (2, 1500));
-    // The hottest value has one shard, however many there are.
+    // The hottest value is in one shard, however many there are.
     assert_eq!((of_index(&skewed, None).shards, of_index(&skewed, None).heat.write_units()), (50, 1500));
 }
 
@@ -268,10 +268,10 @@ data: {generate: {seed: 3, sample: 50}}
 "#;
 
 #[test]
-fn an_attribute_of_another_entity_that_is_called_alike_does_not_cool_a_key() {
+fn a_namesake_attribute_of_another_entity_does_not_cool_a_key() {
     let heat = metered_heat_of(ROOMS);
     let rooms = heat.iter().find(|own| own.key == "r#{id}").expect("the rooms");
-    // 40,000 writes on ten rooms.
+    // 40,000 writes to ten rooms.
     assert_eq!((rooms.share_ppm, rooms.heat.write_units()), (Some(100_000), 4000));
     assert_eq!(rooms.heat.verdict(), Verdict::Hot);
 }

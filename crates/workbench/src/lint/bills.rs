@@ -1,11 +1,11 @@
-//! Rules on money and on units that are paid for: L040, L041. What things cost is for `cost` to say.
+//! Rules on money and provisioned units: L040, L041. The amounts come from `cost`.
 
 use super::context::{Context, finding};
 use super::{Finding, Severity};
 use crate::cost::{Bill, Capacity, Costing, Provision, Saving, Settings, bill};
 use crate::price::{Money, Prices, TODAY};
 
-/// Less is not worth a change.
+/// A smaller saving is not worth a change.
 const SAVING_MIN: Money = Money::dollars(1);
 
 pub(super) fn cheaper_mode(context: &Context<'_>) -> Vec<Finding> {
@@ -13,9 +13,10 @@ pub(super) fn cheaper_mode(context: &Context<'_>) -> Vec<Finding> {
     bill.savings.iter().filter_map(|saving| judged(context, saving, &prices)).collect()
 }
 
-/// The model's bill and the prices it is made by; none where it does not run, or a price is missing, which `cost` reports.
+/// The model's bill and its prices; `None` if the model does not run or a price is missing, which `cost`
+/// reports.
 fn billed(context: &Context<'_>) -> Option<(Bill, Prices)> {
-    // A price file of the author's own is read by the `cost` command; the rules then judge by today's prices.
+    // Only the `cost` command reads the author's own price file; the rules use the built-in prices.
     let named = context.model.prices.as_deref().and_then(|name| Prices::built_in(name).ok());
     let prices = named.or_else(|| Prices::built_in(TODAY).ok())?;
     let costing = Costing { prices: &prices, settings: Settings::default() };

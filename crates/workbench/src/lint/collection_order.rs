@@ -1,7 +1,7 @@
-//! How the entities of one collection sort beside each other: whom a question for several of them finds besides, where a
-//! page's parent stands, and what one of them could begin its sort keys with so that no question is worse off.
+//! The sort order of the entities in one item collection: which foreign items a read returns, where a page's
+//! parent sorts, and which sort-key prefix for a member makes no read worse.
 //!
-//! Keys are told apart by what they begin with: it knows templates and questions, not items.
+//! Keys are compared by their leading text only: this module knows templates and patterns, not items.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +10,15 @@ use crate::run::{OperationKind, PatternReport};
 use keywright_model::overlap::{Side, can_be_equal};
 use keywright_model::{Entity, GivenOp, KeyType, Order, Part, Pattern, Read, Template};
 
-/// Above every text that continues a prefix.
+/// Sorts above every text that continues a prefix.
 const LAST: char = '\u{10ffff}';
-/// Stands for a value that a question gives.
+/// Stands for a value that the pattern gives.
 const GIVEN: char = '\u{1}';
-/// What sorts before words of letters, and after them.
+/// Prefixes that sort before alphabetic prefixes, and after them.
 const BEFORE: [&str; 2] = ["#", "!"];
 const AFTER: &str = "~";
 
-/// Another template for an entity's sort key.
+/// An alternative sort-key template for an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Opening<'a> {
     pub(super) key: String,
@@ -26,30 +26,30 @@ pub(super) struct Opening<'a> {
     pub(super) template: Template,
 }
 
-/// What to write for some entities.
+/// The fix's text: the template to write for each entity.
 pub(super) fn written(openings: &[Opening<'_>]) -> String {
     let one = |own: &Opening<'_>| format!("`{}: \"{}\"` for {}", own.key, own.template, own.entity);
     format!("write {}", openings.iter().map(one).collect::<Vec<_>>().join(" and "))
 }
 
-/// The entities that stand in one collection of a table or an index, and the questions asked there.
+/// The entities that share a collection of a table or an index, and the patterns that read it.
 pub(super) struct Collection<'a> {
     key: String,
     members: Vec<(&'a Entity, Template)>,
     questions: Vec<(&'a Pattern, &'a Read, bool)>,
 }
 
-/// What is wrong with how a collection sorts.
+/// A defect of a collection's sort order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Trouble<'a> {
-    /// A question for others finds this entity's items.
+    /// A read for other entities returns this entity's items.
     Stranger { pattern: &'a str, entity: usize },
-    /// A page begins with this child and not with this parent.
+    /// A page begins with this child and not with its parent.
     Late { pattern: &'a str, parent: usize, child: usize },
 }
 
 impl<'a> Collection<'a> {
-    /// The collection that a question asks; none if it sorts by no text or by several attributes.
+    /// The collection that a pattern reads; `None` if its sort key is not one text attribute.
     pub(super) fn of(context: &Context<'a>, report: &PatternReport) -> Option<Self> {
         let table = context.model.table(&report.table)?;
         let index = report.index.as_ref().and_then(|name| table.index(name));
@@ -65,7 +65,7 @@ impl<'a> Collection<'a> {
             report.entities.iter().filter_map(|name| context.model.entity(name)).collect();
         let first = *asked.first()?;
         let own = first.template(&partition.name)?;
-        let beside = |entity: &Entity| {
+        let shares_partition = |entity: &Entity| {
             entity.template(&partition.name).is_some_and(|template| {
                 let side = |entity, template| Side { entity, template, stored: &[] };
                 can_be_equal(side(first, &own), side(entity, &template))
@@ -73,7 +73,7 @@ impl<'a> Collection<'a> {
         };
         let entities = context.model.entities.iter().filter(|entity| entity.table == table.name);
         let members: Vec<(&Entity, Template)> = entities
-            .filter(|entity| beside(entity))
+            .filter(|entity| shares_partition(entity))
             .filter_map(|entity| Some((entity, entity.template(&sort.name)?)))
             .collect();
         let here = |own: &&Entity| members.iter().any(|(entity, _)| entity.name == own.name);
@@ -91,8 +91,8 @@ impl<'a> Collection<'a> {
         Some(Self { key: sort.name.clone(), members, questions })
     }
 
-    /// Sort keys of the entities that a question finds besides its own, or else of one of its own, under which it finds its own
-    /// only.
+    /// Sort keys with which the read returns its own entities only: other ones for the foreign entities it
+    /// returns, else another one for one of its own entities.
     pub(super) fn apart(&self, pattern: &str) -> Option<Vec<Opening<'a>>> {
         let strangers: Vec<usize> = self
             .troubles(&[])
@@ -107,7 +107,8 @@ impl<'a> Collection<'a> {
         self.first_good(pattern, all.chain(singles).chain(self.pairs()))
     }
 
-    /// Sort keys of a parent, or else of one of its children, under which a question's pages begin with the parent.
+    /// Sort keys with which the read's pages begin with the parent: another one for the parent, else for one
+    /// child.
     pub(super) fn parent_first(&self, pattern: &str, parent: &str) -> Option<Vec<Opening<'a>>> {
         let place = self.members.iter().position(|(entity, _)| entity.name == parent)?;
         let others = self.asked(pattern).filter(|own| *own != place);
@@ -141,7 +142,7 @@ impl<'a> Collection<'a> {
         Some(found.into_iter().filter_map(opening).collect())
     }
 
-    /// The members that a question asks for.
+    /// The members that a pattern reads.
     fn asked(&self, pattern: &str) -> impl Iterator<Item = usize> {
         let read = self.questions.iter().find(|(own, _, _)| own.id == pattern).map(|(_, read, _)| *read);
         self.members
@@ -151,33 +152,33 @@ impl<'a> Collection<'a> {
             .map(|(place, _)| place)
     }
 
-    /// Where a member could go: before or after all, or beside one of the others.
+    /// The positions that a member could move to: before or after all others, or next to one of them.
     fn moves(&self, own: usize) -> Vec<Vec<(usize, Template)>> {
         let others = self.members.iter().enumerate().filter(|(place, _)| *place != own);
-        let beside = others.flat_map(|(_, (_, template))| {
+        let next_to_others = others.flat_map(|(_, (_, template))| {
             let word = template.prefix().trim_end_matches(|letter: char| !letter.is_alphanumeric());
             let marks: &[&str] = if word.is_empty() { &[] } else { &[AFTER, "!"] };
             marks.iter().map(move |mark| format!("{word}{mark}"))
         });
         let ends = BEFORE.into_iter().chain([AFTER]).map(str::to_owned);
-        ends.chain(beside).map(|mark| self.marked(&[own], &mark)).collect()
+        ends.chain(next_to_others).map(|mark| self.marked(&[own], &mark)).collect()
     }
 
-    /// Two members, each before or after all.
+    /// Two members, each moved before or after all others.
     fn pairs(&self) -> impl Iterator<Item = Vec<(usize, Template)>> {
         let places = 0..self.members.len();
         let pairs = places.flat_map(move |one| (0..one).map(move |other| (one, other)));
         pairs.flat_map(move |(one, other)| {
             let ends = || BEFORE.into_iter().chain([AFTER]);
-            let both = |mark: &str, beside: &str| {
-                [self.marked(&[one], mark), self.marked(&[other], beside)].concat()
+            let both = |mark: &str, other_mark: &str| {
+                [self.marked(&[one], mark), self.marked(&[other], other_mark)].concat()
             };
-            let found = ends().flat_map(|mark| ends().map(move |beside| (mark, beside)));
-            found.map(|(mark, beside)| both(mark, beside)).collect::<Vec<_>>()
+            let found = ends().flat_map(|mark| ends().map(move |other_mark| (mark, other_mark)));
+            found.map(|(mark, other_mark)| both(mark, other_mark)).collect::<Vec<_>>()
         })
     }
 
-    /// The templates of some members with something before them.
+    /// The templates of some members with a prefix added.
     fn marked(&self, places: &[usize], mark: &str) -> Vec<(usize, Template)> {
         let with = |place: &usize| {
             let (_, template) = self.members.get(*place)?;
@@ -191,7 +192,7 @@ impl<'a> Collection<'a> {
         new.or_else(|| self.members.get(place).map(|(_, template)| template))
     }
 
-    /// Whether nothing else here begins as a changed key does.
+    /// Whether no other member's key begins like a changed key.
     fn stands_alone(&self, place: usize, changes: &[(usize, Template)]) -> bool {
         let span = |place: usize| self.template(place, changes).map(|template| span(template, None));
         let Some(own) = span(place) else { return false };
@@ -236,7 +237,7 @@ impl<'a> Collection<'a> {
         found
     }
 
-    /// The parents among some members, each with each of its children.
+    /// The parents among some members, each paired with each of its children.
     fn families(&self, asked: &[usize]) -> Vec<(usize, usize)> {
         let entity = |place: usize| self.members.get(place).map(|(entity, _)| *entity);
         let is_parent = |parent: usize, child: usize| {
@@ -261,16 +262,16 @@ impl Reading {
     }
 }
 
-/// The items of one page of a question that need not find all in it.
+/// The page size of a read that may need several pages.
 pub(super) fn page(pattern: &Pattern, read: &Read, report: &PatternReport) -> Option<u64> {
     let returns = pattern.returns.unwrap_or_default();
     let page = read.limit.into_iter().chain(returns.page).min()?;
-    // What always fits into one page has its parent in it, wherever that stands.
+    // If everything always fits into one page, the parent is on it, wherever it sorts.
     let whole = returns.max.is_some_and(|max| max <= page) && !report.more;
     (!whole).then_some(page)
 }
 
-/// Whether a parent's key sorts where reading starts; `None` if both sort together by what the question names.
+/// Whether a parent's key sorts where reading starts; `None` if both sort alike by what the pattern gives.
 pub(super) fn begins_with_parent(
     parent: &Template,
     child: &Template,
@@ -279,7 +280,7 @@ pub(super) fn begins_with_parent(
 ) -> Option<bool> {
     let (own, other) = (lead(parent, Some(read)), lead(child, Some(read)));
     if own.0 == other.0 {
-        // A parent whose own key goes on in its children's stands right before them.
+        // A parent whose key is a prefix of its children's keys sorts right before them.
         let goes_on = own.1 || child.parts.starts_with(&parent.parts);
         if goes_on && reading == Reading::Forwards {
             return Some(true);
@@ -290,7 +291,8 @@ pub(super) fn begins_with_parent(
     Some(if reading == Reading::Backwards { own.0 > other.0 } else { own.0 < other.0 })
 }
 
-/// What a template's texts begin with, as far as it or the question says, and whether that is all of them.
+/// The leading text of a template's values, as far as the template or the pattern fixes it, and whether that
+/// is the whole value.
 fn lead(template: &Template, read: Option<&Read>) -> (String, bool) {
     let given = |name: &str| {
         let mut equal = read.iter().flat_map(|read| &read.given).filter(|given| given.op == GivenOp::Eq);

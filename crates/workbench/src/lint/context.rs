@@ -1,4 +1,4 @@
-//! What every rule looks at, and the questions many of them ask.
+//! The input of every rule, and helpers that many rules share.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ pub struct Context<'a> {
     pub report: &'a Report,
     /// The items that were loaded, by entity.
     items: BTreeMap<&'a str, Vec<&'a Item>>,
-    /// The declared workload, metered when the first rule asks; none if it cannot be.
+    /// The declared workload, metered when the first rule needs it; `None` if it cannot be metered.
     measured: OnceCell<Option<Measured>>,
 }
 
@@ -35,12 +35,12 @@ impl<'a> Context<'a> {
         Self { model, report, items, measured: OnceCell::new() }
     }
 
-    /// What the declared workload takes, as `cost` and `heat` meter it.
+    /// What the declared workload consumes, as `cost` and `heat` meter it.
     pub(super) fn measured(&self) -> Option<&Measured> {
         self.measured.get_or_init(|| measure(self.model, &self.report.samples).ok()).as_ref()
     }
 
-    /// Every question with what its run measured.
+    /// Every read pattern with its measured run.
     pub(super) fn reads(&self) -> impl Iterator<Item = (&'a Pattern, &'a Read, &'a PatternReport)> {
         self.model
             .patterns
@@ -48,7 +48,7 @@ impl<'a> Context<'a> {
             .filter_map(|pattern| Some((pattern, pattern.read()?, self.report.pattern(&pattern.id)?)))
     }
 
-    /// Every step of every change.
+    /// Every step of every write pattern.
     pub(super) fn steps(&self) -> impl Iterator<Item = (&'a Pattern, &'a Write, &'a Entity)> {
         let model = self.model;
         model.patterns.iter().flat_map(move |pattern| {
@@ -66,7 +66,7 @@ impl<'a> Context<'a> {
         self.model.tables.iter().flat_map(|table| table.indexes.iter().map(move |index| (table, index)))
     }
 
-    /// Every entity in every key that holds it: the table's (`None`) and the indexes'.
+    /// Every entity in every partition key that holds it: the table's (`None`) and the indexes'.
     pub(super) fn each_partition(
         &self,
         mut visit: impl FnMut(&'a Table, Option<&'a Index>, &'a Entity, &[Template]),
@@ -96,7 +96,7 @@ impl<'a> Context<'a> {
         all
     }
 
-    /// The templates of the sort key that a pattern's path has, for one entity.
+    /// One entity's templates for the sort key that a pattern's read uses.
     pub(super) fn sort_of(&self, entity: &Entity, report: &PatternReport) -> Vec<Template> {
         let Some(table) = self.model.table(&report.table) else { return Vec::new() };
         let parts = match report.index.as_ref().and_then(|name| table.index(name)) {
@@ -112,7 +112,7 @@ impl<'a> Context<'a> {
         entities.flat_map(|entity| self.sort_of(entity, report)).collect()
     }
 
-    /// The key attributes of a pattern's path.
+    /// The key attributes of the table or index that a pattern reads.
     pub(super) fn key_names(&self, report: &PatternReport) -> Vec<String> {
         let Some(table) = self.model.table(&report.table) else { return Vec::new() };
         match report.index.as_ref().and_then(|name| table.index(name)) {
@@ -121,8 +121,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The texts that the loaded items have for an attribute of some entities. Generated ones follow what is declared of
-    /// the attribute, and say no more than that.
+    /// The text values of an attribute in the loaded items of some entities. Generated items are left out:
+    /// they only repeat what the model declares.
     pub(super) fn recorded(&self, entities: &[String], name: &str) -> Vec<String> {
         if self.model.data.generate.is_some() {
             let records = self.model.data.records.iter().filter(|records| entities.contains(&records.entity));
@@ -133,7 +133,8 @@ impl<'a> Context<'a> {
         items.filter_map(|item| key_text(item.get(name)?)).collect()
     }
 
-    /// The texts of a key attribute of an entity as they were imported: of a table in use, not of its author's examples.
+    /// The text values of an entity's key attribute as imported: from a table in use, not from the author's
+    /// examples.
     pub(super) fn stored(&self, entity: &Entity, key: &str) -> Vec<String> {
         let data = &self.model.data;
         let imported = data.items.iter().any(|raw| raw.table == entity.table)
@@ -143,7 +144,8 @@ impl<'a> Context<'a> {
         items.filter_map(|item| key_text(item.get(key)?)).collect()
     }
 
-    /// How many different values the loaded items of some entities have for an attribute, and how many items have it.
+    /// The number of distinct values of an attribute in the loaded items of some entities, and the number of
+    /// items that have it.
     pub(super) fn variety(&self, entities: &[String], name: &str) -> (usize, usize) {
         let items = entities.iter().flat_map(|entity| self.items(entity));
         let values: Vec<String> = items.filter_map(|item| key_text(item.get(name)?)).collect();
@@ -154,7 +156,7 @@ impl<'a> Context<'a> {
         entities.iter().find_map(|entity| self.model.entity(entity)?.attribute(name))
     }
 
-    /// Average size of an item: the author's word, of the whole or of attributes, else the sample's.
+    /// Average size of an item: declared for the item or its attributes, else the sample's.
     pub(super) fn bytes(&self, entity: &Entity) -> Option<u64> {
         entity.size_bytes.or_else(|| {
             let whole = |_: &str| true;
@@ -162,7 +164,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Average bytes that an item adds to an index: nothing if it is not in it.
+    /// Average bytes that an item adds to an index: zero if it is not in it.
     pub(super) fn entry_bytes(&self, table: &Table, index: &Index, entity: &Entity) -> u64 {
         let key = |name: &str| table.key_parts().chain(index.key_parts()).any(|part| part.name == name);
         let held = |name: &str| match &index.projection {
@@ -185,8 +187,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Average bytes of some attributes of an item: of each its declared size, else the sample's; `None` if there is neither
-    /// sample nor declaration.
+    /// Average bytes of some attributes of an item: for each its declared size, else the sample's; `None` if
+    /// there is neither sample nor declaration.
     fn sized(&self, entity: &Entity, held: &dyn Fn(&str) -> bool) -> Option<u64> {
         let items: Vec<&Item> = self.items(&entity.name).collect();
         let declared = |name: &str| entity.attribute(name).and_then(|attribute| attribute.size_bytes);
@@ -199,7 +201,7 @@ impl<'a> Context<'a> {
             measured = measured.saturating_add(count(name.len())).saturating_add(value);
         }
         let average = if number == 0 { 0 } else { measured.div_ceil(number) };
-        // What no item of the sample has is declared all the same.
+        // Attributes that no sampled item has still count with their declared size.
         let absent =
             entity.attributes.iter().filter(|own| held(&own.name) && !names.contains(own.name.as_str()));
         let absent: Vec<u64> = absent
@@ -214,12 +216,13 @@ impl<'a> Context<'a> {
         self.items.get(entity).into_iter().flatten().copied()
     }
 
-    /// How many different values an attribute has: the author's word, or how many there are of what it identifies.
+    /// The number of distinct values of an attribute: as declared, or the count of the entity that it
+    /// identifies.
     pub(super) fn distinct(&self, entity: &Entity, name: &str) -> Option<u64> {
         self.model.distinct(entity, name)
     }
 
-    /// How many different partition keys some templates make of an entity; `None` when unknown.
+    /// The number of distinct partition keys that some templates make for an entity; `None` if unknown.
     pub(super) fn partitions(&self, entity: &Entity, templates: &[Template]) -> Option<u64> {
         keywright_model::distribution::different(self.model, entity, templates)
     }
@@ -257,7 +260,7 @@ pub(super) fn is_transaction(pattern: &Pattern) -> bool {
     matches!(pattern.operation, Operation::Transact(_))
 }
 
-/// A share in whole percent; what is there is not said to be nothing.
+/// A share in whole percent; a share above zero is never shown as 0.
 pub(super) fn percent(part: u64, whole: u64) -> String {
     match u128::from(part) * 100 / u128::from(whole.max(1)) {
         0 if part > 0 => "less than 1 %".to_owned(),

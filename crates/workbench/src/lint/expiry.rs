@@ -5,10 +5,10 @@ use super::{Finding, Severity};
 use keywright_model::{Attribute, AttributeFormat, Condition, Entity, Read, ReadKind, Table, WriteKind};
 use keywright_semantics::value::ValueType;
 
-/// No number of seconds is so large before the year 5138; numbers of milliseconds have been since 1973.
+/// A count of seconds reaches this in the year 5138; a count of milliseconds passed it in 1973.
 const SECONDS_MAX: u64 = 100_000_000_000;
 
-/// Words of names and texts that say that somebody relies on an item being gone.
+/// Words in names and texts that suggest a program relies on the item's deletion.
 const LOCKS: &[&str] = &["lock", "lease", "mutex", "semaphore"];
 const SECRETS: &[&str] = &[
     "token",
@@ -55,7 +55,7 @@ fn nobody_has_it(table: &Table, ttl: &str) -> Finding {
     )
 }
 
-/// The service deletes by a number of seconds; it ignores other types, and a number of milliseconds lies far ahead.
+/// TTL must be a number of seconds: the service ignores other types, and milliseconds lie in the far future.
 fn form(context: &Context<'_>, entity: &Entity, attribute: &Attribute) -> Option<Finding> {
     let (name, ttl) = (&entity.name, &attribute.name);
     let latest = context.report.entity(name).and_then(|report| report.expires_max);
@@ -82,13 +82,13 @@ fn form(context: &Context<'_>, entity: &Entity, attribute: &Attribute) -> Option
     Some(finding("L056", Severity::Error, attribute.at, name, text, fix))
 }
 
-/// Questions that may return what has expired and is not deleted yet.
+/// Reads that can return items that have expired but are not deleted yet.
 fn unfiltered(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     for (pattern, read, _) in context.reads().filter(|(_, read, _)| read.entities.contains(&entity.name)) {
         let filtered = read.filter.as_deref().map(words).unwrap_or_default().iter().any(|word| word == ttl);
         let given = read.given.iter().any(|given| given.attribute == ttl);
-        // A GetItem has no filter; the program can compare what it gets.
+        // A GetItem has no filter; the program can compare the value it gets.
         let compared = read.kind == ReadKind::Get && gets(read, ttl);
         if filtered || given || (compared && !is(entity, SECRETS)) {
             continue;
@@ -125,7 +125,7 @@ fn gets(read: &Read, ttl: &str) -> bool {
     read.attributes.is_empty() || read.attributes.iter().any(|name| name == ttl)
 }
 
-/// Locks that are free only once the item has been deleted.
+/// Locks that become free only when their item is deleted.
 fn relied_on(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding> {
     let puts =
         context.steps().filter(|(_, step, put)| step.kind == WriteKind::Put && put.name == entity.name);
@@ -154,7 +154,7 @@ fn is(entity: &Entity, kinds: &[&str]) -> bool {
     says(&entity.name, kinds) || entity.text.as_deref().is_some_and(|text| says(text, kinds))
 }
 
-/// Whether a text has one of the words, also as a part of a joined name: `SessionToken`, `api_token`.
+/// Whether a text contains one of the words, also inside a compound name: `SessionToken`, `api_token`.
 fn says(text: &str, kinds: &[&str]) -> bool {
     let mut split = String::new();
     for letter in text.chars() {

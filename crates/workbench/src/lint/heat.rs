@@ -7,14 +7,14 @@ use keywright_model::distribution::{Exact, Spread, spreads};
 use keywright_model::{Entity, Index, Part, Template};
 use keywright_semantics::limits::{PARTITION_READ_UNITS_MAX, PARTITION_WRITE_UNITS_MAX};
 
-/// Fewer different partition keys are few.
+/// Below this, the number of partition keys counts as few.
 const PARTITIONS_FEW: u64 = 100;
 /// Fewer shards spread nothing.
 const SHARDS_MIN: u64 = 2;
-/// So many times the shards needed are too many to gather.
+/// Above this multiple of the needed shards, gathering costs more than the shards gain.
 const SHARDS_SPARE: u64 = 4;
 
-/// The partition keys that the file says enough of, as `heat` finds them, each with its first entity.
+/// The partition keys with a known load, as `heat` computes them, each with its first entity.
 fn hot_keys<'a>(context: &Context<'a>) -> Vec<(HotKey, &'a Entity)> {
     let report = context.measured().map_or(context.report, |measured| &measured.report);
     let keys = heat::of_model(context.model, report).into_iter().filter(|own| own.share_ppm.is_some());
@@ -41,7 +41,7 @@ pub(super) fn warm(context: &Context<'_>) -> Vec<Finding> {
     loads(context, Verdict::Warm, "L022", Severity::Warning)
 }
 
-/// Keys whose peak is judged so.
+/// Findings for the keys with this verdict at the peak.
 fn loads(context: &Context<'_>, verdict: Verdict, rule: &'static str, severity: Severity) -> Vec<Finding> {
     let hot = hot_keys(context).into_iter().filter(|(key, _)| key.heat.verdict() == verdict);
     hot.map(|(key, entity)| {
@@ -52,7 +52,7 @@ fn loads(context: &Context<'_>, verdict: Verdict, rule: &'static str, severity: 
             (key.heat.read_units(), "read", PARTITION_READ_UNITS_MAX)
         };
         let fix = if written { cooled(&key) } else {
-            "put a cache in front, or keep the answer in an item of its own: shards spread writes, and every question asks all of them".to_owned()
+            "put a cache in front, or keep the answer in an item of its own: shards spread writes, and every read gathers all of them".to_owned()
         };
         let (names, place) = (key.entities.join(", "), place_of(&key));
         let text = format!("the hottest key of {names} in {place} takes {amount} {what} units a second at the peak; a key has {limit}");
@@ -61,7 +61,7 @@ fn loads(context: &Context<'_>, verdict: Verdict, rule: &'static str, severity: 
     .collect()
 }
 
-/// What to do about a key that is written too much.
+/// The fix for a key with too many writes.
 fn cooled(key: &HotKey) -> String {
     match key.needed_to_cool {
         Some(shards) => {
@@ -80,10 +80,10 @@ pub(super) fn few_partitions(context: &Context<'_>) -> Vec<Finding> {
     let keys = hot_keys(context);
     context.each_partition(|table, index, entity, templates| {
         let Some(partitions) = context.partitions(entity, templates) else { return };
-        // One key for all is rule L027; few items need few keys.
+        // A constant key is reported by L027; few items need few keys.
         let few = partitions < PARTITIONS_FEW
             && entity.count.is_none_or(|count| count > partitions.saturating_mul(PARTITIONS_FEW));
-        // What is in shards is spread already: whether they are enough is for the rules on load.
+        // A sharded key is spread already; the rules on load judge whether the shards suffice.
         let sharded = spreads(context.model, entity, templates).iter().any(|own| own.shards > 1);
         if !few || sharded || templates.iter().all(Template::is_constant) {
             return;
@@ -142,14 +142,14 @@ pub(super) fn shard_count(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
-/// More or fewer shards than a key needs.
+/// L025: more or fewer shards than a key needs.
 fn other_number(context: &Context<'_>, key: &HotKey, entity: &Entity) -> Option<Finding> {
     let (shards, needed) = (key.shards, key.needed);
     let spare = shards > needed.saturating_mul(SHARDS_SPARE).max(key.needed_to_cool?);
     let (severity, more) = if key.heat.writes > Exact::of(PARTITION_WRITE_UNITS_MAX) {
         (Severity::Warning, "")
     } else if key.heat.writes > Exact::ZERO && spare {
-        (Severity::Note, ": every question asks all of them")
+        (Severity::Note, ": every read gathers all of them")
     } else {
         return None;
     };
@@ -159,7 +159,7 @@ fn other_number(context: &Context<'_>, key: &HotKey, entity: &Entity) -> Option<
         place_of(key)
     );
     let fix = match key.needed_to_cool? {
-        1 if has_many_keys_besides(context, key, entity) => "leave the shard out".to_owned(),
+        1 if has_many_keys_without_shards(context, key, entity) => "leave the shard out".to_owned(),
         enough => {
             let enough = enough.max(SHARDS_MIN);
             format!("write `shard({enough})`, which leaves half of each free")
@@ -169,7 +169,7 @@ fn other_number(context: &Context<'_>, key: &HotKey, entity: &Entity) -> Option<
 }
 
 /// Whether a key without its shards still has many values.
-fn has_many_keys_besides(context: &Context<'_>, key: &HotKey, entity: &Entity) -> bool {
+fn has_many_keys_without_shards(context: &Context<'_>, key: &HotKey, entity: &Entity) -> bool {
     let Some(table) = context.model.table(&key.table) else { return false };
     let parts = match key.index.as_ref().and_then(|name| table.index(name)) {
         Some(index) => index.partition.iter().collect(),

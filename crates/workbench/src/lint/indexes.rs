@@ -11,21 +11,21 @@ use keywright_model::{
 use keywright_semantics::limits::{GLOBAL_INDEXES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX};
 use keywright_semantics::value::ValueType;
 
-/// Everything, in parts per million.
+/// One, in parts per million.
 const ALL_PPM: u64 = 1_000_000;
 const COLLECTION_BYTES_MAX: u64 = 10 << 30;
-/// More than so many global indexes are seldom needed (advice, not a limit).
+/// More global indexes than this are seldom needed (advice, not a limit).
 const GLOBAL_INDEXES_MANY: usize = 5;
 const PROJECTED_SHARE_PERCENT_MIN: u64 = 30;
-/// Smaller items cost one unit however little is projected.
+/// Smaller items cost one unit whatever the projection.
 const PROJECTION_BYTES_MIN: u64 = 1024;
-/// What an attribute is taken to have whose size nobody says.
+/// Assumed size of an attribute without a declared or sampled size.
 const ATTRIBUTE_BYTES: u64 = 10;
 const SPARSE_SHARE_PERCENT_MAX: u64 = 20;
-/// An attribute of so few values is a flag or a status.
+/// An attribute with at most this many values is a flag or a status.
 const FLAG_VALUES_MAX: u64 = 10;
 const FLAG_VALUES_DATA_MAX: usize = 10;
-/// From once a second on, an update is frequent.
+/// An update is frequent from one per second.
 const FREQUENT_MICRO: u64 = 1_000_000;
 
 pub(super) fn large_collection(context: &Context<'_>) -> Vec<Finding> {
@@ -83,9 +83,9 @@ pub(super) fn large_collection(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
-/// The bytes of a table's largest item collections with their entries in local indexes (developer guide: LSI, item
-/// collections), and an entity of which nothing says how many share a partition. Where all there are fit into one, nothing
-/// need be said.
+/// The bytes of a table's largest item collections with their entries in local indexes (developer guide: LSI,
+/// item collections), and an entity whose number of items per partition is unknown. The number is not needed
+/// where all items of the entity fit into one collection.
 fn collection<'a>(context: &Context<'a>, table: &'a Table) -> (u64, Option<&'a Entity>) {
     let mut bytes: u64 = 0;
     let mut at_most: u64 = 0;
@@ -112,7 +112,7 @@ fn collection<'a>(context: &Context<'a>, table: &'a Table) -> (u64, Option<&'a E
 
 pub(super) fn local_index(context: &Context<'_>) -> Vec<Finding> {
     let local = context.indexes().filter(|(_, index)| index.kind == IndexKind::Local);
-    // What it is for: a local index that only strong questions ask has no other way.
+    // A local index that only strongly consistent patterns read is needed: no other index serves them.
     let needed = |table: &Table, index: &Index| {
         let mut askers = context.reads().filter(|(_, _, report)| {
             report.table == table.name && report.index.as_ref() == Some(&index.name)
@@ -182,7 +182,7 @@ pub(super) fn many_indexes(context: &Context<'_>) -> Vec<Finding> {
 }
 
 pub(super) fn unused(context: &Context<'_>) -> Vec<Finding> {
-    // Without questions, or with one that found no way yet, nothing can be said.
+    // Nothing can be said without read patterns, or while one of them has no plan.
     let asked = context.reads().count() > 0;
     if !asked || context.reads().any(|(_, _, report)| report.table.is_empty()) {
         return Vec::new();
@@ -251,8 +251,8 @@ pub(super) fn wide_projection(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
-/// The bytes of an item that are in some of its attributes. What the item's size says beyond the sizes of attributes is in
-/// those that have none, and rather in those that nobody wants: an index with the others alone would not have it.
+/// The bytes of an item that some of its attributes take. Bytes beyond the sizes of attributes are assigned
+/// to attributes without a size, first to those that no pattern wants: a narrower index would not hold them.
 fn read_bytes(entity: &Entity, bytes: u64, wanted: &dyn Fn(&str) -> bool) -> u64 {
     let size = |own: &Attribute| own.size_bytes.unwrap_or(ATTRIBUTE_BYTES);
     let sum = |of: &dyn Fn(&str) -> bool| -> u64 {
@@ -316,7 +316,7 @@ pub(super) fn changing_key(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
-/// Whether a change does nothing to an index's key but remove parts of it: then there is no new entry.
+/// Whether a write only removes parts of an index's key: then there is no new entry.
 fn removed_alone(step: &Write, entity: &Entity, index: &Index) -> bool {
     let others = Write { remove: None, ..step.clone() };
     let changed = assigned(&others);
@@ -339,7 +339,7 @@ pub(super) fn sparse(context: &Context<'_>) -> Vec<Finding> {
                 !attribute.values.is_empty()
                     || attribute.value_type == ValueType::Bool
                     || attribute.distinct.is_some_and(|distinct| distinct <= FLAG_VALUES_MAX)
-                    // Few values in the data, each of them again and again.
+                    // Few values in the data, each of them repeated.
                     || attribute.distinct.is_none() && values > 0 && values <= FLAG_VALUES_DATA_MAX && items >= values * 4
             })
         });

@@ -8,7 +8,7 @@ use keywright_semantics::limits::ITEM_BYTES_MAX;
 const LARGE_BYTES: u64 = 100 * 1024;
 const WRITE_BLOCK: u64 = 1024;
 const READ_BLOCK: u64 = 4096;
-/// An item is just over a step if it is within this share above it.
+/// An item is just over a billing step if it exceeds it by at most this percentage.
 const STEP_PERCENT: u64 = 10;
 const FREQUENT_MICRO: u64 = 1_000_000;
 
@@ -75,7 +75,7 @@ pub(super) fn split(context: &Context<'_>) -> Vec<Finding> {
                     changed.join(", "),
                     entity.name
                 ),
-                "split the item: what changes often in a small item beside the large one",
+                "split the item: keep what changes often in a separate small item",
             ));
         }
     }
@@ -84,7 +84,7 @@ pub(super) fn split(context: &Context<'_>) -> Vec<Finding> {
 
 pub(super) fn costly_copy(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    // What keeps something unique is not there to be read.
+    // Uniqueness guards are not made to be read.
     for (_, entity) in context.entities().filter(|(_, own)| !context.model.keeps_unique(own)) {
         for attribute in &entity.attributes {
             let Some((source, name)) = &attribute.copy_of else { continue };
@@ -154,7 +154,7 @@ pub(super) fn unsaid(context: &Context<'_>) -> Vec<Finding> {
             say(
                 pattern.at,
                 &pattern.id,
-                format!("{} expects nothing: it is executed, not proved", pattern.id),
+                format!("{} has no `expect`: it runs, but its result is not compared", pattern.id),
                 if pattern.steps().iter().any(|step| step.kind != WriteKind::Get) {
                     "write `expect: {wcu: …}`, or when it fails, `expect: {fails-when: {…}, reason: …}`"
                 } else {

@@ -12,9 +12,9 @@ use keywright_model::{
 };
 use keywright_semantics::value::ValueType;
 
-/// Everything, in parts per million.
+/// One, in parts per million.
 const ALL_PPM: u64 = 1_000_000;
-/// Delimiters to choose among.
+/// Delimiters to choose from.
 const DELIMITERS: [char; 4] = ['#', '|', '~', '^'];
 
 pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
@@ -66,21 +66,21 @@ pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
-/// Which key of two entities that can have the same one has to begin otherwise, and how.
+/// The fix for two entities that can have the same key: which key needs another prefix, and which.
 fn prefixed(model: &Model, entity: &Entity, other: &Entity) -> String {
     let Some(table) = model.table(&entity.table) else { return String::new() };
     let texts = table.key_parts().filter(|part| part.key_type == KeyType::S);
     let parts: Vec<&str> = texts.map(|part| part.name.as_str()).collect();
     for (own, stranger) in [(other, entity), (entity, other)] {
         for part in parts.iter().rev() {
-            let (Some(template), Some(beside)) = (own.template(part), stranger.template(part)) else {
+            let (Some(template), Some(foreign)) = (own.template(part), stranger.template(part)) else {
                 continue;
             };
             let text = format!("{}#{template}", own.name.to_uppercase());
             let Ok(apart) = Template::parse(&text) else { continue };
             let side = |entity, template| Side { entity, template, stored: &[] };
             let named = own.key.template(part).is_some();
-            if named && !can_be_equal(side(own, &apart), side(stranger, &beside)) {
+            if named && !can_be_equal(side(own, &apart), side(stranger, &foreign)) {
                 return format!("write `{part}: \"{apart}\"` for {}: a prefix of its own", own.name);
             }
         }
@@ -88,16 +88,17 @@ fn prefixed(model: &Model, entity: &Entity, other: &Entity) -> String {
     format!("begin the keys of {} and of {} with words that differ", entity.name, other.name)
 }
 
-/// How a question comes to return no other entities' items: one range holds all that sorts between its own.
+/// The fix for a read that returns foreign items: its range covers everything that sorts between its own
+/// items.
 fn apart(context: &Context<'_>, pattern: &Pattern, report: &PatternReport) -> String {
     let collection = Collection::of(context, report);
     if let Some(openings) = collection.and_then(|own| own.apart(&pattern.id)) {
-        return format!("{}: what the question asks for then stands side by side", written(&openings));
+        return format!("{}: the items that the pattern reads are then contiguous", written(&openings));
     }
     if report.entities.len() == 1 {
         return "give the entities of one partition sort keys with prefixes of their own".to_owned();
     }
-    "no sort key suits every question here: ask for each entity in a question of its own, or let an index have these alone"
+    "no sort key suits all patterns: read each entity in a pattern of its own, or use an index with only these entities"
         .to_owned()
 }
 
@@ -181,8 +182,8 @@ pub(super) fn not_unique(context: &Context<'_>) -> Vec<Finding> {
             found.push(finding("L010", Severity::Error, entity.at, &entity.name, text, fix));
             continue;
         }
-        // What identifies a parent, or what else another entity is known by, does not tell this entity's items apart.
-        // What identifies the items that this one's are copies of tells these apart as well.
+        // Neither a parent's identity nor an attribute that identifies another entity distinguishes this
+        // entity's items. The identity of the source items does distinguish items that are copies of them.
         let copied = entity.attributes.iter().all(|own| own.copy_of.is_some());
         let repeated = |name: &str| !copied && context.model.is_repeated(entity, name);
         let names: BTreeSet<&str> =
@@ -212,7 +213,7 @@ pub(super) fn not_unique(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
-/// An entity that is declared to have more items than its key, or what is unique of it, has values.
+/// An entity with a larger declared `count` than its key, or its `unique` attributes, has values.
 fn too_few_values(context: &Context<'_>, table: &Table, entity: &Entity) -> Vec<Finding> {
     let Some(count) = entity.count else { return Vec::new() };
     let mut found = Vec::new();
@@ -243,7 +244,7 @@ fn too_few_values(context: &Context<'_>, table: &Table, entity: &Entity) -> Vec<
     found
 }
 
-/// Whether the author says of what the key holds that it tells items apart: a sensor may measure once a second.
+/// Whether the author declares that the key's values are unique: a sensor may measure once a second.
 fn is_said(entity: &Entity) -> bool {
     let key: BTreeSet<&str> = entity.key_attributes().collect();
     entity
@@ -252,7 +253,7 @@ fn is_said(entity: &Entity) -> bool {
         .any(|names| !names.is_empty() && names.iter().all(|name| key.contains(name.as_str())))
 }
 
-/// Whether every put refuses what is there already: two at once are then told, not lost.
+/// Whether every put refuses an existing item: a simultaneous second one then fails instead of being lost.
 fn guarded(context: &Context<'_>, entity: &Entity) -> bool {
     let puts =
         context.steps().filter(|(_, step, put)| step.kind == WriteKind::Put && put.name == entity.name);
@@ -260,8 +261,9 @@ fn guarded(context: &Context<'_>, entity: &Entity) -> bool {
     !guards.is_empty() && guards.into_iter().all(|guard| guard)
 }
 
-/// Where several items share a partition key and nothing but a time is in the sort key: more items than partition keys, or
-/// partition keys of which nothing says that they are unique. A date may be the one of its day: it counts only with numbers.
+/// Why a sort key of nothing but a time is not unique, if several items share a partition key: there are more
+/// items than partition keys, or nothing declares the partition keys unique. A date can be the only one of
+/// its day, so it counts only with numbers.
 fn timed(context: &Context<'_>, table: &Table, entity: &Entity) -> Option<String> {
     let partition = entity.template(&table.partition.name)?;
     let sort = entity.template(&table.sort.as_ref()?.name)?;
@@ -271,18 +273,19 @@ fn timed(context: &Context<'_>, table: &Table, entity: &Entity) -> Option<String
     if !formats.all(|format| format.is_some()) || partition.is_constant() {
         return None;
     }
-    let told_apart = partition.attributes().filter_map(|name| entity.attribute(name)?.format).any(|format| {
-        matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid | AttributeFormat::Sequence)
-    });
+    let is_distinct =
+        partition.attributes().filter_map(|name| entity.attribute(name)?.format).any(|format| {
+            matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid | AttributeFormat::Sequence)
+        });
     let names: Vec<String> = partition.attributes().map(str::to_owned).collect();
     let unique = entity.unique.iter().any(|unique| unique.iter().all(|name| names.contains(name)));
-    if told_apart || unique {
+    if is_distinct || unique {
         return None;
     }
     let partitions = context.partitions(entity, std::slice::from_ref(&partition));
     match entity.count.zip(partitions) {
         Some((count, partitions)) if count > partitions => {
-            // Days can be as many as are said: then there is one item for each.
+            // The declared number of days may be as large as the number of items: then each day has one item.
             let days = sort
                 .attributes()
                 .try_fold(0_u64, |sum, name| Some(sum.saturating_add(context.distinct(entity, name)?)));
@@ -339,7 +342,7 @@ pub(super) fn unpadded(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
-/// How a number sorts as one: padded, or as a key attribute of its own type where it is the whole key.
+/// How to make a number sort as a number: padded, or a key attribute of type N if it is the whole key.
 fn as_number(table: &Table, key: &str, name: &str, whole: bool) -> String {
     let padded = format!("write `{{{name}:pad(10)}}`");
     match (whole, table.key_parts().any(|part| part.name == key)) {
@@ -357,7 +360,7 @@ pub(super) fn time_forms(context: &Context<'_>) -> Vec<Finding> {
             for name in template.attributes() {
                 let format = entity.attribute(name).and_then(|attribute| attribute.format);
                 let Some(format) = format.filter(|format| format.is_time()) else {
-                    // Without a format the data tell whether it is a time.
+                    // Without a declared format the data decide whether it is a time.
                     found.extend(format.is_none().then(|| mixed(context, entity, name)).flatten());
                     continue;
                 };
@@ -393,8 +396,8 @@ pub(super) fn time_forms(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
-/// Values that all look like times and are written in several forms: with and without a zone, in more and in fewer digits, as
-/// seconds and as milliseconds.
+/// Values that all look like times but are written in several forms: with and without a zone, with more and
+/// fewer digits, in seconds and in milliseconds.
 fn mixed(context: &Context<'_>, entity: &Entity, name: &str) -> Option<Finding> {
     let recorded = context.recorded(std::slice::from_ref(&entity.name), name);
     let forms: Option<Vec<String>> = recorded.iter().map(|value| form(value)).collect();
@@ -414,13 +417,13 @@ fn mixed(context: &Context<'_>, entity: &Entity, name: &str) -> Option<Finding> 
     ))
 }
 
-/// How a time is written, with every digit as `0`; `None` for what is no time.
+/// The written form of a time, every digit replaced by `0`; `None` if the value is not a time.
 fn form(value: &str) -> Option<String> {
     let form: String =
         value.chars().map(|letter| if letter.is_ascii_digit() { '0' } else { letter }).collect();
     let epoch = matches!(form.as_str(), "0000000000" | "0000000000000");
     let date = form.starts_with("0000-00-00");
-    // A zone's offset differs by more than its digits.
+    // A zone's offset differs in more than its digits.
     let zoned = form.get(10..).is_some_and(|clock| clock.contains(['+', '-']));
     match (epoch || date, zoned) {
         (false, _) => None,
@@ -429,7 +432,7 @@ fn form(value: &str) -> Option<String> {
     }
 }
 
-/// Times of one attribute that are written with more and with fewer digits, or with and without a zone.
+/// Times of one attribute with more and with fewer digits, or with and without a zone.
 fn precisions(context: &Context<'_>, entity: &Entity, name: &str) -> Option<Finding> {
     let recorded = context.recorded(std::slice::from_ref(&entity.name), name);
     let first = recorded.first()?;
@@ -444,7 +447,7 @@ fn precisions(context: &Context<'_>, entity: &Entity, name: &str) -> Option<Find
     ))
 }
 
-/// Whether values of a form are times or numbers in turn.
+/// Whether successive values of a format increase: times and sequence numbers.
 pub const fn counts_up(format: AttributeFormat) -> bool {
     format.is_time() || matches!(format, AttributeFormat::Sequence)
 }
@@ -465,7 +468,7 @@ pub(super) fn monotonic(context: &Context<'_>) -> Vec<Finding> {
                 entity.at,
                 &entity.name,
                 format!(
-                    "the partition key of {} in {place} counts up ({}): all writes of now meet in one place",
+                    "the partition key of {} in {place} counts up ({}): all current writes go to one partition key",
                     entity.name,
                     names.join(", ")
                 ),

@@ -1,7 +1,7 @@
 //! The rules L001 to L060: findings about a model and what its run measured.
 //!
-//! It executes nothing; it knows no rule that the service does not have. Rules stand in files by what they look at; the
-//! table of all rules, with their severities, sources and explanations, is `rules`.
+//! It executes nothing, and its limits are the service's. Rules are grouped into files by what they inspect;
+//! `rules` lists all of them with severity, source and explanation.
 
 mod bills;
 mod collection_order;
@@ -26,7 +26,7 @@ pub use keys::counts_up;
 pub use rules::{RULES, Rule, explain, rule};
 pub use tenants::owner;
 
-/// How bad it is: an error fails the check.
+/// Severity of a finding: an error fails the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     Error,
@@ -55,12 +55,12 @@ pub struct Finding {
     pub text: String,
     /// What to do, for this very case.
     pub fix: String,
-    /// Where else the rule found the same of the same subject, with the same fix.
+    /// Further places where the rule found the same about the same subject, with the same fix.
     pub alike: Vec<Alike>,
 }
 
 impl Finding {
-    /// Whether it, or one that is alike, was found at a place.
+    /// Whether it, or a folded finding, is at a place.
     pub fn is_at(&self, at: At) -> bool {
         self.at == at || self.alike.iter().any(|case| case.at == at)
     }
@@ -88,13 +88,13 @@ pub fn lint(model: &Model, report: &Report) -> Vec<Finding> {
     fold(findings)
 }
 
-/// Findings that stand alone even if there are as many that are alike.
+/// Up to this many similar findings are listed separately.
 const APART_MAX: usize = 3;
 
-/// What makes findings alike: the same rule says the same is to be done about the same.
+/// Findings are similar if the same rule gives the same fix for the same subject.
 type Kind = (Severity, &'static str, String, String);
 
-/// More findings that are alike than a few become the first of them: a hundred keys that collide are one fault.
+/// Folds similar findings into the first of them: a hundred colliding keys have one cause.
 fn fold(findings: Vec<Finding>) -> Vec<Finding> {
     let kind = |finding: &Finding| -> Kind {
         (finding.severity, finding.rule, finding.subject.clone(), finding.fix.clone())

@@ -1,4 +1,4 @@
-//! Rules on how questions are answered: L001 to L007, L013, L014, L036, L050, L051, L055.
+//! Rules on how reads are answered: L001 to L007, L013, L014, L036, L050, L051, L055.
 
 use super::collection_order::{Collection, Reading, begins_with_parent, page, written};
 use super::context::{Context, finding, names, words};
@@ -14,7 +14,7 @@ const DISCARD_ERROR_PERCENT: u64 = 90;
 pub(super) fn no_path(context: &Context<'_>) -> Vec<Finding> {
     let found = context.reads().filter_map(|(pattern, read, report)| {
         let Outcome::NoPlan(reasons) = &report.outcome else { return None };
-        // What another rule tells better is not told twice.
+        // A more specific rule reports these refusals; do not report them twice.
         if report.refusals.iter().any(|refusal| !matches!(refusal.cause, Cause::Other(_))) {
             return None;
         }
@@ -27,7 +27,7 @@ pub(super) fn no_path(context: &Context<'_>) -> Vec<Finding> {
             if read.kind == ReadKind::Get {
                 "give every attribute of the table's key by `eq`, or write `query` for what an index or a part of the key finds"
             } else {
-                "give an index a partition key of what the question gives by equality, and a sort key of its range"
+                "give an index a partition key of what the pattern gives by equality, and a sort key of its range"
             },
         ))
     });
@@ -185,13 +185,13 @@ pub(super) fn short_upper_bound(context: &Context<'_>) -> Vec<Finding> {
                 Some(AttributeFormat::Date) => 10,
                 _ => 0,
             };
-            // What follows the attribute in the key makes the planner's upper bound inclusive.
+            // If more follows the attribute in the key, the planner makes the upper bound inclusive.
             let followed =
                 context.sort_templates(report).iter().any(|template| followed(template, &given.attribute));
             let stored = context.recorded(&read.entities, &given.attribute);
             let cut = |value: &String| value.len() > upper.len() && value.starts_with(&upper);
             let short = !followed && (upper.len() < full || stored.iter().any(cut));
-            // Where more follows, a bound of a whole minute takes all of it; `:00` takes that second only.
+            // If more follows, a bound of a whole minute includes all of it; `:00` includes only that second.
             let minute = upper.ends_with("T23:59:00") || !followed && upper.ends_with("T23:59");
             if short || minute {
                 found.push(finding(
@@ -222,7 +222,7 @@ pub(super) fn open_prefix(context: &Context<'_>) -> Vec<Finding> {
         for given in read.given.iter().filter(|given| given.op == GivenOp::BeginsWith) {
             let example = pattern.example.iter().find(|(name, _)| *name == given.attribute);
             let prefix = example.and_then(|(_, node)| node.scalar()).unwrap_or_default();
-            // The parts of a date have fixed widths: nothing goes on after a whole one.
+            // The parts of a date have fixed widths: nothing continues a complete one.
             let format = context.attribute(&read.entities, &given.attribute).and_then(|own| own.format);
             if format.is_none_or(|format| !format.is_time())
                 && prefix.ends_with(|letter: char| letter.is_ascii_digit())
@@ -323,7 +323,7 @@ pub(super) fn parent_at_the_start(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
-/// How a question's pages come to begin with the parent, and no other question is worse off.
+/// The fix that makes a read's pages begin with the parent without making another read worse.
 fn to_the_start(
     context: &Context<'_>,
     pattern: &Pattern,
@@ -344,11 +344,11 @@ fn to_the_start(
         })
     });
     if read.order.is_none() && backwards {
-        return "write `order: desc`: the parent sorts at the end, between the children of two questions"
+        return "write `order: desc`: the parent sorts at the end, between the children of two patterns"
             .to_owned();
     }
     format!(
-        "no sort key of {parent} suits every question here: ask for it in a question of its own, or let an index have it with these children alone"
+        "no sort key of {parent} suits all patterns: read it in a pattern of its own, or use an index with only these children"
     )
 }
 
@@ -376,7 +376,7 @@ pub(super) fn not_projected(context: &Context<'_>) -> Vec<Finding> {
                 IndexKind::Global => (Severity::Error, lacks),
                 IndexKind::Local => (Severity::Warning, format!("{lacks}: {}", fetches(report))),
             };
-            // Who names no attributes wants all of them, or has not thought about it.
+            // A pattern without `attributes` wants all of them, or its author has not considered it.
             let fix = if read.attributes.is_empty() {
                 format!("say which are needed, `attributes: […]`, or {PROJECT}")
             } else {
@@ -390,7 +390,7 @@ pub(super) fn not_projected(context: &Context<'_>) -> Vec<Finding> {
 
 const PROJECT: &str = "add them to the index's `project`, or write `project: all`";
 
-/// What a local index's fetches took of the example: they are metered on the table.
+/// What a local index's fetches consumed in the example: they are metered on the table.
 fn fetches(report: &PatternReport) -> String {
     let own = report.capacity.iter().filter(|known| known.table == report.table);
     let fetched = own.fold(HalfUnits(0), |sum, known| sum + known.usage.table.read);
@@ -428,7 +428,7 @@ pub(super) fn read_after_write(context: &Context<'_>) -> Vec<Finding> {
     let found = context.reads().filter_map(|(pattern, read, report)| {
         let table = context.model.table(&report.table)?;
         let index = table.index(report.index.as_ref()?).filter(|index| index.kind == IndexKind::Global)?;
-        // What the model says decides; only where it says nothing do the words.
+        // The model's `after` decides; the words of the text count only without it.
         let sign = match after(context, read, &pattern.after) {
             Some(write) => format!("after {write}"),
             None if pattern.after.is_empty() => written_before(context, read, pattern.text.as_ref()?)?,
@@ -449,7 +449,7 @@ pub(super) fn read_after_write(context: &Context<'_>) -> Vec<Finding> {
     found.collect()
 }
 
-/// The first of some writes that changes what a question asks for. Items of other entities are not in its answer.
+/// The first of some writes that changes an item the pattern reads; other entities are not in its result.
 fn after<'a>(context: &Context<'_>, read: &Read, writes: &'a [String]) -> Option<&'a String> {
     writes.iter().find(|write| {
         let mut steps = context.steps().filter(|(pattern, _, _)| pattern.id == **write);
@@ -459,7 +459,8 @@ fn after<'a>(context: &Context<'_>, read: &Read, writes: &'a [String]) -> Option
     })
 }
 
-/// The words of a question's text that say that it follows a write: `just created`, `after placing an order`, `after W1`.
+/// The words of a pattern's text that say that it follows a write: `just created`, `after placing an order`,
+/// `after W1`.
 fn written_before(context: &Context<'_>, read: &Read, text: &str) -> Option<String> {
     const FRESH: &[&str] = &["just", "newly", "freshly", "immediately"];
     const AFTERWARDS: &[&str] = &["after", "following", "once"];

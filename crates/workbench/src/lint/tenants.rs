@@ -1,10 +1,10 @@
-//! Rule on whose an item is: L058.
+//! Rule on the owner of an item: L058.
 
 use super::context::{Context, finding};
 use super::{Finding, Severity};
 use keywright_model::{Attribute, Entity, Index, Model, Pattern, Table, Template};
 
-/// Beginnings of names by which models call whom an item belongs to, without marks between words.
+/// Prefixes of names that models use for an item's owner, without separators between words.
 const OWNERS: &[&str] = &["tenant", "owner", "org", "organization", "organisation", "workspace"];
 const ENDINGS: &[&str] = &["", "id", "key", "name"];
 
@@ -16,7 +16,7 @@ pub(super) fn tenant(context: &Context<'_>) -> Vec<Finding> {
         if first == Some(owner.name.as_str()) || !asked(context, table, index, entity) {
             return;
         }
-        // What is unique among all owners has a key without them.
+        // A value that is unique across all owners has a key without the owner.
         if index.is_none() && context.model.keeps_unique(entity) {
             return;
         }
@@ -45,8 +45,8 @@ pub(super) fn tenant(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
-/// Whose an item is: what the entity or its ancestors say with `owner`. In a model that says it nowhere, an attribute of a
-/// usual name, or the identity of an entity of such a name.
+/// The attribute that names an item's owner: as the entity or an ancestor declares with `owner`. In a model
+/// without `owner`, an attribute with a usual name, or the identity of an entity with such a name.
 pub fn owner<'a>(model: &'a Model, entity: &'a Entity) -> Option<&'a Attribute> {
     if model.entities.iter().any(|other| other.owner.is_some()) {
         let mut line = vec![entity];
@@ -64,14 +64,15 @@ pub fn owner<'a>(model: &'a Model, entity: &'a Entity) -> Option<&'a Attribute> 
         let name = tenant.identity()?;
         let is_tenant = entity.name == tenant.name;
         let repeats = model.origin(entity, name).is_some_and(|origin| origin.entity.name == tenant.name);
-        // A name that several entities are known by, such as `id`, does not say whose it is.
+        // A name that identifies several entities, such as `id`, does not name the owner.
         let only =
             model.entities.iter().all(|other| other.name == tenant.name || other.identity() != Some(name));
         entity.attribute(name).filter(|_| is_tenant || repeats || only)
     })
 }
 
-/// An entity that is a tenant or owner itself: its identity, whatever it is called, says whose an item is.
+/// An entity that is itself a tenant or owner: its identity names the owner, whatever its attribute is
+/// called.
 fn is_called_owner(name: &str) -> bool {
     let name = name.to_lowercase();
     OWNERS.contains(&name.as_str())
@@ -83,7 +84,7 @@ fn is_owner(attribute: &Attribute) -> bool {
     OWNERS.iter().any(|owner| name.strip_prefix(owner).is_some_and(|rest| ENDINGS.contains(&rest)))
 }
 
-/// The table always; an index unless only operators ask it: their questions go across tenants on purpose.
+/// The table always counts; an index does not if only operators read it: they read across tenants on purpose.
 fn asked(context: &Context<'_>, table: &Table, index: Option<&Index>, entity: &Entity) -> bool {
     let Some(index) = index else { return true };
     let askers: Vec<&Pattern> = context

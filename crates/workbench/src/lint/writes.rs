@@ -1,4 +1,4 @@
-//! Rules on changes: L039, L052 to L054, L057.
+//! Rules on writes: L039, L052 to L054, L057.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ fn too_many(pattern: &Pattern) -> Option<Finding> {
     Some(finding("L039", severity, pattern.at, &pattern.id, text, fix))
 }
 
-/// By the largest size that the file or the sample knows.
+/// Uses the largest size that the file or the sample knows.
 fn too_large(context: &Context<'_>, pattern: &Pattern) -> Option<Finding> {
     let bytes_of = |step: &Write| {
         let entity = context.model.entity(&step.entity)?;
@@ -124,7 +124,7 @@ pub(super) fn stale(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
-/// The copies of an entity that a change of it leaves as they were.
+/// The copies of an entity that a write of it leaves stale.
 fn left_behind(pattern: &Pattern, step: &Write, entity: &Entity, holder: &Entity) -> Vec<Finding> {
     let copied = holder.attributes.iter().filter_map(|own| {
         let (source, name) = own.copy_of.as_ref()?;
@@ -155,7 +155,7 @@ fn left_behind(pattern: &Pattern, step: &Write, entity: &Entity, holder: &Entity
                 .collect()
         }
         WriteKind::Put if may_replace(pattern, step, entity) => {
-            // A put of an item that is there leaves its key as it is.
+            // A put of an existing item leaves its key unchanged.
             let stale = copied
                 .into_iter()
                 .filter(|(own, name)| !entity.key_attributes().any(|key| key == *name) && !kept(own));
@@ -171,7 +171,7 @@ fn left_behind(pattern: &Pattern, step: &Write, entity: &Entity, holder: &Entity
             };
             (!stale.is_empty()).then(|| one(&stale)).into_iter().collect()
         }
-        WriteKind::Delete if is_second(holder, entity) => {
+        WriteKind::Delete if is_derived(holder, entity) => {
             let text =
                 format!("{} deletes {} and leaves its {} behind", pattern.id, entity.name, holder.name);
             let left = !copied.iter().any(|(own, _)| kept(own));
@@ -185,7 +185,7 @@ const FOLLOW: &str = "update the copies in the same transaction; or from the tab
 const ONLY_NEW: &str = "write `if: not-exists` if it only makes new ones; else write the copies in the same transaction, or from the table's stream: write `stream: new-and-old` on the table, and `by a stream` into this pattern's `text`";
 const DELETE_TOO: &str = "delete it in the same transaction; or from the table's stream: write `stream: new-and-old` on the table, and `by a stream` into this pattern's `text`";
 
-/// Whether a put may meet an item with its key. Those of a batch have no conditions that could say so: they load what is new.
+/// Whether a put can replace an existing item. Puts of a batch cannot have conditions: they load new items.
 fn may_replace(pattern: &Pattern, step: &Write, entity: &Entity) -> bool {
     let alone = !matches!(pattern.operation, keywright_model::Operation::Batch(_));
     alone
@@ -196,15 +196,15 @@ fn may_replace(pattern: &Pattern, step: &Write, entity: &Entity) -> bool {
         }
 }
 
-/// Whether a condition holds only where there is no item: one of its clauses asks that an attribute of every item is
-/// missing.
+/// Whether a condition holds only if there is no item: one of its clauses requires that an attribute of every
+/// item is missing.
 fn is_of_new(condition: &str, entity: &Entity) -> bool {
     let keys = || entity.key.templates.iter().map(|(key, _)| key.as_str()).chain(entity.key_attributes());
     let is_key = |name: &str| keys().any(|key| key == name);
     read_condition(condition).is_ok_and(|condition| requires_absence(&condition, &is_key))
 }
 
-/// Whether a condition is met only where one of these attributes is missing.
+/// Whether a condition holds only if one of these attributes is missing.
 fn requires_absence(condition: &RawCondition<'_>, these: &impl Fn(&str) -> bool) -> bool {
     match condition {
         RawCondition::And(left, right) => requires_absence(left, these) || requires_absence(right, these),
@@ -225,9 +225,9 @@ fn asked_to_be_absent<'t>(call: &RawCall<'t>) -> Option<&'t str> {
     }
 }
 
-/// Whether an entity's items are nothing but another's, one for each: it has copies and its key only, and all are that one's
-/// or the key is made of what the other's key is made of.
-fn is_second(holder: &Entity, entity: &Entity) -> bool {
+/// Whether an entity is a derived item of another, one for each: it has only copies and its key, and either
+/// every attribute is a copy of that entity, or both keys are made of the same attributes.
+fn is_derived(holder: &Entity, entity: &Entity) -> bool {
     let of_entity = |name: &str| {
         let (source, copied) = holder.attribute(name)?.copy_of.as_ref()?;
         (*source == entity.name).then_some(copied.as_str())
@@ -240,12 +240,12 @@ fn is_second(holder: &Entity, entity: &Entity) -> bool {
     bare && copies > 0 && (copies == holder.attributes.len() || own_key == entity.key_attributes().collect())
 }
 
-/// The attributes that a change takes away.
+/// The attributes that a write removes.
 fn removed(step: &Write) -> Vec<&str> {
     step.remove.iter().flat_map(|text| text.split(',')).map(str::trim).collect()
 }
 
-/// The keys of an entity that an update leaves as they were though what they are made of changes.
+/// The keys of an entity that an update leaves stale although attributes in them change.
 fn stale_keys(pattern: &Pattern, step: &Write, entity: &Entity) -> Vec<Finding> {
     let changed = assigned(step);
     let mut found = Vec::new();
@@ -271,7 +271,7 @@ fn stale_keys(pattern: &Pattern, step: &Write, entity: &Entity) -> Vec<Finding> 
     found
 }
 
-/// Whether a change says that its copies follow by a stream, and the table has one.
+/// Whether a pattern's text says that its copies follow by a stream, and the table has one.
 fn by_stream(context: &Context<'_>, pattern: &Pattern, entity: &Entity) -> bool {
     let has = context.model.table(&entity.table).is_some_and(|table| table.stream.is_some());
     has && pattern.text.as_ref().is_some_and(|text| text.to_lowercase().contains("stream"))
@@ -312,7 +312,7 @@ pub(super) fn lost_update(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
-/// A put of what is there already, without looking at what it was.
+/// Whether a step replaces an item without a condition on its previous state.
 fn replaces(step: &Write) -> bool {
     match &step.condition {
         Some(Condition::Exists) => true,
@@ -323,8 +323,8 @@ fn replaces(step: &Write) -> bool {
     }
 }
 
-/// Numbers that are counted and collections that an update sets to a value of its own, without a condition on what was
-/// read.
+/// Counters and collections that an update sets to a value of the program's own, without a condition on the
+/// value that was read.
 fn overwritten<'a>(context: &Context<'_>, step: &'a Write, entity: &Entity) -> Vec<(&'a str, ValueType)> {
     let written = assigned(step);
     let guards = match &step.condition {
@@ -349,7 +349,8 @@ fn overwritten<'a>(context: &Context<'_>, step: &'a Write, entity: &Entity) -> V
         let absolute = value.starts_with(':') && !value.contains(['+', '-', '(']);
         (collected && absolute).then_some((name, value_type))
     });
-    // What was read guards itself if it must be equal, anything else that the update moves along if it is compared at all.
+    // The value that was read is guarded if the condition requires equality; another attribute that the
+    // update changes as well guards it if it is compared at all.
     computed
         .filter(|(name, _)| {
             !guards.iter().any(
@@ -361,7 +362,7 @@ fn overwritten<'a>(context: &Context<'_>, step: &'a Write, entity: &Entity) -> V
         .collect()
 }
 
-/// Words in the names of numbers that are made of what they were before.
+/// Words in the names of numbers whose new value is computed from the old one.
 const COUNTED: [&str; 26] = [
     "available",
     "balance",
@@ -391,15 +392,15 @@ const COUNTED: [&str; 26] = [
     "votes",
 ];
 
-/// Last words of names that say what else a number is than how many: the limit of a credit is no credit, and a version's
-/// id no version.
+/// Last words of names that are not quantities: a credit's limit is not a credit, and a version's id is not a
+/// version.
 const OTHERWISE: [&str; 17] = [
     "at", "by", "card", "code", "date", "day", "factor", "from", "id", "limit", "on", "percent", "since",
     "time", "type", "until", "year",
 ];
 
-/// Whether a number's name says that it is counted: `stockLevel`, `numberOfVisits`; what is merely called a number, as that
-/// of a house or a phone, names something.
+/// Whether a number's name says that it is a counter: `stockLevel`, `numberOfVisits`. A name like
+/// `houseNumber` or `phoneNumber` identifies something and is none.
 fn is_called_counted(name: &str) -> bool {
     let words: Vec<String> = words_of(name).into_iter().filter(|word| !word.is_empty()).collect();
     let otherwise = words.last().is_some_and(|word| OTHERWISE.contains(&word.as_str()));
@@ -407,8 +408,9 @@ fn is_called_counted(name: &str) -> bool {
     number_of || (!otherwise && words.iter().any(|word| COUNTED.contains(&word.as_str())))
 }
 
-/// Whether a number's new value is likely made of its old one: it is called so, another change adds to it, a condition
-/// compares it, or its entity keeps a version against such losses. A measured value or a price is just written.
+/// Whether a number's new value is likely computed from its old one: its name says so, another write adds to
+/// it, a condition compares it, or its entity has a version against lost updates. A measured value or a price
+/// is simply written.
 fn is_counted(context: &Context<'_>, entity: &Entity, name: &str) -> bool {
     let Some(attribute) = entity.attribute(name) else { return false };
     if attribute.format.is_some_and(AttributeFormat::is_time) {
@@ -421,7 +423,7 @@ fn is_counted(context: &Context<'_>, entity: &Entity, name: &str) -> bool {
     versioned || is_called_counted(name) || steps.any(|step| moves(step, name))
 }
 
-/// Whether a change adds to an attribute, or has it compared with a bound.
+/// Whether a write adds to an attribute, or compares it with a bound.
 fn moves(step: &Write, name: &str) -> bool {
     let added = step
         .add
@@ -455,14 +457,14 @@ fn words_of(name: &str) -> Vec<String> {
     found
 }
 
-/// Whether a condition lets an attribute be set to a value only if it is more, or less, than the stored one: of two
-/// concurrent writers the better value stays, with everything that is set next to it.
+/// Whether a condition allows a new value of an attribute only if it is greater, or less, than the stored
+/// one: of two concurrent writers the better value stays, with everything that is set together with it.
 fn is_best_so_far(condition: &str, name: &str, value: &str) -> bool {
     read_condition(condition)
         .is_ok_and(|condition| keeps_best(&condition, name, value) == Some(Best::Compared))
 }
 
-/// How a condition that keeps the best value is met.
+/// When a condition that keeps the best value holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Best {
     /// There was no value.
@@ -470,7 +472,8 @@ enum Best {
     Compared,
 }
 
-/// Whether a condition is met only where there is no value yet or the new one is better; `None` if it is met elsewhere.
+/// Whether a condition holds only if there is no value yet or the new one is better; `None` if it can hold
+/// otherwise.
 fn keeps_best(condition: &RawCondition<'_>, name: &str, value: &str) -> Option<Best> {
     let recur = |side: &RawCondition<'_>| keeps_best(side, name, value);
     match condition {
@@ -494,7 +497,7 @@ fn keeps_best(condition: &RawCondition<'_>, name: &str, value: &str) -> Option<B
     }
 }
 
-/// The attribute that an operand is, when it is one and not a part of it.
+/// The attribute of an operand that is a whole attribute, not a part of one.
 fn whole_attribute<'t>(operand: &RawOperand<'t>) -> Option<&'t str> {
     match operand {
         RawOperand::Path(RawPath { first: RawStep::Name(name), rest }) if rest.is_empty() => Some(name),
@@ -502,8 +505,9 @@ fn whole_attribute<'t>(operand: &RawOperand<'t>) -> Option<&'t str> {
     }
 }
 
-/// The attributes that a condition compares with a value, and whether for equality. A clause that also asks whether an
-/// attribute exists does not count: it says nothing of the value. What cannot be parsed compares nothing; the run says so.
+/// The attributes that a condition compares with a value, and whether for equality. A clause that also tests
+/// whether an attribute exists does not count: it says nothing about the value. A condition that cannot be
+/// parsed compares nothing; the run reports it.
 fn compared(condition: &str) -> Vec<(String, bool)> {
     let mut found = Vec::new();
     if let Ok(condition) = read_condition(condition) {
@@ -526,7 +530,7 @@ fn compared_in(condition: &RawCondition<'_>, found: &mut Vec<(String, bool)>) {
     }
 }
 
-/// What one of the clauses that `AND` joins compares.
+/// The comparisons of one of the clauses that `AND` joins.
 struct Clause<'t> {
     names: Vec<&'t str>,
     equal: bool,
@@ -572,26 +576,27 @@ fn instead(name: &str, value_type: ValueType) -> String {
     }
 }
 
-/// Whether the key is made of nothing else, so that `if: not-exists` guards it, or the values are made to be unique.
+/// Whether the key consists of these attributes only, so that `if: not-exists` guards it, or their values are
+/// generated to be unique.
 fn unique_by_itself(entity: &Entity, unique: &[String]) -> bool {
     let is_key = is_made_of(entity, |name| unique.iter().any(|own| own == name));
     let made = unique.iter().filter_map(|name| entity.attribute(name)?.format);
     is_key || made.into_iter().any(|format| matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid))
 }
 
-/// Whether an entity's key is made of some of these attributes and nothing else: what it has besides lets two items with the
-/// same values of these have two keys.
+/// Whether an entity's key is made of some of these attributes and nothing else: another attribute in it
+/// would allow two keys for the same values.
 fn is_made_of(entity: &Entity, these: impl Fn(&str) -> bool) -> bool {
     let mut key = entity.key_attributes().peekable();
     key.peek().is_some() && key.all(these)
 }
 
-/// Whether another step of the transaction puts an item that there can be one of for the unique values.
+/// Whether another step of the transaction puts a uniqueness guard for these values.
 fn has_sentinel(context: &Context<'_>, pattern: &Pattern, entity: &Entity, unique: &[String]) -> bool {
     let guards = |sentinel: &Entity| {
         is_made_of(sentinel, |name| {
             let copied = sentinel.attribute(name).and_then(|own| own.copy_of.as_ref());
-            // It may be called otherwise than what it repeats.
+            // The guard may have another name for the attribute that it repeats.
             let meant = match copied {
                 Some((source, original)) if *source == entity.name => original.as_str(),
                 _ => name,

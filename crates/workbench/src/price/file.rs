@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Free, Item, Money, MoneyFault, Price, Prices};
 
-/// What can be wrong with a price file.
+/// The faults of a price file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// No built-in file has this name.
     Unknown {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The built-in names.
         known: Vec<&'static str>,
     },
     /// The text is not the format.
@@ -50,7 +50,7 @@ struct Document {
 struct FreeSection {
     storage_gb: u64,
     stream_reads: u64,
-    /// Files made before they were known name none.
+    /// Older files have no free units.
     #[serde(default)]
     read_units: u64,
     #[serde(default)]
@@ -62,7 +62,7 @@ struct FreeSection {
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Section {
-    /// Dollars, as text: binary fractions cannot hold a tenth.
+    /// Dollars as text: a binary fraction cannot hold 0.1 exactly.
     usd: String,
     /// How many units the amount buys.
     #[serde(default = "one")]

@@ -1,7 +1,8 @@
-//! What DynamoDB charges, on a given day in a given region: dated price files and money in whole nano-dollars.
+//! What DynamoDB charges, on a given day in a given region: dated price files and money in whole
+//! nano-dollars.
 //!
-//! Every value carries where it was read and when. Nothing is fetched: a newer table is made from a downloaded offer
-//! file by [`offer::parse`]. It does not know what is consumed; that is `cost`.
+//! Every value has its source and date. Nothing is fetched: a newer table is made from a downloaded offer
+//! file by [`offer::parse`]. This module does not know the consumption; that is in `cost`.
 
 mod file;
 mod money;
@@ -12,16 +13,17 @@ pub use money::{Money, MoneyFault};
 
 use std::collections::BTreeMap;
 
-/// The file of today's prices.
+/// The name of the current price file.
 pub const TODAY: &str = "us-east-1@2026-08";
 
-/// The files that are built in, by name.
+/// The built-in files, by name.
 const BUILT_IN: &[(&str, &str)] = &[
     ("us-east-1@2024-10", include_str!("../../prices/us-east-1@2024-10.toml")),
     (TODAY, include_str!("../../prices/us-east-1@2026-08.toml")),
 ];
 
-/// What a price is for. The unit is part of the name: a request unit, an hour of one unit, a gigabyte-month, a gigabyte.
+/// What a price is for. The unit is part of the name: a request unit, an hour of one unit, a gigabyte-month,
+/// a gigabyte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Item {
@@ -110,7 +112,7 @@ pub struct Price {
     pub verified: bool,
 }
 
-/// What is free each month before the price counts: once for all tables that an account has in a region.
+/// The monthly free tier: once for all tables that an account has in a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Free {
     /// Gigabytes of Standard storage.
@@ -128,9 +130,9 @@ pub struct Free {
 pub struct Prices {
     /// Region and month, such as `us-east-1@2026-08`.
     pub name: String,
-    /// What is free each month.
+    /// The monthly free tier.
     pub free: Free,
-    /// The prices known. A missing one is reported by whoever needs it, never taken as zero.
+    /// The known prices. The caller reports a missing one; it is never taken as zero.
     pub items: BTreeMap<Item, Price>,
 }
 

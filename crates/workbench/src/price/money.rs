@@ -14,7 +14,7 @@ const NANOS_PER_DOLLAR: i128 = 1_000_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Money(i128);
 
-/// Why a text is no amount.
+/// Why a text is not an amount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MoneyFault {
     /// The text is not digits with at most one point.
@@ -33,7 +33,7 @@ impl fmt::Display for MoneyFault {
 }
 
 impl Money {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
     /// From nano-dollars.
@@ -51,7 +51,7 @@ impl Money {
         self.0
     }
 
-    /// Dollars with every place that is not nought, two at the least: what a price is, not what a sum comes to.
+    /// Dollars with all non-zero decimals, at least two: for prices, not for sums.
     pub fn exact(self) -> String {
         let sign = if self.0 < 0 { "-" } else { "" };
         let magnitude = self.0.unsigned_abs();

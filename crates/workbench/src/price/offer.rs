@@ -1,7 +1,8 @@
-//! From AWS's published offer file (`AmazonDynamoDB/current/<region>/index.json`) to a price table.
+//! Builds a price table from AWS's published offer file (`AmazonDynamoDB/current/<region>/index.json`).
 //!
-//! The file lists products by SKU with a usage type, and terms by SKU with price dimensions. Tiers of one product (a free
-//! first tier, then a price) become the price of the tier that costs; the width of the free tier is kept.
+//! The file lists products by SKU with a usage type, and terms by SKU with price dimensions. A product with
+//! tiers (a free first tier, then a price) gets the price of the paid tier; the size of the free tier is
+//! kept.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +11,7 @@ use serde::Deserialize;
 
 use super::{Free, Item, Money, Price, Prices};
 
-/// Usage types, without the region's prefix, and what they are the price of. Global tables appear under a short and a
+/// Usage types, without the region's prefix, and the price each stands for. Global tables have a short and a
 /// long spelling, depending on the age of the file.
 const USAGE: &[(&str, Item)] = &[
     ("WriteRequestUnits", Item::WriteRequest),
@@ -36,14 +37,14 @@ const USAGE: &[(&str, Item)] = &[
     ("ChangeDataCaptureUnits-Kinesis", Item::ChangeCapture),
 ];
 
-/// Why an offer file gives no table.
+/// Why an offer file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// The text is not the offer format.
+    /// The text is not in the offer format.
     Format(String),
     /// It is the offer of another service.
     OtherService(String),
-    /// No product in it has a usage type that we know.
+    /// No product in it has a known usage type.
     Nothing,
 }
 
@@ -94,7 +95,7 @@ struct Dimension {
     price_per_unit: BTreeMap<String, String>,
 }
 
-/// The hours of the longest month: a unit that is free all month is free for so many.
+/// The hours of the longest month: a unit that is free all month is free for this many.
 const MONTH_HOURS_MAX: u64 = 744;
 
 /// One product's price and the width of its free tier.
@@ -103,7 +104,7 @@ struct Tiers {
     free: u64,
 }
 
-/// Reads an offer file of one region. Prices finer than a nano-dollar are not used.
+/// Reads an offer file of one region. Prices finer than a nano-dollar are left out.
 pub fn parse(text: &str) -> Result<Prices, Fault> {
     let offer: Offer = serde_json::from_str(text).map_err(|fault| Fault::Format(fault.to_string()))?;
     if offer.code != "AmazonDynamoDB" {
@@ -134,7 +135,8 @@ pub fn parse(text: &str) -> Result<Prices, Fault> {
     Ok(Prices { name: format!("{}@{month}", region.as_deref().unwrap_or("unknown")), free, items })
 }
 
-/// What a product is the price of; its usage type may open with the region's short name, such as `EUC1-`.
+/// The price that a product stands for; its usage type may begin with the region's short name, such as
+/// `EUC1-`.
 fn known(product: &Product) -> Option<(Item, &str)> {
     let usage = product.attributes.get("usagetype")?;
     let bare = |text: &str| USAGE.iter().find(|(name, _)| *name == text).map(|(_, item)| *item);

@@ -90,11 +90,11 @@ fn finding(finding: &Finding) -> Json {
         ("fix", Json::text(&finding.fix)),
     ];
     if !finding.alike.is_empty() {
-        let (told, untold) = cases(finding);
-        let told = told.iter().map(|case| place(case.at, &case.text));
+        let (listed, unlisted) = cases(finding);
+        let listed = listed.iter().map(|case| place(case.at, &case.text));
         members.push(("count", Json::number(finding.alike.len() + 1)));
-        members.push(("also", Json::List(told.collect())));
-        members.push(("notListed", Json::number(untold)));
+        members.push(("also", Json::List(listed.collect())));
+        members.push(("notListed", Json::number(unlisted)));
     }
     Json::object(members)
 }

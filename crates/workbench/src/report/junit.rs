@@ -27,10 +27,10 @@ pub fn junit(checked: &Checked, file: &str) -> String {
         case(&mut out, file, pattern.at.line, &name, &complaints);
     }
     for finding in errors {
-        let (told, untold) = cases(finding);
+        let (listed, unlisted) = cases(finding);
         let mut lines = vec![finding.text.clone()];
-        lines.extend(told.iter().map(|case| format!("also line {}: {}", case.at.line, case.text)));
-        lines.extend((untold > 0).then(|| format!("and {untold} more like these")));
+        lines.extend(listed.iter().map(|case| format!("also line {}: {}", case.at.line, case.text)));
+        lines.extend((unlisted > 0).then(|| format!("and {unlisted} more like these")));
         lines.push(format!("fix: {}", finding.fix));
         case(&mut out, file, finding.at.line, &format!("{} {}", finding.rule, finding.subject), &lines);
     }

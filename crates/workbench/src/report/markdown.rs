@@ -1,4 +1,4 @@
-//! The report for pull requests and documents.
+//! The report as Markdown, for pull requests and documents.
 
 use std::fmt::Write as _;
 
@@ -65,20 +65,20 @@ pub fn markdown(checked: &Checked) -> String {
     out
 }
 
-/// The cases of a finding after its first.
+/// The further places of a finding.
 fn further(finding: &Finding) -> String {
-    let (told, untold) = cases(finding);
+    let (listed, unlisted) = cases(finding);
     let mut out = String::new();
-    for case in told {
+    for case in listed {
         let _ = write!(out, "; also (line {}): {}", case.at.line, case.text);
     }
-    if untold > 0 {
-        let _ = write!(out, "; and {untold} more like these");
+    if unlisted > 0 {
+        let _ = write!(out, "; and {unlisted} more like these");
     }
     out
 }
 
-/// The key condition and what filters.
+/// The key condition and the filter.
 fn asked(pattern: &PatternReport) -> String {
     let key = pattern.key.as_ref().map(|key| format!("`{}`", cell(key)));
     let filter = pattern.filter.as_ref().map(|filter| format!("filter `{}`", cell(filter)));

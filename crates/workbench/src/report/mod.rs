@@ -1,6 +1,6 @@
 //! A checked model as text, JSON, `JUnit` XML or Markdown.
 //!
-//! It formats; it decides nothing. No colour: what the output means stands in words.
+//! It formats and decides nothing. There is no colour: words carry the meaning.
 
 mod json;
 mod junit;
@@ -22,27 +22,27 @@ pub use text::text;
 pub struct Checked {
     pub report: Report,
     pub findings: Vec<Finding>,
-    /// What to know of the numbers.
+    /// Remarks on the numbers.
     pub notes: Vec<Remark>,
 }
 
-/// Something to know that is no fault.
+/// A remark that is not a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     pub at: At,
     pub text: String,
 }
 
-/// Cases of a finding that are told besides the first.
+/// Further places of a finding that a report lists after the first.
 const CASES_MAX: usize = 2;
 
-/// The further cases of a finding that are told, and how many are not.
+/// The further places of a finding to list, and the number of those left out.
 fn cases(finding: &Finding) -> (&[Alike], usize) {
-    let told = finding.alike.get(..finding.alike.len().min(CASES_MAX)).unwrap_or_default();
-    (told, finding.alike.len() - told.len())
+    let listed = finding.alike.get(..finding.alike.len().min(CASES_MAX)).unwrap_or_default();
+    (listed, finding.alike.len() - listed.len())
 }
 
-/// A pattern's path: the index or the table.
+/// The index or table that a pattern reads.
 fn path(pattern: &PatternReport) -> String {
     match &pattern.index {
         Some(index) => index.clone(),

@@ -1,4 +1,4 @@
-//! The report for a terminal: one line for each pattern, then what is wrong, then the sum.
+//! The report for a terminal: one line for each pattern, then the faults, then the sum.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::run::Report;
 
 const HEADER: [&str; 7] = ["pattern", "operation", "path", "read", "returned", "units", "result"];
 
-/// The report as text; `file` stands before findings as compilers print it.
+/// The report as text; `file` precedes findings, in the form that compilers use.
 pub fn text(checked: &Checked, file: &str) -> String {
     let mut out = table(&checked.report);
     let mut wrong = String::new();
@@ -32,12 +32,12 @@ pub fn text(checked: &Checked, file: &str) -> String {
             finding.rule,
             finding.text
         );
-        let (told, untold) = cases(finding);
-        for case in told {
+        let (listed, unlisted) = cases(finding);
+        for case in listed {
             let _ = writeln!(out, "    also {file}:{}: {}", case.at, case.text);
         }
-        if untold > 0 {
-            let _ = writeln!(out, "    and {untold} more like these");
+        if unlisted > 0 {
+            let _ = writeln!(out, "    and {unlisted} more like these");
         }
         let _ = writeln!(out, "    fix: {}", finding.fix);
     }
@@ -80,7 +80,7 @@ fn table(report: &Report) -> String {
     for row in &rows {
         let mut line = String::new();
         for (place, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            // Counts are read from the right.
+            // Numbers are aligned to the right.
             let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
             let cell = if (3..=5).contains(&place) {
                 format!("{padding}{cell}")
@@ -121,7 +121,7 @@ fn counted(number: usize, name: &str) -> String {
 }
 
 impl Checked {
-    /// Whether every pattern is one request that did what is expected, and no rule found an error.
+    /// Whether every pattern is one request with the expected result, and no rule found an error.
     pub fn passes(&self) -> bool {
         self.report.is_good() && self.findings.iter().all(|finding| finding.severity != Severity::Error)
     }

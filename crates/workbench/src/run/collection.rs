@@ -1,7 +1,7 @@
-//! The items that one question reads, as many and as large as its author says, alone in a database of their own.
+//! The items that one read pattern reads, in the declared number and size, alone in a database of their own.
 //!
-//! They are further items like those that the sample's question read: same attributes, keys of their own, the values that
-//! the question gives.
+//! They are made like the sampled items that the pattern read: the same attributes, the values that the
+//! pattern gives, and keys of their own.
 
 use std::collections::BTreeMap;
 
@@ -15,26 +15,26 @@ use keywright_model::data::{FILLER, Sample, fill, key_text, pad};
 use keywright_model::template::matching;
 use keywright_model::{Entity, GivenOp, Index, Model, Part, Read, Table, Template};
 
-/// Digits of the number that tells made items apart, in base 36: 1.6 million.
+/// Digits (base 36) of the counter that makes generated items distinct: 1.6 million.
 const COUNTER_DIGITS: usize = 4;
 const COUNTER_BASE: u64 = 36;
-/// Digits of made numbers at most.
+/// Maximum number of digits of generated numbers.
 const NUMBER_DIGITS_MAX: u32 = 15;
 
-/// Where a question is asked and with what.
+/// The table or index that a pattern reads, and the given values.
 pub(super) struct Place<'a> {
     pub(super) model: &'a Model,
     pub(super) table: &'a Table,
     pub(super) index: Option<&'a Index>,
     pub(super) known: &'a [Known],
     pub(super) samples: &'a [Sample],
-    /// What the question did on the sample.
+    /// The pattern's run on the sample.
     pub(super) ran: &'a PatternReport,
 }
 
 impl Place<'_> {
-    /// So many items for a question, of its entities in the proportion of their counts; fewer where the given values leave
-    /// no more keys.
+    /// Makes `wanted` items of the pattern's entities in the proportion of their counts; fewer if the given
+    /// values leave no more keys.
     pub(super) fn items(&self, read: &Read, wanted: u64) -> Vec<Sample> {
         let entities: Vec<&Entity> =
             read.entities.iter().filter_map(|name| self.model.entity(name)).collect();
@@ -57,12 +57,12 @@ impl Place<'_> {
         made
     }
 
-    /// One item where the given values are its whole key, else any number.
+    /// One if the given values are the item's whole key, else any number.
     fn most(&self, entity: &Entity) -> u64 {
         if self.free(entity).is_empty() { 1 } else { u64::MAX }
     }
 
-    /// The attributes of the table's key that the question does not fix.
+    /// The attributes of the table's key that the pattern does not fix.
     fn free(&self, entity: &Entity) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for template in self.table.key_parts().filter_map(|part| entity.template(&part.name)) {
@@ -80,7 +80,7 @@ impl Place<'_> {
         given.values.first()
     }
 
-    /// By how many there are of each where that is known of all, else by how many of each the sample's question read.
+    /// By declared counts if all entities have one, else by the numbers that the pattern read of the sample.
     fn weights(&self, entities: &[&Entity]) -> Vec<u64> {
         let counts: Option<Vec<u64>> = entities.iter().map(|entity| entity.count).collect();
         counts.unwrap_or_else(|| {
@@ -93,14 +93,14 @@ impl Place<'_> {
         self.samples.iter().filter(move |sample| sample.entity.as_ref() == Some(&name))
     }
 
-    /// The samples of an entity that the sample's question read.
+    /// The samples of an entity that the pattern read.
     fn read(&self, entity: &Entity) -> Vec<&Sample> {
         self.own(entity)
             .filter(|sample| self.ran.read.contains(&key_texts(self.table, &sample.item)))
             .collect()
     }
 
-    /// The samples that new items are made like: those read, else those that could be, else any.
+    /// The samples that new items resemble: those read, else those that could be read, else any.
     fn patterns(&self, entity: &Entity) -> Vec<&Sample> {
         let read = self.read(entity);
         if !read.is_empty() {
@@ -113,8 +113,9 @@ impl Place<'_> {
         if could.is_empty() { self.own(entity).collect() } else { could }
     }
 
-    /// How each free value is counted: numbers from one first number for all items, as two that count from numbers of their
-    /// own would meet. It has as many digits as the longest of those that are there, unless a key pads it to fewer.
+    /// How each free value is numbered. All items count from one first number, because ranges with separate
+    /// first numbers would overlap. It has as many digits as the longest existing value, unless a key pads it
+    /// to fewer.
     fn counting(
         &self,
         entity: &Entity,
@@ -137,7 +138,7 @@ impl Place<'_> {
         self.free(entity).into_iter().map(counting).collect()
     }
 
-    /// The fewest digits that a key pads an attribute to.
+    /// The smallest width to which a key pads an attribute.
     fn padding(&self, entity: &Entity, name: &str) -> Option<u32> {
         let parts = self.table.key_parts().chain(self.table.indexes.iter().flat_map(Index::key_parts));
         let templates: Vec<Template> = parts.filter_map(|part| entity.template(&part.name)).collect();
@@ -148,7 +149,7 @@ impl Place<'_> {
         own.filter_map(|pad| u32::try_from(pad).ok()).min()
     }
 
-    /// An item like another one with its values, with the given values and a key of its own.
+    /// A copy of an item with the given values and a new key.
     fn like(
         &self,
         entity: &Entity,
@@ -178,7 +179,7 @@ impl Place<'_> {
         let mut made = item.clone();
         made.remove(FILLER);
         for (name, value) in &values {
-            // What an item has only in its keys it does not get as an attribute: it would grow.
+            // A value that the item has only in its keys does not become an attribute: the item would grow.
             if let Some(own) = made.get_mut(name) {
                 own.clone_from(value);
             }
@@ -196,7 +197,7 @@ impl Place<'_> {
         Some(pad(self.model, entity, made))
     }
 
-    /// The values of all attributes that keys are made of: the item's own, or what its keys say they are.
+    /// The values of all attributes in the keys: the item's own, or those parsed from its keys.
     fn values(&self, entity: &Entity, item: &Item) -> Item {
         let mut values = Item::new();
         let mut read: BTreeMap<String, String> = BTreeMap::new();
@@ -226,7 +227,7 @@ impl Place<'_> {
     }
 }
 
-/// What a key says of the attributes it was made of.
+/// Parses the attributes of a key's text.
 fn read_back(template: &Template, text: &str, found: &mut BTreeMap<String, String>) {
     let template = template.to_string();
     let parts = matching::parts(&template);
@@ -242,16 +243,16 @@ fn read_back(template: &Template, text: &str, found: &mut BTreeMap<String, Strin
     }
 }
 
-/// How the values of an attribute are counted.
+/// How the values of an attribute are numbered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counting {
-    /// The number of the first.
+    /// The first number.
     first: u64,
-    /// Whether a key pads it, so that texts are numbers too.
+    /// Whether a key pads it: texts are then numbers too.
     padded: bool,
 }
 
-/// Another value of the same type and, where it is long enough, of the same size.
+/// Another value of the same type and, if it is long enough, of the same size.
 fn renew(value: &AttributeValue, counting: Counting, counter: u64) -> AttributeValue {
     let digits = digits(counter);
     let number = counting.first.saturating_add(counter);
@@ -286,8 +287,9 @@ fn digits(counter: u64) -> String {
     digits.iter().rev().collect()
 }
 
-/// Shares of a number of items by how many there are of each entity. Of one whose whole key is given there is one item in
-/// each answer, be there ever so many of the others: unless there are fewer than of another such.
+/// Divides a number of items among entities by their counts. An entity whose whole key is given has one item
+/// in each result, however many items the others have, unless its count is at most half of that of another
+/// such entity.
 fn shared_out(wanted: u64, weights: &[u64], most: &[u64]) -> Vec<u64> {
     let single = || weights.iter().zip(most).filter(|(_, most)| **most == 1).map(|(weight, _)| *weight);
     let all = single().max().unwrap_or(0);
@@ -300,7 +302,7 @@ fn shared_out(wanted: u64, weights: &[u64], most: &[u64]) -> Vec<u64> {
     apportioned(left, weights, &more).into_iter().zip(first).map(|(share, first)| share + first).collect()
 }
 
-/// Shares of a number by weights, none above its limit; what one cannot take the others do.
+/// Divides a number by weights, none above its limit; the rest goes to the others.
 fn apportioned(wanted: u64, weights: &[u64], most: &[u64]) -> Vec<u64> {
     let mut shares = vec![0_u64; weights.len()];
     let mut left = wanted;
@@ -320,7 +322,7 @@ fn apportioned(wanted: u64, weights: &[u64], most: &[u64]) -> Vec<u64> {
             given += part;
         }
         if given == 0 {
-            // What does not divide goes to the most numerous one that is open.
+            // The remainder of the division goes to the largest entity below its limit.
             let heaviest = open.iter().max_by_key(|place| weights.get(**place)).unwrap_or(first);
             if let Some(share) = shares.get_mut(*heaviest) {
                 *share += 1;
@@ -337,7 +339,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_are_shared_out_by_count_and_what_one_entity_cannot_have_goes_to_the_others() {
+    fn items_are_divided_by_count_and_the_excess_of_one_entity_goes_to_the_others() {
         assert_eq!(apportioned(5, &[1_000_000, 3_000_000, 1_000_000], &[1, u64::MAX, u64::MAX]), [1, 3, 1]);
         assert_eq!(apportioned(10, &[1, 1], &[1, u64::MAX]), [1, 9]);
         assert_eq!(apportioned(3, &[1], &[1]), [1]);
@@ -345,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_whose_key_is_given_comes_with_however_many_of_its_children() {
+    fn a_parent_with_a_given_key_comes_with_any_number_of_children() {
         assert_eq!(shared_out(26, &[300, 90_000], &[1, u64::MAX]), [1, 25]);
         assert_eq!(shared_out(5, &[1_000_000, 3_000_000, 1_000_000], &[1, u64::MAX, u64::MAX]), [1, 3, 1]);
         // Few users have settings.

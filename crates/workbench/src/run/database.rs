@@ -1,4 +1,4 @@
-//! The engine in memory that a model runs on, driven without threads or clocks.
+//! The embedded engine in memory that a model runs on, driven without threads or clocks.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -22,10 +22,11 @@ use keywright_store::memory::MemoryStore;
 use keywright_model::data::{Sample, key_of, key_text};
 use keywright_model::{Index, IndexKind, KeyPart, KeyType, Projection, Table};
 
-/// The time that the engine sees: 2026-02-01T00:00:00Z. A check must not depend on when it runs.
+/// The engine's clock: 2026-02-01T00:00:00Z. A check must not depend on when it runs.
 const NOW_MS: u64 = 1_769_904_000_000;
 
-/// A future of the memory store is ready when asked; one that is not after so many questions never will be.
+/// A future of the memory store is ready at its first poll; one that is pending after this many never will
+/// be.
 const POLLS_MAX: usize = 10_000;
 
 struct Still {
@@ -37,29 +38,29 @@ impl Env for Still {
         NOW_MS
     }
 
-    /// Ids need to differ, not to be secret.
+    /// Ids must be distinct; they need not be secret.
     fn random_u128(&self) -> u128 {
         let number = u128::from(self.drawn.fetch_add(1, Ordering::Relaxed)) + 1;
         number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
     }
 }
 
-/// What a run is for.
+/// The purpose of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// To see what the model's own data do: what is put is as the example says.
+    /// Run on the model's own data: puts write the example's values.
     #[default]
     Check,
-    /// To meter what the declared workload takes: what is put is as large as declared.
+    /// Meter the declared workload: puts write items of the declared size.
     Measure,
 }
 
 pub struct Database {
     engine: Engine<MemoryStore>,
     caller: Caller,
-    /// Which entity each key belongs to, by table and key.
+    /// The entity of each key, by table and key.
     owners: BTreeMap<(String, Vec<String>), Option<String>>,
-    /// What the items that patterns put are to be like.
+    /// The purpose of the run; it decides the size of the items that patterns put.
     pub(super) purpose: Purpose,
 }
 
@@ -84,7 +85,7 @@ impl Database {
         self.execute(Request::CreateTable(Box::new(request))).map_err(|fault| fault.message).map(drop)
     }
 
-    /// Puts a sample; says whose key it already was.
+    /// Puts a sample; returns the entity that had its key before.
     #[expect(clippy::option_option, reason = "an earlier item, which may belong to no entity")]
     pub(super) fn load(&mut self, table: &Table, sample: &Sample) -> Result<Option<Option<String>>, String> {
         self.put(&table.name, &sample.item)?;
@@ -114,7 +115,7 @@ impl Database {
         }
     }
 
-    /// Makes an item what it was.
+    /// Restores an item to its previous state.
     pub fn restore(&self, table: &str, key: &Item, before: Option<&Item>) -> Result<(), String> {
         if let Some(item) = before {
             return self.put(table, item);
@@ -128,7 +129,7 @@ impl Database {
         self.execute(Request::DeleteItem(Box::new(request))).map_err(|fault| fault.message).map(drop)
     }
 
-    /// Notes whose a key is; nobody's if there is no item under it.
+    /// Records the entity of a key; none if there is no item under it.
     #[expect(clippy::option_option, reason = "an item that may belong to no entity")]
     pub(super) fn own(&mut self, table: &Table, key: &[String], entity: Option<Option<String>>) {
         let key = (table.name.clone(), key.to_vec());
@@ -144,7 +145,7 @@ impl Database {
     }
 }
 
-/// The table's key of an item as texts.
+/// The table key of an item as texts.
 pub fn key_texts(table: &Table, item: &Item) -> Vec<String> {
     let key = key_of(table, item).unwrap_or_default();
     table

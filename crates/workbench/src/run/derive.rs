@@ -1,4 +1,4 @@
-//! Values of key attributes that an update sets: what their templates make of the item as the update leaves it.
+//! Values of key attributes that an update sets: their templates applied to the updated item.
 
 use keywright_semantics::request::UpdateItem;
 use keywright_semantics::request::parts::UpdateItemParts;
@@ -14,13 +14,14 @@ pub(super) struct Derived {
     pub(super) placeholder: String,
     /// The key attribute.
     pub(super) attribute: String,
-    /// The attribute of the entity that the same placeholder sets: its value is that attribute's.
+    /// The entity's attribute that the same placeholder sets: the placeholder has that attribute's value.
     pub(super) owner: Option<String>,
     key_type: KeyType,
     template: Template,
 }
 
-/// The made key attributes that a clause sets, but for those whose value the author gives and means for them alone.
+/// The templated key attributes that a clause sets, except those for which the example gives a value of their
+/// own.
 pub(super) fn derived(table: &Table, entity: &Entity, set: &str, example: &[(String, Node)]) -> Vec<Derived> {
     let assigned: Vec<(&str, &str)> = set
         .split(',')
@@ -56,7 +57,7 @@ pub(super) fn derived(table: &Table, entity: &Entity, set: &str, example: &[(Str
     found
 }
 
-/// The item as an update leaves it.
+/// The item after an update.
 pub(super) fn updated(parts: UpdateItemParts, item: &Item, key: &Item) -> Result<Option<Item>, String> {
     let request = UpdateItem::validate(parts).map_err(|fault| fault.message)?;
     let Some(update) = request.update else { return Ok(None) };
@@ -64,12 +65,13 @@ pub(super) fn updated(parts: UpdateItemParts, item: &Item, key: &Item) -> Result
 }
 
 impl Derived {
-    /// Its value; none if the item lacks what it is made of.
+    /// Its value; `None` if the item lacks an attribute of the template.
     pub(super) fn value(&self, item: &Item) -> Option<AttributeValue> {
         fill(&self.template, self.key_type, item).ok()
     }
 
-    /// A sentence on one placeholder for two values: what another attribute has is not what the key is made of.
+    /// The message for one placeholder that needs two values: the key's template makes another value than the
+    /// attribute has.
     pub(super) fn not_also(&self, other: &str) -> String {
         format!(
             "`{placeholder}` sets both `{other}` and `{name}`, but `{name}` is made as `{template}`: give it a placeholder of its own, `{name} = :{name}`",

@@ -1,4 +1,4 @@
-//! The values that a question is asked with: the pattern's example, or an item of the sample.
+//! The values that a pattern is run with: from its example, or from an item of the sample.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,13 @@ use keywright_model::data::{Sample, told_by_key};
 use keywright_model::value::{from_node, from_untyped_node};
 use keywright_model::{Entity, GivenOp, Model, Node, Pattern, Read};
 
-/// A question's values and whether its author gave them.
+/// A pattern's values, and whether its author gave them.
 pub(super) struct Asked {
     pub(super) known: Vec<Known>,
     pub(super) own: bool,
 }
 
-/// Finds a value for everything that is given.
+/// Finds a value for every given attribute.
 pub(super) fn asked(
     model: &Model,
     samples: &[Sample],
@@ -74,8 +74,8 @@ fn nothing(attribute: &str, said: &[Known]) -> String {
     )
 }
 
-/// The first item of the pattern's entities that has the attribute and agrees with what the example says: it is in the
-/// ranges, and has the other values. What no item has as an attribute its keys may tell.
+/// The first item of the pattern's entities that has the attribute and agrees with the example: it is within
+/// the ranges and has the other values. A value that is not an attribute of any item may come from its keys.
 fn fitting<'a>(
     samples: &'a [Sample],
     (pattern, read): (&Pattern, &Read),
@@ -105,19 +105,19 @@ fn fitting<'a>(
         let mine = move |sample: &&Sample| sample.entity.as_deref() == Some(entity.as_str());
         samples.iter().filter(mine).map(|sample| &sample.item)
     };
-    // All values come from one item where they can: the last entity is most often the child that has them all.
+    // Prefer one item for all values: the last entity is most often the child that has all of them.
     let stored = read.entities.iter().rev().find_map(|entity| own(entity).find(|item| fits(item, entity)));
     if let Some(item) = stored {
         return Some(Cow::Borrowed(item));
     }
     read.entities.iter().rev().find_map(|name| {
         let entity = model.entity(name).filter(|entity| entity.attribute(attribute).is_some())?;
-        let mut told = own(name).map(|item| {
+        let mut completed = own(name).map(|item| {
             let mut whole = item.clone();
             whole.extend(told_by_key(model, entity, item));
             whole
         });
-        told.find(|item| fits(item, name)).map(Cow::Owned)
+        completed.find(|item| fits(item, name)).map(Cow::Owned)
     })
 }
 
@@ -129,7 +129,8 @@ fn attribute_type(model: &Model, entities: &[String], name: &str) -> ValueType {
     known.into_iter().next().unwrap_or(ValueType::S)
 }
 
-/// The value of a placeholder in an expression: the example's, or a guess from the attribute it is compared with.
+/// The value of a placeholder in an expression: the example's, or a guess from the attribute it is compared
+/// with.
 pub(super) fn placeholder(
     entities: &[&Entity],
     expression: &str,
@@ -138,7 +139,7 @@ pub(super) fn placeholder(
     item: Option<&Item>,
 ) -> Result<AttributeValue, String> {
     let is_known = |name: &String| entities.iter().any(|entity| entity.attribute(name).is_some());
-    let sides = beside(expression, name);
+    let sides = names_before(expression, name);
     let attribute = sides.iter().find(|name| is_known(name)).or(sides.first()).cloned();
     let known =
         attribute.as_deref().and_then(|name| entities.iter().find_map(|entity| entity.attribute(name)));
@@ -163,9 +164,9 @@ pub(super) fn placeholder(
     }
 }
 
-/// The attributes that stand last before a placeholder, for each place where it stands: that of `inventory - :q` is
+/// For each place where a placeholder stands, the last attribute before it: for `inventory - :q`,
 /// `inventory`.
-fn beside(expression: &str, name: &str) -> Vec<String> {
+fn names_before(expression: &str, name: &str) -> Vec<String> {
     let placeholder = format!(":{name}");
     let part = |letter: char| letter.is_alphanumeric() || letter == '_';
     let whole = expression.match_indices(&placeholder).filter(|(at, found)| {
@@ -180,7 +181,7 @@ fn last_name(before: &str) -> Option<String> {
         .split(|letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == ':'))
         .rfind(|word| {
             !word.is_empty()
-                // Between the attribute and the upper bound of a range stands the lower one.
+                // The lower bound of a range stands between the attribute and the upper bound.
                 && !word.starts_with(':')
                 && !["and", "or", "not", "between", "set", "list_append", "if_not_exists"]
                     .contains(&word.to_lowercase().as_str())

@@ -1,4 +1,4 @@
-//! Executes one pattern and reports what came out.
+//! Executes one pattern and reports the result.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ use keywright_model::{
     Consistency, Entity, GivenOp, Model, Operation, Order, Pattern, Read, ReadKind, Table,
 };
 
-/// Pages of one question; more are no sample.
+/// Maximum number of pages of one read; a sample does not have more.
 const PAGES_MAX: usize = 100_000;
 
 pub(super) fn pattern(
@@ -45,7 +45,7 @@ pub(super) fn pattern(
     }
 }
 
-/// The report of a pattern whose table is beyond the service's limits.
+/// The report of a pattern whose table exceeds the service's limits.
 fn not_made(model: &Model, pattern: &Pattern) -> Option<PatternReport> {
     let read = pattern.read().map(|read| read.entities.iter());
     let entities = read.into_iter().flatten().chain(pattern.steps().iter().map(|step| &step.entity));
@@ -59,7 +59,7 @@ fn not_made(model: &Model, pattern: &Pattern) -> Option<PatternReport> {
     Some(report)
 }
 
-/// A report that says nothing yet.
+/// An empty report.
 pub(super) fn blank(pattern: &Pattern) -> PatternReport {
     PatternReport {
         id: pattern.id.clone(),
@@ -186,14 +186,14 @@ impl Asking<'_> {
         Ok(())
     }
 
-    /// What is wanted of the items: named attributes and, so that items can be told apart, the table's key.
+    /// The projection: the named attributes and the table's key, which identifies the items.
     fn projection(&self, expression: &mut Expression) -> Option<String> {
         if self.read.attributes.is_empty() {
             return None;
         }
         let keys = self.plan.table.key_parts().map(|part| &part.name);
         let mut names: Vec<&String> = keys.collect();
-        // What an index holds only as part of a key cannot be asked of it by name.
+        // An index that holds an attribute only as part of a key cannot project it by name.
         let fetched = self.fetched();
         names.extend(self.read.attributes.iter().filter(|name| self.plan.asks_for(name, &fetched)));
         names.dedup();
@@ -207,7 +207,7 @@ impl Asking<'_> {
         self.plan.fetched(&entities, self.read)
     }
 
-    /// Who names no attributes wants all of them: a local index is asked for those of the table's items as well.
+    /// A pattern without `attributes` wants all of them: a local index then also fetches from the table.
     fn select(&self) -> Option<Select> {
         let all = self.read.attributes.is_empty() && !self.fetched().is_empty();
         all.then_some(Select::AllAttributes)
@@ -262,7 +262,7 @@ impl Asking<'_> {
         })
     }
 
-    /// Asks for page after page until nothing is left; a `limit` asks for one.
+    /// Reads page after page to the end; a `limit` reads one page.
     fn pages(
         &mut self,
         ask: impl Fn(&Database, Option<AttributeMapPart>) -> Result<PageOutput, String>,
@@ -272,7 +272,7 @@ impl Asking<'_> {
             let page = ask(self.database, start)?;
             start = page.last_evaluated_key.as_ref().map(|key| parts_of(&key.decode()));
             self.page(page);
-            // A program that knows how many there are at most does not ask for the empty page behind them.
+            // A program that knows the maximum number of items does not request the empty page after them.
             let all = self.pattern.returns.and_then(|returns| returns.max);
             let enough = all.is_some_and(|all| self.report.items_returned >= all);
             if start.is_none() || self.read.limit.is_some() || enough {
@@ -283,7 +283,7 @@ impl Asking<'_> {
         Err(format!("it has more than {PAGES_MAX} pages: write a larger `page` or a `limit`"))
     }
 
-    /// Which items a filtered query reads: the same one without its filter, whose cost is nobody's.
+    /// The items that a filtered query reads: the same query without its filter, not counted in the cost.
     fn look_behind_the_filter(&mut self, request: &Made, condition: &str) -> Result<(), String> {
         let read = self.read;
         let parts = QueryParts {
@@ -351,7 +351,7 @@ impl Asking<'_> {
         self.read.limit.or(page).and_then(|limit| i64::try_from(limit).ok())
     }
 
-    /// The author's filter and the givens that no key takes.
+    /// The author's filter, and the given attributes that no key takes.
     fn filter(&mut self, request: &mut Made) -> Result<Option<String>, String> {
         for residual in &self.plan.residual {
             request.given(&residual.known);
@@ -406,7 +406,7 @@ impl Asking<'_> {
     }
 }
 
-/// What the author of a pattern does about a refused question.
+/// What the author of a pattern can do about a refused read.
 fn refused(read: &Read, fault: &Error) -> String {
     let fields = [
         ("`given`", !read.given.is_empty()),
@@ -422,8 +422,8 @@ fn refused(read: &Read, fault: &Error) -> String {
     )
 }
 
-/// An answer of another operation than the one asked: the engine's promise broken.
-pub(super) const UNEXPECTED: &str = "the engine answered another question";
+/// The engine answered with another operation's result: a bug in the engine.
+pub(super) const UNEXPECTED: &str = "the engine answered with another operation's result";
 
 pub(super) fn add_capacity(all: &mut Vec<CapacityOf>, more: impl IntoIterator<Item = ConsumedCapacity>) {
     for ConsumedCapacity { table_name, usage, .. } in more {
@@ -500,7 +500,7 @@ impl Made {
         (!values.is_empty()).then_some(values)
     }
 
-    /// An expression with its names and values in place of their placeholders.
+    /// An expression with its names and values in place of the placeholders.
     fn described(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (placeholder, name) in self.expression.names.iter().rev() {
@@ -513,7 +513,7 @@ impl Made {
     }
 }
 
-/// A value for people: bounds that no key has are named.
+/// A value as text; the artificial upper bounds of ranges are named.
 pub(super) fn shown(value: &AttributeValue) -> String {
     match value {
         AttributeValue::S(text) => format!("\"{}\"", text.replace('\u{10ffff}', "…").replace('\0', "")),

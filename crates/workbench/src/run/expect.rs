@@ -1,4 +1,4 @@
-//! Compares what came out with what was expected.
+//! Compares the result of a run with its expectation.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -11,13 +11,13 @@ use super::report::{Outcome, PatternReport};
 use keywright_model::data::Sample;
 use keywright_model::{Expectation, Model, Order, Pattern, Read};
 
-/// What is not as a pattern expects it.
+/// One sentence for each difference from a pattern's expectation.
 pub(super) fn judge(pattern: &Pattern, report: &PatternReport) -> Vec<String> {
     pattern.expect.as_ref().map(|expect| complaints(expect, report)).unwrap_or_default()
 }
 
-/// Where the items of the data, in the order in which they came, are not in the order that the question names. What several
-/// partitions return is merged by whoever asks.
+/// The first place where returned items are not in the pattern's order. The program merges the items of
+/// several partitions, so their order is not checked.
 pub(super) fn disordered(
     model: &Model,
     samples: &[Sample],
@@ -56,7 +56,7 @@ pub(super) fn outcome(complaints: Vec<String>) -> Outcome {
     if complaints.is_empty() { Outcome::Met } else { Outcome::Unmet(complaints) }
 }
 
-/// One sentence for each expectation on items and units that was not met.
+/// One sentence for each unmet expectation on items and units.
 pub(super) fn complaints(expect: &Expectation, report: &PatternReport) -> Vec<String> {
     let mut complaints = Vec::new();
     if let Some(items) = &expect.items {
@@ -98,7 +98,7 @@ fn listed(key: &[String]) -> String {
     format!("[{}]", key.join(", "))
 }
 
-/// Units in whole numbers and halves.
+/// Units as a decimal number of whole and half units.
 pub fn units(HalfUnits(half): HalfUnits) -> String {
     if half.is_multiple_of(2) { (half / 2).to_string() } else { format!("{}.5", half / 2) }
 }

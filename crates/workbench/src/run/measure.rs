@@ -1,8 +1,8 @@
-//! Meters what the declared workload takes: the same patterns on the same engine as in a check, but on items of the
-//! declared size, in collections of as many items as each question is said to return.
+//! Meters the declared workload: the same patterns on the same engine as in a check, but on items of the
+//! declared size, in collections of as many items as each read is declared to return.
 //!
-//! What a check runs on is a sample that its author can survey; what it consumes is not what the workload will. What the
-//! model does not say, and what therefore rests on the sample, is noted by name.
+//! A check runs on a small sample that its author can survey, which consumes less than the workload. Figures
+//! that rest on the sample, because the model leaves something out, are listed as notes.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -26,15 +26,16 @@ use keywright_model::{
     Pattern, Read, ReadKind, Template,
 };
 
-/// Items of one question's collection at most; of a larger one whole pages are read and the rest is in proportion.
+/// Maximum number of items of one collection; of a larger one whole pages are read and the rest is
+/// extrapolated.
 const COLLECTION_ITEMS_MAX: u64 = 20_000;
-/// The same in bytes.
+/// Maximum size of one collection.
 const COLLECTION_BYTES_MAX: u64 = 64 << 20;
-/// The same of a scan, whose pages are all alike.
+/// Maximum size of a scanned collection: all pages of a scan are alike.
 const SCAN_BYTES_MAX: u64 = 8 << 20;
-/// A page without a limit ends at so many bytes (developer guide: Query).
+/// Maximum size of a page without a limit (developer guide: Query).
 const PAGE_BYTES_MAX: u64 = 1 << 20;
-/// Items of the most numerous entity among those made up because the model has no data.
+/// Used if the model has no data: the number of generated items of the largest entity.
 const MADE_UP: Generate = Generate { seed: 1, sample: 20 };
 
 /// A model's workload, metered.
@@ -42,38 +43,39 @@ const MADE_UP: Generate = Generate { seed: 1, sample: 20 };
 pub struct Measured {
     /// What each pattern consumes, and the items it ran on.
     pub report: Report,
-    /// What the figures rest on that the model does not say.
+    /// The assumptions behind the figures, where the model leaves something out.
     pub notes: Vec<Note>,
-    /// What each step of a transaction or batch takes alone, by pattern, where there are several and all of them run so.
+    /// The consumption of each step of a transaction or batch alone, by pattern, if there are several steps
+    /// and all of them run alone.
     pub steps: BTreeMap<String, Vec<PatternReport>>,
 }
 
-/// Something that the model leaves open, and what was taken instead.
+/// Something that the model leaves out, and what was assumed instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// No one said how many there will be.
+    /// The entity has no declared count.
     NoCount { entity: String },
-    /// Neither a size nor data: made-up items of so many bytes.
+    /// The entity has neither a size nor data: generated items of this many bytes were used.
     NoSize { entity: String, bytes: u64 },
-    /// The data are larger than the size that is declared.
+    /// The data are larger than the declared size.
     Larger { entity: String, declared: u64, bytes: u64 },
-    /// A question that does not say how much it returns: what it returned from the sample.
+    /// A read without a declared number of items: the number that it returned from the sample was used.
     NoAverage { pattern: String, items: u64 },
-    /// A scan of a table of which no entity has a count.
+    /// A scan of a table without any declared count.
     Uncounted { pattern: String, items: u64 },
-    /// A question whose given values leave fewer different keys than it is said to return.
+    /// A read whose given values leave fewer distinct keys than it is declared to return.
     FewerKeys { pattern: String, items: u64, wanted: u64 },
-    /// Of how often it runs its author says the peak alone.
+    /// A pattern with a peak rate but no average rate.
     PeakOnly { pattern: String },
-    /// So many items were metered in whole pages, the rest taken in proportion.
+    /// This many items were metered in whole pages, the rest extrapolated.
     Extended { pattern: String, items: u64, wanted: u64 },
-    /// A filter whose share is taken from the sample.
+    /// A filter whose share comes from the sample.
     Filtered { pattern: String, read: u64, returned: u64 },
-    /// As many items as it is said to return could not be made for it.
+    /// Fewer items could be generated for the read than it is declared to return.
     Unmade { pattern: String, items: u64, wanted: u64 },
-    /// It did not run, so nothing was metered.
+    /// The pattern did not run, so nothing was metered.
     NotRun { pattern: String, reason: String },
-    /// A change that is said to fail, and did not: what it takes is not known.
+    /// A write that must fail but did not: its consumption is unknown.
     NotFailed { pattern: String },
 }
 
@@ -150,7 +152,7 @@ fn of(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// Meters a model's workload. The samples are its own data, as loaded; faults are what keeps it from running at all.
+/// Meters a model's workload. The samples are its own data, as loaded; faults keep it from running at all.
 pub fn measure(model: &Model, samples: &[Sample]) -> Result<Measured, Faults> {
     let (said, given) = (model, samples);
     let samples = completed(said, given)?;
@@ -186,7 +188,7 @@ pub fn measure(model: &Model, samples: &[Sample]) -> Result<Measured, Faults> {
     Ok(Measured { report, notes, steps })
 }
 
-/// What keeps a pattern from being billed.
+/// The reason why a pattern cannot be billed.
 fn not_metered(pattern: &Pattern, ran: &PatternReport) -> Option<Note> {
     if let Some(reason) = why_not(ran) {
         return Some(Note::NotRun { pattern: pattern.id.clone(), reason });
@@ -195,8 +197,8 @@ fn not_metered(pattern: &Pattern, ran: &PatternReport) -> Option<Note> {
     (fails && ran.capacity.is_empty()).then(|| Note::NotFailed { pattern: pattern.id.clone() })
 }
 
-/// What a change takes, and what each of its steps does alone. One that puts items into an index that most are not in runs
-/// on items that are not, unless its condition asks for others.
+/// The consumption of a write and of each of its steps alone. A write that puts items into a sparse index
+/// runs on items outside it, unless its condition requires others.
 fn changed(
     said: &Model,
     model: &Model,
@@ -217,7 +219,7 @@ fn changed(
     Ok((ran, parts(database, model, &report.samples, pattern)))
 }
 
-/// The steps of a pattern that has several, each run alone; none if one of them does not run so.
+/// Each step of a pattern with several steps, run alone; empty if one of them does not run alone.
 fn parts(
     database: &mut Database,
     model: &Model,
@@ -238,7 +240,8 @@ fn parts(
     found
 }
 
-/// The samples without what a pattern sets and few items have, with the keys made of it; `None` where it sets nothing such.
+/// The samples without the sparse index attributes that a pattern sets, and without the keys made of them;
+/// `None` if it sets no such attribute.
 fn outside(said: &Model, model: &Model, report: &Report, pattern: &Pattern) -> Option<Vec<Sample>> {
     let mut absent: Vec<(&str, String)> = Vec::new();
     for step in pattern.steps() {
@@ -302,7 +305,7 @@ fn load(database: &mut Database, model: &Model, samples: &[Sample]) -> Result<()
     Ok(())
 }
 
-/// The samples, with made-up ones of the entities that have none.
+/// The samples, with generated ones for the entities without samples.
 fn completed(model: &Model, samples: &[Sample]) -> Result<Vec<Sample>, Faults> {
     let has = |entity: &Entity| samples.iter().any(|own| own.entity.as_deref() == Some(&entity.name));
     let without: Vec<&str> =
@@ -337,8 +340,8 @@ fn completed(model: &Model, samples: &[Sample]) -> Result<Vec<Sample>, Faults> {
     Ok(all)
 }
 
-/// Whether no sample is in all the indexes of an entity, of some of which its author says that few items are in them. What
-/// changes an item is metered on one that is.
+/// Whether no sample is in all indexes of an entity that has an index declared sparse. Writes are metered on
+/// an item that is in them.
 fn is_missed(model: &Model, entity: &Entity, samples: &[Sample]) -> bool {
     let Some(said) = model.entity(&entity.name) else { return false };
     let Some(table) = model.table(&entity.table) else { return false };
@@ -358,11 +361,12 @@ fn is_missed(model: &Model, entity: &Entity, samples: &[Sample]) -> bool {
     sparse && !own.iter().any(|sample| is_in(sample))
 }
 
-/// The model as it is metered: nothing is expected, and every item is in its indexes (how many are is for the bill to weigh).
+/// The model as it is metered: without expectations, and with every item in its indexes (the bill weighs how
+/// many are).
 fn measuring(model: &Model) -> Model {
     let mut model = model.clone();
     for pattern in &mut model.patterns {
-        // What must fail on the data as it is, is paid for as a failure.
+        // A write that must fail on the unchanged data is billed as a failure.
         let must_fail = |own: &Expectation| own.fails.as_ref().is_some_and(|fails| fails.when.is_empty());
         pattern.expect = pattern.expect.take().filter(must_fail);
     }
@@ -370,7 +374,7 @@ fn measuring(model: &Model) -> Model {
     model
 }
 
-/// What the model leaves open of its entities, and where its data contradict it.
+/// What the model leaves out about its entities, and where its data contradict it.
 fn unsaid(model: &Model, samples: &[Sample], given: &[Sample]) -> Vec<Note> {
     let peaks = model.patterns.iter().filter(|own| own.rate.is_some_and(|rate| rate.is_peak_only));
     let mut notes: Vec<Note> = peaks.map(|own| Note::PeakOnly { pattern: own.id.clone() }).collect();
@@ -396,7 +400,7 @@ fn unsaid(model: &Model, samples: &[Sample], given: &[Sample]) -> Vec<Note> {
     notes
 }
 
-/// What is put has the attributes of its entity's index keys, however few of the items have them.
+/// Declares the attributes of every entity's index keys present, so that puts write into all indexes.
 fn enter_indexes(model: &mut Model) {
     let tables = model.tables.clone();
     for entity in &mut model.entities {
@@ -411,7 +415,8 @@ fn enter_indexes(model: &mut Model) {
     }
 }
 
-/// Whether the sizes of all values are known: given, of a format or of listed values, or of a type of fixed size.
+/// Whether the sizes of all values are known: declared, of a format or listed values, or of a type of fixed
+/// size.
 fn has_sizes(entity: &Entity) -> bool {
     use keywright_semantics::value::ValueType::{Bool, N, Null};
     entity.attributes.iter().all(|own| {
@@ -428,7 +433,7 @@ fn padded(model: &Model, samples: Vec<Sample>) -> Vec<Sample> {
         None => sample,
     };
     let mut samples: Vec<Sample> = samples.into_iter().map(fill).collect();
-    // Changes take the first items that fit: those that are in most indexes.
+    // Writes use the first items that fit: sort those in most indexes first.
     samples.sort_by_key(|sample| {
         let table = model.table(&sample.table);
         let keys = table.into_iter().flat_map(|table| &table.indexes).flat_map(Index::key_parts);
@@ -437,7 +442,7 @@ fn padded(model: &Model, samples: Vec<Sample>) -> Vec<Sample> {
     samples
 }
 
-/// One question on a collection of the declared size.
+/// One read on a collection of the declared size.
 struct Sized<'a> {
     /// The model as its author wrote it.
     said: &'a Model,
@@ -449,7 +454,7 @@ struct Sized<'a> {
 }
 
 impl Sized<'_> {
-    /// Replaces what the question did on the sample by what it does on as many items as it is said to return.
+    /// Replaces the pattern's measured run on the sample by its run on the declared number of items.
     fn resize(&mut self, ran: &mut PatternReport) -> Result<(), Faults> {
         match self.read.kind {
             ReadKind::Get => Ok(()),
@@ -484,7 +489,7 @@ impl Sized<'_> {
         self.on_so_many(ran, self.model, self.read, (tried, wanted))
     }
 
-    /// A scan reads all that the table or index holds, whatever it returns: as many items as are counted.
+    /// A scan reads the whole table or index, whatever it returns: the declared counts.
     fn resize_scan(&mut self, ran: &mut PatternReport) -> Result<(), Faults> {
         let Some(table) = self.said.table(&ran.table) else { return Ok(()) };
         let index = ran.index.as_deref().and_then(|name| table.index(name));
@@ -518,7 +523,7 @@ impl Sized<'_> {
         entity.size_bytes.or_else(|| average(entity, &self.report.samples))
     }
 
-    /// Asks so many items instead of the sample's, and takes what all that are wanted do.
+    /// Runs the pattern on `items` items and extrapolates to all wanted ones.
     fn on_so_many(
         &mut self,
         ran: &mut PatternReport,
@@ -534,7 +539,7 @@ impl Sized<'_> {
             return Ok(());
         };
         if items < tried {
-            // A scan of few keys is of them, all the same; it reads as many as are counted.
+            // A scan of few keys still reads the declared counts.
             if read.kind != ReadKind::Scan {
                 self.notes.push(Note::FewerKeys { pattern, items, wanted });
                 return Ok(());
@@ -547,7 +552,7 @@ impl Sized<'_> {
         Ok(())
     }
 
-    /// How many items were read of those that were made for it.
+    /// The number of generated items that the pattern read.
     fn on_a_collection(
         &self,
         ran: &mut PatternReport,
@@ -563,7 +568,7 @@ impl Sized<'_> {
         let Ok(asked) = asked(model, samples, &pattern, asking) else { return Ok(None) };
         let mut seen = ran.clone();
         if read.kind == ReadKind::Scan {
-            // It reads whatever is there, not what it found on the sample.
+            // A scan reads every item, not those it found on the sample.
             seen.read.clear();
         }
         let place = Place { model, table, index, known: &asked.known, samples, ran: &seen };
@@ -583,7 +588,7 @@ impl Sized<'_> {
         Ok(Some(items))
     }
 
-    /// No more items of this size than fit, in whole pages.
+    /// The number of items of this size that fits the limits, in whole pages.
     fn bounded(&self, wanted: u64, bytes: u64, bytes_max: u64) -> u64 {
         let bytes = bytes.max(1);
         let most = COLLECTION_ITEMS_MAX.min((bytes_max / bytes).max(1));
@@ -595,8 +600,8 @@ impl Sized<'_> {
         (most / page).max(1) * page
     }
 
-    /// The question without its range, in a partition that holds nothing else: it reads what the range would. How many there
-    /// are is known, so that no empty page is asked for behind the last one.
+    /// The pattern without its range, on a partition that holds nothing else: it reads what the range would.
+    /// The number of items is known, so no empty page is requested after the last one.
     fn whole_collection(&self, ran: &PatternReport, items: u64) -> Pattern {
         let mut pattern = self.pattern.clone();
         pattern.uses = Some(ran.index.clone().unwrap_or_else(|| ran.table.clone()));
@@ -607,7 +612,7 @@ impl Sized<'_> {
             let (equal, ranges): (Vec<Given>, Vec<Given>) =
                 std::mem::take(&mut read.given).into_iter().partition(|given| given.op == GivenOp::Eq);
             read.given = equal;
-            // Nobody asks for a range any more: its example speaks of no value.
+            // The pattern has no range any more: drop the range's example values.
             let filter: Vec<&str> = read.filter.as_deref().into_iter().flat_map(values_in).collect();
             pattern.example.retain(|(name, _)| {
                 filter.contains(&name.as_str()) || !ranges.iter().any(|given| given.attribute == *name)
@@ -617,7 +622,7 @@ impl Sized<'_> {
     }
 }
 
-/// What all items take when some of them took this.
+/// Extrapolates the consumption from the metered items to all.
 fn extend(ran: &mut PatternReport, wanted: u64, metered: u64) {
     let times = |number: u64| {
         let all = u128::from(number) * u128::from(wanted);

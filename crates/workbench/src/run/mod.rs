@@ -1,6 +1,7 @@
-//! Checking a model: its tables on an embedded engine, its data loaded, each pattern executed as one request and metered.
+//! Checks a model: creates its tables on an embedded engine, loads its data, executes each pattern as one
+//! request, and meters it.
 //!
-//! It says what happened; `lint` says what that means.
+//! It reports what happened; `lint` judges it.
 
 mod collection;
 mod database;
@@ -40,14 +41,14 @@ pub(crate) use tables::IndexNumbers;
 pub use undo::Loaded;
 pub use writes::{Changed, Done};
 
-/// Where a run is, for whoever shows progress.
+/// The progress of a run, for a display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress<'a> {
     Loading { done: usize, of: usize },
     Pattern { id: &'a str, done: usize, of: usize },
 }
 
-/// Runs a model: everything it says is tried on an engine in memory. Faults are what keeps it from running at all.
+/// Runs every pattern of a model on an engine in memory. Faults keep it from running at all.
 pub fn run(
     model: &Model,
     read_file: ReadFile<'_>,
@@ -70,7 +71,7 @@ pub fn run(
     })
 }
 
-/// A model's tables with these items, and which of them met under one key.
+/// A model's tables with these items, and the items that collide under one key.
 fn opened(
     model: &Model,
     samples: &[Sample],
@@ -79,7 +80,7 @@ fn opened(
     let mut database = database::Database::open()
         .map_err(|fault| vec![Fault::new(keywright_model::At::default(), fault)])?;
     let mut faults = Faults::new();
-    // A table beyond the service's limits is not made: rule L033 tells it in the report, with what to do.
+    // A table beyond the service's limits is not created: L033 reports it with the fix.
     for table in model.tables.iter().filter(|table| !IndexNumbers::of(table).are_too_many()) {
         if let Err(fault) = database.create(table) {
             let text = format!(
@@ -96,7 +97,7 @@ fn opened(
     if faults.is_empty() { Ok((database, collisions)) } else { Err(faults) }
 }
 
-/// Puts every item; two samples with one key are told, as the second overwrites the first.
+/// Puts every item; reports two samples with one key, because the second overwrites the first.
 fn load(
     database: &mut database::Database,
     model: &Model,

@@ -1,5 +1,5 @@
-//! Expressions as authors write them, made fit for the service: attribute names become placeholders, because many of the
-//! words one would use (`status`, `name`, `date`) are reserved.
+//! Rewrites the authors' expressions for the service: attribute names become placeholders, because many
+//! common names (`status`, `name`, `date`) are reserved words.
 
 use keywright_model::expression::{is_keyword, is_word};
 
@@ -67,7 +67,7 @@ impl Expression {
         (!self.names.is_empty()).then(|| self.names.clone())
     }
 
-    /// Joins another expression's text, its names kept apart from this one's.
+    /// Adds another expression's text; its names get placeholders of their own.
     pub(super) fn join(&mut self, text: &str) -> String {
         let other = Self::of(text);
         let mut joined = other.text;

@@ -1,5 +1,5 @@
-//! Values for updates whose author gave no example: others than the stored ones, so that the update changes something and
-//! its indexes are written as they will be.
+//! Values for updates without an example. They differ from the stored ones, so that the update changes
+//! something and its indexes are written as in production.
 
 use keywright_semantics::number::Number;
 use keywright_semantics::value::{AttributeValue, Item};
@@ -8,19 +8,19 @@ use keywright_model::Entity;
 use keywright_model::data::Records;
 use keywright_model::value::from_node;
 
-/// Generated values that are looked at before the stored one is altered instead.
+/// Generated values to try before altering the stored one instead.
 const TRIES_MAX: u64 = 8;
 
-/// Makes values up for one entity.
+/// Generates values for one entity.
 pub(super) struct Inventor<'a, 'b> {
     pub(super) entity: &'a Entity,
     pub(super) records: &'a Records<'b>,
 }
 
 impl Inventor<'_, '_> {
-    /// A value of an attribute that is not the stored one: of those it can have, in its format and type, a greater one
-    /// where there is one, because conditions mostly let values grow. `None` where only the stored one is left, or nothing
-    /// is known of the attribute.
+    /// A value of an attribute that differs from the stored one, in the attribute's format and type. A
+    /// greater value is preferred, because most conditions let values grow. `None` if only the stored value
+    /// is possible, or nothing is known about the attribute.
     pub(super) fn other_than(
         &self,
         attribute: &str,
@@ -33,7 +33,7 @@ impl Inventor<'_, '_> {
         }
         let stored = stored?;
         let altered = altered(stored);
-        // A number grows by one; what has a format is made in its format.
+        // A number grows by one; an attribute with a format gets a value in that format.
         if known.is_none_or(|known| known.format.is_none()) && altered.is_some() {
             return altered;
         }
@@ -47,7 +47,7 @@ impl Inventor<'_, '_> {
     }
 }
 
-/// The first that is greater than the stored value, else the first that is another one.
+/// The first value greater than the stored one, else the first that differs from it.
 fn preferred(
     values: impl Iterator<Item = AttributeValue>,
     stored: Option<&AttributeValue>,
@@ -89,7 +89,7 @@ fn altered(stored: &AttributeValue) -> Option<AttributeValue> {
     }
 }
 
-/// The text with its last letter moved on by one, within the letters and digits of ASCII.
+/// The text with its last letter incremented, within the ASCII letters and digits.
 fn next_text(text: &str) -> String {
     let mut text = text.to_owned();
     let next = match text.pop() {
@@ -99,7 +99,7 @@ fn next_text(text: &str) -> String {
         Some('9') => '8',
         Some('z') => 'y',
         Some('Z') => 'Y',
-        // A letter of several bytes keeps its place, so that the size does not shrink.
+        // A multi-byte letter is replaced by one of the same size, so that the text does not shrink.
         Some(other) if !other.is_ascii() => {
             text.push(other);
             'x'
@@ -110,8 +110,8 @@ fn next_text(text: &str) -> String {
     text
 }
 
-/// What a clause assigns directly: attribute and placeholder of each `attribute = :value`. What it computes from the stored
-/// value changes that by itself.
+/// The direct assignments of a clause: attribute and placeholder of each `attribute = :value`. An assignment
+/// computed from the stored value changes it anyway.
 pub(super) fn assigned(clause: &str) -> Vec<(String, String)> {
     let direct = |part: &str| {
         let (path, value) = part.split_once('=')?;
@@ -163,7 +163,7 @@ entities:
     }
 
     #[test]
-    fn only_what_is_assigned_as_it_is_needs_another_value() {
+    fn only_direct_assignments_need_another_value() {
         let found = assigned("status = :s, total = total - :q, log = list_append(log, :l), gsi1-pk = :k");
         let names: Vec<(&str, &str)> = found.iter().map(|(path, name)| (&**path, &**name)).collect();
         assert_eq!(names, [("status", "s"), ("gsi1-pk", "k")]);

@@ -1,4 +1,5 @@
-//! Which one request answers a question: every key that could serve is tried, the best is taken.
+//! Plans the single request for a read pattern: tries the key of the table and of each index, and takes the
+//! best.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,27 +13,27 @@ use keywright_model::{
     Template,
 };
 
-/// How a question is answered.
+/// The plan of a read.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plan<'a> {
     pub(super) table: &'a Table,
     pub(super) index: Option<&'a Index>,
     pub(super) access: Access,
-    /// Givens that no key takes: they filter what was read.
+    /// Given attributes that no key takes: they filter the items read.
     pub(super) residual: Vec<Residual>,
-    /// Whether the index holds every attribute that is wanted.
+    /// Whether the index holds every wanted attribute.
     pub(super) covers: bool,
 }
 
-/// A given that filters.
+/// A given attribute that filters.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Residual {
     pub(super) known: Known,
-    /// Whether all entities of the question have the attribute; those that do not have it are not filtered by it.
+    /// Whether all entities of the pattern have the attribute; entities without it are not filtered by it.
     pub(super) of_all: bool,
 }
 
-/// The givens that one entity's key takes.
+/// The given attributes that one entity's key takes.
 #[derive(Default)]
 struct Used {
     partition: Vec<String>,
@@ -50,13 +51,13 @@ pub(super) enum Access {
     Scan,
 }
 
-/// Why nothing serves: one reason for each key.
+/// Why no key serves: one reason for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NoPlan {
     pub(super) refusals: Vec<Refusal>,
 }
 
-/// Why one key does not serve a question.
+/// Why one key does not serve a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The index, or the table.
@@ -64,14 +65,14 @@ pub struct Refusal {
     pub cause: Cause,
 }
 
-/// What is between a question and a key.
+/// The obstacle between a pattern and a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A given part of the sort key, and one before it that is not given by equality.
+    /// A sort-key attribute is given, but one before it is not given by equality.
     LeftToRight { given: String, before: String },
-    /// The key would serve, but it is a global index's and the question wants the latest.
+    /// The key would serve, but belongs to a global index, and the read is strongly consistent.
     Strong,
-    /// The key would serve, but the index does not hold what the question filters by.
+    /// The key would serve, but the index lacks an attribute that the pattern filters by.
     NotHeld { attributes: Vec<String> },
     /// Anything else, as a sentence.
     Other(String),
@@ -91,10 +92,10 @@ impl fmt::Display for Cause {
                 "`{before}` comes before `{given}` in the sort key and is not given by equality"
             ),
             Self::Strong => {
-                formatter.write_str("it is a global index, and the question is strongly consistent")
+                formatter.write_str("it is a global index, and the pattern is strongly consistent")
             }
             Self::NotHeld { attributes } => {
-                write!(formatter, "it does not hold {}, which the question filters by", attributes.join(", "))
+                write!(formatter, "it does not hold {}, which the pattern filters by", attributes.join(", "))
             }
             Self::Other(sentence) => formatter.write_str(sentence),
         }
@@ -108,12 +109,12 @@ impl fmt::Display for Refusal {
 }
 
 impl Plan<'_> {
-    /// Whether an attribute is asked of the path by its name: it is stored there, or it has to be fetched from the table.
+    /// Whether the request names an attribute: the index stores it, or it is fetched from the table.
     pub(super) fn asks_for(&self, name: &str, lacking: &BTreeSet<String>) -> bool {
         self.index.is_none_or(|index| stores(self.table, index, name)) || lacking.contains(name)
     }
 
-    /// What the question wants and a local index has to fetch from the table.
+    /// The wanted attributes that a local index fetches from the table.
     pub(super) fn fetched(&self, entities: &[&Entity], read: &Read) -> BTreeSet<String> {
         let local = self.index.filter(|index| index.kind == IndexKind::Local);
         let lacking =
@@ -132,7 +133,7 @@ fn stores(table: &Table, index: &Index, name: &str) -> bool {
     }
 }
 
-/// Chooses the request for a question whose given values are known.
+/// Plans the request for a pattern whose given values are known.
 pub(super) fn plan<'a>(
     model: &'a Model,
     pattern: &Pattern,
@@ -162,7 +163,8 @@ pub(super) fn plan<'a>(
     plans.into_iter().min_by_key(ranked).ok_or(NoPlan { refusals })
 }
 
-/// Whether a path cannot answer the whole question. A local index fetches what it does not hold: dear, but it answers.
+/// Whether an index cannot answer the whole pattern. A local index fetches what it does not hold: that is
+/// expensive, but it answers.
 fn lacks(plan: &Plan<'_>) -> bool {
     !plan.covers && plan.index.is_none_or(|index| index.kind == IndexKind::Global)
 }
@@ -187,7 +189,8 @@ struct Question<'a, 'b> {
 }
 
 impl<'a> Question<'a, '_> {
-    /// The table and its indexes, or what the pattern says it uses. A get is of the table, a scan of it unless it says so.
+    /// The table and its indexes, or the one that the pattern names. A get reads the table; so does a scan,
+    /// unless it names an index.
     fn sources(&self, uses: Option<&str>) -> Vec<Option<&'a Index>> {
         match (uses, self.read.kind) {
             (Some(name), _) => vec![self.table.index(name)],
@@ -198,8 +201,8 @@ impl<'a> Question<'a, '_> {
         }
     }
 
-    /// Whether a path's items come in the order that the question names: of what its sort key is made of, the first that is
-    /// not given by equality is the attribute that it names.
+    /// Whether the key returns items in the pattern's order: the first sort-key attribute that is not given
+    /// by equality is the one that the pattern orders by.
     fn sorts(&self, plan: &Plan<'_>) -> bool {
         let Some(by) = &self.read.order_by else { return true };
         let sort = match plan.index {
@@ -223,7 +226,7 @@ impl<'a> Question<'a, '_> {
         Plan { table: self.table, index, access: Access::Scan, residual, covers: true }
     }
 
-    /// A global index cannot be read strongly, nor filtered by what it does not hold.
+    /// A global index cannot be read strongly, nor filtered by an attribute that it lacks.
     fn allowed(&self, plan: Plan<'a>) -> Result<Plan<'a>, Cause> {
         let Some(index) = plan.index.filter(|index| index.kind == IndexKind::Global) else { return Ok(plan) };
         if self.read.consistency == Consistency::Strong {
@@ -275,7 +278,8 @@ impl<'a> Question<'a, '_> {
         Ok(Plan { table: self.table, index, access, residual, covers: self.covers(index) })
     }
 
-    /// Why an attribute of the key that the question gives is not bound: another one stands before it, or entities differ.
+    /// Why a given key attribute is not bound: an unbound one stands before it, or the entities' templates
+    /// differ.
     fn unfilterable(name: &str, sort: &[&KeyPart], bounds: &[Vec<(String, Bound)>]) -> Cause {
         let equal = |row: &Vec<(String, Bound)>, part: &KeyPart| {
             row.iter().any(|(known, bound)| *known == part.name && matches!(bound, Bound::Equal(_)))
@@ -291,7 +295,7 @@ impl<'a> Question<'a, '_> {
         ))
     }
 
-    /// A GetItem takes the table's whole key.
+    /// A GetItem needs the table's whole key.
     fn whole_key(&self) -> Result<(), Cause> {
         let lacking: BTreeSet<String> = self
             .entities
@@ -308,8 +312,8 @@ impl<'a> Question<'a, '_> {
         )))
     }
 
-    /// What filters: givens that no key takes, and those whose range in the sort key is not the same for all entities,
-    /// so that one condition that covers them lets more through.
+    /// The filters: given attributes that no key takes, and those whose sort-key ranges differ between
+    /// entities, because one condition that covers all ranges lets more items through.
     fn residual(&self, used: &[Used], same: bool) -> Vec<Residual> {
         let nothing = Used::default();
         let mut left = Vec::new();
@@ -328,7 +332,7 @@ impl<'a> Question<'a, '_> {
         left
     }
 
-    /// A whole key of the table is a GetItem, unless the author asks for a query or something is left to filter by.
+    /// A whole table key is a GetItem, unless the author wants a query or a filter remains.
     fn get(
         &self,
         index: Option<&Index>,
@@ -399,7 +403,7 @@ impl<'a> Question<'a, '_> {
         )
     }
 
-    /// The template once for each shard, where the pattern gathers and does not know the shard.
+    /// The template once for each shard, if the pattern gathers and does not give the shard.
     fn shards(&self, template: &Template) -> Result<Vec<Template>, String> {
         let place = template.parts.iter().position(|part| match part {
             Part::Shard { name, .. } => !self.known.iter().any(|given| given.attribute == *name),
@@ -447,7 +451,7 @@ impl<'a> Question<'a, '_> {
         Ok(bounds)
     }
 
-    /// The sort condition for all entities together. None is needed when a partition holds no others.
+    /// One sort condition for all entities. None is needed if the partition holds no other entities.
     fn together(
         &self,
         index: Option<&Index>,
@@ -477,7 +481,7 @@ impl<'a> Question<'a, '_> {
         self.known.len() > 1
     }
 
-    /// Whether no entity besides the pattern's can be in these partitions.
+    /// Whether these partitions hold no entity other than the pattern's.
     fn alone(&self, index: Option<&Index>, partition: &[&KeyPart]) -> bool {
         let shapes = |entity: &Entity| -> Option<Vec<Template>> {
             let in_index =
@@ -502,16 +506,16 @@ impl<'a> Question<'a, '_> {
     }
 }
 
-/// The attributes a question wants of an entity that an index does not hold; all are wanted when none is named. Attributes
-/// that stand in a key are held by it.
+/// The attributes of an entity that a pattern wants and an index does not hold; a pattern that names none
+/// wants all. Attributes in an index key count as held.
 pub(crate) fn missing(table: &Table, index: &Index, entity: &Entity, read: &Read) -> Vec<String> {
     let included: &[String] = match &index.projection {
         Projection::All => return Vec::new(),
         Projection::KeysOnly => &[],
         Projection::Include(names) => names,
     };
-    let told = entity.told_by(table.key_parts().chain(index.key_parts()));
-    let held = |name: &str| included.iter().any(|included| included == name) || told.contains(name);
+    let in_keys = entity.told_by(table.key_parts().chain(index.key_parts()));
+    let held = |name: &str| included.iter().any(|included| included == name) || in_keys.contains(name);
     let wanted: Vec<&String> = if read.attributes.is_empty() {
         entity.attributes.iter().map(|attribute| &attribute.name).collect()
     } else {

@@ -1,4 +1,4 @@
-//! What a pattern's givens say of one key attribute: nothing, one value, or a range.
+//! The constraint that a pattern's given values put on one key attribute: none, one value, or a range.
 
 use std::cmp::Ordering;
 
@@ -14,7 +14,7 @@ const LAST: char = '\u{10ffff}';
 /// A condition on one key attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Bound {
-    /// Nothing is known: the whole range.
+    /// Unconstrained: the whole range.
     Free,
     Equal(AttributeValue),
     BeginsWith(String),
@@ -29,7 +29,7 @@ pub(super) enum Inclusive {
     No,
 }
 
-/// A value that a pattern is given.
+/// A given value of a pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Known {
     pub(super) attribute: String,
@@ -39,9 +39,9 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Whether a value is one of those that are asked for.
+    /// Whether a value satisfies the constraint.
     pub(super) fn admits(&self, value: &AttributeValue) -> bool {
-        let beside = |place: usize| self.values.get(place).and_then(|bound| order(value, bound));
+        let compared_with = |place: usize| self.values.get(place).and_then(|bound| order(value, bound));
         match self.op {
             GivenOp::Eq => self.values.first() == Some(value),
             GivenOp::BeginsWith => match (value, self.values.first()) {
@@ -49,17 +49,17 @@ impl Known {
                 _ => false,
             },
             GivenOp::Between => {
-                beside(0).is_some_and(Ordering::is_ge) && beside(1).is_some_and(Ordering::is_le)
+                compared_with(0).is_some_and(Ordering::is_ge) && compared_with(1).is_some_and(Ordering::is_le)
             }
-            GivenOp::Lt => beside(0).is_some_and(Ordering::is_lt),
-            GivenOp::Le => beside(0).is_some_and(Ordering::is_le),
-            GivenOp::Gt => beside(0).is_some_and(Ordering::is_gt),
-            GivenOp::Ge => beside(0).is_some_and(Ordering::is_ge),
+            GivenOp::Lt => compared_with(0).is_some_and(Ordering::is_lt),
+            GivenOp::Le => compared_with(0).is_some_and(Ordering::is_le),
+            GivenOp::Gt => compared_with(0).is_some_and(Ordering::is_gt),
+            GivenOp::Ge => compared_with(0).is_some_and(Ordering::is_ge),
         }
     }
 }
 
-/// How two values of one type that keys may have are ordered.
+/// The order of two values of one key type.
 fn order(left: &AttributeValue, right: &AttributeValue) -> Option<Ordering> {
     match (left, right) {
         (AttributeValue::S(left), AttributeValue::S(right)) => Some(left.cmp(right)),
@@ -69,13 +69,13 @@ fn order(left: &AttributeValue, right: &AttributeValue) -> Option<Ordering> {
     }
 }
 
-/// The condition, and which givens it uses up.
+/// The condition, and the given attributes it uses.
 pub(super) struct Bounded {
     pub(super) bound: Bound,
     pub(super) used: Vec<String>,
 }
 
-/// What the givens say of a key attribute that a template fills.
+/// The condition on a key attribute with a template.
 pub(super) fn bound(template: &Template, key_type: KeyType, known: &[Known]) -> Result<Bounded, String> {
     if let Some(attribute) = template.whole() {
         let Some(given) = known.iter().find(|given| given.attribute == attribute) else {
@@ -96,7 +96,7 @@ pub(super) fn bound(template: &Template, key_type: KeyType, known: &[Known]) -> 
             return Ok(Bounded { bound: begins(prefix), used });
         };
         let texts = texts(part, given)?;
-        // The shard alone does not tell the value.
+        // The shard alone does not determine the value.
         if !matches!(part, Part::Shard { .. }) {
             used.push(name.to_owned());
         }
@@ -119,7 +119,7 @@ fn begins(prefix: String) -> Bound {
     if prefix.is_empty() { Bound::Free } else { Bound::BeginsWith(prefix) }
 }
 
-/// The attribute is the whole key attribute.
+/// The template is one attribute.
 fn whole(given: &Known, key_type: KeyType) -> Result<Bound, String> {
     let template = Template { parts: vec![Part::Attribute { name: given.attribute.clone(), pad: None }] };
     let typed = |value: &AttributeValue| {
@@ -150,7 +150,7 @@ fn two_wanted(attribute: &str) -> String {
     format!("`{attribute}` is given between two values: write `example: {{{attribute}: [from, to]}}`")
 }
 
-/// The texts of the given values as this part of a template writes them.
+/// The given values as this part of a template writes them.
 fn texts(part: &Part, given: &Known) -> Result<Vec<String>, String> {
     let lone = Template { parts: vec![Part::Literal(String::new()), part.clone()] };
     let text = |value: &AttributeValue| {
@@ -188,7 +188,7 @@ fn within(prefix: &str, op: GivenOp, texts: &[String], rest: &[Part]) -> Result<
     Ok(Bound::Between(AttributeValue::S(low), AttributeValue::S(high)))
 }
 
-/// A text below `text` and above what real keys below it are.
+/// A text below `text` and above every realistic key below it.
 fn just_below(text: &str) -> String {
     let mut letters: Vec<char> = text.chars().collect();
     let last = letters.pop().and_then(|letter| char::from_u32(u32::from(letter).saturating_sub(1)));
@@ -197,7 +197,7 @@ fn just_below(text: &str) -> String {
     letters.into_iter().collect()
 }
 
-/// One condition that covers those of several entities in the same partition.
+/// One condition that covers the conditions of several entities in the same partition.
 pub(super) fn cover(bounds: &[Bound]) -> Bound {
     let Some((first, others)) = bounds.split_first() else { return Bound::Free };
     if others.iter().all(|other| other == first) {

@@ -1,4 +1,4 @@
-//! What a run found out, as plain data.
+//! The result of a run, as plain data.
 
 use std::collections::BTreeMap;
 
@@ -33,16 +33,16 @@ pub struct Collision {
 /// An item's key as texts, in the order of the table's key.
 pub type ItemKey = Vec<String>;
 
-/// What one pattern's example did.
+/// The result of one pattern's example.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternReport {
     pub id: String,
     pub text: Option<String>,
     pub at: At,
     pub operation: OperationKind,
-    /// Requests it took: one for each page of each partition.
+    /// Number of requests: one for each page of each partition.
     pub requests: u32,
-    /// Partitions it asked: one, but for a scatter-gather.
+    /// Number of partitions read: one, except for a scatter-gather.
     pub partitions: u32,
     pub table: String,
     /// `None`: the table itself.
@@ -54,7 +54,7 @@ pub struct PatternReport {
     /// Items read before a filter.
     pub items_read: u64,
     pub items_returned: u64,
-    /// The table and key of each item that a change touches or gets by its key, in the order of its steps.
+    /// The table and key of each item that a write changes or a get reads, in the order of the steps.
     pub touched: Vec<(String, ItemKey)>,
     /// The table's key of each item returned, in order.
     pub returned: Vec<ItemKey>,
@@ -64,13 +64,13 @@ pub struct PatternReport {
     pub strangers: Vec<ItemKey>,
     /// Bytes of all items returned.
     pub bytes_returned: u64,
-    /// Whether more was there than its `limit` let it read.
+    /// Whether its `limit` cut off further items.
     pub more: bool,
-    /// What each table and its indexes consumed.
+    /// The consumption of each table and its indexes.
     pub capacity: Vec<CapacityOf>,
-    /// Why each key does not answer the question; empty if one does.
+    /// Why each key does not serve the pattern; empty if one does.
     pub refusals: Vec<Refusal>,
-    /// Whether the values came from the model's example, not from the sample.
+    /// Whether the values came from the model's example and not from the sample.
     pub own_example: bool,
     pub outcome: Outcome,
 }
@@ -81,7 +81,7 @@ pub struct CapacityOf {
     pub usage: TableUsage,
 }
 
-/// What the pattern became.
+/// The operation that a pattern became.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationKind {
     GetItem,
@@ -122,26 +122,26 @@ impl OperationKind {
 /// How a pattern ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It ran and everything expected came out.
+    /// It ran and met its expectation.
     Met,
-    /// It ran; nothing was expected.
+    /// It ran; it has no expectation.
     Ran,
-    /// It ran, but: one sentence for each expectation that was not met.
+    /// It ran, but missed its expectation: one sentence for each difference.
     Unmet(Vec<String>),
-    /// No single request answers it: why, for each key that was tried.
+    /// No single request answers it: the reason for each key.
     NoPlan(Vec<String>),
-    /// The engine refused the request, or no request could be made.
+    /// The engine refused the request, or no request could be built.
     Failed(String),
 }
 
 impl Outcome {
-    /// Whether the check passes as far as this pattern goes.
+    /// Whether the check passes for this pattern.
     pub const fn is_good(&self) -> bool {
         matches!(self, Self::Met | Self::Ran)
     }
 }
 
-/// What the sample is, table by table.
+/// The sample's size, table by table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableReport {
     pub name: String,
@@ -166,7 +166,7 @@ pub struct EntityReport {
     pub items: u64,
     pub bytes: u64,
     pub bytes_max: u64,
-    /// The largest whole number that an item has as the table's time to live.
+    /// The largest whole number in the table's TTL attribute.
     pub expires_max: Option<u64>,
     /// How many items have each attribute.
     pub having: BTreeMap<String, u64>,

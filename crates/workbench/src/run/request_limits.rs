@@ -1,4 +1,5 @@
-//! What keeps a change from being one request before it is made: more items than its operation takes, or than the data has.
+//! Refuses a write that is not one request before it is built: more items than the operation takes, or than
+//! the data has.
 //!
 //! It knows how many items a pattern's steps take and how many there are; it does not choose among them.
 
@@ -10,7 +11,7 @@ use super::report::OperationKind;
 use keywright_model::data::Sample;
 use keywright_model::{Entity, Model, Pattern, Write};
 
-/// A sentence on a request of more items than the service takes: it is refused whatever the data.
+/// The message for a request of more items than the service takes, whatever the data.
 pub(super) fn too_many(pattern: &Pattern, operation: OperationKind) -> Option<String> {
     let most = match operation {
         OperationKind::TransactWriteItems | OperationKind::TransactGetItems => TRANSACTION_ITEMS_MAX,
@@ -28,7 +29,7 @@ pub(super) fn too_many(pattern: &Pattern, operation: OperationKind) -> Option<St
     })
 }
 
-/// A sentence on a batch of gets whose items one answer does not hold: what is left out takes a further request.
+/// The message for a batch of gets whose items exceed one response: the rest takes a further request.
 pub(super) fn too_large(pattern: &Pattern, operation: OperationKind, bytes: usize) -> Option<String> {
     (operation == OperationKind::BatchGetItem && bytes > BATCH_GET_BYTES_MAX).then(|| {
         format!(
@@ -40,7 +41,7 @@ pub(super) fn too_large(pattern: &Pattern, operation: OperationKind, bytes: usiz
     })
 }
 
-/// A sentence on a change of more items than there are, and what to write where.
+/// The message for a write of more items than there are, with the field to change.
 pub(super) fn too_few(model: &Model, samples: &[Sample], pattern: &Pattern, entity: &Entity) -> String {
     let own = samples.iter().filter(|sample| sample.entity.as_deref() == Some(&entity.name)).count();
     let there = u64::try_from(own).unwrap_or(u64::MAX);
@@ -59,7 +60,7 @@ pub(super) fn too_few(model: &Model, samples: &[Sample], pattern: &Pattern, enti
     format!("it takes {needed} of {name} that are there, each once, and there {is} {there}: {write}{or}")
 }
 
-/// What makes a step take fewer items: the field that its number comes from.
+/// The field that makes a step take fewer items.
 fn fewer(steps: &[Write]) -> &'static str {
     let several = steps.iter().find(|step| step.n > 1);
     match several.map(|step| u64::try_from(step.examples.len()) == Ok(step.n)) {
@@ -69,8 +70,8 @@ fn fewer(steps: &[Write]) -> &'static str {
     }
 }
 
-/// What to write so that enough items of an entity are generated: a sample has as many as a request takes, if so many are
-/// declared.
+/// The change that generates enough items of an entity: the sample has as many as a request takes, if that
+/// many are declared.
 fn grown(entity: &Entity, needed: u64) -> String {
     if entity.count.is_none_or(|count| count < needed) {
         return format!("write `count: {needed}` of {}", entity.name);

@@ -1,6 +1,6 @@
-//! The requests that changes are sent as, made of their actions.
+//! The requests of writes, built from their actions.
 //!
-//! It knows what each operation takes; it does not know what comes back.
+//! It knows what each operation takes, not what it returns.
 
 use keywright_semantics::error::Error;
 use keywright_semantics::expression::Condition;
@@ -22,7 +22,7 @@ use keywright_model::{Consistency, WriteKind};
 
 const METERED: Option<ReturnConsumedCapacity> = Some(ReturnConsumedCapacity::Indexes);
 
-/// What a single write and the same write in a transaction have in common, with what each has besides.
+/// The fields common to a single write and the same write in a transaction, plus the extra fields of each.
 macro_rules! written {
     ($parts:ident, $action:expr, { $($field:ident: $value:expr,)* } $(, ..$rest:expr)?) => {
         $parts {
@@ -35,7 +35,7 @@ macro_rules! written {
     };
 }
 
-/// The one request that carries out all actions.
+/// The single request that performs all actions.
 pub(super) fn request(operation: OperationKind, actions: &[Action<'_>]) -> Result<Request, Error> {
     match operation {
         OperationKind::TransactWriteItems => transact_write(actions),
@@ -68,7 +68,8 @@ fn single(actions: &[Action<'_>]) -> Result<Request, Error> {
     }
 }
 
-/// An action's condition, as a delete of its item would have it; an update's own, because its placeholders must all be used.
+/// An action's condition in the form of a delete of its item; an update keeps its own, because every
+/// placeholder must be used.
 pub(super) fn condition(action: &Action<'_>) -> Result<Option<Condition>, Error> {
     if action.kind == WriteKind::Update {
         return UpdateItem::validate(update_parts(action)).map(|request| request.write.condition);

@@ -1,17 +1,17 @@
-//! How many of an entity's items are in an index, and how many of its writes reach it: an index that few items are in is
-//! written rarely, but not by the writes that put them there.
+//! The share of an entity's items that are in an index, and the share of its writes that reach it. A sparse
+//! index is written rarely, except by the writes that put items into it.
 
 use super::report::EntityReport;
 use keywright_model::{Condition, Entity, Index, Model, Node, Pattern, Write, WriteKind};
 
-/// Everything, in parts per million.
+/// One, in parts per million.
 pub(super) const ALL_PPM: u64 = 1_000_000;
 
-/// Fewer than so many items are few: what sets the attribute of an index then puts items in.
+/// Below this share, few items have an attribute: a write that sets it then puts items into the index.
 const FEW_PPM: u64 = ALL_PPM / 2;
 
-/// The share of an entity's items that are in an index: what its author says of the attributes of the index's key, each by
-/// itself, else what the items show.
+/// The share of an entity's items that are in an index: the product of the declared shares of the key's
+/// attributes, else as the items show.
 pub(crate) fn share_ppm(entity: &Entity, index: &Index, seen: &EntityReport) -> u64 {
     let said: Vec<u64> = key_names(entity, index).iter().filter_map(|name| said(entity, name)).collect();
     if said.is_empty() {
@@ -21,9 +21,10 @@ pub(crate) fn share_ppm(entity: &Entity, index: &Index, seen: &EntityReport) -> 
     said.into_iter().fold(ALL_PPM, part)
 }
 
-/// The share of a step's writes that reach an index, as it was metered. Writes that leave the index's key alone, or change a
-/// part of it that all items have, reach it for the items in it. Those that set or remove what some items lack reach it for
-/// the items that have the rest of the key; so do those that put an item with it, or ask in their condition that it is there.
+/// The share of a step's writes that reach an index, as metered. Writes that leave the index key alone, or
+/// change a part of it that all items have, reach it for the items in it. Writes that set or remove a sparse
+/// attribute reach it for the items that have the rest of the key. So do puts with that attribute, and writes
+/// whose condition requires it.
 pub(crate) fn written_ppm(
     pattern: &Pattern,
     step: &Write,
@@ -34,12 +35,13 @@ pub(crate) fn written_ppm(
     let sparse = sparse(entity, index, seen);
     if sparse.is_empty() {
         let all = share_ppm(entity, index, seen);
-        // Of what nobody knows who lacks it, a change is taken to put items in.
+        // Unknown which items lack the attribute: assume that the write puts items into the index.
         let touched = || key_names(entity, index).iter().any(|name| touch(step, name) != Touch::None);
         return if all == 0 || touched() { ALL_PPM } else { all };
     }
     let mut share = ALL_PPM;
-    // Of what is set and many items have: they are moved, the others put in. Both at once are metered as moves.
+    // A set attribute that many items have: those items move in the index, the others enter it. Both are
+    // metered as moves.
     let mut moved = ALL_PPM;
     for (name, present) in &sparse {
         let asked = || asks_for(step, name);
@@ -55,17 +57,17 @@ pub(crate) fn written_ppm(
             Touch::None | Touch::Removed => share = part(share, *present),
         }
     }
-    // A move is a delete and a put, an entry is a put.
+    // A move is a delete and a put; an entry is one put.
     part(share, u64::midpoint(ALL_PPM, moved))
 }
 
-/// So many millionths of so many millionths.
+/// The product of two shares in parts per million.
 fn part(one: u64, other: u64) -> u64 {
     let part = u128::from(one) * u128::from(other) / u128::from(ALL_PPM);
     u64::try_from(part).unwrap_or(ALL_PPM)
 }
 
-/// The attributes that a step sets and that put an item into an index: few items have them.
+/// The attributes that a step sets and that put an item into an index, because few items have them.
 pub(super) fn enters(step: &Write, entity: &Entity, index: &Index, seen: &EntityReport) -> Vec<String> {
     let sparse = sparse(entity, index, seen).into_iter();
     let entering = sparse.filter(|(name, present)| {
@@ -99,7 +101,7 @@ fn touch(step: &Write, name: &str) -> Touch {
     }
 }
 
-/// The attributes that an index's key is made of, and those of the key itself.
+/// The attributes of an index's key, and the attributes in their templates.
 pub(super) fn key_names(entity: &Entity, index: &Index) -> Vec<String> {
     let mut names: Vec<String> = index.key_parts().map(|part| part.name.clone()).collect();
     for template in index.key_parts().filter_map(|part| entity.template(&part.name)) {
@@ -110,8 +112,8 @@ pub(super) fn key_names(entity: &Entity, index: &Index) -> Vec<String> {
     names
 }
 
-/// Those attributes of an index's key that some items lack, with the share that has them: as the author says, else as the
-/// items show.
+/// The attributes of an index's key that some items lack, with the share of items that have them: as
+/// declared, else as the items show.
 fn sparse(entity: &Entity, index: &Index, seen: &EntityReport) -> Vec<(String, u64)> {
     let names = key_names(entity, index);
     let declared = names.iter().any(|name| said(entity, name).is_some());
@@ -119,13 +121,13 @@ fn sparse(entity: &Entity, index: &Index, seen: &EntityReport) -> Vec<(String, u
         let having = seen.having.get(name).copied().filter(|having| *having > 0 && *having < seen.items)?;
         (having * ALL_PPM).checked_div(seen.items)
     };
-    // A key that is made of what an item lacks is lacking too: it is counted once.
+    // A key made of a missing attribute is missing too: count it once.
     let own = |name: &String| entity.attribute(name).is_some();
     let share = |name: &String| said(entity, name).or_else(|| shown(name).filter(|_| !declared && own(name)));
     names.iter().filter_map(|name| Some((name.clone(), share(name)?))).collect()
 }
 
-/// The share of the items that have an attribute, as the author says.
+/// The declared share of items that have an attribute.
 fn said(entity: &Entity, name: &str) -> Option<u64> {
     entity.attribute(name)?.present_ppm
 }
@@ -175,7 +177,7 @@ fn is_asked_for(condition: &str, name: &str) -> bool {
     places.map(|(place, _)| place).any(positive) && !condition.contains("<>")
 }
 
-/// A pattern's one step alone, of the same kind of request.
+/// A pattern with one of its steps only, as the same kind of request.
 pub(super) fn alone(pattern: &Pattern, step: &Write) -> Pattern {
     use keywright_model::Operation;
     let mut pattern = pattern.clone();
@@ -187,7 +189,8 @@ pub(super) fn alone(pattern: &Pattern, step: &Write) -> Pattern {
     pattern
 }
 
-/// The entities that have entries in an index, or items in the table, with how many; those without a count are left out.
+/// The entities with entries in an index, or items in the table, and their counts; those without a count are
+/// left out.
 pub(super) fn population<'a>(
     model: &'a Model,
     table: &str,

@@ -1,4 +1,4 @@
-//! How large the items of each entity are.
+//! The item sizes of each entity.
 
 use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::Item;

@@ -1,4 +1,4 @@
-//! What the sample measures: items and bytes of tables, indexes and entities, by the service's own rules of size.
+//! The size of the sample: items and bytes of tables, indexes and entities, by the service's size rules.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::report::{EntityReport, IndexReport, TableReport};
 use keywright_model::data::Sample;
 use keywright_model::{Index, IndexKind, Model, Projection, Table};
 
-/// How many indexes a table has, and how many attributes they project by name.
+/// The number of a table's indexes and of the attributes they project by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IndexNumbers {
     pub(crate) global: usize,
@@ -32,7 +32,7 @@ impl IndexNumbers {
         }
     }
 
-    /// Whether the service makes no such table.
+    /// Whether the service refuses such a table.
     pub(crate) fn are_too_many(self) -> bool {
         self.global > GLOBAL_INDEXES_MAX
             || self.local > LOCAL_INDEXES_MAX
@@ -82,7 +82,7 @@ fn having(items: &[&Item]) -> BTreeMap<String, u64> {
     found
 }
 
-/// The largest whole number that items have as an attribute.
+/// The largest whole number that items have in an attribute.
 fn latest(items: &[&Item], name: &str) -> Option<u64> {
     let numbers = items.iter().filter_map(|item| match item.get(name)? {
         AttributeValue::N(number) => number.to_string().parse().ok(),

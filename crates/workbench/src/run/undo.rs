@@ -1,5 +1,5 @@
-//! A model's tables with items in them, on which changes and questions are tried one after another: what a change did is
-//! looked at and undone, so that the next one finds the same items.
+//! A model's tables with items in them, for running writes and reads one after another: each write is
+//! inspected and undone, so that the next one finds the same items.
 
 use super::database::{Database, key_texts};
 use super::report::PatternReport;
@@ -16,7 +16,7 @@ impl Loaded {
         Ok(Self(database))
     }
 
-    /// Runs one change of a model and leaves it done. If it is refused or fails, what it has left is not known.
+    /// Runs one write of a model and keeps its result. After a refusal or failure the state is undefined.
     pub fn change(&mut self, model: &Model, samples: &[Sample], pattern: &Pattern) -> Result<Done, String> {
         let done = writes::done(&self.0, model, samples, pattern)?;
         if let Done::Changed { changes, .. } = &done {
@@ -29,12 +29,12 @@ impl Loaded {
         Ok(done)
     }
 
-    /// Asks one question, as of these samples.
+    /// Runs one read against these samples.
     pub fn ask(&mut self, model: &Model, samples: &[Sample], pattern: &Pattern) -> PatternReport {
         execute::pattern(&mut self.0, model, samples, pattern)
     }
 
-    /// Makes what was changed what the samples say.
+    /// Restores the changed items to the samples' state.
     pub fn undo(&mut self, model: &Model, samples: &[Sample], changes: &[Changed]) -> Result<(), String> {
         for change in changes {
             let Some((table, image)) = model.table(&change.table).zip(image(change)) else { continue };

@@ -1,5 +1,5 @@
-//! Executes changes: single writes, transactions and batches. The data is put back as it was afterwards, so that patterns
-//! do not depend on their order.
+//! Executes writes: single writes, transactions and batches. The data is restored afterwards, so that
+//! patterns do not depend on their order.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -18,7 +18,7 @@ use super::derive::{Derived, derived, updated};
 use super::example::placeholder;
 use super::execute::{UNEXPECTED, add_capacity, blank, table_of};
 use super::expect::{complaints, outcome};
-use super::linked_steps::followed;
+use super::linked_steps::source_step_of;
 use super::names::Expression;
 use super::placeholders::{Inventor, assigned};
 use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
@@ -33,10 +33,10 @@ use keywright_model::{
     Write, WriteKind,
 };
 
-/// Tries at finding a key that no other action of the pattern has.
+/// Attempts to find a key that no other action of the pattern has.
 const TRIES_MAX: u64 = 50;
 
-/// One item's part of a change.
+/// One item's part of a write.
 pub(super) struct Action<'a> {
     pub(super) step: usize,
     pub(super) kind: WriteKind,
@@ -45,9 +45,9 @@ pub(super) struct Action<'a> {
     pub(super) entity: &'a Entity,
     pub(super) key: Item,
     pub(super) item: Item,
-    /// The data's item that a put under a condition is tried on.
+    /// The stored item that a conditional put runs on.
     replaced: Option<Item>,
-    /// Whether the data's item of this key is taken out before, because no key is left for a new one.
+    /// Whether the stored item with this key is removed first, because no unused key is left.
     pub(super) vacated: bool,
     pub(super) condition: Option<String>,
     pub(super) update: String,
@@ -91,7 +91,7 @@ pub(super) fn change(
     report
 }
 
-/// One item as a change found and left it.
+/// One item before and after a write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changed {
     pub table: String,
@@ -100,7 +100,7 @@ pub struct Changed {
     pub after: Option<Item>,
 }
 
-/// What became of a change that is left done.
+/// The result of a write that is not undone.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Done {
     Changed {
@@ -112,7 +112,7 @@ pub enum Done {
     Refused,
 }
 
-/// Runs a change and leaves it done.
+/// Runs a write and keeps its result.
 pub(super) fn done(
     database: &Database,
     model: &Model,
@@ -164,7 +164,7 @@ fn operation(pattern: &Pattern) -> OperationKind {
     }
 }
 
-/// Runs the change, under the expectation's circumstances as well, and puts everything back.
+/// Runs the write, also under the expectation's circumstances, and restores everything.
 fn tried(
     database: &Database,
     pattern: &Pattern,
@@ -186,7 +186,7 @@ fn tried(
     }
     let fails = pattern.expect.as_ref().and_then(|expect| expect.fails.as_ref());
     let mut found = Vec::new();
-    // What must fail on the data as it is, is not tried without failing.
+    // A write that must fail on the unchanged data does not run without failing.
     if fails.is_none_or(|fails| !fails.when.is_empty()) {
         for action in actions.iter().filter(|action| action.vacated) {
             database.restore(&action.table.name, &action.key, None)?;
@@ -210,8 +210,9 @@ fn tried(
     Ok(outcome(found))
 }
 
-/// What a write takes whose condition does not hold: the units of the item that is there, of a put's own where that is
-/// larger, one at least (developer guide: `WorkingWithItems`, conditional writes). The answer carries no figure.
+/// The consumption of a write whose condition fails: the units of the stored item, or of a put's own item if
+/// that is larger, at least one (developer guide: `WorkingWithItems`, conditional writes). The response
+/// carries no figure.
 fn of_failure<'a>(
     operation: OperationKind,
     stored: impl Iterator<Item = (&'a Action<'a>, Option<&'a Item>)>,
@@ -233,7 +234,7 @@ fn of_failure<'a>(
     capacity
 }
 
-/// What the author of a pattern does about a refused change.
+/// What the author of a pattern can do about a refused write.
 fn refused(pattern: &Pattern, operation: OperationKind, fault: &Error) -> String {
     let message = &fault.message;
     if matches!(fault.kind, ErrorKind::ConditionalCheckFailed | ErrorKind::TransactionCanceled) {
@@ -285,7 +286,7 @@ fn circumstances(
     Ok(())
 }
 
-/// How the failure differs from the one expected.
+/// How the failure differs from the expected one.
 fn failure(
     pattern: &Pattern,
     actions: &[Action<'_>],
@@ -317,28 +318,28 @@ fn failure(
     })
 }
 
-/// A second item as its first was and as a change leaves it.
-struct Copied {
+/// A derived item before and after a write of its source item.
+struct DerivedItem {
     before: Item,
     after: Item,
 }
 
-impl Copied {
-    fn of(entity: &Entity, first: &Action<'_>) -> Result<Self, String> {
-        let updated = match first.kind {
-            WriteKind::Update => updated(update_parts(first), &first.item, &first.key)?,
+impl DerivedItem {
+    fn of(entity: &Entity, source: &Action<'_>) -> Result<Self, String> {
+        let updated = match source.kind {
+            WriteKind::Update => updated(update_parts(source), &source.item, &source.key)?,
             _ => None,
         };
-        let after = updated.unwrap_or_else(|| first.item.clone());
+        let after = updated.unwrap_or_else(|| source.item.clone());
         let copy = |item: &Item| -> Item {
             let names = entity.attributes.iter().filter_map(|own| Some((&own.name, own.copy_of.as_ref()?)));
             names.filter_map(|(name, (_, of))| Some((name.clone(), item.get(of.as_str())?.clone()))).collect()
         };
-        Ok(Self { before: copy(&first.item), after: copy(&after) })
+        Ok(Self { before: copy(&source.item), after: copy(&after) })
     }
 }
 
-/// An earlier step's item: the step and the how manieth of it.
+/// An earlier step's item, by step and index.
 fn find<'b, 'c>(earlier: &'b [Action<'c>], (place, nth): (usize, u64)) -> Option<&'b Action<'c>> {
     let mut own = earlier.iter().filter(|own| own.step == place);
     own.nth(usize::try_from(nth).ok()?)
@@ -349,7 +350,7 @@ struct Maker<'a> {
     samples: &'a [Sample],
     pattern: &'a Pattern,
     purpose: Purpose,
-    /// The keys of all samples, with their tables, once they are asked for.
+    /// The keys of all samples, with their tables; computed at first use.
     taken: OnceCell<BTreeSet<(String, Vec<String>)>>,
     records: Records<'a>,
 }
@@ -374,7 +375,8 @@ impl<'a> Maker<'a> {
         Ok(actions)
     }
 
-    /// What a step does to one item; nothing where a second item has no key because its first lacks what that is made of.
+    /// A step's action on one item; `None` if a derived item has no key, because its source item lacks an
+    /// attribute of it.
     fn action(
         &self,
         place: usize,
@@ -403,7 +405,7 @@ impl<'a> Maker<'a> {
         first.unwrap_or_else(|| Err(format!("no item of `{}` to work on", entity.name))).map(Some)
     }
 
-    /// What a put does: one that must find an item does it to the first of the data of which its condition holds.
+    /// A put's action: a put that must find an item uses the first stored one for which its condition holds.
     fn put(
         &self,
         step: (usize, &Write),
@@ -431,13 +433,13 @@ impl<'a> Maker<'a> {
         first.unwrap_or_else(|| put(None))
     }
 
-    /// Whether the pattern is to fail on the data as it is.
+    /// Whether the pattern must fail on the unchanged data.
     fn fails_as_it_is(&self) -> bool {
         let fails = self.pattern.expect.as_ref().and_then(|expect| expect.fails.as_ref());
         fails.is_some_and(|fails| fails.when.is_empty())
     }
 
-    /// What a step does to an item.
+    /// A step's action on an item.
     fn about(
         &self,
         place: usize,
@@ -492,8 +494,9 @@ impl<'a> Maker<'a> {
         .collect()
     }
 
-    /// An item to put: the example's values, those of a parent that is put with it, the rest made up. Its key is no other
-    /// action's, and new unless the example names it; where all keys are taken, it is one of the data's, and that is told.
+    /// An item to put: the example's values, those of a parent that the same pattern puts, the rest
+    /// generated. Its key differs from every other action's, and is unused unless the example gives it. If
+    /// all keys are used, it is a stored one's, and the action is marked `vacated`.
     fn new_item(
         &self,
         (entity, table): (&Entity, &Table),
@@ -521,13 +524,13 @@ impl<'a> Maker<'a> {
         let mut known = None;
         for attempt in 0..TRIES_MAX {
             let mut item = self.records.record(entity, nth + attempt);
-            // Who gives an example and leaves the attribute of a sparse index out puts an item that is not in it.
+            // An example that omits the attribute of a sparse index puts an item outside the index.
             item.retain(|name, _| {
                 given.is_empty() || given.contains_key(name) || !self.is_sparse(entity, table, name)
             });
             item.extend(inherited.clone());
             item.retain(|name, _| !lacking.contains(name));
-            // A second item with all the example's values would have the first one's key.
+            // A derived item with all the example's values would have its source item's key.
             let varied = |name: &str| attempt > 0 && !inherited.contains_key(name) && attempt < TRIES_MAX;
             let keys: Vec<&str> = entity.key_attributes().collect();
             item.extend(
@@ -565,14 +568,14 @@ impl<'a> Maker<'a> {
             .ok_or_else(|| format!("two puts of `{}` have one key: write an `example` for each", entity.name))
     }
 
-    /// The data's item that has an item's key.
+    /// The stored item with an item's key.
     fn stored(&self, table: &Table, item: &Item) -> Option<&'a Item> {
         let key = key_of(table, item);
         let mine = self.samples.iter().filter(|sample| sample.table == table.name);
         mine.map(|sample| &sample.item).rfind(|own| key_of(table, own) == key)
     }
 
-    /// The data's items for a put that must find one, unless its example says which.
+    /// The stored items for a put that must find one, unless its example says which.
     fn replaced(
         &self,
         (entity, table): (&Entity, &Table),
@@ -591,7 +594,7 @@ impl<'a> Maker<'a> {
         samples.filter(free).map(|sample| &sample.item)
     }
 
-    /// Whether an attribute stands in an index's key, and items of the data do without it.
+    /// Whether an attribute is in an index's key and some stored items lack it.
     fn is_sparse(&self, entity: &Entity, table: &Table, name: &str) -> bool {
         let parts = table.indexes.iter().flat_map(Index::key_parts);
         let indexed = parts
@@ -606,7 +609,8 @@ impl<'a> Maker<'a> {
         indexed && keyed.all(|own| own != name) && items.any(|sample| !sample.item.contains_key(name))
     }
 
-    /// A second item has the values of the first that the same pattern puts; the names are of those that the first lacks.
+    /// Copies the values of the source item that the same pattern puts into a derived item; returns the names
+    /// that the source item lacks.
     fn copied(
         &self,
         entity: &Entity,
@@ -620,12 +624,12 @@ impl<'a> Maker<'a> {
             let Some((source, name)) = &attribute.copy_of else { continue };
             let puts =
                 || earlier.iter().filter(|own| own.kind == WriteKind::Put && own.entity.name == *source);
-            let first = match followed(self.pattern.steps(), entity, source, place, nth) {
+            let source_action = match source_step_of(self.pattern.steps(), entity, source, place, nth) {
                 Some(at) => find(earlier, at).filter(|own| own.kind == WriteKind::Put),
                 None => usize::try_from(nth).ok().and_then(|nth| puts().nth(nth)),
             };
-            let Some(first) = first else { continue };
-            match first.item.get(name.as_str()) {
+            let Some(source_action) = source_action else { continue };
+            match source_action.item.get(name.as_str()) {
                 Some(value) => {
                     inherited.insert(attribute.name.clone(), value.clone());
                 }
@@ -635,8 +639,8 @@ impl<'a> Maker<'a> {
         lacking
     }
 
-    /// The first item that an earlier step of the pattern changes, for the second item that is all copies of it; and what the
-    /// example gives. Of a second item only the step's own values do: the pattern's are the first item's.
+    /// For a derived item that is all copies: the source item that an earlier step changes, and the example's
+    /// values. Only the step's own values apply: the pattern's values are the source item's.
     fn following(
         &self,
         entity: &Entity,
@@ -644,14 +648,15 @@ impl<'a> Maker<'a> {
         example: &[(String, Node)],
         nth: u64,
         earlier: &[Action<'_>],
-    ) -> Result<(Option<Copied>, Item), String> {
-        let first = self.first(entity, place, nth, earlier).filter(|own| own.kind != WriteKind::Put);
-        let Some(first) = first else { return Ok((None, Self::given(entity, example)?)) };
+    ) -> Result<(Option<DerivedItem>, Item), String> {
+        let source_action =
+            self.source_action(entity, place, nth, earlier).filter(|own| own.kind != WriteKind::Put);
+        let Some(source_action) = source_action else { return Ok((None, Self::given(entity, example)?)) };
         let nth = usize::try_from(nth).unwrap_or(usize::MAX);
         let own = step.examples.get(nth).or_else(|| step.examples.first());
         let mut given = Self::given(entity, own.map(Vec::as_slice).unwrap_or_default())?;
         if step.kind != WriteKind::Put {
-            // What no expression takes for a new value is what the author takes to be stored.
+            // A value that no expression uses as a new value is a stored value.
             let expressions = self.pattern.steps().iter().flat_map(Write::expressions);
             let used: Vec<&str> = expressions.flat_map(|(_, text)| values_in(text)).collect();
             let stored: Vec<(String, Node)> =
@@ -660,10 +665,10 @@ impl<'a> Maker<'a> {
                 given.entry(name).or_insert(value);
             }
         }
-        Ok((Some(Copied::of(entity, first)?), given))
+        Ok((Some(DerivedItem::of(entity, source_action)?), given))
     }
 
-    /// Whether a step is of a second item that there is none of: its first lacks what the key is made of.
+    /// Whether a step's derived item does not exist, because its source item lacks an attribute of the key.
     fn has_no_key(
         &self,
         entity: &Entity,
@@ -671,16 +676,16 @@ impl<'a> Maker<'a> {
         nth: u64,
         earlier: &[Action<'_>],
     ) -> Result<bool, String> {
-        let Some(first) = self.first(entity, place, nth, earlier) else { return Ok(false) };
-        let copy = Copied::of(entity, first)?;
+        let Some(source_action) = self.source_action(entity, place, nth, earlier) else { return Ok(false) };
+        let copy = DerivedItem::of(entity, source_action)?;
         let there = if step.kind == WriteKind::Put { &copy.after } else { &copy.before };
         let mut names = entity.key_attributes();
         let own = step.examples.iter().flatten();
         Ok(names.any(|name| !there.contains_key(name) && own.clone().all(|(known, _)| known != name)))
     }
 
-    /// The earlier step's item that a second item is a copy of, all of it.
-    fn first<'b, 'c>(
+    /// The earlier step's item that a derived item copies completely.
+    fn source_action<'b, 'c>(
         &self,
         entity: &Entity,
         place: usize,
@@ -692,23 +697,23 @@ impl<'a> Maker<'a> {
         if !entity.attributes.iter().all(from) {
             return None;
         }
-        if let Some(at) = followed(self.pattern.steps(), entity, source, place, nth) {
+        if let Some(at) = source_step_of(self.pattern.steps(), entity, source, place, nth) {
             return find(earlier, at);
         }
         let changes = [WriteKind::Put, WriteKind::Update, WriteKind::Delete];
-        let mut firsts =
+        let mut candidates =
             earlier.iter().filter(|own| own.entity.name == *source && changes.contains(&own.kind));
-        firsts.nth(usize::try_from(nth).ok()?)
+        candidates.nth(usize::try_from(nth).ok()?)
     }
 
-    /// Whether an earlier put of the pattern is of the same item by what is declared unique, under whichever key: second items
-    /// of the two would meet.
+    /// Whether an earlier put of the pattern has the same `unique` values, under any key: the derived items
+    /// of both would have one key.
     fn is_twin(entity: &Entity, item: &Item, earlier: &[Action<'a>]) -> bool {
         let puts = earlier.iter().filter(|own| own.kind == WriteKind::Put && own.entity.name == entity.name);
         puts.map(|own| &own.item).any(|other| Self::is_same(entity, item, other))
     }
 
-    /// Whether a sample is the same item by what is declared unique.
+    /// Whether a sample has the same `unique` values.
     fn is_known(&self, entity: &Entity, item: &Item) -> bool {
         let mine = self.samples.iter().filter(|sample| sample.entity.as_ref() == Some(&entity.name));
         mine.map(|sample| &sample.item).any(|other| Self::is_same(entity, item, other))
@@ -731,13 +736,13 @@ impl<'a> Maker<'a> {
         key.is_none_or(|key| !taken.contains(&(table.name.clone(), key_texts(table, key))))
     }
 
-    /// An item of the declared size, or of the samples' average where none is declared.
+    /// An item of the declared size, or of the samples' average size.
     fn sized(&self, entity: &Entity, item: Item) -> Item {
         let size_bytes = entity.size_bytes.or_else(|| average(entity, self.samples));
         pad(self.model, &Entity { size_bytes, ..entity.clone() }, item)
     }
 
-    /// New texts for the attributes of the key, and of what else is unique, that no parent gives.
+    /// New texts for the attributes of the key and of `unique` that no parent gives.
     fn renew(entity: &Entity, inherited: &Item, item: &mut Item, place: u64) {
         let unique = entity.unique.iter().flatten().map(String::as_str);
         let names: BTreeSet<&str> = entity.key_attributes().chain(unique).collect();
@@ -748,8 +753,8 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The items that a change may be about: the one the example describes, or those of the sample that no earlier step
-    /// takes, for the service refuses a request that takes an item twice.
+    /// The items that a write can apply to: the one that the example describes, or samples that no earlier
+    /// step uses, because the service refuses a request with the same item twice.
     fn existing<'b>(
         &'b self,
         (entity, table): (&'b Entity, &'b Table),
@@ -777,14 +782,14 @@ impl<'a> Maker<'a> {
             earlier.iter().all(|own| own.table.name != table.name || Some(&own.key) != key.as_ref())
         };
         let model = self.model;
-        // What only its keys tell belongs to an item all the same.
+        // Values that only an item's keys hold belong to the item as well.
         let whole = move |item: &'b Item| -> Cow<'b, Item> {
-            let told = told_by_key(model, entity, item);
-            if told.is_empty() {
+            let from_key = told_by_key(model, entity, item);
+            if from_key.is_empty() {
                 return Cow::Borrowed(item);
             }
             let mut item = item.clone();
-            item.extend(told);
+            item.extend(from_key);
             Cow::Owned(item)
         };
         let mut found = self.samples.iter().filter(fits.clone()).filter(free).peekable();
@@ -793,7 +798,7 @@ impl<'a> Maker<'a> {
         }
         let mut fitting = self.samples.iter().filter(fits).peekable();
         let open = !keys.is_empty() && keys.iter().all(|key| !given.contains_key(*key));
-        // A check of what another step changes is meant to be of the same item.
+        // A check of an item that another step changes is meant for the same item.
         let checks = self.pattern.steps().iter().any(|own| own.kind == WriteKind::Check);
         if open && !(checks && fitting.peek().is_some()) {
             return Err(too_few(self.model, self.samples, self.pattern, entity));
@@ -803,7 +808,7 @@ impl<'a> Maker<'a> {
         }
         let made = complete(self.model, entity, given);
         let made = made.map_err(|fault| format!("no item of `{}` to work on: {fault}", entity.name))?;
-        // What the example gives may stand in the keys alone.
+        // The example's values may be in the keys only.
         let key = key_of(table, &made);
         let mut own = self.samples.iter().filter(|sample| sample.table == table.name);
         let stored = own.find(|sample| key_of(table, &sample.item) == key);
@@ -850,7 +855,7 @@ impl Action<'_> {
         Ok(())
     }
 
-    /// Key attributes that the update sets get what their templates make of the item as the update leaves it.
+    /// Sets the key attributes of an update by applying their templates to the updated item.
     fn derive(&mut self, step: &Write, example: &[(String, Node)]) -> Result<(), String> {
         let set = step.set.as_deref().filter(|_| step.kind == WriteKind::Update).unwrap_or_default();
         let made = derived(self.table, self.entity, set, example);
@@ -887,8 +892,8 @@ impl Action<'_> {
         Ok(())
     }
 
-    /// Values for what an update sets and the example leaves open: others than the stored ones, or it would change nothing.
-    /// A value that the condition asks to be the stored one stays that.
+    /// Values that an update sets and the example leaves out: different from the stored ones, or the update
+    /// would change nothing. A value that the condition requires to be the stored one stays.
     fn invent(
         &mut self,
         clause: &str,
@@ -900,7 +905,8 @@ impl Action<'_> {
         let (own, made): (Vec<_>, Vec<_>) = assigned(clause)
             .into_iter()
             .partition(|(attribute, _)| self.entity.attribute(attribute).is_some());
-        // A placeholder that sets several has one value, that of an attribute before that of a key made of it.
+        // A placeholder that sets several attributes has one value: an attribute's takes precedence over that
+        // of a key made of it.
         for (attribute, name) in own.into_iter().chain(made) {
             let placeholder = format!(":{name}");
             let given = example.iter().any(|(known, _)| *known == name)
@@ -914,8 +920,8 @@ impl Action<'_> {
         }
     }
 
-    /// What a condition asks to be equal and nobody gives is what is stored, as if it had been read; what it asks to be unequal
-    /// is something else.
+    /// A value that the condition requires to be equal and the example leaves out is the stored one, as if it
+    /// had been read; one that must be unequal is another value.
     fn stay(&mut self, step: &Write, example: &[(String, Node)], inventor: &Inventor<'_, '_>) {
         let Some(condition) = step.condition_text() else { return };
         let equal = equal_in(condition).into_iter().map(|pair| (pair, true));
@@ -932,7 +938,7 @@ impl Action<'_> {
         }
     }
 
-    /// Keys that the update makes and the stored item lacks have no value yet.
+    /// Keys that the update sets and the stored item lacks have no value yet.
     fn open(&mut self, step: &Write, example: &[(String, Node)]) {
         let set = step.set.as_deref().filter(|_| step.kind == WriteKind::Update).unwrap_or_default();
         let made = derived(self.table, self.entity, set, example);
@@ -957,12 +963,12 @@ impl Action<'_> {
         Ok(joined)
     }
 
-    /// The item that its condition is about.
+    /// The stored item that its condition applies to.
     fn found(&self) -> &Item {
         self.replaced.as_ref().unwrap_or(&self.item)
     }
 
-    /// Whether its condition holds on its item as the data has it.
+    /// Whether its condition holds on the stored item.
     fn holds(&self) -> bool {
         if self.condition.is_none() {
             return true;

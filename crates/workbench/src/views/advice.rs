@@ -1,4 +1,5 @@
-//! What the numbers advise: sparse indexes, vertical partitioning, sharding, time to live; other tables; other services.
+//! Advice from the numbers: sparse indexes, vertical partitioning, sharding, time to live; several tables;
+//! other services.
 
 use super::facts::{average_micro, bytes, bytes_text, priced, rate_text, writes_of};
 use super::{Looked, Page, other_services, several_tables};
@@ -6,13 +7,13 @@ use crate::cost::Class;
 use crate::price::Money;
 use keywright_model::{Entity, MicroPerSecond, Table, WriteKind};
 
-/// Rules by what they advise.
+/// Rules by the advice they support.
 const SPARSE: [&str; 1] = ["L038"];
 const SPLIT: [&str; 2] = ["L030", "L032"];
 const SHARD: [&str; 7] = ["L020", "L021", "L022", "L024", "L025", "L026", "L027"];
 
 const SECONDS_A_YEAR: u64 = 365 * 24 * 3600;
-/// Growth that costs less a month, after a year, is no reason to delete anything.
+/// Growth that costs less than this per month after a year is no reason to delete anything.
 const GROWTH_COST_MIN: Money = Money::dollars(1);
 
 pub(super) fn page(looked: &Looked<'_>) -> Page {
@@ -42,7 +43,7 @@ pub(super) fn page(looked: &Looked<'_>) -> Page {
     page
 }
 
-/// What some rules found, each with what to do.
+/// The findings of some rules, each with its fix.
 fn section(looked: &Looked<'_>, rules: &[&str], none: &str, page: &mut Page) {
     let findings = looked.checked.findings.iter().filter(|finding| rules.contains(&finding.rule));
     let lines: Vec<String> = findings
@@ -56,7 +57,7 @@ fn section(looked: &Looked<'_>, rules: &[&str], none: &str, page: &mut Page) {
     page.list(lines);
 }
 
-/// Entities that are put and never deleted, with what a year of that costs to store.
+/// Entities that are put but never deleted, with the storage cost of a year's growth.
 fn time_to_live(looked: &Looked<'_>) -> Vec<String> {
     let entities = looked.model.entities.iter();
     entities

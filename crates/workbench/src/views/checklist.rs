@@ -1,4 +1,4 @@
-//! What a table needs before production, and how far the model says it has it.
+//! The production checklist of a table, and which of its points the model covers.
 
 use super::facts::touched;
 use super::{Looked, Page};
@@ -15,9 +15,9 @@ struct Line {
 enum State {
     Done,
     Open,
-    /// Nothing of the kind is needed here.
+    /// The model needs nothing of this kind.
     NotNeeded,
-    /// No model can say it: the program or the account does it.
+    /// Outside the model: the program or the account handles it.
     Elsewhere,
 }
 
@@ -76,13 +76,13 @@ fn switch(what: &'static str, on: bool, how: &str) -> Line {
     Line { what, state: if on { State::Done } else { State::Open }, detail: how.to_owned() }
 }
 
-/// Puts and updates that would overwrite or make what they should not.
+/// Puts and updates without a condition that could overwrite or create an item by mistake.
 fn conditional(model: &Model, table: &Table) -> Line {
     let here = |entity: &str| model.entity(entity).is_some_and(|entity| entity.table == table.name);
     let steps: Vec<(&str, bool)> = model
         .patterns
         .iter()
-        // A batch takes no conditions.
+        // A batch write takes no conditions.
         .filter(|pattern| !matches!(pattern.operation, Operation::Batch(_)))
         .flat_map(|pattern| pattern.steps().iter().map(move |step| (pattern, step)))
         .filter(|(_, step)| here(&step.entity) && matches!(step.kind, WriteKind::Put | WriteKind::Update))

@@ -1,5 +1,5 @@
-//! The item collections: the sample's items grouped by partition, of the table and of each index, sorted as a Query reads
-//! them; with a pattern, what it read and what it returned.
+//! The item collections: the sample's items by partition, for the table and each index, sorted as a Query
+//! reads them. With a pattern, they show what it read and returned.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use crate::run::{OperationKind, PatternReport};
 use keywright_model::data::{Sample, key_text};
 use keywright_model::{Index, KeyPart, Table};
 
-/// More partitions of one path are counted, not drawn.
+/// More partitions of one table or index are counted, not drawn.
 const PARTITIONS_MAX: usize = 40;
 /// More items of one partition are counted, not drawn.
 const ITEMS_MAX: usize = 40;
@@ -26,7 +26,7 @@ pub(super) fn page(looked: &Looked<'_>, pattern: Option<&str>) -> Page {
         return page;
     }
     if let Some(run) = run {
-        page.say(told(run));
+        page.say(run_summary(run));
     }
     for table in &looked.model.tables {
         let paths = std::iter::once(None).chain(table.indexes.iter().map(Some));
@@ -42,8 +42,8 @@ pub(super) fn page(looked: &Looked<'_>, pattern: Option<&str>) -> Page {
     page
 }
 
-/// What the pattern did, in a sentence, and what the marks mean.
-fn told(run: &PatternReport) -> String {
+/// A sentence on the pattern's run, and the legend of the marks.
+fn run_summary(run: &PatternReport) -> String {
     format!(
         "{}: {} {} — {} items read, {} returned.\n`>` read and returned, `x` read and left out by the filter.",
         run.id,
@@ -54,7 +54,7 @@ fn told(run: &PatternReport) -> String {
     )
 }
 
-/// An item as a collection shows it.
+/// An item in a collection's drawing.
 struct Entry<'a> {
     sample: &'a Sample,
     /// Sort key and table key, so that equal sort keys have an order.
@@ -105,7 +105,7 @@ fn path(
     page.draw(drawn(partitions), None);
 }
 
-/// Each key once: an item that was put over another is the one that is there.
+/// Each key once: the last item put under it.
 fn latest<'a>(looked: &'a Looked<'_>, table: &Table) -> Vec<&'a Sample> {
     let own: Vec<&KeyPart> = table.key_parts().collect();
     let mut found: BTreeMap<Option<String>, &Sample> = BTreeMap::new();
@@ -115,7 +115,8 @@ fn latest<'a>(looked: &'a Looked<'_>, table: &Table) -> Vec<&'a Sample> {
     found.into_values().collect()
 }
 
-/// The values of some attributes as one text; nothing if one is missing, for then the item is not there.
+/// The values of some attributes as one text; `None` if one is missing, because the item is then not in the
+/// index.
 fn texts(item: &Item, parts: &[&KeyPart]) -> Option<String> {
     let values: Option<Vec<String>> = parts
         .iter()
@@ -148,7 +149,7 @@ fn mark(table: &Table, item: &Item, run: &PatternReport) -> char {
 
 fn drawn(partitions: BTreeMap<String, Vec<Entry<'_>>>) -> String {
     let mut all: Vec<(String, Vec<Entry<'_>>)> = partitions.into_iter().collect();
-    // What the pattern touched comes first, so that it is drawn even if not everything is.
+    // Partitions that the pattern touched come first, so that they are drawn even if others are only counted.
     all.sort_by_key(|(_, entries)| entries.iter().all(|entry| entry.mark == ' '));
     let more = all.len().saturating_sub(PARTITIONS_MAX);
     let mut out = String::new();

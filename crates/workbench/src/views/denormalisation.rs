@@ -1,4 +1,5 @@
-//! Step 5: the ledger of copies: each copied attribute, where it comes from, who updates it, and what that writes.
+//! Step 5: the ledger of copies: each copied attribute, its source, the patterns that update it, and the
+//! writes that costs.
 
 use super::facts::{average_micro, rate_text, reads_of, writes_of};
 use super::page::NOTHING;
@@ -37,7 +38,7 @@ pub(super) fn page(looked: &Looked<'_>) -> Page {
 struct Entry {
     copy: String,
     source: String,
-    /// How many copies one source has; unknown without both counts.
+    /// The number of copies of one source item; unknown without both counts.
     fan_out: Option<u64>,
     /// Patterns that change the source, and how.
     updaters: Vec<String>,
@@ -120,8 +121,8 @@ fn reads(looked: &Looked<'_>, entity: &Entity) -> MicroPerSecond {
     MicroPerSecond(reads_of(looked.model, &entity.name).map(average_micro).sum())
 }
 
-/// Whether a step changes an attribute: an update that names it, or a put or delete of the whole item. A put that makes
-/// a new item has no copies yet.
+/// Whether a step changes an attribute: an update that names it, or a put or delete of the whole item. A put
+/// that creates an item has no copies yet.
 fn changes(step: &Write, name: &str) -> bool {
     let assigns = |text: &Option<String>| {
         text.iter().flat_map(|text| text.split(',')).any(|clause| {

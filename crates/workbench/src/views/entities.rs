@@ -7,7 +7,7 @@ use super::page::NOTHING;
 use super::{Looked, Page};
 use keywright_model::{Entity, Model};
 
-/// How many of one belong to how many of the other.
+/// The cardinality of a relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cardinality {
     OneToOne,
@@ -15,7 +15,7 @@ pub enum Cardinality {
     ManyToMany,
 }
 
-/// Two entities that belong together.
+/// A relation between two entities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relation {
     pub from: String,
@@ -23,7 +23,7 @@ pub struct Relation {
     pub cardinality: Cardinality,
     /// The entity that links many to many.
     pub through: Option<String>,
-    /// Whether the model declares it (`parent`), or an attribute that identifies the other shows it.
+    /// Whether the model declares it (`parent`), or an attribute that identifies the other entity implies it.
     pub declared: bool,
 }
 
@@ -37,8 +37,8 @@ impl Cardinality {
     }
 }
 
-/// All relations: an entity with one parent is 1:N, or 1:1 if nothing but the parent's identity is in its key; an entity
-/// with several parents links them M:N. An attribute that is another entity's identity is a reference.
+/// All relations: an entity with one parent is 1:N, or 1:1 if its key holds only the parent's identity; an
+/// entity with several parents links them M:N. An attribute that is another entity's identity is a reference.
 pub fn relations(model: &Model) -> Vec<Relation> {
     let mut found = Vec::new();
     for entity in &model.entities {
@@ -80,13 +80,13 @@ fn identity(entity: &Entity) -> BTreeSet<&str> {
     entity.key_attributes().collect()
 }
 
-/// Entities that hold another's identity without being declared its children.
+/// Entities with another entity's identity that are not declared its children.
 fn references(model: &Model, found: &mut Vec<Relation>) {
     for entity in &model.entities {
         for other in &model.entities {
             let mut identity = identity(other).into_iter();
             let (Some(only), None) = (identity.next(), identity.next()) else { continue };
-            // A 1:1 child has its parent's identity, which refers to the parent.
+            // A 1:1 child has its parent's identity: the reference is to the parent.
             let borrowed = other
                 .parents
                 .iter()
@@ -105,8 +105,8 @@ fn references(model: &Model, found: &mut Vec<Relation>) {
     }
 }
 
-/// Whether an attribute repeats what another entity is known by: as the model says, else by its name if no third entity is
-/// known by the same one. (`id` is a name that many have.)
+/// Whether an attribute refers to another entity's identity: as declared, else by its name if no third entity
+/// has an identity with that name. (`id` is a common name.)
 fn refers(model: &Model, entity: &Entity, other: &Entity, identity: &str) -> bool {
     let said = entity.attributes.iter().any(|own| {
         let line = model.line(entity, &own.name);

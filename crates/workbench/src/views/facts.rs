@@ -1,4 +1,4 @@
-//! Small questions that several views ask.
+//! Helpers that several views share.
 
 use super::Looked;
 use super::page::NOTHING;
@@ -6,7 +6,7 @@ use crate::cost::{Costing, Settings};
 use crate::price::{Prices, TODAY};
 use keywright_model::{Entity, Index, MicroPerSecond, Model, Operation, Pattern, ReadKind, Write, WriteKind};
 
-/// A rate for people: `5`, `0.25`.
+/// A rate as text: `5`, `0.25`.
 pub(super) fn rate_text(MicroPerSecond(micro): MicroPerSecond) -> String {
     let (whole, part) = (micro / 1_000_000, micro % 1_000_000);
     if part == 0 {
@@ -15,7 +15,7 @@ pub(super) fn rate_text(MicroPerSecond(micro): MicroPerSecond) -> String {
     format!("{whole}.{part:06}").trim_end_matches('0').to_owned()
 }
 
-/// Bytes for people.
+/// Bytes as text.
 pub(super) fn bytes_text(bytes: u64) -> String {
     const UNITS: [(&str, u64); 3] = [("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)];
     let unit = UNITS.iter().find(|(_, size)| bytes >= *size);
@@ -29,7 +29,7 @@ pub(super) fn or_nothing(text: String) -> String {
     if text.is_empty() { NOTHING.to_owned() } else { text }
 }
 
-/// What a pattern does, in the model file's word.
+/// The kind of a pattern, as the model file names it.
 pub(super) const fn kind(pattern: &Pattern) -> &'static str {
     match &pattern.operation {
         Operation::Read(read) => match read.kind {
@@ -75,12 +75,12 @@ pub(super) fn is_in(entity: &Entity, index: &Index) -> bool {
     index.key_parts().all(|part| entity.template(&part.name).is_some())
 }
 
-/// Average size of an entity's items in bytes: the author's word, else the sample's.
+/// Average size of an entity's items in bytes: declared, else the sample's.
 pub(super) fn bytes(looked: &Looked<'_>, entity: &Entity) -> Option<u64> {
     entity.size_bytes.or_else(|| looked.checked.report.entity(&entity.name)?.bytes_average())
 }
 
-/// The steps of all changes that write an entity, with their pattern.
+/// All write steps of an entity, with their patterns.
 pub(super) fn writes_of<'a>(
     model: &'a Model,
     entity: &'a str,
@@ -94,19 +94,19 @@ pub(super) fn writes_of<'a>(
     })
 }
 
-/// The questions that return an entity.
+/// The read patterns that return an entity.
 pub(super) fn reads_of<'a>(model: &'a Model, entity: &'a str) -> impl Iterator<Item = &'a Pattern> {
     model.patterns.iter().filter(move |pattern| {
         pattern.read().is_some_and(|read| read.entities.iter().any(|name| name == entity))
     })
 }
 
-/// The average rate of a pattern in millionths a second; nought when the model does not say.
+/// The average rate of a pattern in millionths per second; zero if the model does not declare it.
 pub(super) fn average_micro(pattern: &Pattern) -> u64 {
     pattern.rate.map_or(0, |rate| rate.average.0)
 }
 
-/// Calls something with the prices the model names, else today's.
+/// Calls a function with the prices that the model names, else the current ones.
 pub(super) fn priced<T>(model: &Model, with: impl FnOnce(&Costing<'_>) -> Option<T>) -> Option<T> {
     let named = model.prices.as_deref().and_then(|name| Prices::built_in(name).ok());
     let prices = named.or_else(|| Prices::built_in(TODAY).ok())?;

@@ -1,4 +1,4 @@
-//! Step 4: the indexes, who is in them, and what they are for.
+//! Step 4: the indexes, the entities in them, and the patterns they serve.
 
 use super::facts::{is_in, or_nothing};
 use super::{Looked, Page};
@@ -68,7 +68,7 @@ fn row(looked: &Looked<'_>, table: &Table, index: &Index) -> Vec<String> {
     ]
 }
 
-/// How many of the table's items are in the index; few means sparse.
+/// The number of the table's items in the index; a small one means sparse.
 fn entries(looked: &Looked<'_>, table: &Table, index: &Index) -> String {
     let report = looked.checked.report.tables.iter().find(|report| report.name == table.name);
     let found = report.and_then(|report| {

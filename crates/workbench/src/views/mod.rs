@@ -1,8 +1,9 @@
-//! Views of a model: the six steps from questions to validation, the item collections, and what the numbers advise.
+//! Views of a model: the six steps from access patterns to validation, the item collections, and advice from
+//! the numbers.
 //!
-//! A view shows what the model says and what its run measured. It judges nothing by rules of its own: verdicts are those
-//! of `lint`, money is `cost`'s, heat is `heat`'s; what only a view says (several tables, another service, growth without
-//! end) stands with its numbers.
+//! A view shows what the model declares and what its run measured. It has no rules of its own: verdicts come
+//! from `lint`, money from `cost`, heat from `heat`. Advice that only a view gives (several tables, another
+//! service, unbounded growth) stands with its numbers.
 
 mod advice;
 mod checklist;
@@ -72,10 +73,10 @@ impl View {
         }
     }
 
-    /// What it shows, in a line.
+    /// A one-line description.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::Patterns => "Step 1: the questions and changes, with rates, sizes and consistency",
+            Self::Patterns => "Step 1: the reads and writes, with rates, sizes and consistency",
             Self::Entities => "Step 2: the entities and how they relate, drawn",
             Self::Keys => "Step 3: the key template of every entity in the table and every index",
             Self::Indexes => "Step 4: the indexes, who is in them and which patterns they serve",
@@ -92,7 +93,7 @@ impl View {
     }
 }
 
-/// A model with everything a view looks at.
+/// A model with everything that views show.
 #[derive(Clone, Debug)]
 pub struct Looked<'a> {
     pub model: &'a Model,
@@ -101,7 +102,7 @@ pub struct Looked<'a> {
 }
 
 impl<'a> Looked<'a> {
-    /// Runs and judges a model, and keeps its items.
+    /// Runs a model, applies the rules, and keeps its items.
     pub fn at(
         model: &'a Model,
         read_file: ReadFile<'_>,
@@ -112,7 +113,7 @@ impl<'a> Looked<'a> {
         Ok(Self { model, samples, checked })
     }
 
-    /// A view's page. `pattern` marks, in the item collections, what that pattern reads and returns.
+    /// A view's page. In the item collections, `pattern` marks the items that it reads and returns.
     pub fn show(&self, view: View, pattern: Option<&str>) -> Page {
         match view {
             View::Patterns => patterns::page(self),

@@ -1,4 +1,4 @@
-//! Work that does not fit: analytics, full text; and reads that a cache would serve better.
+//! Workloads that do not fit DynamoDB (analytics, full text), and reads that a cache would serve better.
 
 use super::Looked;
 use super::facts::{priced, rate_text, touched};
@@ -7,14 +7,14 @@ use crate::price::{Item, Money};
 use crate::run::measure;
 use keywright_model::{Consistency, MilliItems, Pattern, Read, ReadKind};
 
-/// A question that returns more than one item of so many is not a lookup.
+/// A read that returns more than one in this many items is not a lookup.
 const SHARE_OF_ALL: u64 = 10;
-/// Fewer items of an entity are read whole without harm.
+/// Fewer items of an entity can be read whole without harm.
 const COUNT_LARGE: u64 = 10_000;
 /// A cluster that survives the loss of a node has three (developer guide, DAX cluster components).
 const CACHE_NODES: i128 = 3;
-/// So many reads a second on one key that a partition cannot serve them, in millionths: 3000 read units, two eventually
-/// consistent reads each (seed of the requirement: "data modeling building blocks", write sharding).
+/// More reads per second of one key than a partition serves, in millionths: 3000 read units, two eventually
+/// consistent reads each (developer guide, "Data modeling building blocks", write sharding).
 const KEY_READS_MICRO: u64 = 6_000_000_000;
 
 const ANALYTICS_WORDS: [&str; 10] = [
@@ -55,7 +55,7 @@ pub(super) fn advice(looked: &Looked<'_>) -> Vec<String> {
 fn said(pattern: &Pattern, words: &[&str]) -> Option<String> {
     let text = pattern.text.as_deref()?.to_lowercase();
     let mut spoken = text.split(|letter: char| !(letter.is_alphanumeric() || letter == '-'));
-    // An entity may well be called a report.
+    // An entity may well be named `Report`.
     let entity = |word: &str| {
         let names = touched(pattern);
         names.iter().any(|name| name.to_lowercase() == word.strip_suffix('s').unwrap_or(word))
@@ -87,7 +87,7 @@ fn analytics(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<Stri
     said(pattern, &ANALYTICS_WORDS)
 }
 
-/// Eventual reads whose busiest key gets more than one partition gives.
+/// Eventually consistent reads whose busiest key receives more than one partition serves.
 fn hot_reads(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<String> {
     let eventual = read.consistency == Consistency::Eventual;
     let asks = |name: &String| {
@@ -95,7 +95,7 @@ fn hot_reads(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<Stri
     };
     let skewed = read.entities.iter().filter_map(|name| looked.model.entity(name)).find_map(|entity| {
         entity.skew.iter().find_map(|(attribute, skew)| match skew {
-            // Of what the question is for, not of what else its items have.
+            // Only attributes that the pattern reads by count, not the items' other ones.
             keywright_model::Skew::Hottest { share_ppm } if asks(attribute) => Some((attribute, *share_ppm)),
             _ => None,
         })
@@ -112,7 +112,7 @@ fn hot_reads(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<Stri
     })
 }
 
-/// What a cache of three nodes costs, against what the eventual reads it would serve cost.
+/// The cost of a cache of three nodes, compared with the cost of the reads that it would serve.
 fn cache(looked: &Looked<'_>) -> Option<String> {
     priced(looked.model, |costing| {
         let measured = measure(looked.model, &looked.samples).ok()?;

@@ -1,6 +1,6 @@
-//! A page for people: headings, sentences, tables and drawings, as text for a terminal or as Markdown.
+//! A page of headings, sentences, tables and drawings, as text for a terminal or as Markdown.
 //!
-//! It knows nothing of models. What a cell means stands in words, never in colour.
+//! It knows nothing of models. There is no colour: words carry the meaning.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ pub enum Block {
     Text(String),
     List(Vec<String>),
     Table(Table),
-    /// The same picture for both forms: drawn with letters, and in Mermaid's language where Markdown shows it.
+    /// One picture in both forms: drawn with letters, and in Mermaid's language for Markdown.
     Drawing {
         text: String,
         mermaid: Option<String>,
@@ -31,7 +31,7 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// What stands in a cell that has nothing to say.
+/// The text of an empty cell.
 pub(super) const NOTHING: &str = "-";
 
 impl Page {

@@ -20,10 +20,7 @@ pub(super) fn page(looked: &Looked<'_>) -> Page {
         .map(|pattern| pattern.id.as_str())
         .collect();
     if !without.is_empty() {
-        page.say(format!(
-            "No rate is given for {}: their cost and heat are unknown, not nought.",
-            without.join(", ")
-        ));
+        page.say(format!("No rate is given for {}: their cost and heat are unknown.", without.join(", ")));
     }
     page
 }
@@ -56,7 +53,7 @@ fn row(looked: &Looked<'_>, pattern: &Pattern) -> Vec<String> {
     ]
 }
 
-/// What is given, in which order it comes, and what filters it.
+/// The given attributes, the order and the filter.
 fn condition(pattern: &Pattern) -> String {
     let Some(read) = pattern.read() else {
         let conditions = pattern.steps().iter().filter(|step| step.condition.is_some()).count();
@@ -89,7 +86,7 @@ fn condition(pattern: &Pattern) -> String {
     parts.join(", ")
 }
 
-/// How many items come back: one for a get, else what the model says.
+/// The number of items returned: one for a get, else as declared.
 fn returns(pattern: &Pattern) -> String {
     let Some(read) = pattern.read() else {
         let items: u64 = pattern.steps().iter().map(|step| step.n).sum();
@@ -102,8 +99,9 @@ fn returns(pattern: &Pattern) -> String {
     let text = |number: Option<u64>| number.map(|number| number.to_string());
     let average = returns.average.map(|average| average.to_string());
     let parts = [("avg", average), ("max", text(returns.max)), ("page", text(returns.page))];
-    let told = parts.iter().filter_map(|(name, count)| count.as_ref().map(|count| format!("{name} {count}")));
-    told.collect::<Vec<_>>().join(", ")
+    let counts =
+        parts.iter().filter_map(|(name, count)| count.as_ref().map(|count| format!("{name} {count}")));
+    counts.collect::<Vec<_>>().join(", ")
 }
 
 /// Average size of one item of each entity.

@@ -1,4 +1,5 @@
-//! Whether one table is right: groups of entities that nothing joins, and how they differ in what a table has only one of.
+//! Whether one table suits the model: groups of unrelated entities, and how they differ in settings that a
+//! table has once.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +7,10 @@ use super::Looked;
 use super::facts::{average_micro, rate_text, reads_of, touched, writes_of};
 use keywright_model::{Billing, Consistency, Entity, MicroPerSecond, Model, Operation, Table};
 
-/// A group that is this many times busier than another has a load of its own.
+/// A group this many times busier than another has a load of its own.
 const LOAD_TIMES: u64 = 10;
 
-/// For each table, what speaks for it and what for several.
+/// For each table, the reasons for one table and for several.
 pub(super) fn advice(looked: &Looked<'_>) -> Vec<String> {
     looked.model.tables.iter().flat_map(|table| of_table(looked.model, table)).collect()
 }
@@ -46,7 +47,7 @@ fn of_table(model: &Model, table: &Table) -> Vec<String> {
     vec![reasons.join("\n")]
 }
 
-/// Entities that a question, a change of several, a parent or a partition joins.
+/// Entities that a read, a multi-step write, a parent or a partition relates.
 fn groups(model: &Model, table: &Table) -> Vec<Vec<String>> {
     let entities: Vec<&Entity> = model.entities_of(&table.name).collect();
     let mut groups: Vec<BTreeSet<&str>> =
@@ -62,7 +63,7 @@ fn groups(model: &Model, table: &Table) -> Vec<Vec<String>> {
         groups = apart;
     };
     for pattern in &model.patterns {
-        // A batch is many requests in one envelope: it joins nothing.
+        // A batch is several independent requests: it relates nothing.
         if !matches!(pattern.operation, Operation::Batch(_)) {
             join(&touched(pattern));
         }
@@ -83,13 +84,13 @@ fn groups(model: &Model, table: &Table) -> Vec<Vec<String>> {
     named
 }
 
-/// Whether two entities' items lie in one partition: the template is the same and not just one attribute's value.
+/// Whether two entities' items share a partition: the templates are equal and not just one attribute's value.
 fn shares_partition(table: &Table, one: &Entity, other: &Entity) -> bool {
     let template = |entity: &Entity| entity.template(&table.partition.name);
     template(one).is_some_and(|own| own.attributes().next().is_some() && Some(own) == template(other))
 }
 
-/// What a table has only one of, as a group of entities would have it.
+/// The settings that a table has once, as a group of entities would choose them.
 struct Traits {
     strong: bool,
     reads: u64,
@@ -149,7 +150,7 @@ fn differences(table: &Table, names: &[String], traits: &[Traits]) -> Vec<String
     let calmest = names.iter().zip(traits).min_by_key(|(_, it)| it.all());
     if let (Some((busy, most)), Some((calm, least))) = (busiest, calmest)
         && most.all() > 0
-        // Units bought by the hour are shared by all of a table; on demand nobody takes them from another.
+        // Provisioned units are shared by all entities of a table; on-demand requests do not compete.
         && table.billing != Billing::OnDemand
         && most.all() >= least.all().saturating_mul(LOAD_TIMES)
     {

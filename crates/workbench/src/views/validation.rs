@@ -1,4 +1,4 @@
-//! Step 6: pattern → operation → index, and whether what was expected came out.
+//! Step 6: pattern → operation → index, and whether the expectation was met.
 
 use super::facts::or_nothing;
 use super::{Looked, Page};
@@ -20,8 +20,8 @@ pub(super) fn page(looked: &Looked<'_>) -> Page {
         sentences.into_iter().map(|sentence| format!("{}: {sentence}", pattern.id))
     });
     let errors = looked.checked.findings.iter().filter(|finding| finding.severity == Severity::Error);
-    let told = errors.map(|finding| format!("{}: {}. {}.", finding.rule, finding.text, finding.fix));
-    page.list(wrong.chain(told).collect());
+    let from_rules = errors.map(|finding| format!("{}: {}. {}.", finding.rule, finding.text, finding.fix));
+    page.list(wrong.chain(from_rules).collect());
     page.say(if looked.checked.passes() { "The check passes." } else { "The check fails." });
     page
 }

@@ -1,7 +1,7 @@
 //! Broken model files: for every kind of mistake the place, line and column, and what to write instead.
 //!
-//! Each case is one mistake in a small model; what is said of it stands in `snapshots/broken-models.txt`, which
-//! `UPDATE_EXPECT=1` writes anew. Reading it is the test of the messages.
+//! Each case is one mistake in a small model; `snapshots/broken-models.txt` holds its messages, and
+//! `UPDATE_EXPECT=1` rewrites it. Reading that file is the test of the messages.
 
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ data:
     Order: [{id: a, customer: b, placed: c, total: 1}]
 ";
 
-/// What is wrong, the text of the good model that is replaced, and by what.
+/// The mistake, the text of the valid model that is replaced, and its replacement.
 const CASES: &[(&str, &str, &str)] = &[
     // The text.
     ("a bracket that is not closed", "{pk: S, sk: S}", "{pk: S, sk: S"),
@@ -124,7 +124,7 @@ const CASES: &[(&str, &str, &str)] = &[
         "  Order: many\n",
     ),
     ("a count that is no number", "count: 10", "count: ten"),
-    ("a count below nought", "count: 10", "count: -10"),
+    ("a count below zero", "count: 10", "count: -10"),
     ("a count of more than any table holds", "count: 10", "count: 99999999999999999"),
     ("an attribute called as the key that is written", "attrs: {id: S,", "attrs: {pk: S, id: S,"),
     ("an attribute called as an index's key that is written", "attrs: {id: S,", "attrs: {gsi1sk: S, id: S,"),
@@ -339,7 +339,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// A broken file of items, and what is wrong with it.
+/// A broken file of items, and its mistake.
 const FILES: &[(&str, &str)] = &[
     ("neither JSON nor YAML", "Order: [{id: a\n"),
     ("a list without names", "[{\"id\": \"a\"}]"),
@@ -375,7 +375,7 @@ fn said(out: &mut String, title: &str, model: &str, file: &str) {
 }
 
 #[test]
-fn every_mistake_is_placed_and_told_what_to_write() {
+fn every_fault_has_a_place_and_a_correction() {
     let mut out = String::new();
     for (title, from, to) in CASES {
         assert!(GOOD.contains(from), "{title}: {from}");
@@ -389,7 +389,7 @@ fn every_mistake_is_placed_and_told_what_to_write() {
     }
 }
 
-/// Fields with a value that would be right where they mean something.
+/// Fields with a value that would be valid where the field has a meaning.
 const FIELDS: &[&str] = &[
     "given: {id: eq}",
     "order: desc",

@@ -1,9 +1,10 @@
-//! What the run makes of changes: new keys for what is put, items on which a condition holds. Each on the engine.
+//! How the run builds writes: new keys for puts, and items for which a condition holds. Each on the engine.
 
 use crate::support::{model, no_files, told};
 use keywright_workbench::run::{Outcome, Report, run};
 
-/// Runs entities and patterns on one table with a partition and a sort key, and an index if there is an entity in it.
+/// Runs entities and patterns on one table with a partition and a sort key, and an index if there is an
+/// entity in it.
 fn ran(entities: &str, patterns: &str, seed: u64, sample: u64) -> Report {
     let indexes =
         if entities.contains("mine:") { ", indexes: {mine: {pk: who, sk: due, project: all}}" } else { "" };
@@ -33,7 +34,7 @@ mine: {who: \"{who}\", due: \"{due}\"}, attrs: {id: {type: S, format: uuid}, \
 who: {type: S, distinct: 2000, present: 0.02}, due: {type: S, format: date}}}";
 
 #[test]
-fn what_is_put_has_a_new_key_whatever_the_seed() {
+fn a_put_has_a_new_key_for_every_seed() {
     let patterns = "  - {id: One, put: Ticket, if: not-exists, rate: 1}
   - {id: Two, transact: [{put: Ticket, n: 2, if: not-exists}], rate: 1}
   - {id: Batch, batch: [{put: Ticket, n: 25}], rate: 1}";
@@ -45,7 +46,7 @@ fn what_is_put_has_a_new_key_whatever_the_seed() {
 }
 
 #[test]
-fn what_is_put_has_a_key_that_is_free_even_where_few_values_make_it() {
+fn a_put_finds_an_unused_key_among_few_values() {
     let slot = |pad: &str| {
         format!(
             "  Slot: {{count: 1000, key: {{pk: \"d#{{dev{pad}}}\", sk: \"s#{{slot:pad(4)}}\"}}, \
@@ -53,7 +54,7 @@ fn what_is_put_has_a_key_that_is_free_even_where_few_values_make_it() {
         )
     };
     let put = "  - {id: Put, put: Slot, if: not-exists, rate: 1}\n  - {id: Two, transact: [{put: Slot, n: 2, if: not-exists}], rate: 1}";
-    // Of a tenth of the keys, and of all of them: then one is taken out and put back.
+    // A tenth of the keys is used, then all of them: then one item is removed and restored.
     for sample in [100, 1000] {
         all_ran(&ran(&slot(":pad(2)"), put, 1, sample));
     }
@@ -68,7 +69,7 @@ fn a_change_is_tried_on_an_item_that_its_condition_holds_for() {
     let report = ran(TICKET, patterns, 1, 500);
     all_ran(&report);
     let units = |id: &str| report.pattern(id).map(|own| own.write_units().0 / 2);
-    // The table, and one entry of the index deleted and another written.
+    // The table, and one index entry deleted and another written.
     assert_eq!((units("Move"), units("Drop"), units("Free")), (Some(3), Some(2), Some(1)));
     let none = ran(
         TICKET,

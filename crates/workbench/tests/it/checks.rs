@@ -93,7 +93,7 @@ fn the_starter_passes_and_nothing_is_found_wrong_with_it() {
     assert!(checked.findings.is_empty(), "{}", text(&checked, "model.yaml"));
 }
 
-/// Nine items under three keys, and sizes that the data does not have.
+/// Nine items under three keys, and declared sizes that the data do not have.
 const TWINS: &str = "
 format: 1
 model: twins
@@ -110,16 +110,19 @@ data:
 ";
 
 #[test]
-fn findings_that_are_alike_are_one_with_their_number_and_the_first_of_them() {
+fn similar_findings_are_folded_into_the_first_with_their_number() {
     let checked = checked(TWINS);
     let twins: Vec<_> = checked.findings.iter().filter(|finding| finding.rule == "L010").collect();
     assert_eq!(twins.len(), 1, "{twins:?}");
     assert_eq!(twins.first().map(|finding| finding.alike.len()), Some(3));
-    let told = text(&checked, "twins.yaml");
-    assert!(told.contains("twins.yaml:11:28: error L010"), "{told}");
-    assert!(told.contains("    also twins.yaml:11:43: two items of the data have the key [o#a]"), "{told}");
-    assert!(told.contains("    and 1 more like these\n    fix: "), "{told}");
-    assert!(told.contains(" 1 error,"), "{told}");
+    let report_text = text(&checked, "twins.yaml");
+    assert!(report_text.contains("twins.yaml:11:28: error L010"), "{report_text}");
+    assert!(
+        report_text.contains("    also twins.yaml:11:43: two items of the data have the key [o#a]"),
+        "{report_text}"
+    );
+    assert!(report_text.contains("    and 1 more like these\n    fix: "), "{report_text}");
+    assert!(report_text.contains(" 1 error,"), "{report_text}");
     let marked = markdown(&checked);
     assert!(
         marked.contains("; also (line 11): two items") && marked.contains("; and 1 more like these"),
@@ -135,14 +138,14 @@ fn findings_that_are_alike_are_one_with_their_number_and_the_first_of_them() {
 }
 
 #[test]
-fn data_that_is_smaller_than_declared_is_told_once_for_each_entity_in_every_report() {
+fn every_report_notes_data_smaller_than_declared_once_per_entity() {
     let checked = checked(TWINS);
-    let told: Vec<(usize, &str)> = checked
+    let notes: Vec<(usize, &str)> = checked
         .notes
         .iter()
         .map(|note| (note.at.line, note.text.split(" on average").next().expect("a text")))
         .collect();
-    assert_eq!(told, [(6, "the data has Order with 11 bytes"), (7, "the data has Note.body with 1 bytes")]);
+    assert_eq!(notes, [(6, "the data has Order with 11 bytes"), (7, "the data has Note.body with 1 bytes")]);
     for report in [text(&checked, "x.yaml"), json(&checked), junit(&checked, "x.yaml"), markdown(&checked)] {
         assert!(report.contains("the declared size is 500"), "{report}");
     }

@@ -1,4 +1,4 @@
-//! The models in `examples/models`: all pass their check, but the one whose Scan must be found.
+//! The models in `examples/models`: all pass their check, except the one whose Scan must be found.
 
 use std::path::Path;
 
@@ -19,7 +19,8 @@ fn checked(name: &str) -> &'static Checked {
     crate::support::checked_example(name)
 }
 
-/// A model with so many patterns and indexes passes, each of its patterns as expected and with nothing else in the result.
+/// Checks that a model with this many patterns and indexes passes, each pattern meets its expectation, and no
+/// result has foreign items.
 fn proved(name: &str, patterns: usize, indexes: usize) {
     let checked = checked(name);
     assert!(checked.passes(), "{}", text(checked, name));
@@ -34,7 +35,8 @@ fn proved(name: &str, patterns: usize, indexes: usize) {
 
 #[test]
 fn r72_the_models_of_the_seeds_pass_with_the_indexes_they_promise_and_every_pattern_proved() {
-    // Patterns and indexes. The second's ten need two, the third's five one, the fourth's three fit in two.
+    // Patterns and indexes. The second model's ten patterns need two indexes, the third's five one; the
+    // fourth's three fit in two.
     for (name, patterns, indexes) in [
         ("storefront.yaml", 11, 2),
         ("ecommerce.yaml", 10, 2),
@@ -140,7 +142,7 @@ fn r73_every_document_imports_as_a_model_that_passes_its_check() {
             } else if path.extension().is_some_and(|extension| extension == "json") {
                 let source = std::fs::read_to_string(&path).expect("the document can be read");
                 let imported = import("imported", &source, None).expect("a known format").model;
-                // As the command does: written as a model file and read from there.
+                // As the command does: written to a model file and read back.
                 let model = parse(&write(&imported)).expect("a model file");
                 let checked = crate::support::check(&model);
                 assert!(checked.passes(), "{}: {}", path.display(), text(&checked, "imported"));
@@ -154,13 +156,13 @@ fn r73_every_document_imports_as_a_model_that_passes_its_check() {
     assert_eq!(seen, 31);
 }
 
-/// What is told of each example, kept in `tests/reports`; `KEYWRIGHT_BLESS=1` writes it anew.
+/// The report of each example, kept in `tests/reports`; `KEYWRIGHT_BLESS=1` rewrites it.
 #[test]
-fn the_reports_of_the_examples_are_as_they_were() {
+fn the_patterns_and_findings_of_the_examples_match_their_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports");
     for path in crate::support::example_paths() {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        let found = told(checked(&name));
+        let found = patterns_and_findings(checked(&name));
         let path = folder.join(&name).with_extension("txt");
         if std::env::var_os("KEYWRIGHT_BLESS").is_some() {
             std::fs::write(&path, &found).expect("the report can be written");
@@ -170,8 +172,8 @@ fn the_reports_of_the_examples_are_as_they_were() {
     }
 }
 
-/// The table of patterns, and which rule found what in what; how rules word it is theirs.
-fn told(checked: &Checked) -> String {
+/// The table of patterns, and the rule and subject of each finding, without the rules' wording.
+fn patterns_and_findings(checked: &Checked) -> String {
     let report = text(checked, "");
     let table = report.split("\n\n").next().unwrap_or_default();
     let findings = checked
@@ -183,10 +185,10 @@ fn told(checked: &Checked) -> String {
 }
 
 #[test]
-fn the_ten_questions_have_their_golden_results_with_two_indexes() {
+fn the_ten_patterns_have_their_golden_results_with_two_indexes() {
     let checked = checked("ecommerce.yaml");
     let counts: Vec<u64> = checked.report.patterns.iter().map(|pattern| pattern.items_returned).collect();
-    // Question 4 as the article's model answers it: both products of the order.
+    // Pattern 4 returns what the article's model returns: both products of the order.
     assert_eq!(counts, [1, 1, 4, 2, 1, 1, 1, 1, 1, 2]);
     assert!(
         checked.report.patterns.iter().all(|pattern| pattern.read_units().0 == 1 && pattern.requests == 1)
@@ -207,8 +209,8 @@ fn r70_the_scan_of_the_complaint_example_is_found() {
     assert_eq!(errors, [("L002", "P5")]);
 }
 
-/// A model whose sort key begins with a sign that is no word, and one without items whose index is keyed by attributes
-/// that the table's key lacks.
+/// A model whose sort key begins with a non-alphabetic prefix, and one without items whose index is keyed by
+/// attributes that the table's key lacks.
 const TROUBLESOME: [(&str, &str); 2] = [
     (
         "a sign before the word",
@@ -243,7 +245,7 @@ patterns:
     ),
 ];
 
-/// What a check finds, without the lines of the file.
+/// The findings of a check, without line numbers.
 fn findings(model: &Model) -> (bool, Vec<String>) {
     match keywright_workbench::check(model, &|_| Err("no files".to_owned()), &mut |_| {}) {
         Ok(checked) => {
@@ -259,7 +261,7 @@ fn findings(model: &Model) -> (bool, Vec<String>) {
 }
 
 #[test]
-fn every_model_comes_back_from_its_document_and_the_side_file_as_it_was() {
+fn every_model_survives_a_round_trip_through_its_document_and_side_file() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
     let mut models: Vec<(String, Model)> = std::fs::read_dir(folder)
         .expect("the examples are there")
@@ -291,7 +293,8 @@ fn every_model_comes_back_from_its_document_and_the_side_file_as_it_was() {
             shown
         };
         assert_eq!(sorted(&stored_items(&again)), sorted(&items), "{name}");
-        // The same model with the same items passes as it did; where the items come from is all that is new to a check.
+        // The same model with the same items passes as before; only the origin of the items is new to a
+        // check.
         if name == "storefront.yaml" || TROUBLESOME.iter().any(|(known, _)| *known == name) {
             assert_eq!(findings(&again), findings(&model), "{name}");
         }
@@ -299,7 +302,7 @@ fn every_model_comes_back_from_its_document_and_the_side_file_as_it_was() {
 }
 
 #[test]
-fn what_was_changed_in_the_document_is_taken_over_and_what_was_not_stays_as_the_model_says_it() {
+fn changes_in_the_document_are_taken_over_and_the_rest_stays_as_in_the_model() {
     let model = parse(TROUBLESOME[1].1).expect("a model");
     let document = Document::fresh(&of_model(&model, &Items::new()), "Nov 21, 2026, 09:00 AM").document;
     let text = document

@@ -1,4 +1,4 @@
-//! Heat by hand, and advice that holds when it is followed.
+//! Heat computed by hand, and advice that holds when it is followed.
 
 use keywright_workbench::heat::{HotKey, of_model};
 use keywright_workbench::lint::Finding;
@@ -11,7 +11,7 @@ fn heat(text: &str) -> Vec<HotKey> {
     of_model(&model, &keywright_workbench::run::measure(&model, &samples).expect("it is metered").report)
 }
 
-/// What a model trips of the rules on load.
+/// The findings of the rules on load.
 fn found(text: &str) -> Vec<Finding> {
     crate::support::checked(text)
         .findings
@@ -51,22 +51,24 @@ patterns:
 data: {generate: {seed: 1, sample: 50}}
 "#;
 
-/// However many days are kept, what is written now is of one of them.
+/// However many days are kept, all current writes go to one of them.
 #[test]
-fn all_writes_of_now_meet_in_the_present_day() {
+fn all_current_writes_go_to_the_current_day() {
     let keys = heat(DAYS);
     let (day, region) = (key(&keys, "{day}"), key(&keys, "{region} {day}"));
     assert_eq!((day.heat.write_units(), region.heat.write_units()), (40_000, 10_000));
     assert_eq!((day.needed, region.needed), (40, 10));
     assert_eq!(day.of_time, ["day"]);
-    // A change of any day's item goes to one of 365 days and 100,000 devices, a new item to one of the devices.
+    // An update of any day's item goes to one of 365 days and 100,000 devices, a new item to one of the
+    // devices.
     assert_eq!(key(&keys, "d#{device}#{day}").heat.write_units(), 1);
-    // 365 questions for any day are one for this one; eight for what came lately are all for it. Half a unit each.
+    // 365 reads of any day are one read of the current day; the eight reads of recent items all read it. Half
+    // a unit each.
     assert_eq!(day.heat.read_units(), 5);
     assert_eq!(rules(DAYS), ["L021", "L021"]);
     let said = keywright_workbench::heat::text(&keys);
     assert!(said.contains("What is written now has one `day` in `{day}` of Iot.onlyDay"), "{said}");
-    // What is a day of something else spreads, and its author says so.
+    // A day that is not the time of writing spreads, if the author declares it with `skew`.
     let other = heat(&DAYS.replace("    attrs:", "    skew: {day: uniform}\n    attrs:"));
     assert_eq!(key(&other, "{day}").heat.write_units(), 110);
 }
@@ -94,13 +96,13 @@ data: {{generate: {{seed: 1, sample: 20}}}}
     // 3600 an hour: a thousand hours.
     assert_eq!(writes("format: iso8601, distinct: 1000", 1), (true, 1600));
     assert_eq!(writes("format: epoch-seconds, distinct: 3600000", 1), (true, 1600));
-    // A time for each item, in milliseconds: a thousandth of a second's.
+    // One time per item, in milliseconds: a thousandth of a second's writes.
     assert_eq!(writes("format: iso8601", 1), (true, 2));
-    // Hundred items each, of which a hundred come in a tenth of a second.
+    // A hundred items per time, which arrive within a tenth of a second.
     assert_eq!(writes("format: iso8601, distinct: 36000", 1000), (true, 160));
 }
 
-/// A local index is in the partitions of its table.
+/// A local index shares its table's partitions.
 #[test]
 fn a_table_and_its_local_indexes_warm_one_partition() {
     let text = r#"
@@ -128,10 +130,10 @@ data: {generate: {seed: 1, sample: 50}}
 "#;
     let keys = heat(text);
     let [own] = keys.as_slice() else { panic!("{keys:?}") };
-    // Half of 900, three times: the table and two indexes with all of it.
+    // Half of 900, three times: the table and two indexes that project everything.
     assert_eq!((own.heat.write_units(), own.heat.used_ppm()), (1350, 1_350_000));
     assert_eq!(own.local, ["byUser", "byKind"]);
-    // Half of ten items of 800 bytes, strongly.
+    // Half of ten items of 800 bytes, strongly consistent.
     assert_eq!(own.heat.read_units(), 1);
     assert_eq!(rules(text), ["L021"]);
 }
@@ -148,9 +150,9 @@ patterns:
 data: {generate: {seed: 1, sample: 50}}
 "#;
 
-/// A question for several entities reads the key that the most skewed of them makes the busiest.
+/// A read of several entities reads the busiest key of the most skewed of them.
 #[test]
-fn a_question_for_several_entities_heats_as_one_for_the_busiest_of_them_does() {
+fn a_read_of_several_entities_heats_like_a_read_of_the_busiest() {
     let alike =
         MATCHES.replace("game: {type: S, copyOf: Match.match}", "match: S").replace("{game", "{match");
     let both = alike.replace("query: Score", "query: [Match, Score]");
@@ -158,7 +160,8 @@ fn a_question_for_several_entities_heats_as_one_for_the_busiest_of_them_does() {
         let keys = heat(text);
         let [own] = keys.as_slice() else { panic!("{keys:?}") };
         assert_eq!(own.entities, ["Match", "Score"]);
-        // 20 of 300 bytes are two pages of 4 KB, read eventually: one unit, of which half of 8000.
+        // 20 items of 300 bytes are two pages of 4 KB, eventually consistent: one unit, and half of 8000
+        // reads.
         assert_eq!((own.share_ppm, own.heat.read_units()), (Some(500_000), 4000), "{text}");
         assert_eq!(rules(text), ["L021"]);
     }
@@ -179,7 +182,8 @@ data: {{generate: {{seed: 1, sample: 5}}}}
     )
 }
 
-/// R77: 20,000 writes a second need 20 shards, whatever number of votes there are; twice as many leave half of each free.
+/// R77: 20,000 writes a second need 20 shards, whatever the number of votes; with twice as many, each uses
+/// half of its limit.
 #[test]
 fn as_many_shards_as_are_needed_are_enough_and_twice_as_many_are_cool() {
     for count in [1_000_000, 1_234_567, 999_999_937] {
@@ -200,7 +204,7 @@ fn advised(finding: &Finding) -> Option<u64> {
     rest.split_once(')')?.0.parse().ok()
 }
 
-/// Whatever number of shards a rule advises, no rule has anything against it.
+/// No rule objects to the number of shards that a rule advises.
 #[test]
 fn the_shards_that_a_fix_advises_are_neither_too_few_nor_too_many_for_any_rule() {
     let mut followed = 0;
@@ -237,7 +241,7 @@ fn the_shards_that_a_fix_advises_are_neither_too_few_nor_too_many_for_any_rule()
 
 /// Ten items cannot be spread over forty shards.
 #[test]
-fn a_key_of_few_items_is_not_said_to_be_cooled_by_shards() {
+fn more_shards_are_not_advised_for_a_key_of_few_items() {
     let text = r#"
 format: 1
 model: counters

@@ -1,4 +1,5 @@
-//! Entities of live tables from nothing but their items: words of the design are told from values by counting.
+//! Infers the entities of live tables from their items alone: constant words of the key design are
+//! distinguished from values by counting.
 
 #![allow(clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
@@ -12,14 +13,14 @@ use proptest::prelude::*;
 
 use crate::support::live_table;
 
-/// Thirty words that could be anything, as names are.
+/// Thirty ordinary words, used as names.
 const NAMES: [&str; 30] = [
     "alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi", "ivan", "judy", "ken", "laura",
     "mallory", "niaj", "olivia", "peggy", "rupert", "sybil", "trent", "victor", "walter", "xena", "yves",
     "zoe", "root", "anna", "bert", "cleo", "dora", "emil",
 ];
 
-/// An item in short: `PK=…`, `SK=…` and attributes, `n:…` for numbers.
+/// An item in short form: `PK=…`, `SK=…` and attributes, `n:…` for numbers.
 fn item(attributes: &[(&str, String)]) -> Json {
     Json::object(attributes.iter().map(|(name, text)| {
         let value = match text.strip_prefix("n:") {
@@ -47,7 +48,7 @@ fn live(items: Vec<Json>) -> LiveTable {
     } else {
         ("", "")
     };
-    // A thousand times as many items as are shown.
+    // A thousand times as many items as the sample has.
     let count = items.len() * 1000;
     let text = format!(
         r#"{{"TableName":"app","AttributeDefinitions":[{{"AttributeName":"PK","AttributeType":"S"}},{{"AttributeName":"SK","AttributeType":"S"}}{more}],"KeySchema":[{{"AttributeName":"PK","KeyType":"HASH"}},{{"AttributeName":"SK","KeyType":"RANGE"}}],"BillingModeSummary":{{"BillingMode":"PAY_PER_REQUEST"}},"ItemCount":{count},"TableSizeBytes":{}{indexes}}}"#,
@@ -56,12 +57,13 @@ fn live(items: Vec<Json>) -> LiveTable {
     live_table(&text, items)
 }
 
-/// The model of a live table with these items; it passes its check without a key that two items share.
+/// The model imported from these items; it passes its check without two items under one key.
 fn imported(items: Vec<Json>) -> Model {
     imported_table(&live(items))
 }
 
-/// The same of a table with other keys. Its collections can be asked for: what one partition key holds has one name in all its entities.
+/// The same for a table with other keys. Its collections can be read: all entities name a shared partition
+/// key's value alike.
 fn imported_table(table: &LiveTable) -> Model {
     let made = to_model(&draft("app", std::slice::from_ref(table)).expect("a draft")).model;
     let model = parse(&write(&made)).expect("a model file");
@@ -79,7 +81,7 @@ fn imported_table(table: &LiveTable) -> Model {
     model
 }
 
-/// Partition keys with a value in common whose variables have two names.
+/// Partition keys that share a value but have differently named variables.
 fn named_apart(model: &Model) -> Vec<String> {
     let table = &model.tables[0];
     let samples = keywright_model::data::load(model, &|_| Err("no files".to_owned())).expect("their items");
@@ -93,7 +95,7 @@ fn named_apart(model: &Model) -> Vec<String> {
     templates.into_values().filter(|own| own.len() > 1).flatten().collect()
 }
 
-/// Entities with the templates of their keys, variables without names.
+/// Entities with the templates of their keys, without variable names.
 fn shapes(model: &Model) -> BTreeSet<String> {
     let shape = |template: String| {
         let mut shape = String::new();
@@ -121,7 +123,7 @@ fn words(number: usize) -> Vec<String> {
 }
 
 #[test]
-fn users_whose_ids_are_words_are_one_entity_however_many_there_are() {
+fn users_with_words_as_ids_are_one_entity_for_any_number_of_users() {
     for number in [1, 2, 3, 24, 200] {
         let names = if number == 200 {
             words(200)
@@ -212,7 +214,7 @@ fn ids_with_digits_mails_and_uuids_are_values_as_before() {
 }
 
 #[test]
-fn what_there_is_one_of_stays_a_word() {
+fn a_segment_with_a_single_value_stays_a_constant() {
     let mut items: Vec<Json> = (0..20).map(|at| pair(format!("USER#u{at}"), "METADATA", &["bio"])).collect();
     items.extend((0..20).map(|at| pair(format!("USER#u{at}"), "SETTINGS", &["theme", "language"])));
     items.push(pair("CONFIG", "SETTINGS", &["mail", "limit"]));
@@ -226,7 +228,7 @@ fn what_there_is_one_of_stays_a_word() {
 }
 
 #[test]
-fn parts_of_an_order_that_have_attributes_of_their_own_are_entities_and_parts_that_are_alike_are_one() {
+fn parts_of_an_order_are_separate_entities_only_if_their_attributes_differ() {
     let mut items = Vec::new();
     for at in 0..6 {
         items.push(pair(format!("ORDER#{at}"), "PART#header", &["customer", "total"]));
@@ -272,17 +274,17 @@ fn an_index_of_open_tasks_alone_is_sparse_and_one_word_of_all_is_a_word() {
 }
 
 #[test]
-fn an_attribute_of_two_types_is_told_and_taken_for_the_commoner_one() {
+fn an_attribute_of_two_types_gets_the_more_frequent_one_and_a_note() {
     let items = (0..30).map(|at| {
         let value = if at % 3 == 0 { format!("s{at}") } else { format!("n:{at}") };
         item(&[("PK", format!("A#{at}")), ("SK", "A".to_owned()), ("v", value)])
     });
     let live = live(items.collect());
     let made = to_model(&draft("app", &[live]).expect("a draft"));
-    let told = made.notes.join("\n");
+    let notes = made.notes.join("\n");
     assert!(
-        told.contains("app.A: v is N in 20 and S in 10 of the items; the model takes it for N"),
-        "{told}"
+        notes.contains("app.A: v is N in 20 and S in 10 of the items; the model takes it for N"),
+        "{notes}"
     );
     assert_eq!(made.model.entities[0].attribute("v").map(|known| known.value_type.name()), Some("N"));
 }
@@ -339,7 +341,7 @@ fn a_profile_and_its_orders_are_asked_for_by_one_name() {
         model.entities.iter().map(|own| own.template("PK").expect("a key").to_string()).collect();
     assert_eq!(templates, BTreeSet::from(["{profileId}".to_owned()]));
 
-    // One has the value under a name of its own, another under another, a third not at all.
+    // One entity has the value under one name, another under a second name, a third not at all.
     let mut items = Vec::new();
     for name in &NAMES[..12] {
         let key = ("PK", format!("USER#{name}"));
@@ -363,7 +365,7 @@ fn a_table_of_pages_with_translations_and_versions_passes_its_check() {
         items.extend((0..2).map(|version| pair(format!("PAGE#{name}"), format!("v{version}"), &["body"])));
     }
     assert_eq!(imported(items).entities.len(), 2);
-    // Readings beside what a device is, random ids beside a word.
+    // Readings next to a description of the device, random ids next to a word.
     let mut items = Vec::new();
     for at in 0..20 {
         items.push(pair(format!("DEVICE#{at}"), "META", &["model"]));
@@ -389,12 +391,12 @@ fn a_number_between_words_is_a_version_and_the_words_stay() {
         model.entities.iter().map(|own| own.template("SK").expect("a key").to_string()).collect::<Vec<_>>()
     };
     assert_eq!(sort("_Audit"), ["v{version}_Audit"]);
-    // Without a word behind it, it may be the name of something.
+    // Without a word after it, it may be a name.
     assert_eq!(sort(""), ["{id}"]);
 }
 
 #[test]
-fn what_no_key_tells_apart_is_one_entity_unless_its_ids_are_random() {
+fn items_that_no_key_distinguishes_are_one_entity_unless_their_ids_are_random() {
     let described = |partition: &str, sort: &str, items: Vec<Json>| {
         let text = format!(
             r#"{{"TableName":"app","AttributeDefinitions":[{{"AttributeName":"id","AttributeType":"{partition}"}},{{"AttributeName":"ts","AttributeType":"{sort}"}}],"KeySchema":[{{"AttributeName":"id","KeyType":"HASH"}},{{"AttributeName":"ts","KeyType":"RANGE"}}],"BillingMode":"PAY_PER_REQUEST"}}"#
@@ -406,8 +408,8 @@ fn what_no_key_tells_apart_is_one_entity_unless_its_ids_are_random() {
         item(&[("id", format!("n:{}", at / 10)), ("ts", format!("n:{at}")), ("type", kind.to_owned())])
     });
     let table = described("N", "N", logins.collect());
-    let told = to_model(&draft("app", std::slice::from_ref(&table)).expect("a draft")).notes.join("\n");
-    assert!(told.contains("nothing in their keys tells them apart"), "{told}");
+    let notes = to_model(&draft("app", std::slice::from_ref(&table)).expect("a draft")).notes.join("\n");
+    assert!(notes.contains("nothing in their keys tells them apart"), "{notes}");
     assert_eq!(imported_table(&table).entities.len(), 1);
 
     let pets = (0..40).map(|at| {
@@ -419,7 +421,7 @@ fn what_no_key_tells_apart_is_one_entity_unless_its_ids_are_random() {
     assert_eq!(imported_table(&described("S", "S", pets.collect())).entities.len(), 2);
 }
 
-/// How one entity's sort key is made in a random design.
+/// The sort-key design of one entity in a random layout.
 #[derive(Clone, Debug)]
 enum Sort {
     Word,
@@ -428,16 +430,16 @@ enum Sort {
     SameId,
 }
 
-/// One kind of items below a partition prefix.
+/// One kind of item under a partition prefix.
 #[derive(Clone, Debug)]
 struct Kind {
     name: &'static str,
     sort: Sort,
-    /// How many there are in each partition.
+    /// Number of these items per partition.
     each: usize,
 }
 
-/// Partitions of one prefix and what is in each of them.
+/// The partitions with one prefix, and their contents.
 #[derive(Clone, Debug)]
 struct Part {
     prefix: &'static str,
@@ -508,18 +510,18 @@ proptest! {
     }
 }
 
-/// What stands in front of the ids of a random layout's partition keys.
+/// The prefix before the ids in a random layout's partition keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lead {
     Upper,
     Lower,
     /// The name of a tenant, then the word.
     Tenant,
-    /// Nothing: there is one kind of partitions.
+    /// No prefix: there is one kind of partition.
     Bare,
 }
 
-/// What ids look like.
+/// The form of the ids.
 #[derive(Clone, Copy, Debug)]
 enum Ids {
     Words,
@@ -539,7 +541,7 @@ impl Ids {
     }
 }
 
-/// One kind of items in the partitions of a random layout.
+/// One kind of item in the partitions of a random layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Row {
     /// `profile`
@@ -585,7 +587,7 @@ impl Layout {
         if self.upper { word.to_uppercase() } else { word.to_owned() }
     }
 
-    /// The sort keys of a kind of items in one partition, and their shape.
+    /// The sort keys of one kind of item in a partition, and their shape.
     fn rows(&self, row: Row, place: usize) -> (Vec<String>, String) {
         let (order, event) = (self.word(["order", "task", "visit"][place]), self.word("event"));
         match row {

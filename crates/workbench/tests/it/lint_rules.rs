@@ -10,15 +10,15 @@ use keywright_workbench::report::{Checked, text};
 
 use crate::support::{check, checked, model, no_files};
 
-/// What is found in a model, `Err` with what keeps it from running.
+/// A model's findings; `Err` with the faults that keep it from running.
 fn found(name: &str) -> Result<Checked, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint").join(name);
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
-    let told = |faults: Vec<keywright_model::Fault>| {
+    let messages = |faults: Vec<keywright_model::Fault>| {
         faults.iter().map(|fault| fault.in_file(name)).collect::<Vec<_>>().join("\n")
     };
-    let model = parse(&text).map_err(told)?;
-    keywright_workbench::check(&model, &no_files, &mut |_| {}).map_err(told)
+    let model = parse(&text).map_err(messages)?;
+    keywright_workbench::check(&model, &no_files, &mut |_| {}).map_err(messages)
 }
 
 /// What is wrong with a rule's two models.
@@ -48,7 +48,7 @@ fn every_rule_is_tripped_by_its_bad_model_and_its_good_one_passes_without_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Rules with several cases have further models: `L056-lock-bad.yaml`, with or without a good one beside it.
+/// Rules with several cases have further models: `L056-lock-bad.yaml`, with or without a matching good one.
 #[test]
 fn every_further_case_of_a_rule_has_its_models() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint");
@@ -64,7 +64,7 @@ fn every_further_case_of_a_rule_has_its_models() {
     assert!(cases > 0 && wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The model with the templates that a fix says to write: `` `sk: "~i#{no}"` for Invoice ``.
+/// The model with the templates from a fix applied: `` `sk: "~i#{no}"` for Invoice ``.
 fn followed(mut model: Model, fix: &str) -> Model {
     let mut written = 0;
     for said in fix.split("` for ") {
@@ -109,10 +109,10 @@ fn keys_that_the_fix_of_a_mixed_or_misplaced_collection_says_to_write_leave_noth
         ("behind all", ["~", "a#{user}", "x#{no:pad(6)}"], both.to_owned()),
         ("no word", ["#", "{user}", "0#{no:pad(6)}"], both.to_owned()),
         ("a prefix that another may write", ["#", "MEMBER#{user}", "{month}#{no:pad(6)}"], both.to_owned()),
-        // A stranger that another question asks for cannot go anywhere.
+        // A foreign entity that another pattern reads cannot be moved.
         ("two questions", ["a#", "m#{user}", "i#{no:pad(6)}"], format!("{both}{too}")),
         ("a page from the end", ["a", "m#{user}", "z#{no:pad(6)}"], page.to_owned()),
-        ("a page beside another question", ["m", "p#{user}", "i#{no:pad(6)}"], format!("{page}{too}")),
+        ("a page next to another pattern", ["m", "p#{user}", "i#{no:pad(6)}"], format!("{page}{too}")),
     ] {
         let [team, member, invoice] = keys.map(|key| format!("\"{key}\""));
         let text = COLLECTIONS
@@ -137,7 +137,7 @@ fn keys_that_the_fix_of_a_mixed_or_misplaced_collection_says_to_write_leave_noth
 }
 
 #[test]
-fn a_key_of_what_an_update_removes_is_to_be_removed_with_it() {
+fn a_key_made_of_a_removed_attribute_must_be_removed_with_it() {
     let checked = checked(
         r#"
 format: 1
@@ -153,9 +153,9 @@ data: {generate: {seed: 1, sample: 10}}
     assert!(found.fix.starts_with("remove `of` in the same update"), "{}", found.fix);
 }
 
-/// `u#…#follower` and `u#…#following` begin alike and never meet.
+/// `u#…#follower` and `u#…#following` begin alike but are never equal.
 #[test]
-fn the_published_documents_are_not_said_to_overwrite_their_own_items() {
+fn the_published_documents_trip_no_rule_on_overwriting_items() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/data/workbench");
     let mut documents = 0;
     for group in std::fs::read_dir(folder).expect("the folder") {
@@ -180,9 +180,9 @@ fn the_published_documents_are_not_said_to_overwrite_their_own_items() {
     assert!(documents > 20, "{documents}");
 }
 
-/// The rule that tells best why a question has no plan tells it alone.
+/// Only the most specific rule reports why a pattern has no plan.
 #[test]
-fn a_question_without_a_plan_is_told_by_one_rule() {
+fn only_one_rule_reports_a_pattern_without_a_plan() {
     for (name, rule) in [
         ("L005-several-bad.yaml", "L005"),
         ("L005-range-bad.yaml", "L005"),
@@ -196,9 +196,9 @@ fn a_question_without_a_plan_is_told_by_one_rule() {
     }
 }
 
-/// What to do about a finding is something that is not so already.
+/// A fix never advises what the model does already.
 #[test]
-fn advice_is_not_what_the_model_does_already() {
+fn no_fix_advises_what_the_model_does_already() {
     for (name, rule, said, unsaid) in [
         ("L009-bad.yaml", "L009", "such as `#`", "such as `-`"),
         ("L009-hash-bad.yaml", "L009", "such as `|`", "`#`"),
@@ -212,7 +212,7 @@ fn advice_is_not_what_the_model_does_already() {
     }
 }
 
-/// A rule that the specification gives several severities has a model for each.
+/// A rule with several severities has a model for each of them.
 #[test]
 fn every_severity_of_a_rule_is_reached_by_one_of_its_models() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint");
@@ -251,9 +251,9 @@ fn tripped(text: &str) -> Vec<&'static str> {
     crate::support::checked(text).findings.iter().map(|finding| finding.rule).collect()
 }
 
-/// `id` of five categories says nothing about `id` of orders, nor that of users about that of events.
+/// `id` of five categories says nothing about `id` of orders, nor does a user's about an event's.
 #[test]
-fn an_attribute_of_another_entity_that_is_called_alike_trips_nothing() {
+fn a_namesake_attribute_of_another_entity_trips_no_rule() {
     let orders = tripped(
         r#"
 format: 1
@@ -288,11 +288,11 @@ data: {generate: {seed: 3, sample: 50}}
 }
 
 #[test]
-fn a_small_share_is_not_said_to_be_nothing() {
+fn a_small_share_is_not_shown_as_zero() {
     let bad = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint/L035-bad.yaml"));
     let text = bad.expect("readable").replace("size: 3000", "size: 300000");
     let checked = keywright_workbench::check(&parse(&text).expect("a model"), &no_files, &mut |_| {});
     let findings = checked.expect("it runs").findings;
-    let told = findings.iter().find(|own| own.rule == "L035").expect("L035");
-    assert!(told.text.ends_with("its patterns read less than 1 % of it"), "{}", told.text);
+    let wide = findings.iter().find(|own| own.rule == "L035").expect("L035");
+    assert!(wide.text.ends_with("its patterns read less than 1 % of it"), "{}", wide.text);
 }

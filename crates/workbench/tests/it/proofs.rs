@@ -1,4 +1,4 @@
-//! What `check` proves: R66, R70 and R71, and the statements of the published guides that are not so.
+//! What `check` proves: R66, R70 and R71, and statements of the published guides that are wrong.
 
 use keywright_model::{Consistency, MilliItems, Order};
 use keywright_workbench::report::{Checked, text};
@@ -6,7 +6,7 @@ use keywright_workbench::run::{OperationKind, Outcome};
 
 use crate::support::{checked, model};
 
-/// Orders of two customers, a status index, an index of keys alone, votes spread over shards.
+/// Orders of two customers, a status index, a keys-only index, votes spread over shards.
 const SHOP: &str = "
 format: 1
 model: shop
@@ -77,7 +77,7 @@ fn r66_a_pattern_has_number_text_type_cardinality_order_filter_rate_size_and_con
     assert_eq!(read.filter.as_deref(), Some("total > :least"));
     assert_eq!((rate.average.0, rate.peak.0), (500_000, 40_000_000));
     assert_eq!((returns.average, returns.max, returns.page), (Some(MilliItems::of(3)), Some(200), Some(20)));
-    assert_eq!(model.pattern("P8").expect("there").rate, None, "a missing rate is not nought");
+    assert_eq!(model.pattern("P8").expect("there").rate, None, "a missing rate is not zero");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn r66_a_missing_rate_is_reported() {
 }
 
 #[test]
-fn r70_each_pattern_is_one_request_by_one_path_and_the_check_says_which() {
+fn r70_each_pattern_is_one_request_by_one_path_and_the_check_names_it() {
     use OperationKind::{
         BatchGetItem, BatchWriteItem, DeleteItem, GetItem, PutItem, Query, ScatterGather, TransactGetItems,
         TransactWriteItems, UpdateItem,
@@ -125,7 +125,7 @@ fn r70_each_pattern_is_one_request_by_one_path_and_the_check_says_which() {
 }
 
 #[test]
-fn r70_a_scan_a_question_without_a_path_and_an_undeclared_scatter_gather_fail() {
+fn r70_a_scan_a_pattern_without_a_plan_and_an_undeclared_scatter_gather_fail() {
     for (pattern, rule) in [
         ("scan: Order, given: {total: gt}, example: {total: 1}", "L002"),
         ("query: Order, given: {total: eq}, example: {total: 1}, returns: {max: 9}", "L001"),
@@ -137,11 +137,11 @@ fn r70_a_scan_a_question_without_a_path_and_an_undeclared_scatter_gather_fail() 
         let (checked, passes) = with(pattern);
         assert!(!passes && rules(&checked).contains(&rule), "{}", text(&checked, "shop.yaml"));
     }
-    // The same by an operator, who may.
+    // An operator may scan.
     assert!(with("scan: Order, admin: true").1);
 }
 
-/// What an expectation says that is not so.
+/// The unmet expectations of a pattern.
 fn complaints(pattern: &str) -> Vec<String> {
     let (checked, passes) = with(pattern);
     match &checked.report.pattern("P").expect("ran").outcome {
@@ -155,7 +155,7 @@ fn complaints(pattern: &str) -> Vec<String> {
 }
 
 #[test]
-fn r71_what_comes_out_is_compared_with_what_is_expected() {
+fn r71_results_are_compared_with_the_expectation() {
     let open = "query: Order, given: {status: eq}, example: {status: OPEN}, returns: {max: 9}";
     let expecting = |expected: &str| complaints(&format!("{open}, expect: {{{expected}}}"));
     let [a, c, d] = [
@@ -203,7 +203,8 @@ fn r71_writes_are_executed_metered_and_made_to_fail_as_expected() {
     assert_eq!(rich, ["expected it to fail, and it did not"]);
 }
 
-/// Guide 001 says that projections and filters save read units. Neither does: what is read is paid for.
+/// "DynamoDB Database Design" says that projections and filters save read units. Neither does: every item
+/// read is billed.
 #[test]
 fn projections_and_filters_save_no_read_units() {
     let units = |pattern: &str| {
@@ -227,7 +228,8 @@ fn projections_and_filters_save_no_read_units() {
     assert_eq!(fewer, 1);
 }
 
-/// Guide 001 says that a filter on another attribute scans the whole table. It reads the partition's range, not more.
+/// "DynamoDB Database Design" says that a filter on another attribute scans the whole table. It reads only
+/// the partition's range.
 #[test]
 fn a_filtered_query_reads_its_partition_and_not_the_table() {
     let (checked, _) =
@@ -235,7 +237,8 @@ fn a_filtered_query_reads_its_partition_and_not_the_table() {
     assert_eq!(checked.report.pattern("P").expect("ran").items_read, 1);
 }
 
-/// Guide 000 has "profile and newest orders" in one question: `PROFILE` sorts after `ORDER#…`, so only descending.
+/// "DynamoDB Data Modeling" reads "profile and newest orders" in one Query: `PROFILE` sorts after `ORDER#…`,
+/// so that works only in descending order.
 #[test]
 fn a_profile_that_sorts_last_comes_with_the_newest_orders_only_when_read_backwards() {
     let page = "query: [Customer, Order], given: {c: eq}, example: {c: \"1\"}, limit: 2";
@@ -249,9 +252,10 @@ fn a_profile_that_sorts_last_comes_with_the_newest_orders_only_when_read_backwar
     );
 }
 
-/// Guide 003 updates one of two copies, without a condition, of an order whose key is a time.
+/// "DynamoDB Design Patterns That Scale" updates one of two copies, without a condition, of an order whose
+/// key is a time.
 #[test]
-fn an_update_of_one_copy_an_unguarded_one_and_a_time_as_key_are_found() {
+fn updates_of_one_copy_or_without_a_condition_and_a_time_as_key_are_found() {
     let checked = checked(
         "
 format: 1
@@ -278,7 +282,7 @@ data: {generate: {seed: 1, sample: 4}}
     }
 }
 
-/// Requirements of the workbench are tested by name, here or with the commands.
+/// Every requirement of the workbench has a test with its number, here or with the commands.
 #[test]
 fn every_requirement_of_the_workbench_has_a_test_with_its_number() {
     let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

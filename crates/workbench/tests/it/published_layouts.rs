@@ -1,5 +1,5 @@
-//! Live tables as published mappers and guides lay them out: what is imported has sensible entities and keys, passes its
-//! check, and questions of it read what they should.
+//! Live tables in the layouts of published mappers and guides: the imported model has sensible entities and
+//! keys, passes its check, and its patterns read the right items.
 
 #![allow(clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
@@ -14,7 +14,7 @@ use keywright_workbench::run::Outcome;
 
 use crate::support::{examples, live_table, no_files};
 
-/// An item in short: `name=text`, `name=n:1` for a number.
+/// An item in short form: `name=text`, `name=n:1` for a number.
 fn item(attributes: &[String]) -> Json {
     Json::object(attributes.iter().map(|attribute| {
         let (name, text) = attribute.split_once('=').expect("name=value");
@@ -74,7 +74,7 @@ fn table(name: &str, key: &[&str], indexes: &[(&str, &[&str])], items: Vec<Json>
     live_table(&text, items)
 }
 
-/// What was imported.
+/// An imported model as text, and the notes of the import.
 struct Imported {
     text: String,
     notes: Vec<String>,
@@ -90,7 +90,7 @@ fn imported(tables: &[LiveTable]) -> Imported {
 }
 
 impl Imported {
-    /// Entities with their keys, and the indexes that they are in.
+    /// Entities with their keys, and the indexes that hold them.
     fn entities(&self) -> Vec<String> {
         let model = parse(&self.text).expect("a model");
         let shown = model.entities.iter().map(|entity| {
@@ -105,7 +105,7 @@ impl Imported {
         shown.collect()
     }
 
-    /// Asks questions of the imported items: how many come back of how many that are read.
+    /// Runs patterns on the imported items and checks the numbers of items returned and read.
     fn asked(&self, patterns: &[(&str, u64)]) {
         let lines: Vec<String> = patterns
             .iter()
@@ -141,7 +141,7 @@ fn head(text: &str) -> &str {
 const NAMES: [&str; 12] =
     ["alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi", "ivan", "judy", "ken", "laura"];
 
-/// Employees and their tasks in one collection, as `ElectroDB`'s guide has them; keys are in lower case.
+/// Employees and their tasks in one collection, as in `ElectroDB`'s guide; keys are in lower case.
 #[test]
 fn electrodb_names_the_attributes_of_its_keys_itself() {
     let mut items = Vec::new();
@@ -197,7 +197,7 @@ fn electrodb_names_the_attributes_of_its_keys_itself() {
     ]);
 }
 
-/// Stores by country, state, city and number: the guide's key of a hierarchy.
+/// Stores by country, state, city and number: the guide's hierarchical key.
 #[test]
 fn the_levels_of_a_hierarchy_are_values() {
     for word in [true, false] {
@@ -233,7 +233,7 @@ fn the_levels_of_a_hierarchy_are_values() {
     }
 }
 
-/// A time between colons is one value, that of the attribute that holds it.
+/// A time between colons is one value: that of the attribute that holds it.
 #[test]
 fn a_time_in_a_key_that_colons_delimit_is_one_value() {
     for held in [true, false] {
@@ -262,7 +262,8 @@ fn a_time_in_a_key_that_colons_delimit_is_one_value() {
     }
 }
 
-/// Every key begins with the type's name; the items say their type, but for those that keep a mail unique.
+/// Every key begins with the type's name; items have a type attribute, except the uniqueness guards of mail
+/// addresses.
 #[test]
 fn onetable_begins_its_keys_with_the_type_that_its_items_have() {
     for typed in [true, false] {
@@ -305,7 +306,7 @@ fn onetable_begins_its_keys_with_the_type_that_its_items_have() {
     }
 }
 
-/// Its own attributes beside keys of the author's choice.
+/// The mapper's own attributes next to keys of the author's choice.
 #[test]
 fn dynamodb_toolbox_says_the_entity_in_an_attribute() {
     let mut items = Vec::new();
@@ -351,8 +352,8 @@ fn dynamodb_toolbox_says_the_entity_in_an_attribute() {
     ]);
 }
 
-/// Customers, their orders and what is in these, as the books on single tables lay them out; mails are kept unique by
-/// items of their own.
+/// Customers, their orders and order lines, as in the books on single-table design; uniqueness guards protect
+/// mail addresses.
 #[test]
 fn single_tables_have_customers_orders_and_their_items() {
     for typed in [true, false] {
@@ -430,7 +431,7 @@ fn single_tables_have_customers_orders_and_their_items() {
     }
 }
 
-/// One table for each type, ids alone as keys, and indexes by whose an item is.
+/// One table per type, plain ids as keys, and indexes by owner.
 #[test]
 fn amplify_has_a_table_for_each_type() {
     let (mut users, mut posts) = (Vec::new(), Vec::new());
@@ -484,7 +485,7 @@ fn amplify_has_a_table_for_each_type() {
     ]);
 }
 
-/// Plain tables of object mappers: keys are attributes, one type to a table.
+/// Plain tables of object mappers: keys are attributes, one type per table.
 #[test]
 fn plain_tables_have_their_attributes_for_keys() {
     let (mut threads, mut notes) = (Vec::new(), Vec::new());
@@ -527,7 +528,7 @@ fn plain_tables_have_their_attributes_for_keys() {
     ]);
 }
 
-/// Every item says its entity; unique values have items of their own that do not.
+/// Every item names its entity; uniqueness guards do not.
 #[test]
 fn typedorm_says_the_entity_and_keeps_unique_values_apart() {
     let mut items = Vec::new();
@@ -562,11 +563,11 @@ fn typedorm_says_the_entity_and_keeps_unique_values_apart() {
     let found = imported(&[table("app", &["PK", "SK"], &[("GSI1", &["GSI1PK", "GSI1SK"])], items)]);
     let entities = found.entities();
     assert_eq!(entities.len(), 3, "{entities:?}");
-    // Photos have an `id` of their own, so that their collection goes by `userId`.
+    // Photos have an `id` of their own, so their collection is keyed by `userId`.
     assert_eq!(entities[0], "user: USER#{userId} / USER#{userId} | USER#STATUS#{status} / USER#{email}");
     assert!(entities.contains(&"photo < user: USER#{userId} / PHOTO#{id}".to_owned()), "{entities:?}");
-    let told = "questions of user give `userId`, not its attribute id with the same values";
-    assert!(found.notes.iter().any(|note| note.contains(told)), "{:?}", found.notes);
+    let expected = "questions of user give `userId`, not its attribute id with the same values";
+    assert!(found.notes.iter().any(|note| note.contains(expected)), "{:?}", found.notes);
     assert!(entities.iter().any(|own| own.contains(": DRM_GEN_USER.EMAIL#{")), "{entities:?}");
     found.asked(&[
         ("query: user, given: {status: eq}, example: {status: active}", 6),
@@ -597,7 +598,8 @@ fn numbers_that_keys_pad_are_their_attributes() {
     ]);
 }
 
-/// A few items of each example, of which the description counts as many: a design's illustration rather than a sample.
+/// A few items of each example, with a description that claims only that many: an illustration of a design,
+/// not a sample.
 #[test]
 fn the_examples_come_back_from_live_tables_as_models_that_pass() {
     for (name, model) in examples() {
@@ -623,9 +625,9 @@ fn the_examples_come_back_from_live_tables_as_models_that_pass() {
     }
 }
 
-/// Of two orders one is in the sample whole, of the other only its place under its customer.
+/// One of two orders is in the sample completely, the other only as an entry under its customer.
 #[test]
-fn what_only_some_items_repeat_is_no_parent_and_makes_no_keys_too_few() {
+fn a_value_repeated_by_some_items_only_does_not_make_a_parent() {
     let items = vec![
         item!("PK=USER#u1", "SK=~PROFILE", "userId=u1", "name=Ada"),
         item!("PK=USER#u1", "SK=ORDER#o100", "userId=u1", "orderId=o100", "total=n:5", "day=1"),
@@ -644,9 +646,9 @@ fn what_only_some_items_repeat_is_no_parent_and_makes_no_keys_too_few() {
     }
 }
 
-/// A country's name is no word of the design because there is only one, and a word may end with a hyphen.
+/// The only country's name is not a word of the design, and a word may end with a hyphen.
 #[test]
-fn keys_named_after_what_they_hold_hold_values_and_words_may_end_with_a_hyphen() {
+fn keys_named_after_their_attribute_hold_values_and_constants_may_end_with_a_hyphen() {
     let stores = ["NY", "CA", "WA"].into_iter().flat_map(|state| {
         (0..4).map(move |at| item!("Country=USA", "Location={state}#CITY{at}#1000{at}", "name=store {at}"))
     });

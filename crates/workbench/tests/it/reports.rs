@@ -1,4 +1,4 @@
-//! The reports of all examples in all four forms, as they are: `snapshots/reports`. `UPDATE_EXPECT=1` writes them anew.
+//! The reports of all examples in all four forms, in `snapshots/reports`. `UPDATE_EXPECT=1` rewrites them.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use keywright_workbench::report::{json, junit, markdown, text};
 use crate::support::{checked_examples, no_files};
 
 #[test]
-fn the_reports_of_every_example_are_what_they_were() {
+fn the_reports_of_every_example_match_their_snapshots() {
     for (name, checked) in checked_examples() {
         let file = format!("{name}.yaml");
         for (ending, report) in [
@@ -24,7 +24,7 @@ fn the_reports_of_every_example_are_what_they_were() {
 }
 
 #[test]
-fn a_json_report_is_json_and_says_in_words_what_passed() {
+fn a_json_report_is_valid_and_says_whether_the_check_passes() {
     for (name, checked) in checked_examples() {
         let report: serde_json::Value = serde_json::from_str(&json(checked)).expect("JSON");
         assert_eq!(report["passes"], checked.passes(), "{name}");
@@ -42,7 +42,8 @@ fn no_report_has_escapes_for_a_terminal() {
     }
 }
 
-/// A table that the service would not make is reported like any other finding, and its patterns fail with a reason.
+/// A table beyond the service's limits is reported like any other finding, and its patterns fail with a
+/// reason.
 #[test]
 fn a_table_beyond_the_limits_is_reported_in_every_format() {
     for name in ["L033-global-bad.yaml", "L033-local-bad.yaml", "L033-projected-bad.yaml"] {

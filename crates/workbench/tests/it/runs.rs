@@ -1,4 +1,4 @@
-//! What the run makes of questions: pages, filters, every kind of key, and items from files. Each on the engine.
+//! How the run executes reads: pages, filters, every kind of key, and items from files. Each on the engine.
 
 use keywright_workbench::report::text;
 use keywright_workbench::run::{Outcome, PatternReport, Report, run};
@@ -20,7 +20,7 @@ fn pattern<'a>(report: &'a Report, id: &str) -> &'a PatternReport {
     pattern
 }
 
-/// The sort keys that came, in their order.
+/// The returned sort keys, in order.
 fn sorts(pattern: &PatternReport) -> Vec<&str> {
     pattern.returned.iter().filter_map(|key| key.last()).map(String::as_str).collect()
 }
@@ -42,7 +42,7 @@ data: {generate: {seed: 1, sample: 60}}
 ";
 
 #[test]
-fn every_page_of_a_question_is_read_and_paid_for() {
+fn every_page_of_a_read_is_read_and_paid_for() {
     let report = ran(&POSTS.replace("SIZE", "20").replace("PAGED", "returns: {max: 60, page: 25}"));
     let all = pattern(&report, "All");
     assert_eq!((all.requests, all.partitions, all.items_returned, all.more), (3, 1, 60, false));
@@ -58,7 +58,7 @@ fn a_limit_reads_one_page_and_says_that_there_is_more() {
 }
 
 #[test]
-fn a_question_over_a_megabyte_has_the_pages_that_the_service_makes() {
+fn a_read_over_a_megabyte_has_the_pages_of_the_service() {
     let report = ran(&POSTS.replace("SIZE", "50000").replace("PAGED", "returns: {max: 60}"));
     let all = pattern(&report, "All");
     assert_eq!((all.items_returned, all.more), (60, false));
@@ -115,7 +115,7 @@ fn a_filter_on_one_entitys_attribute_leaves_the_others_in() {
     let days =
         ["C", "ORDER#2026-01-01", "ORDER#2026-01-03", "PAY#2026-01-01", "PAY#2026-01-02", "PAY#2026-01-03"];
     assert_eq!(sorts(pattern(&report, "P")), days);
-    // The author's own expression is taken as it is: an absent attribute differs from every value.
+    // The author's own expression is used unchanged: an absent attribute differs from every value.
     assert_eq!(sorts(pattern(&report, "Q")), days);
 }
 
@@ -140,7 +140,7 @@ fn a_given_that_no_key_takes_filters_a_get_as_well() {
 }
 
 #[test]
-fn a_local_index_is_read_strongly_and_fetches_what_it_does_not_hold() {
+fn a_local_index_is_read_strongly_and_fetches_missing_attributes() {
     let report = family(
         "  - {id: P, query: Order, given: {c: eq, at: le}, order: desc, consistency: strong, uses: recent, attributes: [note], example: {c: \"1\", at: b}}
   - {id: K, query: Order, given: {c: eq, at: le}, uses: recent, attributes: [at], example: {c: \"1\", at: b}}",
@@ -168,7 +168,8 @@ PATTERNS
 data: {inline: {O: [RECORDS]}}
 ";
 
-/// Four items of three kilobytes under one key, with local indexes of keys and of everything.
+/// Four items of three kilobytes under one key, with a keys-only local index and one that projects
+/// everything.
 fn wide(patterns: &str) -> Report {
     let record = |n: u32| format!("{{c: k, id: i{n}, age: {n}, body: {}}}", "z".repeat(3000));
     let records = (0..4).map(record).collect::<Vec<_>>().join(", ");
@@ -176,7 +177,7 @@ fn wide(patterns: &str) -> Report {
 }
 
 #[test]
-fn who_names_no_attributes_has_them_all_fetched_for_a_local_index() {
+fn a_local_index_fetches_all_attributes_for_a_pattern_that_names_none() {
     let report = wide(
         "  - {id: All, query: O, given: {c: eq, age: ge}, uses: byAge, example: {c: k, age: 0}}
   - {id: Body, query: O, given: {c: eq, age: ge}, uses: byAge, attributes: [body], example: {c: k, age: 0}}
@@ -202,7 +203,7 @@ fn a_strong_batch_of_gets_reads_strongly() {
     pattern(&report, "E");
 }
 
-/// Why a question has no plan, one sentence for each key.
+/// Why a pattern has no plan, one sentence for each key.
 fn no_plan(report: &Report) -> String {
     let [only] = report.patterns.as_slice() else { panic!("one pattern") };
     let Outcome::NoPlan(reasons) = &only.outcome else { panic!("{:?}", only.outcome) };
@@ -220,14 +221,14 @@ fn a_get_without_the_whole_key_is_refused_and_the_missing_attribute_named() {
 }
 
 #[test]
-fn a_strong_question_that_only_a_global_index_answers_is_told_so() {
+fn a_strong_read_that_only_a_global_index_answers_is_refused() {
     for uses in ["", "uses: byTotal, "] {
         let pattern = format!(
             "  - {{id: P, query: Order, given: {{shop: eq, total: ge}}, {uses}consistency: strong, example: {{shop: s, total: 9}}}}"
         );
         let why = no_plan(&family(&pattern));
         assert!(
-            why.contains("byTotal: it is a global index, and the question is strongly consistent"),
+            why.contains("byTotal: it is a global index, and the pattern is strongly consistent"),
             "{why}"
         );
     }
@@ -236,7 +237,7 @@ fn a_strong_question_that_only_a_global_index_answers_is_told_so() {
 }
 
 #[test]
-fn a_global_index_is_not_asked_to_filter_by_what_it_does_not_hold() {
+fn a_global_index_does_not_filter_by_an_attribute_it_lacks() {
     let keys = FAMILY.replace("sk: total, project: all", "sk: total, project: keys");
     for question in [
         "given: {shop: eq, note: eq}, example: {shop: s, note: one}",
@@ -244,7 +245,7 @@ fn a_global_index_is_not_asked_to_filter_by_what_it_does_not_hold() {
     ] {
         let pattern = format!("  - {{id: P, query: Order, uses: byTotal, attributes: [day], {question}}}");
         let why = no_plan(&ran(&keys.replace("PATTERNS", &pattern)));
-        assert_eq!(why, "byTotal: it does not hold note, which the question filters by");
+        assert_eq!(why, "byTotal: it does not hold note, which the pattern filters by");
     }
 }
 
@@ -266,7 +267,7 @@ fn a_key_of_several_attributes_is_not_bound_past_a_gap_or_a_range() {
 }
 
 #[test]
-fn a_failed_condition_is_paid_for_by_the_larger_of_what_is_there_and_what_is_put() {
+fn a_failed_condition_is_billed_by_the_larger_of_the_stored_and_the_new_item() {
     let report = wide(
         "  - {id: Put, put: O, if: not-exists, example: {c: k, id: i1, age: 1, body: short}, expect: {fails-when: null, reason: ConditionalCheckFailed, wcu: 3}}
   - {id: Update, update: O, set: \"age = :n\", if: \"age > :least\", example: {c: k, id: i1, n: 1, least: 99}, expect: {fails-when: null, reason: ConditionalCheckFailed, wcu: 3}}
@@ -297,8 +298,8 @@ data: {inline: {O: [{id: a, name: n}, {id: b, name: n, fl: y}]}}
 }
 
 #[test]
-fn what_the_service_refuses_is_told_with_what_to_change() {
-    for (question, told) in [
+fn a_refusal_of_the_service_says_what_to_change() {
+    for (question, expected) in [
         (
             "{id: P, query: Order, given: {c: eq}, filter: \"status = = :s\", example: {c: \"1\", s: OPEN}}",
             "change its `given` or `filter` or `example`",
@@ -314,7 +315,7 @@ fn what_the_service_refuses_is_told_with_what_to_change() {
     ] {
         let report = family(&format!("  - {question}"));
         let Outcome::Failed(text) = &report.patterns[0].outcome else { panic!("{question}") };
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(expected), "{text}");
     }
 }
 
@@ -345,7 +346,7 @@ fn stock(pattern: &str, data: &str) -> Result<(), String> {
 #[test]
 fn more_items_than_a_request_takes_are_refused_with_the_field_that_says_how_many() {
     let generated = "{generate: {seed: 1, sample: 400}}";
-    for (pattern, told) in [
+    for (pattern, expected) in [
         (
             "batch: [{put: Bin, n: 26}]",
             "a BatchWriteItem takes at most 25 items, and this one has 26: give it a lower `n`, or write several patterns",
@@ -364,7 +365,7 @@ fn more_items_than_a_request_takes_are_refused_with_the_field_that_says_how_many
         ),
     ] {
         let text = stock(pattern, generated).expect_err(pattern);
-        assert!(text.starts_with(told), "{pattern}: {text}");
+        assert!(text.starts_with(expected), "{pattern}: {text}");
     }
     for pattern in
         ["batch: [{put: Bin, n: 25}]", "batch: [{get: Bin, n: 100}]", "transact: [{put: Bin, n: 100}]"]
@@ -376,12 +377,12 @@ fn more_items_than_a_request_takes_are_refused_with_the_field_that_says_how_many
     assert!(text.contains("give it fewer steps"), "{text}");
 }
 
-/// What is told to be written makes it run.
+/// Following the message makes it run.
 #[test]
-fn a_change_of_more_items_than_there_are_says_how_many_it_takes_and_what_to_write_where() {
+fn a_write_of_more_items_than_there_are_names_the_number_and_the_correction() {
     let generated = |sample: u64| format!("{{generate: {{seed: 1, sample: {sample}}}}}");
     let inline = "{inline: {Part: [{p: a, n: 1}, {p: b, n: 2}], Bin: [{b: x}]}}";
-    for (pattern, data, told) in [
+    for (pattern, data, expected) in [
         (
             "batch: [{get: Part, n: 60}]",
             generated(40),
@@ -404,7 +405,7 @@ fn a_change_of_more_items_than_there_are_says_how_many_it_takes_and_what_to_writ
         ),
     ] {
         let text = stock(pattern, &data).expect_err(pattern);
-        assert!(text.contains(told), "{pattern}: {text}");
+        assert!(text.contains(expected), "{pattern}: {text}");
     }
     assert_eq!(stock("batch: [{get: Part, n: 20}]", &generated(40)), Ok(()));
     let grown = STOCK.replace("count: 40,", "count: 60,").replace("PATTERN", "batch: [{get: Part, n: 60}]");
@@ -546,15 +547,15 @@ data: {generate: {seed: 1, sample: 40}}
 }
 
 #[test]
-fn what_no_single_request_answers_is_refused_with_a_reason_for_each_key() {
+fn a_pattern_that_no_single_request_answers_is_refused_with_a_reason_for_each_key() {
     let report = family("  - {id: P, query: Order, given: {note: eq}, example: {note: one}}");
     let Outcome::NoPlan(reasons) = &report.patterns[0].outcome else { panic!("a plan") };
     assert_eq!(reasons.len(), 4, "{reasons:?}");
 }
 
-/// Three ways lead to the items of a group; one of them has them in the order that is asked for.
+/// Three keys lead to the items of a group; one of them returns them in the pattern's order.
 #[test]
-fn of_several_ways_the_one_that_is_sorted_as_asked_is_taken() {
+fn among_several_keys_the_one_with_the_patterns_order_is_used() {
     let model = |local: &str| {
         format!(
             r#"
@@ -610,23 +611,23 @@ fn one_placeholder_sets_an_attribute_and_the_key_that_is_made_of_it() {
         // The table, and the index twice: an entry out, an entry in.
         assert_eq!(pattern(&report, "W").write_units().0, 6, "{set}");
     }
-    // Given by its author it goes to both as well.
+    // A value that the author gives goes to both as well.
     pattern(&due("{due}", "due = :t, gsi1sk = :t", ", example: {t: \"2031-01-01\"}"), "W");
-    // Of several attributes too, none of which is a key.
+    // The same for several attributes, none of which is a key.
     pattern(&due("{due}", "due = :t, seen = :t, gsi1sk = :t", ""), "W");
     pattern(&due("x#{grp}", "due = :t, seen = :t", ""), "W");
 }
 
 #[test]
-fn one_placeholder_cannot_be_an_attribute_and_a_key_that_is_made_otherwise() {
+fn one_placeholder_cannot_set_an_attribute_and_a_key_with_another_value() {
     for (key, example) in [("d#{due}", ""), ("d#{due}", ", example: {t: \"2031-01-01\"}"), ("{due}#{id}", "")]
     {
         let report = due(key, "gsi1sk = :t, due = :t", example);
-        let Some(Outcome::Failed(told)) = report.pattern("W").map(|own| own.outcome.clone()) else {
+        let Some(Outcome::Failed(reason)) = report.pattern("W").map(|own| own.outcome.clone()) else {
             panic!("{key}: it stores a key that its template does not make")
         };
         assert_eq!(
-            told,
+            reason,
             format!(
                 "`:t` sets both `due` and `gsi1sk`, but `gsi1sk` is made as `{key}`: give it a placeholder of its own, `gsi1sk = :gsi1sk`"
             )
@@ -634,6 +635,6 @@ fn one_placeholder_cannot_be_an_attribute_and_a_key_that_is_made_otherwise() {
     }
     let report = due("d#{due}", "due = :t, gsi1pk = :k, gsi1sk = :k", "");
     assert!(
-        matches!(&report.pattern("W").expect("W").outcome, Outcome::Failed(told) if told.contains("gsi1pk"))
+        matches!(&report.pattern("W").expect("W").outcome, Outcome::Failed(reason) if reason.contains("gsi1pk"))
     );
 }

@@ -64,7 +64,7 @@ data:
 "#;
 
 #[test]
-fn r66_patterns_are_listed_with_their_rate_size_and_consistency_and_a_missing_rate_is_said() {
+fn r66_patterns_are_listed_with_rate_size_and_consistency_and_a_missing_rate_is_reported() {
     let page = shown(&model(SCHOOL), View::Patterns, None);
     has(
         &page,
@@ -73,7 +73,7 @@ fn r66_patterns_are_listed_with_their_rate_size_and_consistency_and_a_missing_ra
             "P1 A student's courses query Enrolment studentId = avg 10, page 50 5/s 75 B eventual",
             "P2 A student get Student studentId = 1 missing 33 B eventual",
             "W1 A course moves update Course 1 of 1 conditional 1 written 3/s 40 B -",
-            "No rate is given for P2: their cost and heat are unknown, not nought.",
+            "No rate is given for P2: their cost and heat are unknown.",
         ],
     );
 }
@@ -155,7 +155,7 @@ fn r69_the_six_steps_are_views_in_their_order() {
 }
 
 #[test]
-fn r70_a_model_that_fails_its_check_is_shown_with_what_is_wrong() {
+fn r70_a_model_that_fails_its_check_is_shown_with_its_faults() {
     let page = shown(&example("complaints.yaml"), View::Validation, None);
     assert!(page.contains("L002: ") && page.contains("The check fails."), "{page}");
 }
@@ -181,7 +181,7 @@ fn r78_item_collections_are_drawn_for_the_table_and_every_index() {
 }
 
 #[test]
-fn r78_running_a_pattern_marks_what_it_reads_and_what_it_returns() {
+fn r78_running_a_pattern_marks_the_items_read_and_returned() {
     let page = shown(&example("ecommerce.yaml"), View::Collections, Some("P4"));
     has(
         &page,
@@ -199,7 +199,7 @@ fn r78_running_a_pattern_marks_what_it_reads_and_what_it_returns() {
             "x MESSAGE#m2 Message",
         ],
     );
-    // Pages of one item: what stands on the later ones was read as well.
+    // Pages of one item: the items on later pages were read as well.
     let source = std::fs::read_to_string(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models/building-blocks.yaml"),
     );
@@ -218,7 +218,7 @@ fn r78_running_a_pattern_marks_what_it_reads_and_what_it_returns() {
 }
 
 #[test]
-fn r79_the_ledger_names_each_copy_its_source_who_updates_it_and_the_writes_and_warns_of_volatile_ones() {
+fn r79_the_ledger_names_each_copy_with_source_updaters_and_writes_and_warns_of_volatile_ones() {
     let page = shown(&model(SCHOOL), View::Denormalisation, None);
     has(
         &page,
@@ -232,7 +232,7 @@ fn r79_the_ledger_names_each_copy_its_source_who_updates_it_and_the_writes_and_w
     assert!(page.contains("- warning: Enrolment.courseRoom is volatile: "), "{page}");
 }
 
-/// One pattern of each kind that the advice is about.
+/// One pattern of each kind that the advice covers.
 const BUSY: &str = r#"
 format: 1
 model: busy
@@ -340,7 +340,7 @@ fn r84_analytics_full_text_and_reads_for_a_cache_are_flagged() {
 }
 
 #[test]
-fn r85_the_checklist_says_what_is_there_and_what_is_open() {
+fn r85_the_checklist_shows_covered_and_open_points() {
     let page = shown(&model(SCHOOL), View::Checklist, None);
     let rows: Vec<String> = lines(&page);
     for (what, state) in [

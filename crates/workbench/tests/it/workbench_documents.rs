@@ -1,4 +1,4 @@
-//! `NoSQL` Workbench documents of every version we have: read, written back, changed.
+//! `NoSQL` Workbench documents of every version in the test data: read, written back, changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -92,12 +92,12 @@ fn unknown_members_their_order_and_digits_survive_a_change() {
 }
 
 #[test]
-fn faults_name_the_place_and_what_to_write() {
+fn faults_name_the_place_and_the_correction() {
     let text = r#"{"DataModel":[{"TableName":"T","KeyAttributes":{"PartitionKey":{"AttributeName":"pk","AttributeType":"X"}}},{"KeyAttributes":{}}]}"#;
     let faults = Document::parse(text).expect("a document").read().expect_err("faults");
-    let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let messages: Vec<String> = faults.iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        messages,
         [
             "DataModel[0].KeyAttributes.PartitionKey: write AttributeName and AttributeType, which is S, N or B",
             "DataModel[1]: the TableName is missing",
@@ -126,7 +126,7 @@ fn a_document_goes_through_the_model_unchanged() {
     }
 }
 
-/// The shop's document with queries as the web modeler saves them, one of which nothing can make a pattern of.
+/// The shop's document with queries as the web modeler saves them, one of which cannot become a pattern.
 fn with_saved_queries() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../model/tests/data/workbench/simple-aws-ecommerce/ECommerce-9-10.json");
@@ -219,7 +219,7 @@ fn value_templates_of_the_web_modeler_name_an_entitys_variables() {
 }
 
 #[test]
-fn what_an_index_says_besides_its_key_and_projection_survives_a_change_of_either() {
+fn further_settings_of_an_index_survive_a_change_of_its_key_or_projection() {
     let text = r#"{"ModelName":"m","DataModel":[{"TableName":"T","KeyAttributes":{"PartitionKey":{"AttributeName":"pk","AttributeType":"S"}},"GlobalSecondaryIndexes":[{"IndexName":"i","KeyAttributes":{"PartitionKey":{"AttributeName":"g","AttributeType":"S","Extra":true},"More":1},"Projection":{"ProjectionType":"ALL","Later":[]},"Own":"x"}],"TableData":[{"pk":{"S":"a"},"g":{"S":"b"}}]}]}"#;
     let document = Document::parse(text).expect("a document");
     let mut draft = document.read().expect("readable").draft;
@@ -236,7 +236,7 @@ fn what_an_index_says_besides_its_key_and_projection_survives_a_change_of_either
     );
 }
 
-/// Documents that say less than a model needs, each with a word of the note that says what to fill in.
+/// Documents that lack something a model needs, each with a word of the note that says what to add.
 const INCOMPLETE: [(&str, &str, &str); 14] = [
     ("a table without items", r#"{"TableName":"Tab","KeyAttributes":KEY}"#, "write its key templates"),
     (
@@ -295,7 +295,7 @@ const INCOMPLETE: [(&str, &str, &str); 14] = [
 ];
 
 #[test]
-fn a_document_that_says_too_little_becomes_a_model_that_can_be_checked_with_notes_of_what_to_fill_in() {
+fn an_incomplete_document_becomes_a_checkable_model_with_notes_of_what_to_add() {
     let key = r#"{"PartitionKey":{"AttributeName":"pk","AttributeType":"S"},"SortKey":{"AttributeName":"sk","AttributeType":"S"}}"#;
     let whole = r#"{"TableName":"Whole","KeyAttributes":KEY,"TableData":[{"pk":{"S":"o#1"},"sk":{"S":"o"}},{"pk":{"S":"o#2"},"sk":{"S":"o"}}]}"#;
     let whole = whole.replace("KEY", key);
@@ -316,7 +316,7 @@ fn a_document_that_says_too_little_becomes_a_model_that_can_be_checked_with_note
 }
 
 #[test]
-fn tables_with_one_name_are_told_apart() {
+fn tables_with_the_same_name_get_different_names() {
     let table =
         r#"{"TableName":"Shop","KeyAttributes":{"PartitionKey":{"AttributeName":"id","AttributeType":"S"}}}"#;
     let imported = import("m", &format!(r#"{{"DataModel":[{table},{table}]}}"#), None).expect("a document");

@@ -1,4 +1,4 @@
-//! What tests of checked and billed models have in common. The examples are checked and billed once for each program.
+//! Helpers for tests of checked and billed models. Each test program checks and bills the examples once.
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
 
@@ -16,7 +16,7 @@ mod models;
 
 pub use models::*;
 
-/// The check of a model, which must run and need not pass.
+/// Checks a model that must run but need not pass.
 pub fn check(model: &Model) -> Checked {
     keywright_workbench::check(model, &no_files, &mut |_| {})
         .unwrap_or_else(|faults| panic!("{}", told(&faults)))
@@ -30,7 +30,7 @@ pub fn prices() -> Prices {
     Prices::built_in(TODAY).expect("built in")
 }
 
-/// The bill of a model at today's prices, metered.
+/// The metered bill of a model at the current prices.
 pub fn billed(model: &Model) -> Bill {
     let samples = load(model, &no_files).unwrap_or_else(|faults| panic!("{}", told(&faults)));
     let measured = measure(model, &samples).unwrap_or_else(|faults| panic!("{}", told(&faults)));
@@ -38,7 +38,7 @@ pub fn billed(model: &Model) -> Bill {
     bill(model, &measured, &Costing { prices: &prices, settings: Settings::default() }).expect("priced")
 }
 
-/// The names of the examples with their checks, made once for all tests of a program.
+/// The names of the examples with their checks, computed once per program.
 pub fn checked_examples() -> &'static [(String, Checked)] {
     static CHECKED: OnceLock<Vec<(String, Checked)>> = OnceLock::new();
     CHECKED.get_or_init(|| {
@@ -47,7 +47,7 @@ pub fn checked_examples() -> &'static [(String, Checked)] {
     })
 }
 
-/// The check of one of them, by the name of its file.
+/// The check of one example, by file name.
 pub fn checked_example(file: &str) -> &'static Checked {
     let name = file.strip_suffix(".yaml").expect("a model file");
     &checked_examples().iter().find(|(known, _)| known == name).expect(file).1
