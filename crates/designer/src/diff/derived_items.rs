@@ -1,9 +1,10 @@
-//! Steps by which second items come: items that the new design makes of others that are there, under another key, and that
-//! the same transactions keep.
+//! Steps that introduce derived items: the new design makes them from existing items under another key, and
+//! the same transactions write both.
 //!
-//! What of a second item repeats others is kept by whatever writes those, and is whole from its first write on. What it has
-//! of its own is written when all are there and not before, and nothing that keeps the rest touches it. What moves to it is
-//! what it was until the reads move, and goes by the second item from then on.
+//! Every writer of the source keeps the copied attributes, and these are complete from the first write on.
+//! Attributes that only the derived item has are written once all derived items exist; the dual write leaves
+//! them alone. Attributes that move from the source to the derived item keep the source's value until the
+//! reads move.
 
 use std::collections::BTreeSet;
 
@@ -19,19 +20,20 @@ use super::planner::{Planner, SCAN_UNIT_BYTES};
 use super::provenance::Provenance;
 use super::stale_copies::{Former, variables};
 
-/// Second items that come.
+/// Derived items that the new design adds.
 struct Second<'a> {
-    /// The items that they are made of, as they were and as they are in the end.
+    /// Their source, in the old and in the new design.
     source: EntityRef<'a>,
     now: EntityRef<'a>,
     new: EntityRef<'a>,
-    /// What the items that they are made of are called, then what they were called before.
+    /// The source's name in the new design, then in the old one.
     names: [&'a str; 2],
     provenance: &'a Provenance,
 }
 
 impl Second<'_> {
-    /// Whether a pattern makes an item, or ends one, or changes what its second item is made of.
+    /// Whether a pattern creates or deletes a source item, or changes an attribute that its derived item
+    /// copies.
     fn is_kept_by(&self, pattern: &SubjectPattern) -> bool {
         let made = self.provenance.sources();
         pattern.touches.iter().any(|touch| {
@@ -45,7 +47,7 @@ impl Second<'_> {
         })
     }
 
-    /// What the second items are in words: of one item, or of several.
+    /// Describes the derived items: made from one entity, or from several.
     fn compared(&self) -> String {
         let (of, entity) = (self.names[0], &self.new.entity.name);
         let copied = and(&self.provenance.copied());
@@ -65,7 +67,7 @@ impl Second<'_> {
 }
 
 impl<'a> Planner<'a> {
-    /// Items that are made of others: kept beside them before they are loaded, and asked when all are there.
+    /// Derived items: dual write, then backfill, then reads.
     pub(super) fn second(&mut self, source: EntityRef<'a>, new: EntityRef<'a>, provenance: &'a Provenance) {
         let matched = self.matches.iter().find(|matched| matched.before().is_some_and(|old| old.is(&source)));
         let now = matched.and_then(Match::after).unwrap_or(source);
@@ -146,7 +148,8 @@ impl<'a> Planner<'a> {
         self.claimed(second);
     }
 
-    /// Who writes second items as the new model says when all are there, and who has to go on as until then.
+    /// Which writers write derived items as the new model says once all exist, and which continue the dual
+    /// write.
     fn kept_on(&mut self, second: &Second<'_>, writers: &[&SubjectPattern]) {
         let (entity, [of, _]) = (&second.new.entity.name, second.names);
         let moved = second.provenance.moved();
@@ -154,7 +157,7 @@ impl<'a> Planner<'a> {
             let later = self.after.patterns.iter().find(|now| now.id == pattern.id);
             later.unwrap_or(**pattern).changes(entity)
         };
-        // What only changes what has moved is told there.
+        // An update that only changes moved attributes is covered by `moved_over`.
         let concerns = |pattern: &&&SubjectPattern| {
             second.names.iter().any(|name| {
                 pattern.touches.iter().any(|touch| {
@@ -196,7 +199,7 @@ impl<'a> Planner<'a> {
         });
     }
 
-    /// A condition on the second item that the new model asks, when it may be asked.
+    /// Conditions that the new model puts on the derived item, as soon as they can hold.
     fn claimed(&mut self, second: &Second<'_>) {
         let entity = &second.new.entity.name;
         let asks = |pattern: &&SubjectPattern| {
@@ -217,7 +220,7 @@ impl<'a> Planner<'a> {
             origin.map_or(name.clone(), |(_, from)| from.clone())
         });
         let made: BTreeSet<String> = copied.collect();
-        // Until the reads move the items are known by their old key, then by their new one.
+        // Writers know the items by their old key until the reads move, then by their new key.
         for (side, during) in [(second.source, StepKind::WriteBoth), (second.now, StepKind::SwitchReads)] {
             if during == StepKind::WriteBoth || !variables(&second.source).is_subset(&variables(&side)) {
                 self.former(&Former {
@@ -232,7 +235,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What repeats other items than those that the second ones are made of.
+    /// Attributes copied from entities other than the source.
     fn other_copies(&mut self, second: &Second<'a>) {
         for (name, of, from) in second.provenance.others() {
             let made_of = Some(second.now);
@@ -270,7 +273,7 @@ impl<'a> Planner<'a> {
         let writes = put(new.entity, None, &stands);
         let reads = self.scanned(StepKind::LoadItems, source.table);
         let units = writes.zip(reads).map(|(units, reads)| units.and(Units { reads, ..Units::default() }));
-        // The writes are billed where the items go.
+        // The writes are billed to the table that the items are written to.
         let action = Action::Load { entity: entity.clone() };
         self.consume(StepKind::LoadItems, new.table, text, units, vec![action]);
         let within = self.stood(new.table).is_some_and(|was| was.definition.name == *from);
@@ -295,7 +298,7 @@ impl<'a> Planner<'a> {
         self.scan(StepKind::Verify, source.table, text, again, vec![action]);
     }
 
-    /// What second items have of their own is written when they are there.
+    /// Attributes that only the derived items have: writers begin to write them when all derived items exist.
     fn own_begun(&mut self, second: &Second<'_>) {
         let (entity, own) = (&second.new.entity.name, second.provenance.own());
         if own.is_empty() {
@@ -312,7 +315,7 @@ impl<'a> Planner<'a> {
         self.act(StepKind::SwitchReads, text, vec![action]);
     }
 
-    /// What the items had that the second ones alone have in the end.
+    /// Attributes that move from the source to the derived items.
     fn moved_over(&mut self, second: &Second<'_>) {
         let (entity, moved) = (&second.new.entity.name, second.provenance.moved());
         let [of, was] = second.names;
@@ -350,7 +353,7 @@ impl<'a> Planner<'a> {
         self.moved_removed(second, &moved, first);
     }
 
-    /// Takes what has moved out of the items that had it, where they stay the same items.
+    /// Removes moved attributes from the source items, where these stay the same items.
     fn moved_removed(&mut self, second: &Second<'_>, moved: &[String], first: &str) {
         let (source, now) = (second.source, second.now);
         let stays =

@@ -1,8 +1,9 @@
-//! Which items of the new design are which of the old one.
+//! Matches the entities of the old and the new design.
 //!
-//! An item is its key: entities whose keys write the same texts in the same table are the same items, whatever they and
-//! their attributes are called. A name alone makes the same items out of two entities only where no key says otherwise.
-//! Where two models cannot tell, nothing is moved and nothing is deleted, and the comparison says so.
+//! The key identifies an item: entities whose keys write the same texts in the same table are the same items,
+//! whatever their names and those of their attributes. Equal names match entities only where no key
+//! contradicts it. Where the two models leave a match open, nothing is moved or deleted, and the comparison
+//! says so.
 
 use super::changes::slot_text;
 use super::input::{Subject, SubjectEntity, SubjectTable};
@@ -12,7 +13,7 @@ use super::provenance::{Provenance, Search, SearchResult};
 use super::shape::Shape;
 use super::stale_copies::variables;
 
-/// An entity where it is.
+/// An entity with its table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EntityRef<'a> {
     pub(super) table: &'a SubjectTable,
@@ -22,15 +23,16 @@ pub(super) struct EntityRef<'a> {
 /// What becomes of an entity's items.
 #[derive(Clone, Debug)]
 pub(super) enum Match<'a> {
-    /// They are the same items, in the same table.
+    /// The items keep their key and their table.
     Stays(EntityRef<'a>, EntityRef<'a>),
-    /// They get another key or another table: they become other items.
+    /// The items get another key or another table: they become other items.
     Moves(EntityRef<'a>, EntityRef<'a>),
     New(EntityRef<'a>),
-    /// Second items that the new design adds: each is made of an item, the first side, that is there.
+    /// Derived items that the new design adds, with their source first.
     Second(EntityRef<'a>, EntityRef<'a>, Provenance),
     Gone(EntityRef<'a>),
-    /// The models do not tell; the sentence says what they leave open. It is kept with one of those that it is about.
+    /// The models leave the match open; the sentence says what is open. It is stored with one of the entities
+    /// that it is about.
     Unknown {
         old: Option<EntityRef<'a>>,
         new: Option<EntityRef<'a>>,
@@ -63,20 +65,20 @@ impl EntityRef<'_> {
         self.entity.name == other.entity.name && self.table.definition.name == other.table.definition.name
     }
 
-    /// What each attribute of the table's key is written as.
+    /// The shape of each attribute of the table's key.
     pub(super) fn shapes(&self) -> Vec<Shape> {
         let keys = self.table.definition.schema.key.attributes();
         keys.map(|key| Shape::of(self.entity.template_of(&key.name).as_deref(), self.entity)).collect()
     }
 
-    /// Whether one item may have a key of both.
+    /// Whether items of both entities may have the same key.
     pub(super) fn meets(&self, other: &EntityRef<'_>) -> bool {
         let (own, others) = (self.shapes(), other.shapes());
         own.len() == others.len() && own.iter().zip(&others).all(|(own, other)| own.meets(other))
     }
 
-    /// Whether the keys are the same texts. Variables that both models know by their own names are different values; a name
-    /// that only one model knows is another name for what stands at the same place.
+    /// Whether the keys write the same texts. Variables that both models have under the same name are
+    /// different values; a variable that only one model has is a renamed one at the same position.
     fn writes_as(&self, other: &EntityRef<'_>) -> bool {
         let types = |side: &EntityRef<'_>| -> Vec<_> {
             side.table.definition.schema.key.attributes().map(|key| key.key_type).collect()
@@ -103,7 +105,7 @@ impl EntityRef<'_> {
     }
 }
 
-/// What becomes of every entity of both models: those of the new one in its order, then those that are gone.
+/// The match of every entity of both models: those of the new one in its order, then the removed ones.
 pub(super) fn matches<'a>(before: &'a Subject, after: &'a Subject) -> Vec<Match<'a>> {
     let sides = |subject: &'a Subject| -> Vec<EntityRef<'a>> {
         let tables = subject.tables.iter();
@@ -120,7 +122,7 @@ pub(super) fn matches<'a>(before: &'a Subject, after: &'a Subject) -> Vec<Match<
 struct Finder<'a> {
     before: &'a Subject,
     after: &'a Subject,
-    /// Those that are not paired yet.
+    /// Old entities without a match so far.
     olds: Vec<EntityRef<'a>>,
     news: Vec<EntityRef<'a>>,
     matches: Vec<Match<'a>>,
@@ -139,7 +141,7 @@ impl<'a> Finder<'a> {
         self.pair(|old, new| same_table(old, new) && renamed(old, new));
         self.pair(|old, new| same_name(old, new) && same_table(old, new));
         self.pair(same_name);
-        // A table that got another name holds the same keys; its entities may have got other names at once.
+        // A renamed table holds the same keys; its entities may have been renamed at the same time.
         let moved_table = |old: &EntityRef<'_>, new: &EntityRef<'_>| {
             after.table(&old.table.definition.name).is_none()
                 && before.table(&new.table.definition.name).is_none()
@@ -147,7 +149,7 @@ impl<'a> Finder<'a> {
         self.pair(|old, new| moved_table(old, new) && renamed(old, new));
     }
 
-    /// Pairs what is each other's only partner.
+    /// Matches entities that are each other's only candidate.
     fn pair(&mut self, is_same: impl Fn(&EntityRef<'a>, &EntityRef<'a>) -> bool) {
         let news = self.news.clone();
         for new in news {
@@ -164,10 +166,10 @@ impl<'a> Finder<'a> {
                 && old.writes_as(&new);
             self.matches.push(if stays { Match::Stays(old, new) } else { Match::Moves(old, new) });
         }
-        // What has no old items of its own is compared again with what is left.
+        // An entity without old items is compared again with the remaining ones.
     }
 
-    /// Takes back what the keys speak against.
+    /// Withdraws matches that the keys contradict.
     fn doubt(&mut self) {
         let (olds, news) = (std::mem::take(&mut self.olds), std::mem::take(&mut self.news));
         self.matches.extend(news.into_iter().map(Match::New));
@@ -193,8 +195,8 @@ impl<'a> Finder<'a> {
         self.doubt_new();
     }
 
-    /// What the new design alone has may be made of items that are there: that is no data from elsewhere. One may be known
-    /// by another that is made of the same.
+    /// Entities that only the new design has may be derived from existing items; then they need no load from
+    /// outside. A derived item's key may depend on another derived item of the same source.
     fn find_seconds(&mut self) {
         for _ in 0..self.matches.len() {
             let search = Search { after: self.after, matches: &self.matches };
@@ -214,7 +216,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// What looks like second items, and nothing says so, is neither loaded from elsewhere nor made.
+    /// Entities that look like derived items without a `copyOf` are neither loaded nor derived.
     fn doubt_new(&mut self) {
         let search = Search { after: self.after, matches: &self.matches };
         let doubts: Vec<Option<Match<'a>>> = self
@@ -252,7 +254,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Second items of items of which nobody can tell what they become are not written either.
+    /// Derived items whose source has an open match are not written either.
     fn doubt_seconds(&mut self) {
         let unknown: Vec<EntityRef<'a>> = self
             .matches
@@ -284,7 +286,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// What may be the items of a matched besides, if it takes their old place away.
+    /// Another possible source of a match's items, if the match takes their old place.
     fn doubt_of(&self, matched: &Match<'a>) -> Option<(Match<'a>, Vec<EntityRef<'a>>)> {
         let (Match::Moves(old, _) | Match::Gone(old)) = matched else { return None };
         let own = matched.after();
@@ -315,7 +317,7 @@ impl<'a> Finder<'a> {
             let is_new = |new: &EntityRef<'a>| {
                 self.matches.iter().any(|matched| match matched {
                     Match::New(known) => known.is(new),
-                    // What has something of its own does not come from its source alone.
+                    // An entity with attributes of its own does not come from its source alone.
                     Match::Second(_, known, provenance) => {
                         known.is(new) && (!provenance.said || !provenance.own().is_empty())
                     }
@@ -345,7 +347,7 @@ impl<'a> Finder<'a> {
         Some((Match::Unknown { old: Some(*old), new: own, why: Some(why) }, meeting))
     }
 
-    /// Attributes of items that go which items of the same identity get: they may have gone over to them.
+    /// Attributes of removed items that items of the same identity gain: the values may have moved.
     fn merged(&self, gone: &EntityRef<'a>) -> Option<(Vec<String>, EntityRef<'a>)> {
         self.matches.iter().find_map(|matched| {
             let (Match::Stays(old, new) | Match::Moves(old, new)) = matched else { return None };
@@ -354,7 +356,7 @@ impl<'a> Finder<'a> {
         })
     }
 
-    /// Whether items of another entity that is gone may have become the same.
+    /// Whether items of another removed entity may have become the same items.
     fn may_be_merged(&self, old: &EntityRef<'_>, new: &EntityRef<'_>) -> bool {
         self.matches.iter().any(|matched| match matched {
             Match::Gone(other) => !other.is(old) && resembles(other.entity, new.entity),
@@ -377,7 +379,8 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// What the key of second items is made of and something changes, where they have what would have to be carried along.
+/// Attributes in the key of derived items that a write changes, where a change would have to move the item's
+/// own attributes.
 fn carried(
     before: &Subject,
     after: &Subject,
@@ -409,7 +412,7 @@ fn knows(subject: &Subject, entity: &str) -> bool {
     subject.tables.iter().any(|table| table.entity(entity).is_some())
 }
 
-/// The attributes of items that go which others of the same identity get: they may have gone over to them.
+/// The attributes of removed items that other items of the same identity gain: the values may have moved.
 pub(super) fn gone_into(gone: &EntityRef<'_>, old: &EntityRef<'_>, new: &EntityRef<'_>) -> Vec<String> {
     let own = &gone.entity.attributes;
     let tells = variables(old).iter().all(|name| own.contains_key(name))
@@ -424,8 +427,8 @@ pub(super) fn gone_into(gone: &EntityRef<'_>, old: &EntityRef<'_>, new: &EntityR
     gets.map(|(name, _)| name.clone()).collect()
 }
 
-/// Whether two entities have so much in common that one may be the other under another name: half of the attributes of
-/// the one that has fewer.
+/// Whether one entity may be the other under another name: they share half of the attributes of the smaller
+/// one.
 fn resembles(one: &SubjectEntity, other: &SubjectEntity) -> bool {
     let common =
         one.attributes.iter().filter(|(name, kind)| other.attributes.get(*name) == Some(*kind)).count();

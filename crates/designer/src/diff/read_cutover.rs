@@ -1,8 +1,8 @@
-//! Which questions are asked otherwise, and when: after what they ask is there, and before what they asked goes.
+//! Which reads change, and when: after the new place is filled, and before the old one is removed.
 //!
-//! What a question meets is looked up copy by copy: as long as an item is there under its old key and under its new one, a
-//! question that finds both passes over one of them; as long as some items have their old index key and some their new one,
-//! it asks for both.
+//! A read is judged copy by copy. As long as an item exists under its old and its new key, a read that finds
+//! both skips one of them. As long as some items have their old index key and others the new one, the read
+//! queries both.
 
 use keywright_semantics::schema::{IndexSchema, KeySchema};
 
@@ -16,7 +16,7 @@ use super::plan::StepKind;
 use super::planner::{is_open, must_be_copied, written};
 use super::shape::Shape;
 
-/// What the application does to its questions.
+/// What the application changes in its reads.
 pub(super) struct Said {
     pub(super) kind: StepKind,
     pub(super) text: String,
@@ -29,37 +29,37 @@ pub(super) struct Readers<'a> {
     pub(super) matches: &'a [Match<'a>],
 }
 
-/// What a pattern reads.
+/// The read of a pattern.
 struct Question<'a> {
     pattern: &'a SubjectPattern,
     sources: Vec<Source<'a>>,
 }
 
-/// Where a question finds the items of one entity.
+/// Where a read finds the items of one entity.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     side: EntityRef<'a>,
-    /// The index that is asked; none where it is the table itself.
+    /// The index that it queries; none for the table itself.
     index: Option<&'a IndexSchema>,
 }
 
-/// Why a source is there no more once the plan is through.
+/// Why a source does not exist after the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loss {
-    /// The table or the index goes, or is made anew.
+    /// The table or the index is deleted, or created again.
     Place,
-    /// The table has no items of the entity any more.
+    /// The table no longer holds items of the entity.
     Entity,
-    /// The items are there under another key.
+    /// The items have another primary key.
     Key,
-    /// The items are in the index under another key.
+    /// The items have another key in the index.
     Slot,
     /// The items are in the table, but not in the index.
     Entries,
 }
 
 impl<'a> Readers<'a> {
-    /// All that is to be said, in the order of the questions.
+    /// All changes of reads, in the order of the patterns.
     pub(super) fn said(&self) -> Vec<Said> {
         let mut found = Vec::new();
         for pattern in &self.after.patterns {
@@ -91,7 +91,7 @@ impl<'a> Readers<'a> {
         found
     }
 
-    /// Questions that would have no answer for a while: what they ask until now goes before what they ask in the end is there.
+    /// Reads that would have no answer for a while: their old place is removed before the new one is ready.
     pub(super) fn refused(&self) -> Vec<String> {
         let mut found = Vec::new();
         for pattern in &self.after.patterns {
@@ -103,7 +103,7 @@ impl<'a> Readers<'a> {
         found
     }
 
-    /// Why a question has no answer for a while: what it asks until now goes before what it asks in the end is there.
+    /// Why a read has no answer for a while: its old place is removed before the new one is ready.
     fn dark(&self, was: &Question<'a>, now: &Question<'a>) -> Option<String> {
         let gone = was.sources.iter().find(|source| self.ends_early(source, was, now))?;
         let gained = self.gained(was, now);
@@ -122,8 +122,8 @@ impl<'a> Readers<'a> {
         ))
     }
 
-    /// Why a question that is asked by something else in the end has no answer while the keys change that it is asked by: one
-    /// index has the entries of both only where whoever asks can make both keys, which neither of the two questions can.
+    /// Why a read that changes its index has no answer while the key attributes of that index change. One
+    /// index holds the entries of both keys only if the reader can compute both keys, and neither read can.
     fn turned(&self, was: &Question<'a>, now: &Question<'a>) -> Option<String> {
         let asks_still = |source: &&Source<'a>| {
             let then = self.bond_of_old(&source.side).and_then(Match::after);
@@ -152,7 +152,7 @@ impl<'a> Readers<'a> {
         self.matches.iter().find(|matched| matched.after().is_some_and(|new| new.is(side)))
     }
 
-    /// Whether the plan alters the index entries that a source finds, while they are asked for.
+    /// Whether the plan changes the index entries that a source finds while they are read.
     fn alters(&self, source: &Source<'_>) -> bool {
         let (Some(Match::Stays(old, new)), Some(index)) = (self.bond_of_old(&source.side), source.index)
         else {
@@ -161,19 +161,19 @@ impl<'a> Readers<'a> {
         altered(old.entity, index, &written(old, new))
     }
 
-    /// Whether the plan alters the keys by which a question finds what it asks for. Who reads an index from end to end asks
-    /// by none: an entry is in it whatever its key.
+    /// Whether the plan changes the keys that a read queries by. A full scan of an index uses no key: it
+    /// finds an entry under any key.
     fn is_turned_under(&self, source: &Source<'_>, was: &Question<'_>) -> bool {
         was.pattern.reading != Reading::Scan && self.alters(source)
     }
 
-    /// Whether a question meets the new copies of items that it finds.
+    /// Whether a read also finds the new copies of the items that it returns.
     fn doubles(&self, source: &Source<'_>, was: &Question<'_>) -> bool {
         let Some(Match::Moves(old, new)) = self.bond_of_old(&source.side) else { return false };
         is_same_table(old, new) && source.finds(new, old, was)
     }
 
-    /// What a question does as long as old and new are there.
+    /// What a read does while old and new data exist.
     fn meets_both(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
         let id = &was.pattern.id;
         for source in &was.sources {
@@ -217,7 +217,8 @@ impl<'a> Readers<'a> {
         }
     }
 
-    /// What a question does not mean and may meet where it asks, each with one of the sources by which it asks there.
+    /// Entities that a read does not want and may find where it reads, each with one of the sources that it
+    /// reads there.
     fn strangers(
         &self,
         question: &Question<'a>,
@@ -230,25 +231,25 @@ impl<'a> Readers<'a> {
         strangers.flat_map(|matched| question.sources.iter().map(move |source| (matched, *source))).collect()
     }
 
-    /// Whether a question finds for a time what it does not find in the end.
+    /// Whether a read temporarily finds more than it does after the plan.
     fn meets_more(&self, now: &Question<'a>) -> bool {
         self.strangers(now, Match::after)
             .iter()
             .any(|(matched, source)| remains(matched, source, now).is_some() || lingers(matched, source, now))
     }
 
-    /// The source that a question has instead of an old one.
+    /// The new source that replaces an old one of a read.
     fn followed<'q>(&self, source: &Source<'_>, now: &'q Question<'a>) -> Option<&'q Source<'a>> {
         let new = self.bond_of_old(&source.side)?.after()?;
         now.sources.iter().find(|source| source.side.is(&new))
     }
 
-    /// Whether a question can ask for an entity only until its keys change.
+    /// Whether a read can ask for an entity only until its keys change.
     fn ends_early(&self, source: &Source<'_>, was: &Question<'_>, now: &Question<'a>) -> bool {
         self.is_turned_under(source, was) && self.followed(source, now).is_none()
     }
 
-    /// What a question asks in the end and not until now.
+    /// Sources that only the new version of a read has.
     fn gained<'q>(&self, was: &Question<'a>, now: &'q Question<'a>) -> Vec<&'q Source<'a>> {
         let kept: Vec<EntityRef<'a>> = was
             .sources
@@ -259,7 +260,7 @@ impl<'a> Readers<'a> {
         now.sources.iter().filter(|source| !kept.iter().any(|side| side.is(&source.side))).collect()
     }
 
-    /// What items lack until now that a question takes of them in the end.
+    /// Attributes that the old items lack and the new version of a read needs.
     fn lacked(&self, source: &Source<'_>, was: &Question<'_>, now: &Question<'_>) -> Vec<String> {
         let Some(Match::Stays(old, new)) = self.bond_of_old(&source.side) else { return Vec::new() };
         let one = std::slice::from_ref(now.pattern);
@@ -286,7 +287,7 @@ impl<'a> Readers<'a> {
         }
     }
 
-    /// What changes for a question that is asked before and after.
+    /// What changes for a read that both designs have.
     fn switched(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
         let id = &was.pattern.id;
         if self.is_all_gone(was, now) && self.is_all_there(was, now) {
@@ -344,7 +345,7 @@ impl<'a> Readers<'a> {
                 found.push(Said { kind: StepKind::SwitchReads, text, actions: std::mem::take(&mut actions) });
             }
         }
-        // Who asks both ways meets from then on what the new way meets.
+        // A read that queries both places finds from then on what the new place holds.
         let both = was
             .sources
             .iter()
@@ -352,19 +353,20 @@ impl<'a> Readers<'a> {
         self.passes_old(now, if both { StepKind::ReadBoth } else { StepKind::SwitchReads }, found);
     }
 
-    /// Whether all that a question asks until now is lost to it when the first release goes out.
+    /// Whether all old sources of a read are gone when the first release goes out.
     fn is_all_gone(&self, was: &Question<'a>, now: &Question<'a>) -> bool {
         !was.sources.is_empty() && was.sources.iter().all(|source| self.ends_early(source, was, now))
     }
 
-    /// Whether all that it asks in the end is there from the beginning.
+    /// Whether all new sources of a read exist from the beginning.
     fn is_all_there(&self, was: &Question<'a>, now: &Question<'a>) -> bool {
         let gained = self.gained(was, now);
         !gained.is_empty()
             && gained.iter().all(|source| !self.is_new(source, now.pattern) && !self.is_left_alone(source))
     }
 
-    /// What takes the place of all that a question asked is asked in the same release: between them it would answer nothing.
+    /// If all old sources are replaced, the new ones are read in the same release: in between the read would
+    /// have no answer.
     fn asks_instead(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
         let id = &was.pattern.id;
         let mut actions = vec![Action::AskNew { pattern: id.clone() }];
@@ -375,8 +377,8 @@ impl<'a> Readers<'a> {
         self.passes_old(now, StepKind::ReadBoth, found);
     }
 
-    /// A question that moved meets the old copies until they are deleted. What has moved is asked the new way when the reads
-    /// move and not before, also by who asks both ways for something else.
+    /// A moved read finds the old copies until they are deleted. A moved entity is read the new way when the
+    /// reads move and not earlier, also by reads that query both places for another entity.
     fn passes_old(&self, now: &Question<'a>, kind: StepKind, found: &mut Vec<Said>) {
         let id = &now.pattern.id;
         for source in &now.sources {
@@ -419,7 +421,7 @@ impl<'a> Readers<'a> {
         self.passes_old(now, StepKind::SwitchReads, found);
     }
 
-    /// A question that the new design has not.
+    /// A read that the new design does not have.
     fn ends(&self, was: &Question<'a>, found: &mut Vec<Said>) {
         let id = &was.pattern.id;
         let stranger = self.strangers(was, Match::before);
@@ -439,7 +441,8 @@ impl<'a> Readers<'a> {
         found.push(Said { kind, text, actions: vec![Action::AskNoMore { pattern: id.clone() }] });
     }
 
-    /// Indexes that go or whose entries change, and that no question is known to ask: something else may.
+    /// Indexes that are deleted or whose entries change and that no known read uses: another program may use
+    /// them.
     fn nobody(&self, found: &mut Vec<Said>) {
         let questions: Vec<Question<'_>> =
             self.before.patterns.iter().filter_map(|pattern| Question::of(pattern, self.before)).collect();
@@ -483,7 +486,7 @@ impl<'a> Readers<'a> {
         }
     }
 
-    /// The name that an entity has in the end.
+    /// The entity's name in the new design.
     fn named(&self, source: &Source<'a>) -> &'a str {
         let matched = self.bond_of_old(&source.side);
         &matched.and_then(Match::after).unwrap_or(source.side).entity.name
@@ -527,7 +530,7 @@ impl<'a> Readers<'a> {
         }
     }
 
-    /// Whether what a new question asks is made, filled or moved by the plan.
+    /// Whether the plan creates, fills or moves the sources of a new read.
     fn is_new(&self, source: &Source<'_>, pattern: &SubjectPattern) -> bool {
         let known = self.before.table(&source.side.table.definition.name);
         let made = |index: &IndexSchema| known.and_then(|was| was.index(&index.name)) != Some(index);
@@ -547,7 +550,7 @@ impl<'a> Readers<'a> {
     }
 }
 
-/// Whether items come to where a question asks that did not stand there so before.
+/// Whether the plan adds items where a read searches.
 fn comes(matched: &Match<'_>, source: &Source<'_>, question: &Question<'_>) -> bool {
     let Some(new) = matched.after() else { return false };
     let place = source.side.table;
@@ -563,7 +566,7 @@ fn comes(matched: &Match<'_>, source: &Source<'_>, question: &Question<'_>) -> b
     here && comes && source.finds(&new, &source.side, question)
 }
 
-/// What stands where a question asks until the end of the plan, and goes then.
+/// Old copies that stay where a read searches until the end of the plan.
 fn remains<'a>(matched: &Match<'a>, source: &Source<'a>, question: &Question<'a>) -> Option<EntityRef<'a>> {
     let old = matched.before()?;
     let place = source.side.table;
@@ -578,7 +581,7 @@ fn remains<'a>(matched: &Match<'a>, source: &Source<'a>, question: &Question<'a>
     (here && goes && source.finds(&old, &source.side, question)).then_some(old)
 }
 
-/// Whether entries stand where a question asks until the plan gives them another key.
+/// Whether old entries stay where a read searches until the plan gives them another key.
 fn lingers(matched: &Match<'_>, source: &Source<'_>, question: &Question<'_>) -> bool {
     let (Match::Stays(old, new), Some(index)) = (matched, source.index) else { return false };
     old.table.definition.name == source.side.table.definition.name
@@ -586,7 +589,7 @@ fn lingers(matched: &Match<'_>, source: &Source<'_>, question: &Question<'_>) ->
         && source.finds(old, &source.side, question)
 }
 
-/// Whether a question is given the same in the end, and of the same as much.
+/// Whether both versions of a read take the same values, and the same number of them.
 fn is_asked_alike(was: &Question<'_>, now: &Question<'_>) -> bool {
     was.pattern.given == now.pattern.given && was.pattern.equal == now.pattern.equal
 }
@@ -596,7 +599,8 @@ fn is_same_table(old: &EntityRef<'_>, new: &EntityRef<'_>) -> bool {
 }
 
 impl<'a> Question<'a> {
-    /// What a pattern asks; none where it reads nothing or nothing answers it. A write reads what it checks.
+    /// The read of a pattern; none if it reads nothing or no request answers it. A write reads what it
+    /// checks.
     fn of(pattern: &'a SubjectPattern, subject: &'a Subject) -> Option<Self> {
         let entities: Vec<&str> = pattern.read_entities().collect();
         if entities.is_empty() || !pattern.answered {
@@ -612,7 +616,7 @@ impl<'a> Question<'a> {
         Some(Self { pattern, sources })
     }
 
-    /// What a question is asked by, in words.
+    /// The key values that a read takes, in words.
     fn asked_by(&self) -> String {
         let Some(_) = self.pattern.given.first() else { return "nothing".to_owned() };
         let is_one = |name: &&String| self.pattern.equal.contains(name);
@@ -621,7 +625,7 @@ impl<'a> Question<'a> {
         and(&one.into_iter().cloned().chain(ranges).collect::<Vec<_>>())
     }
 
-    /// Where a question is asked, in words.
+    /// The table or index of a read, in words.
     fn place(&self) -> String {
         let indexed = self.sources.iter().find(|source| source.index.is_some());
         if let Some(source) = indexed {
@@ -651,7 +655,7 @@ impl<'a> Source<'a> {
         self.index.map_or(&self.side.table.definition.schema.key, |index| &index.key)
     }
 
-    /// The key that is asked by.
+    /// The key that a read queries by.
     fn key(&self) -> String {
         slot_text(self.side.entity, self.key_schema())
     }
@@ -667,8 +671,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether a question for one copy of an entity's items, `own`, also finds the other copy of them. A question for a
-    /// whole key finds the one item that has it.
+    /// Whether a read of one copy of an entity's items, `own`, also finds the other copy. A read by the whole
+    /// key finds only the item with that key.
     fn finds(&self, copy: &EntityRef<'_>, own: &EntityRef<'_>, question: &Question<'_>) -> bool {
         let key = self.key_schema();
         if self.index.is_some_and(|index| !copy.entity.is_in(index)) {
@@ -678,7 +682,7 @@ impl<'a> Source<'a> {
             Shape::of(side.entity.template_of(name).as_deref(), side.entity)
         };
         let partition = key.partition.iter().all(|key| shape(own, &key.name).meets(&shape(copy, &key.name)));
-        // A question for several entities reads what lies between them too.
+        // A read of several entities also returns what sorts between them.
         let several = question.sources.len() > 1;
         let sort =
             several || key.sort.iter().all(|key| shape(own, &key.name).begins_like(&shape(copy, &key.name)));

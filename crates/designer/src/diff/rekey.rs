@@ -1,4 +1,4 @@
-//! Steps by which items come to another key: they are kept under both until nobody asks for the old ones.
+//! Steps that re-key items: both keys are kept until no read uses the old ones.
 
 use super::action::Action;
 use super::index_lifetime::{delete, put, standing};
@@ -9,7 +9,7 @@ use super::plan::{StepKind, Units};
 use super::planner::{Planner, SCAN_UNIT_BYTES, must_be_copied};
 use super::stale_copies::{Former, variables};
 
-/// How items come from one place to another.
+/// The old and the new place of re-keyed items.
 struct Rekey<'a> {
     old: EntityRef<'a>,
     new: EntityRef<'a>,
@@ -24,7 +24,7 @@ struct Rekey<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// Items get another primary key, in their table or in another: they become other items.
+    /// Items get another primary key, in their table or in another one: they become other items.
     pub(super) fn moved(&mut self, old: EntityRef<'a>, new: EntityRef<'a>) {
         let (from, to) = (&old.table.definition.name, &new.table.definition.name);
         let anew = from == to && must_be_copied(old.table, new.table);
@@ -153,7 +153,7 @@ impl<'a> Planner<'a> {
         let writes = put(&counted, Some(old.entity), &stands);
         let reads = self.scanned(StepKind::Backfill, old.table);
         let units = writes.zip(reads).map(|(units, reads)| units.and(Units { reads, ..Units::default() }));
-        // The writes are billed where the items go.
+        // The writes are billed to the table that the items are written to.
         self.consume(
             StepKind::Backfill,
             new.table,
@@ -165,7 +165,7 @@ impl<'a> Planner<'a> {
             clause.table.clone_from(from);
         }
         self.copies(*new, &needed);
-        // Within one table the scan meets both.
+        // Within one table the scan reads both copies.
         let again = counted.table_bytes().map(|bytes| Units {
             reads: if passage.within { 0 } else { bytes.div_ceil(SCAN_UNIT_BYTES) },
             ..Units::default()
@@ -177,7 +177,7 @@ impl<'a> Planner<'a> {
         self.scan(StepKind::Verify, old.table, text, again, vec![Action::Compare { entity: entity.clone() }]);
     }
 
-    /// What goes with its table needs no writes.
+    /// Deletes the old copies. Items of a deleted table need no writes.
     fn old_deleted(&mut self, passage: &Rekey<'_>) {
         let Rekey { old, new, out, key, entity, within, .. } = passage;
         let from = &old.table.definition.name;

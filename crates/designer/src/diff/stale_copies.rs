@@ -1,7 +1,7 @@
-//! What is left of an item under a key that nobody knows any more.
+//! Stale copies: items left under a key that no writer knows any more.
 //!
-//! A copy's key may be made of what the key by which its writers know the item does not tell: then a write that changes
-//! that, and a delete, would leave the former copy behind. Whoever writes reads the item first, which tells the former key.
+//! If a copy's key uses attributes that the writer's key does not determine, an update or delete would orphan
+//! the old copy. The writer therefore reads the item first, which gives the copy's key.
 
 use std::collections::BTreeSet;
 
@@ -17,19 +17,19 @@ use super::planner::Planner;
 pub(super) struct Former<'a> {
     /// The entity of the copies.
     pub(super) copies: &'a str,
-    /// What the item's entity is called.
+    /// The names of the item's entity.
     pub(super) names: &'a [&'a str],
-    /// The key by which the item is known, with what it is made of.
+    /// The key by which writers know the item, with its variables.
     pub(super) known: (&'a str, BTreeSet<String>),
-    /// The key of the copy, with what it is made of.
+    /// The key of the copy, with its variables.
     pub(super) made: (&'a str, BTreeSet<String>),
-    /// The step in which the copy is kept by the known key.
+    /// The step from which the copy is found by the known key.
     pub(super) during: StepKind,
-    /// Whether the copy stays when the plan is through.
+    /// Whether the copy stays after the plan.
     pub(super) lasts: bool,
 }
 
-/// What a table's key is made of.
+/// The variables of a table's key.
 pub(super) fn variables(side: &EntityRef<'_>) -> BTreeSet<String> {
     let keys = side.table.definition.schema.key.attributes();
     let templates = keys.filter_map(|key| side.entity.template_of(&key.name));
@@ -37,7 +37,8 @@ pub(super) fn variables(side: &EntityRef<'_>) -> BTreeSet<String> {
 }
 
 impl Planner<'_> {
-    /// Has the copy under the former key deleted, where the known key does not tell it or an update changes it.
+    /// Has the stale copy deleted, where the known key does not determine the copy's key or an update changes
+    /// it.
     pub(super) fn former(&mut self, former: &Former<'_>) {
         let Former { copies, names, known: (known, of_known), made: (made, of_made), during, lasts } = former;
         let untold: Vec<String> = of_made.difference(of_known).cloned().collect();
