@@ -8,7 +8,7 @@ use keywright_workbench::run::Outcome;
 
 use crate::support::{all_designed, model, no_files};
 
-/// The model designed anew, as it reads back, and what was said of what it had.
+/// The model designed again and read back, with the notices about its data.
 fn redesigned(text: &str) -> (Model, Vec<String>) {
     let original = model(text);
     let (mut model, embedded) = all_designed(&original);
@@ -16,7 +16,7 @@ fn redesigned(text: &str) -> (Model, Vec<String>) {
     (crate::support::model(&write(&model)), notices)
 }
 
-/// What the check of a model finds; it must pass.
+/// The result of a model's check; it must pass.
 fn checked(model: &Model) -> Checked {
     let checked = crate::support::check(model);
     assert!(checked.passes(), "{}\n{}", text(&checked, "x.yaml"), write(model));
@@ -185,7 +185,7 @@ patterns:
   - {id: W1, update: Project, set: 'status = :c', if: 'status = :o', example: {c: closed, o: open}, rate: 1}
 data: {generate: {seed: 6, sample: 10}}
 ";
-    // Of ten projects none is open: most states are others.
+    // None of ten projects is open: most states have other values.
     let states = (1..400).map(|state| format!("s{state}")).chain(["open".to_owned(), "closed".to_owned()]);
     let text = text.replace("STATES", &states.collect::<Vec<_>>().join(", "));
     let (written, notices) = redesigned(&text);

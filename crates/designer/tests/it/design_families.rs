@@ -1,5 +1,5 @@
-//! Questions for part of a family: what belongs to one parent stands in one collection, where each question's items are one
-//! range of it.
+//! Reads of part of a family: the children of one parent are in one collection, where each read's items are
+//! one range.
 
 use keywright_designer::design::{verify, verify_writes};
 use keywright_model::Model;
@@ -7,7 +7,7 @@ use keywright_workbench::run::OperationKind;
 
 use crate::support::{billed, check, designed, model};
 
-/// The written model does what was asked of it, and the rules know nothing against its keys.
+/// The written model runs as predicted, and the rules find no fault with its keys.
 fn proved(written: &Model) {
     for own in verify(written).expect("it runs") {
         assert!(own.agrees(), "{own:?}");

@@ -1,5 +1,5 @@
-//! What writers know decides which second items there can be and which writes read first; what they know is asked to be so
-//! still, and one that is mistaken is refused.
+//! Writer knowledge decides which derived items are possible and which writes read first. Conditions check
+//! that it is current, and a writer with stale knowledge is refused.
 
 use crate::support::{no_files, prices};
 use keywright_designer::design::{self, Design, Fault, Proof, Slot, carry};
@@ -11,7 +11,7 @@ fn solved(model: &Model, indexes: usize) -> Result<Design, Vec<Fault>> {
     design::solve(&problem, &prices())
 }
 
-/// The model designed with at most so many indexes, as it reads back; its writes are run, and its check passes.
+/// The model designed with at most this many indexes and read back; its writes are run, and its check passes.
 fn designed(text: &str, indexes: usize) -> (Design, Model) {
     let original = crate::support::model(text);
     let found = solved(&original, indexes).expect("a design");
@@ -91,7 +91,7 @@ fn without_knowing_the_second_key_there_are_no_second_items_and_what_would_have_
     let faults = solved(&original, 0).expect_err("no design");
     let said = faults.iter().map(ToString::to_string).collect::<String>();
     assert!(said.contains("second items of A by x would do if") && said.contains("W1 knew x"), "{said}");
-    // What is the value that it writes is not the one that was there.
+    // The value that it writes is not the previous one.
     let sets = TWO_WAYS.replace("set: 'y = :y'", "set: 'x = :x'");
     let said = solved(&crate::support::model(&sets), 0).expect_err("no design");
     let said = said.iter().map(ToString::to_string).collect::<String>();
@@ -114,7 +114,7 @@ fn an_update_of_the_second_key_that_knows_the_whole_item_moves_the_second_item()
     assert_eq!(steps(&model, "W1"), moved);
     let gone = [step(WriteKind::Delete, "A", "x = :x"), step(WriteKind::Delete, "AByX", "exists")];
     assert_eq!(steps(&model, "W3"), gone);
-    // A put over what is there would leave its second item under the old key.
+    // A put over an existing item would leave its derived item under the old key.
     let put = [step(WriteKind::Put, "A", "not-exists"), step(WriteKind::Put, "AByX", "not-exists")];
     assert_eq!(steps(&model, "W4"), put);
 }
@@ -186,7 +186,8 @@ fn a_write_whose_condition_does_not_hold_on_generated_items_is_shown_on_items_wh
     }
 }
 
-/// The sort key of an agent's tickets of a status is made of two attributes, of which W3 sets one and computes the other.
+/// The sort key of an agent's tickets of a status has two attributes, of which W3 sets one and computes the
+/// other.
 const HANDED_OVER: &str = r#"
 format: 1
 model: tickets
@@ -203,7 +204,8 @@ patterns:
 data: {generate: {seed: 7, sample: 300}}
 "#;
 
-/// `HANDED_OVER` beside a kind of item that has the attributes of its keys, and would be in an index of these as they are.
+/// `HANDED_OVER` with another entity that has the attributes of its keys, and would be in an index with these
+/// as plain keys.
 fn beside_another() -> String {
     let other = "  Draft: {count: 1000, size: 300, unique: [[draftId]], attrs: {draftId: {type: S, format: uuid}, agentId: S, status: S, priority: N, ticketId: {type: S, format: uuid}}}
 patterns:
@@ -239,7 +241,7 @@ fn a_key_made_of_what_the_writer_must_read_is_refused_when_that_has_changed_sinc
     }
     assert_eq!(pattern(&model, "W3-read").rate, pattern(&model, "W3").rate, "as often as the write comes");
     assert!(!checked(&model).contains("L054"));
-    // Somebody else has changed in between what the key is made of.
+    // Another writer has changed a variable of the key in between.
     let name = reading.names.iter().next().expect("a name");
     let value = if name == "priority" { "4711" } else { "NEVER" };
     let text = write(&model);

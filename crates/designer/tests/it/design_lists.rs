@@ -17,7 +17,7 @@ patterns:
 data: {generate: {seed: 12, sample: 200}}
 ";
 
-/// What the written model does is paid for as predicted, and the rules know nothing against its transactions.
+/// The written model is billed as predicted, and the rules find no fault with its transactions.
 fn holds(written: &Model) {
     for own in design::verify_writes(written).expect("they run") {
         assert!(own.agrees() && !own.refused, "{own:?}");

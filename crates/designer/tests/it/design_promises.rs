@@ -1,5 +1,5 @@
-//! What a design promises beside the keys: that what is called impossible is so, that nothing which was said is lost unsaid, and
-//! that a price is that of everything.
+//! Promises of a design besides its keys: an impossibility claim holds, nothing declared is lost silently,
+//! and a price covers everything.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use keywright_workbench::run::Note;
 
 use crate::support::{all_designed, check, designed, model, no_files, prices, problem};
 
-/// A ranking by a number that may be below nought.
+/// A ranking by a number that may be negative.
 fn ranking(entities: &str, patterns: &str) -> String {
     format!(
         "format: 1\nmodel: ranking\ntables: {{Tab: {{key: {{pk: S, sk: S}}}}}}\nentities:\n{entities}\npatterns:\n{patterns}\n"
@@ -23,7 +23,7 @@ const STRONG: &str = "  - {id: P1, get: M, given: {id: eq}, consistency: strong,
   - {id: P2, query: M, given: {grp: eq}, order: {by: score, direction: desc}, consistency: strong, returns: {avg: 10, max: 100, page: 20}, rate: 1}
   - {id: W1, put: M, if: not-exists, rate: 1}";
 
-/// The written model does what was asked of it.
+/// The written model runs as predicted.
 fn proved(model: &Model) {
     for own in verify(model).expect("it runs") {
         assert!(own.agrees(), "{own:?}\n{}", write(model));
@@ -143,7 +143,7 @@ fn of_equal_designs_the_one_that_the_rules_have_nothing_against_is_taken() {
     }
     let rules: Vec<&(&str, String)> =
         found.keys().filter(|(rule, _)| ["L023", "L058"].contains(rule)).collect();
-    // B is asked by its own identity and by its hotel, neither of which says whose it is.
+    // B is read by its own identity and by its hotel; neither contains the owner.
     assert!(
         rules.iter().all(|(rule, subject)| *rule == "L058" && subject == "B"),
         "{rules:?}\n{}",
@@ -230,7 +230,7 @@ data: {generate: {seed: 2, sample: 100}}
     }
 }
 
-/// Orders whose state changes often, asked for by state over all shards.
+/// Orders whose state changes often, read by state over all shards.
 const STATES: &str = "format: 1
 model: hot
 tables: {Hot: {key: {pk: S, sk: S}}}

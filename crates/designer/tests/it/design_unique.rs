@@ -1,5 +1,5 @@
-//! What is unique besides the identity: a put that is refused where an item is there is also refused where another has the
-//! values that must be its alone.
+//! Unique values besides the identity: a put that is refused if the item exists is also refused if another
+//! item has its unique values.
 
 use keywright_designer::design::{self, Slot, unguarded, verify, verify_writes};
 use keywright_model::{Condition, Model, Write, WriteKind};
@@ -17,7 +17,7 @@ fn of(entities: &str, patterns: &str) -> String {
     )
 }
 
-/// The written model does what was asked of it, and what is to be unique is kept so.
+/// The written model runs as predicted, and unique values stay unique.
 fn proved(written: &Model) {
     for own in verify(written).expect("it runs") {
         assert!(own.agrees(), "{own:?}");
@@ -43,7 +43,7 @@ fn what_is_only_put_has_the_unique_attribute_for_its_key() {
     proved(&written);
 }
 
-/// Often updated, a whole second item would be dear.
+/// With frequent updates a whole derived item would be expensive.
 #[test]
 fn a_put_puts_a_small_second_item_that_no_update_touches_and_a_delete_that_knows_its_key_deletes() {
     let more = "  - {id: W2, update: User, set: \"name = :n\", if: exists, rate: 50}
@@ -83,7 +83,8 @@ fn what_a_writer_would_have_to_know_is_said() {
     );
 }
 
-/// One is the item's key and the other that of a whole second item, which is read: neither may be a stored user's.
+/// One is the item's key, the other that of a whole derived item, which is read: neither may be a stored
+/// user's.
 #[test]
 fn what_has_three_unique_attributes_is_put_with_new_ones_and_found_by_each() {
     let three = USER.replace("[email]]", "[email], [name]]");

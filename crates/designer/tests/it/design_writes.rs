@@ -1,4 +1,4 @@
-//! The writes of designed models keep every derived key and second item current, shown by running them.
+//! The writes of designed models keep every derived key and derived item current, shown by running them.
 
 use keywright_designer::design::{self, VerifiedWrite};
 use keywright_model::{Model, Operation, write};
@@ -107,7 +107,7 @@ fn a_key_made_of_a_counted_number_is_what_the_update_leaves_padded() {
     let text = ORDERS
         .replace("given: {flaggedBy: eq}", "given: {status: eq, total: ge}")
         .replace("flaggedBy: {type: S, present: 0.5}", "flaggedBy: S")
-        // What has the same attributes would be in an index of these as they are.
+        // Another entity with the same attributes would be in an index with these as plain keys.
         .replace(
             "attrs: {taskId: S,",
             "attrs: {taskId: S, orderId: S, status: S, total: N, createdAt: S, flaggedBy: S,",
@@ -136,7 +136,7 @@ patterns:
     let mut model = designed(text);
     assert_eq!(model.entities.len(), 2);
     all_agree(&model);
-    // Without the transaction the second item would stay behind.
+    // Without the transaction the derived item would stay behind.
     for pattern in model.patterns.iter_mut().filter(|own| own.id == "W2") {
         if let Operation::Transact(steps) = &mut pattern.operation {
             steps.truncate(1);

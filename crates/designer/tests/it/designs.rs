@@ -103,13 +103,13 @@ fn r74_a_bill_names_every_pattern_on_every_table_and_index_and_adds_up() {
     assert!(bill.without_rate.is_empty());
 }
 
-/// The published models of the guides and the imported ones, table by table, that say enough to be designed.
+/// The tables of the published models of the guides and the imported ones that declare enough to be designed.
 fn published() -> &'static [(String, Model, design::Problem, design::Problem)] {
     static PUBLISHED: OnceLock<Vec<(String, Model, design::Problem, design::Problem)>> = OnceLock::new();
     PUBLISHED.get_or_init(read_published)
 }
 
-/// The cheapest design of each of them, in their order.
+/// The cheapest design of each of them, in order.
 fn cheapest() -> &'static [design::Design] {
     static CHEAPEST: OnceLock<Vec<design::Design>> = OnceLock::new();
     CHEAPEST.get_or_init(|| {
@@ -197,7 +197,7 @@ patterns:
   - {id: W1, put: Order, if: not-exists, rate: {avg: 2, peak: 20}}
 ";
 
-/// The designer predicts, the engine meters: of one file there is one bill.
+/// The designer predicts, the engine meters: both agree on the bill of a file.
 #[test]
 fn what_a_design_is_predicted_to_cost_is_what_the_model_it_writes_is_billed() {
     let mut wrong = Vec::new();
@@ -307,7 +307,7 @@ patterns:
   - {id: W1, put: A, rate: 1}
 ";
 
-/// Reads that may be stale can do with whatever strong ones can do with.
+/// Eventually consistent reads can use everything that strong ones can use.
 #[test]
 fn what_is_said_of_one_index_fewer_is_not_refuted_by_stronger_reads() {
     let (found, _) = crate::support::designed(BY_ID_AND_BY_X);
@@ -318,7 +318,7 @@ fn what_is_said_of_one_index_fewer_is_not_refuted_by_stronger_reads() {
     let (strong, _) =
         crate::support::designed(&BY_ID_AND_BY_X.replace("rate: 5", "consistency: strong, rate: 5"));
     assert_eq!(strong.gsis, 0);
-    // A strong read takes twice the units; the rest is what the second item costs more than the index.
+    // A strong read takes twice the units; the rest is the difference between the derived item and the index.
     let (eventual, strong) = (found.monthly.indexes, strong.monthly.indexes);
     assert_eq!(by, strong - eventual);
 }
@@ -331,7 +331,7 @@ fn without_writes_a_second_item_costs_what_an_index_does_and_the_index_is_taken(
     assert!(matches!(found.proof, Proof::Possible { gsis: 0, by: Money::ZERO, .. }), "{:?}", found.proof);
 }
 
-/// An updater knows the identity only, so that no other key of the item or of a second one can be told.
+/// An updater knows the identity only, so it cannot compute another key of the item or of a derived item.
 #[test]
 fn fewer_indexes_are_impossible_where_no_second_item_could_be_kept() {
     let text = format!("{BY_ID_AND_BY_X}  - {{id: W2, update: A, set: \"x = :x\", rate: 1}}\n");
@@ -401,7 +401,7 @@ fn a_kept_index_that_lacks_an_attribute_gets_one_beside_it_and_not_a_false_fault
     assert_eq!(found.gsis, 2);
 }
 
-/// The published keys and nothing else, for the questions that are no Scan.
+/// The published keys and nothing else, for the patterns that are not scans.
 fn closed(kept: &design::Problem, model: &Model) -> design::Problem {
     let mut closed = kept.clone();
     closed.gsi_max = closed.kept.globals.len();
@@ -575,7 +575,7 @@ patterns:
 
 #[test]
 fn a_designed_local_index_says_its_sort_key_and_takes_its_partition_from_the_table() {
-    // The day itself; where others have one too, a text made of it keeps them out.
+    // The day itself; if other entities have one too, a template text keeps them out.
     for (text, key) in
         [(STRONG.to_owned(), "day"), (STRONG.replace("balance: N}", "balance: N, day: S}"), "lsi1sk")]
     {
@@ -667,7 +667,7 @@ fn a_number_below_zero_or_with_a_fraction_is_the_sort_key_of_an_index_as_it_is()
     assert!(order[0].contains('c') && order[1].contains('a') && order[2].contains('b'), "{order:?}");
 }
 
-/// Another entity has the same attributes and wants an index too.
+/// Another entity has the same attributes and needs an index too.
 const SCORES: &str = r"
 format: 1
 model: scores

@@ -1,5 +1,5 @@
-//! Designs that are more than one table with full indexes: embedded entities, projections, second items, local indexes,
-//! a second table, and what is kept.
+//! Designs that are more than one table with full indexes: embedded entities, projections, derived items,
+//! local indexes, a second table, and kept parts.
 
 use std::collections::BTreeSet;
 
@@ -82,7 +82,7 @@ fn small_items_are_projected_whole_since_nothing_is_saved() {
     for entity in &mut small.entities {
         entity.size_bytes = 60;
     }
-    // An update would make the difference: it rewrites an entry only if the index holds what it changes.
+    // Only the update makes a difference: it rewrites an entry only if the index projects what it changes.
     small.writes.pop();
     let design = designed(&small).expect("a design");
     assert_eq!(design.tables.first().map(|table| table.projections.len()), Some(0));

@@ -1,4 +1,4 @@
-//! What a comparison names, and what its plan costs, on the steps of the e-commerce example.
+//! The differences that a comparison names, and the cost of its plan, on the steps of the e-commerce example.
 
 use keywright_semantics::schema::Projection;
 
@@ -67,7 +67,7 @@ fn r73_the_difference_of_each_step_to_the_next_names_what_was_added() {
                 "~ entity SimpleAWSEcommerce.orderItem changed: enters GSI2 as c#{customerId}, p#{date}",
                 "~ entity SimpleAWSEcommerce.invoice changed: enters GSI2 as c#{customerId}, i#{Date}",
             ],
-            // Three items are written, with their entries in GSI1, which holds all attributes; then GSI2 is filled.
+            // Three items are written, with their entries in GSI1, which projects all; then GSI2 is filled.
             9,
         ),
     ];
@@ -188,7 +188,7 @@ fn a_changed_key_copies_the_table() {
     assert!(other.cost(&prices).is_some_and(|cost| cost > Money::ZERO), "{other:?}");
 }
 
-/// A model of one table, in which a few lines are as told.
+/// A model of one table with the given lines.
 fn model(key: &str, indexes: &str, attributes: &str, patterns: &str) -> Subject {
     let text = format!(
         "format: 1\nmodel: m\ntables:\n  Orders: {{key: {{pk: S, sk: S}}{indexes}}}\nentities:\n  Order: {{count: 1000000, size: 2500, key: {key}{attributes}}}\npatterns:\n{patterns}"
@@ -205,7 +205,7 @@ const GET: &str = "  - {id: R1, get: Order, given: {id: eq}, rate: 5}\n";
 const GET_BOTH: &str = "  - {id: R1, get: Order, given: {customer: eq, id: eq}, rate: 5}\n";
 const OF_CUSTOMER: &str = "  - {id: Q2, query: Order, given: {customer: eq}, uses: gsi1, rate: 1}\n";
 
-/// The clauses of each step, behind who does it.
+/// The clauses of each step, prefixed with who does it.
 fn told(plan: &Plan) -> Vec<String> {
     let told = plan.steps.iter().map(|step| {
         let clauses: Vec<&str> =
@@ -231,7 +231,7 @@ fn items_under_a_new_key_are_written_twice_filled_up_verified_read_and_only_then
             "job: delete the 1000000 items of Order under o#{id}, o from Orders",
         ]
     );
-    // 2500 bytes are three write units; a scan reads 8 KB a unit, of the old items and of the new ones.
+    // 2500 bytes are three write units; a scan reads 8 KB per unit, of the old and of the new items.
     let units: Vec<(u64, u64)> =
         plan.steps.iter().filter_map(|step| step.units).map(|units| (units.reads, units.writes())).collect();
     let scan = 610_352;
@@ -255,7 +255,7 @@ fn an_index_on_new_attributes_is_made_first_then_written_then_filled_on_conditio
             "application: Q2, which is new, asks index gsi1 of Orders",
         ]
     );
-    // The way back: nobody asks it before it goes.
+    // The way back: no read uses it before it is dropped.
     let back = told(&diff(&after, &before).plan);
     assert_eq!(
         back,

@@ -1,4 +1,4 @@
-//! Attributes that repeat those of other items: who has to keep them like those, and how they are found.
+//! Copied attributes: which writers keep them, and how the copies are found.
 
 use super::derived_items::APP;
 use super::plans::{clauses, subject};
@@ -42,7 +42,7 @@ fn a_put_in_the_place_of_an_item_changes_what_is_copied_from_it_as_an_update_doe
         ),
     ];
     for (writes, told) in cases {
-        // The first time it has other items, then another attribute.
+        // The first comparison adds other items, the second another attribute.
         let plan = diff(&films(ROLE, &[], &writes), &films(ROLE, &[CAST], &writes)).plan;
         let text = about(&plan, "title of Cast is title of its Film: ");
         assert!(text.contains(told), "{text}");
@@ -96,7 +96,7 @@ fn copies_are_found_by_a_key_or_an_index_or_by_way_of_what_they_are_made_of() {
     let plan = diff(&films(ROLE, &[], WRITES), &films(ROLE, &[CAST], WRITES)).plan;
     let cast = about(&plan, "title of Cast is title of its Film: ");
     assert!(cast.ends_with(", found by way of each Role in table App by f#{filmId}, r#{actorId}"), "{cast}");
-    // Also where it is only what they repeat besides.
+    // Also if it is only a further copied entity.
     let bare = CAST.replace(", title: {type: S, copyOf: Film.title}", "");
     let asked = format!("{WRITES}  - {{id: Q3, query: Cast, given: {{actorId: eq}}, rate: 5}}\n");
     let plan = diff(&films(ROLE, &[&bare], &asked), &films(ROLE, &[CAST], &asked)).plan;
@@ -133,7 +133,7 @@ fn a_job_that_fills_what_no_model_tells_the_values_of_says_so() {
         filled[0].contains(told) || filled[0].contains(&told.replace("shard and g", "g and shard")),
         "{filled:?}"
     );
-    // What is a copy, or has the values of what goes, is told.
+    // A copy, or an attribute with the values of a removed one, has a known source.
     let renamed = ROLE.replace("part: S", "piece: S");
     let filled = clauses(&diff(&model(ROLE, ""), &model(&renamed, "")).plan, Backfill);
     assert!(!filled[0].contains("neither model tells"), "{filled:?}");

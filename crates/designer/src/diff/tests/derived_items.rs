@@ -1,4 +1,5 @@
-//! Second items that come or go, indexes that they share with others, keys that updates change, and what nothing answers.
+//! Derived items that are added or removed, indexes that they share with others, keys that updates change,
+//! and reads without an answer.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +47,7 @@ fn second_items_are_kept_by_the_writers_before_they_are_loaded_compared_and_aske
             "scan App and put for each of the 20000 items of Member its UserTeam into App as u#{userId}, t#{teamId}, each on condition that nothing is there yet (attribute_not_exists(pk))"
         ]
     );
-    // The scan reads 500 × 400 and 20,000 × 900 bytes, and what the job puts itself.
+    // The scan reads 500 × 400 and 20,000 × 900 bytes, and the items that the job puts itself.
     let load = plan.steps.iter().find(|step| step.kind == LoadItems).and_then(|step| step.units);
     assert_eq!(load, Some(Units { reads: 4419, table_writes: 20_000, index_writes: 0 }));
     let switched = clauses(&plan, SwitchReads);
@@ -109,7 +110,7 @@ fn a_copy_under_a_key_that_changes_is_deleted_by_whoever_changes_replaces_or_del
         let stopped = clauses(&plan, StopWrites);
         assert!(stopped.iter().any(|text| text.contains("go on finding the item by st too")), "{stopped:?}");
     }
-    // The way back: the old copies have the key that changes, once the reads have moved.
+    // The way back: the old copies have the key that changes, after the reads have moved.
     let plan = diff(&orders(moving, ""), &orders(fixed, "")).plan;
     let switched = clauses(&plan, SwitchReads);
     assert!(switched.iter().any(|text| text.contains("which alone tells st")), "{switched:?}");
@@ -126,7 +127,7 @@ fn nothing_is_done_while_a_question_would_be_left_without_an_answer() {
     let plan = diff(&before, &after).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None));
     assert!(plan.summary.iter().any(|line| line.starts_with("no plan: R2 is asked in both models")));
-    // A question that is given up lets its index go.
+    // A removed read releases its index.
     let plan = diff(&before, &subject(APP, &[user], "  []\n")).plan;
     assert_eq!((plan.steps.len(), plan.extent), (2, Extent::Whole));
 }
@@ -198,7 +199,7 @@ fn jobs_are_told_of_provisioned_capacity_only_while_it_is_provisioned() {
     assert!(!warned("on-demand", provisioned), "it becomes provisioned last");
 }
 
-/// Nobody would change it there any more, and whoever still took it would take what is stale.
+/// No writer would update it there any more, and a reader that still used it would get stale values.
 #[test]
 fn what_second_items_no_longer_repeat_is_taken_no_more_then_written_no_more_then_removed() {
     let noted = USER_TEAM.replace(

@@ -14,7 +14,7 @@ fn orders(order: &str) -> Subject {
     subject(TABLE, &[order], ASKED)
 }
 
-/// The plan is refused, for one reason, in whose sentence all the words stand.
+/// The plan is refused for one reason, whose sentence contains all the words.
 fn assert_refused(before: &Subject, after: &Subject, words: &[&str]) {
     let plan = diff(before, after).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
@@ -57,7 +57,7 @@ fn keys_that_may_be_the_same_text_before_and_after_are_not_passed_over_nor_delet
     );
     let other = orders(&ORDER.replace("o#{orderId}", "o#{body}"));
     assert_refused(&orders(ORDER), &other, &["one and the same key"]);
-    // One that has more than the other is never the same.
+    // A key with more parts than the other is never equal.
     let longer = orders(&ORDER.replace("o#{orderId}", "o#{body}#{orderId}"));
     assert_eq!(diff(&orders(ORDER), &longer).plan.extent, Extent::Whole);
 }
@@ -101,7 +101,7 @@ fn what_some_items_shall_not_have_is_not_given_to_all_of_them() {
         format!("{asked}  - {{id: W3, update: Order, set: \"body = :b\", remove: \"openFor\", rate: 1}}\n");
     let removed = subject(table, &[&with("S")], &removed);
     assert_refused(&orders(ORDER), &removed, &["have openFor neither model tells", "W3 removes it"]);
-    // The same for a key that is made of what some have not.
+    // The same for a key with an attribute that some items lack.
     let due = ORDER.replace("body: S", "body: S, due: {type: S, present: 0.1}");
     let keyed = due.replace("attrs:", "open: {openFor: \"due#{due}\"}, attrs:");
     let keyed = subject(table, &[&keyed], ASKED);
@@ -121,7 +121,7 @@ fn items_that_leave_one_index_and_enter_another_are_paid_in_both() {
         let step = plan.steps.iter().find(|step| step.kind == kind);
         step.and_then(|step| step.units).map(Units::writes)
     };
-    // The item, its entry in the index that it leaves and its entry in the other one, twice.
+    // The item, its entry in the old index and its entry in the new one, twice.
     assert_eq!(writes(StepKind::Backfill), Some(3000), "{plan:#?}");
     assert_eq!(writes(StepKind::DeleteItems), Some(3000), "{plan:#?}");
 }

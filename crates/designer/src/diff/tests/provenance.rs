@@ -1,4 +1,5 @@
-//! Second items however a model says what they are made of, with what they have of their own and what moves to them.
+//! Derived items, with declared and inferred sources, attributes of their own and attributes that move to
+//! them.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +41,7 @@ fn items_that_are_made_of_others_are_kept_whole_loaded_from_those_and_compared_h
 fn a_copy_of_a_copy_is_kept_by_whoever_writes_what_both_are_made_of() {
     let deep = "ByRole: {count: 20000, size: 900, key: {pk: \"r#{role}\", sk: \"u#{userId}#{teamId}\"}, attrs: {teamId: S, userId: {type: S, copyOf: UserTeam.userId}, role: {type: S, copyOf: UserTeam.role}}}";
     let before = subject(APP, &[TEAM, MEMBER], ALONE);
-    // What stands between may itself show only by its transactions what it is made of.
+    // The source of an intermediate derived item may be inferred from its transactions.
     for second in [USER_TEAM.to_owned(), USER_TEAM.replace(ALL_COPIED, "teamId: S, userId: S, role: S")] {
         let after = subject(APP, &[TEAM, MEMBER, &second, deep], BOTH);
         let plan = diff(&before, &after).plan;
@@ -106,14 +107,14 @@ fn what_moves_into_second_items_is_kept_in_both_until_nobody_reads_it_where_it_w
         "{WRITES}{}  - {{id: R7, get: Profile, given: {{userId: eq}}, rate: 3}}\n",
         BIO.replace("update: User", "update: Profile")
     );
-    // Said to be a copy of the key, or shown by what the items have lost.
+    // The key is declared as a copy, or inferred from the attributes that the source lost.
     for key in ["userId: {type: S, copyOf: User.userId}", "userId: S"] {
         let after =
             subject(APP, &[&USER.replace(", bio: S", ""), &profile(&format!("{key}, bio: S"))], &patterns);
         let plan = diff(&before, &after).plan;
         assert_eq!(kinds(&plan), [WriteBoth, LoadItems, Verify, SwitchReads, StopWrites, DeleteItems]);
         let written = clauses(&plan, WriteBoth);
-        // Who changes nothing of it writes nothing of it.
+        // A writer that changes nothing of it does not write it.
         assert!(written[0].starts_with("W3, W6 and W9 keep for each User its Profile"), "{written:?}");
         assert!(written.iter().any(|text| text.starts_with("W9 reads the whole User")), "{written:?}");
         assert!(!format!("{plan:?}").contains("has to come from elsewhere"));
@@ -147,7 +148,7 @@ fn what_second_items_have_of_their_own_is_neither_put_over_nor_written_before_th
     );
     let switched = clauses(&plan, SwitchReads);
     assert!(switched.iter().any(|text| text.starts_with("W8 begins now and not before")), "{switched:?}");
-    // What it has of its own would stay behind under a former key.
+    // Its own attributes would stay behind under its previous key.
     let moving = own.replace("profile", "p#{mail}");
     let plan = diff(&before, &subject(APP, &[USER, &moving], &patterns)).plan;
     assert_eq!(plan.extent, Extent::None, "{plan:#?}");
@@ -164,7 +165,7 @@ fn items_that_go_into_others_are_kept_until_those_have_what_they_had() {
     let plan = diff(&split(""), &merged).plan;
     assert_eq!((kinds(&plan).contains(&DeleteItems), plan.extent), (false, Extent::None), "{plan:#?}");
     assert!(plan.summary.iter().any(|line| line.contains("bio of Profile") && line.contains("`copyOf`")));
-    // What it says to do instead.
+    // The advice of the message leads to a plan.
     let both = split(", bio: {type: S, copyOf: Profile.bio}");
     let plan = diff(&split(""), &both).plan;
     assert_eq!(plan.extent, Extent::Whole);

@@ -1,4 +1,5 @@
-//! Questions that drop or gain an entity, or mean something else, while its keys change; and indexes that entities leave.
+//! Reads that drop or gain an entity, or change their meaning, while its keys change; and indexes that
+//! entities leave.
 
 use super::plans::{clauses, subject};
 use crate::diff::StepKind::{ChangeSetting, LowerSetting, ReadBoth, StopWrites, SwitchReads};
@@ -39,7 +40,7 @@ fn a_question_stops_asking_for_what_it_drops_before_that_gets_another_key() {
         ]
     );
     assert!(!format!("{plan:?}").contains("by the new key"), "{plan:#?}");
-    // It still asks for the others as it did.
+    // It continues to read the other entities unchanged.
     assert_eq!(clauses(&plan, SwitchReads), [""; 0]);
 }
 
@@ -63,7 +64,7 @@ fn a_question_asks_for_what_it_gains_when_all_of_it_is_there() {
         let switched = clauses(&diff(&model(&before, PAYS), &after).plan, SwitchReads);
         assert!(switched.contains(&asks.to_owned()), "{before}: {switched:?}");
     }
-    // What is there all the time can be asked at any time.
+    // Items that exist all the time can be read at any time.
     let same = order("o#{orderId}", "d#{day}");
     assert_eq!(diff(&model(&same, PAYS), &model(&same, BOTH)).plan.steps, []);
 }
@@ -82,7 +83,7 @@ fn a_question_whose_answer_would_be_gone_before_the_new_one_is_there_gets_no_pla
     let plan = diff(&before, &after).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
     assert!(plan.summary.iter().any(|line| line.starts_with("no plan: Q4 asks for Order by d#{day}")));
-    // What it says to do instead.
+    // The advice of the message leads to a plan.
     let between = whole(&day, asked, &[second]);
     for (one, other) in [(&before, &between), (&between, &after)] {
         assert_eq!(diff(one, other).plan.extent, Extent::Whole);
@@ -111,7 +112,7 @@ fn a_question_that_is_asked_by_something_else_gets_no_plan_while_its_key_changes
             );
         }
     }
-    // What it says to do instead.
+    // The advice of the message leads to a plan.
     let two = "App: {key: {pk: S, sk: S}, indexes: {gsi1: {pk: g, sk: h}, gsi2: {pk: k, sk: l}}}";
     let one = "App: {key: {pk: S, sk: S}, indexes: {gsi2: {pk: k, sk: l}}}";
     let day = order("o#{orderId}", "d#{day}");
@@ -191,7 +192,7 @@ fn a_plan_leads_to_no_model_that_fails_its_check_where_the_old_one_does_not() {
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
     let told = "no plan: the new model fails its check where the old one does not: L036: Q4 needs ";
     assert!(plan.summary.iter().any(|line| line.starts_with(told)), "{:?}", plan.summary);
-    // What is mended has a plan, and so has what was so before.
+    // A repaired fault has a plan, and so has an unchanged one.
     assert_eq!(diff(&few, &all).plan.extent, Extent::Whole);
     assert_eq!(diff(&few, &judged("[orderId]", "2")).plan.extent, Extent::Whole);
     let mut stopped = few.clone();
@@ -224,7 +225,7 @@ fn replicas_come_to_a_table_that_scales_or_is_paid_by_request_and_to_no_other() 
         let calls = plan.steps.iter().flat_map(|step| step.clauses.clone());
         calls.map(|text| text.split(" of App").next().unwrap_or("").replace("set ", "")).collect()
     };
-    // More than before at once, less than before when all else is done; what scales it comes first.
+    // More capacity comes at once, less when all else is done; the scaling settings come first.
     for (before, most, told) in [
         (fixed, "100", ["auto scaling", "stream", "replicas"].as_slice()),
         (fixed, "9", &["stream", "auto scaling", "replicas"]),
@@ -234,7 +235,7 @@ fn replicas_come_to_a_table_that_scales_or_is_paid_by_request_and_to_no_other() 
         assert_eq!(begin(&diff(&table(before), &after).plan), told);
     }
     assert_eq!(begin(&diff(&table(fixed), &table(replicas)).plan), ["billing", "stream", "replicas"]);
-    // A document that was read elsewhere may say what a model cannot.
+    // An imported document may state what a model cannot.
     let mut other = table(&format!("pitr: true, {}{replicas}", scaled.replace("MAX", "100")));
     let kept = other.clone();
     other.tables[0].definition.billing = table(fixed).tables[0].definition.billing.clone();
@@ -304,7 +305,7 @@ fn a_stream_of_both_images_comes_before_replicas_and_stays_as_long_as_they_do() 
     let lowered = clauses(&diff(&both, &keys).plan, LowerSetting);
     assert!(lowered[0].starts_with("set replicas of App to none"), "{lowered:?}");
     assert!(lowered[1].starts_with("set stream of App to KEYS_ONLY"), "{lowered:?}");
-    // A model says what a table can be; a document that was read elsewhere may say more.
+    // A model states what a table can be; an imported document may state more.
     for (stream, is_told) in [("new", true), ("none", true), ("new-and-old", false)] {
         let text = format!(
             "format: 1\nmodel: m\ntables:\n  App: {{stream: {stream}, replicas: [eu-west-1], key: {{pk: S}}}}\nentities:\n  E: {{key: {{pk: \"{{id}}\"}}, attrs: {{id: S}}}}\npatterns: []\n"

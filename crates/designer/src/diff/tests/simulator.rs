@@ -1,6 +1,6 @@
-//! A machine of tables on which plans are carried out, with an application beside that reads and writes.
+//! A simulator of tables on which plans are carried out while an application reads and writes.
 //!
-//! It takes a plan's actions by what they say and knows nothing of how they were found.
+//! It interprets a plan's actions and does not know how they were found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +13,11 @@ use crate::diff::*;
 type Row = BTreeMap<String, String>;
 type Key = (String, String);
 
-/// A way to carry out a plan that is not what it says; each was once what a plan said.
+/// A wrong way to carry out a plan; each was once what a plan said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Naive {
     No,
-    /// Updates are done in both places as they are.
+    /// Updates are applied in both places without reading.
     UpdatesBothAlone,
     NeverPassesOver,
     AsksOneWay,
@@ -25,27 +25,27 @@ pub(super) enum Naive {
     GoesByOldToTheEnd,
     SetsOneByOne,
     DeletesFirst,
-    /// What has another name are other items.
+    /// Renamed entities are treated as other items.
     KnowsByName,
-    /// What is left under a former key stays there.
+    /// Stale copies under a previous key stay.
     LeavesFormer,
-    /// Second items are loaded, and nobody keeps them.
+    /// Derived items are loaded, and no writer keeps them.
     LoadsAlone,
-    /// Second items are put whole, over what they have of their own.
+    /// Derived items are put whole, over their own attributes.
     PutsWhole,
-    /// What a question asks no more it goes on asking until the reads move.
+    /// A read continues to ask for a removed entity until the reads move.
     AsksOn,
-    /// A question that asks otherwise in the end does so at once.
+    /// A changed read switches at once.
     AsksAtOnce,
-    /// What has moved is changed in its new place alone as soon as the reads move.
+    /// A moved attribute is changed in its new place alone as soon as the reads move.
     GoesByBoth,
-    /// A put leaves the copies of what was in its place as they are.
+    /// A put leaves copies of the replaced item's attributes unchanged.
     PutsLeaveCopies,
-    /// What a put repeats was read before, and nobody looks whether it is still so.
+    /// A put uses a source value read before, without checking that it is still current.
     RepeatsWhatItRead,
 }
 
-/// What went wrong.
+/// A failure.
 #[derive(Clone, Debug)]
 pub(super) struct Fault(pub(super) String);
 
@@ -53,7 +53,7 @@ pub(super) struct Fault(pub(super) String);
 struct Store {
     sort: String,
     rows: BTreeMap<Key, Row>,
-    /// The attribute that is the key of each index.
+    /// The key attribute of each index.
     indexes: BTreeMap<String, String>,
 }
 
@@ -81,18 +81,18 @@ struct Release {
     unset: BTreeMap<usize, Vec<String>>,
     together: BTreeMap<usize, Vec<String>>,
     stopped: BTreeSet<usize>,
-    /// Whose former copies are deleted, and which second items are kept.
+    /// The matches whose stale copies are deleted, and the derived items that are kept.
     former: BTreeSet<usize>,
     seconds: BTreeSet<usize>,
-    /// Second items whose own attributes are left alone, whose updates are done in place, whose own attributes are written,
-    /// and which have taken over an attribute.
+    /// Derived items whose own attributes are left alone, that are updated in place, whose own attributes are
+    /// written, and that have taken over an attribute.
     apart: BTreeSet<usize>,
     there: BTreeSet<usize>,
     begun: BTreeSet<usize>,
     over: BTreeSet<usize>,
-    /// New items from elsewhere that are written.
+    /// New items from elsewhere that the release writes.
     news: BTreeSet<usize>,
-    /// Items of which what repeats others is kept like those.
+    /// Items whose copied attributes are kept current.
     like: BTreeSet<usize>,
     without: BTreeSet<(String, usize)>,
     ways: BTreeMap<String, Way>,
@@ -105,28 +105,28 @@ struct World<'a> {
     after: &'a Subject,
     matches: Vec<Match<'a>>,
     stores: BTreeMap<String, Store>,
-    /// What there is, by matched and id, as an application thinks of it.
+    /// The logical state by match and id, as an application knows it.
     truth: BTreeMap<(usize, String), Row>,
-    /// What second items have of their own.
+    /// The own attributes of derived items.
     own: BTreeMap<(usize, String), String>,
-    /// What second items are made of, by what the models mean.
+    /// The intended sources of derived items.
     made: Meant,
-    /// Questions that a plan does not say when to ask: somebody asks them both ways all the time.
+    /// Reads whose cut-over the plan does not mention: they are run both ways all the time.
     untold: BTreeSet<String>,
     now: Release,
-    /// The release that goes out beside it.
+    /// The release that goes out next to it.
     next: Option<Release>,
     random: u64,
     naive: Naive,
-    /// What was read of what an item repeats, by a job or by a writer that does not look again.
+    /// A source value that a job read, or a writer that does not check it again.
     seen: Option<String>,
     is_stale: bool,
-    /// The engine, where the plan is carried out on it too.
+    /// The engine, if the plan is carried out on it too.
     mirror: Option<Mirror>,
 }
 
-/// What second items are made of, as a pair of models means it: the name of theirs, then that of the others, both as the
-/// new model has them; where the others are themselves second ones that come, they are made of the same.
+/// The intended sources of derived items: the derived entity's name, then the source's, both as in the new
+/// model. A source that is itself a new derived item has the same source.
 pub(super) type Meant = BTreeMap<String, String>;
 
 pub(super) fn carry_out(
@@ -247,7 +247,7 @@ impl<'a> World<'a> {
         world
     }
 
-    /// What a plan leaves open is done as soon as somebody likes.
+    /// What a plan leaves open happens at any time.
     fn leave_untold(&mut self, plan: &Plan) {
         let actions: Vec<&Action> = plan.steps.iter().flat_map(|step| &step.actions).collect();
         for pattern in self.after.patterns.iter().filter(|pattern| !pattern.writes && pattern.answered) {
@@ -282,7 +282,7 @@ impl<'a> World<'a> {
         (0..self.matches.len()).filter(|at| names(&self.matches[*at])).collect()
     }
 
-    /// The store of a table in the old or the new design.
+    /// The key space of a table in the old or the new design.
     fn old_store(side: &EntityRef<'_>) -> String {
         side.table.definition.name.clone()
     }
@@ -399,7 +399,7 @@ impl<'a> World<'a> {
             Action::Set { entity, attributes } => {
                 next.set.extend(self.of(entity).into_iter().map(|at| (at, attributes.clone())));
             }
-            // That of second items never changes here.
+            // The source attributes of derived items never change here.
             Action::KeepLike { attribute, .. } if attribute != "c" => {}
             Action::KeepLike { entity, .. } => next.like.extend(self.of(entity)),
             Action::SetTogether { .. } if self.naive == Naive::SetsOneByOne => {}
@@ -434,9 +434,9 @@ impl<'a> World<'a> {
     }
 }
 
-// What the application writes.
+// The writes of the application.
 impl World<'_> {
-    /// One write of one of the releases that run.
+    /// One write of a running release.
     fn write(&mut self) {
         let ats: Vec<usize> = (0..self.matches.len()).collect();
         if ats.is_empty() {
@@ -502,7 +502,7 @@ impl World<'_> {
         }
     }
 
-    /// An update of what a second item has of its own, on condition that it is there where it is said to be.
+    /// An update of a derived item's own attribute, on condition that the item exists at its expected key.
     fn write_own(&mut self, release: &Release, at: usize, id: &str, value: &str) {
         let Some(new) = self.matches[at].after() else { return };
         let has = new.entity.attributes.contains_key("w");
@@ -524,7 +524,7 @@ impl World<'_> {
         self.own.insert((at, id.to_owned()), value.to_owned());
     }
 
-    /// A write of what is elsewhere until now.
+    /// A write of an item that is elsewhere so far.
     fn write_new(&mut self, release: &Release, at: usize, id: &str, value: &str) {
         let new = self.matches[at].after().expect("it is new");
         let key = (at, id.to_owned());
@@ -550,7 +550,7 @@ impl World<'_> {
         };
     }
 
-    /// Whether the key by which a release finds an item is made of `a`.
+    /// Whether the key by which a release finds an item contains `a`.
     fn finds_by_a(&self, release: &Release, at: usize) -> bool {
         let side = match &self.matches[at] {
             Match::Moves(_, new) if matches!(release.copies[&at], Copies::BothByNew | Copies::New) => *new,
@@ -560,7 +560,7 @@ impl World<'_> {
         keys.iter().any(|key| made_of(&side.entity.template_of(key).expect("a key")).any(|name| name == "a"))
     }
 
-    /// The matched of the items that second items are made of.
+    /// The match of a derived item's source.
     fn source_of(&self, at: usize) -> Option<usize> {
         if !matches!(self.matches[at], Match::New(_) | Match::Second(..)) {
             return None;
@@ -578,20 +578,20 @@ impl World<'_> {
         }
     }
 
-    /// The matched of the items whose attribute those of a matched repeat.
+    /// The match whose attribute a match's items copy.
     fn original_of(&self, at: usize) -> Option<usize> {
         let (of, _) = self.matches[at].after()?.entity.copies.get("c")?;
         let is = |matched: &Match<'_>| matched.after().is_some_and(|side| side.entity.name == *of);
         self.matches.iter().position(is)
     }
 
-    /// What an item repeats, if it is there.
+    /// The source value of an item's copied attribute, if the source exists.
     fn repeated(&self, at: usize, id: &str) -> Option<String> {
         let original = self.truth.get(&(self.original_of(at)?, id.to_owned()))?;
         Some(original["v"].clone())
     }
 
-    /// Sets in each item that is there what it repeats.
+    /// Updates the copies in all existing items.
     fn keep_like(&mut self, release: &Release, of: usize, id: &str, value: &str) {
         for at in 0..self.matches.len() {
             let Some(old) = self.matches[at].before() else { continue };
@@ -607,7 +607,7 @@ impl World<'_> {
         }
     }
 
-    /// What there is of an entity.
+    /// The logical rows of an entity.
     fn true_rows(&self, at: usize) -> Vec<Row> {
         let of = self.source_of(at).unwrap_or(at);
         let own = self.truth.iter().filter(|((known, _), _)| *known == of);
@@ -624,7 +624,7 @@ impl World<'_> {
         own.map(row).collect()
     }
 
-    /// A row as a release writes it where it stays.
+    /// A row as a release writes it if the item keeps its key.
     fn stays_image(&self, release: &Release, at: usize, row: &Row) -> Row {
         let old = self.matches[at].before().expect("written");
         let mut image = image(&old, row);
@@ -652,7 +652,8 @@ impl World<'_> {
     fn changed(&mut self, release: &Release, at: usize, id: &str, (row, updates): (Option<&Row>, bool)) {
         let former = self.truth.get(&(at, id.to_owned())).cloned();
         let blind = logical(at, id, "", "", "");
-        // By the key by which it finds the item a release also knows what was there; of a copy it may not.
+        // A release also knows the previous values in the key by which it finds the item; those in a copy's
+        // key it may not know.
         let known = |by_it: bool| {
             if by_it || release.former.contains(&at) {
                 former.clone()
@@ -714,7 +715,8 @@ impl World<'_> {
         }
     }
 
-    /// An update of second items in place, as the new model has it: where none is, it makes one that lacks the rest.
+    /// An update of derived items in place, as in the new model: if an item does not exist, the update
+    /// creates one without the other attributes.
     fn update_seconds(&mut self, of: usize, former: &Row, name: &str, value: &str, there: &BTreeSet<usize>) {
         for at in 0..self.matches.len() {
             if self.source_of(at) != Some(of) || !there.contains(&at) {
@@ -741,12 +743,12 @@ impl World<'_> {
         }
     }
 
-    /// Whether an entity has an attribute in what a release goes by.
+    /// Whether a release takes a moved attribute from the new entity.
     fn has_moved(&self, release: &Release, of: usize) -> bool {
         release.over.iter().any(|at| self.source_of(*at) == Some(of))
     }
 
-    /// One transaction: deletes rows that others may have taken the place of, and puts those.
+    /// One transaction: deletes rows unless others have taken their place, and puts the new ones.
     fn transact(&mut self, parts: Vec<Part>) {
         for part in &parts {
             if let Some(key) = &part.former
@@ -797,7 +799,7 @@ impl World<'_> {
             if by_new { (&second, key_of(new, &key_row)) } else { (&first, key_of(old, &key_row)) };
         let found = self.stores[from].rows.get(&key).cloned();
         if self.naive == Naive::UpdatesBothAlone && copies == Copies::BothByOld && found.is_some() {
-            // As it is: attributes that are not there are made.
+            // Without reading: absent attributes are created.
             for (store, side) in [(&first, old), (&second, new)] {
                 let key = key_of(side, &key_row);
                 let row =
@@ -817,7 +819,7 @@ impl World<'_> {
         self.changed(release, at, id, (Some(&row), true));
     }
 
-    /// What an update of an item that stays does to what is made of it: the whole item is read.
+    /// Keeps the items derived from an updated item that keeps its key: the whole item is read.
     fn keep_seconds_of(&mut self, release: &Release, at: usize, id: &str, name: &str, value: &str) {
         let former = self.truth[&(at, id.to_owned())].clone();
         let mut row = former.clone();
@@ -851,7 +853,7 @@ impl World<'_> {
                 row.insert(key, text.clone());
             }
         }
-        // Under another key it is put anew, as the release has it.
+        // Under another key it is put again, as the release writes it.
         if key_of(&old, &row) != key {
             row = whole;
         }
@@ -859,7 +861,7 @@ impl World<'_> {
     }
 }
 
-// What jobs do.
+// The jobs.
 impl World<'_> {
     fn job(&mut self, action: &Action, what: &str) -> Result<(), Fault> {
         match action {
@@ -929,7 +931,7 @@ impl World<'_> {
         }
     }
 
-    /// Scans the old table, and works on what it read while the application goes on writing.
+    /// Scans the old table, and processes the rows while the application continues to write.
     fn each(&mut self, entity: &str, what: &str, work: impl Fn(&mut Self, usize, &Row)) -> Result<(), Fault> {
         for at in self.of(entity) {
             let old = self.matches[at].before().expect("it was there");
@@ -965,7 +967,7 @@ impl World<'_> {
             panic!("it moves")
         };
         let store = self.new_store(&new);
-        // What has its new key already would come back, were it deleted meanwhile.
+        // A row that already has its new key would be restored if it were deleted in the meantime.
         if store == Self::old_store(&old) && key_of(&old, read) == key_of(&new, read) {
             return;
         }
@@ -990,7 +992,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Puts what is elsewhere, where nothing is yet.
+    /// Puts items that are elsewhere, if none exists yet.
     fn load_new(&mut self, at: usize, what: &str) -> Result<(), Fault> {
         let new = self.matches[at].after().expect("new");
         let store = self.new_store(&new);
@@ -1004,7 +1006,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Makes what was loaded what it is elsewhere.
+    /// Makes loaded items equal to those elsewhere.
     fn compare_new(&mut self, at: usize, what: &str) -> Result<(), Fault> {
         let new = self.matches[at].after().expect("new");
         let store = self.new_store(&new);
@@ -1029,7 +1031,7 @@ impl World<'_> {
         copied(self.stores[store].rows.iter().filter(|(_, row)| row["e"] == at))
     }
 
-    /// Compares copies with what they are made of, then what made the copies that there are.
+    /// Compares copies with their sources, then existing copies with the sources that they had.
     fn compare(&mut self, at: usize, what: &str, quiet: bool) -> Result<(), Fault> {
         let (source, old, new) = match self.matches[at].clone() {
             Match::Moves(old, new) => (at, old, new),
@@ -1049,7 +1051,7 @@ impl World<'_> {
             let mut there = self.stores[&second].rows.get(&to).cloned();
             self.pause(what, quiet)?;
             if has_own && self.naive != Naive::PutsWhole {
-                // What differs is set: what is not compared stays as it is by then.
+                // Differences are set; attributes that are not compared keep their current value.
                 there = self.stores[&second].rows.get(&to).cloned();
                 if let Some(value) = there.as_ref().and_then(|row| row.get("w")) {
                     wanted.insert("w".to_owned(), value.clone());
@@ -1088,7 +1090,7 @@ impl World<'_> {
         self.check(what)
     }
 
-    /// Sets attributes as they are made of what was read; without a guard, if the row is what was read.
+    /// Sets attributes computed from the read row; without a guard, only if the row is unchanged.
     fn set(&mut self, at: usize, read: &Row, names: &[String], guard: Option<&Guard>) {
         let Match::Stays(old, new) = self.matches[at].clone() else { return };
         let store = Self::old_store(&old);
@@ -1100,7 +1102,8 @@ impl World<'_> {
         };
         if holds {
             let mut row = row;
-            // The comparison looks in its transaction whether what is repeated is still so; the job that fills does not.
+            // The verify job checks in its transaction that the source value is current; the backfill does
+            // not.
             let now = self.repeated(at, &read["id"]);
             let repeated = if guard.is_some() { self.seen.clone() } else { now };
             for name in names {
@@ -1115,7 +1118,7 @@ impl World<'_> {
     }
 }
 
-// What the application asks.
+// The reads of the application.
 impl World<'_> {
     fn check(&self, what: &str) -> Result<(), Fault> {
         for release in std::iter::once(&self.now).chain(&self.next) {
@@ -1138,7 +1141,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// What an entity has in the design by which it is asked, and what it has of keys.
+    /// An entity's attributes in the design of the read, and its key attributes.
     fn shown(&self, release: &Release, way: Way, row: &Row) -> Row {
         let at: usize = row["e"].parse().expect("a number");
         let matched = &self.matches[at];
@@ -1148,7 +1151,7 @@ impl World<'_> {
         let id = row["id"].clone();
         row.retain(|name, _| {
             let moved = name == "v" && self.has_moved(release, at);
-            // What repeats nothing that is there is what it was.
+            // A copy without an existing source keeps its value.
             let left = name == "c" && self.repeated(at, &id).is_none();
             name == "e" || side.entity.attributes.contains_key(name) && !moved && !left
         });
@@ -1172,7 +1175,8 @@ impl World<'_> {
         let unknown = ats.iter().any(|at| matches!(self.matches[*at], Match::Unknown { .. }));
         let some = !ats.is_empty();
         let ats: Vec<usize> = ats.into_iter().filter(left).collect();
-        // It may answer less than before, and in the end as the new model says; to ask for nothing at all is no way there.
+        // A read may answer less than before, and in the end must answer as the new model says; asking for
+        // nothing at all is not allowed.
         if some && ats.is_empty() && !unknown && now.is_some() {
             return Err(Fault("nothing is asked".to_owned()));
         }
@@ -1191,7 +1195,7 @@ impl World<'_> {
                 if matches!((way, new), (Way::Old, true) | (Way::New, false)) {
                     continue;
                 }
-                // What moves is asked for where it was until the reads move.
+                // A moved entity is read in its old place until the reads move.
                 let moves = |at: &&usize| matches!(self.matches[**at], Match::Moves(..));
                 for at in ats.iter().filter(|at| !(way == Way::Both && new && moves(at))) {
                     self.asked(release, pattern, (*at, &ats), new, value, &mut found)?;
@@ -1211,7 +1215,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// What a question finds where one of its entities is.
+    /// The items of one entity that a read finds.
     fn asked(
         &self,
         release: &Release,
@@ -1257,7 +1261,7 @@ impl World<'_> {
         for (key, row) in rows {
             let of: usize = row["e"].parse().expect("a number");
             let other = of != at;
-            // What is asked as before goes on knowing what it may meet.
+            // An unchanged read still knows which other items it may find.
             let expects = |new: bool| self.is_expected(of, &name, &request, new);
             let untold = new && self.untold.contains(&pattern.id) && pattern_of(self.before, &pattern.id);
             if other && (ats.contains(&of) || expects(new) || untold && expects(false)) {
@@ -1279,7 +1283,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Whether a design has items of an entity where a question of it asks: then whoever asks knows them.
+    /// Whether a design has items of an entity where one of its reads looks: then the reader knows them.
     fn is_expected(&self, of: usize, store: &str, request: &Request, new: bool) -> bool {
         let matched = &self.matches[of];
         if matches!(matched, Match::Unknown { .. }) {
@@ -1300,7 +1304,7 @@ impl World<'_> {
             })
     }
 
-    /// Everything is as the new model says.
+    /// Checks that all data is as the new model says.
     fn end(mut self) -> Result<(), Fault> {
         for pattern in self.after.patterns.iter().filter(|pattern| !pattern.writes && pattern.answered) {
             self.now.ways.insert(pattern.id.clone(), Way::New);
@@ -1320,7 +1324,7 @@ impl World<'_> {
                 let rows = store.rows.iter().filter(|(_, row)| row["e"] == at.to_string());
                 rows.map(move |(key, row)| (name.clone(), key.clone(), only_logical(row)))
             });
-            // A table is left as it is where another entity of it is unknown.
+            // A table with an open match is left unchanged.
             let left = |name: &str| {
                 let was = self.before.table(name);
                 let now = self.after.table(name);
@@ -1348,10 +1352,10 @@ impl World<'_> {
     }
 }
 
-/// What a transaction does in one place.
+/// One operation of a transaction.
 struct Part {
     store: String,
-    /// What was there.
+    /// The previous key.
     former: Option<Key>,
     row: Option<(Key, Row)>,
 }
@@ -1367,15 +1371,15 @@ impl Part {
     }
 }
 
-/// A request for a key of a table or an index.
+/// A request by a key of a table or an index.
 struct Request {
     index: Option<String>,
-    /// The attribute that is its partition key, and the text asked for.
+    /// The partition key attribute, and the requested text.
     key: String,
     text: String,
-    /// How the table's sort key begins.
+    /// The prefix of the table's sort key.
     begins: String,
-    /// The only key that is meant.
+    /// The only wanted key.
     whole: Option<Key>,
 }
 
@@ -1387,7 +1391,7 @@ impl Request {
     }
 }
 
-/// A row as an item of another entity has it.
+/// A row as an item of another entity.
 fn with_owner(row: &Row, at: usize) -> Row {
     let mut row = row.clone();
     row.insert("e".to_owned(), at.to_string());
@@ -1414,7 +1418,7 @@ fn sort(side: &EntityRef<'_>) -> String {
     side.table.definition.schema.key.sort[0].name.clone()
 }
 
-/// An item as an application thinks of it. Of what keys are made of, `a` alone changes.
+/// An item as an application sees it. Among the variables of keys only `a` changes.
 fn logical(at: usize, id: &str, a: &str, b: &str, v: &str) -> Row {
     let number: u32 = id.parse().expect("a number");
     let (k, grp) = ((number % 2).to_string(), (number % 3).to_string());
