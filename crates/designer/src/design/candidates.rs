@@ -735,8 +735,8 @@ fn held(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): (&Vie
     if sets.is_empty() && problem.kept.is_empty() {
         held.clear();
     }
-    let beside = beside(problem, entity);
-    let wider = held.iter().flat_map(|own| beside.iter().map(move |more| own | more));
+    let shared_read_sets = shared_read_sets(problem, entity);
+    let wider = held.iter().flat_map(|own| shared_read_sets.iter().map(move |more| own | more));
     let wider: BTreeSet<BTreeSet<String>> = wider.filter(|wider| !held.contains(wider)).collect();
     if whole.guards(problem) {
         // A key that keeps a value unique needs no further attributes.
@@ -752,7 +752,7 @@ fn held(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): (&Vie
 
 /// Attribute sets that patterns of other entities read, reduced to attributes that this entity has too: an
 /// index of both entities projects them for both.
-fn beside(problem: &Problem, entity: &Entity) -> BTreeSet<BTreeSet<String>> {
+fn shared_read_sets(problem: &Problem, entity: &Entity) -> BTreeSet<BTreeSet<String>> {
     let others = problem.patterns.iter().filter(|pattern| !pattern.entities.contains(&entity.name));
     let here = |reads: &BTreeSet<String>| -> BTreeSet<String> {
         reads.iter().filter(|name| entity.attribute(name).is_some()).cloned().collect()
@@ -774,16 +774,16 @@ fn beside(problem: &Problem, entity: &Entity) -> BTreeSet<BTreeSet<String>> {
 
 /// The attributes that the keys of an index entry give: its own and those of the table, which identify the
 /// item.
-fn told(problem: &Problem, entity: &Entity, view: &View) -> BTreeSet<String> {
+fn given_by_keys(problem: &Problem, entity: &Entity, view: &View) -> BTreeSet<String> {
     let kept = problem.kept.keys.iter().filter(|own| own.view.entity == view.entity);
-    let mut told: BTreeSet<String> =
+    let mut given_by_keys: BTreeSet<String> =
         kept.clone().filter(|own| own.view == *view).flat_map(|own| own.tells.iter().cloned()).collect();
-    told.extend(view.names().cloned());
+    given_by_keys.extend(view.names().cloned());
     match kept.into_iter().find(|own| own.slot == Slot::Table) {
-        Some(base) => told.extend(base.tells.iter().cloned()),
-        None => told.extend(entity.id.iter().cloned()),
+        Some(base) => given_by_keys.extend(base.tells.iter().cloned()),
+        None => given_by_keys.extend(entity.id.iter().cloned()),
     }
-    told
+    given_by_keys
 }
 
 fn narrowed(
@@ -801,8 +801,10 @@ fn narrowed(
         entity.id.iter().filter_map(|name| entity.attribute(name)).map(|own| own.size_bytes).sum();
     let bytes = whole.key_bytes + identity + 2 * KEY_PREFIX_BYTES + held.iter().map(value).sum::<u64>();
     let entry_bytes = bytes.min(entity.size_bytes);
-    let told = told(problem, entity, &whole.view);
-    let here = |name: &String| held.contains(name) || told.contains(name) || entity.attribute(name).is_none();
+    let given_by_keys = given_by_keys(problem, entity, &whole.view);
+    let here = |name: &String| {
+        held.contains(name) || given_by_keys.contains(name) || entity.attribute(name).is_none()
+    };
     let stays = problem.kept.keys.iter().any(|own| own.view == whole.view && own.slot != Slot::Table);
     let reads_held = |place: &&usize| match problem.patterns.get(**place).map(|pattern| &pattern.reads) {
         Some(Some(reads)) => reads.iter().all(here),

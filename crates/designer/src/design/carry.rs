@@ -30,7 +30,7 @@ pub fn carry(
     let mut notices = Vec::new();
     let samples = data::load(&source(old, new), read_file)?;
     let seconds = new_seconds(old, new);
-    let mut carried = Carried {
+    let mut ported = PortedData {
         old,
         new,
         seconds: &seconds,
@@ -39,13 +39,13 @@ pub fn carry(
         notices: &mut notices,
     };
     for sample in &samples {
-        carried.sample(sample);
+        ported.sample(sample);
     }
     // All parents have their new places now.
     for sample in &samples {
-        carried.embed(sample, embedded);
+        ported.embed(sample, embedded);
     }
-    let Carried { samples, moves, .. } = carried;
+    let PortedData { samples, moves, .. } = ported;
     if records_alone(old) && embedded.is_empty() {
         let more = second_records(&seconds, new);
         new.data.records.extend(more);
@@ -186,7 +186,7 @@ fn raw(model: &Model, samples: &[Sample]) -> Vec<RawItems> {
     model.tables.iter().map(of).filter(|raw| !raw.items.is_empty()).collect()
 }
 
-struct Carried<'a> {
+struct PortedData<'a> {
     old: &'a Model,
     new: &'a Model,
     seconds: &'a [(String, String)],
@@ -195,7 +195,7 @@ struct Carried<'a> {
     notices: &'a mut Vec<String>,
 }
 
-impl Carried<'_> {
+impl PortedData<'_> {
     fn sample(&mut self, sample: &Sample) {
         let entity = sample.entity.as_ref().and_then(|name| self.old.entity(name));
         let Some(entity) = entity else {
@@ -231,7 +231,7 @@ impl Carried<'_> {
     fn place(&mut self, sample: &Sample, entity: &Entity, own: Item) {
         match data::complete(self.new, entity, own) {
             Ok(item) => {
-                let item = self.without_told(entity, sample, item);
+                let item = self.without_key_values(entity, sample, item);
                 let before = key(self.old, &sample.table, &sample.item);
                 let now = key(self.new, &entity.table, &item);
                 self.moves.entry(before).or_default().push((entity.name.clone(), now));
@@ -247,7 +247,7 @@ impl Carried<'_> {
 
     /// Removes attributes that only the previous keys contained and that the new keys contain too. An
     /// attribute that an index includes by name must stay.
-    fn without_told(&self, entity: &Entity, sample: &Sample, item: Item) -> Item {
+    fn without_key_values(&self, entity: &Entity, sample: &Sample, item: Item) -> Item {
         let indexes = self.new.table(&entity.table).map_or(&[][..], |table| table.indexes.as_slice());
         let included = |name: &str| {
             indexes.iter().any(|index| {
@@ -258,9 +258,9 @@ impl Carried<'_> {
         bare.retain(|name, _| {
             entity.attribute(name).is_none() || sample.item.contains_key(name) || included(name)
         });
-        let told = data::told_by_key(self.new, entity, &bare);
+        let from_keys = data::told_by_key(self.new, entity, &bare);
         for (name, value) in item {
-            if told.get(&name) != Some(&value) {
+            if from_keys.get(&name) != Some(&value) {
                 bare.insert(name, value);
             }
         }

@@ -57,7 +57,7 @@ pub struct OwnKeys {
 pub fn name(design: &Design) -> Vec<Named> {
     let problem = &design.problem;
     let own_prefixes = prefixes(problem);
-    let prefixes = beside(design, &own_prefixes);
+    let prefixes = sort_prefixes(design, &own_prefixes);
     let stems = stems(design);
     let owners: Vec<&String> = problem.entities.iter().filter_map(|entity| entity.owner.as_ref()).collect();
     design
@@ -259,7 +259,7 @@ fn stems(design: &Design) -> BTreeMap<Vec<String>, String> {
 /// The prefix of each sort key, in the order of the design's keys. It is the entity's own, unless patterns
 /// for several entities would then find other entities between theirs, or a page without its parent; then it
 /// is one that sorts the entity to the right place.
-fn beside(design: &Design, prefixes: &[String]) -> Vec<String> {
+fn sort_prefixes(design: &Design, prefixes: &[String]) -> Vec<String> {
     let together = |placed: &Placed| -> Option<String> {
         let pattern = design.problem.patterns.get(placed.strip?)?;
         let taken = |text: &str| prefixes.iter().any(|other| other == text);

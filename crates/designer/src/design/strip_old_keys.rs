@@ -8,14 +8,14 @@ use keywright_model::expression::values_in;
 use keywright_model::{Entity, Index, MilliItems, Model, Operation, Pattern, ReadKind, Returns, Write};
 
 /// The previous keys of the designed table.
-pub(super) struct Former {
+pub(super) struct PreviousKeys {
     names: BTreeSet<String>,
     entities: BTreeSet<String>,
     /// Whether none of them is kept.
     replaced: bool,
 }
 
-impl Former {
+impl PreviousKeys {
     pub(super) fn of(model: &Model, table: &str, kept: &Kept) -> Self {
         let tables = model.table(table).into_iter();
         let parts =
@@ -30,7 +30,7 @@ impl Former {
 
 /// Adapts patterns to the new keys: gets without the whole key of their table become queries, and updates no
 /// longer change attributes that only the previous keys had.
-pub(super) fn settle(model: &mut Model, former: &Former) {
+pub(super) fn strip(model: &mut Model, previous: &PreviousKeys) {
     let mut patterns = std::mem::take(&mut model.patterns);
     for pattern in &mut patterns {
         if let Operation::Read(read) = &mut pattern.operation {
@@ -53,9 +53,10 @@ pub(super) fn settle(model: &mut Model, former: &Former) {
             Operation::Read(_) => &mut [],
         };
         for step in steps {
-            if let Some(entity) = model.entity(&step.entity).filter(|own| former.entities.contains(&own.name))
+            if let Some(entity) =
+                model.entity(&step.entity).filter(|own| previous.entities.contains(&own.name))
             {
-                dropped.extend(without_former_keys(entity, former, step));
+                dropped.extend(without_previous_keys(entity, previous, step));
             }
         }
         forget(pattern, &dropped);
@@ -66,15 +67,15 @@ pub(super) fn settle(model: &mut Model, former: &Former) {
 /// Removes clauses from an update that change keys which the entity no longer has, and returns their
 /// placeholders. If all keys are replaced, a key attribute with an old name has a new template: `key_upkeep`
 /// writes its clause again.
-fn without_former_keys(entity: &Entity, former: &Former, step: &mut Write) -> BTreeSet<String> {
+fn without_previous_keys(entity: &Entity, previous: &PreviousKeys, step: &mut Write) -> BTreeSet<String> {
     let mut dropped = BTreeSet::new();
     for text in [&mut step.set, &mut step.remove, &mut step.add] {
         let Some(own) = text.take() else { continue };
         let (kept, gone): (Vec<&str>, Vec<&str>) = clauses(&own).into_iter().partition(|clause| {
             let gone = |name: &String| {
-                former.names.contains(name)
+                previous.names.contains(name)
                     && entity.attribute(name).is_none()
-                    && (former.replaced || entity.template(name).is_none())
+                    && (previous.replaced || entity.template(name).is_none())
             };
             !changed(clause).iter().any(gone)
         });

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::derived_items::copies;
 use super::key_upkeep::{keep_current, read_first};
-use super::strip_old_keys::{Former, settle};
+use super::strip_old_keys::{PreviousKeys, strip};
 use super::{Design, Embedded, Kept, Named, Projected, Slot, TableOf, name};
 use keywright_model::{
     self as model, At, Attribute, Entity, Index, IndexKind, KeyPart, KeyType, MilliItems, Model, Node,
@@ -32,7 +32,7 @@ pub fn index_name(kept: &Kept, slot: Slot) -> Option<String> {
 
 /// The model with the keys of one table replaced. Faults are templates that cannot be written.
 pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, String> {
-    let former = Former::of(model, table, &design.problem.kept);
+    let previous = PreviousKeys::of(model, table, &design.problem.kept);
     let mut model = model.clone();
     for embedded in &design.embedded {
         embed(&mut model, embedded);
@@ -87,7 +87,7 @@ pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, St
         }
     }
     copies(&mut model, design, &named)?;
-    settle(&mut model, &former);
+    strip(&mut model, &previous);
     let designed: Vec<String> = places.iter().map(|(table, _)| table.name.clone()).collect();
     keep_current(&mut model, &designed, &design.problem.kept);
     read_first(&mut model, design);

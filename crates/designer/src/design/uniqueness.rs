@@ -47,8 +47,8 @@ pub(super) fn asked(model: &Model, own: &model::Entity) -> Vec<Vec<String>> {
         let mut formats = names.iter().filter_map(|name| own.attribute(name)?.format);
         formats.any(|format| matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid))
     };
-    let told = |names: &Vec<String>| id.iter().all(|name| names.contains(name));
-    let sets = own.unique.iter().filter(|names| !told(names) && !made(names));
+    let has_identity = |names: &Vec<String>| id.iter().all(|name| names.contains(name));
+    let sets = own.unique.iter().filter(|names| !has_identity(names) && !made(names));
     sets.filter(|names| putting(model, own, names).is_some()).cloned().collect()
 }
 

@@ -34,17 +34,17 @@ pub enum Action {
     },
     /// A writer that changes, replaces or deletes an item reads it first. The same transaction deletes the
     /// stale copy under the item's previous key in the other place.
-    DeleteFormer {
+    DeleteStaleCopy {
         entity: String,
     },
     /// Dual write of a derived item: every writer of its source also writes the derived item in one
-    /// transaction. `whole` puts the whole item; otherwise the item's own attributes stay untouched.
-    KeepSecond {
+    /// transaction. It puts the whole item, or updates it if the item has attributes of its own (`apart`).
+    KeepDerived {
         entity: String,
         apart: Vec<String>,
     },
     /// All derived items exist: updates of their source may update them instead of putting them.
-    SecondsThere {
+    DerivedItemsExist {
         entity: String,
     },
     /// From now on the application writes the attributes that only the derived items have.

@@ -196,7 +196,7 @@ fn led(original: &EntityRef<'_>, side: &EntityRef<'_>) -> Option<String> {
         let from = copied.map_or(name, |(_, from)| from.as_str());
         variables(original).contains(from)
     };
-    let told = |key: &KeySchema| {
+    let is_determined = |key: &KeySchema| {
         let templates: Vec<String> =
             key.partition.iter().filter_map(|key| entity.template_of(&key.name)).collect();
         let mut names = templates.iter().flat_map(|template| made_of(template)).peekable();
@@ -204,9 +204,10 @@ fn led(original: &EntityRef<'_>, side: &EntityRef<'_>) -> Option<String> {
     };
     let definition = &side.table.definition;
     let table = &definition.schema.key;
-    if told(table) {
+    if is_determined(table) {
         return Some(format!("table {} by {}", definition.name, slot_text(entity, table)));
     }
-    let index = definition.schema.indexes.iter().find(|index| entity.is_in(index) && told(&index.key))?;
+    let index =
+        definition.schema.indexes.iter().find(|index| entity.is_in(index) && is_determined(&index.key))?;
     Some(format!("index {} of {} by {}", index.name, definition.name, slot_text(entity, &index.key)))
 }

@@ -139,7 +139,7 @@ fn counted(
 ) -> Option<String> {
     let entity = &new.entity.name;
     lacking.iter().find_map(|Needed { name, .. }| {
-        let who = touching(old, new, patterns, |touch| touch.carried.contains(name));
+        let who = touching(old, new, patterns, |touch| touch.accumulated.contains(name));
         if who.is_empty() {
             return None;
         }

@@ -56,7 +56,7 @@ pub struct SubjectEntity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
     /// The model declares the number.
-    Told(u64),
+    Declared(u64),
     /// The model declares no number; it has this many examples.
     Shown(u64),
 }
@@ -72,7 +72,7 @@ impl Count {
     pub const fn number(self) -> Option<u64> {
         match self {
             Self::Shown(0) => None,
-            Self::Told(number) | Self::Shown(number) => Some(number),
+            Self::Declared(number) | Self::Shown(number) => Some(number),
         }
     }
 }
@@ -138,7 +138,7 @@ pub struct Touch {
     /// The attributes that an update names.
     pub attributes: Vec<String>,
     /// Those of them whose new value depends on the previous one: counters, and updates of a part.
-    pub carried: Vec<String>,
+    pub accumulated: Vec<String>,
     /// Those of them that it removes.
     pub dropped: Vec<String>,
 }
@@ -167,8 +167,8 @@ impl SubjectPattern {
     /// The entities that it reads. A write reads what it checks, and what it gets in addition.
     pub fn read_entities(&self) -> impl Iterator<Item = &str> {
         let all = self.entities.iter().filter(|_| !self.writes).map(String::as_str);
-        let beside = self.touches.iter().filter(|touch| self.writes && touch.kind == TouchKind::Read);
-        all.chain(beside.map(|touch| touch.entity.as_str()))
+        let checked = self.touches.iter().filter(|touch| self.writes && touch.kind == TouchKind::Read);
+        all.chain(checked.map(|touch| touch.entity.as_str()))
     }
 
     /// Whether it puts, updates or deletes items of an entity.

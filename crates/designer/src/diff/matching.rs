@@ -29,7 +29,7 @@ pub(super) enum Match<'a> {
     Moves(EntityRef<'a>, EntityRef<'a>),
     New(EntityRef<'a>),
     /// Derived items that the new design adds, with their source first.
-    Second(EntityRef<'a>, EntityRef<'a>, Provenance),
+    Derived(EntityRef<'a>, EntityRef<'a>, Provenance),
     Gone(EntityRef<'a>),
     /// The models leave the match open; the sentence says what is open. It is stored with one of the entities
     /// that it is about.
@@ -44,14 +44,14 @@ impl<'a> Match<'a> {
     pub(super) const fn before(&self) -> Option<EntityRef<'a>> {
         match self {
             Self::Stays(old, _) | Self::Moves(old, _) | Self::Gone(old) => Some(*old),
-            Self::New(_) | Self::Second(..) => None,
+            Self::New(_) | Self::Derived(..) => None,
             Self::Unknown { old, .. } => *old,
         }
     }
 
     pub(super) const fn after(&self) -> Option<EntityRef<'a>> {
         match self {
-            Self::Stays(_, new) | Self::Moves(_, new) | Self::New(new) | Self::Second(_, new, _) => {
+            Self::Stays(_, new) | Self::Moves(_, new) | Self::New(new) | Self::Derived(_, new, _) => {
                 Some(*new)
             }
             Self::Gone(_) => None,
@@ -185,7 +185,7 @@ impl<'a> Finder<'a> {
             }
         }
         for matched in &mut self.matches {
-            if let Match::New(new) | Match::Second(_, new, _) = matched
+            if let Match::New(new) | Match::Derived(_, new, _) = matched
                 && doubted.iter().any(|other| other.is(new))
             {
                 *matched = Match::Unknown { old: None, new: Some(*new), why: None };
@@ -204,7 +204,7 @@ impl<'a> Finder<'a> {
                 let Match::New(new) = matched else { return None };
                 match search.source(new) {
                     Some(SearchResult::Source(old, provenance)) => {
-                        Some((at, Match::Second(old, *new, provenance)))
+                        Some((at, Match::Derived(old, *new, provenance)))
                     }
                     Some(SearchResult::Perhaps(..)) | None => None,
                 }
@@ -266,14 +266,14 @@ impl<'a> Finder<'a> {
             .collect();
         let (before, after) = (self.before, self.after);
         for matched in &mut self.matches {
-            let Match::Second(source, new, provenance) = &*matched else { continue };
+            let Match::Derived(source, new, provenance) = &*matched else { continue };
             let why = if unknown.iter().any(|old| old.is(source)) {
                 format!(
                     "cannot be told: {} is made of {}, of which it is not known what becomes: nothing of it is written",
                     new.described(),
                     source.described()
                 )
-            } else if let Some(moving) = carried(before, after, source, new, provenance) {
+            } else if let Some(moving) = changing_key_attribute(before, after, source, new, provenance) {
                 format!(
                     "not planned: {} has what {} has not, and the {moving} that its key is made of may change: what it has of its own would stay under the former key; make its key of what does not change",
                     new.described(),
@@ -318,7 +318,7 @@ impl<'a> Finder<'a> {
                 self.matches.iter().any(|matched| match matched {
                     Match::New(known) => known.is(new),
                     // An entity with attributes of its own does not come from its source alone.
-                    Match::Second(_, known, provenance) => {
+                    Match::Derived(_, known, provenance) => {
                         known.is(new) && (!provenance.said || !provenance.own().is_empty())
                     }
                     _ => false,
@@ -381,7 +381,7 @@ impl<'a> Finder<'a> {
 
 /// Attributes in the key of derived items that a write changes, where a change would have to move the item's
 /// own attributes.
-fn carried(
+fn changing_key_attribute(
     before: &Subject,
     after: &Subject,
     source: &EntityRef<'_>,

@@ -24,7 +24,7 @@ impl Subject {
                     indexes.iter().filter(|index| entity.is_in(index)).cloned().collect();
                 let Some(known) = model.entity(&entity.name) else { continue };
                 if let Some(count) = known.count {
-                    entity.count = Count::Told(count);
+                    entity.count = Count::Declared(count);
                 }
                 for attribute in &known.attributes {
                     if let Some(source) = &attribute.copy_of {
@@ -81,9 +81,9 @@ impl Subject {
     /// Adds the reasons for which the model does not run.
     #[must_use]
     pub fn stopped(mut self, faults: &[Fault]) -> Self {
-        let told = faults.iter().map(|fault| fault.text.clone());
+        let texts = faults.iter().map(|fault| fault.text.clone());
         let fault = |text| SubjectFault { rule: None, subject: String::new(), text, fix: String::new() };
-        self.faults.extend(told.map(fault));
+        self.faults.extend(texts.map(fault));
         self
     }
 }
@@ -187,14 +187,14 @@ fn touch(write: &Write) -> Touch {
     let names = texts.into_iter().flatten().flat_map(|text| words(text));
     let attributes = names.map(str::to_owned).collect();
     let added = write.add.iter().flat_map(|text| words(text)).map(str::to_owned);
-    let carried = write.set.iter().flat_map(|text| carried(text)).chain(added).collect();
+    let accumulated = write.set.iter().flat_map(|text| accumulated(text)).chain(added).collect();
     let dropped = write.remove.iter().flat_map(|text| words(text)).map(str::to_owned).collect();
-    Touch { entity: write.entity.clone(), kind, attributes, carried, dropped }
+    Touch { entity: write.entity.clone(), kind, attributes, accumulated, dropped }
 }
 
 /// The attributes that a `SET` computes from their previous value: `x = x + :n`, `x = if_not_exists(x, :n)`,
 /// `x.part = :p`.
-fn carried(text: &str) -> Vec<String> {
+fn accumulated(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let assignments = text.split(|symbol| {
         match symbol {

@@ -53,8 +53,8 @@ pub(super) fn and(names: &[String]) -> String {
 
 pub(super) fn items(count: Count, entity: &str) -> String {
     match count {
-        Count::Told(1) => format!("1 item of {entity}"),
-        Count::Told(count) => format!("{count} items of {entity}"),
+        Count::Declared(1) => format!("1 item of {entity}"),
+        Count::Declared(count) => format!("{count} items of {entity}"),
         // The model declares no count.
         Count::Shown(_) => format!("items of {entity}"),
     }

@@ -246,7 +246,7 @@ impl<'a> Planner<'a> {
         };
         let stays = self.after.table(name).is_some_and(|now| !must_be_copied(was, now));
         let coming = self.matches.iter().filter(|_| stays).filter_map(|matched| {
-            let (Match::Moves(_, new) | Match::Second(_, new, _) | Match::New(new)) = matched else {
+            let (Match::Moves(_, new) | Match::Derived(_, new, _) | Match::New(new)) = matched else {
                 return None;
             };
             let count = matched.before().map_or(new.entity.count, |old| old.entity.count);
@@ -275,8 +275,8 @@ impl<'a> Planner<'a> {
     /// fail.
     fn faulty(&mut self) {
         let lost = |fault: &SubjectFault| {
-            let told = format!("no plan: {} is ", fault.subject);
-            self.summary.iter().any(|line| line.starts_with(&told))
+            let refusal = format!("no plan: {} is ", fault.subject);
+            self.summary.iter().any(|line| line.starts_with(&refusal))
         };
         let known = |fault: &SubjectFault| {
             self.before.faults.iter().any(|was| was.rule == fault.rule && was.subject == fault.subject)
@@ -355,7 +355,7 @@ impl<'a> Planner<'a> {
             }
             Match::Moves(old, new) => self.moved(*old, *new),
             Match::New(new) => self.loaded(*new),
-            Match::Second(source, new, provenance) => self.second(*source, *new, provenance),
+            Match::Derived(source, new, provenance) => self.derived(*source, *new, provenance),
             Match::Gone(old) => self.gone(*old),
             Match::Unknown { why, .. } => self.summary.extend(why.clone()),
         }
@@ -570,7 +570,7 @@ impl<'a> Planner<'a> {
         // moved.
         let (leaving, staying): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|one| one.kind == MoveKind::Leaves);
-        let needed = self.told(old, new);
+        let needed = self.known_sources(old, new);
         let mut changed = self.filled_up(old, &counted, table, &staying, &needed);
         self.copies(new, &needed);
         self.copies_dropped(old, new, &needed);
@@ -586,7 +586,7 @@ impl<'a> Planner<'a> {
 
     /// The attributes to fill with their known sources. Attributes with an open source are left out: a
     /// default would hide that.
-    pub(super) fn told(&mut self, old: EntityRef<'_>, new: EntityRef<'_>) -> Vec<Needed> {
+    pub(super) fn known_sources(&mut self, old: EntityRef<'_>, new: EntityRef<'_>) -> Vec<Needed> {
         let mut needed = needed(old.entity, new.entity, new.table, &self.after.patterns);
         for one in &needed {
             if let Some(other) = gone_over(self.matches, &new, one) {
@@ -658,7 +658,7 @@ impl<'a> Planner<'a> {
             "scan {name} and set {} of the {of}{}{}, each on condition that {guard}",
             and(&names),
             values.as_ref().map(|values| format!(" {values}")).unwrap_or_default(),
-            untold(old.entity, entity, &names, needed),
+            unknown_values(old.entity, entity, &names, needed),
         );
         let action = Action::Fill { entity: entity.name.clone(), attributes: names.clone(), guard };
         self.scan(StepKind::Backfill, table, text, Some(Units::default()), vec![action]);
@@ -853,14 +853,14 @@ impl<'a> Planner<'a> {
 
     /// Side effects of a job's writes: they use provisioned capacity and appear in streams.
     fn side_effects(&mut self) {
-        let mut told: BTreeSet<(StepKind, String)> = BTreeSet::new();
+        let mut jobs: BTreeSet<(StepKind, String)> = BTreeSet::new();
         for clause in &self.clauses {
             let writes = clause.step.units.is_none_or(|units| units.writes() > 0);
             if clause.step.kind.who() == Who::Job && writes {
-                told.insert((clause.step.kind, clause.table.clone()));
+                jobs.insert((clause.step.kind, clause.table.clone()));
             }
         }
-        for (kind, name) in told {
+        for (kind, name) in jobs {
             let (was, now) = (self.before.table(&name), self.after.table(&name));
             let Some(table) = now.or(was) else { continue };
             let mut texts = Vec::new();
@@ -890,20 +890,22 @@ impl<'a> Planner<'a> {
 
     /// Names the figures that rest on examples alone.
     fn reckoned(&mut self) {
-        let mut told = Vec::new();
+        let mut estimated = Vec::new();
         let writes = self.clauses.iter().any(|clause| clause.step.units != Some(Units::default()));
         for table in self.before.tables.iter().chain(&self.after.tables).filter(|_| writes) {
             for entity in &table.entities {
                 let Count::Shown(examples) = entity.count else { continue };
                 let text = format!("{} ({examples})", entity.name);
-                if !told.contains(&text) {
-                    told.push(text);
+                if !estimated.contains(&text) {
+                    estimated.push(text);
                 }
             }
         }
-        if !told.is_empty() {
-            self.summary
-                .push(format!("without `count`, reckoned with the examples there are: {}", told.join(", ")));
+        if !estimated.is_empty() {
+            self.summary.push(format!(
+                "without `count`, reckoned with the examples there are: {}",
+                estimated.join(", ")
+            ));
         }
     }
 
@@ -998,17 +1000,22 @@ fn values(
 }
 
 /// Attributes whose values neither model defines: the person who carries out the plan must know them.
-fn untold(old: &SubjectEntity, entity: &SubjectEntity, names: &[String], needed: &[Needed]) -> String {
-    let is_told = |name: &String| {
+fn unknown_values(
+    old: &SubjectEntity,
+    entity: &SubjectEntity,
+    names: &[String],
+    needed: &[Needed],
+) -> String {
+    let has_known_value = |name: &String| {
         old.template_of(name).is_some()
             || entity.template_of(name).is_none_or(|template| template != format!("{{{name}}}"))
             || needed.iter().any(|one| one.name == *name && one.from.is_some())
     };
-    let untold: Vec<String> = names.iter().filter(|name| !is_told(name)).cloned().collect();
-    match untold.len() {
+    let unknown: Vec<String> = names.iter().filter(|name| !has_known_value(name)).cloned().collect();
+    match unknown.len() {
         0 => String::new(),
         all if all == names.len() => " to what neither model tells".to_owned(),
-        _ => format!(", {} to what neither model tells", and(&untold)),
+        _ => format!(", {} to what neither model tells", and(&unknown)),
     }
 }
 

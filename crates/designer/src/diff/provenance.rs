@@ -156,7 +156,7 @@ impl<'a> Search<'_, 'a> {
         if said.iter().any(|(of, count)| *count > own && comes(of)) {
             return None;
         }
-        let told: BTreeSet<String> = provenance.of_source().map(|(_, from)| from.clone()).collect();
+        let from_source: BTreeSet<String> = provenance.of_source().map(|(_, from)| from.clone()).collect();
         let by_key: BTreeSet<String> = provenance
             .of_source()
             .filter(|(name, _)| keys.contains(*name))
@@ -164,7 +164,7 @@ impl<'a> Search<'_, 'a> {
             .collect();
         let of_now = variables(now);
         provenance.said = own > 0;
-        provenance.shared = !of_now.is_subset(&told) && !variables(old).is_subset(&told);
+        provenance.shared = !of_now.is_subset(&from_source) && !variables(old).is_subset(&from_source);
         provenance.claims =
             !provenance.shared && !of_now.is_subset(&by_key) && !variables(old).is_subset(&by_key);
         let alone = provenance.own().is_empty() && !self.are_put_alone(new, now);
@@ -218,7 +218,7 @@ impl<'a> Search<'_, 'a> {
                     && matched.before().is_none()
             });
             let next = match (matched, side) {
-                (Some(Match::Second(source, _, provenance)), _) => match provenance.origins.get(&at.1) {
+                (Some(Match::Derived(source, _, provenance)), _) => match provenance.origins.get(&at.1) {
                     Some(Origin::Source(from) | Origin::Moved(from)) => {
                         let now = self
                             .matches

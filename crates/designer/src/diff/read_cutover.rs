@@ -107,8 +107,8 @@ impl<'a> Readers<'a> {
     fn dark(&self, was: &Question<'a>, now: &Question<'a>) -> Option<String> {
         let gone = was.sources.iter().find(|source| self.ends_early(source, was, now))?;
         let gained = self.gained(was, now);
-        let made = |source: &&&Source<'a>| match self.bond_of_new(&source.side) {
-            Some(Match::Second(of, ..)) => of.is(&gone.side),
+        let made = |source: &&&Source<'a>| match self.match_of_new(&source.side) {
+            Some(Match::Derived(of, ..)) => of.is(&gone.side),
             _ => false,
         };
         let stays = was.sources.iter().any(|source| self.followed(source, now).is_some());
@@ -126,7 +126,7 @@ impl<'a> Readers<'a> {
     /// index holds the entries of both keys only if the reader can compute both keys, and neither read can.
     fn turned(&self, was: &Question<'a>, now: &Question<'a>) -> Option<String> {
         let asks_still = |source: &&Source<'a>| {
-            let then = self.bond_of_old(&source.side).and_then(Match::after);
+            let then = self.match_of_old(&source.side).and_then(Match::after);
             then.is_some_and(|side| now.sources.iter().any(|source| source.side.is(&side)))
         };
         if is_asked_alike(was, now) {
@@ -144,17 +144,17 @@ impl<'a> Readers<'a> {
         ))
     }
 
-    fn bond_of_old(&self, side: &EntityRef<'_>) -> Option<&Match<'a>> {
+    fn match_of_old(&self, side: &EntityRef<'_>) -> Option<&Match<'a>> {
         self.matches.iter().find(|matched| matched.before().is_some_and(|old| old.is(side)))
     }
 
-    fn bond_of_new(&self, side: &EntityRef<'_>) -> Option<&Match<'a>> {
+    fn match_of_new(&self, side: &EntityRef<'_>) -> Option<&Match<'a>> {
         self.matches.iter().find(|matched| matched.after().is_some_and(|new| new.is(side)))
     }
 
     /// Whether the plan changes the index entries that a source finds while they are read.
     fn alters(&self, source: &Source<'_>) -> bool {
-        let (Some(Match::Stays(old, new)), Some(index)) = (self.bond_of_old(&source.side), source.index)
+        let (Some(Match::Stays(old, new)), Some(index)) = (self.match_of_old(&source.side), source.index)
         else {
             return false;
         };
@@ -169,7 +169,7 @@ impl<'a> Readers<'a> {
 
     /// Whether a read also finds the new copies of the items that it returns.
     fn doubles(&self, source: &Source<'_>, was: &Question<'_>) -> bool {
-        let Some(Match::Moves(old, new)) = self.bond_of_old(&source.side) else { return false };
+        let Some(Match::Moves(old, new)) = self.match_of_old(&source.side) else { return false };
         is_same_table(old, new) && source.finds(new, old, was)
     }
 
@@ -188,7 +188,7 @@ impl<'a> Readers<'a> {
             } else if self.is_turned_under(source, was) {
                 found.push(Self::asks_both(id, source, self.followed(source, now)));
             }
-            if let Some(Match::Moves(_, new)) = self.bond_of_old(&source.side)
+            if let Some(Match::Moves(_, new)) = self.match_of_old(&source.side)
                 && self.doubles(source, was)
             {
                 let text = format!(
@@ -240,7 +240,7 @@ impl<'a> Readers<'a> {
 
     /// The new source that replaces an old one of a read.
     fn followed<'q>(&self, source: &Source<'_>, now: &'q Question<'a>) -> Option<&'q Source<'a>> {
-        let new = self.bond_of_old(&source.side)?.after()?;
+        let new = self.match_of_old(&source.side)?.after()?;
         now.sources.iter().find(|source| source.side.is(&new))
     }
 
@@ -262,7 +262,7 @@ impl<'a> Readers<'a> {
 
     /// Attributes that the old items lack and the new version of a read needs.
     fn lacked(&self, source: &Source<'_>, was: &Question<'_>, now: &Question<'_>) -> Vec<String> {
-        let Some(Match::Stays(old, new)) = self.bond_of_old(&source.side) else { return Vec::new() };
+        let Some(Match::Stays(old, new)) = self.match_of_old(&source.side) else { return Vec::new() };
         let one = std::slice::from_ref(now.pattern);
         let lacks = needed(old.entity, new.entity, new.table, one).into_iter();
         let lacks = lacks.filter(|one| !is_open(self.matches, (old, new), one)).map(|one| one.name);
@@ -302,7 +302,7 @@ impl<'a> Readers<'a> {
             .collect();
         let (from, to) = (was.place(), now.place());
         let left_alone = was.sources.iter().any(|source| self.is_unknown(source));
-        let mut told: Vec<String> = if from != to && !left_alone {
+        let mut sentences: Vec<String> = if from != to && !left_alone {
             vec![format!("{id} asks {to} instead of {from}")]
         } else if losses.iter().any(|(_, loss)| *loss == Loss::Place) {
             vec![format!("{id} asks the new {to}")]
@@ -335,13 +335,13 @@ impl<'a> Readers<'a> {
         for source in &was.sources {
             let names = self.lacked(source, was, now);
             if self.followed(source, now).is_some() && !names.is_empty() {
-                told.push(format!("{id} counts on {} of {}", and(&names), self.named(source)));
+                sentences.push(format!("{id} counts on {} of {}", and(&names), self.named(source)));
             }
         }
-        told.dedup();
+        sentences.dedup();
         let mut actions = vec![Action::AskNew { pattern: id.clone() }];
-        if !told.is_empty() {
-            for text in told {
+        if !sentences.is_empty() {
+            for text in sentences {
                 found.push(Said { kind: StepKind::SwitchReads, text, actions: std::mem::take(&mut actions) });
             }
         }
@@ -382,7 +382,7 @@ impl<'a> Readers<'a> {
     fn passes_old(&self, now: &Question<'a>, kind: StepKind, found: &mut Vec<Said>) {
         let id = &now.pattern.id;
         for source in &now.sources {
-            if let Some(Match::Moves(old, new)) = self.bond_of_new(&source.side)
+            if let Some(Match::Moves(old, new)) = self.match_of_new(&source.side)
                 && source.finds(old, new, now)
                 && is_same_table(old, new)
             {
@@ -462,7 +462,7 @@ impl<'a> Readers<'a> {
                 for entity in &was.entities {
                     let source = Source { side: EntityRef { table: was, entity }, index: Some(index) };
                     if self.alters(&source) && !asked(Some(entity)) {
-                        let to = self.bond_of_old(&source.side).and_then(Match::after).and_then(|side| {
+                        let to = self.match_of_old(&source.side).and_then(Match::after).and_then(|side| {
                             let index = side.table.index(&index.name)?;
                             side.entity.is_in(index).then_some(Source { side, index: Some(index) })
                         });
@@ -488,21 +488,21 @@ impl<'a> Readers<'a> {
 
     /// The entity's name in the new design.
     fn named(&self, source: &Source<'a>) -> &'a str {
-        let matched = self.bond_of_old(&source.side);
+        let matched = self.match_of_old(&source.side);
         &matched.and_then(Match::after).unwrap_or(source.side).entity.name
     }
 
     fn is_left_alone(&self, source: &Source<'_>) -> bool {
-        matches!(self.bond_of_new(&source.side), Some(Match::Unknown { .. }))
+        matches!(self.match_of_new(&source.side), Some(Match::Unknown { .. }))
     }
 
     fn is_unknown(&self, source: &Source<'_>) -> bool {
-        matches!(self.bond_of_old(&source.side), Some(Match::Unknown { .. }))
+        matches!(self.match_of_old(&source.side), Some(Match::Unknown { .. }))
     }
 
     fn loss(&self, source: &Source<'_>, was: &Question<'_>) -> Option<Loss> {
-        let old = match self.bond_of_old(&source.side)? {
-            Match::Unknown { .. } | Match::New(_) | Match::Second(..) => return None,
+        let old = match self.match_of_old(&source.side)? {
+            Match::Unknown { .. } | Match::New(_) | Match::Derived(..) => return None,
             Match::Gone(old) | Match::Stays(old, _) | Match::Moves(old, _) => old,
         };
         let name = &source.side.table.definition.name;
@@ -512,7 +512,7 @@ impl<'a> Readers<'a> {
         {
             return Some(Loss::Place);
         }
-        match self.bond_of_old(old)? {
+        match self.match_of_old(old)? {
             Match::Gone(_) => Some(Loss::Entity),
             Match::Moves(_, new) => {
                 Some(if new.table.definition.name == *name { Loss::Key } else { Loss::Entity })
@@ -526,7 +526,7 @@ impl<'a> Readers<'a> {
                     self.is_turned_under(source, was).then_some(Loss::Slot)
                 }
             }
-            Match::New(_) | Match::Second(..) | Match::Unknown { .. } => None,
+            Match::New(_) | Match::Derived(..) | Match::Unknown { .. } => None,
         }
     }
 
@@ -537,8 +537,8 @@ impl<'a> Readers<'a> {
         if source.index.is_some_and(made) {
             return true;
         }
-        match self.bond_of_new(&source.side) {
-            Some(Match::Moves(..) | Match::New(_) | Match::Second(..)) => true,
+        match self.match_of_new(&source.side) {
+            Some(Match::Moves(..) | Match::New(_) | Match::Derived(..)) => true,
             Some(Match::Stays(old, new)) => {
                 let moves = moves(old.entity, new.entity, old.table, new.table);
                 let lacks = needed(old.entity, new.entity, new.table, std::slice::from_ref(pattern));
@@ -556,7 +556,7 @@ fn comes(matched: &Match<'_>, source: &Source<'_>, question: &Question<'_>) -> b
     let place = source.side.table;
     let here = new.table.definition.name == place.definition.name && !must_be_copied(place, new.table);
     let comes = match matched {
-        Match::New(_) | Match::Second(..) | Match::Moves(..) => true,
+        Match::New(_) | Match::Derived(..) | Match::Moves(..) => true,
         Match::Stays(old, _) => source.index.is_some_and(|index| {
             let written = written(old, &new);
             index.key.attributes().any(|key| written.contains(&key.name))
@@ -576,7 +576,7 @@ fn remains<'a>(matched: &Match<'a>, source: &Source<'a>, question: &Question<'a>
         Match::Stays(old, new) => {
             source.index.is_some_and(|index| old.entity.is_in(index) && !new.entity.is_in(index))
         }
-        Match::New(_) | Match::Second(..) | Match::Unknown { .. } => false,
+        Match::New(_) | Match::Derived(..) | Match::Unknown { .. } => false,
     };
     (here && goes && source.finds(&old, &source.side, question)).then_some(old)
 }

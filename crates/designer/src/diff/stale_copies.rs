@@ -14,7 +14,7 @@ use super::plan::StepKind;
 use super::planner::Planner;
 
 /// A copy, and the key by which its writers know the item.
-pub(super) struct Former<'a> {
+pub(super) struct StaleCopy<'a> {
     /// The entity of the copies.
     pub(super) copies: &'a str,
     /// The names of the item's entity.
@@ -39,37 +39,41 @@ pub(super) fn variables(side: &EntityRef<'_>) -> BTreeSet<String> {
 impl Planner<'_> {
     /// Has the stale copy deleted, where the known key does not determine the copy's key or an update changes
     /// it.
-    pub(super) fn former(&mut self, former: &Former<'_>) {
-        let Former { copies, names, known: (known, of_known), made: (made, of_made), during, lasts } = former;
-        let untold: Vec<String> = of_made.difference(of_known).cloned().collect();
+    pub(super) fn stale_deleted(&mut self, stale: &StaleCopy<'_>) {
+        let StaleCopy { copies, names, known: (known, of_known), made: (made, of_made), during, lasts } =
+            stale;
+        let undetermined: Vec<String> = of_made.difference(of_known).cloned().collect();
         let changing: Vec<String> = of_made.iter().cloned().collect();
         let all = self.writes().filter(|pattern| names.iter().any(|name| pattern.changes(name)));
         let all: Vec<&SubjectPattern> = all.collect();
         let strays = |pattern: &&&SubjectPattern| {
             names.iter().any(|name| {
-                pattern.replaces(name) && !untold.is_empty()
+                pattern.replaces(name) && !undetermined.is_empty()
                     || pattern.updates(name) && pattern.sets(name, &changing)
             })
         };
         let straying: Vec<&SubjectPattern> = all.iter().filter(strays).copied().collect();
-        if straying.is_empty() && (untold.is_empty() || !all.is_empty()) {
+        if straying.is_empty() && (undetermined.is_empty() || !all.is_empty()) {
             return;
         }
         let who =
             Subjects::of(straying.into_iter(), || "whatever changes, replaces or deletes it".to_owned());
-        let why =
-            if untold.is_empty() { String::new() } else { format!(", which alone tells {}", and(&untold)) };
+        let why = if undetermined.is_empty() {
+            String::new()
+        } else {
+            format!(", which alone tells {}", and(&undetermined))
+        };
         let text = format!(
             "{} the item under {known} first{why}, and {} what is under the {made} that it made, if that is not what is put, in the same transaction and on condition that the item is still what was read: else the former one stays",
             who.each("reads", "read"),
             if who.is_many() { "delete" } else { "deletes" },
         );
-        self.act(*during, text, vec![Action::DeleteFormer { entity: (*copies).to_owned() }]);
-        if *lasts && !untold.is_empty() {
+        self.act(*during, text, vec![Action::DeleteStaleCopy { entity: (*copies).to_owned() }]);
+        if *lasts && !undetermined.is_empty() {
             let text = format!(
                 "{} the item by {} too, as {made} is made of it: what changes it deletes the item under the former key and puts it under the new one in one transaction, as a key cannot be updated",
                 who.each("goes on finding", "go on finding"),
-                and(&untold)
+                and(&undetermined)
             );
             self.act(StepKind::StopWrites, text, Vec::new());
         }

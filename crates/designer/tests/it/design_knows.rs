@@ -206,7 +206,7 @@ data: {generate: {seed: 7, sample: 300}}
 
 /// `HANDED_OVER` with another entity that has the attributes of its keys, and would be in an index with these
 /// as plain keys.
-fn beside_another() -> String {
+fn with_another_entity() -> String {
     let other = "  Draft: {count: 1000, size: 300, unique: [[draftId]], attrs: {draftId: {type: S, format: uuid}, agentId: S, status: S, priority: N, ticketId: {type: S, format: uuid}}}
 patterns:
   - {id: Q9, get: Draft, given: {draftId: eq}, rate: 1}";
@@ -230,7 +230,7 @@ fn keys_that_are_attributes_as_they_are_spare_a_writer_the_reading() {
 
 #[test]
 fn a_key_made_of_what_the_writer_must_read_is_refused_when_that_has_changed_since() {
-    let (found, model) = designed(&beside_another(), 5);
+    let (found, model) = designed(&with_another_entity(), 5);
     let reading = found.reading.first().expect("a read before W3");
     assert_eq!(reading.pattern, "W3");
     assert!(reading.monthly > keywright_workbench::price::Money::ZERO);

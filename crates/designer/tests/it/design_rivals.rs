@@ -243,7 +243,7 @@ impl Made {
         self.text("", &keyed.collect::<Vec<_>>(), None)
     }
 
-    fn text(&self, indexes: &str, keys: &[String], second: Option<&Second<'_>>) -> String {
+    fn text(&self, indexes: &str, keys: &[String], second: Option<&DerivedItem<'_>>) -> String {
         let mut out = format!(
             "format: 1\nmodel: rivals\ntables: {{Tab: {{key: {{pk: S, sk: S}}{indexes}}}}}\nentities:\n"
         );
@@ -251,7 +251,7 @@ impl Made {
             let _ = writeln!(out, "  {}: {{{}, {key}}}", kind.name, kind.said);
         }
         let mut patterns = self.patterns.clone();
-        if let Some(Second { asked, kind, name, key }) = second {
+        if let Some(DerivedItem { asked, kind, name, key }) = second {
             let held: Vec<String> = asked
                 .enough
                 .iter()
@@ -274,7 +274,7 @@ impl Made {
     }
 
     /// A derived item with the attributes of one read and none that an update changes.
-    fn second(&self, dice: &mut Dice) -> Option<Second<'_>> {
+    fn second(&self, dice: &mut Dice) -> Option<DerivedItem<'_>> {
         let fits = |asked: &&Asked| {
             let kind = asked.kinds.first().and_then(|place| self.kinds.get(*place));
             let updated = kind.is_some_and(|kind| {
@@ -290,7 +290,7 @@ impl Made {
         let place = *asked.kinds.first()?;
         let kind = self.kinds.get(place)?;
         let (pk, sk) = key(dice, kind, Some(asked), &asked.enough);
-        Some(Second {
+        Some(DerivedItem {
             asked,
             kind,
             name: format!("{}Second", kind.name),
@@ -338,7 +338,7 @@ impl Made {
 }
 
 /// A derived item with some attributes, for one read.
-struct Second<'a> {
+struct DerivedItem<'a> {
     asked: &'a Asked,
     kind: &'a Kind,
     name: String,

@@ -53,18 +53,18 @@ fn stands(all: &[Candidate], layout: &Layout, own: &Candidate, slot: Slot, offse
             own.view.names().chain(wanted).all(known)
         }
     };
-    let beside_item = layout.iter().any(|(at, slot)| {
+    let in_item_partition = layout.iter().any(|(at, slot)| {
         let item = &all[at - offset];
         slot.location() == Slot::Table && item.view.partition == own.view.partition && has(item)
     });
     match slot {
         Slot::Copy => {
-            let beside = layout.iter().any(|(at, slot)| {
+            let shares_partition = layout.iter().any(|(at, slot)| {
                 slot.location() == Slot::Table && all[at - offset].view.partition == own.view.partition
             });
-            own.copy && !beside
+            own.copy && !shares_partition
         }
-        Slot::Local(_) => beside_item && own.form != Form::Several,
+        Slot::Local(_) => in_item_partition && own.form != Form::Several,
         Slot::Table | Slot::Global(_) => true,
     }
 }

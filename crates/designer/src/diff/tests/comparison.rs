@@ -137,7 +137,7 @@ fn costs_grow_with_the_counts_and_sizes_the_model_gives() {
     for side in [&mut before, &mut after] {
         let entities = side.tables[0].entities.iter_mut();
         for entity in entities.filter(|entity| entity.name == "orderItem") {
-            entity.count = Count::Told(30_000_000);
+            entity.count = Count::Declared(30_000_000);
         }
     }
     let plan = diff(&before, &after).plan;
@@ -206,13 +206,13 @@ const GET_BOTH: &str = "  - {id: R1, get: Order, given: {customer: eq, id: eq}, 
 const OF_CUSTOMER: &str = "  - {id: Q2, query: Order, given: {customer: eq}, uses: gsi1, rate: 1}\n";
 
 /// The clauses of each step, prefixed with who does it.
-fn told(plan: &Plan) -> Vec<String> {
-    let told = plan.steps.iter().map(|step| {
+fn lines(plan: &Plan) -> Vec<String> {
+    let lines = plan.steps.iter().map(|step| {
         let clauses: Vec<&str> =
             step.clauses.iter().map(String::as_str).filter(|clause| !clause.is_empty()).collect();
         format!("{}: {}", step.kind.who().name(), clauses.join("; "))
     });
-    told.collect()
+    lines.collect()
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn items_under_a_new_key_are_written_twice_filled_up_verified_read_and_only_then
     let after = model(BY_CUSTOMER, "", ATTRIBUTES, &format!("{PUT}{GET_BOTH}"));
     let plan = diff(&before, &after).plan;
     assert_eq!(
-        told(&plan),
+        lines(&plan),
         [
             "application: W1 keeps Order under o#{id}, o and under c#{customer}, o#{id}, both in one transaction; conditions are asked under o#{id}, o alone: under c#{customer}, o#{id} a copy may not be there yet",
             "job: scan Orders and put the 1000000 items of Order into Orders as c#{customer}, o#{id}, each on condition that nothing is there yet (attribute_not_exists(pk))",
@@ -244,7 +244,7 @@ fn an_index_on_new_attributes_is_made_first_then_written_then_filled_on_conditio
     let slot = ", gsi1: {g1: \"c#{customer}\", at: \"{at}\"}";
     let before = model(PLAIN, "", ATTRIBUTES, &format!("{PUT}{GET}"));
     let after = model(PLAIN, indexes, &format!("{slot}{ATTRIBUTES}"), &format!("{PUT}{GET}{OF_CUSTOMER}"));
-    let there = told(&diff(&before, &after).plan);
+    let there = lines(&diff(&before, &after).plan);
     assert_eq!(
         there,
         [
@@ -256,7 +256,7 @@ fn an_index_on_new_attributes_is_made_first_then_written_then_filled_on_conditio
         ]
     );
     // The way back: no read uses it before it is dropped.
-    let back = told(&diff(&after, &before).plan);
+    let back = lines(&diff(&after, &before).plan);
     assert_eq!(
         back,
         [
@@ -284,7 +284,7 @@ fn a_key_that_changes_within_an_index_is_asked_by_old_and_new_until_all_items_ha
     let before = model(PLAIN, indexes, &slot("c#{customer}"), &patterns);
     let after = model(PLAIN, indexes, &slot("customer#{customer}"), &patterns);
     assert_eq!(
-        told(&diff(&before, &after).plan),
+        lines(&diff(&before, &after).plan),
         [
             "application: Q2 asks index gsi1 of Orders by c#{customer} and by customer#{customer} for Order, takes each item once, and only what answers it by its own attributes",
             "application: W1 sets g1 of Order as customer#{customer}",
@@ -306,7 +306,7 @@ fn replicas_multiply_what_a_plan_costs_and_a_plan_needs_no_step_it_does_not_need
     assert_eq!(delete.cost(&prices).map(Money::as_nanos), Some(3_750_000_000 + 610_352 * 125));
     let alone = model(PLAIN, "", ATTRIBUTES, &format!("{PUT}{GET}"));
     assert_eq!(
-        told(&diff(&alone, &before).plan),
+        lines(&diff(&alone, &before).plan),
         [
             "table: set stream of Orders to NEW_AND_OLD_IMAGES (UpdateTable)",
             "table: set replicas of Orders to eu-west-1 (UpdateTable, one replica at a time; a new one is paid by the gigabyte)"

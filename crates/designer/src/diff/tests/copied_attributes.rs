@@ -41,16 +41,16 @@ fn a_put_in_the_place_of_an_item_changes_what_is_copied_from_it_as_an_update_doe
             "and W5 sets it in each Cast that is there",
         ),
     ];
-    for (writes, told) in cases {
+    for (writes, expected) in cases {
         // The first comparison adds other items, the second another attribute.
         let plan = diff(&films(ROLE, &[], &writes), &films(ROLE, &[CAST], &writes)).plan;
         let text = about(&plan, "title of Cast is title of its Film: ");
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(expected), "{text}");
         let bare = CAST.replace(", title: {type: S, copyOf: Film.title}", "");
         let asked = format!("{writes}  - {{id: Q3, query: Cast, given: {{actorId: eq}}, rate: 5}}\n");
         let plan = diff(&films(ROLE, &[&bare], &asked), &films(ROLE, &[CAST], &asked)).plan;
         let text = about(&plan, "title of Cast is title of its Film: ");
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(expected), "{text}");
     }
 }
 
@@ -127,10 +127,10 @@ fn a_job_that_fills_what_no_model_tells_the_values_of_says_so() {
     };
     let sharded = ROLE.replace("attrs: {", "gsi1: {g: \"a#{actorId}#{shard}\"}, attrs: {shard: S, ");
     let filled = clauses(&diff(&model(ROLE, ""), &model(&sharded, asked)).plan, Backfill);
-    let told =
+    let expected =
         "set shard and g of the 30000 items of Role, shard to what neither model tells, each on condition";
     assert!(
-        filled[0].contains(told) || filled[0].contains(&told.replace("shard and g", "g and shard")),
+        filled[0].contains(expected) || filled[0].contains(&expected.replace("shard and g", "g and shard")),
         "{filled:?}"
     );
     // A copy, or an attribute with the values of a removed one, has a known source.

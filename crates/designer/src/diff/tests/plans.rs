@@ -173,8 +173,8 @@ fn the_key_of_an_index_gets_another_type_under_another_name() {
     // entry.
     let units = plan.steps.iter().find(|step| step.kind == Backfill).and_then(|step| step.units);
     assert_eq!(units.map(Units::writes), Some(3 * 400_000));
-    let told = difference.changes.iter().map(ToString::to_string).find(|change| change.contains("byTotal"));
-    assert!(told.is_some_and(|told| told.contains("total (N)") && told.contains("total (S)")));
+    let change = difference.changes.iter().map(ToString::to_string).find(|change| change.contains("byTotal"));
+    assert!(change.is_some_and(|change| change.contains("total (N)") && change.contains("total (S)")));
 }
 
 #[test]

@@ -272,7 +272,7 @@ impl Made {
             templates,
             attributes: types,
             copies,
-            count: Count::Told(1000),
+            count: Count::Declared(1000),
             load: Load {
                 examples: 1,
                 table_units: 1,
@@ -439,8 +439,8 @@ fn question(id: &str, by: &str, reading: Reading, uses: Option<&str>, entities: 
 fn write(id: &str, entity: &str, kind: TouchKind, attributes: &[&str]) -> SubjectPattern {
     let attributes = attributes.iter().map(|name| (*name).to_owned()).collect();
     let entity_name = entity.to_owned();
-    let (carried, dropped) = (Vec::new(), Vec::new());
-    let touches = vec![Touch { entity: entity_name, kind, attributes, carried, dropped }];
+    let (accumulated, dropped) = (Vec::new(), Vec::new());
+    let touches = vec![Touch { entity: entity_name, kind, attributes, accumulated, dropped }];
     SubjectPattern { writes: true, touches, ..question(id, "id", Reading::Get, None, &[entity]) }
 }
 
@@ -488,7 +488,7 @@ fn each_rule_of_a_plan_is_needed() {
         (Naive::SetsOneByOne, &any_pair),
         (Naive::DeletesFirst, &any_pair),
         (Naive::KnowsByName, &any_pair),
-        (Naive::LeavesFormer, &any_pair),
+        (Naive::LeavesStaleCopies, &any_pair),
         (Naive::LoadsAlone, &any_pair),
         (Naive::AsksAtOnce, &any_pair),
         (Naive::PutsWhole, &pair_with_seconds().boxed()),

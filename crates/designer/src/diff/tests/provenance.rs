@@ -235,6 +235,6 @@ fn an_update_of_new_items_that_may_be_elsewhere_puts_them_whole() {
     let plan = diff(&subject(APP, &[USER], WRITES), &subject(APP, &[USER, note], &patterns)).plan;
     assert_eq!(kinds(&plan), [WriteBoth, LoadItems, Verify]);
     assert!(clauses(&plan, WriteBoth)[1].starts_with("as long as some Note is elsewhere, W2 puts it whole"));
-    let told: BTreeSet<StepKind> = kinds(&plan).into_iter().collect();
-    assert!(told.contains(&Verify));
+    let steps: BTreeSet<StepKind> = kinds(&plan).into_iter().collect();
+    assert!(steps.contains(&Verify));
 }

@@ -190,8 +190,8 @@ fn a_plan_leads_to_no_model_that_fails_its_check_where_the_old_one_does_not() {
     let (all, few) = (judged("all", "1"), judged("[userId]", "1"));
     let plan = diff(&all, &few).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
-    let told = "no plan: the new model fails its check where the old one does not: L036: Q4 needs ";
-    assert!(plan.summary.iter().any(|line| line.starts_with(told)), "{:?}", plan.summary);
+    let expected = "no plan: the new model fails its check where the old one does not: L036: Q4 needs ";
+    assert!(plan.summary.iter().any(|line| line.starts_with(expected)), "{:?}", plan.summary);
     // A repaired fault has a plan, and so has an unchanged one.
     assert_eq!(diff(&few, &all).plan.extent, Extent::Whole);
     assert_eq!(diff(&few, &judged("[orderId]", "2")).plan.extent, Extent::Whole);
@@ -226,13 +226,13 @@ fn replicas_come_to_a_table_that_scales_or_is_paid_by_request_and_to_no_other() 
         calls.map(|text| text.split(" of App").next().unwrap_or("").replace("set ", "")).collect()
     };
     // More capacity comes at once, less when all else is done; the scaling settings come first.
-    for (before, most, told) in [
+    for (before, most, expected) in [
         (fixed, "100", ["auto scaling", "stream", "replicas"].as_slice()),
         (fixed, "9", &["stream", "auto scaling", "replicas"]),
         ("", "100", &["stream", "billing", "auto scaling", "replicas"]),
     ] {
         let after = table(&format!("{}{replicas}", scaled.replace("MAX", most)));
-        assert_eq!(begin(&diff(&table(before), &after).plan), told);
+        assert_eq!(begin(&diff(&table(before), &after).plan), expected);
     }
     assert_eq!(begin(&diff(&table(fixed), &table(replicas)).plan), ["billing", "stream", "replicas"]);
     // An imported document may state what a model cannot.
@@ -262,9 +262,9 @@ fn a_question_that_asks_both_ways_for_some_passes_over_no_old_copies_of_others_b
         ["Q4 passes over the items of Order under u#{userId}, ord#{orderId} in gsi1, until the reads move"]
     );
     assert!(read.iter().any(|text| text.ends_with("by its own attributes")), "{read:?}");
-    let told =
+    let expected =
         "Q4 passes over the items of Order under u#{userId}, o#{orderId} in gsi1, until they are deleted";
-    assert!(clauses(&plan, SwitchReads).iter().any(|text| text == told), "{plan:#?}");
+    assert!(clauses(&plan, SwitchReads).iter().any(|text| text == expected), "{plan:#?}");
 }
 
 #[test]
@@ -306,13 +306,14 @@ fn a_stream_of_both_images_comes_before_replicas_and_stays_as_long_as_they_do() 
     assert!(lowered[0].starts_with("set replicas of App to none"), "{lowered:?}");
     assert!(lowered[1].starts_with("set stream of App to KEYS_ONLY"), "{lowered:?}");
     // A model states what a table can be; an imported document may state more.
-    for (stream, is_told) in [("new", true), ("none", true), ("new-and-old", false)] {
+    for (stream, is_reported) in [("new", true), ("none", true), ("new-and-old", false)] {
         let text = format!(
             "format: 1\nmodel: m\ntables:\n  App: {{stream: {stream}, replicas: [eu-west-1], key: {{pk: S}}}}\nentities:\n  E: {{key: {{pk: \"{{id}}\"}}, attrs: {{id: S}}}}\npatterns: []\n"
         );
         let faults = keywright_model::parse(&text).err().unwrap_or_default();
-        let told = faults.iter().any(|fault| fault.text.starts_with("replicas need a stream of new and old"));
-        assert_eq!(told, is_told, "{stream}: {faults:?}");
+        let reported =
+            faults.iter().any(|fault| fault.text.starts_with("replicas need a stream of new and old"));
+        assert_eq!(reported, is_reported, "{stream}: {faults:?}");
     }
     let mut other = both.clone();
     other.tables[0].definition.stream = Some(keywright_semantics::request::parts::StreamViewType::NewImage);

@@ -28,7 +28,7 @@ pub(super) enum Naive {
     /// Renamed entities are treated as other items.
     KnowsByName,
     /// Stale copies under a previous key stay.
-    LeavesFormer,
+    LeavesStaleCopies,
     /// Derived items are loaded, and no writer keeps them.
     LoadsAlone,
     /// Derived items are put whole, over their own attributes.
@@ -82,7 +82,7 @@ struct Release {
     together: BTreeMap<usize, Vec<String>>,
     stopped: BTreeSet<usize>,
     /// The matches whose stale copies are deleted, and the derived items that are kept.
-    former: BTreeSet<usize>,
+    stale_deleted: BTreeSet<usize>,
     seconds: BTreeSet<usize>,
     /// Derived items whose own attributes are left alone, that are updated in place, whose own attributes are
     /// written, and that have taken over an attribute.
@@ -112,7 +112,7 @@ struct World<'a> {
     /// The intended sources of derived items.
     made: Meant,
     /// Reads whose cut-over the plan does not mention: they are run both ways all the time.
-    untold: BTreeSet<String>,
+    unplanned: BTreeSet<String>,
     now: Release,
     /// The release that goes out next to it.
     next: Option<Release>,
@@ -167,7 +167,7 @@ impl World<'_> {
             world.check("before anything")?;
             return if plan.steps.is_empty() { Ok(()) } else { Err(Fault("a plan that is none".to_owned())) };
         }
-        world.leave_untold(plan);
+        world.start_unplanned(plan);
         world.check("before anything")?;
         let mut steps: Vec<&Step> = plan.steps.iter().collect();
         if naive == Naive::DeletesFirst {
@@ -199,7 +199,7 @@ impl<'a> World<'a> {
             unset: BTreeMap::new(),
             together: BTreeMap::new(),
             stopped: BTreeSet::new(),
-            former: BTreeSet::new(),
+            stale_deleted: BTreeSet::new(),
             seconds: BTreeSet::new(),
             apart: BTreeSet::new(),
             there: BTreeSet::new(),
@@ -223,7 +223,7 @@ impl<'a> World<'a> {
         });
         let stores = stores.collect();
         let (truth, next, random) = (BTreeMap::new(), None, seed | 1);
-        let (own, untold, made) = (BTreeMap::new(), BTreeSet::new(), made.clone());
+        let (own, unplanned, made) = (BTreeMap::new(), BTreeSet::new(), made.clone());
         let mut world = Self {
             before,
             after,
@@ -232,7 +232,7 @@ impl<'a> World<'a> {
             truth,
             own,
             made,
-            untold,
+            unplanned,
             now,
             next,
             random,
@@ -248,22 +248,22 @@ impl<'a> World<'a> {
     }
 
     /// What a plan leaves open happens at any time.
-    fn leave_untold(&mut self, plan: &Plan) {
+    fn start_unplanned(&mut self, plan: &Plan) {
         let actions: Vec<&Action> = plan.steps.iter().flat_map(|step| &step.actions).collect();
         for pattern in self.after.patterns.iter().filter(|pattern| !pattern.writes && pattern.answered) {
-            let told = actions
+            let is_planned = actions
                 .iter()
                 .any(|action| matches!(action, Action::AskNew { pattern: id } if *id == pattern.id));
-            if !told {
-                self.untold.insert(pattern.id.clone());
+            if !is_planned {
+                self.unplanned.insert(pattern.id.clone());
             }
         }
         for at in 0..self.matches.len() {
             let Some(new) = self.matches[at].after() else { continue };
-            let told = actions.iter().any(
+            let is_planned = actions.iter().any(
                 |action| matches!(action, Action::BeginOwn { entity, .. } if *entity == new.entity.name),
             );
-            if self.source_of(at).is_some() && !told {
+            if self.source_of(at).is_some() && !is_planned {
                 self.now.begun.insert(at);
             }
         }
@@ -305,7 +305,7 @@ impl<'a> World<'a> {
         if self.naive == Naive::AsksAtOnce && step.kind == StepKind::ReadBoth {
             let ids: Vec<String> = self.now.ways.keys().cloned().collect();
             let both = |id: &String| pattern(self.before, id).zip(pattern(self.after, id)).is_some();
-            self.untold.extend(ids.into_iter().filter(both));
+            self.unplanned.extend(ids.into_iter().filter(both));
         }
         let what = format!("{:?} {:?}", step.kind, step.actions);
         match step.kind.who() {
@@ -373,16 +373,16 @@ impl<'a> World<'a> {
         };
         match action {
             Action::KeepBoth { entity } => copies(entity, Copies::BothByOld),
-            Action::DeleteFormer { .. } if self.naive == Naive::LeavesFormer => {}
-            Action::DeleteFormer { entity } => next.former.extend(self.of(entity)),
-            Action::KeepSecond { .. } if self.naive == Naive::LoadsAlone => {}
-            Action::KeepSecond { entity, apart } => {
+            Action::DeleteStaleCopy { .. } if self.naive == Naive::LeavesStaleCopies => {}
+            Action::DeleteStaleCopy { entity } => next.stale_deleted.extend(self.of(entity)),
+            Action::KeepDerived { .. } if self.naive == Naive::LoadsAlone => {}
+            Action::KeepDerived { entity, apart } => {
                 next.seconds.extend(self.of(entity));
                 if !apart.is_empty() && self.naive != Naive::PutsWhole {
                     next.apart.extend(self.of(entity));
                 }
             }
-            Action::SecondsThere { entity } => next.there.extend(self.of(entity)),
+            Action::DerivedItemsExist { entity } => next.there.extend(self.of(entity)),
             Action::BeginOwn { entity, .. } => next.begun.extend(self.of(entity)),
             Action::MoveOver { entity, .. } => {
                 next.over.extend(self.of(entity));
@@ -464,8 +464,8 @@ impl World<'_> {
                 let other = format!("{}", self.draw(3));
                 let mut row = logical(at, &id, &value, &other, &format!("{}", self.draw(1000)));
                 // A put under another key would be of another item.
-                if let Some(former) = self.truth.get(&key).filter(|_| self.finds_by_a(&release, at)) {
-                    row.insert("a".to_owned(), former["a"].clone());
+                if let Some(previous) = self.truth.get(&key).filter(|_| self.finds_by_a(&release, at)) {
+                    row.insert("a".to_owned(), previous["a"].clone());
                 }
                 if self.naive == Naive::RepeatsWhatItRead && self.original_of(at).is_some() {
                     let seen = self.repeated(at, &id);
@@ -528,12 +528,12 @@ impl World<'_> {
     fn write_new(&mut self, release: &Release, at: usize, id: &str, value: &str) {
         let new = self.matches[at].after().expect("it is new");
         let key = (at, id.to_owned());
-        let former = self.truth.get(&key).cloned();
-        let row = match (self.draw(3), &former) {
+        let previous = self.truth.get(&key).cloned();
+        let row = match (self.draw(3), &previous) {
             (0, _) => Some(logical(at, id, value, "1", "new")),
             (1, _) => None,
-            (_, Some(former)) => {
-                let mut row = former.clone();
+            (_, Some(previous)) => {
+                let mut row = previous.clone();
                 row.insert("v".to_owned(), value.to_owned());
                 Some(row)
             }
@@ -542,7 +542,7 @@ impl World<'_> {
         if release.news.contains(&at) {
             let store = self.new_store(&new);
             let put = row.as_ref().map(|row| image(&new, row));
-            self.transact(vec![Part::new(store, &new, former.as_ref(), put)]);
+            self.transact(vec![Part::new(store, &new, previous.as_ref(), put)]);
         }
         match row {
             Some(row) => self.truth.insert(key, row),
@@ -562,7 +562,7 @@ impl World<'_> {
 
     /// The match of a derived item's source.
     fn source_of(&self, at: usize) -> Option<usize> {
-        if !matches!(self.matches[at], Match::New(_) | Match::Second(..)) {
+        if !matches!(self.matches[at], Match::New(_) | Match::Derived(..)) {
             return None;
         }
         let mut name = &self.matches[at].after()?.entity.name;
@@ -650,13 +650,13 @@ impl World<'_> {
     }
 
     fn changed(&mut self, release: &Release, at: usize, id: &str, (row, updates): (Option<&Row>, bool)) {
-        let former = self.truth.get(&(at, id.to_owned())).cloned();
+        let previous = self.truth.get(&(at, id.to_owned())).cloned();
         let blind = logical(at, id, "", "", "");
         // A release also knows the previous values in the key by which it finds the item; those in a copy's
         // key it may not know.
         let known = |by_it: bool| {
-            if by_it || release.former.contains(&at) {
-                former.clone()
+            if by_it || release.stale_deleted.contains(&at) {
+                previous.clone()
             } else {
                 row.is_none().then(|| blind.clone())
             }
@@ -678,18 +678,18 @@ impl World<'_> {
             matched => {
                 let old = matched.before().expect("written");
                 let image = row.map(|row| self.stays_image(release, at, row));
-                parts.push(Part::new(Self::old_store(&old), &old, former.as_ref(), image));
+                parts.push(Part::new(Self::old_store(&old), &old, previous.as_ref(), image));
             }
         }
         self.transact(parts);
-        self.keep_seconds(release, at, former.as_ref(), &blind, (row, updates));
+        self.keep_seconds(release, at, previous.as_ref(), &blind, (row, updates));
     }
 
     fn keep_seconds(
         &mut self,
         release: &Release,
         of: usize,
-        former: Option<&Row>,
+        previous: Option<&Row>,
         blind: &Row,
         (row, updates): (Option<&Row>, bool),
     ) {
@@ -701,7 +701,8 @@ impl World<'_> {
                 continue;
             }
             let new = self.matches[at].after().expect("it is new");
-            let known = if release.former.contains(&at) { former } else { row.is_none().then_some(blind) };
+            let known =
+                if release.stale_deleted.contains(&at) { previous } else { row.is_none().then_some(blind) };
             let known = known.map(|row| with_owner(row, at));
             let mut image = row.map(|row| image(&new, &with_owner(row, at)));
             let store = self.new_store(&new);
@@ -717,7 +718,14 @@ impl World<'_> {
 
     /// An update of derived items in place, as in the new model: if an item does not exist, the update
     /// creates one without the other attributes.
-    fn update_seconds(&mut self, of: usize, former: &Row, name: &str, value: &str, there: &BTreeSet<usize>) {
+    fn update_seconds(
+        &mut self,
+        of: usize,
+        previous: &Row,
+        name: &str,
+        value: &str,
+        there: &BTreeSet<usize>,
+    ) {
         for at in 0..self.matches.len() {
             if self.source_of(at) != Some(of) || !there.contains(&at) {
                 continue;
@@ -727,11 +735,11 @@ impl World<'_> {
                 continue;
             }
             let store = self.new_store(&new);
-            let former = with_owner(former, at);
-            let key = key_of(&new, &former);
+            let previous = with_owner(previous, at);
+            let key = key_of(&new, &previous);
             let found = self.stores[&store].rows.get(&key).cloned();
             let mut row = found.unwrap_or_else(|| {
-                let mut row = image(&new, &former);
+                let mut row = image(&new, &previous);
                 row.retain(|name, _| ["pk", "sk", "sk2", "e", "id"].contains(&name.as_str()));
                 row
             });
@@ -739,7 +747,7 @@ impl World<'_> {
             if row.contains_key("grp") {
                 row = image(&new, &row);
             }
-            self.transact(vec![Part::new(store, &new, Some(&former), Some(row))]);
+            self.transact(vec![Part::new(store, &new, Some(&previous), Some(row))]);
         }
     }
 
@@ -751,7 +759,7 @@ impl World<'_> {
     /// One transaction: deletes rows unless others have taken their place, and puts the new ones.
     fn transact(&mut self, parts: Vec<Part>) {
         for part in &parts {
-            if let Some(key) = &part.former
+            if let Some(key) = &part.previous
                 && !parts.iter().any(|other| other.puts(&part.store, key))
             {
                 self.remove_at(&part.store, key);
@@ -821,11 +829,11 @@ impl World<'_> {
 
     /// Keeps the items derived from an updated item that keeps its key: the whole item is read.
     fn keep_seconds_of(&mut self, release: &Release, at: usize, id: &str, name: &str, value: &str) {
-        let former = self.truth[&(at, id.to_owned())].clone();
-        let mut row = former.clone();
+        let previous = self.truth[&(at, id.to_owned())].clone();
+        let mut row = previous.clone();
         row.insert(name.to_owned(), value.to_owned());
         let blind = logical(at, id, "", "", "");
-        self.keep_seconds(release, at, Some(&former), &blind, (Some(&row), true));
+        self.keep_seconds(release, at, Some(&previous), &blind, (Some(&row), true));
     }
 
     fn update_in_place(&mut self, release: &Release, at: usize, key_row: &Row, name: &str, value: &str) {
@@ -1035,7 +1043,7 @@ impl World<'_> {
     fn compare(&mut self, at: usize, what: &str, quiet: bool) -> Result<(), Fault> {
         let (source, old, new) = match self.matches[at].clone() {
             Match::Moves(old, new) => (at, old, new),
-            Match::Second(old, new, _) => {
+            Match::Derived(old, new, _) => {
                 (self.source_of(at).ok_or_else(|| Fault(format!("made of {}", old.entity.name)))?, old, new)
             }
             Match::New(_) if self.source_of(at).is_none() => return self.compare_new(at, what),
@@ -1132,10 +1140,10 @@ impl World<'_> {
                 self.answers(release, pattern, *way, was, now)
                     .map_err(|Fault(text)| Fault(format!("{id} {way:?} in {what}: {text}")))?;
             }
-            for id in &self.untold {
+            for id in &self.unplanned {
                 let (was, now) = (pattern(self.before, id), pattern(self.after, id));
                 self.answers(release, now.expect("it is asked"), Way::New, was, now)
-                    .map_err(|Fault(text)| Fault(format!("{id} untold in {what}: {text}")))?;
+                    .map_err(|Fault(text)| Fault(format!("{id} unplanned in {what}: {text}")))?;
             }
         }
         Ok(())
@@ -1263,8 +1271,9 @@ impl World<'_> {
             let other = of != at;
             // An unchanged read still knows which other items it may find.
             let expects = |new: bool| self.is_expected(of, &name, &request, new);
-            let untold = new && self.untold.contains(&pattern.id) && pattern_of(self.before, &pattern.id);
-            if other && (ats.contains(&of) || expects(new) || untold && expects(false)) {
+            let unplanned =
+                new && self.unplanned.contains(&pattern.id) && pattern_of(self.before, &pattern.id);
+            if other && (ats.contains(&of) || expects(new) || unplanned && expects(false)) {
                 continue;
             }
             let matched = &self.matches[of];
@@ -1316,7 +1325,7 @@ impl World<'_> {
                 Match::Gone(_) => None,
                 Match::Unknown { old: Some(old), .. } => Some((*old, Self::old_store(old))),
                 Match::Unknown { old: None, .. } => continue,
-                Match::Stays(_, new) | Match::Moves(_, new) | Match::New(new) | Match::Second(_, new, _) => {
+                Match::Stays(_, new) | Match::Moves(_, new) | Match::New(new) | Match::Derived(_, new, _) => {
                     Some((*new, self.new_store(new)))
                 }
             };
@@ -1356,14 +1365,14 @@ impl World<'_> {
 struct Part {
     store: String,
     /// The previous key.
-    former: Option<Key>,
+    previous: Option<Key>,
     row: Option<(Key, Row)>,
 }
 
 impl Part {
-    fn new(store: String, side: &EntityRef<'_>, former: Option<&Row>, row: Option<Row>) -> Self {
-        let former = former.map(|former| key_of(side, former));
-        Self { store, former, row: row.map(|row| (key_of(side, &row), row)) }
+    fn new(store: String, side: &EntityRef<'_>, previous: Option<&Row>, row: Option<Row>) -> Self {
+        let previous = previous.map(|previous| key_of(side, previous));
+        Self { store, previous, row: row.map(|row| (key_of(side, &row), row)) }
     }
 
     fn puts(&self, store: &str, key: &Key) -> bool {
