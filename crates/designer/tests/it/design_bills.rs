@@ -31,7 +31,7 @@ fn models() -> Vec<(String, Model)> {
 const EXCEPT: [&str; 2] = ["complaints", "sessions"];
 
 #[test]
-fn a_design_costs_what_its_written_model_does_and_no_more_than_the_published_keys() {
+fn a_design_costs_as_much_as_its_written_model_and_no_more_than_the_published_keys() {
     let mut dearer = Vec::new();
     let mut compared = 0;
     for (name, original) in models() {
@@ -52,7 +52,7 @@ fn a_design_costs_what_its_written_model_does_and_no_more_than_the_published_key
 }
 
 #[test]
-fn what_a_table_provisions_and_backs_up_is_in_the_price_of_its_design() {
+fn provisioned_capacity_and_backups_are_in_the_price_of_a_design() {
     let parts = designed(&example("chat.yaml")).bill.parts(|name| name == "Chat");
     assert!(parts.unused > Money::ZERO, "{parts:?}");
     let parts = designed(&example("orders.yaml")).bill.parts(|_| true);

@@ -30,7 +30,7 @@ fn returned(checked: &Checked, pattern: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn every_example_designed_anew_still_meets_what_it_expects_on_its_own_items() {
+fn every_redesigned_example_meets_its_expectations_on_its_own_items() {
     for path in crate::support::example_paths() {
         let (model, _) = redesigned(&std::fs::read_to_string(&path).expect("readable"));
         let checked = checked(&model);
@@ -39,7 +39,7 @@ fn every_example_designed_anew_still_meets_what_it_expects_on_its_own_items() {
 }
 
 #[test]
-fn what_only_a_former_key_told_is_in_the_item_unless_the_new_ones_tell_it_and_an_expected_item_has_its_new_key()
+fn attributes_of_a_previous_key_are_kept_in_the_item_unless_the_new_keys_have_them_and_expected_items_have_new_keys()
  {
     let (model, notices) = redesigned(
         r#"
@@ -108,7 +108,7 @@ data:
 }
 
 #[test]
-fn second_items_come_with_the_first_and_their_reads_expect_them() {
+fn derived_items_come_with_their_source_and_their_reads_expect_them() {
     let (model, notices) = redesigned(
         r"
 format: 1
@@ -152,7 +152,7 @@ patterns:
 }
 
 #[test]
-fn items_of_a_model_without_keys_are_told_by_their_attributes_and_get_the_new_keys() {
+fn items_of_a_model_without_keys_are_identified_by_their_attributes_and_get_the_new_keys() {
     let (model, _) = redesigned(
         r"
 format: 1

@@ -66,7 +66,7 @@ data: {generate: {seed: 1, sample: 50}}
 ";
 
 #[test]
-fn an_update_whose_example_names_the_second_key_keeps_second_items_without_any_index() {
+fn an_update_whose_example_names_the_second_key_keeps_derived_items_without_any_index() {
     let (found, model) = designed(TWO_WAYS, 0);
     assert_eq!(found.gsis, 0);
     let both = [step(WriteKind::Update, "A", "exists"), step(WriteKind::Update, "AByX", "exists")];
@@ -78,7 +78,7 @@ fn an_update_whose_example_names_the_second_key_keeps_second_items_without_any_i
 }
 
 #[test]
-fn an_update_whose_condition_asks_for_the_second_key_knows_it_as_well() {
+fn an_update_whose_condition_compares_the_second_key_knows_it_as_well() {
     let text = TWO_WAYS.replace("if: exists", "if: 'x = :was'").replace("x: x1, y: new", "was: x1, y: new");
     let (_, model) = designed(&text, 0);
     let both = [step(WriteKind::Update, "A", "x = :was"), step(WriteKind::Update, "AByX", "exists")];
@@ -86,7 +86,7 @@ fn an_update_whose_condition_asks_for_the_second_key_knows_it_as_well() {
 }
 
 #[test]
-fn without_knowing_the_second_key_there_are_no_second_items_and_what_would_have_to_be_known_is_said() {
+fn without_knowing_the_second_key_there_are_no_derived_items_and_the_missing_knowledge_is_reported() {
     let original = crate::support::model(&TWO_WAYS.replace("x: x1, ", ""));
     let faults = solved(&original, 0).expect_err("no design");
     let said = faults.iter().map(ToString::to_string).collect::<String>();
@@ -99,7 +99,7 @@ fn without_knowing_the_second_key_there_are_no_second_items_and_what_would_have_
 }
 
 #[test]
-fn an_update_of_the_second_key_that_knows_the_whole_item_moves_the_second_item() {
+fn an_update_of_the_second_key_that_knows_the_whole_item_moves_the_derived_item() {
     let text = TWO_WAYS
         .replace("set: 'y = :y', if: exists", "set: 'x = :x', if: 'x = :was'")
         .replace("{id: i1, x: x1, y: new}", "{id: i1, was: x1, x: x2, y: y1}")
@@ -120,7 +120,7 @@ fn an_update_of_the_second_key_that_knows_the_whole_item_moves_the_second_item()
 }
 
 #[test]
-fn a_second_item_whose_key_the_writer_has_wrong_is_not_left_behind() {
+fn a_derived_item_whose_key_the_writer_has_wrong_is_not_left_behind() {
     let (_, model) = designed(TWO_WAYS, 0);
     let mistaken = write(&model).replace(
         "example: {id: i1, x: x1,",
@@ -131,7 +131,7 @@ fn a_second_item_whose_key_the_writer_has_wrong_is_not_left_behind() {
 }
 
 #[test]
-fn second_items_are_only_of_those_that_have_what_their_key_is_made_of() {
+fn only_items_with_the_attributes_of_the_key_have_derived_items() {
     let text = TWO_WAYS.replace("x: S,", "x: {type: S, present: 0.5},").replace(
         "  - {id: W1, update: A, set: 'y = :y', if: exists, rate: 1, example: {id: i1, x: x1, y: new}}",
         "  - {id: W1, put: A, if: not-exists, rate: 1}\n  - {id: W2, delete: A, if: 'x = :x', rate: 1}",
@@ -229,7 +229,7 @@ fn keys_that_are_attributes_as_they_are_spare_a_writer_the_reading() {
 }
 
 #[test]
-fn a_key_made_of_what_the_writer_must_read_is_refused_when_that_has_changed_since() {
+fn a_key_of_attributes_read_before_the_write_is_refused_when_they_have_changed() {
     let (found, model) = designed(&with_another_entity(), 5);
     let reading = found.reading.first().expect("a read before W3");
     assert_eq!(reading.pattern, "W3");
@@ -258,7 +258,7 @@ fn a_key_made_of_what_the_writer_must_read_is_refused_when_that_has_changed_sinc
 }
 
 #[test]
-fn what_a_condition_asks_for_is_not_read_again() {
+fn attributes_compared_by_a_condition_are_not_read_again() {
     let known = HANDED_OVER.replace("if: \"status = :open\"", "if: \"status = :open and priority = :was\"");
     let (found, model) = designed(&known, 5);
     assert!(found.reading.is_empty() && model.pattern("W3-read").is_none(), "{:?}", found.reading);
@@ -267,7 +267,7 @@ fn what_a_condition_asks_for_is_not_read_again() {
 }
 
 #[test]
-fn items_that_one_transaction_puts_have_second_items_of_their_own() {
+fn items_that_one_transaction_puts_have_derived_items_of_their_own() {
     let text = r"
 format: 1
 model: places

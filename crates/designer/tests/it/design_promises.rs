@@ -40,7 +40,7 @@ fn slots(design: &Design, entity: &str) -> Vec<Slot> {
 }
 
 #[test]
-fn a_strong_ranking_by_a_number_below_nought_is_a_local_index_beside_a_second_item() {
+fn a_strong_ranking_by_a_negative_number_is_a_local_index_next_to_a_derived_item() {
     let (found, written) = designed(&ranking(MEMBER, STRONG));
     assert_eq!(slots(&found, "M"), [Slot::Table, Slot::Copy, Slot::Local(1)]);
     proved(&written);
@@ -59,7 +59,7 @@ fn another_entity_with_the_same_number_does_not_make_the_local_index_impossible(
 }
 
 #[test]
-fn a_number_below_nought_can_identify_an_item_and_be_asked_for() {
+fn a_negative_number_can_identify_an_item_and_be_read_by() {
     let (_, written) = designed(&ranking(
         "  M: {count: 1000, size: 100, unique: [[grp, level]], attrs: {grp: S, level: {type: N, values: [-2, -1, 0.5, 3]}}}",
         "  - {id: P1, get: M, given: {grp: eq, level: eq}, rate: 1}
@@ -71,7 +71,7 @@ fn a_number_below_nought_can_identify_an_item_and_be_asked_for() {
 }
 
 #[test]
-fn what_few_items_have_is_tried_all_the_same_and_can_be_in_the_check_of_what_is_written() {
+fn rare_attributes_are_verified_too_and_can_be_in_a_writes_condition() {
     let original = model(&ranking(
         "  A: {count: 40000, size: 250, unique: [[id]], attrs: {id: S, site: {type: S, distinct: 400}, at: {type: S, format: iso8601}, open: {type: S, values: [Y], present: 0.001}}}",
         "  - {id: P1, query: A, given: {site: eq, open: eq}, order: {by: at, direction: desc}, returns: {avg: 5, max: 100, page: 20}, rate: 5}
@@ -152,7 +152,7 @@ fn of_equal_designs_the_one_that_the_rules_have_nothing_against_is_taken() {
 }
 
 #[test]
-fn expectations_and_what_is_returned_go_with_an_entity_into_its_parents_list() {
+fn expectations_and_results_go_with_an_entity_into_its_parents_list() {
     let original = model(
         r#"
 format: 1
@@ -198,7 +198,7 @@ fn a_bill_without_a_write_that_did_not_run_is_no_price() {
 }
 
 #[test]
-fn a_local_index_does_not_take_in_what_only_has_its_attribute_too() {
+fn a_local_index_excludes_entities_that_merely_share_its_attribute() {
     let (_, written) = designed(
         "format: 1\nmodel: blog\ntables: {Blog: {key: {pk: S, sk: S}}}\nentities:
   Post: {count: 5000, size: 4000, unique: [[postId]], attrs: {postId: {type: S, format: ulid}, publishedAt: {type: S, format: iso8601}, views: N, body: S}}

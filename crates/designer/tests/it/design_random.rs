@@ -363,7 +363,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
 }
 
 #[test]
-fn what_is_designed_of_random_models_passes_its_check_or_is_refused_in_a_sentence() {
+fn designs_of_random_models_pass_their_check_or_are_refused_with_a_sentence() {
     let prices = Prices::built_in(TODAY).expect("built in");
     let first = number("KEYWRIGHT_SEED", 1);
     let mut wrong = Vec::new();

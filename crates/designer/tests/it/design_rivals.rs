@@ -482,7 +482,7 @@ fn no_keys_made_up_at_random_need_fewer_indexes_or_cost_less_than_those_designed
 }
 
 #[test]
-fn nor_do_second_items_of_what_a_question_wants() {
+fn nor_do_derived_items_with_the_attributes_of_one_read() {
     let stood = none_is_beaten(FIRST_OF_PARTS, true);
     println!("{stood} rivals pass their checks");
 }

@@ -37,7 +37,7 @@ fn steps<'a>(written: &'a Model, pattern: &str, entity: &str) -> Vec<&'a Write> 
 }
 
 #[test]
-fn what_is_only_put_has_the_unique_attribute_for_its_key() {
+fn an_entity_that_is_only_put_has_the_unique_attribute_as_its_key() {
     let (found, written) = designed(&of(USER, READS));
     assert_eq!((found.gsis, found.sentinels.len()), (1, 0));
     proved(&written);
@@ -45,7 +45,7 @@ fn what_is_only_put_has_the_unique_attribute_for_its_key() {
 
 /// With frequent updates a whole derived item would be expensive.
 #[test]
-fn a_put_puts_a_small_second_item_that_no_update_touches_and_a_delete_that_knows_its_key_deletes() {
+fn a_put_puts_a_sentinel_that_no_update_touches_and_a_delete_that_knows_its_key_deletes() {
     let more = "  - {id: W2, update: User, set: \"name = :n\", if: exists, rate: 50}
   - {id: W3, delete: User, if: \"email = :email\", rate: 0.1}";
     let (found, written) = designed(&of(USER, &format!("{READS}\n{more}")));
@@ -58,7 +58,7 @@ fn a_put_puts_a_small_second_item_that_no_update_touches_and_a_delete_that_knows
 }
 
 #[test]
-fn an_update_that_knows_the_old_value_moves_the_small_second_item() {
+fn an_update_that_knows_the_old_value_moves_the_sentinel() {
     let more = "  - {id: W2, update: User, set: \"email = :new\", if: \"email = :old\", rate: 0.01}
   - {id: W3, update: User, set: \"name = :n\", if: exists, rate: 50}";
     let (_, written) = designed(&of(USER, &format!("{READS}\n{more}")));
@@ -68,7 +68,7 @@ fn an_update_that_knows_the_old_value_moves_the_small_second_item() {
 }
 
 #[test]
-fn what_a_writer_would_have_to_know_is_said() {
+fn the_missing_knowledge_of_a_writer_is_reported() {
     let more = "  - {id: W2, update: User, set: \"name = :n\", if: exists, rate: 50}
   - {id: W3, delete: User, rate: 0.1}";
     let original = model(&of(USER, &format!("{READS}\n{more}")));
@@ -86,7 +86,7 @@ fn what_a_writer_would_have_to_know_is_said() {
 /// One is the item's key, the other that of a whole derived item, which is read: neither may be a stored
 /// user's.
 #[test]
-fn what_has_three_unique_attributes_is_put_with_new_ones_and_found_by_each() {
+fn an_item_with_three_unique_attributes_is_put_with_new_values_and_found_by_each() {
     let three = USER.replace("[email]]", "[email], [name]]");
     let reads = "  - {id: Q1, query: User, given: {name: eq}, returns: {avg: 1, max: 1}, rate: 30}
   - {id: Q2, query: User, given: {email: eq}, returns: {avg: 1, max: 1}, rate: 1}

@@ -149,7 +149,7 @@ fn no_design_costs_more_or_has_more_indexes_than_the_published_one_at_the_same_p
 }
 
 #[test]
-fn every_published_model_designed_anew_answers_its_questions_at_the_predicted_units() {
+fn every_redesigned_published_model_answers_its_reads_at_the_predicted_units() {
     let mut wrong = Vec::new();
     for ((name, model, _, _), found) in published().iter().zip(cheapest()) {
         let table = name.rsplit('/').next().expect("a table");
@@ -199,7 +199,7 @@ patterns:
 
 /// The designer predicts, the engine meters: both agree on the bill of a file.
 #[test]
-fn what_a_design_is_predicted_to_cost_is_what_the_model_it_writes_is_billed() {
+fn the_predicted_cost_of_a_design_is_the_bill_of_its_written_model() {
     let mut wrong = Vec::new();
     for (name, text) in [("b1", TEN_PATTERNS), ("b3", MANY_TO_MANY), ("b5", STATUS_AND_SALES)] {
         let (found, model) = crate::support::designed(text);
@@ -238,7 +238,7 @@ const CENT: Money = Money::nanos(10_000_000);
 
 /// 6000 shipments in 60 pages, each of 100 items of some 230 bytes, which are 6 blocks of 4 KB: 180 units.
 #[test]
-fn the_long_question_of_the_published_shop_is_billed_for_all_its_pages() {
+fn the_long_read_of_the_published_shop_is_billed_for_all_its_pages() {
     let bill = billed(&example("online-shop.yaml"));
     let line = bill.lines.iter().find(|line| line.pattern == "P13").expect("the question");
     assert_eq!((line.read, line.monthly.total().to_string()), (HalfUnits(360), "$5.91".to_owned()));
@@ -275,7 +275,7 @@ patterns:
 }
 
 #[test]
-fn a_second_item_is_an_entity_of_its_own_that_the_same_transaction_writes() {
+fn a_derived_item_is_an_entity_of_its_own_that_the_same_transaction_writes() {
     let (found, model) = crate::support::designed(
         r"
 format: 1
@@ -309,7 +309,7 @@ patterns:
 
 /// Eventually consistent reads can use everything that strong ones can use.
 #[test]
-fn what_is_said_of_one_index_fewer_is_not_refuted_by_stronger_reads() {
+fn the_proof_of_one_index_less_is_not_refuted_by_stronger_reads() {
     let (found, _) = crate::support::designed(BY_ID_AND_BY_X);
     assert_eq!(found.gsis, 1);
     let Proof::Possible { gsis: 0, by, with, same } = found.proof else { panic!("{:?}", found.proof) };
@@ -324,7 +324,7 @@ fn what_is_said_of_one_index_fewer_is_not_refuted_by_stronger_reads() {
 }
 
 #[test]
-fn without_writes_a_second_item_costs_what_an_index_does_and_the_index_is_taken() {
+fn without_writes_a_derived_item_costs_what_an_index_does_and_the_index_is_taken() {
     let text = BY_ID_AND_BY_X.replace("  - {id: W1, put: A, rate: 1}\n", "");
     let (found, _) = crate::support::designed(&text);
     assert_eq!(found.gsis, 1);
@@ -333,7 +333,7 @@ fn without_writes_a_second_item_costs_what_an_index_does_and_the_index_is_taken(
 
 /// An updater knows the identity only, so it cannot compute another key of the item or of a derived item.
 #[test]
-fn fewer_indexes_are_impossible_where_no_second_item_could_be_kept() {
+fn fewer_indexes_are_impossible_where_no_derived_item_can_be_maintained() {
     let text = format!("{BY_ID_AND_BY_X}  - {{id: W2, update: A, set: \"x = :x\", rate: 1}}\n");
     let (found, _) = crate::support::designed(&text);
     let Proof::Impossible { gsis: 0, unless, .. } = found.proof else { panic!("{:?}", found.proof) };
@@ -390,13 +390,13 @@ fn kept(text: &str) -> design::Design {
 }
 
 #[test]
-fn what_stands_whole_in_the_keys_of_a_kept_index_needs_no_projection() {
+fn attributes_that_are_whole_in_a_kept_indexs_keys_need_no_projection() {
     let found = kept(FLAGGED);
     assert_eq!((found.gsis, found.proof), (1, Proof::AllKept));
 }
 
 #[test]
-fn a_kept_index_that_lacks_an_attribute_gets_one_beside_it_and_not_a_false_fault() {
+fn a_kept_index_that_lacks_an_attribute_is_supplemented_by_another_without_a_false_fault() {
     let found = kept(&FLAGGED.replace("[orderId, userId]", "[orderId, note]"));
     assert_eq!(found.gsis, 2);
 }
@@ -414,7 +414,7 @@ fn closed(kept: &design::Problem, model: &Model) -> design::Problem {
 }
 
 #[test]
-fn what_is_kept_answers_what_it_was_published_for_and_never_needs_more_nor_costs_more() {
+fn kept_published_keys_answer_their_patterns_and_never_need_or_cost_more() {
     let prices = prices();
     for (name, model, _, kept) in published() {
         let closed = closed(kept, model);
@@ -441,7 +441,7 @@ patterns:
 ";
 
 #[test]
-fn what_a_result_is_ordered_by_stands_in_its_sort_key_and_the_answer_comes_so() {
+fn the_order_attribute_is_in_the_sort_key_and_results_come_in_that_order() {
     let (found, model) = crate::support::designed(NEWEST_FIRST);
     let named = design::name(&found);
     let index = named.iter().find(|own| matches!(own.slot, design::Slot::Global(1))).expect("an index");
@@ -490,7 +490,7 @@ fn a_range_of_one_attribute_and_an_order_by_another_is_a_fault_that_says_why() {
 }
 
 #[test]
-fn items_that_lack_what_a_result_is_ordered_by_are_no_part_of_it() {
+fn items_without_the_order_attribute_are_not_in_the_result() {
     let (found, model) = crate::support::designed(&NEWEST_FIRST.replace("format: iso8601", "present: 0.5"));
     assert_eq!(found.gsis, 1);
     runs(&model);
@@ -508,7 +508,7 @@ data: {inline: {Order: [{userId: a, orderId: "1", createdAt: "2026-01-02"}, {use
 "#;
 
 #[test]
-fn a_run_finds_that_items_do_not_come_in_the_order_that_is_asked_for() {
+fn a_run_reports_items_that_come_in_another_order_than_required() {
     let outcome = |text: &str| {
         let report = run(&model(text), &no_files, &mut |_| {}).expect("it runs");
         report.pattern("P1").expect("it ran").outcome.clone()
@@ -589,7 +589,7 @@ fn a_designed_local_index_says_its_sort_key_and_takes_its_partition_from_the_tab
 }
 
 #[test]
-fn what_a_kept_local_index_says_is_left_as_it_was_written() {
+fn a_kept_local_index_is_left_as_it_was_written() {
     for (said, templates) in [(r#"pk: "T#{id}", due: "{due}""#, 2), (r#"due: "{due}""#, 1)] {
         let text = format!(
             r#"
@@ -625,7 +625,7 @@ patterns:
 ";
 
 #[test]
-fn what_is_appended_to_a_list_has_the_attributes_of_the_item_it_stands_for() {
+fn an_element_appended_to_a_list_has_the_attributes_of_the_embedded_item() {
     let (found, model) = crate::support::designed(ADDRESSES);
     assert_eq!(found.embedded.first().map(|own| own.list.as_str()), Some("addresses"));
     let written = keywright_model::write(&model);

@@ -74,7 +74,7 @@ fn r66_a_pattern_is_of_a_kind_and_one_without_a_rate_is_left_out_of_the_bill_by_
 }
 
 #[test]
-fn a_question_is_metered_on_its_average_whatever_its_examples_range_finds_in_the_sample() {
+fn a_read_is_metered_by_its_average_independent_of_its_examples_range() {
     let entries = |example: &str| {
         model(&format!(
             r#"
@@ -455,7 +455,7 @@ fn r82_a_pattern_added_to_a_model_gets_its_index_and_a_plan_while_the_keys_stay(
 }
 
 #[test]
-fn r83_each_pattern_is_solved_alone_the_keys_are_grouped_and_simplified_and_both_measures_are_told() {
+fn r83_each_pattern_is_solved_alone_the_keys_are_grouped_and_simplified_and_both_measures_are_reported() {
     let model = model(include_str!("../../../model/tests/models/ten-patterns.yaml"));
     let steps = explain(&problem(&model), &prices()).expect("an explanation").steps;
     let ids: Vec<&str> = steps.alone.iter().map(|(id, _)| id.as_str()).collect();

@@ -55,7 +55,7 @@ fn b1_stays_the_same_for_any_number_of_indexes_allowed() {
 }
 
 #[test]
-fn b1_with_one_index_allowed_needs_second_items_and_costs_what_the_proof_said() {
+fn b1_with_one_index_allowed_needs_derived_items_and_costs_what_the_proof_said() {
     let design = |gsi_max| designed(&Problem { gsi_max, ..ten_patterns() }).expect("a design");
     let (free, one) = (design(5), design(1));
     assert_eq!(one.gsis, 1);

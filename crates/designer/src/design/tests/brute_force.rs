@@ -330,7 +330,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn with_second_items_local_indexes_and_projections_it_is_so_too(problem in alone()) {
+    fn the_same_holds_with_derived_items_local_indexes_and_projections(problem in alone()) {
         let others = [Slot::Copy, Slot::Local(1), Slot::Copy, Slot::Local(2)];
         let (found, tried) = (found(&problem), best(&problem, &others));
         let more = designed(&problem).is_ok_and(|own| own.placed.iter().any(|own| own.slot == Slot::Local(3)));
@@ -339,7 +339,7 @@ proptest! {
     }
 
     #[test]
-    fn entities_that_share_an_index_agree_on_what_it_holds_at_the_least_cost(problem in narrow()) {
+    fn entities_that_share_an_index_have_one_projection_at_minimal_cost(problem in narrow()) {
         let (found, tried) = (found(&problem), best(&problem, &[]));
         prop_assert!(as_good(found, tried), "{:?} {:?}", found, tried);
     }

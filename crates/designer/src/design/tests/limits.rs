@@ -26,7 +26,7 @@ fn r77_the_designer_spreads_20_000_writes_a_second_over_20_shards() {
 
 /// An item's shard must differ from that of other items under the same key.
 #[test]
-fn shards_are_told_by_an_attribute_that_the_partition_does_not_have() {
+fn shards_are_chosen_by_an_attribute_outside_the_partition_key() {
     let mut votes = votes(true);
     for entity in &mut votes.entities {
         entity.id = vec!["contestantId".to_owned(), "voteId".to_owned()];
@@ -204,7 +204,7 @@ fn two_hundred_patterns_are_solved_with_bounded_work() {
 
 /// Sort keys have prefixes such that one range has a pattern's entities and nothing else.
 #[test]
-fn items_that_a_collection_does_not_ask_for_stand_beside_those_that_it_does() {
+fn sort_key_prefixes_keep_other_entities_out_of_a_patterns_range() {
     let entities = vec![
         entity("Order", &["orderId"], &[]),
         entity("OrderItem", &["orderId", "productId"], &[]),

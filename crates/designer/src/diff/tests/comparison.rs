@@ -153,7 +153,7 @@ fn costs_grow_with_the_counts_and_sizes_the_model_gives() {
 }
 
 #[test]
-fn an_index_that_changes_is_built_anew_before_the_old_one_goes() {
+fn a_changed_index_is_created_again_before_the_old_one_is_dropped() {
     let (before, mut after) = (subject("6"), subject("6"));
     after.tables[0].definition.schema.indexes[0].projection = Projection::KeysOnly;
     assert_eq!(kinds(&diff(&before, &after).plan), [CreateIndex, SwitchReads, DeleteIndex]);
@@ -239,7 +239,7 @@ fn items_under_a_new_key_are_written_twice_filled_up_verified_read_and_only_then
 }
 
 #[test]
-fn an_index_on_new_attributes_is_made_first_then_written_then_filled_on_condition_and_asked_last() {
+fn an_index_on_new_attributes_is_created_then_written_then_filled_conditionally_and_read_last() {
     let indexes = ", indexes: {gsi1: {pk: g1, sk: at}}";
     let slot = ", gsi1: {g1: \"c#{customer}\", at: \"{at}\"}";
     let before = model(PLAIN, "", ATTRIBUTES, &format!("{PUT}{GET}"));
@@ -277,7 +277,7 @@ fn an_index_on_attributes_that_are_there_fills_itself_and_each_index_is_a_reques
 }
 
 #[test]
-fn a_key_that_changes_within_an_index_is_asked_by_old_and_new_until_all_items_have_it() {
+fn a_changed_index_key_is_read_by_old_and_new_until_all_items_have_it() {
     let indexes = ", indexes: {gsi1: {pk: g1}}";
     let slot = |template: &str| format!(", gsi1: {{g1: \"{template}\"}}{ATTRIBUTES}");
     let patterns = format!("{PUT}{OF_CUSTOMER}");
@@ -296,7 +296,7 @@ fn a_key_that_changes_within_an_index_is_asked_by_old_and_new_until_all_items_ha
 }
 
 #[test]
-fn replicas_multiply_what_a_plan_costs_and_a_plan_needs_no_step_it_does_not_need() {
+fn replicas_multiply_the_cost_of_a_plan_and_a_plan_has_no_needless_step() {
     let before = model(PLAIN, ", replicas: [eu-west-1]", ATTRIBUTES, &format!("{PUT}{GET}"));
     let after = model(BY_CUSTOMER, ", replicas: [eu-west-1]", ATTRIBUTES, &format!("{PUT}{GET_BOTH}"));
     let prices = Prices::built_in(TODAY).expect("built in");
@@ -316,7 +316,7 @@ fn replicas_multiply_what_a_plan_costs_and_a_plan_needs_no_step_it_does_not_need
 }
 
 #[test]
-fn a_plan_is_told_to_people_reviewers_and_programs_with_the_same_figures() {
+fn text_markdown_and_json_of_a_plan_have_the_same_figures() {
     let before = model(PLAIN, "", ATTRIBUTES, &format!("{PUT}{GET}"));
     let after = model(BY_CUSTOMER, "", ATTRIBUTES, &format!("{PUT}{GET_BOTH}"));
     let difference = diff(&before, &after);
@@ -346,7 +346,7 @@ fn a_plan_is_told_to_people_reviewers_and_programs_with_the_same_figures() {
 }
 
 #[test]
-fn what_nobody_measured_is_unknown_and_not_nought() {
+fn unmeasured_sizes_are_unknown_and_not_zero() {
     let unmeasured = |key: &str| {
         let text = format!(
             "format: 1\nmodel: m\ntables:\n  Tab: {{key: {{pk: S}}}}\nentities:\n  E: {{count: 10, key: {{pk: \"{key}\"}}, attrs: {{id: S}}}}\npatterns: []\n"
@@ -363,7 +363,7 @@ fn what_nobody_measured_is_unknown_and_not_nought() {
 const CHANGES: &str = "  - {id: W1, put: Order, rate: 1}\n  - {id: W2, update: Order, set: \"note = :n\", rate: 1}\n  - {id: W3, delete: Order, rate: 1}\n";
 
 #[test]
-fn a_table_made_anew_moves_the_questions_to_its_indexes_before_the_old_one_goes() {
+fn a_recreated_table_moves_the_reads_to_its_indexes_before_the_old_one_is_deleted() {
     let slot = format!(", gsi1: {{customer: \"{{customer}}\"}}{ATTRIBUTES}");
     let patterns = format!("{PUT}{GET}{OF_CUSTOMER}");
     let before = model(PLAIN, ", indexes: {gsi1: {pk: customer}}", &slot, &patterns);
@@ -422,7 +422,7 @@ fn items_that_go_to_another_table_are_deleted_from_the_old_one_once() {
 }
 
 #[test]
-fn a_key_that_changes_within_an_index_is_set_by_what_writes_it_and_by_nothing_else() {
+fn a_changed_index_key_is_set_by_its_writers_and_by_nothing_else() {
     let indexes = ", indexes: {gsi1: {pk: g1}}";
     let attributes = ", attrs: {id: S, customer: S, at: S, note: S}";
     let slot = |template: &str| format!(", gsi1: {{g1: \"{template}\"}}{attributes}");

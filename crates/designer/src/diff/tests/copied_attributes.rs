@@ -33,7 +33,7 @@ fn about(plan: &Plan, begin: &str) -> String {
 }
 
 #[test]
-fn a_put_in_the_place_of_an_item_changes_what_is_copied_from_it_as_an_update_does() {
+fn a_put_over_an_item_changes_its_copied_attributes_as_an_update_does() {
     let cases = [
         (WRITES.to_owned(), "and W2 and W5 set it in each Cast that is there"),
         (
@@ -55,7 +55,7 @@ fn a_put_in_the_place_of_an_item_changes_what_is_copied_from_it_as_an_update_doe
 }
 
 #[test]
-fn a_put_does_not_change_what_the_key_of_its_item_is_made_of() {
+fn a_put_does_not_change_the_variables_of_its_items_key() {
     let user = "User: {count: 9, size: 90, key: {pk: \"u#{userId}\", sk: u}, attrs: {userId: S, name: S}}";
     let own = "Note: {count: 9, size: 90, key: {pk: \"n#{noteId}\", sk: n}, attrs: {noteId: S, by: {type: S, copyOf: User.userId}, name: {type: S, copyOf: User.name}}}";
     let writes = "  - {id: W1, put: User, rate: 1}\n  - {id: W2, put: Note, rate: 1}\n";
@@ -67,7 +67,7 @@ fn a_put_does_not_change_what_the_key_of_its_item_is_made_of() {
 }
 
 #[test]
-fn an_attribute_that_items_get_is_checked_in_the_same_transaction_like_that_of_a_second_item() {
+fn an_added_copied_attribute_is_checked_in_the_same_transaction_as_in_a_derived_item() {
     let named = ROLE.replace("part: S", "part: S, name: {type: S, copyOf: Actor.name}");
     let plan = diff(&films(ROLE, &[], WRITES), &films(&named, &[], WRITES)).plan;
     let written = clauses(&plan, WriteBoth);
@@ -82,7 +82,7 @@ fn an_attribute_that_items_get_is_checked_in_the_same_transaction_like_that_of_a
 }
 
 #[test]
-fn copies_are_found_by_a_key_or_an_index_or_by_way_of_what_they_are_made_of() {
+fn copies_are_found_by_a_key_or_an_index_or_through_their_source() {
     let text = |table: &str, role: &str| {
         let model = |role: &str| subject(table, &[ACTOR, FILM, role], &format!("{QUESTIONS}{WRITES}"));
         let named = role.replace("part: S", "part: S, name: {type: S, copyOf: Actor.name}");
@@ -105,7 +105,7 @@ fn copies_are_found_by_a_key_or_an_index_or_by_way_of_what_they_are_made_of() {
 }
 
 #[test]
-fn what_deletes_an_original_and_leaves_its_copies_is_told() {
+fn deletes_of_a_source_that_leave_its_copies_are_reported() {
     let writes = format!("{WRITES}  - {{id: W9, delete: Film, rate: 1}}\n");
     let plan = diff(&films(ROLE, &[], &writes), &films(ROLE, &[CAST], &writes)).plan;
     assert_eq!(
@@ -118,7 +118,7 @@ fn what_deletes_an_original_and_leaves_its_copies_is_told() {
 }
 
 #[test]
-fn a_job_that_fills_what_no_model_tells_the_values_of_says_so() {
+fn a_job_that_fills_attributes_of_unknown_source_says_so() {
     let indexed = "App: {key: {pk: S, sk: S}, indexes: {gsi1: {pk: g}}}";
     let asked = "  - {id: Q5, query: Role, given: {actorId: eq, shard: eq}, uses: gsi1, rate: 1}\n";
     let model = |role: &str, asked: &str| {

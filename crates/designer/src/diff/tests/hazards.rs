@@ -26,7 +26,7 @@ fn assert_refused(before: &Subject, after: &Subject, words: &[&str]) {
 }
 
 #[test]
-fn an_index_that_has_no_room_beside_the_one_it_replaces_is_not_created_before_that_is_gone() {
+fn an_index_without_room_next_to_its_predecessor_is_not_created_before_that_is_dropped() {
     let with = |names: std::ops::RangeInclusive<u8>| {
         let indexes: Vec<String> = names.map(|at| format!("gsi{at}: {{pk: userId}}")).collect();
         subject(
@@ -63,7 +63,7 @@ fn keys_that_may_be_the_same_text_before_and_after_are_not_passed_over_nor_delet
 }
 
 #[test]
-fn a_key_of_what_the_items_lack_comes_after_they_have_it() {
+fn a_key_of_absent_attributes_comes_after_they_are_filled() {
     let with_shop = ORDER.replace("body: S", "body: S, shopId: S");
     let moved = with_shop.replace("u#{userId}", "shop#{shopId}");
     assert_refused(&orders(ORDER), &orders(&moved), &["made of shopId", "a model that only adds shopId"]);
@@ -73,7 +73,7 @@ fn a_key_of_what_the_items_lack_comes_after_they_have_it() {
 }
 
 #[test]
-fn what_is_counted_from_nothing_is_not_taken_for_filled() {
+fn a_counter_that_starts_from_an_absent_value_does_not_count_as_filled() {
     let after = ORDER.replace("body: S", "body: S, views: N, tags: SS, seen: M");
     for counts in [
         "add: \"views :one\"",
@@ -91,7 +91,7 @@ fn what_is_counted_from_nothing_is_not_taken_for_filled() {
 }
 
 #[test]
-fn what_some_items_shall_not_have_is_not_given_to_all_of_them() {
+fn an_optional_attribute_is_not_filled_in_all_items() {
     let table = "Shop: {key: {pk: S, sk: S}, indexes: {open: {pk: openFor}}}";
     let with = |kind: &str| ORDER.replace("body: S", &format!("body: S, openFor: {kind}"));
     let asked = format!("{ASKED}  - {{id: R2, query: Order, given: {{openFor: eq}}, uses: open, rate: 1}}\n");

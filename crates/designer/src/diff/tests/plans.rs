@@ -46,7 +46,7 @@ pub(super) fn kinds(plan: &Plan) -> Vec<StepKind> {
 }
 
 #[test]
-fn a_new_name_of_an_entity_or_of_what_its_key_is_made_of_moves_and_deletes_nothing() {
+fn renaming_an_entity_or_the_variables_of_its_key_moves_and_deletes_nothing() {
     let patterns = format!("{QUESTIONS}{OF_ORDERS}");
     let member =
         subject(TABLE, &[&USER.replace("User", "Member"), ORDER], &patterns.replace("User", "Member"));
@@ -66,7 +66,7 @@ fn a_new_name_of_an_entity_or_of_what_its_key_is_made_of_moves_and_deletes_nothi
 }
 
 #[test]
-fn what_models_do_not_tell_is_said_and_not_deleted() {
+fn items_with_an_open_match_are_reported_and_not_deleted() {
     let generic =
         "Thing: {count: 9, size: 99, key: {pk: \"{pk}\", sk: \"{sk}\"}, attrs: {pk: S, sk: S, mail: S}}";
     let exchanged =
@@ -96,7 +96,7 @@ fn what_models_do_not_tell_is_said_and_not_deleted() {
 }
 
 #[test]
-fn a_question_on_the_table_passes_over_the_copy_it_does_not_mean_and_an_update_puts_whole_items() {
+fn a_read_of_the_table_skips_the_other_copy_and_an_update_puts_whole_items() {
     let plan = diff(&base(), &with_orders(&ORDER.replace("o#{orderId}", "o#{day}#{orderId}"))).plan;
     assert_eq!(
         clauses(&plan, ReadBoth),
@@ -120,7 +120,7 @@ fn a_question_on_the_table_passes_over_the_copy_it_does_not_mean_and_an_update_p
 }
 
 #[test]
-fn an_index_that_gets_another_meaning_is_asked_both_ways_and_written_in_one_write() {
+fn an_index_that_changes_its_meaning_is_read_both_ways_and_written_in_one_write() {
     let model = |indexes: &str, slots: &str, questions: &str| {
         let user = format!(
             "User: {{count: 50000, size: 1500, key: {{pk: \"u#{{userId}}\", sk: \"u\"}}, {slots}, attrs: {{userId: S, mail: S, team: S, bio: S}}}}"
@@ -178,7 +178,7 @@ fn the_key_of_an_index_gets_another_type_under_another_name() {
 }
 
 #[test]
-fn what_adds_is_set_first_and_what_takes_away_last_and_prices_follow() {
+fn settings_that_add_come_first_those_that_remove_last_and_prices_follow() {
     let with = |settings: &str, sort: &str| {
         let table = TABLE.replace("key: {pk", &format!("{settings}, key: {{pk"));
         let order = ORDER.replace("o#{orderId}", sort).replace("body: S", "body: S, expires: N, till: N");
@@ -275,7 +275,7 @@ fn entries_of_an_index_that_goes_are_paid_until_it_is_gone_and_not_after() {
 }
 
 #[test]
-fn attributes_that_are_copies_or_that_questions_need_are_filled() {
+fn attributes_that_are_copies_or_that_reads_need_are_filled() {
     let copied = ORDER.replace("body: S", "userBio: {type: S, copyOf: User.bio}, body: S");
     let patterns = format!(
         "{QUESTIONS}{OF_ORDERS}  - {{id: R9, query: Order, given: {{userId: eq}}, filter: \"userBio <> :x\", attributes: [orderId, userBio], rate: 5}}\n"

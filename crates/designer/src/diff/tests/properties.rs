@@ -461,7 +461,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_question_is_answered_right_after_every_write_of_every_step(
+    fn every_read_is_answered_right_after_every_write_of_every_step(
         (before, after) in prop_oneof![4 => pair(), 1 => pair_with_seconds(), 1 => pair_with_drop(), 1 => pair_with_copy()],
         seed in any::<u64>()
     ) {
@@ -511,7 +511,7 @@ fn each_rule_of_a_plan_is_needed() {
 
 /// A deleted item is never one of the new model, and nothing is deleted where that is unknown.
 #[test]
-fn where_two_models_do_not_tell_what_becomes_of_items_they_are_left_alone() {
+fn items_with_an_open_match_are_left_alone() {
     let mut runner = TestRunner::deterministic();
     let strategy = pair();
     let mut unknown = 0;
@@ -538,7 +538,7 @@ fn where_two_models_do_not_tell_what_becomes_of_items_they_are_left_alone() {
 
 /// A rename, a moved sort key, another table, and an index whose key attributes are swapped, on the engine.
 #[test]
-fn plans_carried_out_on_the_engine_leave_every_question_right() {
+fn plans_carried_out_on_the_engine_keep_every_read_right() {
     let entity =
         |name, table, sort, slots| MadeEntity { name, table: Some(table), partition: "p#{grp}", sort, slots };
     let side = |ann: MadeEntity, second: bool| Made {

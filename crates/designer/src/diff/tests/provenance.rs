@@ -38,7 +38,7 @@ fn items_that_are_made_of_others_are_kept_whole_loaded_from_those_and_compared_h
 }
 
 #[test]
-fn a_copy_of_a_copy_is_kept_by_whoever_writes_what_both_are_made_of() {
+fn a_copy_of_a_copy_is_kept_by_the_writers_of_their_common_source() {
     let deep = "ByRole: {count: 20000, size: 900, key: {pk: \"r#{role}\", sk: \"u#{userId}#{teamId}\"}, attrs: {teamId: S, userId: {type: S, copyOf: UserTeam.userId}, role: {type: S, copyOf: UserTeam.role}}}";
     let before = subject(APP, &[TEAM, MEMBER], ALONE);
     // The source of an intermediate derived item may be inferred from its transactions.
@@ -62,7 +62,7 @@ fn a_copy_of_a_copy_is_kept_by_whoever_writes_what_both_are_made_of() {
 }
 
 #[test]
-fn items_that_only_look_like_copies_and_that_nobody_writes_are_left_to_the_model_to_tell() {
+fn undeclared_copies_without_writers_are_neither_loaded_nor_derived() {
     let second = USER_TEAM.replace(ALL_COPIED, "teamId: S, userId: S, role: S");
     let plan =
         diff(&subject(APP, &[TEAM, MEMBER], ALONE), &subject(APP, &[TEAM, MEMBER, &second], ALONE)).plan;
@@ -101,7 +101,7 @@ fn profile(attributes: &str) -> String {
 }
 
 #[test]
-fn what_moves_into_second_items_is_kept_in_both_until_nobody_reads_it_where_it_was() {
+fn attributes_that_move_to_derived_items_are_kept_in_both_until_the_reads_move() {
     let before = subject(APP, &[USER], &format!("{WRITES}{BIO}"));
     let patterns = format!(
         "{WRITES}{}  - {{id: R7, get: Profile, given: {{userId: eq}}, rate: 3}}\n",
@@ -128,7 +128,7 @@ fn what_moves_into_second_items_is_kept_in_both_until_nobody_reads_it_where_it_w
 }
 
 #[test]
-fn what_second_items_have_of_their_own_is_neither_put_over_nor_written_before_they_are_there() {
+fn own_attributes_of_derived_items_are_not_overwritten_and_not_written_before_all_items_exist() {
     let before = subject(APP, &[USER], WRITES);
     let own = profile("userId: {type: S, copyOf: User.userId}, mail: {type: S, copyOf: User.mail}, theme: S");
     let patterns = format!("{WRITES}  - {{id: W8, update: Profile, set: \"theme = :t\", rate: 1}}\n");
@@ -156,7 +156,7 @@ fn what_second_items_have_of_their_own_is_neither_put_over_nor_written_before_th
 }
 
 #[test]
-fn items_that_go_into_others_are_kept_until_those_have_what_they_had() {
+fn items_that_merge_into_others_are_kept_until_these_have_their_attributes() {
     let split = |bio: &str| {
         let user = USER.replace(", bio: S", bio);
         subject(APP, &[&user, &profile("userId: S, bio: S")], WRITES)
@@ -175,7 +175,7 @@ fn items_that_go_into_others_are_kept_until_those_have_what_they_had() {
 }
 
 #[test]
-fn what_goes_over_from_items_to_others_that_are_there_is_not_filled_from_nothing_in_silence() {
+fn attributes_that_may_move_between_existing_items_are_not_filled_silently() {
     let model = |user: &str, own: &str| {
         let user = USER.replace(", bio: S", user);
         let asked = "  - {id: R7, get: Profile, given: {userId: eq}, rate: 3}\n";
@@ -192,7 +192,7 @@ fn what_goes_over_from_items_to_others_that_are_there_is_not_filled_from_nothing
 }
 
 #[test]
-fn a_second_item_that_others_than_its_source_feed_is_loaded_and_compared_with_all_of_them() {
+fn a_derived_item_with_several_sources_is_loaded_and_verified_with_all_of_them() {
     let team = USER_TEAM.replace("role: {type", "teamName: {type: S, copyOf: Team.name}, role: {type");
     let patterns = format!("{ALONE}  - {{id: W7, update: Team, set: \"name = :n\", rate: 1}}\n");
     let before = subject(APP, &[TEAM, MEMBER], &patterns);
@@ -208,7 +208,7 @@ fn a_second_item_that_others_than_its_source_feed_is_loaded_and_compared_with_al
 }
 
 #[test]
-fn a_claim_is_asked_when_all_are_there_and_doubles_are_named() {
+fn a_uniqueness_condition_starts_when_all_items_exist_and_duplicates_are_reported() {
     let claim = "MailOf: {count: 50000, size: 100, key: {pk: \"m#{mail}\", sk: \"m\"}, attrs: {mail: S, userId: {type: S, copyOf: User.userId}}}";
     let patterns = WRITES.replace(
         "put: User, if: not-exists",

@@ -30,7 +30,7 @@ fn model(order: &str, questions: &str) -> Subject {
 }
 
 #[test]
-fn a_question_stops_asking_for_what_it_drops_before_that_gets_another_key() {
+fn a_read_stops_asking_for_a_dropped_entity_before_that_is_re_keyed() {
     let before = model(&order("o#{orderId}", "d#{day}"), BOTH);
     let plan = diff(&before, &model(&order("o#{orderId}", "s#{status}"), PAYS)).plan;
     assert_eq!(
@@ -45,7 +45,7 @@ fn a_question_stops_asking_for_what_it_drops_before_that_gets_another_key() {
 }
 
 #[test]
-fn a_question_drops_what_goes_out_of_its_place_when_the_reads_move() {
+fn a_read_drops_an_entity_that_leaves_its_index_when_the_reads_move() {
     let before = model(&order("o#{orderId}", "d#{day}"), BOTH);
     let moved = model(&order("ord#{orderId}", ""), PAYS);
     let switched = clauses(&diff(&before, &moved).plan, SwitchReads);
@@ -57,7 +57,7 @@ fn a_question_drops_what_goes_out_of_its_place_when_the_reads_move() {
 }
 
 #[test]
-fn a_question_asks_for_what_it_gains_when_all_of_it_is_there() {
+fn a_read_asks_for_an_added_entity_when_all_of_its_items_exist() {
     let after = model(&order("o#{orderId}", "d#{day}"), BOTH);
     let asks = "Q4 asks index gsi1 of App by d#{day}, o#{orderId} for Order from now on";
     for before in [order("o#{orderId}", ""), order("ord#{orderId}", ""), order("o#{orderId}", "s#{status}")] {
@@ -70,7 +70,7 @@ fn a_question_asks_for_what_it_gains_when_all_of_it_is_there() {
 }
 
 #[test]
-fn a_question_whose_answer_would_be_gone_before_the_new_one_is_there_gets_no_plan() {
+fn a_read_whose_old_place_is_removed_before_the_new_one_is_ready_gets_no_plan() {
     let second = "OrderOf: {count: 100000, size: 700, key: {pk: \"d#{day}\", sk: \"o#{orderId}\"}, attrs: {userId: {type: S, copyOf: Order.userId}, orderId: {type: S, copyOf: Order.orderId}, day: {type: S, copyOf: Order.day}}}";
     let asked = "  - {id: Q4, query: OrderOf, given: {day: eq}, rate: 1}\n";
     let whole = |order: &str, questions: &str, second: &[&str]| {
@@ -91,7 +91,7 @@ fn a_question_whose_answer_would_be_gone_before_the_new_one_is_there_gets_no_pla
 }
 
 #[test]
-fn a_question_that_is_asked_by_something_else_gets_no_plan_while_its_key_changes_under_it() {
+fn a_read_by_another_key_gets_no_plan_while_that_key_changes() {
     let asked =
         |given: &str| format!("  - {{id: Q4, query: Order, given: {{{given}}}, uses: gsi1, rate: 1}}\n");
     let slots = [
@@ -130,7 +130,7 @@ fn a_question_that_is_asked_by_something_else_gets_no_plan_while_its_key_changes
 }
 
 #[test]
-fn a_question_that_is_asked_by_something_else_and_of_others_is_not_left_without_an_answer_either() {
+fn a_read_by_another_key_of_other_entities_is_not_left_without_an_answer_either() {
     let second = "OrderOf: {count: 100000, size: 700, key: {pk: \"w#{userId}\", sk: \"d#{day}#{orderId}\"}, attrs: {userId: {type: S, copyOf: Order.userId}, orderId: {type: S, copyOf: Order.orderId}, day: {type: S, copyOf: Order.day}}}";
     let asked = "  - {id: Q4, query: OrderOf, given: {userId: eq, day: eq}, rate: 1}\n";
     let after = [&order("o#{orderId}", "s#{status}"), PAY, second];
@@ -141,7 +141,7 @@ fn a_question_that_is_asked_by_something_else_and_of_others_is_not_left_without_
 }
 
 #[test]
-fn what_a_question_asks_instead_of_all_it_asked_is_asked_by_the_release_that_drops_that() {
+fn a_read_that_replaces_all_its_sources_switches_in_the_release_that_drops_them() {
     for given in ["day: eq", "day: eq, payId: eq"] {
         let pays = PAYS.replace("day: eq", given);
         let (before, after) = (order("o#{orderId}", "d#{day}"), order("o#{orderId}", "s#{status}"));
@@ -159,7 +159,7 @@ fn what_a_question_asks_instead_of_all_it_asked_is_asked_by_the_release_that_dro
 }
 
 #[test]
-fn who_reads_an_index_from_end_to_end_does_not_care_what_keys_its_entries_have() {
+fn a_full_scan_of_an_index_does_not_depend_on_the_keys_of_its_entries() {
     let scan = "  - {id: Q4, scan: Order, uses: gsi1, admin: true, rate: 1}\n";
     let day = ORDERS;
     let model = |slot: &str, asked: &str| model(&order("o#{orderId}", slot), asked);
@@ -251,7 +251,7 @@ fn replicas_come_to_a_table_that_scales_or_is_paid_by_request_and_to_no_other() 
 }
 
 #[test]
-fn a_question_that_asks_both_ways_for_some_passes_over_no_old_copies_of_others_before_the_reads_move() {
+fn a_read_both_ways_of_some_entities_skips_no_old_copies_of_others_before_the_reads_move() {
     let pay = PAY.replace("d#{day}", "e#{day}");
     let both = |order: &str, pay: &str| subject(TABLE, &[order, pay], &format!("{BOTH}{WRITES}"));
     let before = both(&order("o#{orderId}", "d#{day}"), PAY);
@@ -268,7 +268,7 @@ fn a_question_that_asks_both_ways_for_some_passes_over_no_old_copies_of_others_b
 }
 
 #[test]
-fn a_question_counts_on_an_attribute_when_all_items_have_it() {
+fn a_read_uses_an_attribute_when_all_items_have_it() {
     let asked = |filter: &str| {
         format!(
             "  - {{id: R3, query: Order, given: {{userId: eq}}, {filter}attributes: [orderId], rate: 5}}\n"
@@ -283,7 +283,7 @@ fn a_question_counts_on_an_attribute_when_all_items_have_it() {
 }
 
 #[test]
-fn whoever_changes_what_an_index_key_is_made_of_stops_setting_it_when_the_entity_leaves() {
+fn writers_stop_setting_an_index_key_when_the_entity_leaves_the_index() {
     let plan = diff(
         &model(&order("o#{orderId}", "s#{status}"), "  []\n".trim_start_matches("  []\n")),
         &model(&order("o#{orderId}", ""), ""),
