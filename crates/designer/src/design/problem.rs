@@ -361,11 +361,11 @@ impl fmt::Display for Fault {
                 let entities = entities.join(", ");
                 let more = if *allowed == 1 { "1 index".to_owned() } else { format!("{allowed} indexes") };
                 if *more_help {
-                    write!(f, "{entities} need more than {more}, even with second items and local indexes")?;
+                    write!(f, "{entities} need more than {more}, even with derived items and local indexes")?;
                 } else {
                     write!(
                         f,
-                        "no number of indexes lets one request answer every pattern of {entities}, even with second items"
+                        "no number of indexes lets one request answer every pattern of {entities}, even with derived items"
                     )?;
                     if !strong.is_empty() {
                         let strong = strong.join(", ");

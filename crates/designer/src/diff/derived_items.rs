@@ -76,7 +76,7 @@ impl<'a> Planner<'a> {
         let with =
             if moved.is_empty() { String::new() } else { format!(", with {} that moves there", and(&moved)) };
         self.summary.push(format!(
-            "new data → base table: {} in {}, second items of {}{with}",
+            "new data → base table: {} in {}, derived items of {}{with}",
             new.entity.name, new.table.definition.name, now.entity.name
         ));
         let derived = NewDerived { source, now, new, names, provenance };

@@ -55,7 +55,7 @@ fn crowded(was: &SubjectTable, table: &SubjectTable) -> Option<String> {
     let surplus = most - GLOBAL_INDEXES_MAX;
     let which = if surplus == gone.len() { and(&gone) } else { format!("{surplus} of {}", and(&gone)) };
     Some(format!(
-        "no plan: {} would have {most} global indexes while the new ones stand beside those that go, and a table has at most {GLOBAL_INDEXES_MAX}: compare with a model without {which}, whose questions ask something else or rest meanwhile, then that one with this; {UNTIL_THEN}",
+        "no plan: {} would have {most} global indexes while the new ones stand next to those that go, and a table has at most {GLOBAL_INDEXES_MAX}: compare with a model without {which}, whose questions ask something else or rest meanwhile, then that one with this; {UNTIL_THEN}",
         table.definition.name
     ))
 }

@@ -275,7 +275,7 @@ impl<'a> Finder<'a> {
                 )
             } else if let Some(moving) = changing_key_attribute(before, after, source, new, provenance) {
                 format!(
-                    "not planned: {} has what {} has not, and the {moving} that its key is made of may change: what it has of its own would stay under the former key; make its key of what does not change",
+                    "not planned: {} has what {} has not, and the {moving} that its key is made of may change: what it has of its own would stay under the previous key; make its key of what does not change",
                     new.described(),
                     source.described()
                 )

@@ -476,7 +476,7 @@ impl<'a> Readers<'a> {
                     found.push(Said {
                         kind: StepKind::SwitchReads,
                         text: format!(
-                            "nothing asks {} any more: its consumed read capacity stays at nought",
+                            "nothing asks {} any more: its consumed read capacity stays at zero",
                             index.name
                         ),
                         actions: Vec::new(),

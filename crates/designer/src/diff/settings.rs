@@ -70,7 +70,7 @@ pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKi
                 // Replicas need a stream of both images, which must exist before them.
                 let kind = if old.stream.is_none() || !new.replicas.is_empty() { First } else { Last };
                 let how = if old.stream.is_some() && new.stream.is_some() {
-                    "UpdateTable; another view is a new stream, by way of off: whoever reads the old one reads it to its end first"
+                    "UpdateTable; another view is a new stream, by way of off: readers of the old one read it to its end first"
                 } else {
                     "UpdateTable"
                 };

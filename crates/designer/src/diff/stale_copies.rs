@@ -64,14 +64,14 @@ impl Planner<'_> {
             format!(", which alone tells {}", and(&undetermined))
         };
         let text = format!(
-            "{} the item under {known} first{why}, and {} what is under the {made} that it made, if that is not what is put, in the same transaction and on condition that the item is still what was read: else the former one stays",
+            "{} the item under {known} first{why}, and {} what is under the {made} that it made, if that is not what is put, in the same transaction and on condition that the item is still what was read: else the stale copy stays",
             who.each("reads", "read"),
             if who.is_many() { "delete" } else { "deletes" },
         );
         self.act(*during, text, vec![Action::DeleteStaleCopy { entity: (*copies).to_owned() }]);
         if *lasts && !undetermined.is_empty() {
             let text = format!(
-                "{} the item by {} too, as {made} is made of it: what changes it deletes the item under the former key and puts it under the new one in one transaction, as a key cannot be updated",
+                "{} the item by {} too, as {made} is made of it: what changes it deletes the item under the previous key and puts it under the new one in one transaction, as a key cannot be updated",
                 who.each("goes on finding", "go on finding"),
                 and(&undetermined)
             );

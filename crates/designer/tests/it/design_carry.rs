@@ -71,7 +71,7 @@ data:
     assert_eq!(ann.item.get("shelf"), Some(&"7a".into()), "no key tells it now: {ann:?}");
     assert_eq!(ann.item.get("day"), Some(&"monday".into()), "it is a key itself: {ann:?}");
     for name in ["user", "number", "PK", "D", "shelfKey"] {
-        assert!(!ann.item.contains_key(name), "{name} is told by the keys, or is a former one: {ann:?}");
+        assert!(!ann.item.contains_key(name), "{name} is in the keys, or was a key: {ann:?}");
     }
     assert_eq!(
         notices,

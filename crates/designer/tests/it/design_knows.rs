@@ -90,7 +90,7 @@ fn without_knowing_the_second_key_there_are_no_derived_items_and_the_missing_kno
     let original = crate::support::model(&TWO_WAYS.replace("x: x1, ", ""));
     let faults = solved(&original, 0).expect_err("no design");
     let said = faults.iter().map(ToString::to_string).collect::<String>();
-    assert!(said.contains("second items of A by x would do if") && said.contains("W1 knew x"), "{said}");
+    assert!(said.contains("derived items of A by x would do if") && said.contains("W1 knew x"), "{said}");
     // The value that it writes is not the previous one.
     let sets = TWO_WAYS.replace("set: 'y = :y'", "set: 'x = :x'");
     let said = solved(&crate::support::model(&sets), 0).expect_err("no design");
@@ -154,7 +154,7 @@ patterns:
   - {id: W1, put: Vote, if: not-exists, rate: {avg: 100, peak: 2600}}
 ";
     let (found, _) = designed(text, 0);
-    let copy = found.placed.iter().find(|own| own.slot == Slot::Copy).expect("second items");
+    let copy = found.placed.iter().find(|own| own.slot == Slot::Copy).expect("derived items");
     assert_eq!(copy.view.shards, 3, "half of 2600 votes, twice for transactions");
 }
 

@@ -338,7 +338,7 @@ fn fewer_indexes_are_impossible_where_no_derived_item_can_be_maintained() {
     let (found, _) = crate::support::designed(&text);
     let Proof::Impossible { gsis: 0, unless, .. } = found.proof else { panic!("{:?}", found.proof) };
     let said = unless.iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(said, ["second items of A by x would do if besides that W2 knew x of the item as it was"]);
+    assert_eq!(said, ["derived items of A by x would do if besides that W2 knew x of the item as it was"]);
 }
 
 fn not_designed(text: &str) -> String {
@@ -352,13 +352,13 @@ fn where_strong_reads_leave_no_design_it_is_not_said_that_more_indexes_would_hel
     let fault = not_designed(&format!("{text}  - {{id: W2, update: A, set: \"x = :x\", rate: 1}}\n"));
     assert!(
         fault.starts_with(
-            "no number of indexes lets one request answer every pattern of A, even with second items: "
+            "no number of indexes lets one request answer every pattern of A, even with derived items: "
         ),
         "{fault}"
     );
     assert!(fault.contains("global indexes are not strongly consistent, as P1, P2 must be"), "{fault}");
     assert!(
-        fault.ends_with("second items of A by x would do if besides that W2 knew x of the item as it was"),
+        fault.ends_with("derived items of A by x would do if besides that W2 knew x of the item as it was"),
         "{fault}"
     );
 }

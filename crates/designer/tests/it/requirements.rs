@@ -63,12 +63,12 @@ fn r66_a_pattern_is_of_a_kind_and_one_without_a_rate_is_left_out_of_the_bill_by_
 
     let rated = "id: Q1, get: Order, given: {o: eq}, rate: 5";
     let silent = five(&[rated, "id: Q2, get: Customer, given: {c: eq}"]);
-    let nought = five(&[rated, "id: Q2, get: Customer, given: {c: eq}, rate: 0"]);
+    let zero = five(&[rated, "id: Q2, get: Customer, given: {c: eq}, rate: 0"]);
     let bill = billed(&silent);
     assert_eq!((bill.without_rate.as_slice(), bill.is_whole()), (["Q2".to_owned()].as_slice(), false));
-    assert!(bill.lines.iter().all(|line| line.pattern != "Q2"), "it has no line, not one of nought");
-    let bill = billed(&nought);
-    assert_eq!((bill.without_rate.len(), bill.is_whole()), (0, true), "who says nought means it");
+    assert!(bill.lines.iter().all(|line| line.pattern != "Q2"), "it has no line, not one of zero");
+    let bill = billed(&zero);
+    assert_eq!((bill.without_rate.len(), bill.is_whole()), (0, true), "a rate of zero is declared");
     assert!(bill_text(&silent, TODAY).contains("Q2 has no rate and is not in the total"));
     assert!(shown(&silent, View::Patterns).contains("No rate is given for Q2"));
 }

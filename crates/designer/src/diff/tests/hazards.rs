@@ -18,10 +18,10 @@ fn orders(order: &str) -> Subject {
 fn assert_refused(before: &Subject, after: &Subject, words: &[&str]) {
     let plan = diff(before, after).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
-    let told: Vec<&String> = plan.summary.iter().filter(|line| line.starts_with("no plan: ")).collect();
-    assert_eq!(told.len(), 1, "{told:?}");
+    let reasons: Vec<&String> = plan.summary.iter().filter(|line| line.starts_with("no plan: ")).collect();
+    assert_eq!(reasons.len(), 1, "{reasons:?}");
     for word in words {
-        assert!(told[0].contains(word), "{word}: {told:?}");
+        assert!(reasons[0].contains(word), "{word}: {reasons:?}");
     }
 }
 

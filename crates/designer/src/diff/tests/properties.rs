@@ -564,11 +564,11 @@ fn plans_carried_out_on_the_engine_keep_every_read_right() {
         ("a sort key that moves", entity("Ann", "T", "x#{k}#{id}", slots)),
         ("another table", entity("Ann", "U", "x#{id}", slots)),
         ("a sort key of what changes", entity("Ann", "T", "x#{a}.{id}", slots)),
-        ("second items", entity("Ann", "T", "x#{id}", slots)),
+        ("derived items", entity("Ann", "T", "x#{id}", slots)),
         ("exchanged slots", entity("Ann", "T", "x#{id}", [Some("t#{b}"), Some("m#{a}")])),
     ];
     for (what, ann) in cases {
-        let after = side(ann, what == "second items");
+        let after = side(ann, what == "derived items");
         let made = after.meant();
         let (before, after) = (before.subject(), after.subject());
         let plan = diff(&before, &after).plan;

@@ -46,7 +46,8 @@ fn a_copy_of_a_copy_is_kept_by_the_writers_of_their_common_source() {
         let after = subject(APP, &[TEAM, MEMBER, &second, deep], BOTH);
         let plan = diff(&before, &after).plan;
         assert!(
-            plan.summary.contains(&"new data → base table: ByRole in App, second items of Member".to_owned()),
+            plan.summary
+                .contains(&"new data → base table: ByRole in App, derived items of Member".to_owned()),
             "{:?}",
             plan.summary
         );

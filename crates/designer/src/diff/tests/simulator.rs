@@ -507,7 +507,7 @@ impl World<'_> {
         let Some(new) = self.matches[at].after() else { return };
         let has = new.entity.attributes.contains_key("w");
         let name = self.new_store(&new);
-        let of = self.source_of(at).expect("a second one");
+        let of = self.source_of(at).expect("a derived item");
         let Some(row) = self.truth.get(&(of, id.to_owned())).map(|row| with_owner(row, at)) else { return };
         if !has || !release.begun.contains(&at) || !self.stores.contains_key(&name) {
             return;
