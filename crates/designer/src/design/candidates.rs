@@ -808,8 +808,8 @@ fn narrowed(
     let stays = problem.kept.keys.iter().any(|own| own.view == whole.view && own.slot != Slot::Table);
     let reads_held = |place: &&usize| match problem.patterns.get(**place).map(|pattern| &pattern.reads) {
         Some(Some(reads)) => reads.iter().all(here),
-        // A pattern reads whole items: an existing projection suffices if it has all declared attributes. A new
-        // one does not, since a reader may want attributes that are not declared.
+        // A pattern reads whole items: an existing projection suffices if it has all declared attributes. A
+        // new one does not, since a reader may want attributes that are not declared.
         Some(None) => stays && entity.attributes.iter().all(|own| here(&own.name)),
         None => false,
     };

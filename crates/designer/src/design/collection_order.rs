@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_questions_share_stands_between_the_rest() {
+    fn entities_that_two_patterns_share_are_between_the_others() {
         let found = order(&[0, 1, 2], &sets(&[&[0, 1], &[0, 2]]), &[]);
         assert_eq!(found, Some(vec![1, 0, 2]));
     }

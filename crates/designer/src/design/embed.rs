@@ -21,7 +21,8 @@ pub struct Embedded {
     pub list: String,
 }
 
-/// The attribute that lists embedded items of an entity: `OrderItem` becomes `orderItems`, `Address` becomes `addresses`.
+/// The attribute that lists embedded items of an entity: `OrderItem` becomes `orderItems`, `Address` becomes
+/// `addresses`.
 pub fn list_name(entity: &str) -> String {
     let mut letters = entity.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_lowercase).collect();

@@ -121,7 +121,7 @@ pub(super) fn prove(tariffs: &Tariffs, ways: &[Way], best: &Way) -> Result<Prove
         }
     };
     let by = less.monthly - best.monthly();
-    let with = besides(&less, best);
+    let with = replacements(&less, best);
     let plain = second_items(best.solved.iter(), best).is_empty() && locals(best.solved.iter()) == 0;
     let mut fewer_same = None;
     let same = if with.is_empty() || !plain {
@@ -166,7 +166,7 @@ fn cheapest<'a>(
     })
 }
 
-fn besides(less: &Less<'_>, best: &Way) -> Without {
+fn replacements(less: &Less<'_>, best: &Way) -> Without {
     let had = second_items(best.solved.iter(), best);
     let items = second_items(less.own(), less.way).difference(&had).cloned().collect();
     let more = locals(less.own()).saturating_sub(locals(best.solved.iter()));

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_computed_is_no_value_of_the_writers_own() {
+    fn a_computed_value_is_not_the_writers_own() {
         let names: Vec<String> =
             assigned("a = :a, b = b + :b, c = if_not_exists(c, :c), d.e = :e").into_iter().collect();
         assert_eq!(names, ["a"]);

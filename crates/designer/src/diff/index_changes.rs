@@ -202,14 +202,14 @@ pub(super) fn needed(
     old: &SubjectEntity,
     entity: &SubjectEntity,
     table: &SubjectTable,
-    questions: &[SubjectPattern],
+    patterns: &[SubjectPattern],
 ) -> Vec<Needed> {
     let is_key = |name: &str| table.definition.key_attributes().iter().any(|key| key.name == name);
     let asked = |name: &str| {
-        questions.iter().any(|question| {
-            question.read_entities().any(|read| read == entity.name)
-                && (question.needs.iter().any(|need| need == name)
-                    || question.whole && !entity.partial.contains(name))
+        patterns.iter().any(|pattern| {
+            pattern.read_entities().any(|read| read == entity.name)
+                && (pattern.needs.iter().any(|need| need == name)
+                    || pattern.whole && !entity.partial.contains(name))
         })
     };
     let lacks = |name: &String| !old.attributes.contains_key(name) && !is_key(name);

@@ -174,7 +174,7 @@ impl<'a> Finder<'a> {
         let (olds, news) = (std::mem::take(&mut self.olds), std::mem::take(&mut self.news));
         self.matches.extend(news.into_iter().map(Match::New));
         self.matches.extend(olds.into_iter().map(Match::Gone));
-        self.find_seconds();
+        self.find_derived();
         let doubts: Vec<Option<(Match<'a>, Vec<EntityRef<'a>>)>> =
             self.matches.iter().map(|matched| self.doubt_of(matched)).collect();
         let mut doubted: Vec<EntityRef<'a>> = Vec::new();
@@ -191,13 +191,13 @@ impl<'a> Finder<'a> {
                 *matched = Match::Unknown { old: None, new: Some(*new), why: None };
             }
         }
-        self.doubt_seconds();
+        self.doubt_derived();
         self.doubt_new();
     }
 
     /// Entities that only the new design has may be derived from existing items; then they need no load from
     /// outside. A derived item's key may depend on another derived item of the same source.
-    fn find_seconds(&mut self) {
+    fn find_derived(&mut self) {
         for _ in 0..self.matches.len() {
             let search = Search { after: self.after, matches: &self.matches };
             let found = self.matches.iter().enumerate().find_map(|(at, matched)| {
@@ -255,7 +255,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Derived items whose source has an open match are not written either.
-    fn doubt_seconds(&mut self) {
+    fn doubt_derived(&mut self) {
         let unknown: Vec<EntityRef<'a>> = self
             .matches
             .iter()
@@ -319,7 +319,7 @@ impl<'a> Finder<'a> {
                     Match::New(known) => known.is(new),
                     // An entity with attributes of its own does not come from its source alone.
                     Match::Derived(_, known, provenance) => {
-                        known.is(new) && (!provenance.said || !provenance.own().is_empty())
+                        known.is(new) && (!provenance.declared || !provenance.own().is_empty())
                     }
                     _ => false,
                 })

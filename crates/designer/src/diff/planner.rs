@@ -61,8 +61,8 @@ pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
     planner.lost();
     planner.faulty();
     let readers = Readers { before, after, matches: &matches };
-    for said in readers.said() {
-        planner.act(said.kind, said.text, said.actions);
+    for change in readers.read_changes() {
+        planner.act(change.kind, change.text, change.actions);
     }
     let hazards = hazards(before, after, &matches);
     for text in readers.refused().into_iter().chain(hazards) {

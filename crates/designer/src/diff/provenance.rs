@@ -30,7 +30,7 @@ pub(super) enum Origin {
 pub(super) struct Provenance {
     pub(super) origins: BTreeMap<String, Origin>,
     /// Whether the model declares one of them as a copy; otherwise the writes imply it.
-    pub(super) said: bool,
+    pub(super) declared: bool,
     /// Whether several source items make the same derived item.
     pub(super) shared: bool,
     /// Whether the key does not identify the source item: two source items may make one key.
@@ -131,11 +131,11 @@ impl<'a> Search<'_, 'a> {
     ) -> Option<(usize, Provenance)> {
         let keys = variables(new);
         let mut provenance = Provenance::default();
-        let mut said: BTreeMap<String, usize> = BTreeMap::new();
+        let mut declared: BTreeMap<String, usize> = BTreeMap::new();
         for name in attributes(new) {
             let flat = self.flattened(new.entity, &name);
             if let Some((of, _)) = &flat {
-                *said.entry(of.clone()).or_default() += 1;
+                *declared.entry(of.clone()).or_default() += 1;
             }
             let origin = self.origin(new, (old, now), (&name, keys.contains(&name)), flat);
             provenance.origins.insert(name, origin);
@@ -147,13 +147,13 @@ impl<'a> Search<'_, 'a> {
             return None;
         }
         // A copy of an attribute that another new entity has is filled together with that one.
-        let said_of = |of: &str| said.get(of).copied().unwrap_or(0);
-        let own = said_of(&now.entity.name);
+        let declared_of = |of: &str| declared.get(of).copied().unwrap_or(0);
+        let own = declared_of(&now.entity.name);
         let comes = |of: &String| {
             let is = |matched: &Match<'_>| matched.after().is_some_and(|side| side.entity.name == *of);
             self.matches.iter().any(|matched| matched.before().is_none() && is(matched))
         };
-        if said.iter().any(|(of, count)| *count > own && comes(of)) {
+        if declared.iter().any(|(of, count)| *count > own && comes(of)) {
             return None;
         }
         let from_source: BTreeSet<String> = provenance.of_source().map(|(_, from)| from.clone()).collect();
@@ -163,7 +163,7 @@ impl<'a> Search<'_, 'a> {
             .map(|(_, from)| from.clone())
             .collect();
         let of_now = variables(now);
-        provenance.said = own > 0;
+        provenance.declared = own > 0;
         provenance.shared = !of_now.is_subset(&from_source) && !variables(old).is_subset(&from_source);
         provenance.claims =
             !provenance.shared && !of_now.is_subset(&by_key) && !variables(old).is_subset(&by_key);

@@ -17,7 +17,7 @@ use super::planner::{is_open, must_be_copied, written};
 use super::shape::Shape;
 
 /// What the application changes in its reads.
-pub(super) struct Said {
+pub(super) struct ReadChange {
     pub(super) kind: StepKind,
     pub(super) text: String,
     pub(super) actions: Vec<Action>,
@@ -30,7 +30,7 @@ pub(super) struct Readers<'a> {
 }
 
 /// The read of a pattern.
-struct Question<'a> {
+struct PatternRead<'a> {
     pattern: &'a SubjectPattern,
     sources: Vec<Source<'a>>,
 }
@@ -60,12 +60,12 @@ enum Loss {
 
 impl<'a> Readers<'a> {
     /// All changes of reads, in the order of the patterns.
-    pub(super) fn said(&self) -> Vec<Said> {
+    pub(super) fn read_changes(&self) -> Vec<ReadChange> {
         let mut found = Vec::new();
         for pattern in &self.after.patterns {
-            let Some(now) = Question::of(pattern, self.after) else { continue };
+            let Some(now) = PatternRead::of(pattern, self.after) else { continue };
             let known = self.before.patterns.iter().find(|known| known.id == pattern.id);
-            match known.and_then(|known| Question::of(known, self.before)) {
+            match known.and_then(|known| PatternRead::of(known, self.before)) {
                 Some(was) => {
                     self.meets_both(&was, &now, &mut found);
                     self.switched(&was, &now, &mut found);
@@ -80,14 +80,14 @@ impl<'a> Readers<'a> {
         }
         for pattern in &self.before.patterns {
             let asked = self.after.patterns.iter().find(|known| known.id == pattern.id);
-            if asked.is_some_and(|known| Question::of(known, self.after).is_some()) {
+            if asked.is_some_and(|known| PatternRead::of(known, self.after).is_some()) {
                 continue;
             }
-            if let Some(was) = Question::of(pattern, self.before) {
+            if let Some(was) = PatternRead::of(pattern, self.before) {
                 self.ends(&was, &mut found);
             }
         }
-        self.nobody(&mut found);
+        self.unused_indexes(&mut found);
         found
     }
 
@@ -95,16 +95,16 @@ impl<'a> Readers<'a> {
     pub(super) fn refused(&self) -> Vec<String> {
         let mut found = Vec::new();
         for pattern in &self.after.patterns {
-            let Some(now) = Question::of(pattern, self.after) else { continue };
+            let Some(now) = PatternRead::of(pattern, self.after) else { continue };
             let known = self.before.patterns.iter().find(|known| known.id == pattern.id);
-            let Some(was) = known.and_then(|known| Question::of(known, self.before)) else { continue };
-            found.extend(self.turned(&was, &now).or_else(|| self.dark(&was, &now)));
+            let Some(was) = known.and_then(|known| PatternRead::of(known, self.before)) else { continue };
+            found.extend(self.turned(&was, &now).or_else(|| self.gap(&was, &now)));
         }
         found
     }
 
     /// Why a read has no answer for a while: its old place is removed before the new one is ready.
-    fn dark(&self, was: &Question<'a>, now: &Question<'a>) -> Option<String> {
+    fn gap(&self, was: &PatternRead<'a>, now: &PatternRead<'a>) -> Option<String> {
         let gone = was.sources.iter().find(|source| self.ends_early(source, was, now))?;
         let gained = self.gained(was, now);
         let made = |source: &&&Source<'a>| match self.match_of_new(&source.side) {
@@ -124,7 +124,7 @@ impl<'a> Readers<'a> {
 
     /// Why a read that changes its index has no answer while the key attributes of that index change. One
     /// index holds the entries of both keys only if the reader can compute both keys, and neither read can.
-    fn turned(&self, was: &Question<'a>, now: &Question<'a>) -> Option<String> {
+    fn turned(&self, was: &PatternRead<'a>, now: &PatternRead<'a>) -> Option<String> {
         let asks_still = |source: &&Source<'a>| {
             let then = self.match_of_old(&source.side).and_then(Match::after);
             then.is_some_and(|side| now.sources.iter().any(|source| source.side.is(&side)))
@@ -163,18 +163,18 @@ impl<'a> Readers<'a> {
 
     /// Whether the plan changes the keys that a read queries by. A full scan of an index uses no key: it
     /// finds an entry under any key.
-    fn is_turned_under(&self, source: &Source<'_>, was: &Question<'_>) -> bool {
+    fn is_turned_under(&self, source: &Source<'_>, was: &PatternRead<'_>) -> bool {
         was.pattern.reading != Reading::Scan && self.alters(source)
     }
 
     /// Whether a read also finds the new copies of the items that it returns.
-    fn doubles(&self, source: &Source<'_>, was: &Question<'_>) -> bool {
+    fn doubles(&self, source: &Source<'_>, was: &PatternRead<'_>) -> bool {
         let Some(Match::Moves(old, new)) = self.match_of_old(&source.side) else { return false };
         is_same_table(old, new) && source.finds(new, old, was)
     }
 
     /// What a read does while old and new data exist.
-    fn meets_both(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
+    fn meets_both(&self, was: &PatternRead<'a>, now: &PatternRead<'a>, found: &mut Vec<ReadChange>) {
         let id = &was.pattern.id;
         for source in &was.sources {
             if self.ends_early(source, was, now) {
@@ -184,7 +184,7 @@ impl<'a> Readers<'a> {
                     source.asked()
                 );
                 let action = Action::AskWithout { pattern: id.clone(), entity };
-                found.push(Said { kind: StepKind::ReadBoth, text, actions: vec![action] });
+                found.push(ReadChange { kind: StepKind::ReadBoth, text, actions: vec![action] });
             } else if self.is_turned_under(source, was) {
                 found.push(Self::asks_both(id, source, self.followed(source, now)));
             }
@@ -198,7 +198,7 @@ impl<'a> Readers<'a> {
                     source.within()
                 );
                 let action = Action::PassNew { pattern: id.clone(), entity: new.entity.name.clone() };
-                found.push(Said { kind: StepKind::ReadBoth, text, actions: vec![action] });
+                found.push(ReadChange { kind: StepKind::ReadBoth, text, actions: vec![action] });
             }
         }
         for (matched, source) in self.strangers(was, Match::before) {
@@ -212,7 +212,7 @@ impl<'a> Readers<'a> {
                     source.within()
                 );
                 let action = Action::PassNew { pattern: id.clone(), entity };
-                found.push(Said { kind: StepKind::ReadBoth, text, actions: vec![action] });
+                found.push(ReadChange { kind: StepKind::ReadBoth, text, actions: vec![action] });
             }
         }
     }
@@ -221,36 +221,36 @@ impl<'a> Readers<'a> {
     /// reads there.
     fn strangers(
         &self,
-        question: &Question<'a>,
+        read: &PatternRead<'a>,
         era: impl Fn(&Match<'a>) -> Option<EntityRef<'a>>,
     ) -> Vec<(&Match<'a>, Source<'a>)> {
         let own = |matched: &&Match<'a>| {
-            era(matched).is_some_and(|side| question.sources.iter().any(|source| source.side.is(&side)))
+            era(matched).is_some_and(|side| read.sources.iter().any(|source| source.side.is(&side)))
         };
         let strangers = self.matches.iter().filter(|matched| !own(matched));
-        strangers.flat_map(|matched| question.sources.iter().map(move |source| (matched, *source))).collect()
+        strangers.flat_map(|matched| read.sources.iter().map(move |source| (matched, *source))).collect()
     }
 
     /// Whether a read temporarily finds more than it does after the plan.
-    fn meets_more(&self, now: &Question<'a>) -> bool {
+    fn meets_more(&self, now: &PatternRead<'a>) -> bool {
         self.strangers(now, Match::after)
             .iter()
             .any(|(matched, source)| remains(matched, source, now).is_some() || lingers(matched, source, now))
     }
 
     /// The new source that replaces an old one of a read.
-    fn followed<'q>(&self, source: &Source<'_>, now: &'q Question<'a>) -> Option<&'q Source<'a>> {
+    fn followed<'q>(&self, source: &Source<'_>, now: &'q PatternRead<'a>) -> Option<&'q Source<'a>> {
         let new = self.match_of_old(&source.side)?.after()?;
         now.sources.iter().find(|source| source.side.is(&new))
     }
 
     /// Whether a read can ask for an entity only until its keys change.
-    fn ends_early(&self, source: &Source<'_>, was: &Question<'_>, now: &Question<'a>) -> bool {
+    fn ends_early(&self, source: &Source<'_>, was: &PatternRead<'_>, now: &PatternRead<'a>) -> bool {
         self.is_turned_under(source, was) && self.followed(source, now).is_none()
     }
 
     /// Sources that only the new version of a read has.
-    fn gained<'q>(&self, was: &Question<'a>, now: &'q Question<'a>) -> Vec<&'q Source<'a>> {
+    fn gained<'q>(&self, was: &PatternRead<'a>, now: &'q PatternRead<'a>) -> Vec<&'q Source<'a>> {
         let kept: Vec<EntityRef<'a>> = was
             .sources
             .iter()
@@ -261,7 +261,7 @@ impl<'a> Readers<'a> {
     }
 
     /// Attributes that the old items lack and the new version of a read needs.
-    fn lacked(&self, source: &Source<'_>, was: &Question<'_>, now: &Question<'_>) -> Vec<String> {
+    fn lacked(&self, source: &Source<'_>, was: &PatternRead<'_>, now: &PatternRead<'_>) -> Vec<String> {
         let Some(Match::Stays(old, new)) = self.match_of_old(&source.side) else { return Vec::new() };
         let one = std::slice::from_ref(now.pattern);
         let lacks = needed(old.entity, new.entity, new.table, one).into_iter();
@@ -269,7 +269,7 @@ impl<'a> Readers<'a> {
         lacks.filter(|name| now.pattern.whole || !was.pattern.needs.contains(name)).collect()
     }
 
-    fn asks_both(id: &str, source: &Source<'_>, to: Option<&Source<'_>>) -> Said {
+    fn asks_both(id: &str, source: &Source<'_>, to: Option<&Source<'_>>) -> ReadChange {
         let from = source.asked();
         let entity = to.map_or(source.side.entity, |to| to.side.entity);
         let then = match to {
@@ -277,7 +277,7 @@ impl<'a> Readers<'a> {
             Some(to) => format!("and {}", to.asked()),
             None => "and by the new key".to_owned(),
         };
-        Said {
+        ReadChange {
             kind: StepKind::ReadBoth,
             text: format!(
                 "{id} asks {from} {then} for {}, takes each item once, and only what answers it by its own attributes",
@@ -288,7 +288,7 @@ impl<'a> Readers<'a> {
     }
 
     /// What changes for a read that both designs have.
-    fn switched(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
+    fn switched(&self, was: &PatternRead<'a>, now: &PatternRead<'a>, found: &mut Vec<ReadChange>) {
         let id = &was.pattern.id;
         if self.is_all_gone(was, now) && self.is_all_there(was, now) {
             self.asks_instead(was, now, found);
@@ -342,7 +342,11 @@ impl<'a> Readers<'a> {
         let mut actions = vec![Action::AskNew { pattern: id.clone() }];
         if !sentences.is_empty() {
             for text in sentences {
-                found.push(Said { kind: StepKind::SwitchReads, text, actions: std::mem::take(&mut actions) });
+                found.push(ReadChange {
+                    kind: StepKind::SwitchReads,
+                    text,
+                    actions: std::mem::take(&mut actions),
+                });
             }
         }
         // A read that queries both places finds from then on what the new place holds.
@@ -354,12 +358,12 @@ impl<'a> Readers<'a> {
     }
 
     /// Whether all old sources of a read are gone when the first release goes out.
-    fn is_all_gone(&self, was: &Question<'a>, now: &Question<'a>) -> bool {
+    fn is_all_gone(&self, was: &PatternRead<'a>, now: &PatternRead<'a>) -> bool {
         !was.sources.is_empty() && was.sources.iter().all(|source| self.ends_early(source, was, now))
     }
 
     /// Whether all new sources of a read exist from the beginning.
-    fn is_all_there(&self, was: &Question<'a>, now: &Question<'a>) -> bool {
+    fn is_all_there(&self, was: &PatternRead<'a>, now: &PatternRead<'a>) -> bool {
         let gained = self.gained(was, now);
         !gained.is_empty()
             && gained.iter().all(|source| !self.is_new(source, now.pattern) && !self.is_left_alone(source))
@@ -367,19 +371,19 @@ impl<'a> Readers<'a> {
 
     /// If all old sources are replaced, the new ones are read in the same release: in between the read would
     /// have no answer.
-    fn asks_instead(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
+    fn asks_instead(&self, was: &PatternRead<'a>, now: &PatternRead<'a>, found: &mut Vec<ReadChange>) {
         let id = &was.pattern.id;
         let mut actions = vec![Action::AskNew { pattern: id.clone() }];
         for source in self.gained(was, now) {
             let text = format!("{id} asks {} for {} from now on", source.asked(), source.side.entity.name);
-            found.push(Said { kind: StepKind::ReadBoth, text, actions: std::mem::take(&mut actions) });
+            found.push(ReadChange { kind: StepKind::ReadBoth, text, actions: std::mem::take(&mut actions) });
         }
         self.passes_old(now, StepKind::ReadBoth, found);
     }
 
     /// A moved read finds the old copies until they are deleted. A moved entity is read the new way when the
     /// reads move and not earlier, also by reads that query both places for another entity.
-    fn passes_old(&self, now: &Question<'a>, kind: StepKind, found: &mut Vec<Said>) {
+    fn passes_old(&self, now: &PatternRead<'a>, kind: StepKind, found: &mut Vec<ReadChange>) {
         let id = &now.pattern.id;
         for source in &now.sources {
             if let Some(Match::Moves(old, new)) = self.match_of_new(&source.side)
@@ -393,7 +397,7 @@ impl<'a> Readers<'a> {
                     source.within()
                 );
                 let action = Action::PassOld { pattern: id.clone(), entity: new.entity.name.clone() };
-                found.push(Said { kind: StepKind::SwitchReads, text, actions: vec![action] });
+                found.push(ReadChange { kind: StepKind::SwitchReads, text, actions: vec![action] });
             }
         }
         for (matched, source) in self.strangers(now, Match::after) {
@@ -406,14 +410,14 @@ impl<'a> Readers<'a> {
                     if matches!(matched, Match::Stays(..)) { "there no more" } else { "deleted" }
                 );
                 let action = Action::PassOld { pattern: id.clone(), entity };
-                found.push(Said { kind, text, actions: vec![action] });
+                found.push(ReadChange { kind, text, actions: vec![action] });
             }
         }
     }
 
-    fn begins(&self, now: &Question<'a>, found: &mut Vec<Said>) {
+    fn begins(&self, now: &PatternRead<'a>, found: &mut Vec<ReadChange>) {
         let id = &now.pattern.id;
-        found.push(Said {
+        found.push(ReadChange {
             kind: StepKind::SwitchReads,
             text: format!("{id}, which is new, asks {}", now.place()),
             actions: vec![Action::AskNew { pattern: id.clone() }],
@@ -422,7 +426,7 @@ impl<'a> Readers<'a> {
     }
 
     /// A read that the new design does not have.
-    fn ends(&self, was: &Question<'a>, found: &mut Vec<Said>) {
+    fn ends(&self, was: &PatternRead<'a>, found: &mut Vec<ReadChange>) {
         let id = &was.pattern.id;
         let stranger = self.strangers(was, Match::before);
         let kind = if was
@@ -438,14 +442,14 @@ impl<'a> Readers<'a> {
             return;
         };
         let text = format!("{id} is asked no more");
-        found.push(Said { kind, text, actions: vec![Action::AskNoMore { pattern: id.clone() }] });
+        found.push(ReadChange { kind, text, actions: vec![Action::AskNoMore { pattern: id.clone() }] });
     }
 
     /// Indexes that are deleted or whose entries change and that no known read uses: another program may use
     /// them.
-    fn nobody(&self, found: &mut Vec<Said>) {
-        let questions: Vec<Question<'_>> =
-            self.before.patterns.iter().filter_map(|pattern| Question::of(pattern, self.before)).collect();
+    fn unused_indexes(&self, found: &mut Vec<ReadChange>) {
+        let questions: Vec<PatternRead<'_>> =
+            self.before.patterns.iter().filter_map(|pattern| PatternRead::of(pattern, self.before)).collect();
         for was in &self.before.tables {
             let Some(now) = self.after.table(&was.definition.name) else { continue };
             for index in &was.definition.schema.indexes {
@@ -455,9 +459,7 @@ impl<'a> Readers<'a> {
                         && entity.is_none_or(|entity| source.side.entity.name == entity.name)
                 };
                 let asked = |entity| {
-                    questions
-                        .iter()
-                        .any(|question| question.sources.iter().any(|source| asks(source, entity)))
+                    questions.iter().any(|read| read.sources.iter().any(|source| asks(source, entity)))
                 };
                 for entity in &was.entities {
                     let source = Source { side: EntityRef { table: was, entity }, index: Some(index) };
@@ -466,14 +468,14 @@ impl<'a> Readers<'a> {
                             let index = side.table.index(&index.name)?;
                             side.entity.is_in(index).then_some(Source { side, index: Some(index) })
                         });
-                        let mut said =
+                        let mut change =
                             Self::asks_both(&format!("whatever asks {}", index.name), &source, to.as_ref());
-                        said.actions.clear();
-                        found.push(said);
+                        change.actions.clear();
+                        found.push(change);
                     }
                 }
                 if now.index(&index.name) != Some(index) && !asked(None) {
-                    found.push(Said {
+                    found.push(ReadChange {
                         kind: StepKind::SwitchReads,
                         text: format!(
                             "nothing asks {} any more: its consumed read capacity stays at zero",
@@ -500,7 +502,7 @@ impl<'a> Readers<'a> {
         matches!(self.match_of_old(&source.side), Some(Match::Unknown { .. }))
     }
 
-    fn loss(&self, source: &Source<'_>, was: &Question<'_>) -> Option<Loss> {
+    fn loss(&self, source: &Source<'_>, was: &PatternRead<'_>) -> Option<Loss> {
         let old = match self.match_of_old(&source.side)? {
             Match::Unknown { .. } | Match::New(_) | Match::Derived(..) => return None,
             Match::Gone(old) | Match::Stays(old, _) | Match::Moves(old, _) => old,
@@ -551,7 +553,7 @@ impl<'a> Readers<'a> {
 }
 
 /// Whether the plan adds items where a read searches.
-fn comes(matched: &Match<'_>, source: &Source<'_>, question: &Question<'_>) -> bool {
+fn comes(matched: &Match<'_>, source: &Source<'_>, read: &PatternRead<'_>) -> bool {
     let Some(new) = matched.after() else { return false };
     let place = source.side.table;
     let here = new.table.definition.name == place.definition.name && !must_be_copied(place, new.table);
@@ -563,11 +565,11 @@ fn comes(matched: &Match<'_>, source: &Source<'_>, question: &Question<'_>) -> b
         }),
         Match::Gone(_) | Match::Unknown { .. } => false,
     };
-    here && comes && source.finds(&new, &source.side, question)
+    here && comes && source.finds(&new, &source.side, read)
 }
 
 /// Old copies that stay where a read searches until the end of the plan.
-fn remains<'a>(matched: &Match<'a>, source: &Source<'a>, question: &Question<'a>) -> Option<EntityRef<'a>> {
+fn remains<'a>(matched: &Match<'a>, source: &Source<'a>, read: &PatternRead<'a>) -> Option<EntityRef<'a>> {
     let old = matched.before()?;
     let place = source.side.table;
     let here = old.table.definition.name == place.definition.name && !must_be_copied(old.table, place);
@@ -578,19 +580,19 @@ fn remains<'a>(matched: &Match<'a>, source: &Source<'a>, question: &Question<'a>
         }
         Match::New(_) | Match::Derived(..) | Match::Unknown { .. } => false,
     };
-    (here && goes && source.finds(&old, &source.side, question)).then_some(old)
+    (here && goes && source.finds(&old, &source.side, read)).then_some(old)
 }
 
 /// Whether old entries stay where a read searches until the plan gives them another key.
-fn lingers(matched: &Match<'_>, source: &Source<'_>, question: &Question<'_>) -> bool {
+fn lingers(matched: &Match<'_>, source: &Source<'_>, read: &PatternRead<'_>) -> bool {
     let (Match::Stays(old, new), Some(index)) = (matched, source.index) else { return false };
     old.table.definition.name == source.side.table.definition.name
         && altered(old.entity, index, &written(old, new))
-        && source.finds(old, &source.side, question)
+        && source.finds(old, &source.side, read)
 }
 
 /// Whether both versions of a read take the same values, and the same number of them.
-fn is_asked_alike(was: &Question<'_>, now: &Question<'_>) -> bool {
+fn is_asked_alike(was: &PatternRead<'_>, now: &PatternRead<'_>) -> bool {
     was.pattern.given == now.pattern.given && was.pattern.equal == now.pattern.equal
 }
 
@@ -598,7 +600,7 @@ fn is_same_table(old: &EntityRef<'_>, new: &EntityRef<'_>) -> bool {
     old.table.definition.name == new.table.definition.name && !must_be_copied(old.table, new.table)
 }
 
-impl<'a> Question<'a> {
+impl<'a> PatternRead<'a> {
     /// The read of a pattern; none if it reads nothing or no request answers it. A write reads what it
     /// checks.
     fn of(pattern: &'a SubjectPattern, subject: &'a Subject) -> Option<Self> {
@@ -673,7 +675,7 @@ impl<'a> Source<'a> {
 
     /// Whether a read of one copy of an entity's items, `own`, also finds the other copy. A read by the whole
     /// key finds only the item with that key.
-    fn finds(&self, copy: &EntityRef<'_>, own: &EntityRef<'_>, question: &Question<'_>) -> bool {
+    fn finds(&self, copy: &EntityRef<'_>, own: &EntityRef<'_>, read: &PatternRead<'_>) -> bool {
         let key = self.key_schema();
         if self.index.is_some_and(|index| !copy.entity.is_in(index)) {
             return false;
@@ -683,10 +685,10 @@ impl<'a> Source<'a> {
         };
         let partition = key.partition.iter().all(|key| shape(own, &key.name).meets(&shape(copy, &key.name)));
         // A read of several entities also returns what sorts between them.
-        let several = question.sources.len() > 1;
+        let several = read.sources.len() > 1;
         let sort =
             several || key.sort.iter().all(|key| shape(own, &key.name).begins_like(&shape(copy, &key.name)));
-        match (question.pattern.reading, self.index) {
+        match (read.pattern.reading, self.index) {
             (Reading::Scan, _) => true,
             (Reading::Get, None) => false,
             (Reading::Get | Reading::Query, _) => partition && sort,

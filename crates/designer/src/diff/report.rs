@@ -1,4 +1,5 @@
-//! A comparison as text, JSON or Markdown, with the plan's costs at dated prices and its times at a given rate.
+//! A comparison as text, JSON or Markdown, with the plan's costs at dated prices and its times at a given
+//! rate.
 
 use std::fmt::Write as _;
 

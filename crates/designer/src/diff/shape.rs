@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_like_a_key_is_found_by_its_beginning() {
+    fn texts_with_the_prefix_of_a_key_are_found_by_it() {
         assert!(shape("o#{a}").begins_like(&shape("o#{b}#{a}")));
         assert!(!shape("o#{a}").begins_like(&shape("ord#{a}")));
         assert!(shape("{a}").begins_like(&shape("ord#{a}")));

@@ -83,7 +83,7 @@ struct Release {
     stopped: BTreeSet<usize>,
     /// The matches whose stale copies are deleted, and the derived items that are kept.
     stale_deleted: BTreeSet<usize>,
-    seconds: BTreeSet<usize>,
+    derived: BTreeSet<usize>,
     /// Derived items whose own attributes are left alone, that are updated in place, whose own attributes are
     /// written, and that have taken over an attribute.
     apart: BTreeSet<usize>,
@@ -200,7 +200,7 @@ impl<'a> World<'a> {
             together: BTreeMap::new(),
             stopped: BTreeSet::new(),
             stale_deleted: BTreeSet::new(),
-            seconds: BTreeSet::new(),
+            derived: BTreeSet::new(),
             apart: BTreeSet::new(),
             there: BTreeSet::new(),
             begun: BTreeSet::new(),
@@ -377,7 +377,7 @@ impl<'a> World<'a> {
             Action::DeleteStaleCopy { entity } => next.stale_deleted.extend(self.of(entity)),
             Action::KeepDerived { .. } if self.naive == Naive::LoadsAlone => {}
             Action::KeepDerived { entity, apart } => {
-                next.seconds.extend(self.of(entity));
+                next.derived.extend(self.of(entity));
                 if !apart.is_empty() && self.naive != Naive::PutsWhole {
                     next.apart.extend(self.of(entity));
                 }
@@ -682,10 +682,10 @@ impl World<'_> {
             }
         }
         self.transact(parts);
-        self.keep_seconds(release, at, previous.as_ref(), &blind, (row, updates));
+        self.keep_derived(release, at, previous.as_ref(), &blind, (row, updates));
     }
 
-    fn keep_seconds(
+    fn keep_derived(
         &mut self,
         release: &Release,
         of: usize,
@@ -694,7 +694,7 @@ impl World<'_> {
         (row, updates): (Option<&Row>, bool),
     ) {
         for at in 0..self.matches.len() {
-            if self.source_of(at) != Some(of) || !release.seconds.contains(&at) {
+            if self.source_of(at) != Some(of) || !release.derived.contains(&at) {
                 continue;
             }
             if updates && release.there.contains(&at) {
@@ -718,7 +718,7 @@ impl World<'_> {
 
     /// An update of derived items in place, as in the new model: if an item does not exist, the update
     /// creates one without the other attributes.
-    fn update_seconds(
+    fn update_derived(
         &mut self,
         of: usize,
         previous: &Row,
@@ -792,13 +792,13 @@ impl World<'_> {
     fn update(&mut self, release: &Release, at: usize, id: &str, name: &str, value: &str) {
         let Some(key_row) = self.truth.get(&(at, id.to_owned())).cloned() else { return };
         let matched = self.matches[at].clone();
-        self.update_seconds(at, &key_row, name, value, &release.there);
+        self.update_derived(at, &key_row, name, value, &release.there);
         if name == "v" && self.has_moved(release, at) && self.naive == Naive::GoesByBoth {
             return;
         }
         let Match::Moves(old, new) = &matched else {
             self.update_in_place(release, at, &key_row, name, value);
-            return self.keep_seconds_of(release, at, id, name, value);
+            return self.keep_derived_of(release, at, id, name, value);
         };
         let copies = release.copies[&at];
         let (first, second) = (Self::old_store(old), self.new_store(new));
@@ -828,12 +828,12 @@ impl World<'_> {
     }
 
     /// Keeps the items derived from an updated item that keeps its key: the whole item is read.
-    fn keep_seconds_of(&mut self, release: &Release, at: usize, id: &str, name: &str, value: &str) {
+    fn keep_derived_of(&mut self, release: &Release, at: usize, id: &str, name: &str, value: &str) {
         let previous = self.truth[&(at, id.to_owned())].clone();
         let mut row = previous.clone();
         row.insert(name.to_owned(), value.to_owned());
         let blind = logical(at, id, "", "", "");
-        self.keep_seconds(release, at, Some(&previous), &blind, (Some(&row), true));
+        self.keep_derived(release, at, Some(&previous), &blind, (Some(&row), true));
     }
 
     fn update_in_place(&mut self, release: &Release, at: usize, key_row: &Row, name: &str, value: &str) {
@@ -928,7 +928,7 @@ impl World<'_> {
             Action::Load { entity } => {
                 for at in self.of(entity) {
                     if let Some(source) = self.source_of(at) {
-                        self.load_second(at, source, what)?;
+                        self.load_derived(at, source, what)?;
                         continue;
                     }
                     self.load_new(at, what)?;
@@ -984,7 +984,7 @@ impl World<'_> {
         }
     }
 
-    fn load_second(&mut self, at: usize, source: usize, what: &str) -> Result<(), Fault> {
+    fn load_derived(&mut self, at: usize, source: usize, what: &str) -> Result<(), Fault> {
         let new = self.matches[at].after().expect("it is new");
         let store = self.new_store(&new);
         let from = Self::old_store(&self.matches[source].before().expect("it is there"));
