@@ -1,10 +1,10 @@
 //! The binary program: which view each entity has in which slot, which slots exist, and where each pattern
 //! reads.
 //!
-//! Variables: x[view, slot], y[index], c[entity] (has derived items), a[index] (projects all), p[index,
-//! attribute] (projects it), l (a local index exists), z[pattern, location, key]. Indexes have a number only
-//! where that matters (`symmetry`). Minimised lexicographically: cost; with that pinned, indexes; with both
-//! pinned, entries, then partition keys of few values and key bytes.
+//! Variables: `x[view, slot]`, `y[index]`, `c[entity]` (has derived items), `a[index]` (projects all),
+//! `p[index, attribute]` (projects it), `l` (a local index exists), `z[pattern, location, key]`. Indexes have
+//! a number only where that matters (`symmetry`). Minimised lexicographically: cost; with that pinned,
+//! indexes; with both pinned, entries, then partition keys of few values and key bytes.
 
 use std::collections::BTreeSet;
 
