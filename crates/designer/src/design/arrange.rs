@@ -1,4 +1,4 @@
-//! Items changed so that the conditions of a write hold: a write that is refused shows nothing.
+//! Changes items so that the conditions of a write hold: a refused write verifies nothing.
 
 use keywright_semantics::number::Number;
 use keywright_semantics::value::{AttributeValue, Item};
@@ -10,8 +10,8 @@ use keywright_model::expression::{attributes_in, clauses_of, placeholder_of};
 use keywright_model::value::{from_node, from_untyped_node};
 use keywright_model::{Condition, Entity, Model, Node, Pattern, Write, WriteKind};
 
-/// The items with those that a pattern works on changed as far as its conditions can be followed: clauses that compare an
-/// attribute with a value, or ask whether one is there, joined by `and`.
+/// The samples, with the pattern's items changed so that its conditions hold. Supported are clauses joined by
+/// `and` that compare an attribute with a value or test its existence.
 pub(super) fn arranged(model: &Model, samples: &[Sample], pattern: &Pattern) -> Vec<Sample> {
     let mut samples = samples.to_vec();
     for step in pattern.steps() {
@@ -36,7 +36,7 @@ pub(super) fn arranged(model: &Model, samples: &[Sample], pattern: &Pattern) -> 
     plain(model, &samples)
 }
 
-/// Whether a step's own examples name the item, as those of bound steps do.
+/// Whether the step's own examples name the item, as those of bound steps do.
 fn is_of(sample: &Sample, entity: &Entity, step: &Write) -> bool {
     let names: Vec<&str> = entity.key_attributes().collect();
     let says = |row: &Vec<(String, Node)>| {
@@ -50,7 +50,7 @@ fn is_of(sample: &Sample, entity: &Entity, step: &Write) -> bool {
     sample.entity.as_ref() == Some(&entity.name) && step.examples.iter().any(says)
 }
 
-/// Takes out the items that have what is unique of one that a step works on.
+/// Removes other items that share a unique value with the item of a step.
 fn alone(samples: &mut Vec<Sample>, entity: &Entity, step: &Write) {
     let values = |sample: &Sample, names: &[String]| -> Option<Vec<AttributeValue>> {
         names.iter().map(|name| sample.item.get(name.as_str()).cloned()).collect()
@@ -70,7 +70,7 @@ fn other(samples: &[Sample], entity: &Entity, attribute: &str) -> Option<Attribu
     own.find_map(|sample| sample.item.get(attribute)).cloned()
 }
 
-/// What one clause asks of an attribute.
+/// What one clause requires of an attribute.
 struct Change {
     attribute: String,
     asks: Asks,
@@ -79,7 +79,7 @@ struct Change {
 enum Asks {
     There,
     NotThere,
-    /// Compared so with this value.
+    /// It compares so with this value.
     Is(&'static str, AttributeValue),
 }
 
@@ -100,7 +100,7 @@ impl Change {
         let attribute = attributes_in(name).next().filter(|own| *own == name.trim())?;
         let asks = match value_of(placeholder_of(value)?, entity, attribute, pattern, step) {
             Some(value) => Asks::Is(sign, value),
-            // What no example says is taken from the item itself.
+            // A value that no example gives is taken from the item itself.
             None if sign == "=" => Asks::There,
             None => return None,
         };
@@ -128,7 +128,7 @@ impl Change {
     }
 }
 
-/// The value of a placeholder: the example's, or the one that a number is compared with where none is given.
+/// The value of a placeholder: from the example; without one, the number on the other side of the comparison.
 fn value_of(
     name: &str,
     entity: &Entity,
@@ -161,7 +161,7 @@ fn holds(own: &AttributeValue, sign: &str, value: &AttributeValue) -> bool {
     }
 }
 
-/// A value of which the comparison holds.
+/// A value for which the comparison holds.
 fn fitting(sign: &str, value: &AttributeValue) -> Option<AttributeValue> {
     let moved = |by: i64| match value {
         AttributeValue::N(number) => number.checked_add(Number::from(by)).ok().map(AttributeValue::N),

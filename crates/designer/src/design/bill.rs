@@ -1,5 +1,5 @@
-//! What a design costs: the bill of the model that is written, by the meter that bills every model. The solver's own
-//! figures choose between designs and are nobody's price.
+//! The bill of a design: the written model is billed by the same meter as every other model. The solver's own
+//! figures only rank designs.
 
 use super::{Embedded, carry};
 use keywright_model::data::{self, ReadFile};
@@ -7,21 +7,21 @@ use keywright_model::{Faults, Model, parse, write};
 use keywright_workbench::cost::{Bill, Costing, Missing, bill};
 use keywright_workbench::run::{Note, measure};
 
-/// A designed model as it is written, with its bill.
+/// A designed model as written to the file, with its bill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Billed {
     /// The text of the file.
     pub text: String,
-    /// What that text reads as: the keys, and the items and expectations that were carried over.
+    /// The model read back from that text: the new keys, and the carried-over items and expectations.
     pub model: Model,
     /// What it costs each month.
     pub bill: Bill,
-    /// What became of items and expectations.
+    /// Notices about items and expectations.
     pub notices: Vec<String>,
 }
 
 impl Billed {
-    /// The patterns that did not run, of which nothing was metered.
+    /// The patterns that did not run and so were not metered.
     pub fn left_out(&self) -> Vec<&str> {
         let mut found = Vec::new();
         for note in &self.bill.notes {
@@ -32,7 +32,7 @@ impl Billed {
         found
     }
 
-    /// Why its bill is not its price: the patterns that did not run, of which nothing was metered, and why.
+    /// Why the bill is incomplete: the patterns that did not run, and why.
     pub fn unmetered(&self) -> Option<String> {
         let left_out = |note: &&Note| matches!(note, Note::NotRun { .. } | Note::NotFailed { .. });
         let said: Vec<String> = self.bill.notes.iter().filter(left_out).map(ToString::to_string).collect();
@@ -45,7 +45,7 @@ impl Billed {
 pub enum Unbilled {
     /// The original or the written model does not load or run.
     Faults(Faults),
-    /// A price is not known.
+    /// A price is unknown.
     Price(Missing),
 }
 
@@ -61,8 +61,8 @@ impl From<Missing> for Unbilled {
     }
 }
 
-/// Carries over what the original has, writes the designed model, reads it back and meters what it takes: so that the bill
-/// is that of the written file, to the cent.
+/// Carries over the original's items, writes the designed model, reads it back and meters it. The bill is
+/// therefore that of the written file, to the cent.
 pub fn billed(
     original: &Model,
     mut designed: Model,

@@ -1,8 +1,9 @@
-//! Candidate views: the ways of keying one entity that can serve a pattern, what each serves and what each costs.
+//! Key candidates ("views"): the ways of keying one entity that can serve a pattern, with what each serves
+//! and costs.
 //!
-//! For each pattern every choice of partition attributes among those given by equality, the rest in every order, then the
-//! range attribute, then the identity for uniqueness. Dominated views are dropped, which keeps the optimum: whatever a
-//! dominated view does, the one that dominates it does for no more.
+//! For each pattern: every choice of partition attributes among those given by equality, the rest in every
+//! order, then the range attribute, then the identity for uniqueness. Dominated candidates are dropped, which
+//! keeps the optimum: the dominating one does the same for at most the same cost.
 
 use keywright_semantics::capacity::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ use keywright_workbench::price::{Item, Money, Prices};
 
 /// Seconds in a month of 730 hours, as the public calculator counts.
 const MONTH_SECONDS: i128 = 730 * 3600;
-/// Millionths in a second's rate.
+/// Millionths in a rate per second.
 const MICRO: i128 = 1_000_000;
 /// Overhead the service stores per item or entry.
 const ENTRY_OVERHEAD_BYTES: u64 = 100;
@@ -25,16 +26,17 @@ const ENTRY_OVERHEAD_BYTES: u64 = 100;
 const GIGABYTE: i128 = 1 << 30;
 /// Write units per second that one partition key sustains, in millionths.
 const KEY_WRITES_MICRO: u64 = 1_000_000_000;
-/// Bytes of the table's key in an index entry, besides the identity in it: its prefixes.
+/// Bytes of the table key's prefixes in an index entry; the identity in the key is counted separately.
 const KEY_PREFIX_BYTES: u64 = 20;
-/// Sets of attributes read beyond which only each by itself and all together are tried as projections.
+/// With more sets of read attributes than this, only each single set and their union are tried as
+/// projections.
 const READ_SETS_MAX: usize = 3;
 /// Read units per second that one partition key sustains, in millionths.
 const KEY_READS_MICRO: u64 = 3_000_000_000;
-/// Questions beyond which no index has several attributes as its keys: an index that no other entity shares ties together what
-/// could else be solved part by part.
+/// With more patterns than this, no index uses several attributes as its keys. Such an index serves one
+/// entity only, so it ties together components that could be solved separately.
 const SEVERAL_PATTERNS_MAX: usize = 20;
-/// Attributes given by equality beyond which no further orders are tried.
+/// With more attributes given by equality than this, no further orders are tried.
 const EQUAL_MAX: usize = 6;
 
 /// One way of keying an entity.
@@ -46,7 +48,7 @@ pub struct View {
     pub partition: Vec<String>,
     /// The sort attributes, most significant first.
     pub sort: Vec<String>,
-    /// Over how many partitions each key is spread.
+    /// The number of partitions that each key is spread over.
     pub shards: u64,
 }
 
@@ -54,36 +56,36 @@ pub struct View {
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) view: View,
-    /// What an index or a second item holds of the item; tables hold everything.
+    /// The attributes that an index entry or a derived item holds; tables hold all.
     pub(super) projected: Projected,
     /// Whether it may be the entity's base key.
     pub(super) base: bool,
-    /// Whether it may be the key of a second item: whoever writes the first can tell it.
+    /// Whether it can be the key of a derived item: every writer of the source can compute it.
     pub(super) copy: bool,
-    /// Whether it may stand in an index: no other serves as much there for no more.
+    /// Whether it can be an index key: no other candidate serves as much there at the same cost.
     pub(super) index: bool,
     /// Writes and storage as an index entry.
     pub(super) index_cost: Money,
-    /// What continuous backups of it cost as an entry of a local index, besides.
+    /// The additional cost of continuous backups if it is an entry of a local index.
     pub(super) backup_cost: Money,
-    /// Writes and storage as a second item.
+    /// Writes and storage as a derived item.
     pub(super) copy_cost: Money,
     /// Bytes of the key's values.
     pub(super) key_bytes: u64,
     /// Bytes of an index entry.
     pub(super) entry_bytes: u64,
-    /// Bytes of the item, or of a second one that holds less.
+    /// Bytes of the item, or of a derived item that holds less.
     pub(super) item_bytes: u64,
     /// Indexes of the patterns it serves.
     pub(super) serves: BTreeSet<usize>,
-    /// Indexes of the writes that must read their item before they can keep an index entry of it current.
+    /// Indexes of the writes that must read their item before they can keep its index entry current.
     pub(super) read_first: BTreeSet<usize>,
-    /// What its sort key is.
+    /// The form of its sort key.
     pub(super) form: Form,
 }
 
 impl Candidate {
-    /// Bytes of what stands in a slot.
+    /// Bytes of the item or entry in a slot.
     pub(super) fn bytes(&self, slot: Slot) -> u64 {
         match slot {
             Slot::Table | Slot::Copy => self.item_bytes,
@@ -91,7 +93,7 @@ impl Candidate {
         }
     }
 
-    /// What standing in a slot costs a month, besides the item itself.
+    /// Additional monthly cost of a slot, without the item itself.
     pub(super) fn cost(&self, slot: Slot) -> Money {
         match slot {
             Slot::Table => Money::ZERO,
@@ -101,7 +103,8 @@ impl Candidate {
         }
     }
 
-    /// How many rules advise against its partition key: all writes of now meet in it, or it does not say whose an item is.
+    /// How many lint rules advise against its partition key: it receives all current writes, or it does not
+    /// contain the owner.
     pub(super) fn findings(&self, entity: &Entity) -> u32 {
         let View { partition, shards, .. } = &self.view;
         let meet = *shards == 1 && partition.iter().all(|name| entity.counts_up.contains(name));
@@ -109,24 +112,25 @@ impl Candidate {
         u32::from(meet) + u32::from(anybodys)
     }
 
-    /// Whether its key refuses what is there already: it is what identifies items that puts are to refuse, or what is unique.
+    /// Whether its key detects existing items: it is the identity that guarded puts rely on, or a unique
+    /// value.
     pub(super) fn guards(&self, problem: &Problem) -> bool {
         let Some(entity) = problem.entities.get(self.view.entity) else { return false };
         self.view.is_identity(entity) && problem.is_guarded(self.view.entity)
             || entity.uniques.iter().any(|unique| self.view.is_unique(unique))
     }
 
-    /// Whether its sort key is a number as it is.
+    /// Whether its sort key is a number attribute itself.
     pub(super) fn is_number(&self) -> bool {
         self.form == Form::Number
     }
 
-    /// Whether its keys are attributes as they are, so that no other entity can stand in its index.
+    /// Whether its keys are plain attributes, so that no other entity can have entries in its index.
     pub(super) fn is_alone(&self) -> bool {
         matches!(self.form, Form::Number | Form::Several)
     }
 
-    /// The pattern in whose order it sorts together with other entities.
+    /// The pattern whose sort order it shares with other entities.
     pub(super) fn strip(&self) -> Option<usize> {
         match self.form {
             Form::Strip(pattern) => Some(pattern),
@@ -134,7 +138,7 @@ impl Candidate {
         }
     }
 
-    /// How many different keys its partition has at the most.
+    /// The maximum number of different partition keys.
     pub(super) fn partitions(&self, entity: &Entity) -> u64 {
         let values =
             |name: &String| entity.attribute(name).and_then(|own| own.distinct).unwrap_or(entity.count);
@@ -142,13 +146,13 @@ impl Candidate {
     }
 }
 
-/// The prices that a design is judged by.
+/// The prices that rank designs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tariff {
     pub(super) write: Money,
     pub(super) read: Money,
     pub(super) storage: Money,
-    /// Of continuous backups, nothing if there are none.
+    /// Price of continuous backups; zero if there are none.
     backup: Money,
 }
 
@@ -176,14 +180,16 @@ impl Tariff {
         })
     }
 
-    /// The monthly cost of a pattern when its key is spread over `shards` and its items have `bytes` on average.
+    /// The monthly cost of a pattern whose key is spread over `shards` and whose items have `bytes` on
+    /// average.
     pub(super) fn reads(&self, pattern: &Pattern, shards: u64, bytes: u64) -> Money {
         let halves = i128::from(read_halves(pattern, shards, bytes));
         let seconds = i128::from(pattern.rate.0) * MONTH_SECONDS;
         self.read.times(halves * seconds, 2 * MICRO)
     }
 
-    /// The monthly cost of an entity's writes and storage in the base table; transactions cost twice there.
+    /// The monthly cost of an entity's writes and storage in the base table; transactional writes cost twice
+    /// there.
     pub(super) fn base(&self, problem: &Problem, entity: &Entity) -> (Money, Money) {
         let units = |write: &Write| {
             i128::from(write_units(entity.size_bytes)) * if write.transactional { 2 } else { 1 }
@@ -192,7 +198,7 @@ impl Tariff {
         (self.written(problem, entity, units), stored + self.kept_safe(entity, entity.size_bytes, ALL_PPM))
     }
 
-    /// What it costs more a month that writes which stood alone become transactions because of a second item.
+    /// The additional monthly cost of writes that become transactions because of a derived item.
     pub(super) fn transactions(&self, problem: &Problem, entity: &Entity) -> Money {
         let units = |write: &Write| {
             if write.transactional { 0 } else { i128::from(write_units(entity.size_bytes)) }
@@ -200,15 +206,15 @@ impl Tariff {
         self.written(problem, entity, units)
     }
 
-    /// What it costs a month that a write reads its item before it: an eventual read, whose values the write asks to be
-    /// there still.
+    /// The monthly cost of a read before a write. The read is eventually consistent; the write's condition
+    /// checks that its values have not changed.
     pub(super) fn reading_first(&self, entity: &Entity, write: &Write) -> Money {
         let halves = i128::from(entity.size_bytes.div_ceil(READ_UNIT_BYTES).max(1));
         self.read.times(halves * i128::from(write.rate.0) * MONTH_SECONDS, 2 * MICRO)
     }
 
-    /// The monthly cost of a second item: written by transactions, which cost twice, when something that it holds changes;
-    /// where its key changes one goes and another one comes.
+    /// The monthly cost of a derived item: transactional writes, which cost twice, when one of its attributes
+    /// changes. If its key changes, the old item is deleted and the new one put.
     fn copy(
         &self,
         problem: &Problem,
@@ -231,7 +237,7 @@ impl Tariff {
             + self.kept_safe(entity, bytes, present)
     }
 
-    /// The monthly cost of small second items that keep something unique.
+    /// The monthly cost of the sentinel items that keep a value unique.
     pub(super) fn sentinel(&self, problem: &Problem, entity: &Entity, unique: &[String]) -> Money {
         let mut held: BTreeSet<&String> = entity.id.iter().chain(unique).chain(&entity.expires).collect();
         held.retain(|name| entity.attribute(name).is_some());
@@ -246,7 +252,7 @@ impl Tariff {
             + self.kept_safe(entity, bytes, ALL_PPM)
     }
 
-    /// What it costs more a month that one write becomes a transaction.
+    /// The additional monthly cost if one write becomes a transaction.
     pub(super) fn transaction(&self, entity: &Entity, write: &Write) -> Money {
         let units = if write.transactional { 0 } else { i128::from(write_units(entity.size_bytes)) };
         self.write.times(i128::from(write.rate.0) * units * MONTH_SECONDS, MICRO)
@@ -262,7 +268,7 @@ impl Tariff {
         Self::held(self.storage, entity, bytes, present_ppm)
     }
 
-    /// What continuous backups of it cost a month: of the table and its local indexes, not of global ones.
+    /// The monthly cost of continuous backups: of the table and its local indexes, not of global ones.
     fn kept_safe(&self, entity: &Entity, bytes: u64, present_ppm: u64) -> Money {
         Self::held(self.backup, entity, bytes, present_ppm)
     }
@@ -272,8 +278,9 @@ impl Tariff {
         price.times(bytes * i128::from(present_ppm), GIGABYTE * i128::from(ALL_PPM))
     }
 
-    /// The monthly cost of a view as an index entry, as `cost` meters it: 1 write for a new, changed or removed entry, 2 when
-    /// its key changes, none when nothing that it holds changes. An index of everything is rewritten by any change.
+    /// The monthly cost of an index entry, as `cost` meters it: 1 write for a new, changed or removed entry,
+    /// 2 if its key changes, none if no attribute that it holds changes. An index that projects all
+    /// attributes is rewritten by any change.
     pub(super) fn index(
         &self,
         problem: &Problem,
@@ -284,10 +291,11 @@ impl Tariff {
     ) -> Money {
         let present = present_ppm(entity, view);
         let optional = |name: &&String| entity.attribute(name).is_some_and(|own| own.present_ppm < ALL_PPM);
-        // Entries written by one write, and the share of writes that do.
+        // Entries written per write, and the share of writes that write any.
         let written = |write: &Write| match (&write.kind, projected) {
             (WriteKind::Update { changed }, _) if view.names().any(|name| changed.contains(name)) => {
-                // What most items lack is set or removed where the item is not in the index before, or not after.
+                // An attribute that most items lack is set or removed when the item enters or leaves the
+                // index.
                 let mut moved = view.names().filter(|name| changed.contains(name));
                 if moved.any(|name| optional(&name)) { (1, ALL_PPM) } else { (2, present) }
             }
@@ -311,8 +319,8 @@ impl View {
         self.partition.iter().chain(&self.sort)
     }
 
-    /// Whether a second item under it that holds so much has an attribute: it always has what identifies its item, and when that
-    /// expires.
+    /// Whether a derived item with this key and projection has an attribute. It always has the identity and
+    /// the expiry attribute.
     pub(super) fn has(&self, entity: &Entity, projected: &Projected, name: &String) -> bool {
         match projected {
             Projected::All => true,
@@ -325,23 +333,25 @@ impl View {
         }
     }
 
-    /// Whether nothing but the identity is in it.
+    /// Whether its attributes are exactly the identity.
     pub(super) fn is_identity(&self, entity: &Entity) -> bool {
         self.names().all(|name| entity.id.contains(name))
     }
 
-    /// Whether nothing is in it but attributes of which no two items have the same values, as puts are to keep.
+    /// Whether it consists only of attributes that puts keep unique.
     pub(super) fn is_unique(&self, unique: &[String]) -> bool {
         self.names().all(|name| unique.contains(name))
     }
 
-    /// Whether its sort key is one number that cannot be padded: in a text it tells items apart, as a number it also sorts.
+    /// Whether its sort key is one number that cannot be padded: as a text it identifies items, as a number
+    /// it also sorts.
     fn is_odd_number(&self, entity: &Entity) -> bool {
         matches!(self.sort.as_slice(), [name] if is_odd(entity, name))
     }
 
-    /// Whether one request answers the pattern where the key's items sort together with those of the others for which another
-    /// pattern asks in one order: such items cannot be asked for without the others, unless each by its whole key.
+    /// Whether one request answers the pattern if the items sort together with those of other entities, in
+    /// the order of `strip`. Such items cannot be requested without the others, except one by one by the
+    /// whole key.
     fn serves_in_strip(&self, entity: &Entity, strip: &Pattern, pattern: &Pattern) -> bool {
         if self.shards > 1 && !pattern.scatter || self.shards < read_shards(entity, pattern, &self.partition)
         {
@@ -363,7 +373,7 @@ impl View {
             return false;
         }
         let optional = |name: &String| entity.attribute(name).is_none_or(|own| own.present_ppm < ALL_PPM);
-        // What lacks the attribute of a range or an order is no part of the answer.
+        // Items without the range or order attribute are not part of the result.
         let given = |name: &String| pattern.equal.contains(name) || pattern.sorted_by() == Some(name);
         if self.names().any(|name| optional(name) && !given(name)) {
             return false;
@@ -385,8 +395,8 @@ fn is_odd(entity: &Entity, name: &str) -> bool {
     entity.attribute(name).is_some_and(|own| own.unpaddable)
 }
 
-/// The average size of a pattern's items when they are whole: of several entities each counts by how many items it has, as
-/// it does in the answers, whose keys all of them share.
+/// The average size of a pattern's whole items. With several entities each is weighted by its number of
+/// items, as all of them share the keys of the result.
 pub(super) fn whole_bytes(problem: &Problem, pattern: &Pattern) -> u64 {
     let entities = || pattern.entities.iter().filter_map(|name| problem.entity(name));
     let bytes: u128 = entities().map(|own| u128::from(own.size_bytes) * u128::from(own.count.max(1))).sum();
@@ -411,7 +421,8 @@ fn present_ppm(entity: &Entity, view: &View) -> u64 {
     view.names().map(share).min().unwrap_or(ALL_PPM)
 }
 
-/// What the busiest value of these partition attributes receives of a rate; all of it where none is known to be uneven.
+/// The share of a rate that the busiest value of these partition attributes receives; all of it where no
+/// distribution is declared.
 fn busiest(entity: &Entity, partition: &[String], rate: u64) -> u64 {
     let shares = partition.iter().filter_map(|name| entity.attribute(name)).map(|own| {
         let even = rate / own.distinct.unwrap_or(entity.count).max(1);
@@ -423,19 +434,19 @@ fn busiest(entity: &Entity, partition: &[String], rate: u64) -> u64 {
     shares.min().unwrap_or(rate)
 }
 
-/// How writes take units of a key.
+/// How writes consume units of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writing {
-    /// As entries of an index: a transaction's cost no more than others.
+    /// As index entries: transactional writes cost the same as others.
     Entries,
-    /// As items: a transaction's cost twice.
+    /// As items: transactional writes cost twice.
     Items,
-    /// As items that have second ones: all writes are transactions.
+    /// As items with derived items: all writes are transactional.
     Pairs,
 }
 
-/// How many shards the writes on the busiest value of the partition attributes of a key need: each key sustains 1000 write
-/// units a second, and an entry that moves is deleted and put.
+/// The number of shards that the writes to the busiest partition key need. Each key sustains 1000 write units
+/// a second, and an entry that moves is deleted and put.
 pub(super) fn shards(
     problem: &Problem,
     entity: &Entity,
@@ -463,8 +474,9 @@ pub(super) fn shards(
     busiest(entity, partition, peak).div_ceil(KEY_WRITES_MICRO).max(1)
 }
 
-/// How many shards a gathering needs for what it reads: each key sustains 3000 read units a second, and four kilobytes
-/// are taken for a whole unit as the guide on relational modelling does; that indexes are read at half of it is reserve.
+/// The number of shards that the reads of a scatter-gather pattern need. Each key sustains 3000 read units a
+/// second. Four kilobytes count as a whole unit, as in the guide on relational modelling; that indexes are
+/// read at half of it is a reserve.
 fn read_shards(entity: &Entity, pattern: &Pattern, partition: &[String]) -> u64 {
     if !pattern.scatter {
         return 1;
@@ -474,7 +486,7 @@ fn read_shards(entity: &Entity, pattern: &Pattern, partition: &[String]) -> u64 
     busiest(entity, partition, units).div_ceil(KEY_READS_MICRO).max(1)
 }
 
-/// Bytes of an entity in its largest collection under a key, in the table or a local index.
+/// Bytes of an entity in the largest collection of a key, in the table or a local index.
 pub(super) fn collection_bytes(entity: &Entity, own: &Candidate, slot: Slot) -> u64 {
     let all = u128::from(own.bytes(slot) + ENTRY_OVERHEAD_BYTES) * u128::from(entity.count);
     let share = |name: &String| {
@@ -522,7 +534,8 @@ pub(super) fn all(problem: &Problem, tariff: &Tariff, place: usize) -> Vec<Candi
     found
 }
 
-/// The first pattern that asks for the same entities in the same order, where it is of several: their items sort together.
+/// The first pattern that reads the same entities in the same order, if there are several entities: their
+/// items sort together.
 fn strip(problem: &Problem, pattern: &Pattern) -> Option<usize> {
     let by = pattern.sorted_by()?;
     let entities = problem.places(&pattern.entities);
@@ -540,8 +553,8 @@ fn sorts_alike(one: &Pattern, other: &Pattern) -> bool {
         && one.sorted_by() == other.sorted_by()
 }
 
-/// Keys of nothing but the identity under partitions in which no serving key can be an item's, as what it sorts by changes,
-/// is not always there or is no text that sorts: in such a collection a local index has it.
+/// Keys of the identity alone, in partitions where no serving key can be an item's key: its sort attribute
+/// changes, may be absent or does not sort as text. In such a collection a local index serves the pattern.
 pub(super) fn hosts(problem: &Problem, tariff: &Tariff, place: usize, found: &[Candidate]) -> Vec<Candidate> {
     let Some(entity) = problem.entities.get(place) else { return Vec::new() };
     let collections = |such: fn(&Candidate) -> bool| -> BTreeSet<(&Vec<String>, u64)> {
@@ -595,8 +608,8 @@ fn add_views(
     }
 }
 
-/// The sort key as it is, for an index, whose keys need not be unique; and ended with what is missing of the identity.
-/// Spread as the writes need, and as each gathering needs.
+/// The sort key as it is for an index, whose keys need not be unique, and completed with the rest of the
+/// identity for items. Spread as the writes and each scatter-gather read need.
 fn complete(
     problem: &Problem,
     entity: &Entity,
@@ -624,7 +637,8 @@ fn complete(
     spread(&bare).into_iter().chain(spread(&sort)).collect()
 }
 
-/// Over how many partitions a key is spread that is written so: as many as that needs, or more where a gathering does.
+/// The numbers of partitions that such a key is spread over: as the writes need, or more where a
+/// scatter-gather read needs more.
 fn spreads(
     problem: &Problem,
     entity: &Entity,
@@ -653,7 +667,7 @@ fn orders(names: &[String]) -> Vec<Vec<String>> {
     found
 }
 
-/// A view as a text, and where that does not sort as a number too; what is kept is what it is.
+/// A view as a text key and, where that does not sort, also as a number key; kept keys stay as they are.
 fn candidates(problem: &Problem, tariff: &Tariff, entity: &Entity, view: &View) -> Vec<Candidate> {
     let kept = problem.kept.keys.iter().any(|own| own.view == *view);
     let mut forms = vec![Form::Text];
@@ -666,8 +680,8 @@ fn candidates(problem: &Problem, tariff: &Tariff, entity: &Entity, view: &View) 
     forms.into_iter().flat_map(|form| held(problem, tariff, entity, (view, form))).collect()
 }
 
-/// Whether an index can have a view's attributes as its keys, several of them, and some write need not read its item for it.
-/// Whatever has all of them is in such an index.
+/// Whether an index can have the view's attributes as its key attributes, and this saves some write a read.
+/// Every item with all of these attributes is in such an index.
 fn is_several(problem: &Problem, entity: &Entity, view: &View) -> bool {
     let own = |name: &String| entity.attribute(name).is_some_and(|own| own.keyable);
     let mut others = problem.entities.iter().filter(|other| other.name != entity.name);
@@ -682,21 +696,23 @@ fn is_several(problem: &Problem, entity: &Entity, view: &View) -> bool {
         && !read_first(problem, entity, view).is_empty()
 }
 
-/// What a sort key is.
+/// The form of a sort key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Made of attributes, in which numbers that cannot be padded tell items apart and do not sort.
+    /// A text made of attributes. Numbers in it that cannot be padded identify items but do not sort.
     Text,
-    /// One number as it is, in an index that has entries of its entity alone.
+    /// One number attribute, in an index with entries of this entity alone.
     Number,
-    /// Several attributes as they are, in an index that has entries of its entity alone: whoever writes one of them need not
-    /// know the others.
+    /// Several plain attributes, in an index with entries of this entity alone: a writer of one attribute
+    /// need not know the others.
     Several,
-    /// Made of attributes, with those of other entities in one order: of this pattern, which asks for several so.
+    /// A text made of attributes, in one order with other entities: that of this pattern, which reads several
+    /// entities.
     Strip(usize),
 }
 
-/// A view as key of everything, and as index entry of less where some of its patterns say what they read.
+/// A view that holds everything, and as index entries with smaller projections where its patterns declare
+/// what they read.
 fn held(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): (&View, Form)) -> Vec<Candidate> {
     let whole = candidate(problem, tariff, entity, (view.clone(), form));
     let mut sets: BTreeSet<BTreeSet<String>> = BTreeSet::new();
@@ -719,24 +735,24 @@ fn held(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): (&Vie
     if sets.is_empty() && problem.kept.is_empty() {
         held.clear();
     }
-    let beside = beside(problem, entity);
-    let wider = held.iter().flat_map(|own| beside.iter().map(move |more| own | more));
+    let shared_read_sets = shared_read_sets(problem, entity);
+    let wider = held.iter().flat_map(|own| shared_read_sets.iter().map(move |more| own | more));
     let wider: BTreeSet<BTreeSet<String>> = wider.filter(|wider| !held.contains(wider)).collect();
     if whole.guards(problem) {
-        // What keeps something unique needs to hold nothing for it.
+        // A key that keeps a value unique needs no further attributes.
         held.insert(BTreeSet::new());
     }
     let narrow = |held| narrowed(problem, tariff, entity, &whole, held);
     let own: Vec<Candidate> = held.into_iter().map(narrow).collect();
-    // Nobody needs a second item to hold what others read.
+    // Derived items need not hold attributes that patterns of other entities read.
     let wider = wider.into_iter().map(|held| Candidate { copy: false, ..narrow(held) });
     let wider: Vec<Candidate> = wider.filter(|own| own.index).collect();
     std::iter::once(whole.clone()).chain(own).chain(wider).collect()
 }
 
-/// Sets of attributes that questions for other entities read, of those that this one has too: an index of both holds them of
-/// both.
-fn beside(problem: &Problem, entity: &Entity) -> BTreeSet<BTreeSet<String>> {
+/// Attribute sets that patterns of other entities read, reduced to attributes that this entity has too: an
+/// index of both entities projects them for both.
+fn shared_read_sets(problem: &Problem, entity: &Entity) -> BTreeSet<BTreeSet<String>> {
     let others = problem.patterns.iter().filter(|pattern| !pattern.entities.contains(&entity.name));
     let here = |reads: &BTreeSet<String>| -> BTreeSet<String> {
         reads.iter().filter(|name| entity.attribute(name).is_some()).cloned().collect()
@@ -756,17 +772,18 @@ fn beside(problem: &Problem, entity: &Entity) -> BTreeSet<BTreeSet<String>> {
     sets
 }
 
-/// The attributes that an index entry tells by its keys: its own and those of the table, which identify the item.
-fn told(problem: &Problem, entity: &Entity, view: &View) -> BTreeSet<String> {
+/// The attributes that the keys of an index entry give: its own and those of the table, which identify the
+/// item.
+fn given_by_keys(problem: &Problem, entity: &Entity, view: &View) -> BTreeSet<String> {
     let kept = problem.kept.keys.iter().filter(|own| own.view.entity == view.entity);
-    let mut told: BTreeSet<String> =
+    let mut given_by_keys: BTreeSet<String> =
         kept.clone().filter(|own| own.view == *view).flat_map(|own| own.tells.iter().cloned()).collect();
-    told.extend(view.names().cloned());
+    given_by_keys.extend(view.names().cloned());
     match kept.into_iter().find(|own| own.slot == Slot::Table) {
-        Some(base) => told.extend(base.tells.iter().cloned()),
-        None => told.extend(entity.id.iter().cloned()),
+        Some(base) => given_by_keys.extend(base.tells.iter().cloned()),
+        None => given_by_keys.extend(entity.id.iter().cloned()),
     }
-    told
+    given_by_keys
 }
 
 fn narrowed(
@@ -784,12 +801,15 @@ fn narrowed(
         entity.id.iter().filter_map(|name| entity.attribute(name)).map(|own| own.size_bytes).sum();
     let bytes = whole.key_bytes + identity + 2 * KEY_PREFIX_BYTES + held.iter().map(value).sum::<u64>();
     let entry_bytes = bytes.min(entity.size_bytes);
-    let told = told(problem, entity, &whole.view);
-    let here = |name: &String| held.contains(name) || told.contains(name) || entity.attribute(name).is_none();
+    let given_by_keys = given_by_keys(problem, entity, &whole.view);
+    let here = |name: &String| {
+        held.contains(name) || given_by_keys.contains(name) || entity.attribute(name).is_none()
+    };
     let stays = problem.kept.keys.iter().any(|own| own.view == whole.view && own.slot != Slot::Table);
     let reads_held = |place: &&usize| match problem.patterns.get(**place).map(|pattern| &pattern.reads) {
         Some(Some(reads)) => reads.iter().all(here),
-        // What exists is judged by what the model declares; of what is new, more may be wanted than is declared.
+        // A pattern reads whole items: an existing projection suffices if it has all declared attributes. A
+        // new one does not, since a reader may want attributes that are not declared.
         Some(None) => stays && entity.attributes.iter().all(|own| here(&own.name)),
         None => false,
     };
@@ -824,7 +844,7 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): 
         WriteKind::Update { changed } => !view.names().any(|name| changed.contains(name)),
         WriteKind::Put | WriteKind::Delete => true,
     });
-    // Who puts an item in the place of one that is there names that by what identifies it, like who updates it.
+    // A put over an existing item identifies that item, as an update does.
     let addressed = writes().all(|write| write.kind == WriteKind::Put && !write.knows.replaces)
         || view.is_identity(entity);
     let serves = problem
@@ -874,7 +894,7 @@ fn tells_items_apart(entity: &Entity, view: &View) -> bool {
     tells(&entity.id) || entity.uniques.iter().any(tells)
 }
 
-/// Whether second items can have such keys and hold so much: every writer of the first can keep them.
+/// Whether derived items can have such keys and projections: every writer of the source can maintain them.
 fn is_copy(problem: &Problem, entity: &Entity, (view, projected): (&View, &Projected), form: Form) -> bool {
     let key = (view.partition.as_slice(), view.sort.as_slice());
     let mut writes = problem.writes.iter().filter(|write| write.entity == entity.name);
@@ -887,14 +907,14 @@ fn is_copy(problem: &Problem, entity: &Entity, (view, projected): (&View, &Proje
         })
 }
 
-/// Whether a transaction has room for a second item of each that a write writes.
+/// Whether a transaction has room for one derived item per written item.
 pub(super) fn fits(write: &Write) -> bool {
     let all = write.items.saturating_mul(2).saturating_add(write.others);
     usize::try_from(all).is_ok_and(|all| all <= TRANSACTION_ITEMS_MAX)
 }
 
-/// Drops every view that another one of the same partition, shards and projection replaces at no more cost, and the
-/// projections of less where none of them saves anything.
+/// Drops every view that another one with the same partition, shards and projection replaces at no higher
+/// cost, and smaller projections where none saves anything.
 pub(super) fn prune(problem: &Problem, candidates: Vec<Candidate>) -> Vec<Candidate> {
     let kept = |own: &Candidate| problem.kept.keys.iter().any(|kept| kept.view == own.view);
     let useful: Vec<Candidate> = candidates
@@ -939,7 +959,7 @@ pub(super) fn prune(problem: &Problem, candidates: Vec<Candidate>) -> Vec<Candid
         .collect()
 }
 
-/// Whether an entry of less is anywhere cheaper than the whole: if not, projections need not be weighed.
+/// Whether some smaller projection is cheaper than all attributes: if not, projections need not be decided.
 pub(super) fn projections_matter(problem: &Problem, candidates: &[Candidate]) -> bool {
     let includes = |index: &super::problem::KeptIndex| index.includes.is_some();
     let kept = problem.kept.globals.iter().chain(&problem.kept.locals).any(includes);

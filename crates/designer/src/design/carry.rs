@@ -1,4 +1,4 @@
-//! What a model has beside its keys, carried over to new ones: its items, and what its patterns are expected to answer.
+//! Ports a model's data to new keys: its items, and the expected results of its patterns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,11 +16,11 @@ use keywright_model::{
 };
 use keywright_workbench::run::{ItemKey, Outcome, PatternReport, key_texts, run, units};
 
-/// What became of a key: in which entity's item it is kept, and under which key.
+/// The new places of an old key: the entity whose item holds the data, and that item's key.
 type Moves = BTreeMap<ItemKey, Vec<(String, ItemKey)>>;
 
-/// Gives a designed model the items and expectations of the model it was made of, under the keys it has now. Says what
-/// could not be carried over, and which expected units are others now.
+/// Gives a designed model the items and expectations of the original model under the new keys. Reports what
+/// could not be ported, and which expected units changed.
 pub fn carry(
     old: &Model,
     read_file: ReadFile<'_>,
@@ -30,7 +30,7 @@ pub fn carry(
     let mut notices = Vec::new();
     let samples = data::load(&source(old, new), read_file)?;
     let seconds = new_seconds(old, new);
-    let mut carried = Carried {
+    let mut ported = PortedData {
         old,
         new,
         seconds: &seconds,
@@ -39,13 +39,13 @@ pub fn carry(
         notices: &mut notices,
     };
     for sample in &samples {
-        carried.sample(sample);
+        ported.sample(sample);
     }
-    // Their parents have their places now.
+    // All parents have their new places now.
     for sample in &samples {
-        carried.embed(sample, embedded);
+        ported.embed(sample, embedded);
     }
-    let Carried { samples, moves, .. } = carried;
+    let PortedData { samples, moves, .. } = ported;
     if records_alone(old) && embedded.is_empty() {
         let more = second_records(&seconds, new);
         new.data.records.extend(more);
@@ -67,7 +67,8 @@ pub fn carry(
     Ok(notices)
 }
 
-/// Adds to generated data what the sample lacks: items that patterns can be tried on, and those that examples name.
+/// Adds items that the generated data lacks: items that the patterns can run on, and those that examples
+/// name.
 fn add_lacking(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<String>) -> Result<(), Faults> {
     let mut samples = data::load(new, read_file)?;
     let more = wanted(new, &samples);
@@ -95,13 +96,14 @@ fn add_lacking(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<Strin
     Ok(())
 }
 
-/// Whether a record has what its entity's key is made of; a second item of what lacks it is not there.
+/// Whether a record has the attributes of its entity's key. Where they are absent, the derived item does not
+/// exist.
 fn has_key(entity: &Entity, record: &Node) -> bool {
     let mut names = entity.key_attributes();
     names.all(|name| record.members().any(|(own, _)| own == name))
 }
 
-/// What a record has of an entity's attributes.
+/// The part of a record that an entity has attributes for.
 fn held(entity: &Entity, record: &Node) -> Node {
     match &record.kind {
         NodeKind::Map(members) => {
@@ -123,8 +125,8 @@ fn add_record(model: &mut Model, entity: String, record: &Node) {
     }
 }
 
-/// The old model with the items it has itself. What had no keys has its new ones already: its items are told by attributes
-/// alone.
+/// The old model with its own items. If it had no keys, it gets the new ones: then its items are identified
+/// by attributes alone.
 fn source(old: &Model, new: &Model) -> Model {
     let mut source = old.clone();
     source.data.generate = None;
@@ -136,7 +138,7 @@ fn source(old: &Model, new: &Model) -> Model {
     source
 }
 
-/// Whether all items are records that leave their keys to the templates.
+/// Whether all items are records whose keys come from templates.
 fn records_alone(model: &Model) -> bool {
     let own = |records: &Records| {
         let entity = model.entity(&records.entity);
@@ -146,7 +148,7 @@ fn records_alone(model: &Model) -> bool {
     model.data.items.is_empty() && model.data.files.is_empty() && model.data.records.iter().all(own)
 }
 
-/// The entities of a designed model that are second items of others, and whose.
+/// The entities of a designed model that are derived items, with their sources.
 fn new_seconds(old: &Model, new: &Model) -> Vec<(String, String)> {
     let found = new.seconds().into_iter().filter(|(second, _)| old.entity(&second.name).is_none());
     found.map(|(second, first)| (second.name.clone(), first.name.clone())).collect()
@@ -173,7 +175,7 @@ fn second_records(seconds: &[(String, String)], new: &Model) -> Vec<Records> {
     seconds.iter().flat_map(of).collect()
 }
 
-/// Items in the typed form, by table.
+/// Items in typed JSON, by table.
 fn raw(model: &Model, samples: &[Sample]) -> Vec<RawItems> {
     let of = |table: &keywright_model::Table| {
         let keys: Vec<String> = table.key_parts().map(|part| part.name.clone()).collect();
@@ -184,7 +186,7 @@ fn raw(model: &Model, samples: &[Sample]) -> Vec<RawItems> {
     model.tables.iter().map(of).filter(|raw| !raw.items.is_empty()).collect()
 }
 
-struct Carried<'a> {
+struct PortedData<'a> {
     old: &'a Model,
     new: &'a Model,
     seconds: &'a [(String, String)],
@@ -193,11 +195,11 @@ struct Carried<'a> {
     notices: &'a mut Vec<String>,
 }
 
-impl Carried<'_> {
+impl PortedData<'_> {
     fn sample(&mut self, sample: &Sample) {
         let entity = sample.entity.as_ref().and_then(|name| self.old.entity(name));
         let Some(entity) = entity else {
-            // What belongs to no entity can stay only where the key is what it was.
+            // An item of no entity can stay only if the table's key is unchanged.
             if self.new.table(&sample.table).map(key_names) == self.old.table(&sample.table).map(key_names) {
                 self.samples.push(sample.clone());
             } else {
@@ -219,7 +221,7 @@ impl Carried<'_> {
         }
     }
 
-    /// The item's attributes without its keys, those with them that only its keys tell.
+    /// The item's attributes without its keys, including attributes whose value only the keys contain.
     fn attributes(&self, entity: &Entity, item: &Item) -> Item {
         let mut own = bare(entity, item);
         own.extend(data::told_by_key(self.old, entity, item));
@@ -229,7 +231,7 @@ impl Carried<'_> {
     fn place(&mut self, sample: &Sample, entity: &Entity, own: Item) {
         match data::complete(self.new, entity, own) {
             Ok(item) => {
-                let item = self.without_told(entity, sample, item);
+                let item = self.without_key_values(entity, sample, item);
                 let before = key(self.old, &sample.table, &sample.item);
                 let now = key(self.new, &entity.table, &item);
                 self.moves.entry(before).or_default().push((entity.name.clone(), now));
@@ -243,9 +245,9 @@ impl Carried<'_> {
         }
     }
 
-    /// An attribute that only the former keys told is left to the new ones, where they tell it; one that an index includes
-    /// by name must be there.
-    fn without_told(&self, entity: &Entity, sample: &Sample, item: Item) -> Item {
+    /// Removes attributes that only the previous keys contained and that the new keys contain too. An
+    /// attribute that an index includes by name must stay.
+    fn without_key_values(&self, entity: &Entity, sample: &Sample, item: Item) -> Item {
         let indexes = self.new.table(&entity.table).map_or(&[][..], |table| table.indexes.as_slice());
         let included = |name: &str| {
             indexes.iter().any(|index| {
@@ -256,16 +258,16 @@ impl Carried<'_> {
         bare.retain(|name, _| {
             entity.attribute(name).is_none() || sample.item.contains_key(name) || included(name)
         });
-        let told = data::told_by_key(self.new, entity, &bare);
+        let from_keys = data::told_by_key(self.new, entity, &bare);
         for (name, value) in item {
-            if told.get(&name) != Some(&value) {
+            if from_keys.get(&name) != Some(&value) {
                 bare.insert(name, value);
             }
         }
         bare
     }
 
-    /// Puts an item into the list of its parent, after all parents have their places.
+    /// Puts an item into its parent's list, once all parents have their places.
     fn embed(&mut self, sample: &Sample, embedded: &[Embedded]) {
         let name = sample.entity.as_deref();
         let Some(embedded) = embedded.iter().find(|own| Some(own.child.as_str()) == name) else { return };
@@ -285,7 +287,7 @@ impl Carried<'_> {
         let before = key(self.old, &sample.table, &sample.item);
         match self.samples.iter_mut().find(is_parent) {
             Some(found) => {
-                // Who expects it expects its parent now, which has it.
+                // An expected item that is embedded now is expected as its parent.
                 let now = key(self.new, &found.table, &found.item);
                 self.moves.entry(before).or_default().push((embedded.parent.clone(), now));
                 let list = found.item.entry(embedded.list.clone()).or_insert(AttributeValue::L(Vec::new()));
@@ -309,7 +311,7 @@ fn key(model: &Model, table: &str, item: &Item) -> ItemKey {
     model.table(table).map(|table| key_texts(table, item)).unwrap_or_default()
 }
 
-/// Expected items are told by their new keys; those that are in a list by that of the item that has it.
+/// Expected items are identified by their new keys, embedded ones by the key of their parent.
 fn expected_keys(
     (old, embedded): (&Model, &[Embedded]),
     moves: &Moves,
@@ -354,7 +356,7 @@ fn expected_keys(
                 }
             }
         } else if was.is_some() {
-            // How many they are is known all the same.
+            // Their number is known nevertheless.
             let known = u64::try_from(items.len()).ok().filter(|_| expect.exact && !in_list);
             expect.count = expect.count.or(known);
             (expect.items, expect.exact) = (None, false);
@@ -372,8 +374,8 @@ fn entities(pattern: &Pattern) -> Vec<String> {
     read.chain(pattern.steps().iter().map(|step| step.entity.clone())).collect()
 }
 
-/// Other keys bring other orders, where a pattern asks for none, and other units: what they are is found by running. What is
-/// not met then says what is no longer so.
+/// New keys change the order of results, where a pattern asks for none, and their units: both are measured by
+/// running. Unmet expectations are then reported.
 fn expected_run(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<String>) -> Result<(), Faults> {
     let expects = |pattern: &Pattern| pattern.expect.is_some();
     if !new.patterns.iter().any(expects) {
@@ -401,7 +403,7 @@ fn expected_run(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<Stri
     Ok(())
 }
 
-/// The order in which expected items come and the units that they take.
+/// The order of expected items and their units, as measured.
 fn as_measured(pattern: &mut Pattern, ran: &PatternReport, notices: &mut Vec<String>) {
     let Some(expect) = &mut pattern.expect else { return };
     if let Some(items) = &mut expect.items {

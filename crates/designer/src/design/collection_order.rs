@@ -1,20 +1,19 @@
-//! Entities that stand in one collection: how the order of their sort keys lets one range return several of them and nothing
-//! else.
+//! Order within an item collection: sort keys such that one range returns several entities and nothing else.
 //!
-//! A question for several entities is one range of sort keys, so that in the collection they must stand side by side. That
-//! all questions asked there find theirs so is the consecutive-ones property of their sets of entities: whatever else stands
-//! there goes to the end, and only the questions themselves can be in each other's way.
+//! A pattern for several entities reads one range of sort keys, so these entities must be adjacent in the
+//! collection. Whether all such patterns can have adjacent entities is the consecutive-ones property of their
+//! entity sets. Other entities sort at the end, so only the patterns themselves can conflict.
 
 use std::collections::BTreeSet;
 
-/// Steps after which the search for an order gives up.
+/// Steps after which the search for an order stops.
 const STEPS_MAX: usize = 50_000;
-/// Different sets of which all subsets are tried; of more those of up to so many.
+/// Up to this many different sets all subsets are tried; of more, only subsets of at most this size.
 const SETS_MAX: usize = 10;
 const TRIED_MAX: usize = 4;
 
-/// An order of the things in which each set stands side by side and the first of each pair comes before the second; of
-/// several the one that leaves the things most as they are given.
+/// An order in which each set is adjacent and the first of each pair comes before the second; among several,
+/// the one that changes the given order least.
 pub(super) fn order(
     things: &[usize],
     sets: &[BTreeSet<usize>],
@@ -58,11 +57,11 @@ impl Search<'_> {
     }
 }
 
-/// The smallest families of these sets, by place, that no order has side by side.
+/// The smallest families of these sets, by index, that no order makes adjacent together.
 pub(super) fn conflicts(sets: &[BTreeSet<usize>]) -> Vec<BTreeSet<usize>> {
     let most = if sets.len() <= SETS_MAX { sets.len() } else { TRIED_MAX };
     let mut found: Vec<BTreeSet<usize>> = Vec::new();
-    // Any two sets stand side by side: what both have in the middle.
+    // Any two sets can be adjacent, with their intersection in the middle.
     for size in 3..=most {
         for family in families(sets.len(), size) {
             if found.iter().any(|less| less.is_subset(&family)) {
@@ -80,7 +79,7 @@ pub(super) fn conflicts(sets: &[BTreeSet<usize>]) -> Vec<BTreeSet<usize>> {
     found
 }
 
-/// All choices of so many of the places below a number.
+/// All subsets of a size of the numbers below `below`.
 fn families(below: usize, size: usize) -> Vec<BTreeSet<usize>> {
     let mut found: Vec<BTreeSet<usize>> = vec![BTreeSet::new()];
     for _ in 0..size {
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_questions_share_stands_between_the_rest() {
+    fn entities_that_two_patterns_share_are_between_the_others() {
         let found = order(&[0, 1, 2], &sets(&[&[0, 1], &[0, 2]]), &[]);
         assert_eq!(found, Some(vec![1, 0, 2]));
     }

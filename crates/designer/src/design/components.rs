@@ -1,4 +1,5 @@
-//! Parts of a problem that share nothing: each is solved by itself, in the table class where it is cheapest.
+//! Connected components of a problem: parts that share nothing are solved separately, each in its cheapest
+//! table class.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use keywright_semantics::limits::{GLOBAL_INDEXES_MAX, LOCAL_COLLECTION_BYTES_MAX
 use keywright_workbench::cost::Class;
 use keywright_workbench::price::{Money, Prices};
 
-/// A month's saving below which nobody wants a second table.
+/// The monthly saving below which a second table is not worth it.
 const SAVING_MIN: Money = Money::dollars(1);
 
 /// A part with the cheapest choice for it.
@@ -24,7 +25,7 @@ pub(super) struct Solved {
 }
 
 impl Solved {
-    /// The monthly cost of the part: its items, its reads and whatever stands beside the items.
+    /// The monthly cost of the part: its items, reads, index entries and derived items.
     pub(super) fn monthly(&self, problem: &Problem) -> Money {
         let entities = self.part.entities.iter().filter_map(|entity| problem.entities.get(*entity));
         let base = entities.map(|entity| {
@@ -44,7 +45,7 @@ pub(super) struct Tariffs {
 }
 
 impl Tariffs {
-    /// Those of the class that is tried first.
+    /// The prices of the class that is tried first.
     pub(super) fn first(&self) -> &Tariff {
         &self.first
     }
@@ -74,7 +75,8 @@ pub(super) fn solve(problem: &Problem, tariffs: &Tariffs) -> Result<Vec<Solved>,
     if faults.is_empty() { Ok(solved) } else { Err(faults) }
 }
 
-/// Why a part has no design with the indexes allowed, and what would help: more of them, or writers that know more.
+/// Why a part has no design with the allowed indexes, and what would help: more of them, or writers that know
+/// more.
 fn too_many(problem: &Problem, tariffs: &Tariffs, part: &Part) -> Fault {
     let allowed = problem.gsi_max;
     let more = Problem { gsi_max: GLOBAL_INDEXES_MAX, ..problem.clone() };
@@ -92,8 +94,8 @@ fn too_many(problem: &Problem, tariffs: &Tariffs, part: &Part) -> Fault {
     }
 }
 
-/// Solves one part with at most so many global indexes; where these are fewer than the part could use, second items and
-/// local indexes are offered in their place.
+/// Solves one part with at most this many global indexes. If the part could use more, derived items and local
+/// indexes are offered instead.
 fn one(problem: &Problem, tariffs: &Tariffs, part: &Part, most: usize) -> Result<Option<Solved>, Fault> {
     let short = most < wanted(problem, part) + problem.kept.globals.len();
     let part = if short { part.with(Offer::All) } else { part.clone() };
@@ -108,7 +110,7 @@ fn again(problem: &Problem, tariffs: &Tariffs, part: Part, most: usize) -> Resul
     Ok(Some(better.unwrap_or(own)))
 }
 
-/// A part that cannot do with so few indexes.
+/// A part that has no design with so few indexes.
 #[derive(Default)]
 pub(super) struct Unable {
     pub(super) entities: Vec<String>,
@@ -116,8 +118,8 @@ pub(super) struct Unable {
     pub(super) unless: Vec<Unless>,
 }
 
-/// The solved parts with fewer global indexes; parts that have no more stay as they are. The fault is the place of a part
-/// that cannot do with so few.
+/// The solved parts with fewer global indexes; parts within the limit stay as they are. The error names a
+/// part that has no design with so few.
 pub(super) fn fewer(
     problem: &Problem,
     tariffs: &Tariffs,
@@ -139,7 +141,8 @@ pub(super) fn fewer(
     Ok(Ok(found))
 }
 
-/// Which entities of a part cannot do with so few global indexes, whatever is asked of the others, and what would help.
+/// The entities of a part that have no design with so few global indexes, independent of other patterns, and
+/// what would help.
 pub(super) fn unable(
     problem: &Problem,
     tariffs: &Tariffs,
@@ -151,7 +154,7 @@ pub(super) fn unable(
     Ok(Unable { entities: guilty(problem, tariffs, &part.with(offer), gsis)?, unless })
 }
 
-/// Those entities of a part without whose questions it would have a design.
+/// The entities of a part without whose patterns it would have a design.
 fn guilty(problem: &Problem, tariffs: &Tariffs, part: &Part, gsis: usize) -> Result<Vec<String>, Fault> {
     let mut rest = part.clone();
     let mut found = Vec::new();
@@ -168,7 +171,7 @@ fn guilty(problem: &Problem, tariffs: &Tariffs, part: &Part, gsis: usize) -> Res
     Ok(if found.is_empty() { names(problem, part) } else { found })
 }
 
-/// The part in a table of infrequent access, if that saves enough to be worth a second table.
+/// The part in an infrequent-access table, if that saves enough to justify a second table.
 fn infrequent(problem: &Problem, own: &Solved, tariff: Tariff, most: usize) -> Option<Solved> {
     let entities = || own.part.entities.iter().filter_map(|entity| problem.entities.get(*entity));
     let base = |tariff: &Tariff| -> (Money, Money) {
@@ -179,7 +182,7 @@ fn infrequent(problem: &Problem, own: &Solved, tariff: Tariff, most: usize) -> O
     };
     let (writes, storage) = base(&own.tariff);
     let (other_writes, other_storage) = base(&tariff);
-    // No slot stores more than the table does, so that this bounds what can be saved at all.
+    // No slot stores more than the table does: an upper bound of the saving.
     let slots = i128::try_from(most + 2).unwrap_or(i128::MAX);
     if (storage - other_storage).times(slots, 1) - (other_writes - writes) < SAVING_MIN {
         return None;
@@ -215,8 +218,8 @@ fn whole_if_none_saves(problem: &Problem, mut candidates: Vec<Candidate>) -> Vec
     candidates
 }
 
-/// No entity can use more indexes than patterns are asked of it, so more slots are not offered; where it matters what they
-/// hold, entities may want indexes of their own.
+/// An entity uses at most one index per pattern, so more slots are not offered. Where projections matter,
+/// entities may want indexes of their own.
 fn wanted(problem: &Problem, part: &Part) -> usize {
     let patterns =
         part.entities.iter().filter_map(|entity| problem.entities.get(*entity)).map(|entity| {
@@ -227,7 +230,7 @@ fn wanted(problem: &Problem, part: &Part) -> usize {
     if narrow { patterns.sum() } else { patterns.max().unwrap_or(0) }
 }
 
-/// How many global indexes are offered: those that exist come before any that are wanted.
+/// The number of global indexes that are offered: existing ones come before new ones.
 pub(super) fn globals(problem: &Problem, part: &Part) -> usize {
     let kept = problem.kept.globals.len();
     (wanted(problem, part) + kept).min(problem.gsi_max).max(kept)
@@ -241,8 +244,8 @@ fn names(problem: &Problem, part: &Part) -> Vec<String> {
         .collect()
 }
 
-/// Splits the problem into parts that share no collection: cost adds up over parts, and the number of indexes is the
-/// largest of the parts' numbers, so that each can be solved by itself.
+/// Splits the problem into parts that share no collection. Cost adds up over parts, and the number of indexes
+/// is the maximum over the parts, so each part can be solved separately.
 pub(super) fn parts(problem: &Problem, tariff: &Tariff) -> Result<Vec<Part>, Vec<Fault>> {
     let mut faults = problem.faults();
     if !faults.is_empty() {
@@ -270,7 +273,7 @@ pub(super) fn parts(problem: &Problem, tariff: &Tariff) -> Result<Vec<Part>, Vec
 }
 
 fn reason(entity: &Entity, pattern: &Pattern, candidates: &[Candidate]) -> String {
-    // Of each key the fewest: second items may want more.
+    // The fewest shards of each key: derived items may need more.
     let fewest = |own: &Candidate| {
         let same = candidates.iter().filter(|other| other.view.partition == own.view.partition);
         same.map(|other| other.view.shards).min()
@@ -300,7 +303,7 @@ fn group(problem: &Problem, candidates: &[Vec<Candidate>]) -> Vec<Part> {
             .zip(candidates)
             .enumerate()
             .filter(|(_, (entity, own))| {
-                // Beside what is kept no order of sort keys is free.
+                // Next to kept keys no order of sort keys is free.
                 let met = !problem.kept.is_empty() && own.iter().any(|own| own.view.partition == partition);
                 pattern.entities.contains(&entity.name) || met
             })
@@ -311,10 +314,11 @@ fn group(problem: &Problem, candidates: &[Vec<Candidate>]) -> Vec<Part> {
         groups = apart;
         groups.push(touched.into_iter().flatten().collect());
     }
-    // What an index holds is the same for all entities: where it is to be weighed, they cannot be taken apart.
+    // An index has one projection for all entities: where projections are decided, entities cannot be
+    // separated.
     let all: Vec<Candidate> = candidates.iter().flatten().cloned().collect();
     let odd = problem.entities.iter().flat_map(|entity| &entity.attributes).any(|own| own.unpaddable);
-    // Nor where an index may have to be of one entity alone.
+    // The same holds where an index may have to belong to one entity alone.
     let odd = odd || all.iter().any(|own| own.index && own.form == Form::Several);
     if odd || candidates::projections_matter(problem, &all) {
         groups = vec![groups.into_iter().flatten().collect()];
@@ -322,7 +326,7 @@ fn group(problem: &Problem, candidates: &[Vec<Candidate>]) -> Vec<Part> {
     groups.into_iter().map(|entities| part(problem, candidates, entities)).collect()
 }
 
-/// Whether an entity can stand in collections that are too large for local indexes.
+/// Whether an entity can be in collections that are too large for local indexes.
 fn too_large(problem: &Problem, entity: usize, candidates: &[Vec<Candidate>]) -> bool {
     let Some(own) = problem.entities.get(entity) else { return false };
     candidates
@@ -337,7 +341,7 @@ fn part(problem: &Problem, candidates: &[Vec<Candidate>], entities: BTreeSet<usi
     let own = entities.iter().filter_map(|entity| candidates.get(*entity)).flatten().cloned().collect();
     let own = whole_if_none_saves(problem, own);
     let others = (0..problem.entities.len()).filter(|entity| !entities.contains(entity));
-    // A local index binds all collections of its table, also those of other parts.
+    // A local index limits all collections of its table, also those of other parts.
     let local = !others.into_iter().any(|entity| too_large(problem, entity, candidates));
     let patterns = problem
         .patterns

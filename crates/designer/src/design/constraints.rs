@@ -1,4 +1,4 @@
-//! What must hold between the variables of the binary program.
+//! The constraints of the binary program.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::symmetry::{alike, any, is_any, is_at};
 use super::uniqueness::written;
 use super::writer_knowledge::touches;
 
-/// All of them.
+/// Adds all constraints.
 pub(super) fn add(problem: &Problem, part: &Part, program: &mut Program) {
     let mut found = places(problem, part, program);
     found.extend(slots(problem, program));
@@ -53,7 +53,7 @@ fn of<'a>(
     })
 }
 
-/// Each entity has one key in the table and at most one in each index that is there.
+/// Each entity has one key in the table and at most one in each existing index.
 fn places(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
     let mut found = Vec::new();
     for &entity in &part.entities {
@@ -66,7 +66,7 @@ fn places(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> 
                 continue;
             }
             let entries: Expression = entries.sum();
-            // Only the kept key is offered where one is kept; here it is also taken.
+            // Where a key is kept only this key is offered; here it is also required.
             found.push(match kept {
                 Some(_) => constraint!(entries == 1),
                 None => constraint!(entries <= *present),
@@ -77,7 +77,7 @@ fn places(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> 
     found
 }
 
-/// An entity has no more entries in indexes of a kind than there are such indexes, whichever they are.
+/// An entity has at most as many entries in indexes of a kind as there are such indexes.
 fn numbers(part: &Part, program: &Program, entity: usize) -> Vec<Constraint> {
     let kinds: BTreeSet<Slot> =
         program.x.iter().map(|place| place.slot).filter(|slot| is_any(*slot)).collect();
@@ -94,7 +94,7 @@ fn numbers(part: &Part, program: &Program, entity: usize) -> Vec<Constraint> {
     kinds.map(number).collect()
 }
 
-/// An index whose keys are attributes as they are has entries of one entity only: the others have no such attributes.
+/// An index with plain attributes as keys has entries of one entity only: others lack these attributes.
 fn alone(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
     let entity = |place: &Place| candidate(part, place).map(|own| own.view.entity);
     let odd = |place: &&Place| candidate(part, place).is_some_and(Candidate::is_alone);
@@ -111,7 +111,8 @@ fn alone(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
     found
 }
 
-/// What else has the number by which a local index sorts is in it, and so must not stand in the same collections.
+/// Other items that have the number by which a local index sorts are in it, so they must not be in the same
+/// collections.
 fn strangers(problem: &Problem, part: &Part, program: &Program, local: &Place) -> Vec<Constraint> {
     let Some(own) = candidate(part, local) else { return Vec::new() };
     let meets = |other: &Candidate| {
@@ -128,7 +129,7 @@ fn strangers(problem: &Problem, part: &Part, program: &Program, local: &Place) -
         .collect()
 }
 
-/// A second item that has all attributes of such keys would be in their index too.
+/// A derived item with all attributes of such keys would be in their index too.
 fn doubles(problem: &Problem, part: &Part, program: &Program, entry: &Place) -> Vec<Constraint> {
     let Some(own) = candidate(part, entry).filter(|own| own.form == Form::Several) else { return Vec::new() };
     let Some(entity) = problem.entities.get(own.view.entity) else { return Vec::new() };
@@ -146,7 +147,7 @@ fn doubles(problem: &Problem, part: &Part, program: &Program, entry: &Place) -> 
     doubles.map(|double| constraint!(entry.chosen + double <= 1)).collect()
 }
 
-/// Indexes are numbered without gaps; what is kept is there.
+/// Indexes are numbered without gaps; kept indexes exist.
 fn slots(problem: &Problem, program: &Program) -> Vec<Constraint> {
     let mut found = Vec::new();
     for pair in program.y.windows(2) {
@@ -164,8 +165,8 @@ fn slots(problem: &Problem, program: &Program) -> Vec<Constraint> {
     found
 }
 
-/// A second item stands under another partition than the first. The writes that write both become transactions, which cost the
-/// first one's key twice.
+/// A derived item has another partition than its source. Writes of both become transactions, which double the
+/// cost on the source's key.
 fn copies(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
     let mut found = Vec::new();
     for &entity in &part.entities {
@@ -189,7 +190,8 @@ fn copies(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> 
     found
 }
 
-/// All writes of what has whole second items are transactions; of what has small ones those that write these.
+/// All writes of entities with whole derived items are transactions; with partial ones, the writes that
+/// change these.
 fn transactions(problem: &Problem, part: &Part, program: &Program, second: &Place) -> Vec<Constraint> {
     let Some(own) = candidate(part, second) else { return Vec::new() };
     let Some(entity) = problem.entities.get(own.view.entity) else { return Vec::new() };
@@ -208,8 +210,8 @@ fn transactions(problem: &Problem, part: &Part, program: &Program, second: &Plac
     found
 }
 
-/// A put that is refused where its item is there needs a key that is the identity and nothing else: the item's own or that
-/// of a second item, which the same transaction then refuses.
+/// A put with a not-exists guard needs a key that is exactly the identity: the item's own, or that of a
+/// derived item, whose put the same transaction then refuses.
 fn guards(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
     let guarded = part.entities.iter().filter(|entity| problem.is_guarded(**entity));
     let own = |entity: usize| -> Expression {
@@ -225,8 +227,8 @@ fn guards(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> 
     guarded.map(|entity| constraint!(own(*entity) >= 1)).collect()
 }
 
-/// What is unique besides the identity has a key of nothing else: the item's, a second item's or a sentinel's. Writes of
-/// sentinels are transactions, as those of second items are in any case.
+/// A unique value besides the identity needs a key of its own: the item's, a derived item's or a sentinel's.
+/// Writes of sentinels are transactions, as those of derived items are.
 fn sentinels(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
     let mut found = Vec::new();
     for (own, chosen, _) in &program.sentinels {
@@ -253,7 +255,7 @@ fn sentinels(problem: &Problem, part: &Part, program: &Program) -> Vec<Constrain
     found
 }
 
-/// Whether a key sustains its entity's writes when all of them are transactions.
+/// Whether a key sustains its entity's writes if all of them are transactions.
 fn spread(problem: &Problem, own: &Candidate) -> bool {
     let entity = problem.entities.get(own.view.entity);
     entity.is_some_and(|entity| {
@@ -261,7 +263,7 @@ fn spread(problem: &Problem, own: &Candidate) -> bool {
     })
 }
 
-/// An index entry is kept current by writes that know what its keys are made of.
+/// An index entry is kept current by writes that know its key attributes.
 fn reading(part: &Part, program: &Program) -> Vec<Constraint> {
     let mut found = Vec::new();
     for (write, reading, _) in &program.reading {
@@ -272,7 +274,8 @@ fn reading(part: &Part, program: &Program) -> Vec<Constraint> {
     found
 }
 
-/// An entry in a local index has its item's partition, and no collection of the table may then pass the limit.
+/// An entry of a local index has its item's partition, and no collection of the table may then exceed the
+/// size limit.
 fn local(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
     let mut found = Vec::new();
     let first = program.y.iter().find(|(slot, _)| matches!(slot, Slot::Local(_)));
@@ -287,7 +290,8 @@ fn local(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
         let share = number(collection_bytes(entity, own, place.slot)) / number(LOCAL_COLLECTION_BYTES_MAX);
         *collections.entry((&own.view.partition, own.view.shards)).or_default() += share * place.chosen;
         if let Slot::Local(_) = place.slot {
-            // Who must read an item before it reads the first, and not its second one; which may lack what the entry has.
+            // A writer that must read an item first reads the source and not a derived item, which may lack
+            // attributes of the entry.
             let has = |copy: &Candidate| {
                 let held = if let Projected::Only(held) = &own.projected { Some(held) } else { None };
                 let names = own.view.names().chain(held.into_iter().flatten());
@@ -309,7 +313,7 @@ fn local(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
             found.push(constraint!(place.chosen <= base));
         }
     }
-    // More than all shares together, so that without a local index nothing is bounded.
+    // More than the sum of all shares: without a local index there is no bound.
     let all: f64 = program
         .x
         .iter()
@@ -327,7 +331,7 @@ fn number(bytes: u64) -> f64 {
     bytes.to_string().parse().unwrap_or(f64::MAX)
 }
 
-/// A pattern is asked where all its entities stand under one key.
+/// A pattern can be read where all its entities have the same partition key.
 fn asks(problem: &Problem, part: &Part, program: &Program, ask: &Ask, found: &mut Vec<Constraint>) {
     let Some(pattern) = problem.patterns.get(ask.pattern) else { return };
     for &entity in &part.entities {
@@ -347,8 +351,8 @@ fn asks(problem: &Problem, part: &Part, program: &Program, ask: &Ask, found: &mu
     }
 }
 
-/// Questions for several entities under one key: each is one range of sort keys, and what stands there is named so that its
-/// entities are side by side in it. Which questions can all have that is known beforehand.
+/// Patterns for several entities under one partition key: each reads one range of sort keys in which its
+/// entities are adjacent. Which patterns can all be satisfied together is computed in advance.
 fn side_by_side(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
     let mut collections: BTreeMap<_, Vec<(&Ask, BTreeSet<usize>)>> = BTreeMap::new();
     for ask in &program.z {
@@ -367,7 +371,7 @@ fn side_by_side(problem: &Problem, part: &Part, program: &Program) -> Vec<Constr
         let sets: BTreeSet<&BTreeSet<usize>> = asks.iter().map(|(_, set)| set).collect();
         let sets: Vec<BTreeSet<usize>> = sets.into_iter().cloned().collect();
         for family in conflicts(&sets) {
-            // Of each set any of the questions that ask for it.
+            // For each entity set, any of the patterns that read it.
             let mut choices: Vec<Vec<Variable>> = vec![Vec::new()];
             for set in family.iter().filter_map(|place| sets.get(*place)) {
                 let same = asks.iter().filter(|(_, own)| own == set);
@@ -387,7 +391,8 @@ fn side_by_side(problem: &Problem, part: &Part, program: &Program) -> Vec<Constr
     found
 }
 
-/// Beside what is kept, sort keys begin as they do in any case: what sorts between a question's entities would be returned too.
+/// Next to kept keys the prefixes of sort keys are fixed: other entities between a pattern's entities would
+/// be returned too.
 fn between(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
     if problem.kept.is_empty() {
         return Vec::new();
@@ -414,7 +419,7 @@ fn between(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint>
         for place in &program.x {
             let Some(other) = candidate(part, place) else { continue };
             let text = begins(other.view.entity, place.slot);
-            // A key that begins with a value sorts anywhere.
+            // A key that begins with a value can sort anywhere.
             let meets = own.iter().any(String::is_empty)
                 || text.is_empty()
                 || first.is_some_and(|first| *first <= text) && last.is_some_and(|last| text <= *last);
@@ -430,7 +435,7 @@ fn between(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint>
     found
 }
 
-/// An index holds everything or some attributes, and the same ones of every entity that has them.
+/// An index projects everything or some attributes, the same ones for every entity that has them.
 fn projections(problem: &Problem, part: &Part, program: &mut Program) -> Vec<Constraint> {
     let narrow: BTreeSet<&String> = part
         .candidates

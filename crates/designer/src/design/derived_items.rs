@@ -1,5 +1,6 @@
-//! Second items: entities whose attributes are copies of another's, written by the transactions that write the first. Their
-//! conditions refuse a writer who has the first item's former state wrong, so that no second item stays behind.
+//! Derived items: entities whose attributes are copies of another's, written in the same transactions as
+//! their source. Their conditions refuse a writer whose view of the source's previous state is stale, so that
+//! no stale copy remains.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +16,14 @@ use keywright_model::{
     Table, Write, WriteKind,
 };
 
-/// The names of a table's key attributes and what its texts begin with.
+/// Bytes of the key attributes' names and of the prefixes in key texts.
 const KEY_WORDS_BYTES: u64 = 16;
 const SIZE_STEP_BYTES: u64 = 10;
 
-/// The reason of a step of a transaction that did not fail.
+/// The cancellation reason of a transaction step that did not fail.
 const NO_FAULT: &str = "None";
 
-/// The entity that second items are: `Follower` by `followedId` is `FollowerByFollowedId`.
+/// The name of a derived entity: `Follower` by `followedId` is `FollowerByFollowedId`.
 fn copy_name(entity: &str, by: &[String]) -> String {
     format!("{entity}By{}", by.iter().map(|name| capital(name)).collect::<String>())
 }
@@ -33,8 +34,8 @@ fn capital(name: &str) -> String {
     format!("{first}{}", letters.as_str())
 }
 
-/// Second items: entities whose attributes are copies, written by the transactions that write the first, and read by the
-/// patterns that are asked there.
+/// Adds derived items: entities whose attributes are copies, written in their source's transactions and read
+/// by the patterns that use their key.
 pub(super) fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Result<(), String> {
     for copy in named.iter().filter(|named| named.slot == Slot::Copy) {
         let Some(original) = model.entity(&copy.entity).cloned() else { continue };
@@ -43,7 +44,7 @@ pub(super) fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Res
             Holds::All => Entity {
                 name: copy_name(&copy.entity, &copy.by),
                 text: Some(format!(
-                    "{} under a second key; whoever writes the one writes the other",
+                    "{} under a second key; a writer of the one writes the other",
                     copy.entity
                 )),
                 key: slot(&table, None, copy)?,
@@ -80,25 +81,26 @@ pub(super) fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Res
     Ok(())
 }
 
-/// A second item of some attributes. Where its key is something unique and nothing else it keeps that so.
+/// A derived item with some attributes. If its key is exactly a unique value, it also keeps that value
+/// unique.
 fn part(original: &Entity, key: model::Slot, copy: &Named, held: &[String]) -> Entity {
     let made_of = made_of(&key);
     let mut own = small(original, key, held);
-    // What its key does not have it cannot keep unique.
+    // An identity outside its key cannot be kept unique.
     let identity = original.unique.first();
     own.unique.retain(|names| Some(names) == identity || names.iter().all(|name| made_of.contains(name)));
     let is_key = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>() == made_of.iter().collect();
     own.unique.sort_by_key(|names| !is_key(names));
     own.name = copy_name(&original.name, &copy.by);
     own.text = Some(format!(
-        "{} of {} under a second key; whoever writes these writes both",
+        "{} of {} under a second key; a writer of these writes both",
         held.join(", "),
         original.name
     ));
     own
 }
 
-/// The entity that keeps something unique: what is so of `User` by `email` is `EmailOfUser`.
+/// The sentinel entity that keeps a value unique: for `User` by `email` it is `EmailOfUser`.
 fn sentinel(original: &Entity, key: model::Slot, copy: &Named, held: &[String]) -> Entity {
     let unique: Vec<String> = held.iter().filter(|name| copy.by.contains(name)).cloned().collect();
     let mut own = small(original, key, held);
@@ -130,7 +132,7 @@ fn made_of(key: &model::Slot) -> BTreeSet<String> {
     templates.flat_map(|(_, own)| own.attributes().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// What such an item takes with its keys, rounded up.
+/// The size of such an item with its keys, rounded up.
 fn small_bytes(original: &Entity, held: &[String], key: &BTreeSet<String>) -> u64 {
     let long = |name: &String| u64::try_from(name.len()).unwrap_or(0);
     let value = |name: &String| original.attribute(name).map_or(ATTRIBUTE_BYTES, value_bytes);
@@ -140,7 +142,7 @@ fn small_bytes(original: &Entity, held: &[String], key: &BTreeSet<String>) -> u6
     original.size_bytes.map_or(all, |whole| all.min(whole))
 }
 
-/// The length of an attribute's values: as declared, or as its format has it.
+/// The length of an attribute's values: declared, or given by its format.
 fn value_bytes(own: &Attribute) -> u64 {
     own.size_bytes.unwrap_or(match own.format {
         Some(AttributeFormat::Uuid) => 36,
@@ -150,7 +152,7 @@ fn value_bytes(own: &Attribute) -> u64 {
     })
 }
 
-/// The local indexes of second items' collections.
+/// The local indexes that serve derived items.
 fn locals(table: &Table, copy: &Named, named: &[Named]) -> Result<Vec<(String, model::Slot)>, String> {
     let local = |named: &&Named| {
         matches!(named.slot, Slot::Local(_)) && named.entity == copy.entity && named.by == copy.by
@@ -167,11 +169,11 @@ fn locals(table: &Table, copy: &Named, named: &[Named]) -> Result<Vec<(String, m
     Ok(found)
 }
 
-/// An entity and its second items.
+/// An entity and its derived items.
 struct Pair<'a> {
     first: &'a Entity,
     second: &'a Entity,
-    /// The attributes of the second's key that do not stand in the first's.
+    /// The attributes of the derived item's key that the source's key lacks.
     more: BTreeSet<String>,
     /// The attributes that some write changes.
     changing: BTreeSet<String>,
@@ -186,7 +188,7 @@ impl<'a> Pair<'a> {
         Self { first, second, more: &key(second) - &key(first), changing: changing.collect() }
     }
 
-    /// Every write of the first becomes a transaction that writes the second as well.
+    /// Turns every write of the source into a transaction that writes the derived item as well.
     fn written(&self, pattern: &mut Pattern) {
         let mut more = Vec::new();
         let mut steps = pattern.steps().to_vec();
@@ -208,7 +210,7 @@ impl<'a> Pair<'a> {
             });
         }
         if !more.is_empty() {
-            // What makes the first one's change fail finds nothing wrong with the second items.
+            // The step that fails on the source succeeds on the derived items.
             if let Some(fails) = pattern.expect.as_mut().and_then(|expect| expect.fails.as_mut())
                 && !fails.reasons.is_empty()
             {
@@ -222,7 +224,7 @@ impl<'a> Pair<'a> {
         Write { entity: self.second.name.clone(), condition: None, ..step.clone() }
     }
 
-    /// A put over an item that is there would leave its second item behind, if that has another key.
+    /// A put over an existing item would leave its derived item behind, if that has another key.
     fn put(&self, step: &mut Write) -> Vec<Write> {
         if step.condition.is_none() && !self.more.is_empty() {
             step.condition = Some(Condition::NotExists);
@@ -231,7 +233,8 @@ impl<'a> Pair<'a> {
         vec![Write { condition, ..self.other(step) }]
     }
 
-    /// Who has the second item's key wrong finds none under it. What it does not hold stays out.
+    /// An update under a stale key finds no derived item and fails. Attributes that the derived item lacks
+    /// are left out.
     fn updated(&self, step: &Write) -> Write {
         let there = !self.more.is_empty() || step.condition.is_some();
         let mut own = Write { condition: there.then_some(Condition::Exists), ..self.other(step) };
@@ -255,7 +258,8 @@ impl<'a> Pair<'a> {
         Write { condition, ..self.other(step) }
     }
 
-    /// The second item goes from its key and comes under another one, whole: what it is made of must be as it was known.
+    /// Moves the derived item: deletes it under its old key and puts it whole under the new one. The
+    /// condition checks that the values it is made of have not changed.
     fn moved(&self, step: &mut Write, known: &BTreeSet<String>) -> Vec<Write> {
         let assigned = super::writer_knowledge::assigned(step.set.as_deref().unwrap_or_default());
         let held = |name: &&String| self.second.attribute(name).is_some();

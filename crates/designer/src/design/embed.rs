@@ -1,12 +1,13 @@
-//! Entities kept as lists in their parents' items: fewer writes and one read, for items that are only ever asked for with
-//! their parent and of which so few belong to it that they always fit.
+//! Entities kept as lists in their parents' items. This saves writes and reads for items that are only read
+//! with their parent and that always fit into it.
 //!
-//! A way of embedding is another problem, in which the parent is larger and the child is gone; it is solved like any.
+//! Each way of embedding is another problem, in which the parent is larger and the child is gone; it is
+//! solved like any other.
 
 use super::problem::{Entity, Pattern, Problem, Write, WriteKind};
 use keywright_semantics::limits::ITEM_BYTES_MAX;
 
-/// With so many embeddable entities every combination is tried; with more, each alone and all together.
+/// Up to this many embeddable entities every combination is tried; with more, each alone and all together.
 const ALL_WAYS_MAX: usize = 4;
 
 /// One entity kept in another's items.
@@ -14,13 +15,14 @@ const ALL_WAYS_MAX: usize = 4;
 pub struct Embedded {
     /// The entity.
     pub child: String,
-    /// In whose items it is kept.
+    /// The entity whose items hold it.
     pub parent: String,
-    /// The attribute of the parent that lists it.
+    /// The parent's attribute that lists it.
     pub list: String,
 }
 
-/// The attribute that lists embedded items of an entity: `OrderItem` becomes `orderItems`, `Address` becomes `addresses`.
+/// The attribute that lists embedded items of an entity: `OrderItem` becomes `orderItems`, `Address` becomes
+/// `addresses`.
 pub fn list_name(entity: &str) -> String {
     let mut letters = entity.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_lowercase).collect();
@@ -30,13 +32,13 @@ pub fn list_name(entity: &str) -> String {
     match one.strip_suffix('y') {
         Some(stem) if !vowel(stem) => format!("{stem}ies"),
         _ if hisses => format!("{one}es"),
-        // A name that may be a plural already.
+        // The name may be a plural already.
         _ if one.ends_with('s') => format!("{one}List"),
         _ => format!("{one}s"),
     }
 }
 
-/// Every way of embedding at least one entity, with the problem that is left.
+/// Every way of embedding at least one entity, with the remaining problem.
 pub(super) fn ways(problem: &Problem) -> Vec<(Vec<Embedded>, Problem)> {
     if !problem.kept.is_empty() {
         return Vec::new();
@@ -57,7 +59,7 @@ pub(super) fn ways(problem: &Problem) -> Vec<(Vec<Embedded>, Problem)> {
     sets.into_iter().filter_map(|set| embedded(problem, &set)).collect()
 }
 
-/// The entity in whose items all of this one's can be kept.
+/// The entity whose items can hold all items of this one.
 fn parent<'a>(problem: &'a Problem, child: &Entity) -> Option<&'a Entity> {
     let bound = child.parent.as_ref()?;
     let parent = problem.entity(&bound.name)?;
@@ -107,7 +109,7 @@ fn embedded(problem: &Problem, children: &[&Entity]) -> Option<(Vec<Embedded>, P
         for gone in before.iter().filter(|write| is_part(&before, write, child, parent)) {
             for write in left.writes.iter_mut().filter(|write| write.id == gone.id) {
                 write.others = write.others.saturating_sub(gone.items);
-                // What is left alone needs no transaction.
+                // A single remaining write needs no transaction.
                 write.transactional = write.transactional && write.items + write.others > 1;
             }
         }
@@ -130,7 +132,7 @@ fn read_with_parent(pattern: &mut Pattern, child: &Entity, parent: &Entity, each
     pattern.reads = None;
 }
 
-/// Whether a write is one of the child whose parent the same pattern writes as a whole, its list included.
+/// Whether the same pattern writes the child's whole parent, including the list.
 fn is_part(writes: &[Write], write: &Write, child: &Entity, parent: &Entity) -> bool {
     let whole = match &write.kind {
         WriteKind::Put | WriteKind::Update { .. } => WriteKind::Put,
@@ -141,7 +143,7 @@ fn is_part(writes: &[Write], write: &Write, child: &Entity, parent: &Entity) -> 
     write.entity == child.name && writes.iter().any(of_parent)
 }
 
-/// A write of the child as one of its parent; none where the parent is written by the same pattern anyway.
+/// A write of the child as a write of its parent; none if the same pattern writes the parent anyway.
 fn with_parent(
     problem: &Problem,
     write: &Write,

@@ -1,4 +1,4 @@
-//! Items that examples name and generated data lacks: a write of them would find nothing.
+//! Items that examples name and generated data lacks: without them a write would find nothing.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use keywright_model::value::from_node;
 use keywright_model::{At, Entity, Model, Node, NodeKind, Pattern, Write, WriteKind};
 use keywright_workbench::run::key_texts;
 
-/// The records to be added to a model with generated data, so that every update and delete finds the item that its example
-/// names, and its second items.
+/// The records to add to a model with generated data, so that every update and delete finds the item that its
+/// example names, and its derived items.
 pub(super) fn missing(model: &Model, samples: &[Sample]) -> Vec<(String, Node)> {
     let mut found = Vec::new();
     let seconds = model.seconds();
@@ -51,15 +51,15 @@ fn key(model: &Model, sample: &Sample) -> Option<(String, Vec<String>)> {
     Some((sample.table.clone(), key_texts(model.table(&sample.table)?, &sample.item)))
 }
 
-/// The values of each item of a step, its own before the pattern's.
+/// The values of each item of a step: the step's own before the pattern's.
 fn rows(pattern: &Pattern, step: &Write) -> Vec<Vec<(String, Node)>> {
     let own: Vec<Vec<(String, Node)>> =
         if step.examples.is_empty() { vec![Vec::new()] } else { step.examples.clone() };
     own.into_iter().map(|row| row.into_iter().chain(pattern.example.iter().cloned()).collect()).collect()
 }
 
-/// The item that an example names, if it names a whole one: with what the example and the condition say of it, the rest made
-/// up.
+/// The item that an example names, if it gives the whole identity. Values come from the example and the
+/// condition; the rest is invented.
 fn named(
     entity: &Entity,
     records: &Records<'_>,
@@ -89,7 +89,7 @@ fn named(
     Some(item)
 }
 
-/// Gives an item what a condition asks to be something, which must be there: a value that another item has.
+/// Gives an item the attributes that a condition requires, with a value that another item has.
 fn with_asked(entity: &Entity, samples: &[Sample], step: &Write, item: &mut Item) {
     let Some(condition) = step.condition_text() else { return };
     for (name, _) in equal_in(condition) {
@@ -101,7 +101,7 @@ fn with_asked(entity: &Entity, samples: &[Sample], step: &Write, item: &mut Item
     }
 }
 
-/// An item as a record of a model; what is no text, number or truth is left out.
+/// An item as a record of a model; only texts, numbers and booleans are kept.
 pub(super) fn record(item: &Item) -> Node {
     let at = At::default();
     let entries = item

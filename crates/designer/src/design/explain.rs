@@ -1,5 +1,5 @@
-//! Why a design is as it is: what each pattern costs and forces, what each key is for, the next best designs, the rates
-//! at which it would change, and how it comes about step by step.
+//! Explains a design: what each pattern costs and forces, what each key is for, the next best designs, the
+//! rates at which the design changes, and how it is built step by step.
 
 use std::collections::BTreeSet;
 
@@ -10,90 +10,90 @@ use super::problem::{Fault, Problem, Slot};
 use super::{Design, Placed, Proof, View, solve, solve_flat};
 use keywright_workbench::price::{Money, Prices};
 
-/// How many of the next best designs are named.
+/// How many of the next best designs are listed.
 const RUNNERS_UP: usize = 3;
-/// Rates are tried up to so many times, and down to one in so many.
+/// Rates are tried up to this multiple, and down to this fraction.
 const RATE_TIMES_MAX: u64 = 1024;
 /// Hundredths in one.
 const PERCENT: u64 = 100;
 
-/// What re-solving shows about a design.
+/// The results of solving variants of the problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
     /// For each pattern: what the design without it would save and need.
     pub patterns: Vec<Forced>,
-    /// For each key besides the tables' own: what it is for, and what the best design without it costs.
+    /// For each key besides the tables' own: its use, and the cost of the best design without it.
     pub keys: Vec<KeyReason>,
     /// The next best designs, the cheapest first.
     pub runners_up: Vec<RunnerUp>,
     /// The rates at which the design changes.
     pub break_evens: Vec<BreakEven>,
-    /// Of half and twice all rates together, in hundredths, those with which the design is another.
+    /// Of half and twice all rates together, in hundredths, those that change the design.
     pub together: Vec<u64>,
-    /// How it comes about.
+    /// How it is built.
     pub steps: Steps,
 }
 
-/// What one pattern causes.
+/// The effect of one pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forced {
     /// The pattern's id.
     pub pattern: String,
-    /// What would be saved each month without it, indexes included.
+    /// The monthly saving without it, indexes included.
     pub saves: Money,
-    /// The number of indexes there would be without it.
+    /// The number of indexes without it.
     pub gsis_without: usize,
     /// Whether it alone forces an index.
     pub forces: bool,
 }
 
-/// Why a key is there.
+/// The reason for a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyReason {
     /// The key.
     pub key: Placed,
-    /// The patterns that are asked by it.
+    /// The patterns that read by it.
     pub patterns: Vec<String>,
-    /// How much more a month the best design without it costs; none if there is none.
+    /// The additional monthly cost of the best design without it; none if there is no such design.
     pub without: Option<Money>,
 }
 
-/// A design that is not the best.
+/// A design other than the best.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunnerUp {
-    /// How much more it costs a month.
+    /// Its additional monthly cost.
     pub more: Money,
-    /// The keys that it has and the best design has not.
+    /// The keys that it has and the best design lacks.
     pub keys: Vec<Placed>,
 }
 
-/// A rate at which the design changes, the others as they are.
+/// A rate at which the design changes while the other rates stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BreakEven {
     /// The pattern, read or write.
     pub pattern: String,
-    /// The rate in hundredths of what it is.
+    /// The rate in hundredths of the present one.
     pub percent: u64,
 }
 
-/// Each pattern solved alone, their commonalities grouped, the groups simplified to slots; with the two measures.
+/// Each pattern solved alone, equal keys grouped, groups merged into slots; with the two measures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Steps {
-    /// The keys each pattern would have if there were no other.
+    /// The keys of each pattern if it were the only one.
     pub alone: Vec<(String, Vec<View>)>,
-    /// How many different keys these are.
+    /// The number of different keys among these.
     pub grouped: usize,
     /// Keys of the design.
     pub keys: usize,
-    /// The table and its indexes into which they fall.
+    /// The table and the indexes that hold them.
     pub slots: usize,
-    /// Whether all patterns are asked of a key or an index.
+    /// Whether every pattern reads by a key or an index.
     pub all_indexed: bool,
-    /// Whether fewer indexes are impossible or dearer.
+    /// Whether fewer indexes are impossible or more expensive.
     pub simplest: bool,
 }
 
-/// Solves again in all these ways.
+/// Solves all these variants.
 pub fn explain(problem: &Problem, prices: &Prices) -> Result<Explanation, Vec<Fault>> {
     let best = solve(problem, prices)?;
     let problem = &best.problem;
@@ -196,7 +196,7 @@ fn runners_up(problem: &Problem, solved: &[Solved]) -> Result<Vec<RunnerUp>, Fau
     Ok(found)
 }
 
-/// The design without the numbers of its indexes.
+/// The design without index numbers.
 fn shape(design: &Design) -> BTreeSet<(u8, &View, &super::Projected, bool)> {
     let kind = |slot: Slot| match slot {
         Slot::Table => 0,
@@ -249,7 +249,7 @@ fn together(problem: &Problem, prices: &Prices, best: &Design) -> Vec<u64> {
     TOGETHER.into_iter().filter(changes).collect()
 }
 
-/// The hundredth nearest to the present rate at which the design is another, by bisection.
+/// The hundredth nearest to the present rate at which the design changes, by bisection.
 fn first_change(far: u64, changes: impl Fn(u64) -> bool) -> u64 {
     let (mut same, mut other) = (PERCENT, far);
     while same.abs_diff(other) > 1 {

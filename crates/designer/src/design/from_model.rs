@@ -1,5 +1,5 @@
-//! A problem from a model file: the entities of one table, the patterns that read them and the steps that write them.
-//! Keys that the model already has only serve to tell what identifies an item.
+//! Builds a problem from a model file: the entities of one table, their reads and the steps that write them.
+//! Existing keys only serve to find what identifies an item.
 
 use std::collections::BTreeSet;
 
@@ -21,12 +21,12 @@ use keywright_semantics::value::ValueType;
 use keywright_workbench::cost::Class;
 use keywright_workbench::lint::{counts_up, owner};
 
-/// Indexes offered to the designer: more than five are a warning in the rules.
+/// Indexes offered to the designer: the lint rules warn about more than five.
 const GSI_MAX: usize = 5;
-/// Bytes of an attribute whose size nobody gives.
+/// Bytes of an attribute whose size is not declared.
 pub(super) const ATTRIBUTE_BYTES: u64 = 12;
 
-/// The problem of one table. Faults are what a design cannot be found without: rates and counts are never guessed.
+/// The problem of one table. Faults are missing inputs: rates and counts are never guessed.
 pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
     let mut faults = Faults::new();
     let mut entities: Vec<Entity> =
@@ -84,7 +84,7 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
     if faults.is_empty() { Ok(problem) } else { Err(faults) }
 }
 
-/// Whether what identifies an item is given, so that at most one comes, in any order.
+/// Whether the identity is given, so that at most one item is returned and order does not matter.
 fn asks_for_one(model: &Model, read: &model::Read) -> bool {
     let [name] = read.entities.as_slice() else { return false };
     let Some(entity) = model.entity(name) else { return false };
@@ -94,7 +94,7 @@ fn asks_for_one(model: &Model, read: &model::Read) -> bool {
     identities.filter(|own| !own.is_empty()).any(|own| own.iter().all(fixed))
 }
 
-/// A key sorts by what a range is given of; what comes after it in the key orders only items that are equal in it.
+/// A key sorts by the range attribute first; the attributes after it order only items with equal values.
 fn ordered_elsewise(own: &model::Pattern, read: &model::Read) -> Option<Fault> {
     let by = read.order_by.as_ref()?;
     let range = read.given.iter().find(|given| given.op != GivenOp::Eq && given.attribute != by.attribute)?;
@@ -108,9 +108,10 @@ fn ordered_elsewise(own: &model::Pattern, read: &model::Read) -> Option<Fault> {
     ))
 }
 
-/// Marks the numbers of which the model shows a value below 0, with a fraction or of too many digits: a padded text has whole
-/// numbers from 0 up and nothing else. A key made as a text tells by such a number which item is meant, and only a key that is
-/// the number sorts by it. Attributes of one name stand in one key, and so are marked in all entities.
+/// Marks numbers for which the model shows a value below 0, with a fraction or with too many digits: padded
+/// text supports whole numbers from 0 only. In a text key such a number identifies an item but does not sort;
+/// only a number key sorts by it. Attributes of one name are used in one key, so they are marked in all
+/// entities.
 fn mark_unpaddable(model: &Model, entities: &mut [Entity]) {
     let odd = |text: &str| {
         !text.is_empty() && (text.len() > NUMBER_DIGITS || !text.bytes().all(|byte| byte.is_ascii_digit()))
@@ -126,7 +127,7 @@ fn is_number_key(table: &Table, name: &str) -> bool {
     parts.any(|part| part.name == name && part.key_type == KeyType::N)
 }
 
-/// The values that a model shows of a number: those it lists, those of its records and those of its examples.
+/// The values that a model shows for a number: listed ones, and those of its records and examples.
 fn shown<'a>(model: &'a Model, entities: &'a [String], name: &'a str) -> impl Iterator<Item = &'a str> {
     let here = |own: &str| entities.iter().any(|entity| entity == own);
     let number = move |entity: &&'a model::Entity| {
@@ -155,8 +156,8 @@ fn shown<'a>(model: &'a Model, entities: &'a [String], name: &'a str) -> impl It
     })
 }
 
-/// The patterns that ask for an order without saying of what, where no range and no existing key says it either: whatever
-/// key is chosen, their items come in an order that means nothing.
+/// The patterns that require an order without naming the attribute, where neither a range nor an existing key
+/// gives it. With any key, the order of their items would mean nothing.
 pub fn unordered<'a>(model: &'a Model, design: &Design) -> Vec<&'a str> {
     let kept = |asked: &Asked| {
         let mut keys = design.problem.kept.keys.iter();
@@ -181,8 +182,8 @@ pub fn unordered<'a>(model: &'a Model, design: &Design) -> Vec<&'a str> {
         .collect()
 }
 
-/// What a table has already stays: the keys of its entities, its indexes, its class. To an index whose key is no pair of
-/// made texts nothing is added.
+/// Keeps the table's existing design: the keys of its entities, its indexes, its class. No entity is added to
+/// an index whose key is not a pair of template texts.
 pub fn keep(problem: &mut Problem, model: &Model, table: &Table) {
     let of = |kind: IndexKind| -> Vec<&model::Index> {
         table.indexes.iter().filter(|index| index.kind == kind).collect()
@@ -234,7 +235,7 @@ fn kept_index(model: &Model, table: &Table, index: &model::Index) -> KeptIndex {
     }
 }
 
-/// The key that templates make; none if the entity has none for one of the key's attributes.
+/// The key that the templates write; none if a key attribute has no template.
 fn kept_key(
     entity: &model::Entity,
     place: usize,
@@ -275,7 +276,7 @@ fn kept_key(
     })
 }
 
-/// The parent of an entity of which no more than a known number belong to each.
+/// The parent of an entity, if the number of items per parent is bounded.
 fn parent(model: &Model, own: &model::Entity) -> Option<Parent> {
     let [parent] = own.parents.as_slice() else { return None };
     if !appends_only(model, &own.name, parent) || named_by(model, &own.name).is_some() {
@@ -285,7 +286,7 @@ fn parent(model: &Model, own: &model::Entity) -> Option<Parent> {
         .patterns
         .iter()
         .filter(|pattern| pattern.read().is_some_and(|read| read.entities.contains(&own.name)));
-    // A filter lets pass or keeps out whole items.
+    // A filter selects whole items: it cannot select single elements of a list.
     if reads.clone().any(|pattern| pattern.read().is_some_and(|read| read.filter.is_some())) {
         return None;
     }
@@ -294,14 +295,14 @@ fn parent(model: &Model, own: &model::Entity) -> Option<Parent> {
     Some(Parent { name: parent.clone(), children_max: most?.into_iter().max()? })
 }
 
-/// Whether a list says all that the writes of a child say: an append has no condition on the one element, and an update or
-/// delete of one element needs its place in the list, which the writer does not know. What is written together with
-/// the whole parent is part of it; a condition is then the parent's.
+/// Whether a list can express all writes of a child. An append cannot have a condition on one element, and an
+/// update or delete of an element needs its index, which the writer does not know. Children written together
+/// with the whole parent are part of it; their conditions become the parent's.
 fn appends_only(model: &Model, child: &str, parent: &str) -> bool {
     alone(model, child, parent).is_none()
 }
 
-/// The first other entity that belongs to this one or copies of it, and so needs it as an entity.
+/// The first other entity that has this one as parent or copies from it, and so needs it as an entity.
 fn named_by<'a>(model: &'a Model, name: &str) -> Option<&'a model::Entity> {
     let names = |other: &model::Entity| {
         let mut copied = other.attributes.iter().filter_map(|own| own.copy_of.as_ref());
@@ -310,7 +311,7 @@ fn named_by<'a>(model: &'a Model, name: &str) -> Option<&'a model::Entity> {
     model.entities.iter().find(|other| other.name != name && names(other))
 }
 
-/// The first pattern that writes one child in a way that a list cannot say.
+/// The first pattern that writes one child in a way that a list cannot express.
 fn alone<'a>(model: &'a Model, child: &str, parent: &str) -> Option<&'a model::Pattern> {
     let of_parent = |own: &model::Pattern, kind: model::WriteKind, conditional: bool| {
         let mut steps = own.steps().iter();
@@ -331,7 +332,7 @@ fn alone<'a>(model: &'a Model, child: &str, parent: &str) -> Option<&'a model::P
     })
 }
 
-/// Why entities that are read together with their one parent are not lists in it, a sentence each.
+/// Why entities that are read together with their one parent are not embedded as lists: one sentence each.
 pub fn unlisted(model: &Model, design: &Design) -> Vec<String> {
     let mut said = Vec::new();
     for own in &design.problem.entities {
@@ -422,7 +423,7 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
     }
 }
 
-/// The attributes that tell items apart: those declared unique, else those in the key.
+/// The attributes that identify items: those declared unique, else those of the key.
 pub(super) fn identity(own: &model::Entity) -> Vec<String> {
     if let Some(unique) = own.unique.first() {
         return unique.clone();
@@ -477,7 +478,7 @@ fn pattern(table: &Table, own: &model::Pattern, read: &model::Read, rate: Rate) 
     }
 }
 
-/// Whether a read may leave something behind its first page.
+/// Whether a read may leave results beyond its first page.
 fn pages(read: &model::Read, returned: model::Returns) -> bool {
     let page = read.limit.into_iter().chain(returned.page).min();
     page.is_some_and(|page| returned.max.is_none_or(|max| max > page))

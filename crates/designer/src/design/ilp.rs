@@ -1,9 +1,10 @@
-//! The binary program: which view each entity has in which slot, which slots exist, and where each pattern is asked.
+//! The binary program: which view each entity has in which slot, which slots exist, and where each pattern
+//! reads.
 //!
-//! Variables x[view, slot], y[index], c[entity] (has second items), a[index] (holds everything), p[index, attribute] (holds
-//! it), l (there is a local index), z[pattern, location, key]; indexes have a number only where that matters (`slots`).
-//! Minimised in order: cost; with that pinned, indexes; with both pinned, entries, then partition keys of few values and key
-//! bytes.
+//! Variables: `x[view, slot]`, `y[index]`, `c[entity]` (has derived items), `a[index]` (projects all),
+//! `p[index, attribute]` (projects it), `l` (a local index exists), `z[pattern, location, key]`. Indexes have
+//! a number only where that matters (`symmetry`). Minimised lexicographically: cost; with that pinned,
+//! indexes; with both pinned, entries, then partition keys of few values and key bytes.
 
 use std::collections::BTreeSet;
 
@@ -20,39 +21,40 @@ use super::symmetry::{Numbering, alike, any, is_any, is_at, numbered};
 use super::uniqueness::Sentinel;
 use keywright_workbench::price::Money;
 
-/// Coefficients are scaled so that the largest is about this; the pins then lie far above rounding noise.
+/// Coefficients are scaled so that the largest is about this; the pins are then far above rounding noise.
 const COEFFICIENT_MAX: f64 = 10_000.0;
-/// How far above its minimum a pinned objective may end.
+/// How far above its minimum a pinned objective may be.
 const PIN_SLACK: f64 = 1e-6;
-/// A binary above this is chosen.
+/// A binary variable above this is chosen.
 const CHOSEN: f64 = 0.5;
-/// Orders of rows that are tried before the solver is believed to have failed.
+/// Row orders that are tried before a solver failure is reported.
 const ROW_ORDERS: usize = 4;
 /// An entry weighs more than all key bytes together.
 const ENTRY_WEIGHT: f64 = 1_000_000.0;
 
-/// Of equal designs the one whose partition keys have more values is better: a key of two values weighs half of this.
+/// Among equal designs the one whose partition keys have more values is better: a key of two values weighs
+/// half of this.
 const FEW_WEIGHT: f64 = 0.25;
-/// What the rules advise against weighs more than the keys that it saves.
+/// An advice of the lint rules weighs more than the keys that ignoring it saves.
 const FINDING_WEIGHT: f64 = 16.0;
-/// Keys with as many values are not few, as in rule L020.
+/// Keys with at least this many values are not few, as in rule L020.
 const FEW_VALUES: u64 = 100;
 
-/// A local index binds its table, so that at equal cost a global one is taken here. Where that makes for more of them, and the
-/// collections are known to be bounded, the proof offers the other and it is taken.
+/// A local index limits its table's collections, so at equal cost a global one is taken. If that leads to
+/// more global indexes and the collections are known to be bounded, the proof offers local ones.
 const LOCAL_WEIGHT: f64 = 1.001;
-/// A second item binds whoever writes the first: at equal cost any number of indexes is better.
+/// A derived item constrains every writer of its source: at equal cost any number of indexes is better.
 const COPY_WEIGHT: f64 = 100.0;
 
-/// One part of a problem that shares nothing with the others: its candidates and patterns.
+/// One component of a problem: its candidates and patterns.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     pub(super) entities: BTreeSet<usize>,
     pub(super) candidates: Vec<Candidate>,
     pub(super) patterns: Vec<usize>,
-    /// Whether local indexes may be used: none of the table's collections may then pass 10 GB.
+    /// Whether local indexes are allowed: then no collection of the table may exceed 10 GB.
     pub(super) local: bool,
-    /// What may be used besides items and global indexes.
+    /// What is offered besides items and global indexes.
     pub(super) offer: Offer,
 }
 
@@ -71,7 +73,7 @@ pub(super) struct Choice {
     pub(super) asked: Vec<(usize, Slot, usize)>,
     /// The writes that must read their item first.
     pub(super) reading: Vec<usize>,
-    /// What is kept unique by small second items.
+    /// The sentinels that keep values unique.
     pub(super) sentinels: Vec<Sentinel>,
     pub(super) cost: Money,
     pub(super) nodes: u64,
@@ -81,7 +83,7 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// How many global indexes it needs.
+    /// The number of global indexes that it needs.
     pub(super) fn globals(&self) -> usize {
         let number = |(_, slot): &(usize, Slot)| if let Slot::Global(number) = slot { *number } else { 0 };
         self.placed.iter().map(number).max().unwrap_or(0)
@@ -89,7 +91,7 @@ impl Choice {
 }
 
 impl Choice {
-    /// Indexes that nothing stands in are not there: where the solver could not make them fewer, the others move up.
+    /// Removes empty indexes, where the solver could not reduce their number, and renumbers the others.
     fn without_gaps(mut self, problem: &Problem) -> Self {
         let used: BTreeSet<Slot> = self.placed.iter().map(|(_, slot)| *slot).collect();
         let kept = |slot: Slot| problem.kept.index(slot).is_some();
@@ -108,12 +110,12 @@ impl Choice {
     }
 }
 
-/// What may not be chosen.
+/// Something that a cut excludes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cut {
-    /// This choice, whatever its indexes' numbers.
+    /// This choice, under any numbering of its indexes.
     Choice(Choice),
-    /// This candidate in this kind of slot.
+    /// This candidate in slots of this kind.
     Key(usize, Slot),
 }
 
@@ -126,7 +128,8 @@ pub(super) struct Place {
 pub(super) struct Ask {
     pub(super) pattern: usize,
     pub(super) location: Slot,
-    /// A candidate that stands for the partition attributes, shards and, where one entity is read, size.
+    /// A representative candidate for the partition attributes, the shards and, where one entity is read, the
+    /// size.
     pub(super) key: usize,
     pub(super) cost: Money,
     pub(super) chosen: Variable,
@@ -137,15 +140,16 @@ pub(super) struct Program {
     pub(super) x: Vec<Place>,
     pub(super) y: Vec<(Slot, Variable)>,
     pub(super) z: Vec<Ask>,
-    /// Entities with second items, and what their transactions cost more.
+    /// Entities with derived items, and the additional cost of their transactions.
     pub(super) copied: Vec<(usize, Variable, Money)>,
-    /// Writes that must read their item before they can keep some entry current, and what that costs.
+    /// Writes that must read their item before they can keep an entry current, and the cost.
     pub(super) reading: Vec<(usize, Variable, Money)>,
-    /// Small second items that keep something unique.
+    /// Sentinels that keep a value unique.
     pub(super) sentinels: Vec<(Sentinel, Variable, Money)>,
-    /// Writes that become transactions for these alone, and what that costs more.
+    /// Writes that become transactions only for these, and the additional cost.
     pub(super) paired: Vec<(usize, Variable, Money)>,
-    /// Second items that a local index by a number as it is has as well, and what these entries cost.
+    /// Derived items that are also in a local index sorted by a number attribute, and the cost of these
+    /// entries.
     pub(super) doubled: Vec<(Variable, Money)>,
     pub(super) constraints: Vec<Constraint>,
 }
@@ -156,8 +160,8 @@ impl Program {
     }
 }
 
-/// The cheapest choice with at most `gsis` indexes, or none if there is no choice at all. What is in `cuts` may not be
-/// chosen.
+/// The cheapest choice with at most `gsis` indexes, or none if no choice exists. Everything in `cuts` is
+/// excluded.
 pub(super) fn solve(
     problem: &Problem,
     tariff: &Tariff,
@@ -200,7 +204,7 @@ pub(super) fn solve(
             Ok(solution) => solution,
             Err(ResolutionError::Infeasible) if last.is_none() => return Ok(None),
             Err(fault) if last.is_none() => return Err(Fault::Solver(fault.to_string())),
-            // The cost is the least already; where pins leave the solver no room, what is equal in it stays as it is.
+            // The cost is already minimal. If the pins leave the solver no room, ties are left as they are.
             Err(_) => break,
         };
         let best = solution.eval(&objective);
@@ -215,8 +219,8 @@ pub(super) fn solve(
     Ok(last.map(|choice| choice.without_gaps(problem)))
 }
 
-/// Solves once. The solver's factorisation may fail on one order of rows and not on another, so that several are tried:
-/// the result of each is the same.
+/// Solves once. The solver's factorisation may fail on one order of rows and succeed on another, so several
+/// are tried; they have the same result.
 fn minimised(
     program: &Program,
     pins: &[Constraint],
@@ -270,7 +274,7 @@ fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[C
     }
     for &pattern in &part.patterns {
         let Some(asked) = problem.patterns.get(pattern) else { continue };
-        // Of one entity any index that has the key will do.
+        // For one entity any index with the key serves.
         let alone = asked.entities.len() == 1;
         let fits = |location: &Slot| alone == (*location == any(*location)) || *location == Slot::Table;
         let fits = |location: &&Slot| fits(location) && (!asked.strong || location.is_strong());
@@ -313,7 +317,7 @@ fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[C
     program
 }
 
-/// For all that is unique besides an identity a small second item is offered.
+/// Offers a sentinel for every unique value besides an identity.
 fn sentinels(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Program) {
     for &entity in &part.entities {
         let Some(own) = problem.entities.get(entity) else { continue };
@@ -328,8 +332,8 @@ fn sentinels(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Prog
     }
 }
 
-/// Writes of what can have small second items, which keep something unique or hold some attributes: only those that write these
-/// become transactions.
+/// Writes of entities that may have sentinels or partial derived items: only writes that change these become
+/// transactions.
 fn paired(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Program) {
     let small = program.x.iter().filter(|place| place.slot == Slot::Copy);
     let small = small.filter_map(|place| part.candidates.get(place.candidate));
@@ -345,7 +349,8 @@ fn paired(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Program
     }
 }
 
-/// Whatever has the number by which a local index sorts has an entry there: second items, and other entities with theirs.
+/// Every item with the number by which a local index sorts has an entry there: derived items, and other
+/// entities with theirs.
 fn doubled(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Program) {
     let own = |place: &Place| part.candidates.get(place.candidate);
     let is_number =
@@ -384,7 +389,7 @@ fn doubled(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Progra
     }
 }
 
-/// The slots, and of each kind of index the one without a number.
+/// The slots, plus one unnumbered index of each kind.
 fn with_any(mut slots: Vec<Slot>) -> Vec<Slot> {
     let mut kinds: Vec<Slot> = slots.iter().map(|slot| any(*slot)).filter(|slot| is_any(*slot)).collect();
     kinds.dedup();
@@ -392,7 +397,7 @@ fn with_any(mut slots: Vec<Slot>) -> Vec<Slot> {
     slots
 }
 
-/// Whether a candidate can stand in a slot at all.
+/// Whether a candidate can be in a slot at all.
 fn stands(problem: &Problem, own: &Candidate, slot: Slot, locals: bool) -> bool {
     let entity = problem.entities.get(own.view.entity);
     let has = |name: &str| entity.is_some_and(|entity| entity.attribute(name).is_some());
@@ -409,7 +414,7 @@ fn stands(problem: &Problem, own: &Candidate, slot: Slot, locals: bool) -> bool 
     may && problem.kept.allows(&own.view, &own.projected, slot, has)
 }
 
-/// Whether a request for one entity and location is for this candidate's items too.
+/// Whether a request for one entity at a location also reads this candidate's items.
 pub(super) fn same_key(
     problem: &Problem,
     pattern: &Pattern,
@@ -424,7 +429,7 @@ pub(super) fn same_key(
         && !(apart && pattern.entities.len() > 1)
 }
 
-/// The bytes of an item that a pattern reads there: of collections the whole items are counted.
+/// The bytes of an item that a pattern reads there: in collections whole items are counted.
 pub(super) fn read_bytes(problem: &Problem, pattern: &Pattern, own: &Candidate, location: Slot) -> u64 {
     let entity: Option<&Entity> = problem.entities.get(own.view.entity);
     match (pattern.entities.len(), entity) {
@@ -433,7 +438,8 @@ pub(super) fn read_bytes(problem: &Problem, pattern: &Pattern, own: &Candidate, 
     }
 }
 
-/// One candidate for each distinct key under which the pattern's first entity can be asked, with the bytes of its items.
+/// One candidate for each distinct key by which the pattern's first entity can be read, with the bytes of its
+/// items.
 fn keys(problem: &Problem, part: &Part, pattern: usize, location: Slot) -> Vec<(usize, u64)> {
     let Some(asked) = problem.patterns.get(pattern) else { return Vec::new() };
     let first = asked.entities.first();
@@ -539,7 +545,7 @@ fn read(problem: &Problem, program: &Program, part: &Part, solution: &impl good_
     choice
 }
 
-/// Where a pattern is asked that any index with its key answers: in the first of them.
+/// Places a pattern that any index with its key answers: in the first of them.
 fn found(problem: &Problem, part: &Part, placed: &[(usize, Slot)], ask: &Ask) -> Slot {
     let (true, Some(pattern)) = (is_any(ask.location), problem.patterns.get(ask.pattern)) else {
         return ask.location;
@@ -551,7 +557,8 @@ fn found(problem: &Problem, part: &Part, placed: &[(usize, Slot)], ask: &Ask) ->
     here.map(|(_, slot)| *slot).min().unwrap_or(ask.location)
 }
 
-/// Whether items of a candidate are what a request finds under its key and wants, as large as it takes them to be.
+/// Whether a candidate's items are found under the request's key, are wanted, and have the size that the
+/// request assumes.
 pub(super) fn answers(problem: &Problem, part: &Part, ask: &Ask, pattern: &Pattern, own: &Candidate) -> bool {
     let Some(key) = part.candidates.get(ask.key) else { return false };
     let name = problem.entities.get(own.view.entity).map(|entity| &entity.name);
@@ -562,7 +569,7 @@ pub(super) fn answers(problem: &Problem, part: &Part, ask: &Ask, pattern: &Patte
         && (pattern.entities.len() > 1 || bytes(own) == bytes(key))
 }
 
-/// The nearest floating number; the solver's, never money's.
+/// The nearest floating-point number, for the solver only; money is never a float.
 fn float(number: i128) -> f64 {
     number.to_string().parse().unwrap_or(f64::MAX)
 }

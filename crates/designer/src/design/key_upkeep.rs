@@ -1,6 +1,7 @@
-//! Updates that keep current what a design derives: a key attribute is set by the update that changes what it is made of,
-//! and removed by the one that removes it. What else it is made of must be as the writer knows it, or the update is refused:
-//! a key computed from what is no longer so would be stale. What a writer does not know it reads first.
+//! Key upkeep by updates: an update that changes or removes an attribute also sets or removes the key
+//! attributes made of it. The update's condition checks that the other attributes of such a key have the
+//! values that the writer knows; otherwise the computed key would be stale. What a writer does not know it
+//! reads first.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +14,8 @@ use keywright_model::{
     Rate, Read, ReadKind, Table, Template, Write, WriteKind,
 };
 
-/// Adds to every update what it leaves behind in index keys. The values that examples give to keys of the same names belong to
-/// the keys that were before: they go, unless the keys stay.
+/// Adds index key upkeep to every update. Example values of previous keys with the same names are removed,
+/// unless the keys are kept.
 pub(super) fn keep_current(model: &mut Model, names: &[String], kept: &Kept) {
     let (tables, entities) = (&model.tables, &model.entities);
     for pattern in &mut model.patterns {
@@ -68,11 +69,11 @@ fn complete(step: &mut Write, entity: &Entity, table: &Table, known: &BTreeSet<S
     guard(step, known, &made_of);
 }
 
-/// Adds to a step's condition that these attributes are as its writer knows them: as its example says, which knows some,
-/// or as it has read.
+/// Adds to a step's condition that these attributes have the values that the writer knows: from its example,
+/// or read before.
 pub(super) fn guard(step: &mut Write, known: &BTreeSet<String>, names: &BTreeSet<String>) {
     let condition = match step.condition.take() {
-        // Who makes an item knows that it was not there.
+        // The writer that creates an item knows that it did not exist.
         Some(Condition::NotExists) => {
             step.condition = Some(Condition::NotExists);
             return;
@@ -108,7 +109,7 @@ pub(super) fn guard(step: &mut Write, known: &BTreeSet<String>, names: &BTreeSet
     }
 }
 
-/// Before each write that needs to know more than it does: the read that tells it.
+/// Adds a read before each write that needs to know more than it does.
 pub(super) fn read_first(model: &mut Model, design: &Design) {
     for reading in &design.reading {
         let Some(place) = model.patterns.iter().position(|own| own.id == reading.pattern) else { continue };
@@ -117,7 +118,7 @@ pub(super) fn read_first(model: &mut Model, design: &Design) {
         let items = write.steps().iter().filter(|step| {
             step.entity == entity.name && matches!(step.kind, WriteKind::Update | WriteKind::Delete)
         });
-        // A key that is the attribute itself needs none.
+        // A key that is the attribute itself needs no read.
         let asked: BTreeSet<String> = items
             .clone()
             .filter_map(Write::condition_text)
@@ -172,7 +173,7 @@ pub(super) fn read_first(model: &mut Model, design: &Design) {
     }
 }
 
-/// The placeholders whose values an update sets made keys to.
+/// The placeholders of the key values that an update sets.
 fn key_values(step: &Write, entity: &Entity, table: &Table) -> Vec<String> {
     let clauses = step.set.iter().flat_map(|set| set.split(',')).filter_map(|clause| clause.split_once('='));
     let made = made(entity, table);
@@ -182,7 +183,7 @@ fn key_values(step: &Write, entity: &Entity, table: &Table) -> Vec<String> {
         .collect()
 }
 
-/// The key attributes of indexes that templates make for an entity; what is an attribute of its own is written as one.
+/// The index key attributes that an entity's templates write; plain attributes are written as themselves.
 fn made(entity: &Entity, table: &Table) -> Vec<(String, Template)> {
     let of = |index: &Index| -> Vec<(String, Template)> {
         let Some(slot) = entity.slot(&index.name) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Which slots a part of a problem may use.
+//! The slots that a part of a problem may use.
 
 use std::collections::BTreeSet;
 
@@ -7,36 +7,38 @@ use keywright_semantics::limits::LOCAL_INDEXES_MAX;
 use super::ilp::Part;
 use super::problem::{Pattern, Problem, Slot};
 
-/// Where views may stand and patterns may be asked.
+/// Slots for views and locations for patterns.
 pub(super) struct Layout {
     pub(super) slots: Vec<Slot>,
-    /// Where requests go: a second item is an item of the table.
+    /// The locations of requests: a derived item is an item of the table.
     pub(super) locations: Vec<Slot>,
     pub(super) indexes: Vec<Slot>,
-    /// Whether second items of entities are offered that no write is known to keep.
+    /// Whether derived items are offered for entities without declared writes.
     pub(super) unkept: bool,
-    /// Whether no second items are offered but those that keep something unique.
+    /// Whether only sentinels and derived items that keep a value unique are offered.
     pub(super) guards_only: bool,
 }
 
-/// What may be used besides the items and global indexes.
+/// What is offered besides the items and global indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Offer {
-    /// What can be part of a cheapest design when there are as many global indexes as anybody wants.
+    /// Everything that can be part of a cheapest design if the number of global indexes is not limited.
     Usual,
-    /// Whatever there is: where indexes are few, and for the proof that fewer do not do.
+    /// Everything: where indexes are limited, and for the proof that fewer are not enough.
     All,
-    /// One item for each record, and entries of it in global indexes: nothing else but the local indexes that are kept.
+    /// One item per record with entries in global indexes, and no local indexes but the kept ones.
     Entries,
 }
 
-/// A second item costs two writes where an index entry costs one, and makes transactions of its item's writes: it is in no
-/// cheapest design unless a read must be strong, unless it keeps another entity out of an index that a request for both
-/// would need, or unless it is there anyway to keep something unique. A local index costs what a global one does and binds its table, so that it is wanted for strong reads only.
+/// A derived item costs two writes where an index entry costs one, and turns its source's writes into
+/// transactions. It is in no cheapest design, with three exceptions: a read must be strong, another entity
+/// must stay out of an index that a request for both would need, or a unique value needs it anyway. A local
+/// index costs as much as a global one and limits its table's collections, so it is wanted for strong reads
+/// only.
 pub(super) fn layout(problem: &Problem, part: &Part, globals: usize) -> Layout {
     let strong = ways(problem, part, |pattern| pattern.strong);
     let kept = problem.kept.locals.len();
-    // Of the same key there may be local indexes that hold more and less.
+    // Several local indexes may have the same key and different projections.
     let useful = match part.offer {
         Offer::Usual => strong,
         Offer::All => ways(problem, part, |_| true),
@@ -59,13 +61,13 @@ pub(super) fn layout(problem: &Problem, part: &Part, globals: usize) -> Layout {
     let copies = second_items.then_some(Slot::Copy);
     let slots = std::iter::once(Slot::Table).chain(copies).chain(indexes.iter().copied()).collect();
     let locations = std::iter::once(Slot::Table).chain(indexes.iter().copied()).collect();
-    // Where no writes are declared they would seem to cost nothing.
+    // Without declared writes they would seem to cost nothing.
     let unkept = strong > 1 || part.offer == Offer::All;
     Layout { slots, locations, indexes, unkept, guards_only }
 }
 
-/// One more than the largest number of ways in which one entity is asked by such patterns: the table's own key may have to
-/// serve something else. Nothing if there are no such patterns.
+/// One more than the largest number of ways in which such patterns read one entity, as the table's own key
+/// may have to serve something else. Zero if there are no such patterns.
 fn ways(problem: &Problem, part: &Part, such: impl Fn(&Pattern) -> bool) -> usize {
     let ways = |name: &String| {
         let asked = part

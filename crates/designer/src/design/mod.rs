@@ -1,8 +1,9 @@
-//! The designer: from entities and patterns to the cheapest keys, with a proof that fewer indexes do not do.
+//! The designer: from entities and patterns to the cheapest keys, with a proof that fewer indexes are not
+//! enough.
 //!
-//! Every pattern must be one GetItem or Query, so a plan is a choice of slot and view; entities of different kinds share
-//! a slot, so the number of indexes is the largest number of extra views of one entity. It does not know model files
-//! (`from_model` does) nor whether a design runs: that is shown by running it.
+//! Every pattern must be one GetItem or Query, so a plan is a choice of slot and view. Different entities
+//! share a slot, so the number of indexes is the largest number of additional views of one entity. The
+//! designer does not know model files (`from_model` does), nor whether a design runs: running it shows that.
 
 mod arrange;
 mod bill;
@@ -61,40 +62,41 @@ use keywright_workbench::cost::Class;
 use keywright_workbench::price::{Money, Prices};
 use proof::Proved;
 
-/// Designs that differ by less a month cost the same, as no bill shows it.
+/// Designs whose monthly costs differ by less cost the same: no bill shows the difference.
 pub const SAME: Money = Money::nanos(5_000_000);
 
 /// A solved problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Design {
-    /// The problem with the embedded entities taken into their parents: what the other fields refer to.
+    /// The problem with embedded entities merged into their parents; the other fields refer to it.
     pub problem: Problem,
     /// Every view with its slot.
     pub placed: Vec<Placed>,
-    /// Where each pattern is asked, in the problem's order.
+    /// Where each pattern reads, in the problem's order.
     pub asked: Vec<Asked>,
     /// The writes that must read their item first, in the problem's order.
     pub reading: Vec<Reading>,
-    /// The small second items that keep something unique.
+    /// The sentinels that keep values unique.
     pub sentinels: Vec<Sentinel>,
     /// Entities kept as lists in their parents' items.
     pub embedded: Vec<Embedded>,
     /// The tables: one, or two where some entities are cheaper in another table class.
     pub tables: Vec<TableOf>,
-    /// How many global secondary indexes a table has at the most.
+    /// The maximum number of global secondary indexes of a table.
     pub gsis: usize,
-    /// What it costs each month, by kind.
+    /// The monthly cost, by kind.
     pub monthly: Monthly,
-    /// Whether what stands in for global indexes is as good as they are: some write is known to keep its second items, and
-    /// somebody says how large the collections of its local indexes grow.
+    /// Whether the replacements of global indexes are as good as these: its derived items have declared
+    /// writes, and the size of its local indexes' collections is declared.
     pub bounded: bool,
     /// Why there are not fewer indexes.
     pub proof: Proof,
-    /// The cheapest design with one global index less, whatever it has in its place.
+    /// The cheapest design with one global index less and any replacement.
     pub fewer: Option<Box<Design>>,
-    /// The cheapest design with one global index less and one item for each record, where that is another.
+    /// The cheapest design with one global index less and one item per record, if that is another.
     pub fewer_same: Option<Box<Design>>,
-    /// Nodes the solver visited, its pivots, the variables and constraints it had: the size of the work, whatever the machine.
+    /// The solver's nodes, pivots, variables and constraints: the size of the work, independent of the
+    /// machine.
     pub effort: Effort,
 }
 
@@ -109,7 +111,7 @@ pub struct TableOf {
     pub globals: usize,
     /// Its local secondary indexes.
     pub locals: usize,
-    /// What the indexes hold besides keys, by slot; everything where none is given.
+    /// What the indexes project besides keys, by slot; everything if a slot is not listed.
     pub projections: Vec<(Slot, Projected)>,
 }
 
@@ -120,24 +122,24 @@ pub struct Placed {
     pub slot: Slot,
     /// The key.
     pub view: View,
-    /// What the index holds of it.
+    /// The attributes that the index projects.
     pub projected: Projected,
-    /// Whether its sort key is a number as it is, since no text would sort it.
+    /// Whether its sort key is a plain number attribute, since no text would sort it.
     pub number: bool,
-    /// Whether its keys are several attributes as they are.
+    /// Whether its keys are several plain attributes.
     pub several: bool,
-    /// The pattern, by index in the problem, in whose order it sorts together with other entities.
+    /// The pattern, by index in the problem, whose sort order it shares with other entities.
     pub strip: Option<usize>,
 }
 
-/// Where a pattern is asked.
+/// Where a pattern reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// The pattern's id.
     pub pattern: String,
     /// The table or index.
     pub slot: Slot,
-    /// The second items that it reads, by entity.
+    /// The derived items that it reads, by entity.
     pub copies: Vec<View>,
     /// The partition attributes.
     pub partition: Vec<String>,
@@ -149,29 +151,29 @@ pub struct Asked {
     pub monthly: Money,
 }
 
-/// A write that must read its item before it, because keys are made of more than it knows.
+/// A write that must read its item first, because keys use attributes that it does not know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
     /// The pattern that writes.
     pub pattern: String,
-    /// What it writes.
+    /// The entity that it writes.
     pub entity: String,
     /// The attributes that it must read.
     pub names: BTreeSet<String>,
-    /// What reading costs each month.
+    /// The monthly cost of reading.
     pub monthly: Money,
 }
 
 /// Monthly cost by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Monthly {
-    /// The patterns, and what writes must read first.
+    /// The patterns, and the reads before writes.
     pub reads: Money,
     /// Writes to the base table.
     pub base_writes: Money,
     /// Storage of the base table.
     pub base_storage: Money,
-    /// Writes to and storage of indexes and second items, and what transactions for these cost more.
+    /// Writes and storage of indexes and derived items, and the additional cost of their transactions.
     pub indexes: Money,
 }
 
@@ -203,7 +205,7 @@ pub fn solve(problem: &Problem, prices: &Prices) -> Result<Design, Vec<Fault>> {
     let Some(mut best) = ways.iter().min_by_key(|way| way.monthly()).cloned() else { return Err(faults) };
     loop {
         let Proved { proof, fewer, fewer_same } = proof::prove(&tariffs, &ways, &best).map_err(one)?;
-        // Of designs that cost the same the one with fewer global indexes is better, as long as it does as much.
+        // Among designs of equal cost the one with fewer global indexes is better, if it does as much.
         let equal = matches!(&proof, Proof::Possible { by, with, .. } if *by <= Money::ZERO || with.is_empty() && *by < SAME);
         let same = matches!(&proof, Proof::Possible { same: Same::Dearer(by), .. } if *by < SAME);
         match (fewer, fewer_same) {
@@ -222,7 +224,7 @@ pub fn solve(problem: &Problem, prices: &Prices) -> Result<Design, Vec<Fault>> {
 #[derive(Clone)]
 struct Way {
     embedded: Vec<Embedded>,
-    /// What is left to be designed.
+    /// The remaining problem.
     problem: Problem,
     solved: Vec<Solved>,
 }
@@ -232,8 +234,8 @@ impl Way {
         self.solved.iter().map(|own| own.monthly(&self.problem)).sum()
     }
 
-    /// Whether some write is known to keep the second items, and somebody says of the collections of local indexes how many
-    /// there are, or how much they hold.
+    /// Whether its derived items have declared writes, and the number or size of its local indexes'
+    /// collections is declared.
     fn is_bounded(&self) -> bool {
         self.solved.iter().all(|own| {
             own.choice.placed.iter().all(|(candidate, slot)| {
@@ -254,14 +256,15 @@ impl Way {
         })
     }
 
-    /// How many global indexes a table has at the most.
+    /// The maximum number of global indexes of a table.
     fn globals(&self) -> usize {
         let most = self.solved.iter().map(|own| own.choice.globals()).max().unwrap_or(0);
         most.max(self.problem.kept.globals.len())
     }
 }
 
-/// Every way that has a design, the one that embeds nothing first; and why that one has none, if it has none.
+/// Every way that has a design, the one without embedding first; and the faults of that one, if it has no
+/// design.
 fn ways(problem: &Problem, tariffs: &Tariffs) -> (Vec<Way>, Vec<Fault>) {
     let mut faults = Vec::new();
     let mut found = Vec::new();
@@ -277,7 +280,7 @@ fn ways(problem: &Problem, tariffs: &Tariffs) -> (Vec<Way>, Vec<Fault>) {
     (found, faults)
 }
 
-/// The cheapest keys with nothing embedded, without a proof.
+/// The cheapest keys without embedding and without a proof.
 fn solve_flat(problem: &Problem, prices: &Prices) -> Result<Design, Vec<Fault>> {
     let tariffs = Tariffs::of(problem, prices).map_err(|fault| vec![fault])?;
     let solved = components::solve(problem, &tariffs)?;
@@ -340,7 +343,7 @@ fn assemble(way: &Way, proof: Proof) -> Design {
     design
 }
 
-/// What a write must read before it, and what that costs.
+/// What a write must read first, and the cost.
 fn reading(problem: &Problem, solved: &Solved, place: usize) -> Option<Reading> {
     let write = problem.writes.get(place)?;
     let entity = problem.entity(&write.entity)?;
@@ -356,7 +359,7 @@ fn reading(problem: &Problem, solved: &Solved, place: usize) -> Option<Reading> 
     })
 }
 
-/// Where and at what cost a pattern is asked.
+/// The location and cost of a pattern.
 fn answer(
     problem: &Problem,
     solved: &Solved,

@@ -1,6 +1,6 @@
-//! Key templates for a design: the partition is named after its attributes, so that entities that belong together meet,
-//! and the sort key opens with the entity's own prefix where others may stand beside it, so that no two entities can produce
-//! one key.
+//! Key templates for a design. The partition key is named after its attributes, so that related entities
+//! share partitions. The sort key begins with the entity's own prefix where others may be in the collection,
+//! so that no two entities can write the same key.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use super::collection_order::order;
 use super::problem::{End, Entity, Pattern, Problem, Slot};
 use super::{Design, Placed, Projected, Sentinel, View};
 
-/// Digits to which numbers are padded inside string keys.
+/// Numbers are padded to this many digits inside string keys.
 pub(super) const NUMBER_DIGITS: usize = 20;
 
 /// One entity's templates in one slot.
@@ -23,41 +23,41 @@ pub struct Named {
     pub by: Vec<String>,
     /// The partition key's template.
     pub partition: String,
-    /// The sort key's template; empty where an index needs none.
+    /// The sort key's template; empty if an index needs none.
     pub sort: String,
-    /// Which keys of an index are the attributes themselves.
+    /// Which keys of an index are plain attributes.
     pub own: OwnKeys,
-    /// What a second item holds.
+    /// The attributes that a derived item holds.
     pub holds: Holds,
 }
 
-/// What a second item holds.
+/// The attributes that a derived item holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Holds {
     /// Everything.
     #[default]
     All,
-    /// What those need who ask it.
+    /// The attributes that its readers need.
     Only(Vec<String>),
-    /// What it keeps unique, and whose that is: nobody asks it.
+    /// The value that it keeps unique, and the identity of the owner; no pattern reads it.
     Unique(Vec<String>),
 }
 
-/// Keys of an index that are attributes as they are, and not texts made of them: nothing is stored twice, a number sorts as
-/// a number, and whoever writes the attribute writes the key.
+/// Keys of an index that are plain attributes instead of texts made of them: nothing is stored twice, numbers
+/// sort as numbers, and a write of the attribute writes the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OwnKeys {
     /// The partition key.
     pub partition: bool,
-    /// The sort key, or that there is none.
+    /// The sort key; also set if the index has none.
     pub sort: bool,
 }
 
-/// The templates of every view of a design; what is kept has the text it had.
+/// The templates of every view of a design; kept keys retain their text.
 pub fn name(design: &Design) -> Vec<Named> {
     let problem = &design.problem;
     let own_prefixes = prefixes(problem);
-    let prefixes = beside(design, &own_prefixes);
+    let prefixes = sort_prefixes(design, &own_prefixes);
     let stems = stems(design);
     let owners: Vec<&String> = problem.entities.iter().filter_map(|entity| entity.owner.as_ref()).collect();
     design
@@ -97,7 +97,7 @@ pub fn name(design: &Design) -> Vec<Named> {
         .collect()
 }
 
-/// The attributes of a second item, in the entity's order.
+/// The attributes of a derived item, in the entity's order.
 fn held(entity: &Entity, placed: &Placed) -> Holds {
     if placed.slot != Slot::Copy || placed.projected == Projected::All {
         return Holds::All;
@@ -106,7 +106,7 @@ fn held(entity: &Entity, placed: &Placed) -> Holds {
     Holds::Only(names.filter(|name| placed.view.has(entity, &placed.projected, name)).cloned().collect())
 }
 
-/// The templates of small second items that keep something unique.
+/// The templates of sentinels.
 fn sentinels(design: &Design, stems: &BTreeMap<Vec<String>, String>, owners: &[&String]) -> Vec<Named> {
     let problem = &design.problem;
     let mut taken: Vec<String> = prefixes(problem);
@@ -128,8 +128,9 @@ fn sentinels(design: &Design, stems: &BTreeMap<Vec<String>, String>, owners: &[&
     found
 }
 
-/// Which keys of a new index are attributes as they are: those of one attribute each, where no other entity stands. What has
-/// all of an index's attributes is in it, so that where another entity has them a made text keeps it out.
+/// Which keys of a new index are plain attributes: those of one attribute each, if no other entity uses the
+/// index. Every item with all key attributes is in the index, so if another entity has them, a template text
+/// keeps it out.
 fn own_keys(design: &Design, entity: &Entity, placed: &Placed) -> OwnKeys {
     let none = OwnKeys::default();
     if placed.several {
@@ -151,7 +152,8 @@ fn own_keys(design: &Design, entity: &Entity, placed: &Placed) -> OwnKeys {
     let global = matches!(placed.slot, Slot::Global(_));
     let partition = global && placed.view.shards == 1 && alone(&placed.view.partition);
     let sort = alone(&placed.view.sort) || (global && placed.view.sort.is_empty());
-    // A local index takes what has its sort attribute, for the table's partition keys are there in any case.
+    // A local index contains every item with its sort attribute, since the table's partition key is always
+    // there.
     let names: Vec<&String> =
         if global { placed.view.names().collect() } else { placed.view.sort.iter().collect() };
     let mut others = table.entities.iter().filter(|own| **own != placed.view.entity);
@@ -164,9 +166,10 @@ fn own_keys(design: &Design, entity: &Entity, placed: &Placed) -> OwnKeys {
         let held = own.holds(problem);
         own.entity == placed.view.entity && names.iter().all(|name| held.contains(name))
     });
-    // A second item has all attributes of the first, or some.
+    // A derived item has all or some attributes of its source.
     let open = strange || second || kept_unique;
-    // A number that sorts in no text is the key of whatever has it, in whose own partitions nobody asks for that.
+    // A number that does not sort as text is the key of every item that has it; other entities' partitions
+    // are not read by it.
     if placed.number {
         return OwnKeys { partition: partition && !open, sort };
     }
@@ -178,7 +181,7 @@ fn own_keys(design: &Design, entity: &Entity, placed: &Placed) -> OwnKeys {
     }
 }
 
-/// A kept key of another entity by the same attributes: to meet it, its text is taken over.
+/// A kept key of another entity by the same attributes: its text is reused, so that both share partitions.
 fn same<'a>(problem: &'a Problem, placed: &Placed, slot: Slot) -> Option<&'a super::KeptKey> {
     problem.kept.keys.iter().find(|own| {
         own.slot.location() == slot.location()
@@ -187,7 +190,8 @@ fn same<'a>(problem: &'a Problem, placed: &Placed, slot: Slot) -> Option<&'a sup
     })
 }
 
-/// Templates by what opens the partition key and the sort key, and what in an order of several entities tells whose an item is.
+/// Templates from the prefixes of the partition and the sort key, and from what identifies the entity in an
+/// order of several.
 fn templates(
     entity: &Entity,
     (stem, prefix, mark): (&str, &str, Option<&String>),
@@ -202,11 +206,11 @@ fn templates(
         _ => format!("{{{name}}}"),
     };
     let joined = |names: &[String]| names.iter().map(own).collect::<Vec<_>>().join("#");
-    // Access is confined by how a key begins.
+    // Access policies match key prefixes, so the owner comes first.
     let mut by = view.partition.clone();
     by.sort_by_key(|name| !owners.contains(&name));
     let mut partition = format!("{stem}#{}", joined(&by));
-    // What is in the partition already tells no two of its items apart.
+    // An attribute of the partition key does not distinguish items within the partition.
     let mut spreading = entity.id.iter().chain(&view.sort).filter(|name| !view.partition.contains(name));
     if let (true, Some(id)) = (view.shards > 1, spreading.next()) {
         partition = format!("{partition}#{{{id}|shard({})}}", view.shards);
@@ -227,8 +231,8 @@ fn templates(
     }
 }
 
-/// The opening of the partition keys by the same attributes, which no other attributes have: `customerId` stands for
-/// a customer, whose partitions open with `c`.
+/// The prefix of the partition keys by the same attributes, unique per attribute set: `customerId` stands for
+/// a customer, whose partitions begin with `c`.
 fn stems(design: &Design) -> BTreeMap<Vec<String>, String> {
     let kept = &design.problem.kept.keys;
     let mut stems: BTreeMap<Vec<String>, String> = BTreeMap::new();
@@ -252,9 +256,10 @@ fn stems(design: &Design) -> BTreeMap<Vec<String>, String> {
     stems
 }
 
-/// The opening of each sort key, in the order of the design's keys: the entity's own, or where questions for several
-/// entities would then find strangers between theirs, or a page without its parent, one that sorts it to where it belongs.
-fn beside(design: &Design, prefixes: &[String]) -> Vec<String> {
+/// The prefix of each sort key, in the order of the design's keys. It is the entity's own, unless patterns
+/// for several entities would then find other entities between theirs, or a page without its parent; then it
+/// is one that sorts the entity to the right place.
+fn sort_prefixes(design: &Design, prefixes: &[String]) -> Vec<String> {
     let together = |placed: &Placed| -> Option<String> {
         let pattern = design.problem.patterns.get(placed.strip?)?;
         let taken = |text: &str| prefixes.iter().any(|other| other == text);
@@ -273,7 +278,7 @@ fn beside(design: &Design, prefixes: &[String]) -> Vec<String> {
         collections.entry((own.slot.location(), partition, *shards)).or_default().push(place);
     }
     for (collection, places) in collections {
-        // What sorts in one order is one.
+        // Entities in one shared order count as one.
         let entity = |place: usize| {
             let own = design.placed.get(place)?;
             let one = own.strip.and_then(|pattern| design.problem.patterns.get(pattern));
@@ -299,8 +304,8 @@ fn beside(design: &Design, prefixes: &[String]) -> Vec<String> {
     found
 }
 
-/// Openings for the entities of one collection under which each question there finds its own side by side; none if those
-/// that they have will do.
+/// Prefixes for the entities of one collection with which each pattern there reads adjacent entities; none if
+/// the present prefixes suffice.
 fn sorted(
     design: &Design,
     (slot, partition, shards): (Slot, &Vec<String>, u64),
@@ -333,7 +338,7 @@ fn sorted(
     let things = by_name(names);
     let mut met: Vec<usize> = things.clone();
     met.retain(|own| sets.iter().any(|set| set.contains(own)));
-    // What cannot have both has its entities side by side.
+    // If both are impossible together, adjacency wins.
     let before = if order(&met, &sets, &before).is_some() { before.as_slice() } else { &[] };
     let found = order(&met, &sets, before)?;
     if fits(names, before) {
@@ -356,7 +361,8 @@ fn sorted(
     }))
 }
 
-/// Of a question that reads no more than a page each parent before its children, seen from where it begins.
+/// For a pattern that reads at most a page: each parent sorts before its children, as seen from the end where
+/// it begins.
 fn parents_first(problem: &Problem, pattern: &Pattern) -> Vec<(usize, usize)> {
     let Some(end) = pattern.page_from.filter(|_| pattern.sorted_by().is_none()) else { return Vec::new() };
     let places = problem.places(&pattern.entities);
@@ -368,12 +374,12 @@ fn parents_first(problem: &Problem, pattern: &Pattern) -> Vec<(usize, usize)> {
     pairs.filter(|(one, other)| one != other).collect()
 }
 
-/// What a template begins with before its first value.
+/// The part of a template before its first value.
 pub(super) fn leading(template: &str) -> &str {
     template.split('{').next().unwrap_or_default()
 }
 
-/// The opening of each entity's sort keys, which no other's have: the more items, the shorter.
+/// The prefix of each entity's sort keys, unique per entity: the more items, the shorter.
 pub(super) fn prefixes(problem: &Problem) -> Vec<String> {
     let mut found: Vec<String> = vec![String::new(); problem.entities.len()];
     let mut entities: Vec<(usize, &Entity)> = problem.entities.iter().enumerate().collect();
@@ -391,8 +397,8 @@ pub(super) fn prefixes(problem: &Problem) -> Vec<String> {
     found
 }
 
-/// Whether an entry of a new index has its partition for itself, so that nothing need tell its sort key from others': no
-/// other entity stands there by the same attributes.
+/// Whether no other entity shares the partitions of a new index's entry, so that its sort key needs no
+/// prefix.
 fn is_alone(design: &Design, placed: &Placed) -> bool {
     let kept = &design.problem.kept;
     let partition = |own: &Placed| (own.slot, own.view.partition.clone());
@@ -401,12 +407,13 @@ fn is_alone(design: &Design, placed: &Placed) -> bool {
         && design.placed.iter().filter(|own| partition(own) == partition(placed)).count() == 1
 }
 
-/// Whether a template opens with a prefix and the delimiter: `o#` and `oi#` are two, as neither opens the other.
+/// Whether a template begins with a prefix and the delimiter: `o#` and `oi#` differ, as neither begins with
+/// the other.
 fn opens(template: &str, prefix: &str) -> bool {
     template.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('#'))
 }
 
-/// The words of a name, in small letters: `orderItem`, `order_item` and `OrderItem` are two.
+/// The words of a name, in lower case: `orderItem`, `order_item` and `OrderItem` have two.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut new = true;
@@ -428,8 +435,8 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The shortest text that is free and still tells what it stands for: the first letter of each name, of each word, then
-/// more and more of all of them.
+/// The shortest free text that still suggests the name: the first letter of each name, then of each word,
+/// then more and more letters.
 fn shortest(names: &[Vec<String>], taken: impl Fn(&str) -> bool) -> String {
     let initial = |word: &String| word.chars().next();
     let whole: String = names.iter().flatten().map(String::as_str).collect();

@@ -1,5 +1,5 @@
-//! What the designer is asked: entities, the questions asked of them and the writes that keep them. Names, rates and
-//! sizes only; how a model file says them is not its business.
+//! The designer's input: entities, their reads and their writes. It has names, rates and sizes only; it does
+//! not know how a model file states them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,10 +8,10 @@ use super::{Unless, View};
 use keywright_model::MicroPerSecond;
 use keywright_workbench::cost::Class;
 
-/// Parts per million of everything.
+/// All, in parts per million.
 pub const ALL_PPM: u64 = 1_000_000;
 
-/// A design to be found.
+/// A design problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// The entities of one table.
@@ -20,22 +20,24 @@ pub struct Problem {
     pub patterns: Vec<Pattern>,
     /// The writes.
     pub writes: Vec<Write>,
-    /// How many global secondary indexes may be used; the service allows 20.
+    /// The maximum number of global secondary indexes; the service allows 20.
     pub gsi_max: usize,
-    /// What exists and must stay as it is; empty for a new table.
+    /// The existing parts that must stay; empty for a new table.
     pub kept: Kept,
-    /// The table class, if it is not to be chosen.
+    /// The table class, if it is fixed.
     pub class: Option<Class>,
-    /// Whether the table is backed up continuously, which is charged by what it and its local indexes store.
+    /// Whether the table has continuous backups, which are charged by the storage of it and its local
+    /// indexes.
     pub backed_up: bool,
 }
 
-/// Where entries of an entity stand.
+/// Where the items or entries of an entity are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Slot {
     /// The table's own key.
     Table,
-    /// A second item in the table with a key of its own, kept equal by the transaction that writes the first.
+    /// A derived item in the table with a key of its own, kept equal by the transaction that writes its
+    /// source.
     Copy,
     /// The n-th local secondary index, from one.
     Local(usize),
@@ -49,7 +51,7 @@ impl Slot {
         !matches!(self, Self::Global(_))
     }
 
-    /// Where a request goes: a copy is an item of the table like any other.
+    /// The location of a request: a derived item is an item of the table like any other.
     #[must_use]
     pub const fn location(self) -> Self {
         match self {
@@ -59,12 +61,12 @@ impl Slot {
     }
 }
 
-/// What an index or a second item holds of an entity besides its keys and those of the table.
+/// The attributes of an entity that an index or a derived item holds besides its keys and those of the table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Projected {
     /// Everything.
     All,
-    /// These attributes; none of them is a projection of the keys only.
+    /// These attributes; empty for a projection of the keys only.
     Only(BTreeSet<String>),
 }
 
@@ -82,15 +84,15 @@ pub struct Kept {
 /// An existing key of an entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptKey {
-    /// Where it stands.
+    /// Its slot.
     pub slot: Slot,
-    /// What it is made of.
+    /// Its attributes.
     pub view: View,
-    /// The text of its partition key: only entities of the same text meet.
+    /// The text of its partition key: only entities with the same text share partitions.
     pub partition: String,
     /// The text of its sort key.
     pub sort: String,
-    /// The attributes that can be told from it.
+    /// The attributes whose values the key contains.
     pub tells: BTreeSet<String>,
 }
 
@@ -99,9 +101,9 @@ pub struct KeptKey {
 pub struct KeptIndex {
     /// Its name.
     pub name: String,
-    /// The attributes it includes; none if it holds everything.
+    /// The attributes that it includes; none if it holds everything.
     pub includes: Option<BTreeSet<String>>,
-    /// Whether its key is a pair of texts made for it, so that further entities can be given entries.
+    /// Whether its key is a pair of template texts, so that further entities can be added.
     pub open: bool,
 }
 
@@ -120,7 +122,7 @@ impl Kept {
         }
     }
 
-    /// The key that an entity has in a slot and keeps.
+    /// The kept key of an entity in a slot.
     pub fn key(&self, entity: usize, slot: Slot) -> Option<&KeptKey> {
         self.keys.iter().find(|own| own.slot == slot && own.view.entity == entity)
     }
@@ -151,19 +153,20 @@ impl Kept {
 pub struct Entity {
     /// Its name.
     pub name: String,
-    /// The entity in whose items it can be kept as a list, if so few belong to each that they always fit.
+    /// The entity whose items can hold it as a list, if so few belong to each that they always fit.
     pub parent: Option<Parent>,
-    /// The entities whose it is.
+    /// The parents of the entity.
     pub parents: Vec<String>,
     /// The attributes that together identify one item.
     pub id: Vec<String>,
-    /// Further attributes of which no two items may have the same values, as puts are to keep.
+    /// Further attribute sets whose values puts must keep unique.
     pub uniques: Vec<Vec<String>>,
-    /// The attribute that says when an item expires, which whatever stands for it has too, so that all of it goes.
+    /// The expiry attribute; derived items have it too, so that they expire together.
     pub expires: Option<String>,
-    /// The attribute that says whose an item is: at equal cost partition keys open with it.
+    /// The owner attribute: at equal cost partition keys begin with it.
     pub owner: Option<String>,
-    /// The attributes of which all writes of now have one value, times and sequences: at equal cost they are no partition key.
+    /// Attributes that have one value in all current writes, such as times and sequences: at equal cost they
+    /// are no partition key.
     pub counts_up: BTreeSet<String>,
     /// The attributes that patterns or keys mention.
     pub attributes: Vec<Attribute>,
@@ -178,33 +181,33 @@ pub struct Entity {
 pub struct Parent {
     /// Its name.
     pub name: String,
-    /// How many items belong to one of it at the most.
+    /// The maximum number of items per parent.
     pub children_max: u64,
 }
 
-/// What must be known of an attribute to make a key of it.
+/// The properties of an attribute that matter for keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attribute {
     /// Its name; attributes of the same name in several entities hold values of the same kind.
     pub name: String,
     /// The size of its value.
     pub size_bytes: u64,
-    /// How many values it has; none if as many as items.
+    /// The number of different values; none if there are as many as items.
     pub distinct: Option<u64>,
-    /// The share of items that have it, in parts per million: below all of them an index on it is sparse.
+    /// The share of items that have it, in parts per million: an index on an attribute below 100 % is sparse.
     pub present_ppm: u64,
-    /// The share of requests that its busiest value receives, where it is known to be uneven.
+    /// The share of requests for its busiest value, if it is known to be uneven.
     pub hottest_ppm: Option<u64>,
-    /// Whether it is a number, which a key of strings must pad.
+    /// Whether it is a number, which must be padded in a text key.
     pub number: bool,
-    /// Whether it is a text or a number, and so can be a key as it is.
+    /// Whether it is a text or a number, and so can be a plain key attribute.
     pub keyable: bool,
-    /// Whether it is a number with values below 0 or fractions: padded in a text these do not sort, so that it must be a
-    /// key as it is.
+    /// Whether it is a number with values below 0 or fractions: padded texts of these do not sort, so it must
+    /// be a plain key attribute.
     pub unpaddable: bool,
 }
 
-/// One question.
+/// One read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     /// Its id.
@@ -215,32 +218,32 @@ pub struct Pattern {
     pub equal: Vec<String>,
     /// The attribute given by a range.
     pub range: Option<String>,
-    /// The attribute by which the result is ordered, where it is not the one given by a range.
+    /// The attribute that orders the result, if it is not the range attribute.
     pub order: Option<String>,
     /// How many items it returns on average.
     pub results: u64,
-    /// How many there are at the most, if the model says it.
+    /// The maximum number of items, if the model declares it.
     pub most: Option<u64>,
-    /// How often it is asked on average.
+    /// The average rate.
     pub rate: MicroPerSecond,
-    /// How often at the busiest time.
+    /// The peak rate.
     pub peak: MicroPerSecond,
-    /// Whether it needs strong consistency.
+    /// Whether it is strongly consistent.
     pub strong: bool,
-    /// Whether it may be asked of several shards at once.
+    /// Whether it may query several shards at once.
     pub scatter: bool,
-    /// The attributes it needs besides those of keys; none if it needs everything.
+    /// The attributes that it needs besides keys; none if it needs all.
     pub reads: Option<BTreeSet<String>>,
-    /// From which end it reads no more than a page of what there may be; none if it reads all.
+    /// If it reads at most a page of the possible results: the end where the page begins.
     pub page_from: Option<End>,
 }
 
 /// An end of a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Where the lowest sort keys are.
+    /// The end with the lowest sort keys.
     First,
-    /// Where the highest are.
+    /// The end with the highest sort keys.
     Last,
 }
 
@@ -249,9 +252,9 @@ pub enum End {
 pub struct Write {
     /// The pattern it belongs to.
     pub id: String,
-    /// What it writes.
+    /// The entity that it writes.
     pub entity: String,
-    /// How.
+    /// The kind of write.
     pub kind: WriteKind,
     /// Items written per second on average.
     pub rate: MicroPerSecond,
@@ -261,13 +264,13 @@ pub struct Write {
     pub transactional: bool,
     /// How many items it writes each time its pattern runs.
     pub items: u64,
-    /// How many items the others of its pattern write or check each time.
+    /// How many other items its pattern writes or checks each time.
     pub others: u64,
-    /// What its writer knows of the item besides what identifies it.
+    /// What its writer knows of the item besides the identity.
     pub knows: Knows,
 }
 
-/// How an item is written. What identifies it is known, so that it must give the base key.
+/// The kind of a write. The identity is known, so it must give the base key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteKind {
     /// A new item: everything about it is known.
@@ -277,18 +280,18 @@ pub enum WriteKind {
         /// The attributes that change.
         changed: Vec<String>,
     },
-    /// The item goes.
+    /// The item is deleted.
     Delete,
 }
 
-/// What a writer knows of an item besides what identifies it, without having read it.
+/// What a writer knows of an item besides the identity, without reading it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Knows {
-    /// Whether a put is of an item that may be there already, of which it then replaces it knows not what.
+    /// Whether a put may replace an existing item of which the writer knows nothing.
     pub replaces: bool,
-    /// Whether a put is refused where its item is there, which only a key that is the identity can tell.
+    /// Whether a put must fail if the item exists, which only a key of exactly the identity can detect.
     pub guards: bool,
-    /// The attributes whose values before the write it knows.
+    /// The attributes whose previous values it knows.
     pub before: BTreeSet<String>,
     /// The attributes that it sets to values of its own.
     pub after: BTreeSet<String>,
@@ -303,7 +306,7 @@ pub struct Knows {
 pub enum Fault {
     /// A name is not defined.
     Unknown {
-        /// Who uses it.
+        /// The part that uses it.
         by: String,
         /// The name.
         name: String,
@@ -319,7 +322,7 @@ pub enum Fault {
         /// Why every candidate was ruled out.
         reason: String,
     },
-    /// Every attribute that could be the base key changes or may be absent.
+    /// Every attribute that could be in the base key changes or may be absent.
     NoBaseKey(String),
     /// The patterns together need more indexes than allowed.
     TooManyIndexes {
@@ -327,11 +330,11 @@ pub enum Fault {
         entities: Vec<String>,
         /// The indexes allowed.
         allowed: usize,
-        /// Whether any larger number of them helps.
+        /// Whether a larger number of them would help.
         more_help: bool,
-        /// The patterns among them that are strongly consistent, which a global index never is.
+        /// The strongly consistent patterns among them, which a global index never serves.
         strong: Vec<String>,
-        /// The second items with which they could do if writers knew more than the identity.
+        /// The derived items that would help if writers knew more than the identity.
         unless: Vec<Unless>,
     },
     /// The solver stopped without an answer.
@@ -358,11 +361,11 @@ impl fmt::Display for Fault {
                 let entities = entities.join(", ");
                 let more = if *allowed == 1 { "1 index".to_owned() } else { format!("{allowed} indexes") };
                 if *more_help {
-                    write!(f, "{entities} need more than {more}, even with second items and local indexes")?;
+                    write!(f, "{entities} need more than {more}, even with derived items and local indexes")?;
                 } else {
                     write!(
                         f,
-                        "no number of indexes lets one request answer every pattern of {entities}, even with second items"
+                        "no number of indexes lets one request answer every pattern of {entities}, even with derived items"
                     )?;
                     if !strong.is_empty() {
                         let strong = strong.join(", ");
@@ -380,25 +383,25 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl Problem {
-    /// The entity of a name.
+    /// The entity with a name.
     pub fn entity(&self, name: &str) -> Option<&Entity> {
         self.entities.iter().find(|entity| entity.name == name)
     }
 
-    /// Where the entities of these names are among all.
+    /// The indexes of the entities with these names.
     pub(super) fn places(&self, names: &[String]) -> BTreeSet<usize> {
         let all = self.entities.iter().enumerate();
         all.filter(|(_, entity)| names.contains(&entity.name)).map(|(place, _)| place).collect()
     }
 
-    /// Whether an entity has a write that is to be refused where the item is there, and no key that it keeps says how.
+    /// Whether an entity has a put that must fail if the item exists, and no kept key that decides how.
     pub(super) fn is_guarded(&self, entity: usize) -> bool {
         let name = self.entities.get(entity).map(|entity| &entity.name);
         self.kept.key(entity, Slot::Table).is_none()
             && self.writes.iter().any(|write| Some(&write.entity) == name && write.knows.guards)
     }
 
-    /// Every name that is used must be defined, and every pattern must be able to address a partition.
+    /// Every used name must be defined, and every pattern must be able to address a partition.
     pub(super) fn faults(&self) -> Vec<Fault> {
         let mut faults = Vec::new();
         for entity in &self.entities {
@@ -442,7 +445,7 @@ fn unknown<'a>(
 }
 
 impl Pattern {
-    /// Whether it says how many items of an entity a partition of a key has at the most, as it asks for all of them.
+    /// Whether it bounds the number of an entity's items per partition of a key, as it reads all of them.
     pub(super) fn bounds(&self, entity: &Entity, view: &View) -> bool {
         let equal: BTreeSet<&String> = self.equal.iter().collect();
         let values =
@@ -454,14 +457,14 @@ impl Pattern {
             && equal == view.partition.iter().collect()
     }
 
-    /// The attribute that the sort key goes on with after those given by equality.
+    /// The attribute that follows those given by equality in the sort key.
     pub(super) fn sorted_by(&self) -> Option<&String> {
         self.range.as_ref().or(self.order.as_ref())
     }
 }
 
 impl Entity {
-    /// The attribute of a name.
+    /// The attribute with a name.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|attribute| attribute.name == name)
     }

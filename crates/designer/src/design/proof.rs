@@ -1,5 +1,6 @@
-//! Why a design has no fewer global indexes: with one less, every other means is offered (second items, local indexes,
-//! lists in parents), so that what is called impossible is so with all of them; and what they would cost is said.
+//! Proves that a design needs its global indexes. With one index less, every replacement is offered: derived
+//! items, local indexes and lists in parents. A design that is impossible is so with all of them; otherwise
+//! the proof reports its cost.
 
 use std::collections::BTreeSet;
 
@@ -19,33 +20,33 @@ pub enum Proof {
     NoIndexes,
     /// All of them exist and stay.
     AllKept,
-    /// With one less no request answers every pattern, whatever second items, local indexes and lists there are that writers
-    /// can keep who know what identifies an item.
+    /// With one index less no design answers every pattern, even with all derived items, local indexes and
+    /// lists that writers can maintain by the identity.
     Impossible {
         /// The number of indexes that was tried.
         gsis: usize,
-        /// The entities that cannot do with it.
+        /// The entities that need more.
         entities: Vec<String>,
-        /// The second items with which they could if writers knew more than the identity.
+        /// The derived items that would help if writers knew more than the identity.
         unless: Vec<Unless>,
     },
-    /// With one less there is a design, and it costs more.
+    /// With one index less there is a design, and it costs more.
     Possible {
         /// The number of indexes that was tried.
         gsis: usize,
-        /// How much more a month the cheapest such design costs.
+        /// The additional monthly cost of the cheapest such design.
         by: Money,
-        /// What it has that this one has not.
+        /// What it has and this one lacks.
         with: Without,
-        /// What can be done without those.
+        /// What is possible without such replacements.
         same: Same,
     },
 }
 
-/// What stands in for an index.
+/// The replacements of an index.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Without {
-    /// Second items: the entity and the attributes of their partition.
+    /// Derived items: the entity and the attributes of their partition key.
     pub second_items: Vec<(String, Vec<String>)>,
     /// More local indexes than the design has.
     pub local_indexes: usize,
@@ -54,20 +55,20 @@ pub struct Without {
 }
 
 impl Without {
-    /// Whether there is nothing but fewer indexes.
+    /// Whether it has nothing but fewer indexes.
     pub fn is_empty(&self) -> bool {
         self.second_items.is_empty() && self.local_indexes == 0 && self.embedded.is_empty()
     }
 }
 
-/// With one index less and one item for each record.
+/// The result with one index less and one item per record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Same {
-    /// That is what the cheapest such design is, or the design itself has other means than index entries.
+    /// The cheapest such design has one item per record already, or the design itself uses replacements.
     NotAsked,
-    /// There is such a design, which costs so much more a month.
+    /// There is such a design, at this additional monthly cost.
     Dearer(Money),
-    /// There is none; these entities cannot.
+    /// There is none; these entities need more.
     Impossible(Vec<String>),
 }
 
@@ -83,19 +84,19 @@ impl Less<'_> {
         self.way.solved.iter().zip(&self.solved).map(|(own, other)| other.as_ref().unwrap_or(own))
     }
 
-    /// It as a way of its own.
+    /// The result as a way of its own.
     fn way(&self) -> Way {
         let Way { embedded, problem, .. } = self.way;
         Way { embedded: embedded.clone(), problem: problem.clone(), solved: self.own().cloned().collect() }
     }
 }
 
-/// Why there are not fewer indexes, with the designs that there would be with fewer.
+/// The proof, with the designs that have fewer indexes.
 pub(super) struct Proved {
     pub(super) proof: Proof,
     /// The cheapest of all.
     pub(super) fewer: Option<Way>,
-    /// The cheapest with one item for each record, where that is another.
+    /// The cheapest with one item per record, if that is another.
     pub(super) fewer_same: Option<Way>,
 }
 
@@ -105,7 +106,7 @@ impl From<Proof> for Proved {
     }
 }
 
-/// Proves it for the best of all ways: any of them may do with fewer.
+/// Proves it for the best of all ways: any of them may need fewer indexes.
 pub(super) fn prove(tariffs: &Tariffs, ways: &[Way], best: &Way) -> Result<Proved, Fault> {
     let kept = best.problem.kept.globals.len();
     let most = best.globals();
@@ -120,7 +121,7 @@ pub(super) fn prove(tariffs: &Tariffs, ways: &[Way], best: &Way) -> Result<Prove
         }
     };
     let by = less.monthly - best.monthly();
-    let with = besides(&less, best);
+    let with = replacements(&less, best);
     let plain = second_items(best.solved.iter(), best).is_empty() && locals(best.solved.iter()) == 0;
     let mut fewer_same = None;
     let same = if with.is_empty() || !plain {
@@ -137,7 +138,7 @@ pub(super) fn prove(tariffs: &Tariffs, ways: &[Way], best: &Way) -> Result<Prove
     Ok(Proved { proof: Proof::Possible { gsis, by, with, same }, fewer: Some(less.way()), fewer_same })
 }
 
-/// The cheapest of all ways with at most so many indexes; or the entities that cannot do with them.
+/// The cheapest of all ways with at most this many indexes; or the entities that need more.
 fn cheapest<'a>(
     tariffs: &Tariffs,
     ways: &'a [Way],
@@ -165,7 +166,7 @@ fn cheapest<'a>(
     })
 }
 
-fn besides(less: &Less<'_>, best: &Way) -> Without {
+fn replacements(less: &Less<'_>, best: &Way) -> Without {
     let had = second_items(best.solved.iter(), best);
     let items = second_items(less.own(), less.way).difference(&had).cloned().collect();
     let more = locals(less.own()).saturating_sub(locals(best.solved.iter()));

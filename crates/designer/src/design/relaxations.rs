@@ -1,5 +1,6 @@
-//! What would make possible what is not: an update or a delete knows what identifies its item and what its example and its
-//! condition name; if it knew more, it could keep second items under further keys.
+//! Relaxations that would make fewer indexes possible. An update or a delete knows the identity of its item
+//! and what its example and its condition name; if it knew more, it could maintain derived items under
+//! further keys.
 
 use std::fmt;
 
@@ -10,14 +11,14 @@ use super::layout::Offer;
 use super::problem::{Entity, Fault, Knows, Problem, Slot, WriteKind};
 use super::writer_knowledge::unknown;
 
-/// A second item that could be kept if writers knew more.
+/// A derived item that could be maintained if writers knew more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unless {
-    /// Whose second item.
+    /// The source entity.
     pub entity: String,
-    /// The attributes of its partition.
+    /// The attributes of its partition key.
     pub partition: Vec<String>,
-    /// The writes, and what each would have to know of the item as it was.
+    /// The writes, with the previous values that each would have to know.
     pub writes: Vec<(String, Vec<String>)>,
 }
 
@@ -26,12 +27,12 @@ impl fmt::Display for Unless {
         let (entity, by) = (&self.entity, self.partition.join(", "));
         let writes = self.writes.iter().map(|(id, names)| format!("{id} knew {}", names.join(" and ")));
         let writes = writes.collect::<Vec<_>>().join(", ");
-        write!(f, "second items of {entity} by {by} would do if besides that {writes} of the item as it was")
+        write!(f, "derived items of {entity} by {by} would do if besides that {writes} of the item as it was")
     }
 }
 
-/// Second items with which a part does with so few indexes, kept by writers that know more than they are taken to know;
-/// nothing if even these do not help.
+/// The derived items that make a part possible with so few indexes, if writers knew more; empty if even these
+/// do not help.
 pub(super) fn unless(
     problem: &Problem,
     tariffs: &Tariffs,
@@ -65,17 +66,17 @@ pub(super) fn unless(
     Ok(found.collect())
 }
 
-/// The problem as it would be if everything about an item were known to whoever writes it.
+/// The problem if writers knew everything about their items.
 fn knowing(problem: &Problem) -> Problem {
     let mut knowing = problem.clone();
-    // That a put replaces what is there is nothing that knowledge helps.
+    // A put that replaces an existing item is not helped by knowledge.
     for write in knowing.writes.iter_mut().filter(|write| !write.knows.replaces) {
         (write.kind, write.knows) = (WriteKind::Put, Knows::default());
     }
     knowing
 }
 
-/// Which writes would have to know what.
+/// Which writes would have to know which attributes.
 fn needs(problem: &Problem, entity: &Entity, own: &Candidate) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for write in problem.writes.iter().filter(|write| write.entity == entity.name) {

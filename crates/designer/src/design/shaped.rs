@@ -1,5 +1,5 @@
-//! Generated items completed so that everything can be tried: where few items have an attribute, a small sample may have none
-//! that a read asks for or that a condition speaks of.
+//! Completes generated items so that every pattern can run. Where few items have an attribute, a small sample
+//! may have none that a read or a condition needs.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ use keywright_model::value::from_node;
 use keywright_model::{Entity, Model, Operation, Pattern, Write};
 use keywright_semantics::value::Item;
 
-/// An item that some pattern wants and the samples lack.
+/// An item that some pattern needs and the samples lack.
 pub(super) struct Wanted {
     /// The pattern.
     pub(super) pattern: String,
-    /// The item with its keys; of what has second items it is the first.
+    /// The item with its keys; for an entity with derived items it is the source.
     pub(super) sample: Sample,
 }
 
 impl Wanted {
-    /// What it has besides its keys and what fills it.
+    /// Its attributes besides its keys and its filler.
     pub(super) fn own(&self, model: &Model) -> Option<(String, Item)> {
         let entity = model.entity(self.sample.entity.as_deref()?)?;
         let mut own = bare(entity, &self.sample.item);
@@ -29,8 +29,8 @@ impl Wanted {
     }
 }
 
-/// The items to be added, so that every read finds one that has what it is given and sorts by, and every condition can speak
-/// of what is there.
+/// The items to add, so that every read finds one with the attributes that it is given and sorts by, and
+/// every condition has an item to check.
 pub(super) fn wanted(model: &Model, samples: &[Sample]) -> Vec<Wanted> {
     let mut all = samples.to_vec();
     let mut found = Vec::new();
@@ -53,16 +53,16 @@ pub(super) fn wanted(model: &Model, samples: &[Sample]) -> Vec<Wanted> {
     found
 }
 
-/// What one item of an entity should have.
+/// The requirements on one item of an entity.
 struct Asked<'a> {
     entity: &'a Entity,
-    /// The attributes that it should have.
+    /// The attributes that it must have.
     names: BTreeSet<String>,
-    /// Those of which the value is said.
+    /// Those whose value is fixed.
     fixed: Item,
 }
 
-/// For each entity of a pattern what one item of it should have.
+/// The requirements of a pattern, one item per entity.
 fn asked<'a>(model: &'a Model, pattern: &Pattern) -> Vec<Asked<'a>> {
     let seconds = model.seconds();
     let first = |name: &str| {
@@ -90,7 +90,8 @@ fn asked<'a>(model: &'a Model, pattern: &Pattern) -> Vec<Asked<'a>> {
     steps.collect()
 }
 
-/// What a step's condition asks to be equal to a value that its example gives; nothing where the example says of which item.
+/// The attributes that a step's condition compares for equality with values of its example; empty if the
+/// example names the item.
 fn equal_to(pattern: &Pattern, step: &Write, entity: &Entity) -> Item {
     let given = |name: &str| {
         let mut said = step.examples.first().into_iter().flatten().chain(&pattern.example);
@@ -107,7 +108,8 @@ fn equal_to(pattern: &Pattern, step: &Write, entity: &Entity) -> Item {
     values.collect()
 }
 
-/// An item besides those that are there that has such attributes, whatever share of items does, and such values.
+/// A further item with these attributes, regardless of the share of items that have them, and with these
+/// values.
 fn made(
     model: &Model,
     entity: &Entity,

@@ -1,4 +1,4 @@
-//! What patterns say of the keys that a model had before: it is taken out when the keys are others.
+//! Removes references to the previous keys from patterns when the design replaces them.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,15 @@ use super::from_model::changed;
 use keywright_model::expression::values_in;
 use keywright_model::{Entity, Index, MilliItems, Model, Operation, Pattern, ReadKind, Returns, Write};
 
-/// The keys of the table that is designed, as they were.
-pub(super) struct Former {
+/// The previous keys of the designed table.
+pub(super) struct PreviousKeys {
     names: BTreeSet<String>,
     entities: BTreeSet<String>,
     /// Whether none of them is kept.
     replaced: bool,
 }
 
-impl Former {
+impl PreviousKeys {
     pub(super) fn of(model: &Model, table: &str, kept: &Kept) -> Self {
         let tables = model.table(table).into_iter();
         let parts =
@@ -28,9 +28,9 @@ impl Former {
     }
 }
 
-/// Makes patterns fit the keys that their model has now: gets that no longer have the whole key of their table become
-/// queries, and updates no longer change attributes that only the former keys had.
-pub(super) fn settle(model: &mut Model, former: &Former) {
+/// Adapts patterns to the new keys: gets without the whole key of their table become queries, and updates no
+/// longer change attributes that only the previous keys had.
+pub(super) fn strip(model: &mut Model, previous: &PreviousKeys) {
     let mut patterns = std::mem::take(&mut model.patterns);
     for pattern in &mut patterns {
         if let Operation::Read(read) = &mut pattern.operation {
@@ -41,7 +41,7 @@ pub(super) fn settle(model: &mut Model, former: &Former) {
             });
             if read.kind == ReadKind::Get && lacks {
                 read.kind = ReadKind::Query;
-                // It got one item.
+                // The get returned at most one item.
                 let one = Returns { average: Some(MilliItems::of(1)), max: Some(1), page: None };
                 pattern.returns = pattern.returns.or(Some(one));
             }
@@ -53,9 +53,10 @@ pub(super) fn settle(model: &mut Model, former: &Former) {
             Operation::Read(_) => &mut [],
         };
         for step in steps {
-            if let Some(entity) = model.entity(&step.entity).filter(|own| former.entities.contains(&own.name))
+            if let Some(entity) =
+                model.entity(&step.entity).filter(|own| previous.entities.contains(&own.name))
             {
-                dropped.extend(without_former_keys(entity, former, step));
+                dropped.extend(without_previous_keys(entity, previous, step));
             }
         }
         forget(pattern, &dropped);
@@ -63,17 +64,18 @@ pub(super) fn settle(model: &mut Model, former: &Former) {
     model.patterns = patterns;
 }
 
-/// Takes the clauses out of an update that change keys the entity does not have any more; the placeholders they had. Where
-/// the keys are others, one that has a former one's name is made of something else: what keeps it current is written anew.
-fn without_former_keys(entity: &Entity, former: &Former, step: &mut Write) -> BTreeSet<String> {
+/// Removes clauses from an update that change keys which the entity no longer has, and returns their
+/// placeholders. If all keys are replaced, a key attribute with an old name has a new template: `key_upkeep`
+/// writes its clause again.
+fn without_previous_keys(entity: &Entity, previous: &PreviousKeys, step: &mut Write) -> BTreeSet<String> {
     let mut dropped = BTreeSet::new();
     for text in [&mut step.set, &mut step.remove, &mut step.add] {
         let Some(own) = text.take() else { continue };
         let (kept, gone): (Vec<&str>, Vec<&str>) = clauses(&own).into_iter().partition(|clause| {
             let gone = |name: &String| {
-                former.names.contains(name)
+                previous.names.contains(name)
                     && entity.attribute(name).is_none()
-                    && (former.replaced || entity.template(name).is_none())
+                    && (previous.replaced || entity.template(name).is_none())
             };
             !changed(clause).iter().any(gone)
         });
@@ -97,7 +99,7 @@ pub(super) fn clauses(set: &str) -> Vec<&str> {
     divided.map(str::trim).collect()
 }
 
-/// Values of placeholders that nothing uses any more are not given.
+/// Removes values of placeholders that no expression uses.
 fn forget(pattern: &mut Pattern, dropped: &BTreeSet<String>) {
     let expressions = pattern.steps().iter().flat_map(Write::expressions);
     let used: BTreeSet<String> =

@@ -1,6 +1,6 @@
-//! Slots that need no number while the solver works: indexes are alike, so that which of them an entry stands in matters only
-//! to requests for several entities. Whatever no such request can meet is counted, and numbered afterwards; otherwise the
-//! solver would try every numbering of one and the same design.
+//! Symmetry breaking: indexes are interchangeable, so the number of an entry's index matters only to requests
+//! for several entities. All other entries are only counted, and numbered afterwards; otherwise the solver
+//! would try every numbering of the same design.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
@@ -9,10 +9,10 @@ use super::candidates::Candidate;
 use super::ilp::Part;
 use super::problem::{Problem, Projected, Slot};
 
-/// The number of an index that has none yet.
+/// The number of an unnumbered index.
 pub(super) const ANY: usize = 0;
 
-/// The same kind of slot without a number.
+/// The unnumbered slot of the same kind.
 pub(super) const fn any(slot: Slot) -> Slot {
     match slot {
         Slot::Local(_) => Slot::Local(ANY),
@@ -21,22 +21,22 @@ pub(super) const fn any(slot: Slot) -> Slot {
     }
 }
 
-/// Whether a slot has no number yet.
+/// Whether a slot is unnumbered.
 pub(super) fn is_any(slot: Slot) -> bool {
     matches!(slot, Slot::Local(ANY) | Slot::Global(ANY))
 }
 
-/// Whether a request to this location finds what stands in the slot; one to an index without a number is to whichever
-/// index has it.
+/// Whether a request to this location finds the entries of the slot; a request to an unnumbered index goes to
+/// any index that has them.
 pub(super) fn is_at(slot: Slot, location: Slot) -> bool {
     if is_any(location) { any(slot) == location } else { slot.location() == location }
 }
 
-/// Which candidates stand in numbered indexes, and up to which number.
+/// Which candidates are in numbered indexes, and the highest number of each.
 pub(super) struct Numbering {
-    /// Those that stand in an index of no number.
+    /// Candidates in unnumbered indexes.
     loose: BTreeSet<usize>,
-    /// The highest number that a candidate is given.
+    /// The highest number that a candidate may get.
     ranks: BTreeMap<usize, usize>,
 }
 
@@ -46,7 +46,7 @@ impl Numbering {
             return Self { loose: BTreeSet::new(), ranks: BTreeMap::new() };
         }
         let odd = |own: &Candidate| own.index && own.projected != Projected::All || own.is_alone();
-        // What one index holds, or that it is of one entity alone, is the same for all that stand in it.
+        // The projection of an index, or that it has one entity only, concerns all its entries.
         let alike = !part.candidates.iter().any(odd);
         let together: Vec<(BTreeSet<&String>, BTreeSet<usize>)> = part
             .patterns
@@ -77,7 +77,8 @@ impl Numbering {
     }
 }
 
-/// Indexes of a kind can be renumbered freely: the entity with the most candidates takes them in candidate order.
+/// Indexes of a kind can be renumbered freely: the entity with the most candidates takes numbers in candidate
+/// order.
 fn ranks(part: &Part, loose: &BTreeSet<usize>) -> BTreeMap<usize, usize> {
     let numbered = || {
         let all = part.candidates.iter().enumerate();
@@ -89,7 +90,7 @@ fn ranks(part: &Part, loose: &BTreeSet<usize>) -> BTreeMap<usize, usize> {
     mine.zip(1..).map(|((place, _), rank)| (place, rank)).collect()
 }
 
-/// Gives numbers to what has none: each entity's the lowest that it has not.
+/// Numbers the unnumbered entries: each gets the lowest number that its entity does not use.
 pub(super) fn numbered(part: &Part, placed: &[(usize, Slot)]) -> Vec<(usize, Slot)> {
     let entity = |candidate: usize| part.candidates.get(candidate).map(|own| own.view.entity);
     let mut taken: BTreeSet<(Option<usize>, Slot)> =

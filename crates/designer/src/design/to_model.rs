@@ -1,11 +1,11 @@
-//! A design written into a model: its table's keys and indexes, its entities' templates, its patterns' indexes, second
-//! items as entities of their own, embedded entities as lists.
+//! Writes a design into a model: its table's keys and indexes, its entities' templates, its patterns'
+//! indexes, derived items as entities of their own, embedded entities as lists.
 
 use std::collections::BTreeSet;
 
 use super::derived_items::copies;
 use super::key_upkeep::{keep_current, read_first};
-use super::strip_old_keys::{Former, settle};
+use super::strip_old_keys::{PreviousKeys, strip};
 use super::{Design, Embedded, Kept, Named, Projected, Slot, TableOf, name};
 use keywright_model::{
     self as model, At, Attribute, Entity, Index, IndexKind, KeyPart, KeyType, MilliItems, Model, Node,
@@ -24,15 +24,15 @@ pub fn index_name(kept: &Kept, slot: Slot) -> Option<String> {
         Slot::Local(number) => ("lsi", number, &kept.locals),
         Slot::Global(number) => ("gsi", number, &kept.globals),
     };
-    // Numbers go on after those of the indexes that are there.
+    // New numbers follow those of the existing indexes.
     let taken = |name: &String| name.strip_prefix(word).and_then(|rest| rest.parse::<usize>().ok());
     let last = known.iter().filter_map(|index| taken(&index.name)).max().unwrap_or(0);
     Some(format!("{word}{}", last.max(known.len()) + number - known.len()))
 }
 
-/// The model with the keys of one table replaced. The faults are templates that cannot be written.
+/// The model with the keys of one table replaced. Faults are templates that cannot be written.
 pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, String> {
-    let former = Former::of(model, table, &design.problem.kept);
+    let previous = PreviousKeys::of(model, table, &design.problem.kept);
     let mut model = model.clone();
     for embedded in &design.embedded {
         embed(&mut model, embedded);
@@ -45,7 +45,7 @@ pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, St
         {
             let mine = |slot: Slot| move |named: &&Named| named.entity == entity.name && named.slot == slot;
             let base = named.iter().find(mine(Slot::Table)).map(|base| &base.by);
-            // A local index of a second item's collection is that item's.
+            // A local index that serves derived items belongs to the derived entity.
             let of = |slot: Slot| {
                 let here = |named: &&Named| !matches!(slot, Slot::Local(_)) || Some(&named.by) == base;
                 named.iter().filter(mine(slot)).find(here)
@@ -64,14 +64,14 @@ pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, St
                 .zip(slots(own))
                 .filter_map(|(index, place)| Some((index, place, of(place)?)))
                 .map(|(index, place, named)| {
-                    // What is kept is left as its author wrote it.
+                    // Kept keys are left as their author wrote them.
                     let kept = design.problem.kept.key(*entity_place, place).is_some();
                     let old = before.iter().find(|(name, _)| kept && *name == index.name);
                     let made = || Ok((index.name.clone(), slot(table, Some(index), named)?));
                     old.map_or_else(made, |old| Ok(old.clone()))
                 })
                 .collect::<Result<_, String>>()?;
-            // Of an index by attributes as they are there is nothing to make.
+            // An index with plain attributes as keys needs no templates.
             written.slots.retain(|(_, slot)| !slot.templates.is_empty());
         }
     }
@@ -87,7 +87,7 @@ pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, St
         }
     }
     copies(&mut model, design, &named)?;
-    settle(&mut model, &former);
+    strip(&mut model, &previous);
     let designed: Vec<String> = places.iter().map(|(table, _)| table.name.clone()).collect();
     keep_current(&mut model, &designed, &design.problem.kept);
     read_first(&mut model, design);
@@ -99,7 +99,7 @@ fn slots(own: &TableOf) -> impl Iterator<Item = Slot> {
     (1..=own.locals).map(Slot::Local).chain((1..=own.globals).map(Slot::Global))
 }
 
-/// The tables as the design has them: the first keeps its name, a second one is named after its class.
+/// The tables of the design: the first keeps its name, a second one is named after its class.
 fn tables<'a>(
     model: &mut Model,
     name: &str,
@@ -149,7 +149,7 @@ fn index(
         return Some(index.clone());
     }
     let entities = || own.entities.iter().filter_map(|place| design.problem.entities.get(*place));
-    // Where keys are attributes as they are, one entity stands.
+    // An index with plain attributes as keys has one entity.
     let placed = named.iter().filter(|named| named.slot == slot).find_map(|named| {
         let entity = entities().find(|entity| entity.name == named.entity)?;
         Some((named, entity))
@@ -184,7 +184,7 @@ fn index(
     Some(Index { partition, sort, name, at: At::default(), kind, projection })
 }
 
-/// Templates of a key: of a local index the sort key only, its partition key is the table's.
+/// The key templates. A local index has a sort key only, its partition key is the table's.
 pub(super) fn slot(table: &Table, index: Option<&Index>, named: &Named) -> Result<model::Slot, String> {
     let local = index.is_some_and(|index| index.kind == IndexKind::Local);
     let (partition, sort) = match index {
@@ -203,8 +203,8 @@ pub(super) fn slot(table: &Table, index: Option<&Index>, named: &Named) -> Resul
     Ok(model::Slot { templates: templates?.into_iter().flatten().collect(), at: At::default() })
 }
 
-/// An embedded entity is a list of its parent: its reads are the parent's, its writes append to the list, or are part of
-/// the parent's own.
+/// Embeds an entity as a list of its parent: its reads become the parent's; its writes append to the list, or
+/// are part of the parent's own writes.
 fn embed(model: &mut Model, embedded: &Embedded) {
     let Some(child) = model.entity(&embedded.child).cloned() else { return };
     model.entities.retain(|entity| entity.name != embedded.child);
@@ -244,7 +244,7 @@ fn embed(model: &mut Model, embedded: &Embedded) {
             }
             Operation::Write(step) => {
                 if write_parent(step, &mut pattern.example, &child, own_attributes, embedded) {
-                    // A lone change has its values with the pattern.
+                    // A single change has its values in the pattern.
                     pattern.example.extend(step.examples.drain(..).flatten());
                 }
             }
@@ -271,14 +271,14 @@ fn embed(model: &mut Model, embedded: &Embedded) {
             && step.n == 1
             && step.entity == embedded.parent
         {
-            // Its children are in it, and what is alone needs no transaction.
+            // The children are part of it, and a single remaining write needs no transaction.
             pattern.example.extend(step.examples.drain(..).flatten());
             pattern.operation = Operation::Write(step.clone());
         }
     }
 }
 
-/// What comes back when one item has its children in a list.
+/// The result size when an item holds its children in a list.
 fn returned(returns: Returns, each: u64, alone: bool) -> Returns {
     if alone {
         let one = |number: Option<u64>| number.map(|number| number.min(1));
@@ -299,8 +299,8 @@ fn read_parent(read: &mut Read, embedded: &Embedded) -> bool {
     true
 }
 
-/// A write of the child as an append of one element, which has what the parent does not have already: the values that the
-/// pattern's example gives, or ones of its kind.
+/// Turns a write of the child into an append of one element. The element has the attributes that the parent
+/// lacks, with the values of the pattern's example, or invented ones.
 fn write_parent(
     step: &mut Write,
     example: &mut Vec<(String, Node)>,

@@ -1,6 +1,6 @@
-//! What is unique besides the identity: the put that makes an item also puts a second item whose key is those values and
-//! nothing else, and the transaction refuses what is there already. Where a key of the item or of a whole second item is that
-//! anyway none is needed; else a small one has them and the identity.
+//! Unique values besides the identity: the put of an item also puts a sentinel whose key is exactly those
+//! values, and the transaction fails if it exists. If a key of the item or of a whole derived item is exactly
+//! those values, no sentinel is needed. A sentinel holds the values and the identity.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use super::problem::{Entity, Problem, Write, WriteKind};
 use super::{Design, Slot, View};
 use keywright_model::{self as model, AttributeFormat, Condition, Model, Operation};
 
-/// A small second item that keeps something unique.
+/// A sentinel: a small derived item that keeps a value unique.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentinel {
-    /// Whose, by index in the problem.
+    /// The entity, by index in the problem.
     pub entity: usize,
-    /// What is unique.
+    /// The unique attributes.
     pub unique: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ impl Sentinel {
         View { entity: self.entity, partition, sort: Vec::new(), shards: 1 }
     }
 
-    /// What it holds.
+    /// The attributes that it holds.
     pub(super) fn holds(&self, problem: &Problem) -> Vec<String> {
         let Some(entity) = problem.entities.get(self.entity) else { return self.unique.clone() };
         let mut held = self.unique.clone();
@@ -39,20 +39,21 @@ impl Sentinel {
     }
 }
 
-/// Attributes besides the identity of which no two items may have the same values, which puts are to keep so; not those whose
-/// values are made to be unique, and not those for which the model has an item of its own.
+/// Attribute sets besides the identity whose values puts must keep unique. Excluded are values that are
+/// generated to be unique, and those for which the model has a sentinel of its own.
 pub(super) fn asked(model: &Model, own: &model::Entity) -> Vec<Vec<String>> {
     let id = identity(own);
     let made = |names: &Vec<String>| {
         let mut formats = names.iter().filter_map(|name| own.attribute(name)?.format);
         formats.any(|format| matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid))
     };
-    let told = |names: &Vec<String>| id.iter().all(|name| names.contains(name));
-    let sets = own.unique.iter().filter(|names| !told(names) && !made(names));
+    let has_identity = |names: &Vec<String>| id.iter().all(|name| names.contains(name));
+    let sets = own.unique.iter().filter(|names| !has_identity(names) && !made(names));
     sets.filter(|names| putting(model, own, names).is_some()).cloned().collect()
 }
 
-/// The first pattern that puts such an item if it is not there, with nothing beside it that keeps these values unique.
+/// The first pattern that puts such an item with a not-exists condition and with nothing else that keeps
+/// these values unique.
 fn putting<'a>(model: &'a Model, own: &model::Entity, unique: &[String]) -> Option<&'a model::Pattern> {
     let puts = |step: &model::Write| {
         step.kind == model::WriteKind::Put && step.condition == Some(Condition::NotExists)
@@ -76,15 +77,15 @@ fn putting<'a>(model: &'a Model, own: &model::Entity, unique: &[String]) -> Opti
     })
 }
 
-/// What a writer must know besides what it knows, so that the values of an item which it makes others of are free again, and the
-/// new ones are taken.
+/// What a writer must additionally know of an item whose unique values it changes, so that it can release the
+/// old values and claim the new ones.
 pub(super) fn unknown(entity: &Entity, write: &Write, unique: &[String]) -> BTreeSet<String> {
     let knows = &write.knows;
     let old = |name: &&String| entity.id.contains(name) || knows.before.contains(*name);
     let new = |name: &&String| old(name) || knows.after.contains(*name) || knows.gone.contains(*name);
     let lost = || unique.iter().filter(|name| !old(name)).cloned();
     match &write.kind {
-        // It may put other values in the place of those that are there.
+        // The put may replace other values.
         WriteKind::Put if knows.replaces => {
             unique.iter().filter(|name| !entity.id.contains(name)).cloned().collect()
         }
@@ -97,12 +98,12 @@ pub(super) fn unknown(entity: &Entity, write: &Write, unique: &[String]) -> BTre
     }
 }
 
-/// Whether a change is of when items expire.
+/// Whether an update changes the expiry attribute.
 fn expires(entity: &Entity, changed: &[String]) -> bool {
     entity.expires.as_ref().is_some_and(|name| changed.contains(name))
 }
 
-/// How many sentinels a write puts, changes and deletes.
+/// How many sentinels a write puts, updates and deletes.
 pub(super) fn written(entity: &Entity, write: &Write, unique: &[String]) -> u64 {
     match &write.kind {
         WriteKind::Put | WriteKind::Delete => 1,
@@ -113,7 +114,8 @@ pub(super) fn written(entity: &Entity, write: &Write, unique: &[String]) -> u64 
     }
 }
 
-/// What nothing in a design keeps unique, as a write cannot keep a second item: a sentence each.
+/// Unique values that a design does not guard because some write cannot maintain a sentinel: one sentence
+/// each.
 pub fn unguarded(model: &Model, design: &Design) -> Vec<String> {
     let problem = &design.problem;
     let mut said = Vec::new();
@@ -131,8 +133,8 @@ pub fn unguarded(model: &Model, design: &Design) -> Vec<String> {
             let names: Vec<String> = names.into_iter().collect();
             if write.knows.replaces {
                 said.push(format!(
-                    "Nothing keeps {} of {} unique: a second item would, but {} may put an item with another one in the place of one that is \
-                     there, whose second item would stay. Write it as an update, or give it `if: not-exists`.",
+                    "Nothing keeps {} of {} unique: a derived item would, but {} may put an item with another one in the place of one that is \
+                     there, whose derived item would stay. Write it as an update, or give it `if: not-exists`.",
                     unique.join(" and "),
                     entity.name,
                     write.id,
@@ -144,7 +146,7 @@ pub fn unguarded(model: &Model, design: &Design) -> Vec<String> {
                 _ => format!("`example: {{{}: …}}`", names.join(": …, ")),
             };
             said.push(format!(
-                "Nothing keeps {} of {} unique: a second item would, but {} does not know {} of the item as it was. Say that it does with \
+                "Nothing keeps {} of {} unique: a derived item would, but {} does not know {} of the item as it was. Say that it does with \
                  {write_it}.",
                 unique.join(" and "),
                 entity.name,

@@ -1,5 +1,6 @@
-//! A design proved by running it: data generated from a seed, every read executed on the engine, its items and its
-//! metered capacity compared with a plain evaluation over the same items in memory.
+//! Verifies a design's reads by running them. Data is generated from a seed, and every read is executed on
+//! the engine. Its items and metered capacity are compared with a plain evaluation over the same items in
+//! memory.
 
 use keywright_semantics::capacity::READ_UNIT_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,12 +16,12 @@ use keywright_model::{
 };
 use keywright_workbench::run::{Loaded, Outcome};
 
-/// Items of the most numerous entity.
+/// The number of items of the largest entity.
 pub(super) const SAMPLE: u64 = 60;
 /// The seed of the data.
 pub(super) const SEED: u64 = 7;
 
-/// One pattern, run and evaluated.
+/// One pattern, run and compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
     /// The pattern.
@@ -29,11 +30,11 @@ pub struct Verified {
     pub returned: u64,
     /// Items that the plain evaluation finds.
     pub expected: u64,
-    /// Items of other entities that came along.
+    /// Items of other entities in the result.
     pub strangers: usize,
     /// Metered units.
     pub measured: HalfUnits,
-    /// Units by the sum of the sizes of the items found.
+    /// Units predicted from the sum of the sizes of the found items.
     pub predicted: HalfUnits,
     /// Why it could not be run, if it could not.
     pub failed: Option<String>,
@@ -64,7 +65,7 @@ impl Verified {
     }
 }
 
-/// A read asked for certain values.
+/// A read with concrete values.
 pub(super) struct Ask {
     pub(super) pattern: String,
     pub(super) given: Vec<AttributeValue>,
@@ -87,14 +88,15 @@ pub fn verify(model: &Model) -> Result<Vec<Verified>, Faults> {
     Ok(verified)
 }
 
-/// The model with generated data instead of its own, and these; second items are those of the first ones.
+/// The model with generated data instead of its own, and that data; derived items are made from their
+/// sources.
 pub(super) fn generated(model: &Model) -> Result<(Model, Vec<Sample>), Faults> {
     let mut model = model.clone();
     model.data =
         DataSource { generate: Some(Generate { seed: SEED, sample: SAMPLE }), ..DataSource::default() };
     for pattern in &mut model.patterns {
         if let Operation::Read(read) = &mut pattern.operation {
-            // It leaves out some of what was read, which is what is verified here.
+            // A filter removes part of the result, and the whole result is verified here.
             read.filter = None;
         }
     }
@@ -106,7 +108,7 @@ pub(super) fn generated(model: &Model) -> Result<(Model, Vec<Sample>), Faults> {
     Ok((model, samples))
 }
 
-/// The items as they should be: those of first items as they are, second ones made of them.
+/// The expected items: source items unchanged, derived items made from them.
 pub(super) fn plain(model: &Model, samples: &[Sample]) -> Vec<Sample> {
     let seconds = model.seconds();
     let is_second =
@@ -129,7 +131,7 @@ pub(super) fn plain(model: &Model, samples: &[Sample]) -> Vec<Sample> {
     found
 }
 
-/// Asks the engine that holds these items, and compares with a plain evaluation of what it should hold.
+/// Runs a read on an engine that holds these items, and compares the result with a plain evaluation.
 pub(super) fn ask(
     model: &Model,
     loaded: &mut Loaded,
@@ -165,9 +167,9 @@ pub(super) fn ask(
     expected
 }
 
-/// What is left of the samples when they are written one after another: where a model has fewer values than items, a later
-/// item has an earlier one's identity. Items of different entities never replace each other here: if their keys are
-/// equal on the engine, the answers differ and the design is wrong.
+/// The samples that remain when they are written in order: with fewer values than items, a later item may
+/// have an earlier one's identity. Items of different entities never replace each other here: if their keys
+/// are equal on the engine, the results differ and the design is wrong.
 fn stored(model: &Model, samples: Vec<Sample>) -> Vec<Sample> {
     let key = |sample: &Sample| {
         let table = model.table(&sample.table)?;
@@ -183,7 +185,7 @@ fn stored(model: &Model, samples: Vec<Sample>) -> Vec<Sample> {
     samples.into_iter().enumerate().filter_map(|(place, own)| kept.contains(&place).then_some(own)).collect()
 }
 
-/// Values that some item has, so that the pattern finds at least that item.
+/// Values of an existing item, so that the pattern finds at least that one.
 fn values(read: &Read, samples: &[Sample]) -> Option<Vec<AttributeValue>> {
     samples.iter().filter(|sample| is_asked(read, sample)).find_map(|sample| {
         read.given.iter().map(|given| sample.item.get(given.attribute.as_str()).cloned()).collect()
@@ -198,7 +200,7 @@ fn is_asked(read: &Read, sample: &Sample) -> bool {
     sample.entity.as_deref().is_some_and(|entity| belongs(read, entity))
 }
 
-/// Where a pattern is asked: what is held of an item there, and over how many keys the items are spread.
+/// Where a pattern reads: the attributes held there, and the number of keys that the items are spread over.
 struct Place {
     /// The attributes held; none if all.
     held: Option<Vec<String>>,
@@ -226,7 +228,7 @@ fn place(tables: &[Table], entities: &[Entity], pattern: &Pattern, read: &Read) 
     });
     let templates = partition.iter().filter_map(|name| entity.template(name));
     let spread = templates.map(|template| u64::from(template.shards())).product();
-    // Who knows what the shard is made of asks one shard only.
+    // A read that gives the attributes of the shard queries one shard only.
     let shards = if read.kind == ReadKind::ScatterGather { spread } else { 1 };
     Some(Place { held, partition, shards })
 }
@@ -246,7 +248,7 @@ fn evaluate(
                 item.get(given.attribute.as_str()).is_some_and(|own| fulfils(own, given.op, value))
             })
     };
-    // Which of them come first is the engine's business; as many as are asked for are found.
+    // Which items come first is up to the engine; the limit is reached either way.
     let limit = read.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
     let matching = samples.iter().filter(|sample| is_asked(read, sample) && matches(&sample.item));
     let found: Vec<&Sample> = matching.take(limit).collect();
@@ -262,7 +264,7 @@ fn evaluate(
     }
 }
 
-/// Each key's items summed, then rounded up; a key that has none costs one unit like any other.
+/// Each key's items summed, then rounded up; a key without items costs one unit like any other.
 fn units(found: &[&Sample], place: Option<&Place>) -> u64 {
     let mut keys: BTreeMap<String, u64> = BTreeMap::new();
     for sample in found {
@@ -285,7 +287,7 @@ fn units(found: &[&Sample], place: Option<&Place>) -> u64 {
     empty + keys.values().map(|bytes| bytes.div_ceil(READ_UNIT_BYTES).max(1)).sum::<u64>()
 }
 
-/// Whether a value is as the question asks. Between two equal bounds is equality.
+/// Whether a value satisfies the pattern. A range with two equal bounds is equality.
 fn fulfils(own: &AttributeValue, op: GivenOp, asked: &AttributeValue) -> bool {
     let order = match (own, asked) {
         (AttributeValue::S(own), AttributeValue::S(asked)) => own.cmp(asked),

@@ -1,6 +1,7 @@
-//! The writes of a design proved by running them: each is executed on generated items and left done. Then every key must be
-//! what the templates make of its item, every second item the copy of its first, the metered units what the images before
-//! and after give, and every read that the written items could be part of must return what a plain evaluation finds.
+//! Verifies a design's writes by running them on generated items, one after another without undo. Then every
+//! key must equal its template's text, every derived item must be a copy of its source, and the metered units
+//! must follow from the images before and after. Every read that may return the written items must return
+//! what a plain evaluation finds.
 
 use keywright_semantics::capacity::WRITE_UNIT_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,14 +26,14 @@ pub struct VerifiedWrite {
     pub pattern: String,
     /// Why it could not be run, if it could not.
     pub failed: Option<String>,
-    /// Whether its condition did not hold on the generated items, not even when they were changed so that it should: it changed
-    /// nothing, and so shows nothing.
+    /// Whether its condition did not hold on the generated items, even after they were changed so that it
+    /// should. It changed nothing, so it verifies nothing.
     pub refused: bool,
     /// Metered units.
     pub measured: HalfUnits,
-    /// Units by the items as they were and as they are.
+    /// Units predicted from the items before and after.
     pub predicted: HalfUnits,
-    /// Attributes that are not what their templates make of the item, or not those of the item that they are a copy of.
+    /// Attributes that differ from their template's text, or from the source attribute that they copy.
     pub stale: Vec<String>,
     /// The reads asked again.
     pub reads: Vec<Verified>,
@@ -48,7 +49,7 @@ impl VerifiedWrite {
     }
 }
 
-/// Runs the writes of a designed model on generated data, each by itself, and every read after each.
+/// Runs each write of a designed model on generated data, and every read after each.
 pub fn verify_writes(model: &Model) -> Result<Vec<VerifiedWrite>, Faults> {
     let (model, samples) = generated(model)?;
     let writes = model.patterns.iter().filter(|own| own.steps().iter().any(|step| is_change(step.kind)));
@@ -60,7 +61,8 @@ const fn is_change(kind: WriteKind) -> bool {
     matches!(kind, WriteKind::Put | WriteKind::Update | WriteKind::Delete)
 }
 
-/// Runs one write on the engine that holds the samples, and leaves that there for the next one if it holds them still.
+/// Runs one write on an engine that holds the samples, and leaves the engine for the next write if it still
+/// holds them.
 fn write(
     model: &Model,
     samples: &[Sample],
@@ -114,8 +116,8 @@ fn write(
     Ok(verified)
 }
 
-/// The pattern on generated items instead of those that its author names; steps that change items of one kind work on
-/// different ones.
+/// The pattern with generated items instead of those that its author names; steps that change the same entity
+/// use different items.
 fn bound(model: &Model, samples: &[Sample], pattern: &Pattern) -> Pattern {
     let mut own = pattern.clone();
     own.expect = None;
@@ -129,7 +131,7 @@ fn bound(model: &Model, samples: &[Sample], pattern: &Pattern) -> Pattern {
     let written: BTreeSet<&str> = pattern.steps().iter().map(|step| step.entity.as_str()).collect();
     let mut bind = |step: &mut Write| {
         step.examples.iter_mut().for_each(|values| values.retain(|(name, _)| !keys.contains(name)));
-        // Second items are those of the first ones that the same pattern writes.
+        // Derived items are those of the source items that the same pattern writes.
         let follows = |(second, first): &(&Entity, &Entity)| {
             step.entity == second.name && written.contains(first.name.as_str())
         };
@@ -154,8 +156,8 @@ fn bound(model: &Model, samples: &[Sample], pattern: &Pattern) -> Pattern {
     own
 }
 
-/// What updates set and no example says is given a value, so that something changes: one that another item has, or of what is
-/// unique one that none has, for each item its own.
+/// Gives values to what updates set and no example supplies, so that something changes: a value of another
+/// item, or a new one for each item if values must be unique.
 fn others(model: &Model, samples: &[Sample], pattern: &mut Pattern) {
     let mut found: Vec<(String, Node)> = Vec::new();
     let mut fresh: BTreeMap<String, Vec<Node>> = BTreeMap::new();
@@ -211,14 +213,14 @@ fn steps_mut(pattern: &mut Pattern) -> &mut [Write] {
     }
 }
 
-/// Whether an attribute is, or is part of, what only one item of an entity has; its second items may be what keeps that so.
+/// Whether an attribute is, or is part of, a unique value of an entity; its derived items may guard it.
 fn is_unique(model: &Model, entity: &Entity, name: &str) -> bool {
     let seconds = model.seconds();
     let mine = seconds.iter().filter(|(_, first)| first.name == entity.name).map(|(second, _)| *second);
     std::iter::once(entity).chain(mine).flat_map(|own| own.unique.iter().flatten()).any(|own| own == name)
 }
 
-/// Values of the kind of one that are not among those that are there.
+/// Values of the same type that do not occur in the list.
 fn unlike(one: &AttributeValue, there: Vec<&AttributeValue>) -> impl Iterator<Item = AttributeValue> {
     let one = one.clone();
     let there: Vec<AttributeValue> = there.into_iter().cloned().collect();
@@ -232,7 +234,7 @@ fn unlike(one: &AttributeValue, there: Vec<&AttributeValue>) -> impl Iterator<It
     made.filter(move |value| !there.contains(value))
 }
 
-/// The items with what a write made of them.
+/// The items after a write.
 fn after(model: &Model, samples: &[Sample], changes: &[Changed]) -> Vec<Sample> {
     let key = |table: &str, item: &Item| Some((table.to_owned(), key_texts(model.table(table)?, item)));
     let keys: BTreeSet<_> = changes
@@ -249,7 +251,7 @@ fn after(model: &Model, samples: &[Sample], changes: &[Changed]) -> Vec<Sample> 
     after
 }
 
-/// Second items filled to their size as the stored ones are: what fills is data's own and nobody's copy.
+/// Derived items with the filler of the stored ones: filler pads an item to its size and is not copied.
 fn filled_alike(model: &Model, mut plain: Vec<Sample>, after: &[Sample]) -> Vec<Sample> {
     let seconds = model.seconds();
     let key = |sample: &Sample| {
@@ -270,7 +272,8 @@ fn filled_alike(model: &Model, mut plain: Vec<Sample>, after: &[Sample]) -> Vec<
     plain
 }
 
-/// What of the written items is not as the templates have it, and what of all second items is not as the first ones have it.
+/// Attributes of the written items that differ from their templates, and attributes of all derived items that
+/// differ from their sources.
 fn stale(model: &Model, changes: &[Changed], after: &[Sample], plain: &[Sample]) -> Vec<String> {
     let seconds = model.seconds();
     let is_second = |name: &str| seconds.iter().any(|(second, _)| second.name == name);
@@ -307,7 +310,7 @@ fn differing(entity: &str, wanted: &Item, item: &Item) -> Vec<String> {
     differ.map(|name| format!("{entity}.{name}")).collect()
 }
 
-/// An item without the keys that templates make.
+/// An item without template keys.
 pub(super) fn bare(entity: &Entity, item: &Item) -> Item {
     let slots = std::iter::once(&entity.key).chain(entity.slots.iter().map(|(_, slot)| slot));
     let made: BTreeSet<&String> =
@@ -316,7 +319,7 @@ pub(super) fn bare(entity: &Entity, item: &Item) -> Item {
     own.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// Every read asked for the written items as they are and as they were.
+/// Every read, with the values of the written items before and after.
 fn asks(model: &Model, changes: &[Changed]) -> Vec<Ask> {
     let mut found: Vec<Ask> = Vec::new();
     for pattern in &model.patterns {
@@ -338,8 +341,8 @@ fn given(read: &Read, item: &Item) -> Option<Vec<AttributeValue>> {
     read.given.iter().map(|given| item.get(given.attribute.as_str()).cloned()).collect()
 }
 
-/// Write units by the images before and after: the larger one in the table, twice in a transaction; in each index one write
-/// for an entry that comes, goes or changes, two for one whose key changes.
+/// Write units by the images before and after: the larger one in the table, twice in a transaction; in each
+/// index one write for an entry that is new, removed or changed, two for one whose key changes.
 fn predicted(model: &Model, change: &Changed, times: u64) -> u64 {
     let Some(table) = model.table(&change.table) else { return 0 };
     let bytes = [&change.before, &change.after].into_iter().flatten().map(size).max().unwrap_or(0);
@@ -364,7 +367,7 @@ fn same_key(index: &Index, one: &Item, other: &Item) -> bool {
     index.key_parts().all(|part| one.get(part.name.as_str()) == other.get(part.name.as_str()))
 }
 
-/// What an index holds of an item; nothing if the item lacks a key attribute.
+/// The entry of an item in an index; none if the item lacks a key attribute.
 fn entry(table: &Table, index: &Index, item: &Item) -> Option<Item> {
     if !index.key_parts().all(|part| item.contains_key(part.name.as_str())) {
         return None;

@@ -1,7 +1,7 @@
-//! What writers know of the items they write, and what they would have to know to keep keys current.
+//! What writers know of their items, and what they would have to know to keep keys current.
 //!
-//! A put knows everything of its new item. An update and a delete know what identifies their item, what their examples name
-//! without setting it, and what their conditions compare for equality.
+//! A put knows its whole new item. An update and a delete know the identity of their item, the values that
+//! their examples name without setting them, and the values that their conditions compare for equality.
 
 use std::collections::BTreeSet;
 
@@ -32,13 +32,13 @@ pub(super) fn knows(pattern: &model::Pattern, step: &model::Write, entity: &mode
     }
 }
 
-/// Whether what identifies an entity is made so that it never comes twice.
+/// Whether an entity's identity is generated to be unique.
 fn is_made_unique(entity: &model::Entity) -> bool {
     let formats = identity(entity).into_iter().filter_map(|name| entity.attribute(&name)?.format);
     formats.into_iter().any(|format| matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid))
 }
 
-/// The names that a step's examples give without any expression using them: values that the item has.
+/// The names in a step's examples that no expression uses: values that the item has.
 pub(super) fn before(pattern: &model::Pattern, step: &model::Write) -> BTreeSet<String> {
     let used = |step: &model::Write, name: &str| {
         step.expressions().any(|(_, text)| values_in(text).any(|own| own == name))
@@ -49,7 +49,7 @@ pub(super) fn before(pattern: &model::Pattern, step: &model::Write) -> BTreeSet<
     shared.chain(mine).cloned().collect()
 }
 
-/// The attributes that a SET gives values of the writer's own, and not ones computed from what is stored.
+/// The attributes that a SET assigns from the writer's own values, not from stored ones.
 pub(super) fn assigned(set: &str) -> BTreeSet<String> {
     let direct = clauses(set).into_iter().filter_map(|clause| {
         let (name, value) = clause.split_once('=')?;
@@ -61,7 +61,7 @@ pub(super) fn assigned(set: &str) -> BTreeSet<String> {
     direct.collect()
 }
 
-/// The attributes whose values a SET makes of others of the item, and of which.
+/// The attributes that a SET computes from others of the item, with these others.
 fn computed(set: &str) -> Vec<(String, BTreeSet<String>)> {
     let of = clauses(set).into_iter().filter_map(|clause| {
         let (target, value) = clause.split_once('=')?;
@@ -73,8 +73,8 @@ fn computed(set: &str) -> Vec<(String, BTreeSet<String>)> {
     of.collect()
 }
 
-/// What of an item as it was an update must know besides what it knows, to set the keys of an index entry that are made of
-/// what it changes: the other attributes that the same key is made of.
+/// The previous values that an update must additionally know to set the keys of an index entry that it
+/// changes: the other attributes of the same key.
 pub(super) fn lacking(entity: &Entity, write: &Write, view: &View) -> BTreeSet<String> {
     let WriteKind::Update { changed } = &write.kind else { return BTreeSet::new() };
     let knows = &write.knows;
@@ -84,23 +84,23 @@ pub(super) fn lacking(entity: &Entity, write: &Write, view: &View) -> BTreeSet<S
         if touched && !gone { names.clone() } else { Vec::new() }
     };
     let made = [part(&view.partition), part(&view.sort)].into_iter().flatten();
-    let told =
+    let known =
         |name: &String| entity.id.contains(name) || knows.after.contains(name) || knows.before.contains(name);
-    made.filter(|name| !told(name)).collect()
+    made.filter(|name| !known(name)).collect()
 }
 
-/// Which of a problem's writes must read their item first if an entity has such an index entry.
+/// The writes that must read their item first if an entity has such an index entry.
 pub(super) fn read_first(problem: &Problem, entity: &Entity, view: &View) -> BTreeSet<usize> {
     let own = problem.writes.iter().enumerate().filter(|(_, write)| write.entity == entity.name);
     own.filter(|(_, write)| !lacking(entity, write, view).is_empty()).map(|(place, _)| place).collect()
 }
 
-/// Whether a write changes the key of a view, so that a second item of it moves.
+/// Whether a write changes the key of a view, so that a derived item under it moves.
 pub(super) fn moves(write: &Write, view: &View) -> bool {
     matches!(&write.kind, WriteKind::Update { changed } if view.names().any(|name| changed.contains(name)))
 }
 
-/// Whether a write of an item writes its second item too.
+/// Whether a write of an item also writes its derived item.
 pub(super) fn touches(entity: &Entity, write: &Write, view: &View, projected: &Projected) -> bool {
     match &write.kind {
         WriteKind::Update { changed } => changed.iter().any(|name| view.has(entity, projected, name)),
@@ -108,8 +108,9 @@ pub(super) fn touches(entity: &Entity, write: &Write, view: &View, projected: &P
     }
 }
 
-/// What a writer must know besides what it knows, to write a second item under such a key with the first: the key of the
-/// one that is there; where that moves all that the new one has; and what values are computed from that it has not.
+/// What a writer must additionally know to maintain a derived item under such a key: the key of the existing
+/// one; if the key moves, all attributes of the new one; and the inputs of computed values that the derived
+/// item lacks.
 pub(super) fn unknown(
     entity: &Entity,
     write: &Write,
@@ -121,13 +122,13 @@ pub(super) fn unknown(
     let old = |name: &String| entity.id.contains(name) || knows.before.contains(name);
     let key = || view.names().filter(|name| !old(name)).cloned();
     match &write.kind {
-        // It may put an item of another key in the place of the one that is there, whose second item would stay.
+        // The put may replace an item with another key, whose derived item would remain.
         WriteKind::Put if knows.replaces => {
             view.names().filter(|name| !entity.id.contains(name)).cloned().collect()
         }
         WriteKind::Put => BTreeSet::new(),
         WriteKind::Update { .. } if !touches(entity, write, view, projected) => BTreeSet::new(),
-        // What loses its key has no second item any more.
+        // An item that loses its key has no derived item any more.
         WriteKind::Update { .. } if view.names().any(|name| knows.gone.contains(name)) => key().collect(),
         WriteKind::Update { .. } if moves(write, view) => {
             let new = |name: &String| old(name) || knows.after.contains(name) || knows.gone.contains(name);
@@ -147,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_computed_is_no_value_of_the_writers_own() {
+    fn a_computed_value_is_not_the_writers_own() {
         let names: Vec<String> =
             assigned("a = :a, b = b + :b, c = if_not_exists(c, :c), d.e = :e").into_iter().collect();
         assert_eq!(names, ["a"]);

@@ -1,13 +1,13 @@
-//! What a sentence of a plan has done, for programs that carry the plan out; the sentence says the same to people.
+//! The operations of a plan, for programs that carry it out. Each step's sentences say the same to people.
 //!
-//! Entities are named as the new design names them, if it has them; patterns by their id.
+//! Entities have the name that the new design gives them, if it has them; patterns are named by their id.
 
 use std::fmt;
 
-/// One thing that somebody does in a step.
+/// One operation of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A new table, under another name where one of its name is there.
+    /// Create a table, under another name where the old design has a table of that name.
     CreateTable {
         table: String,
         anew: bool,
@@ -15,76 +15,82 @@ pub enum Action {
     DeleteTable {
         table: String,
     },
-    /// An index as the new design has it, under another name where one of its name is there.
+    /// Create an index as the new design defines it, under another name where the old design has an index of
+    /// that name.
     CreateIndex {
         table: String,
         index: String,
     },
-    /// The index that the old design has.
+    /// Delete an index of the old design.
     DeleteIndex {
         table: String,
         index: String,
     },
-    /// Whatever writes the entity keeps each item in its old and in its new place, both at once. What an update does not
-    /// name, and what a condition asks, it takes from the old place.
+    /// Dual write: every writer of the entity writes each item under its old and its new key in one
+    /// transaction. An update takes the attributes that it does not name from the old item; conditions are
+    /// checked on the old item.
     KeepBoth {
         entity: String,
     },
-    /// Whatever changes, replaces or deletes an item reads it first, and deletes what is under the former key in the other
-    /// place, in the same transaction.
-    DeleteFormer {
+    /// A writer that changes, replaces or deletes an item reads it first. The same transaction deletes the
+    /// stale copy under the item's previous key in the other place.
+    DeleteStaleCopy {
         entity: String,
     },
-    /// Whatever writes what second items are made of keeps them beside, both at once: whole, or without touching what they
-    /// have of their own.
-    KeepSecond {
+    /// Dual write of a derived item: every writer of its source also writes the derived item in one
+    /// transaction. It puts the whole item, or updates it if the item has attributes of its own (`apart`).
+    KeepDerived {
         entity: String,
         apart: Vec<String>,
     },
-    /// Updates write second items as they write what those are made of: all are there.
-    SecondsThere {
+    /// All derived items exist: updates of their source may update them instead of putting them.
+    DerivedItemsExist {
         entity: String,
     },
-    /// What second items have of their own is written from now on.
+    /// From now on the application writes the attributes that only the derived items have.
     BeginOwn {
         entity: String,
         attributes: Vec<String>,
     },
-    /// The attributes go by the second items from now on; they are kept in what had them, too.
+    /// Reads and conditions take the attributes from the derived items from now on; writers still keep the
+    /// source's copy.
     MoveOver {
         entity: String,
         attributes: Vec<String>,
     },
-    /// Whatever writes new items writes them; an update takes the rest from where they were until now, and puts them whole.
+    /// Writers of new items write them. An update takes the rest of the item from its old place and puts the
+    /// whole item.
     WriteNew {
         entity: String,
     },
-    /// From now on that is taken from the new place.
+    /// Reads and conditions use the new place from now on.
     GoByNew {
         entity: String,
     },
-    /// Writers keep the new place alone.
+    /// Writers stop the dual write and keep the new place alone.
     KeepNew {
         entity: String,
     },
-    /// Whatever writes one of the attributes, or what they were or will be made of, writes all of them, as the new design
-    /// has them.
+    /// A writer of one of the attributes, or of what their old or new templates use, writes all of them as
+    /// the new design defines them.
     Set {
         entity: String,
         attributes: Vec<String>,
     },
-    /// Whatever writes one of the attributes, or what they are made of, writes all of them, as the old design has them.
+    /// A writer of one of the attributes, or of what their templates use, writes all of them as the old
+    /// design defines them.
     SetTogether {
         entity: String,
         attributes: Vec<String>,
     },
-    /// Whatever changes what an attribute repeats sets it in each item of the entity that is there, in the same transaction;
-    /// whatever puts an item takes it from there and checks in the same transaction that it is still so.
+    /// A writer that changes a copied attribute's source sets the copy in every item of the entity, in the
+    /// same transaction. A put of a copy reads the source and checks in the same transaction that it has not
+    /// changed.
     KeepLike {
         entity: String,
         attribute: String,
     },
-    /// Writers set the attributes no longer.
+    /// Writers no longer set the attributes.
     Unset {
         entity: String,
         attributes: Vec<String>,
@@ -93,25 +99,26 @@ pub enum Action {
     StopWriting {
         entity: String,
     },
-    /// A question is asked the old way and the new way; it takes each item once, and only what answers it.
+    /// A read queries the old and the new place, and returns each item once and only what the pattern asks
+    /// for.
     AskBoth {
         pattern: String,
     },
-    /// A question asks for the entity no more, and passes over what it meets of it.
+    /// A read no longer asks for the entity and skips its items.
     AskWithout {
         pattern: String,
         entity: String,
     },
-    /// A question passes over the items of the entity that have their new key already.
+    /// A read skips items of the entity that already have their new key.
     PassNew {
         pattern: String,
         entity: String,
     },
-    /// A question is asked the new way alone; a new question for the first time.
+    /// A read queries the new place only. A read that only the new design has runs for the first time.
     AskNew {
         pattern: String,
     },
-    /// It passes over the items of the entity that still have their old key.
+    /// A read skips items of the entity that still have their old key.
     PassOld {
         pattern: String,
         entity: String,
@@ -119,31 +126,32 @@ pub enum Action {
     AskNoMore {
         pattern: String,
     },
-    /// Puts each item to its new place, if nothing is there.
+    /// Copy each item to its new place, if that place is empty.
     Copy {
         entity: String,
     },
-    /// Sets attributes of each item, if the guard holds.
+    /// Set attributes of each item, if the guard holds.
     Fill {
         entity: String,
         attributes: Vec<String>,
         guard: Guard,
     },
-    /// Makes every new place what the old one is, and every second item what it is made of.
+    /// Verify the copies: make every new item equal to its old one, and every derived item equal to its
+    /// source.
     Compare {
         entity: String,
     },
-    /// Makes the attributes of every item what they are made of.
+    /// Verify the filled attributes: set each to the value that its template gives.
     CompareFilled {
         entity: String,
         attributes: Vec<String>,
     },
-    /// Puts new items, as far as they are elsewhere already; second items as the items they are made of tell, where nothing
-    /// is yet.
+    /// Load new items from where they exist already. Derived items are made from their source, where none
+    /// exists yet.
     Load {
         entity: String,
     },
-    /// Deletes each item of an old key.
+    /// Delete each item under its old key.
     DeleteOld {
         entity: String,
     },
@@ -151,18 +159,18 @@ pub enum Action {
         entity: String,
         attributes: Vec<String>,
     },
-    /// Deletes the items of an entity that is no more.
+    /// Delete the items of an entity that the new design does not have.
     DeleteGone {
         entity: String,
     },
 }
 
-/// On what condition a job writes what it made of an item that it has read.
+/// The condition on which a job writes the result of an item that it has read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guard {
-    /// The item is there, and the attribute is not.
+    /// The item exists and does not have the attribute.
     Absent { key: String, attribute: String },
-    /// The attributes are what was read.
+    /// The attributes still have the values that were read.
     AsRead(Vec<String>),
 }
 

@@ -155,7 +155,8 @@ fn entity_details(
     details
 }
 
-/// Attributes that came, went or changed their type. A change of one that fills a key shows in the key's template.
+/// Attributes that were added, removed or changed their type. A changed key attribute shows in the key's
+/// template.
 fn attribute_details(
     old: &SubjectEntity,
     new: &SubjectEntity,

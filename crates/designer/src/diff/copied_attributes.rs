@@ -1,9 +1,8 @@
-//! Attributes that repeat one of other items: who writes them, who has to change them wherever they are, and how those are
-//! found.
+//! Copied attributes (`copyOf`): who writes them, who updates the copies, and how the copies are found.
 //!
-//! A copy is right as long as whoever changes the original changes it too, and a put in the place of an item changes
-//! whatever its key does not fix, as an update does. Where no key leads from the original to its copies, each change of it
-//! is a scan; a plan that did not say so would be one that nobody can follow.
+//! A copy stays right as long as every writer that changes the source updates the copies too. A put over an
+//! existing item changes all attributes outside its key, as an update does. Where no key leads from the
+//! source to its copies, each change scans the table; the plan says so.
 
 use std::collections::BTreeSet;
 
@@ -19,20 +18,20 @@ use super::planner::Planner;
 use super::stale_copies::variables;
 use keywright_semantics::schema::KeySchema;
 
-/// An attribute that repeats one of other items.
+/// An attribute that copies one of another entity.
 pub(super) struct Copied<'c, 'a> {
     pub(super) name: &'c str,
-    /// The items that have it.
+    /// The entity with the copies.
     pub(super) side: EntityRef<'a>,
-    /// The entity and the attribute that it repeats.
+    /// The source entity and the source attribute.
     pub(super) of: &'c str,
     pub(super) from: &'c str,
-    /// The items that those which have it are made of, one of one.
+    /// The source of the whole items, if these are derived items.
     pub(super) made_of: Option<EntityRef<'a>>,
 }
 
 impl<'a> Planner<'a> {
-    /// Whatever changes what an attribute is a copy of changes the copies.
+    /// Every writer that changes a source attribute updates its copies.
     pub(super) fn copies(&mut self, side: EntityRef<'a>, needed: &[Needed]) {
         for one in needed {
             let Some((of, from)) = side.entity.copies.get(&one.name) else { continue };
@@ -40,7 +39,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What items no longer repeat: nobody would keep it right where it is, so that it goes once nobody takes it.
+    /// Attributes that are no longer copies: no writer keeps them right, so they are removed once no read
+    /// uses them.
     pub(super) fn copies_dropped(&mut self, old: EntityRef<'a>, new: EntityRef<'a>, needed: &[Needed]) {
         let leaves: BTreeSet<String> = moves(old.entity, new.entity, old.table, new.table)
             .into_iter()
@@ -83,7 +83,7 @@ impl<'a> Planner<'a> {
         self.scan(StepKind::DeleteItems, new.table, text, units, vec![action]);
     }
 
-    /// Says who keeps a copy like what it is a copy of.
+    /// Says which writers keep a copied attribute equal to its source.
     pub(super) fn kept_like(&mut self, copied: &Copied<'_, 'a>) {
         let Copied { name, side, of, from, .. } = copied;
         let entity = &side.entity.name;
@@ -114,8 +114,8 @@ impl<'a> Planner<'a> {
         });
     }
 
-    /// What gives an attribute of items that are there another value: an update that names it, and a put in the place of
-    /// one that is there, as far as it is no part of their key.
+    /// Writers that give an attribute of existing items another value: an update that names it, and a put
+    /// over an existing item unless the attribute is part of the item's key.
     fn changers(&self, of: &str, attribute: &str) -> Vec<&'a SubjectPattern> {
         let own = [attribute.to_owned()];
         let names = self.called(of);
@@ -133,12 +133,12 @@ impl<'a> Planner<'a> {
         self.writes().filter(changes).collect()
     }
 
-    /// Whether the key of an entity's items is made of an attribute: then it is what it is as long as they are there.
+    /// Whether an attribute is part of an entity's key: it cannot change while the item exists.
     fn is_of_key(&self, entity: &str, attribute: &str) -> bool {
         self.side_of(entity).is_some_and(|side| variables(&side).contains(attribute))
     }
 
-    /// What an entity of the new design is called in either.
+    /// The entity's names in the new and in the old design.
     fn called<'n>(&self, entity: &'n str) -> Vec<&'n str>
     where
         'a: 'n,
@@ -155,14 +155,14 @@ impl<'a> Planner<'a> {
         self.matches.iter().filter_map(Match::after).find(|new| new.entity.name == *entity)
     }
 
-    /// How whoever changes the original finds its copies.
+    /// How a writer that changes the source finds its copies.
     fn found_by(&self, copied: &Copied<'_, 'a>) -> String {
         let Copied { side, of, made_of, .. } = copied;
         let Some(original) = self.side_of(of) else { return String::new() };
         if let Some(place) = led(&original, side) {
             return format!(", found in {place}");
         }
-        // What they are made of, or repeat besides, may be found instead and tell their keys.
+        // A derived item's source, or another copied entity, may lead to the copies and determine their keys.
         let repeated = side.entity.copies.values().filter_map(|(of, _)| self.side_of(of));
         let sources = made_of.iter().copied().chain(repeated);
         let mut ways = sources.filter_map(|source| Some((source, led(&original, &source)?)));
@@ -179,7 +179,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Whether other items tell all that the key of items is made of.
+/// Whether the other entity's items determine the whole key of these.
 fn is_known_by(side: &EntityRef<'_>, source: &EntityRef<'_>) -> bool {
     variables(side).iter().all(|name| {
         let copied = side.entity.copies.get(name).filter(|(of, _)| *of == source.entity.name);
@@ -187,8 +187,8 @@ fn is_known_by(side: &EntityRef<'_>, source: &EntityRef<'_>) -> bool {
     })
 }
 
-/// Where all items that repeat something of another one are found by its key: a table or an index whose partition key they
-/// have from it.
+/// The table or index in which one query by the source's key finds all its copies: its partition key is
+/// copied from the source.
 fn led(original: &EntityRef<'_>, side: &EntityRef<'_>) -> Option<String> {
     let (of, entity) = (&original.entity.name, side.entity);
     let tells = |name: &str| {
@@ -196,7 +196,7 @@ fn led(original: &EntityRef<'_>, side: &EntityRef<'_>) -> Option<String> {
         let from = copied.map_or(name, |(_, from)| from.as_str());
         variables(original).contains(from)
     };
-    let told = |key: &KeySchema| {
+    let is_determined = |key: &KeySchema| {
         let templates: Vec<String> =
             key.partition.iter().filter_map(|key| entity.template_of(&key.name)).collect();
         let mut names = templates.iter().flat_map(|template| made_of(template)).peekable();
@@ -204,9 +204,10 @@ fn led(original: &EntityRef<'_>, side: &EntityRef<'_>) -> Option<String> {
     };
     let definition = &side.table.definition;
     let table = &definition.schema.key;
-    if told(table) {
+    if is_determined(table) {
         return Some(format!("table {} by {}", definition.name, slot_text(entity, table)));
     }
-    let index = definition.schema.indexes.iter().find(|index| entity.is_in(index) && told(&index.key))?;
+    let index =
+        definition.schema.indexes.iter().find(|index| entity.is_in(index) && is_determined(&index.key))?;
     Some(format!("index {} of {} by {}", index.name, definition.name, slot_text(entity, &index.key)))
 }

@@ -1,9 +1,10 @@
-//! Steps by which second items come: items that the new design makes of others that are there, under another key, and that
-//! the same transactions keep.
+//! Steps that introduce derived items: the new design makes them from existing items under another key, and
+//! the same transactions write both.
 //!
-//! What of a second item repeats others is kept by whatever writes those, and is whole from its first write on. What it has
-//! of its own is written when all are there and not before, and nothing that keeps the rest touches it. What moves to it is
-//! what it was until the reads move, and goes by the second item from then on.
+//! Every writer of the source keeps the copied attributes, and these are complete from the first write on.
+//! Attributes that only the derived item has are written once all derived items exist; the dual write leaves
+//! them alone. Attributes that move from the source to the derived item keep the source's value until the
+//! reads move.
 
 use std::collections::BTreeSet;
 
@@ -17,21 +18,22 @@ use super::phrasing::{Subjects, and, items};
 use super::plan::{StepKind, Units};
 use super::planner::{Planner, SCAN_UNIT_BYTES};
 use super::provenance::Provenance;
-use super::stale_copies::{Former, variables};
+use super::stale_copies::{StaleCopy, variables};
 
-/// Second items that come.
-struct Second<'a> {
-    /// The items that they are made of, as they were and as they are in the end.
+/// Derived items that the new design adds.
+struct NewDerived<'a> {
+    /// Their source, in the old and in the new design.
     source: EntityRef<'a>,
     now: EntityRef<'a>,
     new: EntityRef<'a>,
-    /// What the items that they are made of are called, then what they were called before.
+    /// The source's name in the new design, then in the old one.
     names: [&'a str; 2],
     provenance: &'a Provenance,
 }
 
-impl Second<'_> {
-    /// Whether a pattern makes an item, or ends one, or changes what its second item is made of.
+impl NewDerived<'_> {
+    /// Whether a pattern creates or deletes a source item, or changes an attribute that its derived item
+    /// copies.
     fn is_kept_by(&self, pattern: &SubjectPattern) -> bool {
         let made = self.provenance.sources();
         pattern.touches.iter().any(|touch| {
@@ -45,7 +47,7 @@ impl Second<'_> {
         })
     }
 
-    /// What the second items are in words: of one item, or of several.
+    /// Describes the derived items: made from one entity, or from several.
     fn compared(&self) -> String {
         let (of, entity) = (self.names[0], &self.new.entity.name);
         let copied = and(&self.provenance.copied());
@@ -65,8 +67,8 @@ impl Second<'_> {
 }
 
 impl<'a> Planner<'a> {
-    /// Items that are made of others: kept beside them before they are loaded, and asked when all are there.
-    pub(super) fn second(&mut self, source: EntityRef<'a>, new: EntityRef<'a>, provenance: &'a Provenance) {
+    /// Derived items: dual write, then backfill, then reads.
+    pub(super) fn derived(&mut self, source: EntityRef<'a>, new: EntityRef<'a>, provenance: &'a Provenance) {
         let matched = self.matches.iter().find(|matched| matched.before().is_some_and(|old| old.is(&source)));
         let now = matched.and_then(Match::after).unwrap_or(source);
         let names = [now.entity.name.as_str(), source.entity.name.as_str()];
@@ -74,25 +76,25 @@ impl<'a> Planner<'a> {
         let with =
             if moved.is_empty() { String::new() } else { format!(", with {} that moves there", and(&moved)) };
         self.summary.push(format!(
-            "new data → base table: {} in {}, second items of {}{with}",
+            "new data → base table: {} in {}, derived items of {}{with}",
             new.entity.name, new.table.definition.name, now.entity.name
         ));
-        let second = Second { source, now, new, names, provenance };
-        self.kept_beside(&second);
-        self.other_copies(&second);
-        self.loaded_from(&second);
-        self.own_begun(&second);
-        self.moved_over(&second);
+        let derived = NewDerived { source, now, new, names, provenance };
+        self.dual_written(&derived);
+        self.other_copies(&derived);
+        self.loaded_from(&derived);
+        self.own_begun(&derived);
+        self.moved_over(&derived);
     }
 
-    fn kept_beside(&mut self, second: &Second<'_>) {
-        let (entity, key) = (&second.new.entity.name, second.new.key_text());
-        let [of, _] = second.names;
+    fn dual_written(&mut self, derived: &NewDerived<'_>) {
+        let (entity, key) = (&derived.new.entity.name, derived.new.key_text());
+        let [of, _] = derived.names;
         let writers: Vec<&SubjectPattern> =
-            self.writes().filter(|pattern| second.is_kept_by(pattern)).collect();
+            self.writes().filter(|pattern| derived.is_kept_by(pattern)).collect();
         let updates: Vec<&SubjectPattern> = writers
             .iter()
-            .filter(|pattern| second.names.iter().any(|name| pattern.updates(name)))
+            .filter(|pattern| derived.names.iter().any(|name| pattern.updates(name)))
             .copied()
             .collect();
         let unknown = writers.is_empty();
@@ -100,28 +102,28 @@ impl<'a> Planner<'a> {
         let text = format!(
             "{} for each {of} its {entity} under {key} in {}, both in one transaction",
             who.each("keeps", "keep"),
-            second.new.table.definition.name
+            derived.new.table.definition.name
         );
-        let own = second.provenance.own();
-        let action = Action::KeepSecond { entity: entity.clone(), apart: own.clone() };
+        let own = derived.provenance.own();
+        let action = Action::KeepDerived { entity: entity.clone(), apart: own.clone() };
         self.act(StepKind::WriteBoth, text, vec![action]);
         let text = format!("conditions are asked of {of} alone: its {entity} may not be there yet");
         self.act(StepKind::WriteBoth, text, Vec::new());
         if !own.is_empty() {
             let text = format!(
                 "what they write of a {entity} is one update that sets {}, all of them, and leaves {} as it is",
-                and(&second.provenance.copied()),
+                and(&derived.provenance.copied()),
                 and(&own)
             );
             self.act(StepKind::WriteBoth, text, Vec::new());
         }
-        if second.provenance.shared {
+        if derived.provenance.shared {
             let text = format!(
                 "several {of} may make one {entity}, as nothing in it says which: a {entity} stays when a {of} is changed or deleted"
             );
             self.act(StepKind::WriteBoth, text, Vec::new());
         } else {
-            self.former_seconds(second);
+            self.stale_derived(derived);
         }
         if unknown || !updates.is_empty() {
             let updating = Subjects::of(updates.into_iter(), || "an update".to_owned());
@@ -142,26 +144,27 @@ impl<'a> Planner<'a> {
             );
             self.act(StepKind::WriteBoth, text, Vec::new());
         }
-        self.kept_on(second, &writers);
-        self.claimed(second);
+        self.kept_on(derived, &writers);
+        self.claimed(derived);
     }
 
-    /// Who writes second items as the new model says when all are there, and who has to go on as until then.
-    fn kept_on(&mut self, second: &Second<'_>, writers: &[&SubjectPattern]) {
-        let (entity, [of, _]) = (&second.new.entity.name, second.names);
-        let moved = second.provenance.moved();
+    /// Which writers write derived items as the new model says once all exist, and which continue the dual
+    /// write.
+    fn kept_on(&mut self, derived: &NewDerived<'_>, writers: &[&SubjectPattern]) {
+        let (entity, [of, _]) = (&derived.new.entity.name, derived.names);
+        let moved = derived.provenance.moved();
         let says = |pattern: &&&SubjectPattern| {
             let later = self.after.patterns.iter().find(|now| now.id == pattern.id);
             later.unwrap_or(**pattern).changes(entity)
         };
-        // What only changes what has moved is told there.
+        // An update that only changes moved attributes is covered by `moved_over`.
         let concerns = |pattern: &&&SubjectPattern| {
-            second.names.iter().any(|name| {
+            derived.names.iter().any(|name| {
                 pattern.touches.iter().any(|touch| {
                     touch.entity == **name
                         && (touch.kind != TouchKind::Update
                             || touch.attributes.iter().any(|name| {
-                                second
+                                derived
                                     .provenance
                                     .of_source()
                                     .any(|(own, from)| from == name && !moved.contains(own))
@@ -171,7 +174,7 @@ impl<'a> Planner<'a> {
         };
         let writers: Vec<&&SubjectPattern> = writers.iter().filter(concerns).collect();
         let (say, lack): (Vec<&&SubjectPattern>, Vec<&&SubjectPattern>) = writers.into_iter().partition(says);
-        let updates = |pattern: &&&SubjectPattern| second.names.iter().any(|name| pattern.updates(name));
+        let updates = |pattern: &&&SubjectPattern| derived.names.iter().any(|name| pattern.updates(name));
         let updating: Vec<&SubjectPattern> = say.into_iter().filter(updates).copied().collect();
         if !updating.is_empty() {
             let who = Subjects::of(updating.into_iter(), String::new);
@@ -179,7 +182,7 @@ impl<'a> Planner<'a> {
                 "every {of} has its {entity} now: {} both as the new model says",
                 who.each("updates", "update")
             );
-            let action = Action::SecondsThere { entity: entity.clone() };
+            let action = Action::DerivedItemsExist { entity: entity.clone() };
             self.act(StepKind::SwitchReads, text, vec![action]);
         }
         let lack = lack.into_iter().copied().collect();
@@ -196,9 +199,9 @@ impl<'a> Planner<'a> {
         });
     }
 
-    /// A condition on the second item that the new model asks, when it may be asked.
-    fn claimed(&mut self, second: &Second<'_>) {
-        let entity = &second.new.entity.name;
+    /// Conditions that the new model puts on the derived item, as soon as they can hold.
+    fn claimed(&mut self, derived: &NewDerived<'_>) {
+        let entity = &derived.new.entity.name;
         let asks = |pattern: &&SubjectPattern| {
             pattern.touches.iter().any(|touch| touch.entity == *entity && touch.kind == TouchKind::Create)
         };
@@ -211,20 +214,20 @@ impl<'a> Planner<'a> {
         });
     }
 
-    fn former_seconds(&mut self, second: &Second<'_>) {
-        let copied = variables(&second.new).into_iter().map(|name| {
-            let origin = second.provenance.of_source().find(|(own, _)| **own == name);
+    fn stale_derived(&mut self, derived: &NewDerived<'_>) {
+        let copied = variables(&derived.new).into_iter().map(|name| {
+            let origin = derived.provenance.of_source().find(|(own, _)| **own == name);
             origin.map_or(name.clone(), |(_, from)| from.clone())
         });
         let made: BTreeSet<String> = copied.collect();
-        // Until the reads move the items are known by their old key, then by their new one.
-        for (side, during) in [(second.source, StepKind::WriteBoth), (second.now, StepKind::SwitchReads)] {
-            if during == StepKind::WriteBoth || !variables(&second.source).is_subset(&variables(&side)) {
-                self.former(&Former {
-                    copies: &second.new.entity.name,
-                    names: &second.names,
+        // Writers know the items by their old key until the reads move, then by their new key.
+        for (side, during) in [(derived.source, StepKind::WriteBoth), (derived.now, StepKind::SwitchReads)] {
+            if during == StepKind::WriteBoth || !variables(&derived.source).is_subset(&variables(&side)) {
+                self.stale_deleted(&StaleCopy {
+                    copies: &derived.new.entity.name,
+                    names: &derived.names,
                     known: (&side.key_text(), variables(&side)),
-                    made: (&second.new.key_text(), made.clone()),
+                    made: (&derived.new.key_text(), made.clone()),
                     during,
                     lasts: false,
                 });
@@ -232,19 +235,19 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What repeats other items than those that the second ones are made of.
-    fn other_copies(&mut self, second: &Second<'a>) {
-        for (name, of, from) in second.provenance.others() {
-            let made_of = Some(second.now);
-            self.kept_like(&Copied { name, side: second.new, of, from, made_of });
+    /// Attributes copied from entities other than the source.
+    fn other_copies(&mut self, derived: &NewDerived<'a>) {
+        for (name, of, from) in derived.provenance.others() {
+            let made_of = Some(derived.now);
+            self.kept_like(&Copied { name, side: derived.new, of, from, made_of });
         }
     }
 
-    fn loaded_from(&mut self, second: &Second<'_>) {
-        let (source, new) = (second.source, second.new);
+    fn loaded_from(&mut self, derived: &NewDerived<'_>) {
+        let (source, new) = (derived.source, derived.new);
         let (from, to) = (&source.table.definition.name, &new.table.definition.name);
-        let (entity, [of, _]) = (&new.entity.name, second.names);
-        let (own, others) = (second.provenance.own(), second.provenance.others());
+        let (entity, [of, _]) = (&new.entity.name, derived.names);
+        let (own, others) = (derived.provenance.own(), derived.provenance.others());
         let read: Vec<String> =
             others.map(|(name, of, from)| format!("{name} from {from} of its {of}")).collect();
         let read = if read.is_empty() { String::new() } else { format!(", {}", and(&read)) };
@@ -253,7 +256,7 @@ impl<'a> Planner<'a> {
         } else {
             format!("; {} is no copy: what of it is elsewhere already is put with it", and(&own))
         };
-        let twice = if second.provenance.claims {
+        let twice = if derived.provenance.claims {
             format!(
                 "; where one of another {of} is there already, two {of} make one key: settle that first, or the comparison never ends"
             )
@@ -270,7 +273,7 @@ impl<'a> Planner<'a> {
         let writes = put(new.entity, None, &stands);
         let reads = self.scanned(StepKind::LoadItems, source.table);
         let units = writes.zip(reads).map(|(units, reads)| units.and(Units { reads, ..Units::default() }));
-        // The writes are billed where the items go.
+        // The writes are billed to the table that the items are written to.
         let action = Action::Load { entity: entity.clone() };
         self.consume(StepKind::LoadItems, new.table, text, units, vec![action]);
         let within = self.stood(new.table).is_some_and(|was| was.definition.name == *from);
@@ -279,7 +282,7 @@ impl<'a> Planner<'a> {
             ..Units::default()
         });
         let mut made: Vec<String> = vec![of.to_owned()];
-        for (_, of, _) in second.provenance.others() {
+        for (_, of, _) in derived.provenance.others() {
             if !made.contains(of) {
                 made.push(of.clone());
             }
@@ -287,7 +290,7 @@ impl<'a> Planner<'a> {
         let text = format!(
             "compare every {of} with its {entity}{}: {}, each in a transaction that checks that the {} {} still what was read; again until none is found",
             if within { String::new() } else { format!(" in {to}") },
-            second.compared(),
+            derived.compared(),
             and(&made),
             if made.len() > 1 { "are" } else { "is" },
         );
@@ -295,9 +298,9 @@ impl<'a> Planner<'a> {
         self.scan(StepKind::Verify, source.table, text, again, vec![action]);
     }
 
-    /// What second items have of their own is written when they are there.
-    fn own_begun(&mut self, second: &Second<'_>) {
-        let (entity, own) = (&second.new.entity.name, second.provenance.own());
+    /// Attributes that only the derived items have: writers begin to write them when all derived items exist.
+    fn own_begun(&mut self, derived: &NewDerived<'_>) {
+        let (entity, own) = (&derived.new.entity.name, derived.provenance.own());
         if own.is_empty() {
             return;
         }
@@ -306,16 +309,16 @@ impl<'a> Planner<'a> {
         let text = format!(
             "{} now and not before, as every {entity} is there, on condition that it is (attribute_exists({}))",
             who.each("begins", "begin"),
-            second.new.table.key_name()
+            derived.new.table.key_name()
         );
         let action = Action::BeginOwn { entity: entity.clone(), attributes: own };
         self.act(StepKind::SwitchReads, text, vec![action]);
     }
 
-    /// What the items had that the second ones alone have in the end.
-    fn moved_over(&mut self, second: &Second<'_>) {
-        let (entity, moved) = (&second.new.entity.name, second.provenance.moved());
-        let [of, was] = second.names;
+    /// Attributes that move from the source to the derived items.
+    fn moved_over(&mut self, derived: &NewDerived<'_>) {
+        let (entity, moved) = (&derived.new.entity.name, derived.provenance.moved());
+        let [of, was] = derived.names;
         let Some(first) = moved.first() else { return };
         let names = and(&moved);
         let sets = |pattern: &&SubjectPattern| pattern.sets(was, &moved) || pattern.sets(entity, &moved);
@@ -347,12 +350,12 @@ impl<'a> Planner<'a> {
             format!("{} {names} of {of}", who.no_longer("sets", "set")),
             vec![unset],
         );
-        self.moved_removed(second, &moved, first);
+        self.moved_removed(derived, &moved, first);
     }
 
-    /// Takes what has moved out of the items that had it, where they stay the same items.
-    fn moved_removed(&mut self, second: &Second<'_>, moved: &[String], first: &str) {
-        let (source, now) = (second.source, second.now);
+    /// Removes moved attributes from the source items, where these stay the same items.
+    fn moved_removed(&mut self, derived: &NewDerived<'_>, moved: &[String], first: &str) {
+        let (source, now) = (derived.source, derived.now);
         let stays =
             self.matches.iter().any(|matched| matches!(matched, Match::Stays(old, _) if old.is(&source)));
         let leaves = stays

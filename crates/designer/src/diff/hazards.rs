@@ -1,8 +1,8 @@
-//! Changes for which there is no plan that keeps all data, with what to do instead.
+//! Changes for which no plan keeps all data, with what to do instead.
 //!
-//! The steps rely on three things: that an item can be told apart under its old key and under its new one, that whoever
-//! writes it knows its new key, and that who finds an attribute missing may fill it. Where a change breaks one of them, to
-//! carry the steps out would lose what is written meanwhile.
+//! The steps rely on three facts. An item can be told apart under its old and its new key. Every writer of an
+//! item knows its new key. A job may fill an attribute that is missing. Where a change breaks one of them,
+//! the steps would lose concurrent writes.
 
 use keywright_semantics::limits::GLOBAL_INDEXES_MAX;
 use keywright_semantics::schema::{IndexKind, IndexSchema};
@@ -16,7 +16,7 @@ use super::stale_copies::variables;
 
 const UNTIL_THEN: &str = "until then nothing is moved or deleted";
 
-/// Why there is no plan, one sentence for each reason.
+/// Why there is no plan: one sentence per reason.
 pub(super) fn hazards(before: &Subject, after: &Subject, matches: &[Match<'_>]) -> Vec<String> {
     let patterns: Vec<&SubjectPattern> = after.patterns.iter().chain(&before.patterns).collect();
     let mut found: Vec<String> = after
@@ -38,7 +38,7 @@ pub(super) fn hazards(before: &Subject, after: &Subject, matches: &[Match<'_>]) 
     found
 }
 
-/// New indexes are made before the old ones go, and a table has only so many.
+/// New indexes are created before the old ones are deleted, and a table has a maximum of global indexes.
 fn crowded(was: &SubjectTable, table: &SubjectTable) -> Option<String> {
     let globals = |table: &SubjectTable| -> Vec<IndexSchema> {
         let indexes = table.definition.schema.indexes.iter();
@@ -48,19 +48,19 @@ fn crowded(was: &SubjectTable, table: &SubjectTable) -> Option<String> {
     let gone: Vec<String> =
         olds.iter().filter(|index| !news.contains(index)).map(|index| index.name.clone()).collect();
     let most = news.len().saturating_add(gone.len());
-    // What the new design has too many of, its own check says.
+    // The new design's own check reports too many indexes.
     if must_be_copied(was, table) || most <= GLOBAL_INDEXES_MAX || news.len() > GLOBAL_INDEXES_MAX {
         return None;
     }
     let surplus = most - GLOBAL_INDEXES_MAX;
     let which = if surplus == gone.len() { and(&gone) } else { format!("{surplus} of {}", and(&gone)) };
     Some(format!(
-        "no plan: {} would have {most} global indexes while the new ones stand beside those that go, and a table has at most {GLOBAL_INDEXES_MAX}: compare with a model without {which}, whose questions ask something else or rest meanwhile, then that one with this; {UNTIL_THEN}",
+        "no plan: {} would have {most} global indexes while the new ones stand next to those that go, and a table has at most {GLOBAL_INDEXES_MAX}: compare with a model without {which}, whose questions ask something else or rest meanwhile, then that one with this; {UNTIL_THEN}",
         table.definition.name
     ))
 }
 
-/// One item whose old key and new key are the same text would be taken for both of two copies.
+/// If an item's old and new key can be the same text, a job cannot tell the old item from its copy.
 fn coinciding(old: &EntityRef<'_>, new: &EntityRef<'_>) -> Option<String> {
     let same_table = old.table.definition.name == new.table.definition.name;
     let within = same_table && !must_be_copied(old.table, new.table);
@@ -76,7 +76,7 @@ fn coinciding(old: &EntityRef<'_>, new: &EntityRef<'_>) -> Option<String> {
     })
 }
 
-/// A new key that is made of what the items have not: whoever changes one does not know where its copy is.
+/// A new key made of attributes that the items lack: a writer cannot compute the key of the copy.
 fn unknown_key(old: &EntityRef<'_>, new: &EntityRef<'_>) -> Option<String> {
     let lacks = |name: &String| {
         !old.entity.attributes.contains_key(name)
@@ -95,7 +95,7 @@ fn unknown_key(old: &EntityRef<'_>, new: &EntityRef<'_>) -> Option<String> {
     })
 }
 
-/// What items have not and a plan writes on them, with what it is made of.
+/// Attributes that the items lack and that a plan fills, each with the variables of its template.
 fn lacking(
     matches: &[Match<'_>],
     old: &EntityRef<'_>,
@@ -117,7 +117,7 @@ fn lacking(
     found
 }
 
-/// What writes that touch an entity, under either name, do with an attribute.
+/// What writes to an entity, under its old or new name, do with an attribute.
 fn touching<'p>(
     old: &EntityRef<'_>,
     new: &EntityRef<'_>,
@@ -129,7 +129,8 @@ fn touching<'p>(
     patterns.iter().filter(does).copied().collect()
 }
 
-/// What is made of its own former value: who begins with nothing makes a value that no job may take for a whole one.
+/// Attributes that a write computes from their previous value (counters). A write that starts from an absent
+/// value stores a partial result, which a backfill cannot tell from a complete one.
 fn counted(
     old: &EntityRef<'_>,
     new: &EntityRef<'_>,
@@ -138,7 +139,7 @@ fn counted(
 ) -> Option<String> {
     let entity = &new.entity.name;
     lacking.iter().find_map(|Needed { name, .. }| {
-        let who = touching(old, new, patterns, |touch| touch.carried.contains(name));
+        let who = touching(old, new, patterns, |touch| touch.accumulated.contains(name));
         if who.is_empty() {
             return None;
         }
@@ -151,7 +152,7 @@ fn counted(
     })
 }
 
-/// What is missing in some items for good: nobody can tell who lacks it from who shall not have it.
+/// Attribute optional by design: a backfill cannot tell "not yet filled" from "must stay absent".
 fn vanishing(
     old: &EntityRef<'_>,
     new: &EntityRef<'_>,
@@ -160,7 +161,7 @@ fn vanishing(
 ) -> Option<String> {
     let entity = &new.entity.name;
     let nowhere = lacking.iter().filter(|one| one.from.is_none());
-    // What an index key that the items lack is made of may be missing as well.
+    // The variables of an index key that the items lack may be missing as well.
     let keys = written(old, new).into_iter().filter(|name| old.entity.template_of(name).is_none());
     let made = keys.filter_map(|name| new.entity.template_of(&name));
     let made = made.flat_map(|template| made_of(&template).map(str::to_owned).collect::<Vec<_>>());

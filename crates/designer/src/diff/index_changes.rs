@@ -1,4 +1,4 @@
-//! What happens to an entity's index entries and attributes between two designs, as long as its items stay the same items.
+//! Changes to the index entries and attributes of items that keep their primary key.
 
 use keywright_semantics::schema::{IndexSchema, KeyAttribute, KeySchema};
 use keywright_semantics::value::ValueType;
@@ -8,7 +8,7 @@ use super::input::{SubjectEntity, SubjectPattern, SubjectTable};
 use super::shape::Shape;
 use keywright_model::template::matching::{parts, variable};
 
-/// Items of an entity in an index whose key attributes they get, change or lose.
+/// Items of an entity in an index whose key attributes are added, changed or removed.
 #[derive(Clone, Debug)]
 pub(super) struct Move<'a> {
     pub(super) index: &'a IndexSchema,
@@ -26,8 +26,8 @@ pub(super) enum MoveKind {
     Leaves,
 }
 
-/// Whether an attribute of a key is written as it was. Variables that both models know by their own names are different
-/// values; a name that only one model knows is another name for what stands at the same place.
+/// Whether both designs write a key attribute the same way. Variables that both models have under the same
+/// name are different values; a variable that only one model has is a renamed one at the same position.
 pub(super) fn writes_same(old: &SubjectEntity, new: &SubjectEntity, name: &str) -> bool {
     let (before, after) = (old.template_of(name), new.template_of(name));
     let shape = |template: &Option<String>, entity| Shape::of(template.as_deref(), entity);
@@ -40,7 +40,7 @@ pub(super) fn writes_same(old: &SubjectEntity, new: &SubjectEntity, name: &str) 
     }
 }
 
-/// The indexes whose key attributes an entity's items get, change or lose.
+/// The indexes whose key attributes change for an entity's items.
 pub(super) fn moves<'a>(
     old: &SubjectEntity,
     entity: &SubjectEntity,
@@ -50,7 +50,7 @@ pub(super) fn moves<'a>(
     let mut found = Vec::new();
     for index in &table.definition.schema.indexes {
         let known = was.index(&index.name).filter(|known| known.key == index.key);
-        // A new index fills itself with what has its key already.
+        // A new index fills itself with the items that already have its key.
         let before = known.map_or_else(|| has_key(old, index, was), |known| old.is_in(known));
         let same = index.key.attributes().all(|key| writes_same(old, entity, &key.name));
         let kind = match (before, entity.is_in(index)) {
@@ -76,14 +76,14 @@ pub(super) fn moves<'a>(
             written.iter().filter_map(|key| Some((anew(key)?, key.name.clone()))).collect();
         let mut written: Vec<String> =
             written.into_iter().map(|key| anew(key).unwrap_or_else(|| key.name.clone())).collect();
-        // What the items lack comes first: it tells which of them were not written yet.
+        // Attributes that the items lack come first: they show which items were not written yet.
         written.sort_by_key(|name| old.template_of(name).is_some());
         found.push(Move { index, kind, written, retyped });
     }
     found
 }
 
-/// Whether items have an attribute, or the table defines it, under another type than a key takes.
+/// Whether an attribute's type in the items, or in the table's definition, differs from the key's type.
 fn is_retyped(old: &SubjectEntity, name: &str, key: &KeyAttribute, was: &SubjectTable) -> bool {
     let defined = was
         .definition
@@ -95,14 +95,14 @@ fn is_retyped(old: &SubjectEntity, name: &str, key: &KeyAttribute, was: &Subject
             && old.attributes.get(name).is_some_and(|kind| *kind != type_of(key))
 }
 
-/// The attributes that an entity's items have under one type and a key of the new design takes under another: the service
-/// defines an attribute's type once for a table, and items of the wrong type enter no index.
+/// The attributes whose type differs from the type of the new design's key. A table defines each attribute's
+/// type once, and items of the wrong type do not enter the index.
 pub(super) fn retyped(old: &SubjectEntity, was: &SubjectTable, key: &KeySchema) -> Vec<String> {
     let wrong = key.attributes().filter(|key| is_retyped(old, &key.name, key, was));
     wrong.map(|key| key.name.clone()).collect()
 }
 
-/// The name under which an attribute of another type stands beside the old one.
+/// The name under which an attribute of another type is stored next to the old one.
 pub(super) fn new_name(key: &KeyAttribute) -> String {
     format!("{}{}", key.name, type_of(key).name())
 }
@@ -115,12 +115,12 @@ const fn type_of(key: &KeyAttribute) -> ValueType {
     }
 }
 
-/// The attributes that a template is made of.
+/// The variables of a template.
 pub(super) fn made_of(template: &str) -> impl Iterator<Item = &str> {
     parts(template).into_iter().filter_map(|part| part.place()).map(variable)
 }
 
-/// Whether the items as they were have all that an index's key takes.
+/// Whether the old items already have all key attributes of an index.
 pub(super) fn has_key(old: &SubjectEntity, index: &IndexSchema, was: &SubjectTable) -> bool {
     index.key.attributes().all(|key| {
         (old.attributes.contains_key(&key.name)
@@ -130,8 +130,8 @@ pub(super) fn has_key(old: &SubjectEntity, index: &IndexSchema, was: &SubjectTab
     })
 }
 
-/// Write units of filling a new index with whatever in the table has its key already, by the old items and, where they are
-/// in the index in the new design, what they are then.
+/// Write units of creating an index: the old items that already have its key, and their size under the new
+/// design where this puts them in the index.
 pub(super) fn filled<'p>(
     index: &IndexSchema,
     was: &SubjectTable,
@@ -144,12 +144,12 @@ pub(super) fn filled<'p>(
     }))
 }
 
-/// A sum that ends at the largest number; unknown where a part is.
+/// A saturating sum; unknown if a part is unknown.
 pub(super) fn total(parts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     parts.into_iter().try_fold(0_u64, |sum, part| Some(sum.saturating_add(part?)))
 }
 
-/// Attributes besides keys that an entity keeps under another type.
+/// Attributes outside the keys whose type changes.
 pub(super) fn changed_types(
     old: &SubjectEntity,
     entity: &SubjectEntity,
@@ -167,7 +167,8 @@ pub(super) fn changed_types(
     changed.collect()
 }
 
-/// Attributes that become another type while an index that goes has them: until it is gone, nothing takes the new type.
+/// Attributes whose type changes while an old index has them as key: no write can use the new type until the
+/// index is deleted.
 pub(super) fn held_types(
     old: &SubjectEntity,
     entity: &SubjectEntity,
@@ -188,27 +189,27 @@ pub(super) fn held_types(
     found
 }
 
-/// An attribute that the items have not and that the new design has in all of them, because it is a copy or because a
-/// question needs it, with where its values may come from.
+/// An attribute that the items lack and that the new design has in all of them, because it is a copy or a
+/// read needs it; with where its values may come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Needed {
     pub(super) name: String,
     pub(super) from: Option<String>,
 }
 
-/// What is to be filled besides keys.
+/// Attributes outside the keys that a plan fills.
 pub(super) fn needed(
     old: &SubjectEntity,
     entity: &SubjectEntity,
     table: &SubjectTable,
-    questions: &[SubjectPattern],
+    patterns: &[SubjectPattern],
 ) -> Vec<Needed> {
     let is_key = |name: &str| table.definition.key_attributes().iter().any(|key| key.name == name);
     let asked = |name: &str| {
-        questions.iter().any(|question| {
-            question.read_entities().any(|read| read == entity.name)
-                && (question.needs.iter().any(|need| need == name)
-                    || question.whole && !entity.partial.contains(name))
+        patterns.iter().any(|pattern| {
+            pattern.read_entities().any(|read| read == entity.name)
+                && (pattern.needs.iter().any(|need| need == name)
+                    || pattern.whole && !entity.partial.contains(name))
         })
     };
     let lacks = |name: &String| !old.attributes.contains_key(name) && !is_key(name);
@@ -217,7 +218,7 @@ pub(super) fn needed(
     found.map(|name| Needed { name: name.clone(), from: source(name, old, entity) }).collect()
 }
 
-/// Where an attribute's values come from: what it is a copy of, or the one attribute of its type that goes.
+/// The source of an attribute's values: what it is a copy of, or the only removed attribute of its type.
 pub(super) fn source(name: &str, old: &SubjectEntity, entity: &SubjectEntity) -> Option<String> {
     if let Some((of, attribute)) = entity.copies.get(name) {
         return Some(format!("{attribute} of {of}"));
@@ -231,13 +232,13 @@ pub(super) fn source(name: &str, old: &SubjectEntity, entity: &SubjectEntity) ->
     gone.next().is_none().then(|| format!("{only}, if that is its old name"))
 }
 
-/// How the attributes will be written, in their order.
+/// The templates of the attributes, in their order.
 pub(super) fn templates(entity: &SubjectEntity, names: &[String]) -> String {
     let templates: Vec<String> = names.iter().filter_map(|name| entity.template_of(name)).collect();
     templates.join(", ")
 }
 
-/// Whether an index's entries of an entity get another key while it stands.
+/// Whether an entity's entries of an index get another key while the index exists.
 pub(super) fn altered(old: &SubjectEntity, index: &IndexSchema, written: &[String]) -> bool {
     old.is_in(index)
         && index.key.attributes().any(|key| written.contains(&key.name))

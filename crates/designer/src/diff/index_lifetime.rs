@@ -1,5 +1,5 @@
-//! Which indexes stand while a step of a plan runs, and what writes then cost: an index that is made is there from the
-//! beginning, one that goes is there until the questions have moved.
+//! Which indexes exist during a step of a plan, and what writes then cost. A new index exists from the
+//! beginning; an old one exists until the reads have moved.
 
 use keywright_semantics::schema::{IndexKind, IndexSchema, Projection};
 
@@ -7,7 +7,7 @@ use super::index_changes::{Move, MoveKind};
 use super::input::{SubjectEntity, SubjectTable};
 use super::plan::{StepKind, Units};
 
-/// An index as it stands, with the design that has it.
+/// An index with the designs that define it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing<'a> {
     pub(super) index: &'a IndexSchema,
@@ -16,14 +16,14 @@ pub(super) struct Standing<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Era {
-    /// It goes.
+    /// Only the old design has it.
     Old,
-    /// It stays as it is.
+    /// Both designs have it unchanged.
     Both,
     New,
 }
 
-/// The indexes of a table while a step runs; `was` is the table as it was, if it is the same table.
+/// The indexes of a table during a step; `was` is the old table, if it is the same table.
 pub(super) fn standing<'a>(
     was: Option<&'a SubjectTable>,
     table: &'a SubjectTable,
@@ -42,7 +42,7 @@ pub(super) fn standing<'a>(
     found
 }
 
-/// What is written to a table and its indexes, added up.
+/// Write units of a table and its indexes, added up.
 struct Sum(Units);
 
 impl Sum {
@@ -55,7 +55,8 @@ impl Sum {
     }
 }
 
-/// Units of putting all items of an entity once, as the new design has them, with their entries in every index that stands.
+/// Units of one put of every item of an entity under the new design, with its entries in every existing
+/// index.
 pub(super) fn put(
     entity: &SubjectEntity,
     old: Option<&SubjectEntity>,
@@ -74,7 +75,7 @@ pub(super) fn put(
     Some(sum.0)
 }
 
-/// Units of deleting all items of an entity as they were, with their entries in every index that stands.
+/// Units of one delete of every old item of an entity, with its entries in every existing index.
 pub(super) fn delete(
     old: &SubjectEntity,
     entity: Option<&SubjectEntity>,
@@ -93,8 +94,8 @@ pub(super) fn delete(
     Some(sum.0)
 }
 
-/// Units of writing an entity's items once, in the table and in every index that what is written concerns: an entry that
-/// moves is deleted and written.
+/// Units of one update of every item of an entity, in the table and in every index that the written
+/// attributes concern. An entry that moves is deleted and written.
 pub(super) fn rewrite(
     entity: &SubjectEntity,
     old: &SubjectEntity,
@@ -112,7 +113,7 @@ pub(super) fn rewrite(
             (_, Some(MoveKind::Leaves)) => (old, 1),
             (Era::Old, None) if old.is_in(index) && in_key => (old, 2),
             (Era::Both | Era::New, None) if entity.is_in(index) && holds_any(index, changed) => (entity, 1),
-            // What leaves the index later is in it until then.
+            // An item that leaves the index later is in it until then.
             (Era::Old | Era::Both, None) if old.is_in(index) && holds_any(index, changed) => (old, 1),
             (Era::Old | Era::Both | Era::New, None) => continue,
         };
@@ -121,7 +122,7 @@ pub(super) fn rewrite(
     Some(sum.0)
 }
 
-/// Whether an index holds one of the attributes besides keys: its entry is then written again when they change.
+/// Whether an index projects one of the attributes outside its key: a change then rewrites the entry.
 fn holds_any(index: &IndexSchema, attributes: &[String]) -> bool {
     match &index.projection {
         Projection::All => true,

@@ -1,4 +1,4 @@
-//! What a comparison looks at: tables, entities with their keys and sizes, patterns.
+//! The input of a comparison: tables, entities with their keys and sizes, patterns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,21 +12,21 @@ use keywright_model::exchange::draft::{Draft, DraftTable};
 use keywright_model::exchange::infer::Entity;
 use keywright_model::tables::TableDefinition;
 
-/// A model as a comparison sees it.
+/// One of the two models of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
     pub tables: Vec<SubjectTable>,
     pub patterns: Vec<SubjectPattern>,
-    /// What its own check calls errors.
+    /// The errors that the model's own check reports.
     pub faults: Vec<SubjectFault>,
 }
 
-/// Why a model fails its check: what a rule of errors found, or that it does not run.
+/// Why a model fails its check: an error rule fired, or the model does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubjectFault {
-    /// The rule; none where it does not run.
+    /// The rule; none if the model does not run.
     pub rule: Option<&'static str>,
-    /// The pattern, entity, table or index it is about.
+    /// The pattern, entity, table or index that the fault is about.
     pub subject: String,
     pub text: String,
     pub fix: String,
@@ -46,7 +46,7 @@ pub struct SubjectEntity {
     pub attributes: BTreeMap<String, ValueType>,
     /// Attributes that hold a copy, with what they are a copy of: `userBio`, then `User` and `bio`.
     pub copies: BTreeMap<String, (String, String)>,
-    /// Attributes that not all of its items have.
+    /// Attributes that some of its items lack.
     pub partial: BTreeSet<String>,
     pub count: Count,
     pub load: Load,
@@ -55,9 +55,9 @@ pub struct SubjectEntity {
 /// How many items there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// The model says so.
-    Told(u64),
-    /// The model does not say; so many examples there are.
+    /// The model declares the number.
+    Declared(u64),
+    /// The model declares no number; it has this many examples.
     Shown(u64),
 }
 
@@ -68,16 +68,16 @@ impl Default for Count {
 }
 
 impl Count {
-    /// What figures are worked out with; nothing where neither a count nor an example is there.
+    /// The number used for estimates; none if there is neither a declared count nor an example.
     pub const fn number(self) -> Option<u64> {
         match self {
             Self::Shown(0) => None,
-            Self::Told(number) | Self::Shown(number) => Some(number),
+            Self::Declared(number) | Self::Shown(number) => Some(number),
         }
     }
 }
 
-/// What the examples of an entity cost to write, from which any number of them is scaled.
+/// Measured write cost of an entity's examples, scaled to its number of items.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// How many examples were measured.
@@ -86,7 +86,7 @@ pub struct Load {
     pub table_units: u64,
     /// Bytes of all examples in the table.
     pub table_bytes: u64,
-    /// By index: the write units of all examples that are in it.
+    /// By index: the write units of all examples in it.
     pub index_units: BTreeMap<String, u64>,
     /// By index: the bytes of all entries of the examples.
     pub index_bytes: BTreeMap<String, u64>,
@@ -96,37 +96,37 @@ pub struct Load {
 pub struct SubjectPattern {
     pub id: String,
     pub text: String,
-    /// Whether it changes anything.
+    /// Whether it is a write.
     pub writes: bool,
-    /// The table or index it reads or writes, where the model says.
+    /// The table or index that it reads or writes, if the model says so.
     pub uses: Option<String>,
     pub reading: Reading,
     /// The entities it returns or writes.
     pub entities: Vec<String>,
-    /// The attributes whose values it is asked with.
+    /// The attributes whose values the pattern supplies.
     pub given: Vec<String>,
-    /// Those of them whose one value it is asked with.
+    /// Those of them that are compared for equality with one value.
     pub equal: Vec<String>,
-    /// The attributes it asks by, filters by or returns; it returns whole items where `whole` says so.
+    /// The attributes that it searches by, filters by or returns. With `whole` it returns whole items.
     pub needs: Vec<String>,
     pub whole: bool,
     /// What a write does to each entity; empty for a read.
     pub touches: Vec<Touch>,
-    /// Whether one request answers it, as far as that was tried.
+    /// Whether one request answers it, as far as this was tried.
     pub answered: bool,
-    /// Everything else about it, in one canonical text.
+    /// All other properties, as one canonical text.
     pub definition: String,
 }
 
 /// How a pattern reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reading {
-    /// One item by its whole key, or a write's check.
+    /// One item by its whole key, or a condition check of a write.
     #[default]
     Get,
-    /// A range of one key.
+    /// A range of one partition.
     Query,
-    /// Whatever is there.
+    /// A scan.
     Scan,
 }
 
@@ -137,17 +137,17 @@ pub struct Touch {
     pub kind: TouchKind,
     /// The attributes that an update names.
     pub attributes: Vec<String>,
-    /// Those of them that it makes of what they were: it counts them, or sets a part of them.
-    pub carried: Vec<String>,
-    /// Those of them that it takes away.
+    /// Those of them whose new value depends on the previous one: counters, and updates of a part.
+    pub accumulated: Vec<String>,
+    /// Those of them that it removes.
     pub dropped: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TouchKind {
-    /// Puts the whole item, in the place of one that may be there.
+    /// Puts the whole item, over an existing one if there is one.
     Put,
-    /// Puts the item where none is.
+    /// Puts the item if none exists.
     Create,
     Update,
     Delete,
@@ -156,31 +156,32 @@ pub enum TouchKind {
 }
 
 impl SubjectPattern {
-    /// Whether what it leaves of a former item of an entity is nothing: it deletes it or puts another in its place.
+    /// Whether nothing of an existing item of an entity remains: the write deletes it or puts another over
+    /// it.
     pub fn replaces(&self, entity: &str) -> bool {
         self.touches
             .iter()
             .any(|touch| touch.entity == entity && matches!(touch.kind, TouchKind::Put | TouchKind::Delete))
     }
 
-    /// The entities it reads. A write reads what it checks or gets beside.
+    /// The entities that it reads. A write reads what it checks, and what it gets in addition.
     pub fn read_entities(&self) -> impl Iterator<Item = &str> {
         let all = self.entities.iter().filter(|_| !self.writes).map(String::as_str);
-        let beside = self.touches.iter().filter(|touch| self.writes && touch.kind == TouchKind::Read);
-        all.chain(beside.map(|touch| touch.entity.as_str()))
+        let checked = self.touches.iter().filter(|touch| self.writes && touch.kind == TouchKind::Read);
+        all.chain(checked.map(|touch| touch.entity.as_str()))
     }
 
-    /// Whether it puts, changes or deletes items of an entity.
+    /// Whether it puts, updates or deletes items of an entity.
     pub fn changes(&self, entity: &str) -> bool {
         self.touches.iter().any(|touch| touch.entity == entity && touch.kind != TouchKind::Read)
     }
 
-    /// Whether it changes items of an entity and leaves the rest of them as it is.
+    /// Whether it updates items of an entity in place.
     pub fn updates(&self, entity: &str) -> bool {
         self.touches.iter().any(|touch| touch.entity == entity && touch.kind == TouchKind::Update)
     }
 
-    /// Whether what it writes of an entity depends on one of the attributes: a put writes all there are.
+    /// Whether a write depends on one of the attributes; a put writes all attributes.
     pub fn sets(&self, entity: &str, attributes: &[String]) -> bool {
         self.touches.iter().any(|touch| {
             touch.entity == entity
@@ -199,7 +200,7 @@ impl Subject {
         Self { tables: draft.tables.iter().map(SubjectTable::of_draft).collect(), ..Self::default() }
     }
 
-    /// Marks the questions that no request answers.
+    /// Marks the patterns that no request answers.
     #[must_use]
     pub fn unanswered(mut self, ids: &BTreeSet<String>) -> Self {
         for pattern in self.patterns.iter_mut().filter(|pattern| ids.contains(&pattern.id)) {
@@ -226,7 +227,7 @@ impl SubjectTable {
         self.entities.iter().find(|entity| entity.name == name)
     }
 
-    /// The attribute by which conditions tell whether an item is there.
+    /// The attribute that conditions use to check whether an item exists.
     pub fn key_name(&self) -> &str {
         self.definition.schema.key.partition.first().map_or("", |key| key.name.as_str())
     }
@@ -254,23 +255,24 @@ impl SubjectEntity {
         }
     }
 
-    /// Whether its items are in the index: every key attribute of the index has a template.
+    /// Whether its items are in the index: every key attribute of the index has a template or is an
+    /// attribute.
     pub fn is_in(&self, index: &IndexSchema) -> bool {
         index.key.attributes().all(|key| self.template_of(&key.name).is_some())
     }
 
-    /// How a key attribute is filled: by its template, or by itself if items have it anyway.
+    /// How a key attribute is filled: by its template, or by the attribute itself.
     pub fn template_of(&self, key: &str) -> Option<String> {
         let own = || self.attributes.contains_key(key).then(|| format!("{{{key}}}"));
         self.templates.get(key).cloned().or_else(own)
     }
 
-    /// Whether a template of its keys has the attribute's value in it.
+    /// Whether a template of its keys contains the attribute's value.
     pub(super) fn fills_key(&self, attribute: &str) -> bool {
         self.templates.values().any(|template| made_of(template).any(|name| name == attribute))
     }
 
-    /// Write units for writing all its items once, without indexes; `None` if nothing was measured.
+    /// Write units of writing all its items once, without indexes; `None` if nothing was measured.
     pub fn table_units(&self) -> Option<u64> {
         self.load.scale(self.load.table_units, self.count)
     }
@@ -285,8 +287,8 @@ impl SubjectEntity {
         self.load.scale(self.load.index_bytes.get(index).copied().unwrap_or(0), self.count)
     }
 
-    /// Write units for writing all entries of an index that nobody measured: they are no larger than the items, and keys
-    /// alone take a unit.
+    /// Estimated write units of all entries of an index that was not measured: entries are at most as large
+    /// as the items, and an entry of keys alone takes one unit.
     pub fn entry_units(&self, index: &IndexSchema) -> Option<u64> {
         match index.projection {
             Projection::KeysOnly if self.load.examples > 0 => self.count.number(),
@@ -294,7 +296,7 @@ impl SubjectEntity {
         }
     }
 
-    /// Write units for writing all its entries of an index once.
+    /// Write units of writing all its entries of an index once.
     pub fn index_units(&self, index: &str) -> Option<u64> {
         self.load.scale(self.load.index_units.get(index).copied().unwrap_or(0), self.count)
     }

@@ -1,8 +1,9 @@
-//! Which items of the new design are which of the old one.
+//! Matches the entities of the old and the new design.
 //!
-//! An item is its key: entities whose keys write the same texts in the same table are the same items, whatever they and
-//! their attributes are called. A name alone makes the same items out of two entities only where no key says otherwise.
-//! Where two models cannot tell, nothing is moved and nothing is deleted, and the comparison says so.
+//! The key identifies an item: entities whose keys write the same texts in the same table are the same items,
+//! whatever their names and those of their attributes. Equal names match entities only where no key
+//! contradicts it. Where the two models leave a match open, nothing is moved or deleted, and the comparison
+//! says so.
 
 use super::changes::slot_text;
 use super::input::{Subject, SubjectEntity, SubjectTable};
@@ -12,7 +13,7 @@ use super::provenance::{Provenance, Search, SearchResult};
 use super::shape::Shape;
 use super::stale_copies::variables;
 
-/// An entity where it is.
+/// An entity with its table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EntityRef<'a> {
     pub(super) table: &'a SubjectTable,
@@ -22,15 +23,16 @@ pub(super) struct EntityRef<'a> {
 /// What becomes of an entity's items.
 #[derive(Clone, Debug)]
 pub(super) enum Match<'a> {
-    /// They are the same items, in the same table.
+    /// The items keep their key and their table.
     Stays(EntityRef<'a>, EntityRef<'a>),
-    /// They get another key or another table: they become other items.
+    /// The items get another key or another table: they become other items.
     Moves(EntityRef<'a>, EntityRef<'a>),
     New(EntityRef<'a>),
-    /// Second items that the new design adds: each is made of an item, the first side, that is there.
-    Second(EntityRef<'a>, EntityRef<'a>, Provenance),
+    /// Derived items that the new design adds, with their source first.
+    Derived(EntityRef<'a>, EntityRef<'a>, Provenance),
     Gone(EntityRef<'a>),
-    /// The models do not tell; the sentence says what they leave open. It is kept with one of those that it is about.
+    /// The models leave the match open; the sentence says what is open. It is stored with one of the entities
+    /// that it is about.
     Unknown {
         old: Option<EntityRef<'a>>,
         new: Option<EntityRef<'a>>,
@@ -42,14 +44,14 @@ impl<'a> Match<'a> {
     pub(super) const fn before(&self) -> Option<EntityRef<'a>> {
         match self {
             Self::Stays(old, _) | Self::Moves(old, _) | Self::Gone(old) => Some(*old),
-            Self::New(_) | Self::Second(..) => None,
+            Self::New(_) | Self::Derived(..) => None,
             Self::Unknown { old, .. } => *old,
         }
     }
 
     pub(super) const fn after(&self) -> Option<EntityRef<'a>> {
         match self {
-            Self::Stays(_, new) | Self::Moves(_, new) | Self::New(new) | Self::Second(_, new, _) => {
+            Self::Stays(_, new) | Self::Moves(_, new) | Self::New(new) | Self::Derived(_, new, _) => {
                 Some(*new)
             }
             Self::Gone(_) => None,
@@ -63,20 +65,20 @@ impl EntityRef<'_> {
         self.entity.name == other.entity.name && self.table.definition.name == other.table.definition.name
     }
 
-    /// What each attribute of the table's key is written as.
+    /// The shape of each attribute of the table's key.
     pub(super) fn shapes(&self) -> Vec<Shape> {
         let keys = self.table.definition.schema.key.attributes();
         keys.map(|key| Shape::of(self.entity.template_of(&key.name).as_deref(), self.entity)).collect()
     }
 
-    /// Whether one item may have a key of both.
+    /// Whether items of both entities may have the same key.
     pub(super) fn meets(&self, other: &EntityRef<'_>) -> bool {
         let (own, others) = (self.shapes(), other.shapes());
         own.len() == others.len() && own.iter().zip(&others).all(|(own, other)| own.meets(other))
     }
 
-    /// Whether the keys are the same texts. Variables that both models know by their own names are different values; a name
-    /// that only one model knows is another name for what stands at the same place.
+    /// Whether the keys write the same texts. Variables that both models have under the same name are
+    /// different values; a variable that only one model has is a renamed one at the same position.
     fn writes_as(&self, other: &EntityRef<'_>) -> bool {
         let types = |side: &EntityRef<'_>| -> Vec<_> {
             side.table.definition.schema.key.attributes().map(|key| key.key_type).collect()
@@ -103,7 +105,7 @@ impl EntityRef<'_> {
     }
 }
 
-/// What becomes of every entity of both models: those of the new one in its order, then those that are gone.
+/// The match of every entity of both models: those of the new one in its order, then the removed ones.
 pub(super) fn matches<'a>(before: &'a Subject, after: &'a Subject) -> Vec<Match<'a>> {
     let sides = |subject: &'a Subject| -> Vec<EntityRef<'a>> {
         let tables = subject.tables.iter();
@@ -120,7 +122,7 @@ pub(super) fn matches<'a>(before: &'a Subject, after: &'a Subject) -> Vec<Match<
 struct Finder<'a> {
     before: &'a Subject,
     after: &'a Subject,
-    /// Those that are not paired yet.
+    /// Old entities without a match so far.
     olds: Vec<EntityRef<'a>>,
     news: Vec<EntityRef<'a>>,
     matches: Vec<Match<'a>>,
@@ -139,7 +141,7 @@ impl<'a> Finder<'a> {
         self.pair(|old, new| same_table(old, new) && renamed(old, new));
         self.pair(|old, new| same_name(old, new) && same_table(old, new));
         self.pair(same_name);
-        // A table that got another name holds the same keys; its entities may have got other names at once.
+        // A renamed table holds the same keys; its entities may have been renamed at the same time.
         let moved_table = |old: &EntityRef<'_>, new: &EntityRef<'_>| {
             after.table(&old.table.definition.name).is_none()
                 && before.table(&new.table.definition.name).is_none()
@@ -147,7 +149,7 @@ impl<'a> Finder<'a> {
         self.pair(|old, new| moved_table(old, new) && renamed(old, new));
     }
 
-    /// Pairs what is each other's only partner.
+    /// Matches entities that are each other's only candidate.
     fn pair(&mut self, is_same: impl Fn(&EntityRef<'a>, &EntityRef<'a>) -> bool) {
         let news = self.news.clone();
         for new in news {
@@ -164,15 +166,15 @@ impl<'a> Finder<'a> {
                 && old.writes_as(&new);
             self.matches.push(if stays { Match::Stays(old, new) } else { Match::Moves(old, new) });
         }
-        // What has no old items of its own is compared again with what is left.
+        // An entity without old items is compared again with the remaining ones.
     }
 
-    /// Takes back what the keys speak against.
+    /// Withdraws matches that the keys contradict.
     fn doubt(&mut self) {
         let (olds, news) = (std::mem::take(&mut self.olds), std::mem::take(&mut self.news));
         self.matches.extend(news.into_iter().map(Match::New));
         self.matches.extend(olds.into_iter().map(Match::Gone));
-        self.find_seconds();
+        self.find_derived();
         let doubts: Vec<Option<(Match<'a>, Vec<EntityRef<'a>>)>> =
             self.matches.iter().map(|matched| self.doubt_of(matched)).collect();
         let mut doubted: Vec<EntityRef<'a>> = Vec::new();
@@ -183,26 +185,26 @@ impl<'a> Finder<'a> {
             }
         }
         for matched in &mut self.matches {
-            if let Match::New(new) | Match::Second(_, new, _) = matched
+            if let Match::New(new) | Match::Derived(_, new, _) = matched
                 && doubted.iter().any(|other| other.is(new))
             {
                 *matched = Match::Unknown { old: None, new: Some(*new), why: None };
             }
         }
-        self.doubt_seconds();
+        self.doubt_derived();
         self.doubt_new();
     }
 
-    /// What the new design alone has may be made of items that are there: that is no data from elsewhere. One may be known
-    /// by another that is made of the same.
-    fn find_seconds(&mut self) {
+    /// Entities that only the new design has may be derived from existing items; then they need no load from
+    /// outside. A derived item's key may depend on another derived item of the same source.
+    fn find_derived(&mut self) {
         for _ in 0..self.matches.len() {
             let search = Search { after: self.after, matches: &self.matches };
             let found = self.matches.iter().enumerate().find_map(|(at, matched)| {
                 let Match::New(new) = matched else { return None };
                 match search.source(new) {
                     Some(SearchResult::Source(old, provenance)) => {
-                        Some((at, Match::Second(old, *new, provenance)))
+                        Some((at, Match::Derived(old, *new, provenance)))
                     }
                     Some(SearchResult::Perhaps(..)) | None => None,
                 }
@@ -214,7 +216,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// What looks like second items, and nothing says so, is neither loaded from elsewhere nor made.
+    /// Entities that look like derived items without a `copyOf` are neither loaded nor derived.
     fn doubt_new(&mut self) {
         let search = Search { after: self.after, matches: &self.matches };
         let doubts: Vec<Option<Match<'a>>> = self
@@ -252,8 +254,8 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Second items of items of which nobody can tell what they become are not written either.
-    fn doubt_seconds(&mut self) {
+    /// Derived items whose source has an open match are not written either.
+    fn doubt_derived(&mut self) {
         let unknown: Vec<EntityRef<'a>> = self
             .matches
             .iter()
@@ -264,16 +266,16 @@ impl<'a> Finder<'a> {
             .collect();
         let (before, after) = (self.before, self.after);
         for matched in &mut self.matches {
-            let Match::Second(source, new, provenance) = &*matched else { continue };
+            let Match::Derived(source, new, provenance) = &*matched else { continue };
             let why = if unknown.iter().any(|old| old.is(source)) {
                 format!(
                     "cannot be told: {} is made of {}, of which it is not known what becomes: nothing of it is written",
                     new.described(),
                     source.described()
                 )
-            } else if let Some(moving) = carried(before, after, source, new, provenance) {
+            } else if let Some(moving) = changing_key_attribute(before, after, source, new, provenance) {
                 format!(
-                    "not planned: {} has what {} has not, and the {moving} that its key is made of may change: what it has of its own would stay under the former key; make its key of what does not change",
+                    "not planned: {} has what {} has not, and the {moving} that its key is made of may change: what it has of its own would stay under the previous key; make its key of what does not change",
                     new.described(),
                     source.described()
                 )
@@ -284,7 +286,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// What may be the items of a matched besides, if it takes their old place away.
+    /// Another possible source of a match's items, if the match takes their old place.
     fn doubt_of(&self, matched: &Match<'a>) -> Option<(Match<'a>, Vec<EntityRef<'a>>)> {
         let (Match::Moves(old, _) | Match::Gone(old)) = matched else { return None };
         let own = matched.after();
@@ -315,9 +317,9 @@ impl<'a> Finder<'a> {
             let is_new = |new: &EntityRef<'a>| {
                 self.matches.iter().any(|matched| match matched {
                     Match::New(known) => known.is(new),
-                    // What has something of its own does not come from its source alone.
-                    Match::Second(_, known, provenance) => {
-                        known.is(new) && (!provenance.said || !provenance.own().is_empty())
+                    // An entity with attributes of its own does not come from its source alone.
+                    Match::Derived(_, known, provenance) => {
+                        known.is(new) && (!provenance.declared || !provenance.own().is_empty())
                     }
                     _ => false,
                 })
@@ -345,7 +347,7 @@ impl<'a> Finder<'a> {
         Some((Match::Unknown { old: Some(*old), new: own, why: Some(why) }, meeting))
     }
 
-    /// Attributes of items that go which items of the same identity get: they may have gone over to them.
+    /// Attributes of removed items that items of the same identity gain: the values may have moved.
     fn merged(&self, gone: &EntityRef<'a>) -> Option<(Vec<String>, EntityRef<'a>)> {
         self.matches.iter().find_map(|matched| {
             let (Match::Stays(old, new) | Match::Moves(old, new)) = matched else { return None };
@@ -354,7 +356,7 @@ impl<'a> Finder<'a> {
         })
     }
 
-    /// Whether items of another entity that is gone may have become the same.
+    /// Whether items of another removed entity may have become the same items.
     fn may_be_merged(&self, old: &EntityRef<'_>, new: &EntityRef<'_>) -> bool {
         self.matches.iter().any(|matched| match matched {
             Match::Gone(other) => !other.is(old) && resembles(other.entity, new.entity),
@@ -377,8 +379,9 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// What the key of second items is made of and something changes, where they have what would have to be carried along.
-fn carried(
+/// Attributes in the key of derived items that a write changes, where a change would have to move the item's
+/// own attributes.
+fn changing_key_attribute(
     before: &Subject,
     after: &Subject,
     source: &EntityRef<'_>,
@@ -409,7 +412,7 @@ fn knows(subject: &Subject, entity: &str) -> bool {
     subject.tables.iter().any(|table| table.entity(entity).is_some())
 }
 
-/// The attributes of items that go which others of the same identity get: they may have gone over to them.
+/// The attributes of removed items that other items of the same identity gain: the values may have moved.
 pub(super) fn gone_into(gone: &EntityRef<'_>, old: &EntityRef<'_>, new: &EntityRef<'_>) -> Vec<String> {
     let own = &gone.entity.attributes;
     let tells = variables(old).iter().all(|name| own.contains_key(name))
@@ -424,8 +427,8 @@ pub(super) fn gone_into(gone: &EntityRef<'_>, old: &EntityRef<'_>, new: &EntityR
     gets.map(|(name, _)| name.clone()).collect()
 }
 
-/// Whether two entities have so much in common that one may be the other under another name: half of the attributes of
-/// the one that has fewer.
+/// Whether one entity may be the other under another name: they share half of the attributes of the smaller
+/// one.
 fn resembles(one: &SubjectEntity, other: &SubjectEntity) -> bool {
     let common =
         one.attributes.iter().filter(|(name, kind)| other.attributes.get(*name) == Some(*kind)).count();

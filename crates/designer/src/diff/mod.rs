@@ -1,7 +1,7 @@
-//! Two models compared: what was added, removed or changed, and what it takes to get from one to the other.
+//! Compares two models: the differences, and the plan that leads from one to the other.
 //!
-//! It compares designs, not files: the order of entities, the text of descriptions and the examples do not matter. It does
-//! not know the model file; both sides come as a [`Subject`].
+//! It compares designs, not files: the order of entities, the text of descriptions and the examples do not
+//! matter. It does not know the model file; both sides come as a [`Subject`].
 
 mod action;
 mod changes;
@@ -76,7 +76,7 @@ impl ChangeKind {
         }
     }
 
-    /// The sign in front of a line; the word says the same.
+    /// The sign at the beginning of a line; the word says the same.
     pub const fn sign(self) -> char {
         match self {
             Self::Added => '+',

@@ -1,4 +1,4 @@
-//! What a comparison sees of a model.
+//! Builds the input of a comparison from a model.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use keywright_workbench::lint::{Finding, Severity, lint};
 use keywright_workbench::run::{Outcome, run};
 
 impl Subject {
-    /// A model and its items as they are stored.
+    /// From a model and its stored items.
     pub fn of_model(model: &Model, items: &Items) -> Self {
         let mut subject = Self::of_draft(&of_model(model, items));
         for table in &mut subject.tables {
@@ -24,7 +24,7 @@ impl Subject {
                     indexes.iter().filter(|index| entity.is_in(index)).cloned().collect();
                 let Some(known) = model.entity(&entity.name) else { continue };
                 if let Some(count) = known.count {
-                    entity.count = Count::Told(count);
+                    entity.count = Count::Declared(count);
                 }
                 for attribute in &known.attributes {
                     if let Some(source) = &attribute.copy_of {
@@ -43,9 +43,9 @@ impl Subject {
         subject
     }
 
-    /// A model that is run before it is compared. Where its author left it to the planner, the run says which index a
-    /// pattern uses, which patterns nothing answers, and what the rules call errors. A model that does not run is
-    /// compared as it is written.
+    /// From a model that is run before it is compared. Where the author left `uses` to the planner, the run
+    /// says which index a pattern uses, which patterns no request answers, and what the rules report as
+    /// errors. A model that does not run is compared as written.
     pub fn of_run(mut model: Model, items: &Items, read_file: ReadFile<'_>) -> Self {
         let report = match run(&model, read_file, &mut |_| {}) {
             Ok(report) => report,
@@ -65,7 +65,7 @@ impl Subject {
         Self::of_model(&model, items).unanswered(&unanswered).judged(&findings)
     }
 
-    /// With what the rules call errors in its model.
+    /// Adds the errors that the rules found in the model.
     #[must_use]
     pub fn judged(mut self, findings: &[Finding]) -> Self {
         let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
@@ -78,18 +78,18 @@ impl Subject {
         self
     }
 
-    /// With the reasons for which its model does not run.
+    /// Adds the reasons for which the model does not run.
     #[must_use]
     pub fn stopped(mut self, faults: &[Fault]) -> Self {
-        let told = faults.iter().map(|fault| fault.text.clone());
+        let texts = faults.iter().map(|fault| fault.text.clone());
         let fault = |text| SubjectFault { rule: None, subject: String::new(), text, fix: String::new() };
-        self.faults.extend(told.map(fault));
+        self.faults.extend(texts.map(fault));
         self
     }
 }
 
-/// Takes the size that the model gives: examples are often shorter. An index that holds all attributes has entries as
-/// large; what narrower entries take only examples tell.
+/// Uses the item size that the model declares, as examples are often shorter. Entries of an index that
+/// projects all attributes are as large as the items; narrower entries are known from examples only.
 fn declared(load: &mut Load, bytes: u64, entered: &[IndexSchema]) {
     let examples = load.examples.max(1);
     let measured = load.examples > 0;
@@ -187,13 +187,14 @@ fn touch(write: &Write) -> Touch {
     let names = texts.into_iter().flatten().flat_map(|text| words(text));
     let attributes = names.map(str::to_owned).collect();
     let added = write.add.iter().flat_map(|text| words(text)).map(str::to_owned);
-    let carried = write.set.iter().flat_map(|text| carried(text)).chain(added).collect();
+    let accumulated = write.set.iter().flat_map(|text| accumulated(text)).chain(added).collect();
     let dropped = write.remove.iter().flat_map(|text| words(text)).map(str::to_owned).collect();
-    Touch { entity: write.entity.clone(), kind, attributes, carried, dropped }
+    Touch { entity: write.entity.clone(), kind, attributes, accumulated, dropped }
 }
 
-/// What a `SET` makes of what it was: `x = x + :n`, `x = if_not_exists(x, :n)`, `x.part = :p`.
-fn carried(text: &str) -> Vec<String> {
+/// The attributes that a `SET` computes from their previous value: `x = x + :n`, `x = if_not_exists(x, :n)`,
+/// `x.part = :p`.
+fn accumulated(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let assignments = text.split(|symbol| {
         match symbol {
@@ -222,7 +223,7 @@ fn writes(pattern: &Pattern) -> bool {
     }
 }
 
-/// Everything that makes the pattern what it is, without the places where it was written and without its examples.
+/// Everything that defines the pattern, without source positions and examples.
 fn definition(pattern: &Pattern) -> String {
     let operation = match &pattern.operation {
         Operation::Read(read) => read_text(read),

@@ -1,4 +1,4 @@
-//! Words that many sentences of a plan share.
+//! Wording that many sentences of a plan share.
 
 use super::input::{Count, SubjectPattern, SubjectTable};
 
@@ -15,7 +15,7 @@ impl Subjects {
     ) -> Self {
         let mut ids: Vec<String> = Vec::new();
         for pattern in patterns {
-            // Two versions of one pattern are one in words.
+            // Two versions of one pattern count as one.
             if !ids.contains(&pattern.id) {
                 ids.push(pattern.id.clone());
             }
@@ -32,7 +32,7 @@ impl Subjects {
         self.many
     }
 
-    /// The subjects with their verb, as one or as many do it.
+    /// The subjects with their verb, singular or plural.
     pub(super) fn each(&self, one: &str, many: &str) -> String {
         format!("{} {}", self.names, if self.many { many } else { one })
     }
@@ -53,9 +53,9 @@ pub(super) fn and(names: &[String]) -> String {
 
 pub(super) fn items(count: Count, entity: &str) -> String {
     match count {
-        Count::Told(1) => format!("1 item of {entity}"),
-        Count::Told(count) => format!("{count} items of {entity}"),
-        // Nobody says how many there are.
+        Count::Declared(1) => format!("1 item of {entity}"),
+        Count::Declared(count) => format!("{count} items of {entity}"),
+        // The model declares no count.
         Count::Shown(_) => format!("items of {entity}"),
     }
 }

@@ -1,10 +1,11 @@
-//! The steps from one design to the other: who does each, what it reads and writes once, what that costs and how long it
-//! takes.
+//! The steps from one design to the other: who does each, what it reads and writes once, what that costs and
+//! how long it takes.
 //!
-//! The order is the one in which a running application survives: room is made first, and what adds protection or capacity
-//! is set; then the application writes old and new, then a job fills what is missing without touching what is newer and
-//! another compares, then the reads move, and only then the old goes: indexes before items, as nobody then pays for taking
-//! items out of them; settings that take something away come last.
+//! The order keeps a running application working (expand, migrate, contract). First come new indexes and
+//! settings that add protection or capacity. Then the application writes old and new, a job fills what is
+//! missing without overwriting newer values, and another job verifies. Then the reads move, and only then the
+//! old data goes: indexes before items, since deletes then need no index writes. Settings that take something
+//! away come last.
 
 use super::action::Action;
 use keywright_workbench::price::{Item, Money, Prices};
@@ -12,7 +13,7 @@ use keywright_workbench::price::{Item, Money, Prices};
 /// Bytes of a gigabyte as the service bills it.
 const GIGABYTE: i128 = 1 << 30;
 
-/// Read units that a partition gives for each write unit (developer guide: 3000 and 1000).
+/// Read units that a partition offers per write unit (developer guide: 3000 and 1000).
 const READS_PER_WRITE: u64 = 3;
 
 /// The steps in the order in which they keep the application running.
@@ -24,14 +25,14 @@ pub struct Plan {
     pub steps: Vec<Step>,
 }
 
-/// How much of what differs a plan carries out.
+/// How many of the differences a plan carries out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
     #[default]
     Whole,
-    /// Without what the summary says cannot be told or is not planned.
+    /// All but what the summary names as open or not planned.
     Part,
-    /// There is something to do, and no plan for it.
+    /// There are differences, and no plan for them.
     None,
 }
 
@@ -39,18 +40,18 @@ pub enum Extent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     pub kind: StepKind,
-    /// What is done, one sentence each.
+    /// What the step does, one sentence each.
     pub clauses: Vec<String>,
-    /// The same for programs.
+    /// The same as operations, for programs.
     pub actions: Vec<Action>,
-    /// What it consumes; `None` when no example says how large the items are.
+    /// What it consumes; `None` if no example shows how large the items are.
     pub units: Option<Units>,
     pub place: Place,
     /// Another way to do the same.
     pub alternative: Option<Alternative>,
 }
 
-/// Request units that are consumed once.
+/// Request units, consumed once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Units {
     pub reads: u64,
@@ -60,15 +61,15 @@ pub struct Units {
     pub index_writes: u64,
 }
 
-/// What decides the price of a table's units.
+/// The parts of a table's definition that decide the price of its units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     pub infrequent: bool,
-    /// Regions besides the table's own.
+    /// Replica regions, without the table's own.
     pub replicas: usize,
 }
 
-/// Data taken out and brought in as files, paid by the gigabyte.
+/// An export and import as files, billed by the gigabyte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alternative {
     pub text: String,
@@ -78,11 +79,11 @@ pub struct Alternative {
 /// Who does a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// Whoever manages tables: a call of the control plane.
+    /// The table's operator: a call of the control plane.
     Table,
     /// A release of the application.
     Application,
-    /// A job that runs beside the application.
+    /// A job that runs next to the application.
     Job,
 }
 
@@ -96,16 +97,16 @@ impl Who {
     }
 }
 
-/// What a step does; the order is the order of execution.
+/// The kind of a step; the order is the order of execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StepKind {
     CreateTable,
     /// Settings that add something.
     ChangeSetting,
     CreateIndex,
-    /// Readers understand old and new.
+    /// Reads understand old and new.
     ReadBoth,
-    /// Writers keep old and new.
+    /// Writes keep old and new.
     WriteBoth,
     Backfill,
     LoadItems,
@@ -143,7 +144,7 @@ impl StepKind {
         }
     }
 
-    /// What begins the step's line.
+    /// The beginning of the step's line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CreateTable => "create table",
@@ -177,7 +178,7 @@ impl Units {
         }
     }
 
-    /// Seconds at so many write units a second, and three times as many read units.
+    /// Seconds at this many write units a second, and three times as many read units.
     pub fn seconds(self, rate: u64) -> u64 {
         let rate = rate.max(1);
         let reads = self.reads.div_ceil(rate.saturating_mul(READS_PER_WRITE));
@@ -186,8 +187,8 @@ impl Units {
 }
 
 impl Step {
-    /// What it costs on demand; nothing when its units or a price are unknown. Writes to a table with replicas are paid in
-    /// each region (developer guide: billing for global tables).
+    /// What it costs on demand; `None` if its units or a price are unknown. Writes to a table with replicas
+    /// are billed in each region (developer guide: billing for global tables).
     pub fn cost(&self, prices: &Prices) -> Option<Money> {
         let units = self.units?;
         let ordinary =
@@ -210,7 +211,7 @@ impl Step {
 }
 
 impl Alternative {
-    /// What exporting and importing the bytes costs.
+    /// The cost of exporting and importing the bytes.
     pub fn cost(&self, prices: &Prices) -> Option<Money> {
         let each = prices.of(Item::Export)? + prices.of(Item::Import)?;
         Some(each.times(i128::from(self.bytes?), GIGABYTE))
@@ -218,12 +219,12 @@ impl Alternative {
 }
 
 impl Plan {
-    /// Units of all steps together; `None` when one is unknown.
+    /// Units of all steps together; `None` if one is unknown.
     pub fn units(&self) -> Option<Units> {
         self.steps.iter().try_fold(Units::default(), |sum, step| Some(sum.and(step.units?)))
     }
 
-    /// What all steps cost on demand, once; nothing when a step's units or a price are unknown.
+    /// What all steps cost on demand, once; `None` if a step's units or a price are unknown.
     pub fn cost(&self, prices: &Prices) -> Option<Money> {
         self.steps.iter().map(|step| step.cost(prices)).sum()
     }

@@ -1,13 +1,13 @@
 //! Finds the steps of a plan.
 //!
-//! Units follow the developer guide's rules: a table write costs the larger of the item before and after; a new index fills
-//! from the table without paying for reads, one write an entry; an item whose primary key changes is another item; a job
-//! that looks for items scans the whole table, eventually consistent. Counts come from the models, sizes from their
-//! examples or what is declared.
+//! Units follow the developer guide's rules. A table write costs the larger of the item before and after. A
+//! new index fills from the table without read cost, at one write per entry. An item whose primary key
+//! changes is another item. A job that looks for items scans the whole table, eventually consistent. Counts
+//! come from the models, sizes from their examples or declarations.
 //!
-//! What a step may rely on is what the steps before it have made: `standing` says which indexes are there, `readers` which
-//! copies of an item a question meets. While a release goes out, instances of the one before it write too; what they miss
-//! the comparison before the reads move sets right.
+//! A step relies on the steps before it: `index_lifetime` says which indexes exist, `read_cutover` which
+//! copies of an item a read finds. During a release, instances of the previous one write too; the verify job
+//! before the reads move repairs what they miss.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ use super::settings::{calls, place, refused_replicas, refused_stream};
 use super::stale_copies::variables;
 use keywright_model::tables::Billing;
 
-/// Bytes that one read unit reads, eventually consistent.
+/// Bytes per read unit of an eventually consistent scan.
 pub(super) const SCAN_UNIT_BYTES: u64 = 8192;
 
 pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
@@ -61,8 +61,8 @@ pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
     planner.lost();
     planner.faulty();
     let readers = Readers { before, after, matches: &matches };
-    for said in readers.said() {
-        planner.act(said.kind, said.text, said.actions);
+    for change in readers.read_changes() {
+        planner.act(change.kind, change.text, change.actions);
     }
     let hazards = hazards(before, after, &matches);
     for text in readers.refused().into_iter().chain(hazards) {
@@ -85,7 +85,8 @@ pub(super) fn must_be_copied(was: &SubjectTable, table: &SubjectTable) -> bool {
     was.definition.schema.key != table.definition.schema.key || local(was) != local(table)
 }
 
-/// The items that have an attribute no more which others get: its values may be theirs, and the models do not say so.
+/// The removed items that had an attribute which other items gain: the values may have moved, and the models
+/// do not say so.
 fn gone_over<'a>(matches: &[Match<'a>], new: &EntityRef<'_>, needed: &Needed) -> Option<EntityRef<'a>> {
     let kind = new.entity.attributes.get(&needed.name).filter(|_| needed.from.is_none())?;
     matches.iter().find_map(|matched| {
@@ -96,7 +97,7 @@ fn gone_over<'a>(matches: &[Match<'a>], new: &EntityRef<'_>, needed: &Needed) ->
     })
 }
 
-/// Whether nobody can tell where the values of an attribute come from that items get.
+/// Whether the source of an attribute's values is open.
 pub(super) fn is_open(
     matches: &[Match<'_>],
     (old, new): (&EntityRef<'_>, &EntityRef<'_>),
@@ -106,7 +107,7 @@ pub(super) fn is_open(
     needed.from.is_none() && matches.iter().any(merged) || gone_over(matches, new, needed).is_some()
 }
 
-/// The attributes that a plan writes on items that stay the same items.
+/// The attributes that a plan writes to items that keep their key.
 pub(super) fn written(old: &EntityRef<'_>, new: &EntityRef<'_>) -> Vec<String> {
     let moves = moves(old.entity, new.entity, old.table, new.table);
     let mut found: Vec<String> = Vec::new();
@@ -126,8 +127,8 @@ pub(super) struct Clause {
     step: Step,
 }
 
-/// Puts the parts together: all that one release of the application does is one step, and so is what one job does to one
-/// table. Calls of the control plane stay apart: a request creates or deletes one index.
+/// Groups clauses: all that one release of the application does is one step, and so is all that one job does
+/// to one table. Calls of the control plane stay apart, since a request creates or deletes one index.
 fn steps(mut clauses: Vec<Clause>) -> Vec<Step> {
     clauses.sort_by_key(|clause| clause.step.kind);
     let mut found: Vec<Clause> = Vec::new();
@@ -162,14 +163,14 @@ pub(super) struct Planner<'a> {
     pub(super) matches: &'a [Match<'a>],
     pub(super) summary: Vec<String>,
     pub(super) clauses: Vec<Clause>,
-    /// Tables that a job of the kind scans already: one scan serves all it does there.
+    /// Tables that a job of the kind scans already: one scan serves all its work there.
     scans: BTreeSet<(StepKind, String)>,
-    /// Whether a question would be left without an answer.
+    /// Whether a read would have no answer for a while.
     refused: bool,
 }
 
 impl<'a> Planner<'a> {
-    /// What the application does, or a call that consumes nothing.
+    /// Adds what the application does, or a call that consumes nothing.
     pub(super) fn act(&mut self, kind: StepKind, text: String, actions: Vec<Action>) {
         let step = Step {
             kind,
@@ -182,7 +183,7 @@ impl<'a> Planner<'a> {
         self.clauses.push(Clause { table: String::new(), step });
     }
 
-    /// What patterns do, if there are any.
+    /// Adds what patterns do, if there are any.
     pub(super) fn act_of(
         &mut self,
         kind: StepKind,
@@ -214,7 +215,7 @@ impl<'a> Planner<'a> {
         self.clauses.push(Clause { table: name, step });
     }
 
-    /// What a job does to a table that it scans for it.
+    /// Adds what a job does to a table that it scans.
     pub(super) fn scan(
         &mut self,
         kind: StepKind,
@@ -228,14 +229,14 @@ impl<'a> Planner<'a> {
         self.consume(kind, table, text, units, actions);
     }
 
-    /// What scanning a table costs, if the job has not scanned it before.
+    /// The cost of scanning a table, if the job has not scanned it before.
     pub(super) fn scanned(&mut self, kind: StepKind, table: &SubjectTable) -> Option<u64> {
         let first = self.scans.insert((kind, table.definition.name.clone()));
         if first { self.scan_units(table) } else { Some(0) }
     }
 
-    /// Read units of one Scan over a table, eventually consistent: it meets what stands there under its old key, and as
-    /// soon as there is any also what stands there under a new one.
+    /// Read units of one scan over a table, eventually consistent: the items under their old keys and, once
+    /// they exist, the copies under their new keys.
     pub(super) fn scan_units(&self, table: &SubjectTable) -> Option<u64> {
         let name = &table.definition.name;
         let Some(was) = self.before.table(name) else {
@@ -245,7 +246,7 @@ impl<'a> Planner<'a> {
         };
         let stays = self.after.table(name).is_some_and(|now| !must_be_copied(was, now));
         let coming = self.matches.iter().filter(|_| stays).filter_map(|matched| {
-            let (Match::Moves(_, new) | Match::Second(_, new, _) | Match::New(new)) = matched else {
+            let (Match::Moves(_, new) | Match::Derived(_, new, _) | Match::New(new)) = matched else {
                 return None;
             };
             let count = matched.before().map_or(new.entity.count, |old| old.entity.count);
@@ -256,7 +257,7 @@ impl<'a> Planner<'a> {
         Some(total(there.chain(coming))?.div_ceil(SCAN_UNIT_BYTES))
     }
 
-    /// Questions of both designs that nothing in the new one answers.
+    /// Reads that the old model answers and the new one does not.
     fn lost(&mut self) {
         for now in self.after.patterns.iter().filter(|pattern| !pattern.answered) {
             let was = self.before.patterns.iter().find(|was| was.id == now.id && was.answered);
@@ -270,11 +271,12 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What the rules call errors in the new model and not in the old one: a way there would end where `check` fails.
+    /// Errors that the rules report in the new model and not in the old one: after the plan `check` would
+    /// fail.
     fn faulty(&mut self) {
         let lost = |fault: &SubjectFault| {
-            let told = format!("no plan: {} is ", fault.subject);
-            self.summary.iter().any(|line| line.starts_with(&told))
+            let refusal = format!("no plan: {} is ", fault.subject);
+            self.summary.iter().any(|line| line.starts_with(&refusal))
         };
         let known = |fault: &SubjectFault| {
             self.before.faults.iter().any(|was| was.rule == fault.rule && was.subject == fault.subject)
@@ -297,7 +299,7 @@ impl<'a> Planner<'a> {
         self.summary.extend(found);
     }
 
-    /// The plan, as far as there is one.
+    /// The plan, with how much of the differences it covers.
     fn extent(self) -> Plan {
         let unknown = |matched: &Match<'_>| matches!(matched, Match::Unknown { .. });
         let left_out = self.matches.iter().any(unknown)
@@ -353,13 +355,13 @@ impl<'a> Planner<'a> {
             }
             Match::Moves(old, new) => self.moved(*old, *new),
             Match::New(new) => self.loaded(*new),
-            Match::Second(source, new, provenance) => self.second(*source, *new, provenance),
+            Match::Derived(source, new, provenance) => self.derived(*source, *new, provenance),
             Match::Gone(old) => self.gone(*old),
             Match::Unknown { why, .. } => self.summary.extend(why.clone()),
         }
     }
 
-    /// An entity that no table had: its items come from somewhere else.
+    /// An entity that no old table holds: its items come from elsewhere.
     fn loaded(&mut self, new: EntityRef<'a>) {
         let (name, entity) = (&new.table.definition.name, new.entity);
         self.summary.push(format!("new data → base table: {} in {name}", entity.name));
@@ -375,7 +377,7 @@ impl<'a> Planner<'a> {
         self.consume(StepKind::LoadItems, new.table, text, units, actions);
     }
 
-    /// Who writes items that no table had, and how, as long as some may be elsewhere.
+    /// Which writers write items that no old table holds, while some may still be elsewhere.
     fn written_new(&mut self, new: EntityRef<'a>) {
         let (name, entity) = (&new.table.definition.name, new.entity);
         let writers: Vec<&SubjectPattern> =
@@ -411,12 +413,12 @@ impl<'a> Planner<'a> {
         self.consume(StepKind::Verify, new.table, text, units, vec![action]);
     }
 
-    /// A table as it was, if it is the same table.
+    /// The old table, if it is the same table.
     pub(super) fn stood(&self, table: &SubjectTable) -> Option<&'a SubjectTable> {
         self.before.table(&table.definition.name).filter(|was| !must_be_copied(was, table))
     }
 
-    /// Items of an entity that is no more. What goes with its table needs no writes.
+    /// Deletes the items of a removed entity. Items of a deleted table need no writes.
     fn gone(&mut self, old: EntityRef<'_>) {
         let (table, entity) = (old.table, old.entity);
         let writers = self.before.patterns.iter().filter(|pattern| pattern.changes(&entity.name));
@@ -436,7 +438,7 @@ impl<'a> Planner<'a> {
         self.scan(StepKind::DeleteItems, table, text, units, actions);
     }
 
-    /// A table that is copied can go through files instead.
+    /// The alternative to copying a table: export and import.
     fn exports(&mut self) {
         for table in &self.after.tables {
             let name = &table.definition.name;
@@ -539,7 +541,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Key attributes whose type changes stand under other names: a table defines an attribute's type once.
+    /// Names for key attributes whose type changes: a table defines an attribute's type once.
     fn other_names(index: &IndexSchema, was: &SubjectTable) -> String {
         let mut names: Vec<String> = Vec::new();
         for entity in &was.entities {
@@ -559,15 +561,16 @@ impl<'a> Planner<'a> {
         )
     }
 
-    /// Items that stay the same items, with attributes that they get, change or lose.
+    /// Items that keep their key, with attributes that are added, changed or removed.
     fn changed(&mut self, old: EntityRef<'a>, new: EntityRef<'a>) {
         let (entity, table) = (new.entity, new.table);
         let counted = SubjectEntity { count: old.entity.count, ..entity.clone() };
         let all = moves(old.entity, entity, old.table, table);
-        // What leaves an index goes in a step of its own, after the reads have moved.
+        // Attributes of an index that the items leave are removed in a separate step, after the reads have
+        // moved.
         let (leaving, staying): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|one| one.kind == MoveKind::Leaves);
-        let needed = self.told(old, new);
+        let needed = self.known_sources(old, new);
         let mut changed = self.filled_up(old, &counted, table, &staying, &needed);
         self.copies(new, &needed);
         self.copies_dropped(old, new, &needed);
@@ -581,8 +584,9 @@ impl<'a> Planner<'a> {
         self.consumed(StepKind::DeleteItems, old, &counted, table, &leaving, &changed);
     }
 
-    /// What items get and where from, without what nobody can tell that of: to fill it from nothing would hide that.
-    pub(super) fn told(&mut self, old: EntityRef<'_>, new: EntityRef<'_>) -> Vec<Needed> {
+    /// The attributes to fill with their known sources. Attributes with an open source are left out: a
+    /// default would hide that.
+    pub(super) fn known_sources(&mut self, old: EntityRef<'_>, new: EntityRef<'_>) -> Vec<Needed> {
         let mut needed = needed(old.entity, new.entity, new.table, &self.after.patterns);
         for one in &needed {
             if let Some(other) = gone_over(self.matches, &new, one) {
@@ -596,7 +600,7 @@ impl<'a> Planner<'a> {
         needed
     }
 
-    /// What a job writes that rewrites all items of an entity.
+    /// What a job consumes that updates all items of an entity.
     fn consumed(
         &mut self,
         kind: StepKind,
@@ -613,8 +617,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Attributes that every item gets: all of them in one write, so that no item is half old and half new. Gives what is
-    /// written.
+    /// Fills attributes of every item with one write per item, so that no item is half old and half new.
+    /// Returns the written attributes.
     fn filled_up(
         &mut self,
         old: EntityRef<'_>,
@@ -630,7 +634,7 @@ impl<'a> Planner<'a> {
                 names.push(name.clone());
             }
         }
-        // What the items lack tells which of them were not written yet.
+        // Attributes that the items lack show which items were not written yet.
         names.sort_by_key(|name| old.entity.template_of(name).is_some());
         if names.is_empty() {
             return names;
@@ -654,7 +658,7 @@ impl<'a> Planner<'a> {
             "scan {name} and set {} of the {of}{}{}, each on condition that {guard}",
             and(&names),
             values.as_ref().map(|values| format!(" {values}")).unwrap_or_default(),
-            untold(old.entity, entity, &names, needed),
+            unknown_values(old.entity, entity, &names, needed),
         );
         let action = Action::Fill { entity: entity.name.clone(), attributes: names.clone(), guard };
         self.scan(StepKind::Backfill, table, text, Some(Units::default()), vec![action]);
@@ -662,8 +666,9 @@ impl<'a> Planner<'a> {
         names
     }
 
-    /// Attributes that change together must not be written one by one by the release before: it would write the one as it
-    /// was where the other is new already, and a question that goes from one to the other would find the item in neither.
+    /// Attributes that change together must be written together already by the release before. Otherwise it
+    /// would write one as it was while the other is new, and a read that switches between their indexes would
+    /// miss the item in both.
     fn set_together(&mut self, old: EntityRef<'_>, entity: &SubjectEntity, names: &[String]) {
         let inputs = |name: &String| -> Option<Vec<String>> {
             let mut inputs: Vec<String> =
@@ -701,7 +706,7 @@ impl<'a> Planner<'a> {
         self.act(StepKind::ReadBoth, text, vec![action]);
     }
 
-    /// What writes an attribute that is filled, or what it is or was made of, writes all of them.
+    /// A writer of a filled attribute, or of what its old or new template uses, writes all filled attributes.
     fn set_by_writers(
         &mut self,
         old: EntityRef<'_>,
@@ -748,7 +753,8 @@ impl<'a> Planner<'a> {
         });
     }
 
-    /// Looks at every item before the reads move: while the writers' release went out, the one before it wrote too.
+    /// Verifies every item before the reads move: during the writers' release, instances of the previous one
+    /// wrote too.
     fn compared(
         &mut self,
         entity: &SubjectEntity,
@@ -820,10 +826,10 @@ impl<'a> Planner<'a> {
         types.into_iter().map(|(name, ..)| name).collect()
     }
 
-    /// Items of an entity leave an index.
+    /// Removes the index keys of items that leave an index.
     fn left(&mut self, one: &Move<'_>, old: EntityRef<'_>, entity: &SubjectEntity, table: &SubjectTable) {
         let written = and(&one.written);
-        // Whatever changes what the attributes are made of sets them until now.
+        // Writers of the variables of these attributes have set them until now.
         let mut sources = one.written.clone();
         for template in one.written.iter().filter_map(|name| old.entity.template_of(name)) {
             sources.extend(made_of(&template).map(str::to_owned));
@@ -845,20 +851,21 @@ impl<'a> Planner<'a> {
         self.scan(StepKind::DeleteItems, table, text, Some(Units::default()), actions);
     }
 
-    /// What the writes of a job do besides: they take provisioned capacity, and streams show them.
+    /// Side effects of a job's writes: they use provisioned capacity and appear in streams.
     fn side_effects(&mut self) {
-        let mut told: BTreeSet<(StepKind, String)> = BTreeSet::new();
+        let mut jobs: BTreeSet<(StepKind, String)> = BTreeSet::new();
         for clause in &self.clauses {
             let writes = clause.step.units.is_none_or(|units| units.writes() > 0);
             if clause.step.kind.who() == Who::Job && writes {
-                told.insert((clause.step.kind, clause.table.clone()));
+                jobs.insert((clause.step.kind, clause.table.clone()));
             }
         }
-        for (kind, name) in told {
+        for (kind, name) in jobs {
             let (was, now) = (self.before.table(&name), self.after.table(&name));
             let Some(table) = now.or(was) else { continue };
             let mut texts = Vec::new();
-            // What is on demand before or after is on demand while jobs run. A copied table is paid as it shall be.
+            // A table that is on demand before or after is on demand while jobs run. A copied table has the
+            // new billing mode.
             let stands = was.zip(now).is_none_or(|(was, now)| !must_be_copied(was, now));
             let during = [was.filter(|_| stands), now].into_iter().flatten();
             let provisioned = |table: &&SubjectTable| match &table.definition.billing {
@@ -881,26 +888,29 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Says which figures rest on examples alone.
+    /// Names the figures that rest on examples alone.
     fn reckoned(&mut self) {
-        let mut told = Vec::new();
+        let mut estimated = Vec::new();
         let writes = self.clauses.iter().any(|clause| clause.step.units != Some(Units::default()));
         for table in self.before.tables.iter().chain(&self.after.tables).filter(|_| writes) {
             for entity in &table.entities {
                 let Count::Shown(examples) = entity.count else { continue };
                 let text = format!("{} ({examples})", entity.name);
-                if !told.contains(&text) {
-                    told.push(text);
+                if !estimated.contains(&text) {
+                    estimated.push(text);
                 }
             }
         }
-        if !told.is_empty() {
-            self.summary
-                .push(format!("without `count`, reckoned with the examples there are: {}", told.join(", ")));
+        if !estimated.is_empty() {
+            self.summary.push(format!(
+                "without `count`, reckoned with the examples there are: {}",
+                estimated.join(", ")
+            ));
         }
     }
 
-    /// Whatever writes while the plan is under way: as it shall be and as it was until now, also what will be asked no more.
+    /// All writes during the plan: those of the new and of the old design, including patterns that the new
+    /// design drops.
     pub(super) fn writes(&self) -> impl Iterator<Item = &'a SubjectPattern> + use<'a> {
         self.after.patterns.iter().chain(&self.before.patterns)
     }
@@ -947,7 +957,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// An entity that a question finds in an index only when the plan is through.
+    /// An entity that a read finds in an index only after the plan.
     fn new_entries(&self, pattern: &SubjectPattern, uses: &str) -> Option<&'a SubjectEntity> {
         self.matches.iter().find_map(|matched| {
             let Match::Stays(old, new) = matched else { return None };
@@ -964,7 +974,7 @@ fn sets(pattern: &SubjectPattern, old: EntityRef<'_>, entity: &SubjectEntity, so
     pattern.sets(&entity.name, sources) || pattern.sets(&old.entity.name, sources)
 }
 
-/// How the attributes are written, if that is not their own text.
+/// The templates of the attributes, if they differ from their names.
 fn values(
     old: &SubjectEntity,
     entity: &SubjectEntity,
@@ -989,22 +999,27 @@ fn values(
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
-/// What of the attributes has no value that either model tells: whoever carries the plan out has to know it.
-fn untold(old: &SubjectEntity, entity: &SubjectEntity, names: &[String], needed: &[Needed]) -> String {
-    let is_told = |name: &String| {
+/// Attributes whose values neither model defines: the person who carries out the plan must know them.
+fn unknown_values(
+    old: &SubjectEntity,
+    entity: &SubjectEntity,
+    names: &[String],
+    needed: &[Needed],
+) -> String {
+    let has_known_value = |name: &String| {
         old.template_of(name).is_some()
             || entity.template_of(name).is_none_or(|template| template != format!("{{{name}}}"))
             || needed.iter().any(|one| one.name == *name && one.from.is_some())
     };
-    let untold: Vec<String> = names.iter().filter(|name| !is_told(name)).cloned().collect();
-    match untold.len() {
+    let unknown: Vec<String> = names.iter().filter(|name| !has_known_value(name)).cloned().collect();
+    match unknown.len() {
         0 => String::new(),
         all if all == names.len() => " to what neither model tells".to_owned(),
-        _ => format!(", {} to what neither model tells", and(&untold)),
+        _ => format!(", {} to what neither model tells", and(&unknown)),
     }
 }
 
-/// What tells a job that nobody wrote the new values yet.
+/// The guard by which a job recognises an item without the new values.
 fn guard(
     old: &SubjectEntity,
     entity: &SubjectEntity,

@@ -1,9 +1,9 @@
-//! What an entity is made of that the new design adds: whose attributes its own repeat, which of them it takes over, and
-//! which are nobody else's.
+//! Provenance of a new entity's attributes: which are copies and of what, which move here, and which only
+//! this entity has.
 //!
-//! `copyOf` says so, over as many entities as it takes to come to one that is there. What a model does not say in so many
-//! words shows in its keys and writes: an attribute of the same name that is never written without the other one repeats
-//! it, and what the other entity had and has no more has moved.
+//! `copyOf` declares copies, over as many entities as it takes to reach an existing one. What a model does
+//! not declare is inferred from its keys and writes: an attribute that is always written together with one of
+//! the same name is its copy, and an attribute that the other entity loses has moved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,33 +12,33 @@ use super::input::{Subject, SubjectEntity, SubjectPattern, TouchKind};
 use super::matching::{EntityRef, Match};
 use super::stale_copies::variables;
 
-/// Where the values of an attribute come from.
+/// The source of an attribute's values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// An attribute of the items that they are made of.
+    /// A copy of the source's attribute.
     Source(String),
-    /// An attribute that those items had, and that is in these alone when the plan is through.
+    /// An attribute of the source that only the derived items have after the plan.
     Moved(String),
-    /// An attribute of other items, the entity first.
+    /// A copy of another entity's attribute; the entity comes first.
     Other(String, String),
-    /// Nowhere: what is written of it is written here.
+    /// None: writers supply the value here.
     Own,
 }
 
-/// What second items are made of, attribute by attribute.
+/// Provenance of a derived item, attribute by attribute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Provenance {
     pub(super) origins: BTreeMap<String, Origin>,
-    /// Whether the model says of one of them that it is a copy; else the way they are written shows it.
-    pub(super) said: bool,
-    /// Whether several items make the same second one: nothing in it says which.
+    /// Whether the model declares one of them as a copy; otherwise the writes imply it.
+    pub(super) declared: bool,
+    /// Whether several source items make the same derived item.
     pub(super) shared: bool,
-    /// Whether its key alone does not say which item it is made of: two of them would make one key.
+    /// Whether the key does not identify the source item: two source items may make one key.
     pub(super) claims: bool,
 }
 
 impl Provenance {
-    /// Its attributes that come from the source, with what they are called there.
+    /// Its attributes that come from the source, each with the source's name for it.
     pub(super) fn of_source(&self) -> impl Iterator<Item = (&String, &String)> {
         self.origins.iter().filter_map(|(name, origin)| match origin {
             Origin::Source(from) | Origin::Moved(from) => Some((name, from)),
@@ -46,7 +46,7 @@ impl Provenance {
         })
     }
 
-    /// What those are called in the source.
+    /// The source's names of these attributes.
     pub(super) fn sources(&self) -> Vec<String> {
         let names: BTreeSet<&String> = self.of_source().map(|(_, from)| from).collect();
         names.into_iter().cloned().collect()
@@ -62,7 +62,7 @@ impl Provenance {
         own.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Its attributes that repeat something.
+    /// Its copied attributes.
     pub(super) fn copied(&self) -> Vec<String> {
         let copied = self.origins.iter().filter(|(_, origin)| **origin != Origin::Own);
         copied.map(|(name, _)| name.clone()).collect()
@@ -76,16 +76,16 @@ impl Provenance {
     }
 }
 
-/// What became of the search for the items that new ones are made of.
+/// The result of a search for a new entity's source.
 #[derive(Clone, Debug)]
 pub(super) enum SearchResult<'a> {
-    /// They are made of these, as they were.
+    /// The source, as it was.
     Source(EntityRef<'a>, Provenance),
-    /// They look as if they were made of these, and nothing says so; they have these attributes that those had.
+    /// A possible source that nothing declares; with the attributes that both have.
     Perhaps(EntityRef<'a>, Vec<String>),
 }
 
-/// Looks for the items that those of a new entity are made of.
+/// Searches the source of a new entity.
 pub(super) struct Search<'s, 'a> {
     pub(super) after: &'a Subject,
     pub(super) matches: &'s [Match<'a>],
@@ -109,7 +109,7 @@ impl<'a> Search<'_, 'a> {
         best.map(|(_, old, provenance)| SearchResult::Source(old, provenance)).or(perhaps)
     }
 
-    /// The entity that a new one's key is made of, where nobody can tell what becomes of that.
+    /// A source entity in the new one's key whose own match is open.
     pub(super) fn unknown(&self, new: &EntityRef<'a>) -> Option<String> {
         let of = |name: &String| self.flattened(new.entity, name).map(|(of, _)| of);
         let unknown = |of: &String| {
@@ -121,8 +121,8 @@ impl<'a> Search<'_, 'a> {
         variables(new).iter().filter_map(of).find(unknown)
     }
 
-    /// What the items would be made of, if it were these: all of their key must be known by them. How much speaks for it
-    /// comes first.
+    /// Provenance if this entity were the source: it must determine the whole key. The best supported
+    /// candidate comes first.
     fn made_of(
         &self,
         new: &EntityRef<'a>,
@@ -131,11 +131,11 @@ impl<'a> Search<'_, 'a> {
     ) -> Option<(usize, Provenance)> {
         let keys = variables(new);
         let mut provenance = Provenance::default();
-        let mut said: BTreeMap<String, usize> = BTreeMap::new();
+        let mut declared: BTreeMap<String, usize> = BTreeMap::new();
         for name in attributes(new) {
             let flat = self.flattened(new.entity, &name);
             if let Some((of, _)) = &flat {
-                *said.entry(of.clone()).or_default() += 1;
+                *declared.entry(of.clone()).or_default() += 1;
             }
             let origin = self.origin(new, (old, now), (&name, keys.contains(&name)), flat);
             provenance.origins.insert(name, origin);
@@ -146,25 +146,25 @@ impl<'a> Search<'_, 'a> {
         if keys.is_empty() || !keys.iter().all(known) {
             return None;
         }
-        // What is made of something else that comes comes with that.
-        let said_of = |of: &str| said.get(of).copied().unwrap_or(0);
-        let own = said_of(&now.entity.name);
+        // A copy of an attribute that another new entity has is filled together with that one.
+        let declared_of = |of: &str| declared.get(of).copied().unwrap_or(0);
+        let own = declared_of(&now.entity.name);
         let comes = |of: &String| {
             let is = |matched: &Match<'_>| matched.after().is_some_and(|side| side.entity.name == *of);
             self.matches.iter().any(|matched| matched.before().is_none() && is(matched))
         };
-        if said.iter().any(|(of, count)| *count > own && comes(of)) {
+        if declared.iter().any(|(of, count)| *count > own && comes(of)) {
             return None;
         }
-        let told: BTreeSet<String> = provenance.of_source().map(|(_, from)| from.clone()).collect();
+        let from_source: BTreeSet<String> = provenance.of_source().map(|(_, from)| from.clone()).collect();
         let by_key: BTreeSet<String> = provenance
             .of_source()
             .filter(|(name, _)| keys.contains(*name))
             .map(|(_, from)| from.clone())
             .collect();
         let of_now = variables(now);
-        provenance.said = own > 0;
-        provenance.shared = !of_now.is_subset(&told) && !variables(old).is_subset(&told);
+        provenance.declared = own > 0;
+        provenance.shared = !of_now.is_subset(&from_source) && !variables(old).is_subset(&from_source);
         provenance.claims =
             !provenance.shared && !of_now.is_subset(&by_key) && !variables(old).is_subset(&by_key);
         let alone = provenance.own().is_empty() && !self.are_put_alone(new, now);
@@ -185,7 +185,8 @@ impl<'a> Search<'_, 'a> {
         match flat {
             Some((of, from)) if of == now.entity.name => Origin::Source(from),
             Some((of, from)) => {
-                // The items may have a copy of the same, or name by it whose they are.
+                // The items may have a copy of the same attribute, or the attribute that identifies its
+                // owner.
                 let copy = now.entity.copies.keys().find(|own| {
                     self.flattened(now.entity, own).is_some_and(|flat| flat == (of.clone(), from.clone()))
                 });
@@ -206,7 +207,7 @@ impl<'a> Search<'_, 'a> {
         }
     }
 
-    /// What an attribute is a copy of in the end: of entities that are there.
+    /// The final source of a copied attribute, in an entity that exists.
     fn flattened(&self, entity: &SubjectEntity, name: &str) -> Option<(String, String)> {
         let mut at = entity.copies.get(name)?.clone();
         for _ in 0..self.matches.len() {
@@ -217,7 +218,7 @@ impl<'a> Search<'_, 'a> {
                     && matched.before().is_none()
             });
             let next = match (matched, side) {
-                (Some(Match::Second(source, _, provenance)), _) => match provenance.origins.get(&at.1) {
+                (Some(Match::Derived(source, _, provenance)), _) => match provenance.origins.get(&at.1) {
                     Some(Origin::Source(from) | Origin::Moved(from)) => {
                         let now = self
                             .matches
@@ -240,14 +241,14 @@ impl<'a> Search<'_, 'a> {
         Some(at)
     }
 
-    /// Whether nothing writes the one attribute without the other of the same name.
+    /// Whether no write sets only one of the two attributes of the same name.
     fn are_set_together(&self, new: &str, source: &str, name: &str) -> bool {
         let own = [name.to_owned()];
         let mut setters = self.after.patterns.iter().filter(|pattern| pattern.sets(new, &own));
         setters.all(|pattern| pattern.sets(source, &own))
     }
 
-    /// Whether something that puts the new items writes the others too, and nothing writes them alone.
+    /// Whether a write puts both the new items and the others, and none writes the new items alone.
     fn are_put_together(&self, new: &EntityRef<'_>, now: &EntityRef<'_>) -> bool {
         let puts = |pattern: &SubjectPattern| {
             pattern.touches.iter().any(|touch| {
@@ -260,7 +261,7 @@ impl<'a> Search<'_, 'a> {
         any && writers.all(|pattern| pattern.changes(&now.entity.name))
     }
 
-    /// Whether something puts the new items and leaves the others as they are.
+    /// Whether a write puts the new items and leaves the others unchanged.
     fn are_put_alone(&self, new: &EntityRef<'_>, now: &EntityRef<'_>) -> bool {
         self.after.patterns.iter().any(|pattern| {
             let puts = pattern.touches.iter().any(|touch| {
@@ -270,8 +271,8 @@ impl<'a> Search<'_, 'a> {
         })
     }
 
-    /// Whether the items tell which of the others they are, and either have what those have no more, or nothing but what
-    /// those have and nobody who writes them.
+    /// Whether the items identify their source, and either have attributes that the source loses, or have
+    /// only copies and no writers of their own.
     fn repeats(&self, new: &EntityRef<'_>, now: &EntityRef<'_>, provenance: &Provenance) -> bool {
         let written = self.after.patterns.iter().any(|pattern| pattern.changes(&new.entity.name));
         let names: BTreeSet<String> = attributes(new).into_iter().collect();
@@ -280,7 +281,7 @@ impl<'a> Search<'_, 'a> {
     }
 }
 
-/// The attributes of an entity without those that are nothing but keys.
+/// An entity's attributes, without pure key attributes.
 fn attributes(new: &EntityRef<'_>) -> Vec<String> {
     let keys = new.table.definition.key_attributes();
     let is_made = |name: &String| {

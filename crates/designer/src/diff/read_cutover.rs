@@ -1,8 +1,8 @@
-//! Which questions are asked otherwise, and when: after what they ask is there, and before what they asked goes.
+//! Which reads change, and when: after the new place is filled, and before the old one is removed.
 //!
-//! What a question meets is looked up copy by copy: as long as an item is there under its old key and under its new one, a
-//! question that finds both passes over one of them; as long as some items have their old index key and some their new one,
-//! it asks for both.
+//! A read is judged copy by copy. As long as an item exists under its old and its new key, a read that finds
+//! both skips one of them. As long as some items have their old index key and others the new one, the read
+//! queries both.
 
 use keywright_semantics::schema::{IndexSchema, KeySchema};
 
@@ -16,8 +16,8 @@ use super::plan::StepKind;
 use super::planner::{is_open, must_be_copied, written};
 use super::shape::Shape;
 
-/// What the application does to its questions.
-pub(super) struct Said {
+/// What the application changes in its reads.
+pub(super) struct ReadChange {
     pub(super) kind: StepKind,
     pub(super) text: String,
     pub(super) actions: Vec<Action>,
@@ -29,43 +29,43 @@ pub(super) struct Readers<'a> {
     pub(super) matches: &'a [Match<'a>],
 }
 
-/// What a pattern reads.
-struct Question<'a> {
+/// The read of a pattern.
+struct PatternRead<'a> {
     pattern: &'a SubjectPattern,
     sources: Vec<Source<'a>>,
 }
 
-/// Where a question finds the items of one entity.
+/// Where a read finds the items of one entity.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     side: EntityRef<'a>,
-    /// The index that is asked; none where it is the table itself.
+    /// The index that it queries; none for the table itself.
     index: Option<&'a IndexSchema>,
 }
 
-/// Why a source is there no more once the plan is through.
+/// Why a source does not exist after the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loss {
-    /// The table or the index goes, or is made anew.
+    /// The table or the index is deleted, or created again.
     Place,
-    /// The table has no items of the entity any more.
+    /// The table no longer holds items of the entity.
     Entity,
-    /// The items are there under another key.
+    /// The items have another primary key.
     Key,
-    /// The items are in the index under another key.
+    /// The items have another key in the index.
     Slot,
     /// The items are in the table, but not in the index.
     Entries,
 }
 
 impl<'a> Readers<'a> {
-    /// All that is to be said, in the order of the questions.
-    pub(super) fn said(&self) -> Vec<Said> {
+    /// All changes of reads, in the order of the patterns.
+    pub(super) fn read_changes(&self) -> Vec<ReadChange> {
         let mut found = Vec::new();
         for pattern in &self.after.patterns {
-            let Some(now) = Question::of(pattern, self.after) else { continue };
+            let Some(now) = PatternRead::of(pattern, self.after) else { continue };
             let known = self.before.patterns.iter().find(|known| known.id == pattern.id);
-            match known.and_then(|known| Question::of(known, self.before)) {
+            match known.and_then(|known| PatternRead::of(known, self.before)) {
                 Some(was) => {
                     self.meets_both(&was, &now, &mut found);
                     self.switched(&was, &now, &mut found);
@@ -80,35 +80,35 @@ impl<'a> Readers<'a> {
         }
         for pattern in &self.before.patterns {
             let asked = self.after.patterns.iter().find(|known| known.id == pattern.id);
-            if asked.is_some_and(|known| Question::of(known, self.after).is_some()) {
+            if asked.is_some_and(|known| PatternRead::of(known, self.after).is_some()) {
                 continue;
             }
-            if let Some(was) = Question::of(pattern, self.before) {
+            if let Some(was) = PatternRead::of(pattern, self.before) {
                 self.ends(&was, &mut found);
             }
         }
-        self.nobody(&mut found);
+        self.unused_indexes(&mut found);
         found
     }
 
-    /// Questions that would have no answer for a while: what they ask until now goes before what they ask in the end is there.
+    /// Reads that would have no answer for a while: their old place is removed before the new one is ready.
     pub(super) fn refused(&self) -> Vec<String> {
         let mut found = Vec::new();
         for pattern in &self.after.patterns {
-            let Some(now) = Question::of(pattern, self.after) else { continue };
+            let Some(now) = PatternRead::of(pattern, self.after) else { continue };
             let known = self.before.patterns.iter().find(|known| known.id == pattern.id);
-            let Some(was) = known.and_then(|known| Question::of(known, self.before)) else { continue };
-            found.extend(self.turned(&was, &now).or_else(|| self.dark(&was, &now)));
+            let Some(was) = known.and_then(|known| PatternRead::of(known, self.before)) else { continue };
+            found.extend(self.turned(&was, &now).or_else(|| self.gap(&was, &now)));
         }
         found
     }
 
-    /// Why a question has no answer for a while: what it asks until now goes before what it asks in the end is there.
-    fn dark(&self, was: &Question<'a>, now: &Question<'a>) -> Option<String> {
+    /// Why a read has no answer for a while: its old place is removed before the new one is ready.
+    fn gap(&self, was: &PatternRead<'a>, now: &PatternRead<'a>) -> Option<String> {
         let gone = was.sources.iter().find(|source| self.ends_early(source, was, now))?;
         let gained = self.gained(was, now);
-        let made = |source: &&&Source<'a>| match self.bond_of_new(&source.side) {
-            Some(Match::Second(of, ..)) => of.is(&gone.side),
+        let made = |source: &&&Source<'a>| match self.match_of_new(&source.side) {
+            Some(Match::Derived(of, ..)) => of.is(&gone.side),
             _ => false,
         };
         let stays = was.sources.iter().any(|source| self.followed(source, now).is_some());
@@ -122,11 +122,11 @@ impl<'a> Readers<'a> {
         ))
     }
 
-    /// Why a question that is asked by something else in the end has no answer while the keys change that it is asked by: one
-    /// index has the entries of both only where whoever asks can make both keys, which neither of the two questions can.
-    fn turned(&self, was: &Question<'a>, now: &Question<'a>) -> Option<String> {
+    /// Why a read that changes its index has no answer while the key attributes of that index change. One
+    /// index holds the entries of both keys only if the reader can compute both keys, and neither read can.
+    fn turned(&self, was: &PatternRead<'a>, now: &PatternRead<'a>) -> Option<String> {
         let asks_still = |source: &&Source<'a>| {
-            let then = self.bond_of_old(&source.side).and_then(Match::after);
+            let then = self.match_of_old(&source.side).and_then(Match::after);
             then.is_some_and(|side| now.sources.iter().any(|source| source.side.is(&side)))
         };
         if is_asked_alike(was, now) {
@@ -144,37 +144,37 @@ impl<'a> Readers<'a> {
         ))
     }
 
-    fn bond_of_old(&self, side: &EntityRef<'_>) -> Option<&Match<'a>> {
+    fn match_of_old(&self, side: &EntityRef<'_>) -> Option<&Match<'a>> {
         self.matches.iter().find(|matched| matched.before().is_some_and(|old| old.is(side)))
     }
 
-    fn bond_of_new(&self, side: &EntityRef<'_>) -> Option<&Match<'a>> {
+    fn match_of_new(&self, side: &EntityRef<'_>) -> Option<&Match<'a>> {
         self.matches.iter().find(|matched| matched.after().is_some_and(|new| new.is(side)))
     }
 
-    /// Whether the plan alters the index entries that a source finds, while they are asked for.
+    /// Whether the plan changes the index entries that a source finds while they are read.
     fn alters(&self, source: &Source<'_>) -> bool {
-        let (Some(Match::Stays(old, new)), Some(index)) = (self.bond_of_old(&source.side), source.index)
+        let (Some(Match::Stays(old, new)), Some(index)) = (self.match_of_old(&source.side), source.index)
         else {
             return false;
         };
         altered(old.entity, index, &written(old, new))
     }
 
-    /// Whether the plan alters the keys by which a question finds what it asks for. Who reads an index from end to end asks
-    /// by none: an entry is in it whatever its key.
-    fn is_turned_under(&self, source: &Source<'_>, was: &Question<'_>) -> bool {
+    /// Whether the plan changes the keys that a read queries by. A full scan of an index uses no key: it
+    /// finds an entry under any key.
+    fn is_turned_under(&self, source: &Source<'_>, was: &PatternRead<'_>) -> bool {
         was.pattern.reading != Reading::Scan && self.alters(source)
     }
 
-    /// Whether a question meets the new copies of items that it finds.
-    fn doubles(&self, source: &Source<'_>, was: &Question<'_>) -> bool {
-        let Some(Match::Moves(old, new)) = self.bond_of_old(&source.side) else { return false };
+    /// Whether a read also finds the new copies of the items that it returns.
+    fn doubles(&self, source: &Source<'_>, was: &PatternRead<'_>) -> bool {
+        let Some(Match::Moves(old, new)) = self.match_of_old(&source.side) else { return false };
         is_same_table(old, new) && source.finds(new, old, was)
     }
 
-    /// What a question does as long as old and new are there.
-    fn meets_both(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
+    /// What a read does while old and new data exist.
+    fn meets_both(&self, was: &PatternRead<'a>, now: &PatternRead<'a>, found: &mut Vec<ReadChange>) {
         let id = &was.pattern.id;
         for source in &was.sources {
             if self.ends_early(source, was, now) {
@@ -184,11 +184,11 @@ impl<'a> Readers<'a> {
                     source.asked()
                 );
                 let action = Action::AskWithout { pattern: id.clone(), entity };
-                found.push(Said { kind: StepKind::ReadBoth, text, actions: vec![action] });
+                found.push(ReadChange { kind: StepKind::ReadBoth, text, actions: vec![action] });
             } else if self.is_turned_under(source, was) {
                 found.push(Self::asks_both(id, source, self.followed(source, now)));
             }
-            if let Some(Match::Moves(_, new)) = self.bond_of_old(&source.side)
+            if let Some(Match::Moves(_, new)) = self.match_of_old(&source.side)
                 && self.doubles(source, was)
             {
                 let text = format!(
@@ -198,7 +198,7 @@ impl<'a> Readers<'a> {
                     source.within()
                 );
                 let action = Action::PassNew { pattern: id.clone(), entity: new.entity.name.clone() };
-                found.push(Said { kind: StepKind::ReadBoth, text, actions: vec![action] });
+                found.push(ReadChange { kind: StepKind::ReadBoth, text, actions: vec![action] });
             }
         }
         for (matched, source) in self.strangers(was, Match::before) {
@@ -212,44 +212,45 @@ impl<'a> Readers<'a> {
                     source.within()
                 );
                 let action = Action::PassNew { pattern: id.clone(), entity };
-                found.push(Said { kind: StepKind::ReadBoth, text, actions: vec![action] });
+                found.push(ReadChange { kind: StepKind::ReadBoth, text, actions: vec![action] });
             }
         }
     }
 
-    /// What a question does not mean and may meet where it asks, each with one of the sources by which it asks there.
+    /// Entities that a read does not want and may find where it reads, each with one of the sources that it
+    /// reads there.
     fn strangers(
         &self,
-        question: &Question<'a>,
+        read: &PatternRead<'a>,
         era: impl Fn(&Match<'a>) -> Option<EntityRef<'a>>,
     ) -> Vec<(&Match<'a>, Source<'a>)> {
         let own = |matched: &&Match<'a>| {
-            era(matched).is_some_and(|side| question.sources.iter().any(|source| source.side.is(&side)))
+            era(matched).is_some_and(|side| read.sources.iter().any(|source| source.side.is(&side)))
         };
         let strangers = self.matches.iter().filter(|matched| !own(matched));
-        strangers.flat_map(|matched| question.sources.iter().map(move |source| (matched, *source))).collect()
+        strangers.flat_map(|matched| read.sources.iter().map(move |source| (matched, *source))).collect()
     }
 
-    /// Whether a question finds for a time what it does not find in the end.
-    fn meets_more(&self, now: &Question<'a>) -> bool {
+    /// Whether a read temporarily finds more than it does after the plan.
+    fn meets_more(&self, now: &PatternRead<'a>) -> bool {
         self.strangers(now, Match::after)
             .iter()
             .any(|(matched, source)| remains(matched, source, now).is_some() || lingers(matched, source, now))
     }
 
-    /// The source that a question has instead of an old one.
-    fn followed<'q>(&self, source: &Source<'_>, now: &'q Question<'a>) -> Option<&'q Source<'a>> {
-        let new = self.bond_of_old(&source.side)?.after()?;
+    /// The new source that replaces an old one of a read.
+    fn followed<'q>(&self, source: &Source<'_>, now: &'q PatternRead<'a>) -> Option<&'q Source<'a>> {
+        let new = self.match_of_old(&source.side)?.after()?;
         now.sources.iter().find(|source| source.side.is(&new))
     }
 
-    /// Whether a question can ask for an entity only until its keys change.
-    fn ends_early(&self, source: &Source<'_>, was: &Question<'_>, now: &Question<'a>) -> bool {
+    /// Whether a read can ask for an entity only until its keys change.
+    fn ends_early(&self, source: &Source<'_>, was: &PatternRead<'_>, now: &PatternRead<'a>) -> bool {
         self.is_turned_under(source, was) && self.followed(source, now).is_none()
     }
 
-    /// What a question asks in the end and not until now.
-    fn gained<'q>(&self, was: &Question<'a>, now: &'q Question<'a>) -> Vec<&'q Source<'a>> {
+    /// Sources that only the new version of a read has.
+    fn gained<'q>(&self, was: &PatternRead<'a>, now: &'q PatternRead<'a>) -> Vec<&'q Source<'a>> {
         let kept: Vec<EntityRef<'a>> = was
             .sources
             .iter()
@@ -259,16 +260,16 @@ impl<'a> Readers<'a> {
         now.sources.iter().filter(|source| !kept.iter().any(|side| side.is(&source.side))).collect()
     }
 
-    /// What items lack until now that a question takes of them in the end.
-    fn lacked(&self, source: &Source<'_>, was: &Question<'_>, now: &Question<'_>) -> Vec<String> {
-        let Some(Match::Stays(old, new)) = self.bond_of_old(&source.side) else { return Vec::new() };
+    /// Attributes that the old items lack and the new version of a read needs.
+    fn lacked(&self, source: &Source<'_>, was: &PatternRead<'_>, now: &PatternRead<'_>) -> Vec<String> {
+        let Some(Match::Stays(old, new)) = self.match_of_old(&source.side) else { return Vec::new() };
         let one = std::slice::from_ref(now.pattern);
         let lacks = needed(old.entity, new.entity, new.table, one).into_iter();
         let lacks = lacks.filter(|one| !is_open(self.matches, (old, new), one)).map(|one| one.name);
         lacks.filter(|name| now.pattern.whole || !was.pattern.needs.contains(name)).collect()
     }
 
-    fn asks_both(id: &str, source: &Source<'_>, to: Option<&Source<'_>>) -> Said {
+    fn asks_both(id: &str, source: &Source<'_>, to: Option<&Source<'_>>) -> ReadChange {
         let from = source.asked();
         let entity = to.map_or(source.side.entity, |to| to.side.entity);
         let then = match to {
@@ -276,7 +277,7 @@ impl<'a> Readers<'a> {
             Some(to) => format!("and {}", to.asked()),
             None => "and by the new key".to_owned(),
         };
-        Said {
+        ReadChange {
             kind: StepKind::ReadBoth,
             text: format!(
                 "{id} asks {from} {then} for {}, takes each item once, and only what answers it by its own attributes",
@@ -286,8 +287,8 @@ impl<'a> Readers<'a> {
         }
     }
 
-    /// What changes for a question that is asked before and after.
-    fn switched(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
+    /// What changes for a read that both designs have.
+    fn switched(&self, was: &PatternRead<'a>, now: &PatternRead<'a>, found: &mut Vec<ReadChange>) {
         let id = &was.pattern.id;
         if self.is_all_gone(was, now) && self.is_all_there(was, now) {
             self.asks_instead(was, now, found);
@@ -301,7 +302,7 @@ impl<'a> Readers<'a> {
             .collect();
         let (from, to) = (was.place(), now.place());
         let left_alone = was.sources.iter().any(|source| self.is_unknown(source));
-        let mut told: Vec<String> = if from != to && !left_alone {
+        let mut sentences: Vec<String> = if from != to && !left_alone {
             vec![format!("{id} asks {to} instead of {from}")]
         } else if losses.iter().any(|(_, loss)| *loss == Loss::Place) {
             vec![format!("{id} asks the new {to}")]
@@ -334,17 +335,21 @@ impl<'a> Readers<'a> {
         for source in &was.sources {
             let names = self.lacked(source, was, now);
             if self.followed(source, now).is_some() && !names.is_empty() {
-                told.push(format!("{id} counts on {} of {}", and(&names), self.named(source)));
+                sentences.push(format!("{id} counts on {} of {}", and(&names), self.named(source)));
             }
         }
-        told.dedup();
+        sentences.dedup();
         let mut actions = vec![Action::AskNew { pattern: id.clone() }];
-        if !told.is_empty() {
-            for text in told {
-                found.push(Said { kind: StepKind::SwitchReads, text, actions: std::mem::take(&mut actions) });
+        if !sentences.is_empty() {
+            for text in sentences {
+                found.push(ReadChange {
+                    kind: StepKind::SwitchReads,
+                    text,
+                    actions: std::mem::take(&mut actions),
+                });
             }
         }
-        // Who asks both ways meets from then on what the new way meets.
+        // A read that queries both places finds from then on what the new place holds.
         let both = was
             .sources
             .iter()
@@ -352,35 +357,36 @@ impl<'a> Readers<'a> {
         self.passes_old(now, if both { StepKind::ReadBoth } else { StepKind::SwitchReads }, found);
     }
 
-    /// Whether all that a question asks until now is lost to it when the first release goes out.
-    fn is_all_gone(&self, was: &Question<'a>, now: &Question<'a>) -> bool {
+    /// Whether all old sources of a read are gone when the first release goes out.
+    fn is_all_gone(&self, was: &PatternRead<'a>, now: &PatternRead<'a>) -> bool {
         !was.sources.is_empty() && was.sources.iter().all(|source| self.ends_early(source, was, now))
     }
 
-    /// Whether all that it asks in the end is there from the beginning.
-    fn is_all_there(&self, was: &Question<'a>, now: &Question<'a>) -> bool {
+    /// Whether all new sources of a read exist from the beginning.
+    fn is_all_there(&self, was: &PatternRead<'a>, now: &PatternRead<'a>) -> bool {
         let gained = self.gained(was, now);
         !gained.is_empty()
             && gained.iter().all(|source| !self.is_new(source, now.pattern) && !self.is_left_alone(source))
     }
 
-    /// What takes the place of all that a question asked is asked in the same release: between them it would answer nothing.
-    fn asks_instead(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
+    /// If all old sources are replaced, the new ones are read in the same release: in between the read would
+    /// have no answer.
+    fn asks_instead(&self, was: &PatternRead<'a>, now: &PatternRead<'a>, found: &mut Vec<ReadChange>) {
         let id = &was.pattern.id;
         let mut actions = vec![Action::AskNew { pattern: id.clone() }];
         for source in self.gained(was, now) {
             let text = format!("{id} asks {} for {} from now on", source.asked(), source.side.entity.name);
-            found.push(Said { kind: StepKind::ReadBoth, text, actions: std::mem::take(&mut actions) });
+            found.push(ReadChange { kind: StepKind::ReadBoth, text, actions: std::mem::take(&mut actions) });
         }
         self.passes_old(now, StepKind::ReadBoth, found);
     }
 
-    /// A question that moved meets the old copies until they are deleted. What has moved is asked the new way when the reads
-    /// move and not before, also by who asks both ways for something else.
-    fn passes_old(&self, now: &Question<'a>, kind: StepKind, found: &mut Vec<Said>) {
+    /// A moved read finds the old copies until they are deleted. A moved entity is read the new way when the
+    /// reads move and not earlier, also by reads that query both places for another entity.
+    fn passes_old(&self, now: &PatternRead<'a>, kind: StepKind, found: &mut Vec<ReadChange>) {
         let id = &now.pattern.id;
         for source in &now.sources {
-            if let Some(Match::Moves(old, new)) = self.bond_of_new(&source.side)
+            if let Some(Match::Moves(old, new)) = self.match_of_new(&source.side)
                 && source.finds(old, new, now)
                 && is_same_table(old, new)
             {
@@ -391,7 +397,7 @@ impl<'a> Readers<'a> {
                     source.within()
                 );
                 let action = Action::PassOld { pattern: id.clone(), entity: new.entity.name.clone() };
-                found.push(Said { kind: StepKind::SwitchReads, text, actions: vec![action] });
+                found.push(ReadChange { kind: StepKind::SwitchReads, text, actions: vec![action] });
             }
         }
         for (matched, source) in self.strangers(now, Match::after) {
@@ -404,14 +410,14 @@ impl<'a> Readers<'a> {
                     if matches!(matched, Match::Stays(..)) { "there no more" } else { "deleted" }
                 );
                 let action = Action::PassOld { pattern: id.clone(), entity };
-                found.push(Said { kind, text, actions: vec![action] });
+                found.push(ReadChange { kind, text, actions: vec![action] });
             }
         }
     }
 
-    fn begins(&self, now: &Question<'a>, found: &mut Vec<Said>) {
+    fn begins(&self, now: &PatternRead<'a>, found: &mut Vec<ReadChange>) {
         let id = &now.pattern.id;
-        found.push(Said {
+        found.push(ReadChange {
             kind: StepKind::SwitchReads,
             text: format!("{id}, which is new, asks {}", now.place()),
             actions: vec![Action::AskNew { pattern: id.clone() }],
@@ -419,8 +425,8 @@ impl<'a> Readers<'a> {
         self.passes_old(now, StepKind::SwitchReads, found);
     }
 
-    /// A question that the new design has not.
-    fn ends(&self, was: &Question<'a>, found: &mut Vec<Said>) {
+    /// A read that the new design does not have.
+    fn ends(&self, was: &PatternRead<'a>, found: &mut Vec<ReadChange>) {
         let id = &was.pattern.id;
         let stranger = self.strangers(was, Match::before);
         let kind = if was
@@ -436,13 +442,14 @@ impl<'a> Readers<'a> {
             return;
         };
         let text = format!("{id} is asked no more");
-        found.push(Said { kind, text, actions: vec![Action::AskNoMore { pattern: id.clone() }] });
+        found.push(ReadChange { kind, text, actions: vec![Action::AskNoMore { pattern: id.clone() }] });
     }
 
-    /// Indexes that go or whose entries change, and that no question is known to ask: something else may.
-    fn nobody(&self, found: &mut Vec<Said>) {
-        let questions: Vec<Question<'_>> =
-            self.before.patterns.iter().filter_map(|pattern| Question::of(pattern, self.before)).collect();
+    /// Indexes that are deleted or whose entries change and that no known read uses: another program may use
+    /// them.
+    fn unused_indexes(&self, found: &mut Vec<ReadChange>) {
+        let questions: Vec<PatternRead<'_>> =
+            self.before.patterns.iter().filter_map(|pattern| PatternRead::of(pattern, self.before)).collect();
         for was in &self.before.tables {
             let Some(now) = self.after.table(&was.definition.name) else { continue };
             for index in &was.definition.schema.indexes {
@@ -452,28 +459,26 @@ impl<'a> Readers<'a> {
                         && entity.is_none_or(|entity| source.side.entity.name == entity.name)
                 };
                 let asked = |entity| {
-                    questions
-                        .iter()
-                        .any(|question| question.sources.iter().any(|source| asks(source, entity)))
+                    questions.iter().any(|read| read.sources.iter().any(|source| asks(source, entity)))
                 };
                 for entity in &was.entities {
                     let source = Source { side: EntityRef { table: was, entity }, index: Some(index) };
                     if self.alters(&source) && !asked(Some(entity)) {
-                        let to = self.bond_of_old(&source.side).and_then(Match::after).and_then(|side| {
+                        let to = self.match_of_old(&source.side).and_then(Match::after).and_then(|side| {
                             let index = side.table.index(&index.name)?;
                             side.entity.is_in(index).then_some(Source { side, index: Some(index) })
                         });
-                        let mut said =
+                        let mut change =
                             Self::asks_both(&format!("whatever asks {}", index.name), &source, to.as_ref());
-                        said.actions.clear();
-                        found.push(said);
+                        change.actions.clear();
+                        found.push(change);
                     }
                 }
                 if now.index(&index.name) != Some(index) && !asked(None) {
-                    found.push(Said {
+                    found.push(ReadChange {
                         kind: StepKind::SwitchReads,
                         text: format!(
-                            "nothing asks {} any more: its consumed read capacity stays at nought",
+                            "nothing asks {} any more: its consumed read capacity stays at zero",
                             index.name
                         ),
                         actions: Vec::new(),
@@ -483,23 +488,23 @@ impl<'a> Readers<'a> {
         }
     }
 
-    /// The name that an entity has in the end.
+    /// The entity's name in the new design.
     fn named(&self, source: &Source<'a>) -> &'a str {
-        let matched = self.bond_of_old(&source.side);
+        let matched = self.match_of_old(&source.side);
         &matched.and_then(Match::after).unwrap_or(source.side).entity.name
     }
 
     fn is_left_alone(&self, source: &Source<'_>) -> bool {
-        matches!(self.bond_of_new(&source.side), Some(Match::Unknown { .. }))
+        matches!(self.match_of_new(&source.side), Some(Match::Unknown { .. }))
     }
 
     fn is_unknown(&self, source: &Source<'_>) -> bool {
-        matches!(self.bond_of_old(&source.side), Some(Match::Unknown { .. }))
+        matches!(self.match_of_old(&source.side), Some(Match::Unknown { .. }))
     }
 
-    fn loss(&self, source: &Source<'_>, was: &Question<'_>) -> Option<Loss> {
-        let old = match self.bond_of_old(&source.side)? {
-            Match::Unknown { .. } | Match::New(_) | Match::Second(..) => return None,
+    fn loss(&self, source: &Source<'_>, was: &PatternRead<'_>) -> Option<Loss> {
+        let old = match self.match_of_old(&source.side)? {
+            Match::Unknown { .. } | Match::New(_) | Match::Derived(..) => return None,
             Match::Gone(old) | Match::Stays(old, _) | Match::Moves(old, _) => old,
         };
         let name = &source.side.table.definition.name;
@@ -509,7 +514,7 @@ impl<'a> Readers<'a> {
         {
             return Some(Loss::Place);
         }
-        match self.bond_of_old(old)? {
+        match self.match_of_old(old)? {
             Match::Gone(_) => Some(Loss::Entity),
             Match::Moves(_, new) => {
                 Some(if new.table.definition.name == *name { Loss::Key } else { Loss::Entity })
@@ -523,19 +528,19 @@ impl<'a> Readers<'a> {
                     self.is_turned_under(source, was).then_some(Loss::Slot)
                 }
             }
-            Match::New(_) | Match::Second(..) | Match::Unknown { .. } => None,
+            Match::New(_) | Match::Derived(..) | Match::Unknown { .. } => None,
         }
     }
 
-    /// Whether what a new question asks is made, filled or moved by the plan.
+    /// Whether the plan creates, fills or moves the sources of a new read.
     fn is_new(&self, source: &Source<'_>, pattern: &SubjectPattern) -> bool {
         let known = self.before.table(&source.side.table.definition.name);
         let made = |index: &IndexSchema| known.and_then(|was| was.index(&index.name)) != Some(index);
         if source.index.is_some_and(made) {
             return true;
         }
-        match self.bond_of_new(&source.side) {
-            Some(Match::Moves(..) | Match::New(_) | Match::Second(..)) => true,
+        match self.match_of_new(&source.side) {
+            Some(Match::Moves(..) | Match::New(_) | Match::Derived(..)) => true,
             Some(Match::Stays(old, new)) => {
                 let moves = moves(old.entity, new.entity, old.table, new.table);
                 let lacks = needed(old.entity, new.entity, new.table, std::slice::from_ref(pattern));
@@ -547,24 +552,24 @@ impl<'a> Readers<'a> {
     }
 }
 
-/// Whether items come to where a question asks that did not stand there so before.
-fn comes(matched: &Match<'_>, source: &Source<'_>, question: &Question<'_>) -> bool {
+/// Whether the plan adds items where a read searches.
+fn comes(matched: &Match<'_>, source: &Source<'_>, read: &PatternRead<'_>) -> bool {
     let Some(new) = matched.after() else { return false };
     let place = source.side.table;
     let here = new.table.definition.name == place.definition.name && !must_be_copied(place, new.table);
     let comes = match matched {
-        Match::New(_) | Match::Second(..) | Match::Moves(..) => true,
+        Match::New(_) | Match::Derived(..) | Match::Moves(..) => true,
         Match::Stays(old, _) => source.index.is_some_and(|index| {
             let written = written(old, &new);
             index.key.attributes().any(|key| written.contains(&key.name))
         }),
         Match::Gone(_) | Match::Unknown { .. } => false,
     };
-    here && comes && source.finds(&new, &source.side, question)
+    here && comes && source.finds(&new, &source.side, read)
 }
 
-/// What stands where a question asks until the end of the plan, and goes then.
-fn remains<'a>(matched: &Match<'a>, source: &Source<'a>, question: &Question<'a>) -> Option<EntityRef<'a>> {
+/// Old copies that stay where a read searches until the end of the plan.
+fn remains<'a>(matched: &Match<'a>, source: &Source<'a>, read: &PatternRead<'a>) -> Option<EntityRef<'a>> {
     let old = matched.before()?;
     let place = source.side.table;
     let here = old.table.definition.name == place.definition.name && !must_be_copied(old.table, place);
@@ -573,21 +578,21 @@ fn remains<'a>(matched: &Match<'a>, source: &Source<'a>, question: &Question<'a>
         Match::Stays(old, new) => {
             source.index.is_some_and(|index| old.entity.is_in(index) && !new.entity.is_in(index))
         }
-        Match::New(_) | Match::Second(..) | Match::Unknown { .. } => false,
+        Match::New(_) | Match::Derived(..) | Match::Unknown { .. } => false,
     };
-    (here && goes && source.finds(&old, &source.side, question)).then_some(old)
+    (here && goes && source.finds(&old, &source.side, read)).then_some(old)
 }
 
-/// Whether entries stand where a question asks until the plan gives them another key.
-fn lingers(matched: &Match<'_>, source: &Source<'_>, question: &Question<'_>) -> bool {
+/// Whether old entries stay where a read searches until the plan gives them another key.
+fn lingers(matched: &Match<'_>, source: &Source<'_>, read: &PatternRead<'_>) -> bool {
     let (Match::Stays(old, new), Some(index)) = (matched, source.index) else { return false };
     old.table.definition.name == source.side.table.definition.name
         && altered(old.entity, index, &written(old, new))
-        && source.finds(old, &source.side, question)
+        && source.finds(old, &source.side, read)
 }
 
-/// Whether a question is given the same in the end, and of the same as much.
-fn is_asked_alike(was: &Question<'_>, now: &Question<'_>) -> bool {
+/// Whether both versions of a read take the same values, and the same number of them.
+fn is_asked_alike(was: &PatternRead<'_>, now: &PatternRead<'_>) -> bool {
     was.pattern.given == now.pattern.given && was.pattern.equal == now.pattern.equal
 }
 
@@ -595,8 +600,9 @@ fn is_same_table(old: &EntityRef<'_>, new: &EntityRef<'_>) -> bool {
     old.table.definition.name == new.table.definition.name && !must_be_copied(old.table, new.table)
 }
 
-impl<'a> Question<'a> {
-    /// What a pattern asks; none where it reads nothing or nothing answers it. A write reads what it checks.
+impl<'a> PatternRead<'a> {
+    /// The read of a pattern; none if it reads nothing or no request answers it. A write reads what it
+    /// checks.
     fn of(pattern: &'a SubjectPattern, subject: &'a Subject) -> Option<Self> {
         let entities: Vec<&str> = pattern.read_entities().collect();
         if entities.is_empty() || !pattern.answered {
@@ -612,7 +618,7 @@ impl<'a> Question<'a> {
         Some(Self { pattern, sources })
     }
 
-    /// What a question is asked by, in words.
+    /// The key values that a read takes, in words.
     fn asked_by(&self) -> String {
         let Some(_) = self.pattern.given.first() else { return "nothing".to_owned() };
         let is_one = |name: &&String| self.pattern.equal.contains(name);
@@ -621,7 +627,7 @@ impl<'a> Question<'a> {
         and(&one.into_iter().cloned().chain(ranges).collect::<Vec<_>>())
     }
 
-    /// Where a question is asked, in words.
+    /// The table or index of a read, in words.
     fn place(&self) -> String {
         let indexed = self.sources.iter().find(|source| source.index.is_some());
         if let Some(source) = indexed {
@@ -651,7 +657,7 @@ impl<'a> Source<'a> {
         self.index.map_or(&self.side.table.definition.schema.key, |index| &index.key)
     }
 
-    /// The key that is asked by.
+    /// The key that a read queries by.
     fn key(&self) -> String {
         slot_text(self.side.entity, self.key_schema())
     }
@@ -667,9 +673,9 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether a question for one copy of an entity's items, `own`, also finds the other copy of them. A question for a
-    /// whole key finds the one item that has it.
-    fn finds(&self, copy: &EntityRef<'_>, own: &EntityRef<'_>, question: &Question<'_>) -> bool {
+    /// Whether a read of one copy of an entity's items, `own`, also finds the other copy. A read by the whole
+    /// key finds only the item with that key.
+    fn finds(&self, copy: &EntityRef<'_>, own: &EntityRef<'_>, read: &PatternRead<'_>) -> bool {
         let key = self.key_schema();
         if self.index.is_some_and(|index| !copy.entity.is_in(index)) {
             return false;
@@ -678,11 +684,11 @@ impl<'a> Source<'a> {
             Shape::of(side.entity.template_of(name).as_deref(), side.entity)
         };
         let partition = key.partition.iter().all(|key| shape(own, &key.name).meets(&shape(copy, &key.name)));
-        // A question for several entities reads what lies between them too.
-        let several = question.sources.len() > 1;
+        // A read of several entities also returns what sorts between them.
+        let several = read.sources.len() > 1;
         let sort =
             several || key.sort.iter().all(|key| shape(own, &key.name).begins_like(&shape(copy, &key.name)));
-        match (question.pattern.reading, self.index) {
+        match (read.pattern.reading, self.index) {
             (Reading::Scan, _) => true,
             (Reading::Get, None) => false,
             (Reading::Get | Reading::Query, _) => partition && sort,

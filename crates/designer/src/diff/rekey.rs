@@ -1,4 +1,4 @@
-//! Steps by which items come to another key: they are kept under both until nobody asks for the old ones.
+//! Steps that re-key items: both keys are kept until no read uses the old ones.
 
 use super::action::Action;
 use super::index_lifetime::{delete, put, standing};
@@ -7,9 +7,9 @@ use super::matching::EntityRef;
 use super::phrasing::{Subjects, and, items};
 use super::plan::{StepKind, Units};
 use super::planner::{Planner, SCAN_UNIT_BYTES, must_be_copied};
-use super::stale_copies::{Former, variables};
+use super::stale_copies::{StaleCopy, variables};
 
-/// How items come from one place to another.
+/// The old and the new place of re-keyed items.
 struct Rekey<'a> {
     old: EntityRef<'a>,
     new: EntityRef<'a>,
@@ -24,13 +24,13 @@ struct Rekey<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// Items get another primary key, in their table or in another: they become other items.
+    /// Items get another primary key, in their table or in another one: they become other items.
     pub(super) fn moved(&mut self, old: EntityRef<'a>, new: EntityRef<'a>) {
         let (from, to) = (&old.table.definition.name, &new.table.definition.name);
         let anew = from == to && must_be_copied(old.table, new.table);
         let within = from == to && !anew;
         let other = if anew { format!("the new {to}") } else { to.clone() };
-        let passage = Rekey {
+        let rekey = Rekey {
             old,
             new,
             within,
@@ -39,13 +39,13 @@ impl<'a> Planner<'a> {
             other,
             entity: new.entity.name.clone(),
         };
-        self.both_written(&passage);
-        self.copied(&passage);
-        self.old_deleted(&passage);
+        self.both_written(&rekey);
+        self.copied(&rekey);
+        self.old_deleted(&rekey);
     }
 
-    fn both_written(&mut self, passage: &Rekey<'_>) {
-        let Rekey { old, out, key, other, within, entity, .. } = passage;
+    fn both_written(&mut self, rekey: &Rekey<'_>) {
+        let Rekey { old, out, key, other, within, entity, .. } = rekey;
         let from = &old.table.definition.name;
         let writers: Vec<&SubjectPattern> = self
             .writes()
@@ -71,18 +71,18 @@ impl<'a> Planner<'a> {
         let text = format!("{} {entity} {place_of}, both in one transaction", who.each("keeps", "keep"));
         self.act(StepKind::WriteBoth, text, vec![Action::KeepBoth { entity: entity.clone() }]);
         let names = [entity.as_str(), old.entity.name.as_str()];
-        self.former(&Former {
+        self.stale_deleted(&StaleCopy {
             copies: entity,
             names: &names,
             known: (out, variables(old)),
-            made: (key, variables(&passage.new)),
+            made: (key, variables(&rekey.new)),
             during: StepKind::WriteBoth,
             lasts: true,
         });
-        self.former(&Former {
+        self.stale_deleted(&StaleCopy {
             copies: entity,
             names: &names,
-            known: (key, variables(&passage.new)),
+            known: (key, variables(&rekey.new)),
             made: (out, variables(old)),
             during: StepKind::SwitchReads,
             lasts: false,
@@ -126,11 +126,11 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn copied(&mut self, passage: &Rekey<'a>) {
-        let Rekey { old, new, out, key, other, entity, .. } = passage;
+    fn copied(&mut self, rekey: &Rekey<'a>) {
+        let Rekey { old, new, out, key, other, entity, .. } = rekey;
         let from = &old.table.definition.name;
         let counted = SubjectEntity { count: old.entity.count, ..new.entity.clone() };
-        let needed = self.told(*old, *new);
+        let needed = self.known_sources(*old, *new);
         let with: Vec<String> = needed
             .iter()
             .map(|one| match &one.from {
@@ -139,7 +139,7 @@ impl<'a> Planner<'a> {
             })
             .collect();
         let with = if with.is_empty() { String::new() } else { format!(", with {}", and(&with)) };
-        let already = if passage.within && old.meets(new) {
+        let already = if rekey.within && old.meets(new) {
             "; one whose own attributes make the key that it has is left as it is"
         } else {
             ""
@@ -153,7 +153,7 @@ impl<'a> Planner<'a> {
         let writes = put(&counted, Some(old.entity), &stands);
         let reads = self.scanned(StepKind::Backfill, old.table);
         let units = writes.zip(reads).map(|(units, reads)| units.and(Units { reads, ..Units::default() }));
-        // The writes are billed where the items go.
+        // The writes are billed to the table that the items are written to.
         self.consume(
             StepKind::Backfill,
             new.table,
@@ -165,21 +165,21 @@ impl<'a> Planner<'a> {
             clause.table.clone_from(from);
         }
         self.copies(*new, &needed);
-        // Within one table the scan meets both.
+        // Within one table the scan reads both copies.
         let again = counted.table_bytes().map(|bytes| Units {
-            reads: if passage.within { 0 } else { bytes.div_ceil(SCAN_UNIT_BYTES) },
+            reads: if rekey.within { 0 } else { bytes.div_ceil(SCAN_UNIT_BYTES) },
             ..Units::default()
         });
         let text = format!(
             "compare every {entity} under {out} with the one under {key}{}: what is missing or differs is put again, and what none under {out} makes is deleted, each in a transaction that checks that the one under {out} is still what was read; again until none is found",
-            if passage.within { String::new() } else { format!(" in {other}") }
+            if rekey.within { String::new() } else { format!(" in {other}") }
         );
         self.scan(StepKind::Verify, old.table, text, again, vec![Action::Compare { entity: entity.clone() }]);
     }
 
-    /// What goes with its table needs no writes.
-    fn old_deleted(&mut self, passage: &Rekey<'_>) {
-        let Rekey { old, new, out, key, entity, within, .. } = passage;
+    /// Deletes the old copies. Items of a deleted table need no writes.
+    fn old_deleted(&mut self, rekey: &Rekey<'_>) {
+        let Rekey { old, new, out, key, entity, within, .. } = rekey;
         let from = &old.table.definition.name;
         let Some(now) = self.after.table(from).filter(|now| !must_be_copied(old.table, now)) else { return };
         let which = if *within && old.meets(new) {

@@ -1,4 +1,5 @@
-//! A comparison as text, JSON or Markdown, with the plan's costs at dated prices and its times at a given rate.
+//! A comparison as text, JSON or Markdown, with the plan's costs at dated prices and its times at a given
+//! rate.
 
 use std::fmt::Write as _;
 
@@ -7,11 +8,11 @@ use super::{Difference, Plan};
 use keywright_model::json::Json;
 use keywright_workbench::price::{Item, Money, Prices};
 
-/// What the figures are worked out with.
+/// Rates and prices that the figures use.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a> {
     pub prices: &'a Prices,
-    /// Write units a second that the jobs may use, and three times as many read units.
+    /// Write units per second that the jobs may use; they use three times as many read units.
     pub rate: u64,
 }
 
@@ -30,7 +31,7 @@ impl Difference {
         out
     }
 
-    /// For a pull request.
+    /// Markdown for a pull request.
     pub fn markdown(&self, terms: Terms<'_>) -> String {
         if self.changes.is_empty() {
             return "The two models have the same design.\n".to_owned();
@@ -92,7 +93,7 @@ impl Difference {
         out
     }
 
-    /// For programs.
+    /// JSON for programs.
     pub fn json(&self, terms: Terms<'_>) -> Json {
         let changes = self.changes.iter().map(|change| {
             Json::object([
@@ -120,7 +121,7 @@ impl Difference {
 }
 
 impl Step {
-    /// Its sentences; a part that only adds to its figures has none.
+    /// Its sentences; a part that only adds to the figures has none.
     fn clauses(&self) -> Vec<&str> {
         self.clauses.iter().map(String::as_str).filter(|clause| !clause.is_empty()).collect()
     }
@@ -196,7 +197,7 @@ fn plan_text(plan: &Plan, terms: Terms<'_>) -> String {
     out
 }
 
-/// What a step consumes; nothing where it consumes nothing.
+/// What a step consumes, in words.
 fn figures(step: &Step, terms: Terms<'_>) -> Option<String> {
     let Some(units) = step.units else {
         return Some("units unknown: no example, no `count` or no `size` says how many items there are and how large they are".to_owned());
@@ -216,7 +217,7 @@ fn consumed(units: Units) -> String {
     }
 }
 
-/// How long a job takes. The service itself sets the pace at which an index fills.
+/// How long a job takes. The service sets the pace at which an index fills.
 fn time(step: &Step, terms: Terms<'_>) -> Option<String> {
     let units = step.units.filter(|_| step.kind.who() == Who::Job)?;
     Some(format!("{} at {} write units a second", duration(units.seconds(terms.rate)), terms.rate))
@@ -258,7 +259,7 @@ fn total(plan: &Plan, terms: Terms<'_>) -> String {
     )
 }
 
-/// When the price of a write was read.
+/// The date of the write price.
 fn dated(prices: &Prices) -> String {
     prices.items.get(&Item::WriteRequest).map_or("at no known day".to_owned(), |price| price.date.clone())
 }

@@ -1,5 +1,5 @@
-//! Settings of a table that change, each at its time: what adds capacity, protection or copies before anything else, what
-//! takes them away when everything else is done.
+//! Table settings that change, each at its time: those that add capacity, protection or copies come before
+//! everything else, those that take them away come last.
 
 use keywright_semantics::request::parts::{StreamViewType, TableClass};
 
@@ -7,7 +7,7 @@ use super::plan::StepKind::{ChangeSetting as First, LowerSetting as Last};
 use super::plan::{Place, StepKind};
 use keywright_model::tables::{Billing, Provisioned, Scaling, TableDefinition};
 
-/// The settings of a table, as they were and as they shall be.
+/// The changed settings of a table, old and new.
 pub(super) fn settings(old: &TableDefinition, new: &TableDefinition) -> [(&'static str, String, String); 8] {
     let on = |set: bool| if set { "on" } else { "off" }.to_owned();
     [
@@ -22,7 +22,7 @@ pub(super) fn settings(old: &TableDefinition, new: &TableDefinition) -> [(&'stat
     ]
 }
 
-/// The calls that change settings, each with its time.
+/// The calls that change settings, each with its step.
 pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKind, String)> {
     let mut found = Vec::new();
     let name = &new.name;
@@ -57,7 +57,8 @@ pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKi
                 );
             }
             "ttl" => {
-                // What no longer means an end must not delete; what begins to delete comes when all is in place.
+                // An attribute that no longer means an expiry must not delete items; a new expiry begins when
+                // all data is in place.
                 if old.ttl.is_some() {
                     set(First, "off", "UpdateTimeToLive, once an hour at most");
                 }
@@ -66,16 +67,16 @@ pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKi
                 }
             }
             "stream" => {
-                // Replicas are fed from a stream of both images, which is there before them.
+                // Replicas need a stream of both images, which must exist before them.
                 let kind = if old.stream.is_none() || !new.replicas.is_empty() { First } else { Last };
                 let how = if old.stream.is_some() && new.stream.is_some() {
-                    "UpdateTable; another view is a new stream, by way of off: whoever reads the old one reads it to its end first"
+                    "UpdateTable; another view is a new stream, by way of off: readers of the old one read it to its end first"
                 } else {
                     "UpdateTable"
                 };
                 set(kind, &now, how);
             }
-            // What is infrequently accessed costs more to write.
+            // Writes to the infrequent-access class cost more.
             "class" => {
                 let kind = if new.class == Some(TableClass::StandardInfrequentAccess) { Last } else { First };
                 set(kind, &now, "UpdateTable");
@@ -103,7 +104,7 @@ pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKi
             }
         }
     }
-    // A stream cannot be turned off as long as replicas are fed from it, and new ones come when what they need is there.
+    // A stream cannot be disabled while replicas use it; new replicas come when their requirements are met.
     let goes = |kind: StepKind, text: &str| {
         kind == Last
             && text.starts_with("set replicas ")
@@ -113,11 +114,12 @@ pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKi
     found
 }
 
-/// When replicas can be added: to a table that is paid by request or scales its writes, and to no other.
+/// When replicas can be added: only to a table that is on demand or scales its write capacity.
 fn when_scaled(old: &Billing, new: &Billing) -> StepKind {
     match (old, new) {
         (_, Billing::OnDemand) => First,
-        // As long as it is paid by request it takes them, but what then scales it would come after them.
+        // An on-demand table accepts replicas, but the scaling settings that they need later would come after
+        // them.
         (Billing::OnDemand, Billing::Provisioned(_)) => Last,
         (Billing::Provisioned(_), Billing::Provisioned(_)) => {
             if writes_scale(old) || widens(old, new) {
@@ -136,10 +138,10 @@ fn writes_scale(billing: &Billing) -> bool {
     }
 }
 
-/// What decides the price of a job's units: between the settings that come first and those that come last.
+/// The price of a job's units: after the first settings and before the last ones.
 pub(super) fn place(old: Option<&TableDefinition>, new: &TableDefinition) -> Place {
     let rare = |table: &TableDefinition| table.class == Some(TableClass::StandardInfrequentAccess);
-    // What comes when the jobs are through has nothing to do with them.
+    // Settings that change after the jobs do not concern them.
     let during = |old: &TableDefinition| {
         refused_replicas(old, new).is_none() && when_scaled(&old.billing, &new.billing) == First
     };
@@ -156,13 +158,14 @@ fn ttl(table: &TableDefinition) -> String {
     table.ttl.clone().unwrap_or_else(|| "off".to_owned())
 }
 
-/// The view of a table's stream; replicas need one of both images, whatever a model says (developer guide: global tables).
+/// The view of a table's stream; replicas need both images, whatever the model says (developer guide: global
+/// tables).
 fn stream(table: &TableDefinition) -> String {
     let needed = (!table.replicas.is_empty()).then_some(StreamViewType::NewAndOldImages);
     needed.or(table.stream).map_or("off".to_owned(), |view| view.name().to_owned())
 }
 
-/// What a model says of a table's stream and replicas do not let be.
+/// Why a model's stream setting contradicts its replicas.
 pub(super) fn refused_stream(table: &TableDefinition) -> Option<String> {
     let view = table.stream.filter(|view| *view != StreamViewType::NewAndOldImages)?;
     (!table.replicas.is_empty()).then(|| {
@@ -174,8 +177,8 @@ pub(super) fn refused_stream(table: &TableDefinition) -> Option<String> {
     })
 }
 
-/// What a model says of a table's replicas and its capacity does not let be. What is so already is left as it is: global
-/// tables of the version before 2019.11.21 may have fixed units.
+/// Why a model's capacity contradicts its replicas. An existing contradiction is left alone: global tables of
+/// the version before 2019.11.21 may have fixed units.
 pub(super) fn refused_replicas(old: &TableDefinition, new: &TableDefinition) -> Option<String> {
     let stays = old.replicas == new.replicas && writes_scale(&old.billing) == writes_scale(&new.billing);
     (!stays && !new.replicas.is_empty() && !writes_scale(&new.billing)).then(|| {
@@ -224,7 +227,7 @@ fn scaling(billing: &Billing) -> String {
     }
 }
 
-/// The capacity that is enough for both.
+/// The capacity that is enough for both designs.
 fn higher(one: &Provisioned, other: &Provisioned) -> Provisioned {
     let mut most = other.clone();
     most.table.read = one.table.read.max(other.table.read);

@@ -1,13 +1,14 @@
-//! The texts that a key template writes: which templates write the same, and which can write one text in common.
+//! The texts that a key template can write: which templates write the same texts, and which can write a
+//! common one.
 //!
-//! A variable counts by its place and its type; what it is called says nothing about the text.
+//! A variable counts by its position and type; its name does not matter for the text.
 
 use keywright_semantics::value::ValueType;
 
 use super::input::SubjectEntity;
 use keywright_model::template::matching::{Part, parts, variable};
 
-/// What a template writes, piece by piece. Invariant: no two words stand side by side.
+/// The pieces of a template. Invariant: no two words are adjacent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pieces: Vec<Piece>,
@@ -19,7 +20,7 @@ enum Piece {
     Place {
         variable: String,
         value_type: Option<ValueType>,
-        /// How the value is written: `:pad(10)`, `|shard(20)`, or as it is.
+        /// The value's format: `:pad(10)`, `|shard(20)`, or none.
         written: String,
     },
 }
@@ -33,7 +34,7 @@ enum Token {
 }
 
 impl Shape {
-    /// What a template of an entity writes; without one, anything.
+    /// The shape of an entity's template; without a template, any text.
     pub(super) fn of(template: Option<&str>, entity: &SubjectEntity) -> Self {
         let any = || Piece::Place { variable: String::new(), value_type: None, written: String::new() };
         let Some(template) = template else { return Self { pieces: vec![any()] } };
@@ -51,7 +52,7 @@ impl Shape {
         Self { pieces: pieces.collect() }
     }
 
-    /// The variables of both, place by place, if words, types and the way values are written are the same.
+    /// The pairs of variables by position, if words, types and formats are equal.
     pub(super) fn alike<'a>(&'a self, other: &'a Self) -> Option<Vec<(&'a str, &'a str)>> {
         if self.pieces.len() != other.pieces.len() {
             return None;
@@ -70,12 +71,13 @@ impl Shape {
         Some(names)
     }
 
-    /// Whether one text may be written by both.
+    /// Whether both can write a common text.
     pub(super) fn meets(&self, other: &Self) -> bool {
         meet(&self.tokens(), &other.tokens())
     }
 
-    /// Whether both may write one text for one item: what both write the same of it says nothing, the rest has to be as long.
+    /// Whether both can write a common text for one item: equal pieces cancel out, and the rest must have the
+    /// same length.
     pub(super) fn may_be_of_one_item(&self, other: &Self) -> bool {
         let mut rest: Vec<&Piece> = other.places().collect();
         let mut own = 0_usize;
@@ -99,7 +101,7 @@ impl Shape {
         self.pieces.iter().filter(|piece| matches!(piece, Piece::Place { .. }))
     }
 
-    /// How many letters its words have.
+    /// The number of letters in its words.
     fn letters(&self) -> usize {
         let letters = self.pieces.iter().map(|piece| match piece {
             Piece::Word(word) => word.chars().count(),
@@ -108,8 +110,8 @@ impl Shape {
         letters.sum()
     }
 
-    /// Whether a text that begins like this one, up to its first variable, may be written by the other: what a question by
-    /// the beginning of a key finds.
+    /// Whether the other can write a text that begins like this one up to its first variable: what a prefix
+    /// query finds.
     pub(super) fn begins_like(&self, other: &Self) -> bool {
         let first: Vec<Piece> =
             self.pieces.iter().take_while(|piece| matches!(piece, Piece::Word(_))).cloned().collect();
@@ -138,15 +140,15 @@ impl Token {
                 letter.is_ascii_digit() || matches!(letter, '.' | '-' | '+' | 'E' | 'e')
             }
             (Self::Letter(one), Self::Letter(two)) => one == two,
-            // What stands for any number of letters can stand for none.
+            // A token for any number of letters also matches none.
             (Self::Text | Self::Digits, _) => true,
             (Self::Letter(_), _) => false,
         }
     }
 }
 
-/// Whether two rows of letters and of gaps have a text in common. Row by row: which beginnings of the second go with what
-/// was read of the first.
+/// Whether two token sequences have a common text. Row by row: which prefixes of the second match what was
+/// read of the first.
 fn meet(one: &[Token], two: &[Token]) -> bool {
     let gap = |token: Option<&Token>| token.is_some_and(|token| !matches!(token, Token::Letter(_)));
     let mut reached = vec![vec![false; two.len() + 1]; one.len() + 1];
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_like_a_key_is_found_by_its_beginning() {
+    fn texts_with_the_prefix_of_a_key_are_found_by_it() {
         assert!(shape("o#{a}").begins_like(&shape("o#{b}#{a}")));
         assert!(!shape("o#{a}").begins_like(&shape("ord#{a}")));
         assert!(shape("{a}").begins_like(&shape("ord#{a}")));

@@ -14,7 +14,8 @@ fn runs(model: &Model) {
     }
 }
 
-/// The guide's order entry with its fourteen questions; an order's status takes all orders of five states, asked in a second.
+/// The guide's order entry with its fourteen patterns; an order's status read takes all orders of five
+/// states, in a second.
 const RELATIONAL: &str = include_str!("../../../model/tests/models/order-entry.yaml");
 
 #[test]
@@ -32,7 +33,8 @@ fn b6_the_guides_order_entry_is_designed_with_two_indexes_and_thirteen_shards_an
     runs(&model);
 }
 
-/// Invoices and order items of a customer under one key, the date first in the sort key: a question for the one reads both.
+/// Invoices and order items of a customer under one key, the date first in the sort key: a read of one entity
+/// returns both.
 const DATE_FIRST: &str = r#"
 format: 1
 model: date-first
@@ -126,7 +128,8 @@ fn b8_a_day_of_payments_is_spread_over_the_shards_that_its_rate_needs() {
     assert!(found.placed.iter().all(|own| matches!(own.slot, Slot::Table | Slot::Global(_))));
 }
 
-/// The published design of an example, and ours under the same engine and prices: no dearer, and as correct.
+/// The published design of an example, and ours on the same engine and prices: not more expensive, and as
+/// correct.
 fn compared(file: &str) -> (Design, u64, Model) {
     let published = example(file);
     let (found, model) = redesigned(&published);
@@ -138,8 +141,8 @@ fn compared(file: &str) -> (Design, u64, Model) {
     (found, u64::try_from(percent).expect("a share"), model)
 }
 
-/// Eleven questions and five writes of an auction site; an item is asked for by seller, by category, and by region and
-/// category, so that it needs three views besides its own.
+/// Eleven reads and five writes of an auction site; an item is read by seller, by category, and by region and
+/// category, so it needs three views besides its own.
 #[test]
 fn b11_the_auctions_are_designed_with_the_experts_three_indexes_and_two_are_shown_to_be_too_few() {
     let (found, _, _) = compared("rubis.yaml");
@@ -151,7 +154,7 @@ fn b11_the_auctions_are_designed_with_the_experts_three_indexes_and_two_are_show
     );
 }
 
-/// The published index attribute puts every result into two indexes that no question asks for it.
+/// The published index attribute puts every result into two indexes in which no pattern reads it.
 #[test]
 fn b12_the_races_are_designed_with_one_index_instead_of_two_for_two_thirds_of_the_cost() {
     let (found, percent, model) = compared("alleycat.yaml");

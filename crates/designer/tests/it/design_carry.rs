@@ -8,7 +8,7 @@ use keywright_workbench::run::Outcome;
 
 use crate::support::{all_designed, model, no_files};
 
-/// The model designed anew, as it reads back, and what was said of what it had.
+/// The model designed again and read back, with the notices about its data.
 fn redesigned(text: &str) -> (Model, Vec<String>) {
     let original = model(text);
     let (mut model, embedded) = all_designed(&original);
@@ -16,7 +16,7 @@ fn redesigned(text: &str) -> (Model, Vec<String>) {
     (crate::support::model(&write(&model)), notices)
 }
 
-/// What the check of a model finds; it must pass.
+/// The result of a model's check; it must pass.
 fn checked(model: &Model) -> Checked {
     let checked = crate::support::check(model);
     assert!(checked.passes(), "{}\n{}", text(&checked, "x.yaml"), write(model));
@@ -30,7 +30,7 @@ fn returned(checked: &Checked, pattern: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn every_example_designed_anew_still_meets_what_it_expects_on_its_own_items() {
+fn every_redesigned_example_meets_its_expectations_on_its_own_items() {
     for path in crate::support::example_paths() {
         let (model, _) = redesigned(&std::fs::read_to_string(&path).expect("readable"));
         let checked = checked(&model);
@@ -39,7 +39,7 @@ fn every_example_designed_anew_still_meets_what_it_expects_on_its_own_items() {
 }
 
 #[test]
-fn what_only_a_former_key_told_is_in_the_item_unless_the_new_ones_tell_it_and_an_expected_item_has_its_new_key()
+fn attributes_of_a_previous_key_are_kept_in_the_item_unless_the_new_keys_have_them_and_expected_items_have_new_keys()
  {
     let (model, notices) = redesigned(
         r#"
@@ -71,7 +71,7 @@ data:
     assert_eq!(ann.item.get("shelf"), Some(&"7a".into()), "no key tells it now: {ann:?}");
     assert_eq!(ann.item.get("day"), Some(&"monday".into()), "it is a key itself: {ann:?}");
     for name in ["user", "number", "PK", "D", "shelfKey"] {
-        assert!(!ann.item.contains_key(name), "{name} is told by the keys, or is a former one: {ann:?}");
+        assert!(!ann.item.contains_key(name), "{name} is in the keys, or was a key: {ann:?}");
     }
     assert_eq!(
         notices,
@@ -108,7 +108,7 @@ data:
 }
 
 #[test]
-fn second_items_come_with_the_first_and_their_reads_expect_them() {
+fn derived_items_come_with_their_source_and_their_reads_expect_them() {
     let (model, notices) = redesigned(
         r"
 format: 1
@@ -152,7 +152,7 @@ patterns:
 }
 
 #[test]
-fn items_of_a_model_without_keys_are_told_by_their_attributes_and_get_the_new_keys() {
+fn items_of_a_model_without_keys_are_identified_by_their_attributes_and_get_the_new_keys() {
     let (model, _) = redesigned(
         r"
 format: 1
@@ -185,7 +185,7 @@ patterns:
   - {id: W1, update: Project, set: 'status = :c', if: 'status = :o', example: {c: closed, o: open}, rate: 1}
 data: {generate: {seed: 6, sample: 10}}
 ";
-    // Of ten projects none is open: most states are others.
+    // None of ten projects is open: most states have other values.
     let states = (1..400).map(|state| format!("s{state}")).chain(["open".to_owned(), "closed".to_owned()]);
     let text = text.replace("STATES", &states.collect::<Vec<_>>().join(", "));
     let (written, notices) = redesigned(&text);

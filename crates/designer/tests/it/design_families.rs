@@ -1,5 +1,5 @@
-//! Questions for part of a family: what belongs to one parent stands in one collection, where each question's items are one
-//! range of it.
+//! Reads of part of a family: the children of one parent are in one collection, where each read's items are
+//! one range.
 
 use keywright_designer::design::{verify, verify_writes};
 use keywright_model::Model;
@@ -7,7 +7,7 @@ use keywright_workbench::run::OperationKind;
 
 use crate::support::{billed, check, designed, model};
 
-/// The written model does what was asked of it, and the rules know nothing against its keys.
+/// The written model runs as predicted, and the rules find no fault with its keys.
 fn proved(written: &Model) {
     for own in verify(written).expect("it runs") {
         assert!(own.agrees(), "{own:?}");
@@ -42,7 +42,7 @@ data: {generate: {seed: 2, sample: 300}}
 ";
 
 #[test]
-fn a_question_for_two_kinds_of_three_needs_no_index_and_costs_what_the_best_by_hand_does() {
+fn a_read_of_two_entities_of_three_needs_no_index_and_costs_what_the_best_by_hand_does() {
     let text = |order: &str, line: &str, event: &str| {
         SHOP.replace("ORDER", order).replace("LINE", line).replace("EVENT", event)
     };
@@ -60,7 +60,7 @@ fn a_question_for_two_kinds_of_three_needs_no_index_and_costs_what_the_best_by_h
 
 /// Comments sort before posts by their names, and a page of a post with its comments begins with the post.
 #[test]
-fn a_page_of_a_parent_with_its_children_begins_with_the_parent_and_leaves_out_who_is_not_asked_for() {
+fn a_page_of_a_parent_with_its_children_begins_with_the_parent_and_leaves_out_other_entities() {
     let (design, written) = designed(
         "format: 1
 model: blog
@@ -87,7 +87,7 @@ data: {generate: {seed: 2, sample: 300}}
 }
 
 #[test]
-fn items_of_several_kinds_sort_together_where_a_question_wants_them_in_one_order() {
+fn items_of_several_entities_sort_together_where_a_read_needs_one_order() {
     let (design, written) = designed(
         "format: 1
 model: desk

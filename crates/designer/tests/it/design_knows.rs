@@ -1,5 +1,5 @@
-//! What writers know decides which second items there can be and which writes read first; what they know is asked to be so
-//! still, and one that is mistaken is refused.
+//! Writer knowledge decides which derived items are possible and which writes read first. Conditions check
+//! that it is current, and a writer with stale knowledge is refused.
 
 use crate::support::{no_files, prices};
 use keywright_designer::design::{self, Design, Fault, Proof, Slot, carry};
@@ -11,7 +11,7 @@ fn solved(model: &Model, indexes: usize) -> Result<Design, Vec<Fault>> {
     design::solve(&problem, &prices())
 }
 
-/// The model designed with at most so many indexes, as it reads back; its writes are run, and its check passes.
+/// The model designed with at most this many indexes and read back; its writes are run, and its check passes.
 fn designed(text: &str, indexes: usize) -> (Design, Model) {
     let original = crate::support::model(text);
     let found = solved(&original, indexes).expect("a design");
@@ -66,7 +66,7 @@ data: {generate: {seed: 1, sample: 50}}
 ";
 
 #[test]
-fn an_update_whose_example_names_the_second_key_keeps_second_items_without_any_index() {
+fn an_update_whose_example_names_the_second_key_keeps_derived_items_without_any_index() {
     let (found, model) = designed(TWO_WAYS, 0);
     assert_eq!(found.gsis, 0);
     let both = [step(WriteKind::Update, "A", "exists"), step(WriteKind::Update, "AByX", "exists")];
@@ -78,7 +78,7 @@ fn an_update_whose_example_names_the_second_key_keeps_second_items_without_any_i
 }
 
 #[test]
-fn an_update_whose_condition_asks_for_the_second_key_knows_it_as_well() {
+fn an_update_whose_condition_compares_the_second_key_knows_it_as_well() {
     let text = TWO_WAYS.replace("if: exists", "if: 'x = :was'").replace("x: x1, y: new", "was: x1, y: new");
     let (_, model) = designed(&text, 0);
     let both = [step(WriteKind::Update, "A", "x = :was"), step(WriteKind::Update, "AByX", "exists")];
@@ -86,12 +86,12 @@ fn an_update_whose_condition_asks_for_the_second_key_knows_it_as_well() {
 }
 
 #[test]
-fn without_knowing_the_second_key_there_are_no_second_items_and_what_would_have_to_be_known_is_said() {
+fn without_knowing_the_second_key_there_are_no_derived_items_and_the_missing_knowledge_is_reported() {
     let original = crate::support::model(&TWO_WAYS.replace("x: x1, ", ""));
     let faults = solved(&original, 0).expect_err("no design");
     let said = faults.iter().map(ToString::to_string).collect::<String>();
-    assert!(said.contains("second items of A by x would do if") && said.contains("W1 knew x"), "{said}");
-    // What is the value that it writes is not the one that was there.
+    assert!(said.contains("derived items of A by x would do if") && said.contains("W1 knew x"), "{said}");
+    // The value that it writes is not the previous one.
     let sets = TWO_WAYS.replace("set: 'y = :y'", "set: 'x = :x'");
     let said = solved(&crate::support::model(&sets), 0).expect_err("no design");
     let said = said.iter().map(ToString::to_string).collect::<String>();
@@ -99,7 +99,7 @@ fn without_knowing_the_second_key_there_are_no_second_items_and_what_would_have_
 }
 
 #[test]
-fn an_update_of_the_second_key_that_knows_the_whole_item_moves_the_second_item() {
+fn an_update_of_the_second_key_that_knows_the_whole_item_moves_the_derived_item() {
     let text = TWO_WAYS
         .replace("set: 'y = :y', if: exists", "set: 'x = :x', if: 'x = :was'")
         .replace("{id: i1, x: x1, y: new}", "{id: i1, was: x1, x: x2, y: y1}")
@@ -114,13 +114,13 @@ fn an_update_of_the_second_key_that_knows_the_whole_item_moves_the_second_item()
     assert_eq!(steps(&model, "W1"), moved);
     let gone = [step(WriteKind::Delete, "A", "x = :x"), step(WriteKind::Delete, "AByX", "exists")];
     assert_eq!(steps(&model, "W3"), gone);
-    // A put over what is there would leave its second item under the old key.
+    // A put over an existing item would leave its derived item under the old key.
     let put = [step(WriteKind::Put, "A", "not-exists"), step(WriteKind::Put, "AByX", "not-exists")];
     assert_eq!(steps(&model, "W4"), put);
 }
 
 #[test]
-fn a_second_item_whose_key_the_writer_has_wrong_is_not_left_behind() {
+fn a_derived_item_whose_key_the_writer_has_wrong_is_not_left_behind() {
     let (_, model) = designed(TWO_WAYS, 0);
     let mistaken = write(&model).replace(
         "example: {id: i1, x: x1,",
@@ -131,7 +131,7 @@ fn a_second_item_whose_key_the_writer_has_wrong_is_not_left_behind() {
 }
 
 #[test]
-fn second_items_are_only_of_those_that_have_what_their_key_is_made_of() {
+fn only_items_with_the_attributes_of_the_key_have_derived_items() {
     let text = TWO_WAYS.replace("x: S,", "x: {type: S, present: 0.5},").replace(
         "  - {id: W1, update: A, set: 'y = :y', if: exists, rate: 1, example: {id: i1, x: x1, y: new}}",
         "  - {id: W1, put: A, if: not-exists, rate: 1}\n  - {id: W2, delete: A, if: 'x = :x', rate: 1}",
@@ -154,7 +154,7 @@ patterns:
   - {id: W1, put: Vote, if: not-exists, rate: {avg: 100, peak: 2600}}
 ";
     let (found, _) = designed(text, 0);
-    let copy = found.placed.iter().find(|own| own.slot == Slot::Copy).expect("second items");
+    let copy = found.placed.iter().find(|own| own.slot == Slot::Copy).expect("derived items");
     assert_eq!(copy.view.shards, 3, "half of 2600 votes, twice for transactions");
 }
 
@@ -186,7 +186,8 @@ fn a_write_whose_condition_does_not_hold_on_generated_items_is_shown_on_items_wh
     }
 }
 
-/// The sort key of an agent's tickets of a status is made of two attributes, of which W3 sets one and computes the other.
+/// The sort key of an agent's tickets of a status has two attributes, of which W3 sets one and computes the
+/// other.
 const HANDED_OVER: &str = r#"
 format: 1
 model: tickets
@@ -203,8 +204,9 @@ patterns:
 data: {generate: {seed: 7, sample: 300}}
 "#;
 
-/// `HANDED_OVER` beside a kind of item that has the attributes of its keys, and would be in an index of these as they are.
-fn beside_another() -> String {
+/// `HANDED_OVER` with another entity that has the attributes of its keys, and would be in an index with these
+/// as plain keys.
+fn with_another_entity() -> String {
     let other = "  Draft: {count: 1000, size: 300, unique: [[draftId]], attrs: {draftId: {type: S, format: uuid}, agentId: S, status: S, priority: N, ticketId: {type: S, format: uuid}}}
 patterns:
   - {id: Q9, get: Draft, given: {draftId: eq}, rate: 1}";
@@ -227,8 +229,8 @@ fn keys_that_are_attributes_as_they_are_spare_a_writer_the_reading() {
 }
 
 #[test]
-fn a_key_made_of_what_the_writer_must_read_is_refused_when_that_has_changed_since() {
-    let (found, model) = designed(&beside_another(), 5);
+fn a_key_of_attributes_read_before_the_write_is_refused_when_they_have_changed() {
+    let (found, model) = designed(&with_another_entity(), 5);
     let reading = found.reading.first().expect("a read before W3");
     assert_eq!(reading.pattern, "W3");
     assert!(reading.monthly > keywright_workbench::price::Money::ZERO);
@@ -239,7 +241,7 @@ fn a_key_made_of_what_the_writer_must_read_is_refused_when_that_has_changed_sinc
     }
     assert_eq!(pattern(&model, "W3-read").rate, pattern(&model, "W3").rate, "as often as the write comes");
     assert!(!checked(&model).contains("L054"));
-    // Somebody else has changed in between what the key is made of.
+    // Another writer has changed a variable of the key in between.
     let name = reading.names.iter().next().expect("a name");
     let value = if name == "priority" { "4711" } else { "NEVER" };
     let text = write(&model);
@@ -256,7 +258,7 @@ fn a_key_made_of_what_the_writer_must_read_is_refused_when_that_has_changed_sinc
 }
 
 #[test]
-fn what_a_condition_asks_for_is_not_read_again() {
+fn attributes_compared_by_a_condition_are_not_read_again() {
     let known = HANDED_OVER.replace("if: \"status = :open\"", "if: \"status = :open and priority = :was\"");
     let (found, model) = designed(&known, 5);
     assert!(found.reading.is_empty() && model.pattern("W3-read").is_none(), "{:?}", found.reading);
@@ -265,7 +267,7 @@ fn what_a_condition_asks_for_is_not_read_again() {
 }
 
 #[test]
-fn items_that_one_transaction_puts_have_second_items_of_their_own() {
+fn items_that_one_transaction_puts_have_derived_items_of_their_own() {
     let text = r"
 format: 1
 model: places

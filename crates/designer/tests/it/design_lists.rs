@@ -17,7 +17,7 @@ patterns:
 data: {generate: {seed: 12, sample: 200}}
 ";
 
-/// What the written model does is paid for as predicted, and the rules know nothing against its transactions.
+/// The written model is billed as predicted, and the rules find no fault with its transactions.
 fn holds(written: &Model) {
     for own in design::verify_writes(written).expect("they run") {
         assert!(own.agrees() && !own.refused, "{own:?}");
@@ -39,7 +39,7 @@ fn a_transaction_whose_children_become_a_list_is_a_write_of_one_item_and_paid_on
 }
 
 #[test]
-fn a_transaction_that_checks_something_besides_stays_one() {
+fn a_transaction_with_a_further_condition_check_stays_one() {
     let text = CART.replace("MORE", ", {put: Note}").replace(
         "patterns:",
         "  Note: {count: 100, size: 50, unique: [[noteId]], attrs: {noteId: S}}\npatterns:",
@@ -69,7 +69,7 @@ data: {generate: {seed: 10, sample: 400}}
 ";
 
 #[test]
-fn what_others_belong_to_or_copy_is_no_list_and_why_is_said() {
+fn an_entity_that_others_belong_to_or_copy_is_no_list_and_the_reason_is_reported() {
     for (night, beds) in [("parent: Room,", ""), ("", ", beds: {type: N, copyOf: Room.beds}")] {
         let original = model(&HOTEL.replace("NIGHT", night).replace("BEDS", beds));
         let found = design::solve(&problem(&original), &crate::support::prices()).expect("a design");

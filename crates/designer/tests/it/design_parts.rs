@@ -1,4 +1,4 @@
-//! Second items of some attributes: for questions that need no more, written by nothing but what changes these.
+//! Derived items with some attributes: for reads that need no more; only writes that change these write them.
 
 use keywright_designer::design::{Design, Projected, Proof, Slot, verify, verify_writes};
 use keywright_model::{Condition, Model, Write, WriteKind};
@@ -42,9 +42,9 @@ const USERS: &str = "  - {id: Q1, get: User, given: {userId: eq}, rate: 20}
   - {id: W2, put: User, if: not-exists, rate: 0.2}
   - {id: W3, update: User, set: \"name = :n\", if: exists, rate: 1}";
 
-/// What keeps the email unique knows whose it is: an index for that question would be one too many.
+/// The sentinel that keeps the email unique contains the owner: an index for that read would be one too many.
 #[test]
-fn what_keeps_something_unique_answers_who_has_it() {
+fn a_sentinel_answers_which_item_has_the_unique_value() {
     for consistency in ["eventual", "strong"] {
         let asked = format!(
             "  - {{id: Q2, query: User, given: {{email: eq}}, attributes: [userId, email], consistency: {consistency}, returns: {{avg: 1, max: 1}}, rate: 5}}\n{USERS}"
@@ -69,9 +69,9 @@ fn drugs(attributes: &str, change: &str) -> String {
     )
 }
 
-/// Who changes nothing that a second item holds need not know its key, and pays for no transaction.
+/// A writer that changes nothing of a derived item need not know its key, and pays for no transaction.
 #[test]
-fn a_write_that_changes_nothing_of_a_second_item_leaves_it_alone() {
+fn a_write_that_changes_nothing_of_a_derived_item_leaves_it_alone() {
     let (found, written) = designed(&of(DRUG, &drugs("drug, issued, scriptId", "set: \"active = :a\"")));
     assert_eq!(found.gsis, 0);
     assert!(matches!(copies(&found).as_slice(), [Projected::Only(_)]));
@@ -82,9 +82,9 @@ fn a_write_that_changes_nothing_of_a_second_item_leaves_it_alone() {
     proved(&written);
 }
 
-/// Whoever changes what it holds must know where it is.
+/// A writer that changes its attributes must know its key.
 #[test]
-fn what_a_second_item_holds_is_changed_by_those_who_know_its_key() {
+fn attributes_of_a_derived_item_are_changed_by_writers_that_know_its_key() {
     let held = "active, drug, issued, scriptId";
     let unknowing = model(&of(DRUG, &drugs(held, "set: \"active = :a, note = :n\"")));
     let faults = keywright_designer::design::solve(&problem(&unknowing), &crate::support::prices());
@@ -99,9 +99,9 @@ fn what_a_second_item_holds_is_changed_by_those_who_know_its_key() {
     proved(&written);
 }
 
-/// Of the second item alone nobody could compute it.
+/// From the derived item alone it could not be computed.
 #[test]
-fn what_is_computed_from_something_else_is_held_with_that_or_not_at_all() {
+fn a_computed_attribute_is_held_with_its_inputs_or_not_at_all() {
     let sums = |attributes: &str| {
         let text = drugs(attributes, "set: \"total = part + :n\", example: {n: 1}")
             .replace("if: exists, rate: 9", "if: \"drug = :d and issued = :i\", rate: 9");
@@ -114,13 +114,14 @@ fn what_is_computed_from_something_else_is_held_with_that_or_not_at_all() {
         other => panic!("{other:?}"),
     };
     assert!(names(held("drug, issued, part, total")).contains(&"part".to_owned()));
-    // All of it has both.
+    // With all attributes it has both inputs.
     assert_eq!(held("drug, issued, total"), Some(Projected::All));
 }
 
-/// Two kinds whose questions read different attributes of the same names share an index that holds them all of both.
+/// Two entities whose reads need different attributes of the same names share an index that projects all of
+/// these for both.
 #[test]
-fn an_index_of_two_kinds_holds_what_either_is_asked_for() {
+fn an_index_of_two_entities_projects_what_reads_of_either_need() {
     let entities = "  Show: {count: 5000, size: 900, unique: [[showId]], attrs: {showId: S, title: S, day: {type: S, distinct: 300}, left: N}}
   Sale: {count: 300000, size: 250, unique: [[saleId]], attrs: {saleId: {type: S, format: ulid}, showId: S, title: S, buyer: {type: S, distinct: 90000}, paid: N}}";
     let patterns = "  - {id: Q1, get: Show, given: {showId: eq}, rate: 9}
@@ -142,9 +143,9 @@ fn an_index_of_two_kinds_holds_what_either_is_asked_for() {
     proved(&written);
 }
 
-/// A question for a whole collection that says how many there are lets a local index stand in for a global one.
+/// A read of a whole collection that declares its size lets a local index replace a global one.
 #[test]
-fn a_collection_is_as_large_as_a_question_for_all_of_it_says() {
+fn a_read_of_a_whole_collection_declares_its_size() {
     let entities = "  House: {count: 10000, size: 300, unique: [[houseId]], attrs: {houseId: {type: S, format: uuid}, name: S}}
   Lamp: {count: 200000, size: 250, parent: House, unique: [[houseId, lampId]], attrs: {houseId: {type: S, format: uuid}, lampId: {type: S, format: uuid}, state: {type: S, values: [lit, dark]}}}";
     let patterns = |most: &str| {
@@ -161,9 +162,9 @@ fn a_collection_is_as_large_as_a_question_for_all_of_it_says() {
     assert_eq!(open.gsis, 1);
 }
 
-/// What stands for an item must go with it: a session that is listed but gone, a seat that is never free again.
+/// Copies must expire with their item: otherwise a session is listed but gone, or a seat is never free again.
 #[test]
-fn whatever_stands_for_an_item_expires_with_it() {
+fn copies_of_an_item_expire_with_it() {
     let timed = |entities: &str, patterns: &str| {
         of(entities, patterns).replace("key: {pk: S, sk: S}}", "key: {pk: S, sk: S}, ttl: until}")
     };
@@ -181,16 +182,16 @@ fn whatever_stands_for_an_item_expires_with_it() {
     let (_, written) = designed(&timed(holds, &asked));
     assert!(written.entity("HoldByWho").is_some_and(|own| own.attribute("until").is_some()));
     proved(&written);
-    // Who puts it off must know where all of it is.
+    // A writer that postpones the expiry must know all the copies.
     let later = format!("{asked}\n  - {{id: W2, update: Hold, set: \"until = :u\", if: exists, rate: 1}}");
     let faults =
         keywright_designer::design::solve(&problem(&model(&timed(holds, &later))), &crate::support::prices());
     assert!(faults.is_err_and(|faults| faults.iter().any(|own| own.to_string().contains("W2 knew who"))));
 }
 
-/// The former item's second one would stay under its key.
+/// The derived item of a replaced item would stay under its key.
 #[test]
-fn what_puts_replace_has_no_second_items_under_what_they_change() {
+fn items_that_puts_replace_have_no_derived_items_under_changing_attributes() {
     let text = |second: &str| {
         of(
             "  Order: {count: 400000, size: 1800, unique: [[orderId]], attrs: {orderId: {type: S, format: ulid}, customer: {type: S, distinct: 30000}, total: N}}",
@@ -209,7 +210,7 @@ fn what_puts_replace_has_no_second_items_under_what_they_change() {
     assert!(solved("update: Order, set: \"total = :n\", if: \"customer = :c\"").is_ok());
 }
 
-/// What loses its key only loses its second item, of which nothing else need be known.
+/// An item that loses its key only loses its derived item, of which nothing else need be known.
 #[test]
 fn a_write_that_takes_the_key_away_need_know_no_more_than_the_key() {
     let entities = "  Player: {count: 100000, size: 300, unique: [[playerId]], attrs: {playerId: {type: S, format: uuid}, club: {type: S, distinct: 900, present: 0.5}, rank: N, nick: S}}";
@@ -225,7 +226,7 @@ fn a_write_that_takes_the_key_away_need_know_no_more_than_the_key() {
 }
 
 #[test]
-fn what_a_filter_asks_for_is_held_too() {
+fn the_attributes_of_a_filter_are_projected_too() {
     for consistency in ["eventual", "strong"] {
         let patterns = format!(
             "  - {{id: Q1, get: Script, given: {{scriptId: eq}}, rate: 20}}
@@ -239,7 +240,7 @@ fn what_a_filter_asks_for_is_held_too() {
 
 /// A transaction has at most a hundred steps.
 #[test]
-fn what_is_written_many_at_a_time_has_no_second_items_that_find_no_room() {
+fn derived_items_that_do_not_fit_into_a_transaction_are_not_offered() {
     let patterns = |many: u64| {
         format!(
             "  - {{id: Q1, get: Script, given: {{scriptId: eq}}, consistency: strong, rate: 20}}
@@ -255,7 +256,7 @@ fn what_is_written_many_at_a_time_has_no_second_items_that_find_no_room() {
     assert!(solved(51).is_err());
 }
 
-/// The first twenty of a room say nothing of how many there are, nor does a number below what the counts say.
+/// The first twenty of a room do not bound its size, nor does a number below what the counts imply.
 #[test]
 fn a_page_bounds_no_collection() {
     let rooms = |returns: &str| {

@@ -1,5 +1,5 @@
-//! What a design promises beside the keys: that what is called impossible is so, that nothing which was said is lost unsaid, and
-//! that a price is that of everything.
+//! Promises of a design besides its keys: an impossibility claim holds, nothing declared is lost silently,
+//! and a price covers everything.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use keywright_workbench::run::Note;
 
 use crate::support::{all_designed, check, designed, model, no_files, prices, problem};
 
-/// A ranking by a number that may be below nought.
+/// A ranking by a number that may be negative.
 fn ranking(entities: &str, patterns: &str) -> String {
     format!(
         "format: 1\nmodel: ranking\ntables: {{Tab: {{key: {{pk: S, sk: S}}}}}}\nentities:\n{entities}\npatterns:\n{patterns}\n"
@@ -23,7 +23,7 @@ const STRONG: &str = "  - {id: P1, get: M, given: {id: eq}, consistency: strong,
   - {id: P2, query: M, given: {grp: eq}, order: {by: score, direction: desc}, consistency: strong, returns: {avg: 10, max: 100, page: 20}, rate: 1}
   - {id: W1, put: M, if: not-exists, rate: 1}";
 
-/// The written model does what was asked of it.
+/// The written model runs as predicted.
 fn proved(model: &Model) {
     for own in verify(model).expect("it runs") {
         assert!(own.agrees(), "{own:?}\n{}", write(model));
@@ -40,7 +40,7 @@ fn slots(design: &Design, entity: &str) -> Vec<Slot> {
 }
 
 #[test]
-fn a_strong_ranking_by_a_number_below_nought_is_a_local_index_beside_a_second_item() {
+fn a_strong_ranking_by_a_negative_number_is_a_local_index_next_to_a_derived_item() {
     let (found, written) = designed(&ranking(MEMBER, STRONG));
     assert_eq!(slots(&found, "M"), [Slot::Table, Slot::Copy, Slot::Local(1)]);
     proved(&written);
@@ -59,7 +59,7 @@ fn another_entity_with_the_same_number_does_not_make_the_local_index_impossible(
 }
 
 #[test]
-fn a_number_below_nought_can_identify_an_item_and_be_asked_for() {
+fn a_negative_number_can_identify_an_item_and_be_read_by() {
     let (_, written) = designed(&ranking(
         "  M: {count: 1000, size: 100, unique: [[grp, level]], attrs: {grp: S, level: {type: N, values: [-2, -1, 0.5, 3]}}}",
         "  - {id: P1, get: M, given: {grp: eq, level: eq}, rate: 1}
@@ -71,7 +71,7 @@ fn a_number_below_nought_can_identify_an_item_and_be_asked_for() {
 }
 
 #[test]
-fn what_few_items_have_is_tried_all_the_same_and_can_be_in_the_check_of_what_is_written() {
+fn rare_attributes_are_verified_too_and_can_be_in_a_writes_condition() {
     let original = model(&ranking(
         "  A: {count: 40000, size: 250, unique: [[id]], attrs: {id: S, site: {type: S, distinct: 400}, at: {type: S, format: iso8601}, open: {type: S, values: [Y], present: 0.001}}}",
         "  - {id: P1, query: A, given: {site: eq, open: eq}, order: {by: at, direction: desc}, returns: {avg: 5, max: 100, page: 20}, rate: 5}
@@ -143,7 +143,7 @@ fn of_equal_designs_the_one_that_the_rules_have_nothing_against_is_taken() {
     }
     let rules: Vec<&(&str, String)> =
         found.keys().filter(|(rule, _)| ["L023", "L058"].contains(rule)).collect();
-    // B is asked by its own identity and by its hotel, neither of which says whose it is.
+    // B is read by its own identity and by its hotel; neither contains the owner.
     assert!(
         rules.iter().all(|(rule, subject)| *rule == "L058" && subject == "B"),
         "{rules:?}\n{}",
@@ -152,7 +152,7 @@ fn of_equal_designs_the_one_that_the_rules_have_nothing_against_is_taken() {
 }
 
 #[test]
-fn expectations_and_what_is_returned_go_with_an_entity_into_its_parents_list() {
+fn expectations_and_results_go_with_an_entity_into_its_parents_list() {
     let original = model(
         r#"
 format: 1
@@ -198,7 +198,7 @@ fn a_bill_without_a_write_that_did_not_run_is_no_price() {
 }
 
 #[test]
-fn a_local_index_does_not_take_in_what_only_has_its_attribute_too() {
+fn a_local_index_excludes_entities_that_merely_share_its_attribute() {
     let (_, written) = designed(
         "format: 1\nmodel: blog\ntables: {Blog: {key: {pk: S, sk: S}}}\nentities:
   Post: {count: 5000, size: 4000, unique: [[postId]], attrs: {postId: {type: S, format: ulid}, publishedAt: {type: S, format: iso8601}, views: N, body: S}}
@@ -230,7 +230,7 @@ data: {generate: {seed: 2, sample: 100}}
     }
 }
 
-/// Orders whose state changes often, asked for by state over all shards.
+/// Orders whose state changes often, read by state over all shards.
 const STATES: &str = "format: 1
 model: hot
 tables: {Hot: {key: {pk: S, sk: S}}}

@@ -1,5 +1,5 @@
-//! Small models made up at random: each is refused with a sentence, or its designed model does what was predicted and passes
-//! the check.
+//! Random small models: each is refused with a sentence, or its designed model does what was predicted and
+//! passes the check.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use keywright_workbench::report::text;
 
 use crate::support::{Dice, check, no_files, told};
 
-/// Cases that every run of the tests tries; more with `KEYWRIGHT_CASES`, from another one on with `KEYWRIGHT_SEED`.
+/// The number of cases of every test run; `KEYWRIGHT_CASES` changes it, `KEYWRIGHT_SEED` the first one.
 const CASES: u64 = 40;
 
 /// Attributes that entities of random models can have besides their identity.
@@ -26,14 +26,14 @@ const ATTRIBUTES: [(&str, &str); 8] = [
     ("rare", "{type: S, distinct: 20, present: 0.004}"),
 ];
 
-/// Those that not every item has.
+/// Attributes that some items lack.
 const OPTIONAL: [&str; 2] = ["maybe", "rare"];
 
 struct Kind {
     name: &'static str,
     id: Vec<&'static str>,
     own: Vec<&'static str>,
-    /// Whether it may become a list in the items of the other kind.
+    /// Whether it may become a list in the other entity's items.
     child: bool,
 }
 
@@ -58,7 +58,7 @@ fn kinds(dice: &mut Dice, out: &mut String) -> Vec<Kind> {
         own.retain(|name| !id.contains(name));
         let said = |name: &str| {
             let known = ATTRIBUTES.iter().find(|(own, _)| *own == name).map(|(_, said)| *said);
-            // Others' identities come more than once.
+            // Identities of other entities occur more than once.
             known
                 .unwrap_or(if name == "aid" && id.len() > 1 { "{type: S, distinct: 300}" } else { "S" })
                 .to_owned()
@@ -95,7 +95,7 @@ fn reads(dice: &mut Dice, kinds: &[Kind], out: &mut String) {
         let both = kinds.len() == 2 && dice.chance(15);
         let all = all(&kind.id, &kind.own);
         if kind.child && dice.chance(60) {
-            // Asked so, it can be a list.
+            // With this read it can be a list.
             let of = *dice.of(&["Bee", "[Ant, Bee]"]);
             let _ = writeln!(
                 out,
@@ -152,7 +152,7 @@ fn reads(dice: &mut Dice, kinds: &[Kind], out: &mut String) {
     }
 }
 
-/// What the item of a number has: two examples that name one item agree about it.
+/// The value of the item with a number: two examples of one item agree about it.
 fn value(number: usize, name: &str) -> String {
     match name {
         "n" => format!("{}", number + 2),
@@ -163,7 +163,7 @@ fn value(number: usize, name: &str) -> String {
     }
 }
 
-/// One change: what stands in the braces of a step, and its example's values.
+/// One change: the text in the braces of a step, and its example's values.
 fn change(dice: &mut Dice, kind: &Kind) -> (String, Vec<String>) {
     let name = kind.name;
     let mut example = Vec::new();
@@ -247,7 +247,7 @@ fn writes(dice: &mut Dice, kinds: &[Kind], out: &mut String) {
     }
 }
 
-/// Three items of each kind, of which the last lacks what may be lacking.
+/// Three items of each entity, of which the last lacks the optional attributes.
 fn inline(kinds: &[Kind]) -> String {
     let mut out = "data:\n  inline:\n".to_owned();
     for kind in kinds {
@@ -284,13 +284,14 @@ fn made(seed: u64) -> (String, usize) {
     (out, dice.below(3))
 }
 
-/// What became of a model.
+/// The outcome of a model.
 enum Became {
     Refused,
     Designed,
 }
 
-/// A design as the command makes it of a model: proved by running, carried over, written and billed.
+/// A design as the command makes it from a model: verified by running, with carried-over data, written and
+/// billed.
 fn proved(original: &Model, found: &Design, prices: &Prices) -> Result<Billed, String> {
     let table = original.tables.first().ok_or("no table")?;
     let model = design::to_model(original, &table.name, found)?;
@@ -319,7 +320,7 @@ fn proved(original: &Model, found: &Design, prices: &Prices) -> Result<Billed, S
     if again == billed.bill { Ok(billed) } else { Err(format!("the file has another bill\n{}", billed.text)) }
 }
 
-/// What is announced with fewer indexes is what there is when that is asked for.
+/// A design announced with fewer indexes is the result when they are requested.
 fn promised(original: &Model, problem: &Problem, found: &Design, prices: &Prices) -> Result<(), String> {
     let fewer = |gsis: usize| design::solve(&Problem { gsi_max: gsis, ..problem.clone() }, prices);
     match &found.proof {
@@ -362,7 +363,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
 }
 
 #[test]
-fn what_is_designed_of_random_models_passes_its_check_or_is_refused_in_a_sentence() {
+fn designs_of_random_models_pass_their_check_or_are_refused_with_a_sentence() {
     let prices = Prices::built_in(TODAY).expect("built in");
     let first = number("KEYWRIGHT_SEED", 1);
     let mut wrong = Vec::new();

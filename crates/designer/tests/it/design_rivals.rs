@@ -1,5 +1,5 @@
-//! Designs against keys that somebody else could have thought of: templates made up at random, with no part of the designer.
-//! None that passes its check needs fewer global indexes than were proved to be necessary, or costs less.
+//! Designs against random rival keys: templates made without any part of the designer. No rival that passes
+//! its check needs fewer global indexes than were proved necessary, or costs less.
 
 use std::fmt::Write as _;
 
@@ -10,24 +10,25 @@ use keywright_workbench::price::{Money, Prices};
 
 use crate::support::{Dice, check, no_files, prices, problem, told};
 
-/// Models that every run of the tests tries; more with `KEYWRIGHT_CASES`.
+/// The number of models of every test run; more with `KEYWRIGHT_CASES`.
 const CASES: u64 = 17;
 
-/// The first of them, or `KEYWRIGHT_SEED`: three of these were beaten while questions for some of a collection were thought to
-/// need a collection of their own, and one while the order of a single item was thought to need a sort key.
+/// The first seed, or `KEYWRIGHT_SEED`. Rivals once beat three of these models while reads of part of a
+/// collection were thought to need a collection of their own, and one while the order of a single item was
+/// thought to need a sort key.
 const FIRST: u64 = 151;
 
-/// The first of those whose questions want less than whole items.
+/// The first seed of models whose reads need less than whole items.
 const FIRST_OF_PARTS: u64 = 1;
 
-/// Rivals of each model; `KEYWRIGHT_RIVALS` for more.
+/// Rivals per model; `KEYWRIGHT_RIVALS` for more.
 const RIVALS: u64 = 60;
 
 /// An entity of a random model.
 #[derive(Clone)]
 struct Kind {
     name: &'static str,
-    /// The letter that tells it from others in a key.
+    /// The letter that distinguishes it from others in a key.
     letter: char,
     id: Vec<&'static str>,
     own: Vec<&'static str>,
@@ -40,18 +41,18 @@ impl Kind {
     }
 }
 
-/// A question of a random model: whom it asks, what it fixes, and what it orders by.
+/// A read of a random model: its entities, what it gives, and what it orders by.
 struct Asked {
     id: String,
     kinds: Vec<usize>,
     fixed: Vec<&'static str>,
     range: Option<&'static str>,
-    /// The attributes that are enough for it; none if it wants whole items.
+    /// The attributes that are enough for it; none if it returns whole items.
     enough: Vec<&'static str>,
 }
 
 impl Asked {
-    /// Whether it wants several items by something: one item is in any order.
+    /// Whether order matters: it returns several items.
     fn is_ordered(&self, kinds: &[Kind]) -> bool {
         let several = |place: &usize| {
             kinds.get(*place).is_some_and(|kind| kind.id.iter().any(|own| !self.fixed.contains(own)))
@@ -91,7 +92,7 @@ fn kinds(dice: &mut Dice) -> Vec<Kind> {
         .take(2 + dice.below(2))
         .enumerate()
     {
-        // Most belong to the first.
+        // Most items belong to the first.
         let parent = if place > 0 && dice.chance(75) { "parent: Ant, " } else { "" };
         let mut id = vec![own_id];
         let mut own: Vec<&str> = ["x", "at", "y"].into_iter().filter(|_| dice.chance(45)).collect();
@@ -136,7 +137,7 @@ fn writes(dice: &mut Dice, kinds: &[Kind], patterns: &mut String) {
     }
 }
 
-/// Some of an entity's attributes, with those that a question is given and those that identify its items.
+/// Some of an entity's attributes, with those that a read gives and those of the identity.
 fn enough(
     dice: &mut Dice,
     kind: &Kind,
@@ -150,7 +151,7 @@ fn enough(
     if dice.chance(70) { found } else { Vec::new() }
 }
 
-/// A random model; where `parts` is said some of its questions want less than whole items.
+/// A random model; with `parts` some of its reads need less than whole items.
 fn made(seed: u64, parts: bool) -> Made {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678);
     dice.below(2);
@@ -242,7 +243,7 @@ impl Made {
         self.text("", &keyed.collect::<Vec<_>>(), None)
     }
 
-    fn text(&self, indexes: &str, keys: &[String], second: Option<&Second<'_>>) -> String {
+    fn text(&self, indexes: &str, keys: &[String], second: Option<&DerivedItem<'_>>) -> String {
         let mut out = format!(
             "format: 1\nmodel: rivals\ntables: {{Tab: {{key: {{pk: S, sk: S}}{indexes}}}}}\nentities:\n"
         );
@@ -250,7 +251,7 @@ impl Made {
             let _ = writeln!(out, "  {}: {{{}, {key}}}", kind.name, kind.said);
         }
         let mut patterns = self.patterns.clone();
-        if let Some(Second { asked, kind, name, key }) = second {
+        if let Some(DerivedItem { asked, kind, name, key }) = second {
             let held: Vec<String> = asked
                 .enough
                 .iter()
@@ -272,8 +273,8 @@ impl Made {
         out
     }
 
-    /// A second item with what one of the questions wants and nothing that an update changes.
-    fn second(&self, dice: &mut Dice) -> Option<Second<'_>> {
+    /// A derived item with the attributes of one read and none that an update changes.
+    fn second(&self, dice: &mut Dice) -> Option<DerivedItem<'_>> {
         let fits = |asked: &&Asked| {
             let kind = asked.kinds.first().and_then(|place| self.kinds.get(*place));
             let updated = kind.is_some_and(|kind| {
@@ -289,7 +290,7 @@ impl Made {
         let place = *asked.kinds.first()?;
         let kind = self.kinds.get(place)?;
         let (pk, sk) = key(dice, kind, Some(asked), &asked.enough);
-        Some(Second {
+        Some(DerivedItem {
             asked,
             kind,
             name: format!("{}Second", kind.name),
@@ -297,7 +298,7 @@ impl Made {
         })
     }
 
-    /// Keys made up at random, often with a question in mind.
+    /// Random keys, often made for one read.
     fn rival(&self, dice: &mut Dice, indexes: usize) -> String {
         let keys: Vec<String> = self
             .kinds
@@ -315,7 +316,7 @@ impl Made {
                 said
             })
             .collect();
-        // One that nobody is in is none.
+        // An index without entries is left out.
         let declared = (1..=indexes)
             .filter(|slot| keys.iter().any(|said| said.contains(&format!("gsi{slot}:"))))
             .map(|slot| format!("gsi{slot}: {{pk: gsi{slot}pk, sk: gsi{slot}sk, project: all}}"));
@@ -336,15 +337,15 @@ impl Made {
     }
 }
 
-/// A second item of some attributes for one question.
-struct Second<'a> {
+/// A derived item with some attributes, for one read.
+struct DerivedItem<'a> {
     asked: &'a Asked,
     kind: &'a Kind,
     name: String,
     key: String,
 }
 
-/// A key of some of an entity's attributes, with a question in mind or none.
+/// A key of some of an entity's attributes, for one read or none.
 fn key(dice: &mut Dice, kind: &Kind, asked: Option<&Asked>, names: &[&'static str]) -> (String, String) {
     let (mut partition, mut sort): (Vec<&str>, Vec<&str>) = match asked {
         None => {
@@ -375,20 +376,20 @@ fn key(dice: &mut Dice, kind: &Kind, asked: Option<&Asked>, names: &[&'static st
     (format!("{open}{}", texts(&partition)), sort)
 }
 
-/// What a rival costs, if it passes its check by keys alone.
+/// The cost of a rival, if it passes its check by keys alone.
 fn rival_cost(made: &Made, text: &str) -> Option<(Model, Money)> {
     let model = parse(text).unwrap_or_else(|faults| panic!("{}\n{text}", told(&faults)));
     let checked = check(&model);
-    // Filters are what the designer never takes; nor keys that too many write.
+    // The designer uses no filters, and no keys with too many writes.
     let by_keys = checked.passes()
         && checked.report.patterns.iter().all(|ran| {
             let in_order = made.asked.iter().any(|asked| asked.id == ran.id && asked.is_ordered(&made.kinds));
-            // Nobody sees the order of one item.
+            // The order of one item does not matter.
             let seen = !in_order || ran.items_returned > 1;
             ran.filter.is_none() && ran.strangers.is_empty() && ran.partitions < 2 && seen
         })
         && checked.findings.iter().all(|finding| !["L020", "L021", "L026", "L053"].contains(&finding.rule));
-    // A writer who changes an item knows what identifies it.
+    // A writer that changes an item knows its identity.
     let known = model.patterns.iter().flat_map(Pattern::steps).all(|step| {
         let kind = made.kinds.iter().find(|kind| kind.name == step.entity);
         let entity = model.entity(&step.entity);
@@ -405,7 +406,7 @@ fn used(model: &Model) -> usize {
     slots.collect::<std::collections::BTreeSet<_>>().len()
 }
 
-/// What a rival has that the design was said not to be able to have.
+/// What a rival has that the designer claimed to be impossible.
 fn beaten(found: &Design, total: Money, rival: &Model, cost: Money) -> Option<String> {
     let indexes = used(rival);
     if let Proof::Impossible { gsis, .. } = &found.proof
@@ -459,7 +460,7 @@ fn tried(seed: u64, parts: bool, prices: &Prices, stood: &mut u64) -> Result<(),
     Ok(())
 }
 
-/// None of the models from a seed on is beaten by what is made up.
+/// No rival beats any of the models from a seed on.
 fn none_is_beaten(first: u64, parts: bool) -> u64 {
     let prices = prices();
     let first = number("KEYWRIGHT_SEED", first);
@@ -481,7 +482,7 @@ fn no_keys_made_up_at_random_need_fewer_indexes_or_cost_less_than_those_designed
 }
 
 #[test]
-fn nor_do_second_items_of_what_a_question_wants() {
+fn nor_do_derived_items_with_the_attributes_of_one_read() {
     let stood = none_is_beaten(FIRST_OF_PARTS, true);
     println!("{stood} rivals pass their checks");
 }

@@ -1,13 +1,13 @@
-//! A model of fifty patterns of every shape is designed, proved, billed and run with little work, whatever the machine: the
-//! work is counted.
+//! A model of fifty patterns of every shape is designed, proved, billed and run with little work. The work is
+//! counted, so the machine does not matter.
 
 use std::fmt::Write as _;
 
 use crate::support::{billed, designed};
 use keywright_designer::design;
 
-/// Five shops, of which each has ten patterns: items by identity, by ranges and states, strongly, in collections of two
-/// kinds, in a sparse index; puts, updates that change keys, deletes and transactions.
+/// Five shops with ten patterns each: items by identity, by ranges and states, strongly, in collections of
+/// two entities, in a sparse index; puts, updates that change keys, deletes and transactions.
 fn fifty_patterns() -> String {
     let mut entities = String::new();
     let mut patterns = String::new();

@@ -1,5 +1,5 @@
-//! What is unique besides the identity: a put that is refused where an item is there is also refused where another has the
-//! values that must be its alone.
+//! Unique values besides the identity: a put that is refused if the item exists is also refused if another
+//! item has its unique values.
 
 use keywright_designer::design::{self, Slot, unguarded, verify, verify_writes};
 use keywright_model::{Condition, Model, Write, WriteKind};
@@ -17,7 +17,7 @@ fn of(entities: &str, patterns: &str) -> String {
     )
 }
 
-/// The written model does what was asked of it, and what is to be unique is kept so.
+/// The written model runs as predicted, and unique values stay unique.
 fn proved(written: &Model) {
     for own in verify(written).expect("it runs") {
         assert!(own.agrees(), "{own:?}");
@@ -37,15 +37,15 @@ fn steps<'a>(written: &'a Model, pattern: &str, entity: &str) -> Vec<&'a Write> 
 }
 
 #[test]
-fn what_is_only_put_has_the_unique_attribute_for_its_key() {
+fn an_entity_that_is_only_put_has_the_unique_attribute_as_its_key() {
     let (found, written) = designed(&of(USER, READS));
     assert_eq!((found.gsis, found.sentinels.len()), (1, 0));
     proved(&written);
 }
 
-/// Often updated, a whole second item would be dear.
+/// With frequent updates a whole derived item would be expensive.
 #[test]
-fn a_put_puts_a_small_second_item_that_no_update_touches_and_a_delete_that_knows_its_key_deletes() {
+fn a_put_puts_a_sentinel_that_no_update_touches_and_a_delete_that_knows_its_key_deletes() {
     let more = "  - {id: W2, update: User, set: \"name = :n\", if: exists, rate: 50}
   - {id: W3, delete: User, if: \"email = :email\", rate: 0.1}";
     let (found, written) = designed(&of(USER, &format!("{READS}\n{more}")));
@@ -58,7 +58,7 @@ fn a_put_puts_a_small_second_item_that_no_update_touches_and_a_delete_that_knows
 }
 
 #[test]
-fn an_update_that_knows_the_old_value_moves_the_small_second_item() {
+fn an_update_that_knows_the_old_value_moves_the_sentinel() {
     let more = "  - {id: W2, update: User, set: \"email = :new\", if: \"email = :old\", rate: 0.01}
   - {id: W3, update: User, set: \"name = :n\", if: exists, rate: 50}";
     let (_, written) = designed(&of(USER, &format!("{READS}\n{more}")));
@@ -68,7 +68,7 @@ fn an_update_that_knows_the_old_value_moves_the_small_second_item() {
 }
 
 #[test]
-fn what_a_writer_would_have_to_know_is_said() {
+fn the_missing_knowledge_of_a_writer_is_reported() {
     let more = "  - {id: W2, update: User, set: \"name = :n\", if: exists, rate: 50}
   - {id: W3, delete: User, rate: 0.1}";
     let original = model(&of(USER, &format!("{READS}\n{more}")));
@@ -77,15 +77,16 @@ fn what_a_writer_would_have_to_know_is_said() {
     assert_eq!(
         unguarded(&original, &found),
         [
-            "Nothing keeps email of User unique: a second item would, but W3 does not know email of the item as it was. Say that it \
+            "Nothing keeps email of User unique: a derived item would, but W3 does not know email of the item as it was. Say that it \
           does with `example: {email: …}`."
         ]
     );
 }
 
-/// One is the item's key and the other that of a whole second item, which is read: neither may be a stored user's.
+/// One is the item's key, the other that of a whole derived item, which is read: neither may be a stored
+/// user's.
 #[test]
-fn what_has_three_unique_attributes_is_put_with_new_ones_and_found_by_each() {
+fn an_item_with_three_unique_attributes_is_put_with_new_values_and_found_by_each() {
     let three = USER.replace("[email]]", "[email], [name]]");
     let reads = "  - {id: Q1, query: User, given: {name: eq}, returns: {avg: 1, max: 1}, rate: 30}
   - {id: Q2, query: User, given: {email: eq}, returns: {avg: 1, max: 1}, rate: 1}

@@ -1,4 +1,4 @@
-//! The writes of designed models keep every derived key and second item current, shown by running them.
+//! The writes of designed models keep every derived key and derived item current, shown by running them.
 
 use keywright_designer::design::{self, VerifiedWrite};
 use keywright_model::{Model, Operation, write};
@@ -58,7 +58,7 @@ patterns:
 ";
 
 #[test]
-fn an_update_of_what_an_index_key_is_made_of_sets_the_key_and_the_reads_find_it_there() {
+fn an_update_of_an_index_keys_variable_sets_the_key_and_the_reads_find_it_there() {
     let model = designed(ORDERS);
     let set = set_of(&model, "W2");
     assert!(set.starts_with("status = :status, gsi") && set.matches("pk").count() == 2, "{set}");
@@ -107,7 +107,7 @@ fn a_key_made_of_a_counted_number_is_what_the_update_leaves_padded() {
     let text = ORDERS
         .replace("given: {flaggedBy: eq}", "given: {status: eq, total: ge}")
         .replace("flaggedBy: {type: S, present: 0.5}", "flaggedBy: S")
-        // What has the same attributes would be in an index of these as they are.
+        // Another entity with the same attributes would be in an index with these as plain keys.
         .replace(
             "attrs: {taskId: S,",
             "attrs: {taskId: S, orderId: S, status: S, total: N, createdAt: S, flaggedBy: S,",
@@ -119,7 +119,7 @@ fn a_key_made_of_a_counted_number_is_what_the_update_leaves_padded() {
 }
 
 #[test]
-fn second_items_are_those_of_the_first_after_every_write() {
+fn derived_items_equal_their_source_after_every_write() {
     let text = r"
 format: 1
 model: follows
@@ -136,7 +136,7 @@ patterns:
     let mut model = designed(text);
     assert_eq!(model.entities.len(), 2);
     all_agree(&model);
-    // Without the transaction the second item would stay behind.
+    // Without the transaction the derived item would stay behind.
     for pattern in model.patterns.iter_mut().filter(|own| own.id == "W2") {
         if let Operation::Transact(steps) = &mut pattern.operation {
             steps.truncate(1);
@@ -163,7 +163,7 @@ patterns:
 }
 
 #[test]
-fn an_update_of_what_is_unique_is_tried_with_a_value_that_no_item_has() {
+fn an_update_of_a_unique_attribute_is_verified_with_a_value_that_no_item_has() {
     let by_email = "  - {id: Q2, query: Account, given: {email: eq}, attributes: [accountId, email], consistency: strong, returns: {avg: 1, max: 1}, rate: 2}\n";
     for write in [
         "  - {id: W1, update: Account, set: 'email = :new', if: 'email = :old', rate: 0.01}",
@@ -177,7 +177,7 @@ fn an_update_of_what_is_unique_is_tried_with_a_value_that_no_item_has() {
 }
 
 #[test]
-fn changes_of_several_items_in_one_transaction_change_the_second_item_of_each() {
+fn changes_of_several_items_in_one_transaction_change_the_derived_item_of_each() {
     let model = accounts(
         "  - {id: Q2, query: Account, given: {holder: eq}, attributes: [accountId, balance], consistency: strong, returns: {avg: 2, max: 20}, rate: 20}
   - {id: W1, transact: [{update: Account, set: 'balance = balance - :x', if: 'balance >= :x AND holder = :from'}, {update: Account, set: 'balance = balance + :x', if: 'holder = :to'}], rate: 1, example: {x: 1}}
@@ -200,7 +200,7 @@ fn a_put_over_an_item_is_tried_on_one_of_which_its_condition_holds() {
 }
 
 #[test]
-fn an_update_does_not_remove_a_key_that_has_the_name_of_a_former_one() {
+fn an_update_does_not_remove_a_key_that_has_the_name_of_a_previous_one() {
     let model = designed(
         r#"
 format: 1
@@ -235,7 +235,7 @@ patterns:
 }
 
 #[test]
-fn the_writes_of_every_published_model_designed_anew_do_what_was_predicted() {
+fn the_writes_of_every_redesigned_published_model_run_as_predicted() {
     let mut wrong = Vec::new();
     let mut ran = 0;
     for (name, mut model) in crate::support::examples().iter().cloned() {
@@ -260,7 +260,7 @@ fn the_writes_of_every_published_model_designed_anew_do_what_was_predicted() {
 }
 
 #[test]
-fn what_fills_a_second_item_to_its_size_is_nobodys_copy() {
+fn the_filler_of_a_derived_item_is_no_copy() {
     let text = r"
 format: 1
 model: by-two

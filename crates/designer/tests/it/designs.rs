@@ -103,13 +103,13 @@ fn r74_a_bill_names_every_pattern_on_every_table_and_index_and_adds_up() {
     assert!(bill.without_rate.is_empty());
 }
 
-/// The published models of the guides and the imported ones, table by table, that say enough to be designed.
+/// The tables of the published models of the guides and the imported ones that declare enough to be designed.
 fn published() -> &'static [(String, Model, design::Problem, design::Problem)] {
     static PUBLISHED: OnceLock<Vec<(String, Model, design::Problem, design::Problem)>> = OnceLock::new();
     PUBLISHED.get_or_init(read_published)
 }
 
-/// The cheapest design of each of them, in their order.
+/// The cheapest design of each of them, in order.
 fn cheapest() -> &'static [design::Design] {
     static CHEAPEST: OnceLock<Vec<design::Design>> = OnceLock::new();
     CHEAPEST.get_or_init(|| {
@@ -149,7 +149,7 @@ fn no_design_costs_more_or_has_more_indexes_than_the_published_one_at_the_same_p
 }
 
 #[test]
-fn every_published_model_designed_anew_answers_its_questions_at_the_predicted_units() {
+fn every_redesigned_published_model_answers_its_reads_at_the_predicted_units() {
     let mut wrong = Vec::new();
     for ((name, model, _, _), found) in published().iter().zip(cheapest()) {
         let table = name.rsplit('/').next().expect("a table");
@@ -197,9 +197,9 @@ patterns:
   - {id: W1, put: Order, if: not-exists, rate: {avg: 2, peak: 20}}
 ";
 
-/// The designer predicts, the engine meters: of one file there is one bill.
+/// The designer predicts, the engine meters: both agree on the bill of a file.
 #[test]
-fn what_a_design_is_predicted_to_cost_is_what_the_model_it_writes_is_billed() {
+fn the_predicted_cost_of_a_design_is_the_bill_of_its_written_model() {
     let mut wrong = Vec::new();
     for (name, text) in [("b1", TEN_PATTERNS), ("b3", MANY_TO_MANY), ("b5", STATUS_AND_SALES)] {
         let (found, model) = crate::support::designed(text);
@@ -238,7 +238,7 @@ const CENT: Money = Money::nanos(10_000_000);
 
 /// 6000 shipments in 60 pages, each of 100 items of some 230 bytes, which are 6 blocks of 4 KB: 180 units.
 #[test]
-fn the_long_question_of_the_published_shop_is_billed_for_all_its_pages() {
+fn the_long_read_of_the_published_shop_is_billed_for_all_its_pages() {
     let bill = billed(&example("online-shop.yaml"));
     let line = bill.lines.iter().find(|line| line.pattern == "P13").expect("the question");
     assert_eq!((line.read, line.monthly.total().to_string()), (HalfUnits(360), "$5.91".to_owned()));
@@ -275,7 +275,7 @@ patterns:
 }
 
 #[test]
-fn a_second_item_is_an_entity_of_its_own_that_the_same_transaction_writes() {
+fn a_derived_item_is_an_entity_of_its_own_that_the_same_transaction_writes() {
     let (found, model) = crate::support::designed(
         r"
 format: 1
@@ -307,9 +307,9 @@ patterns:
   - {id: W1, put: A, rate: 1}
 ";
 
-/// Reads that may be stale can do with whatever strong ones can do with.
+/// Eventually consistent reads can use everything that strong ones can use.
 #[test]
-fn what_is_said_of_one_index_fewer_is_not_refuted_by_stronger_reads() {
+fn the_proof_of_one_index_less_is_not_refuted_by_stronger_reads() {
     let (found, _) = crate::support::designed(BY_ID_AND_BY_X);
     assert_eq!(found.gsis, 1);
     let Proof::Possible { gsis: 0, by, with, same } = found.proof else { panic!("{:?}", found.proof) };
@@ -318,27 +318,27 @@ fn what_is_said_of_one_index_fewer_is_not_refuted_by_stronger_reads() {
     let (strong, _) =
         crate::support::designed(&BY_ID_AND_BY_X.replace("rate: 5", "consistency: strong, rate: 5"));
     assert_eq!(strong.gsis, 0);
-    // A strong read takes twice the units; the rest is what the second item costs more than the index.
+    // A strong read takes twice the units; the rest is the difference between the derived item and the index.
     let (eventual, strong) = (found.monthly.indexes, strong.monthly.indexes);
     assert_eq!(by, strong - eventual);
 }
 
 #[test]
-fn without_writes_a_second_item_costs_what_an_index_does_and_the_index_is_taken() {
+fn without_writes_a_derived_item_costs_what_an_index_does_and_the_index_is_taken() {
     let text = BY_ID_AND_BY_X.replace("  - {id: W1, put: A, rate: 1}\n", "");
     let (found, _) = crate::support::designed(&text);
     assert_eq!(found.gsis, 1);
     assert!(matches!(found.proof, Proof::Possible { gsis: 0, by: Money::ZERO, .. }), "{:?}", found.proof);
 }
 
-/// An updater knows the identity only, so that no other key of the item or of a second one can be told.
+/// An updater knows the identity only, so it cannot compute another key of the item or of a derived item.
 #[test]
-fn fewer_indexes_are_impossible_where_no_second_item_could_be_kept() {
+fn fewer_indexes_are_impossible_where_no_derived_item_can_be_maintained() {
     let text = format!("{BY_ID_AND_BY_X}  - {{id: W2, update: A, set: \"x = :x\", rate: 1}}\n");
     let (found, _) = crate::support::designed(&text);
     let Proof::Impossible { gsis: 0, unless, .. } = found.proof else { panic!("{:?}", found.proof) };
     let said = unless.iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(said, ["second items of A by x would do if besides that W2 knew x of the item as it was"]);
+    assert_eq!(said, ["derived items of A by x would do if besides that W2 knew x of the item as it was"]);
 }
 
 fn not_designed(text: &str) -> String {
@@ -352,13 +352,13 @@ fn where_strong_reads_leave_no_design_it_is_not_said_that_more_indexes_would_hel
     let fault = not_designed(&format!("{text}  - {{id: W2, update: A, set: \"x = :x\", rate: 1}}\n"));
     assert!(
         fault.starts_with(
-            "no number of indexes lets one request answer every pattern of A, even with second items: "
+            "no number of indexes lets one request answer every pattern of A, even with derived items: "
         ),
         "{fault}"
     );
     assert!(fault.contains("global indexes are not strongly consistent, as P1, P2 must be"), "{fault}");
     assert!(
-        fault.ends_with("second items of A by x would do if besides that W2 knew x of the item as it was"),
+        fault.ends_with("derived items of A by x would do if besides that W2 knew x of the item as it was"),
         "{fault}"
     );
 }
@@ -390,18 +390,18 @@ fn kept(text: &str) -> design::Design {
 }
 
 #[test]
-fn what_stands_whole_in_the_keys_of_a_kept_index_needs_no_projection() {
+fn attributes_that_are_whole_in_a_kept_indexs_keys_need_no_projection() {
     let found = kept(FLAGGED);
     assert_eq!((found.gsis, found.proof), (1, Proof::AllKept));
 }
 
 #[test]
-fn a_kept_index_that_lacks_an_attribute_gets_one_beside_it_and_not_a_false_fault() {
+fn a_kept_index_that_lacks_an_attribute_is_supplemented_by_another_without_a_false_fault() {
     let found = kept(&FLAGGED.replace("[orderId, userId]", "[orderId, note]"));
     assert_eq!(found.gsis, 2);
 }
 
-/// The published keys and nothing else, for the questions that are no Scan.
+/// The published keys and nothing else, for the patterns that are not scans.
 fn closed(kept: &design::Problem, model: &Model) -> design::Problem {
     let mut closed = kept.clone();
     closed.gsi_max = closed.kept.globals.len();
@@ -414,7 +414,7 @@ fn closed(kept: &design::Problem, model: &Model) -> design::Problem {
 }
 
 #[test]
-fn what_is_kept_answers_what_it_was_published_for_and_never_needs_more_nor_costs_more() {
+fn kept_published_keys_answer_their_patterns_and_never_need_or_cost_more() {
     let prices = prices();
     for (name, model, _, kept) in published() {
         let closed = closed(kept, model);
@@ -441,7 +441,7 @@ patterns:
 ";
 
 #[test]
-fn what_a_result_is_ordered_by_stands_in_its_sort_key_and_the_answer_comes_so() {
+fn the_order_attribute_is_in_the_sort_key_and_results_come_in_that_order() {
     let (found, model) = crate::support::designed(NEWEST_FIRST);
     let named = design::name(&found);
     let index = named.iter().find(|own| matches!(own.slot, design::Slot::Global(1))).expect("an index");
@@ -490,7 +490,7 @@ fn a_range_of_one_attribute_and_an_order_by_another_is_a_fault_that_says_why() {
 }
 
 #[test]
-fn items_that_lack_what_a_result_is_ordered_by_are_no_part_of_it() {
+fn items_without_the_order_attribute_are_not_in_the_result() {
     let (found, model) = crate::support::designed(&NEWEST_FIRST.replace("format: iso8601", "present: 0.5"));
     assert_eq!(found.gsis, 1);
     runs(&model);
@@ -508,7 +508,7 @@ data: {inline: {Order: [{userId: a, orderId: "1", createdAt: "2026-01-02"}, {use
 "#;
 
 #[test]
-fn a_run_finds_that_items_do_not_come_in_the_order_that_is_asked_for() {
+fn a_run_reports_items_that_come_in_another_order_than_required() {
     let outcome = |text: &str| {
         let report = run(&model(text), &no_files, &mut |_| {}).expect("it runs");
         report.pattern("P1").expect("it ran").outcome.clone()
@@ -575,7 +575,7 @@ patterns:
 
 #[test]
 fn a_designed_local_index_says_its_sort_key_and_takes_its_partition_from_the_table() {
-    // The day itself; where others have one too, a text made of it keeps them out.
+    // The day itself; if other entities have one too, a template text keeps them out.
     for (text, key) in
         [(STRONG.to_owned(), "day"), (STRONG.replace("balance: N}", "balance: N, day: S}"), "lsi1sk")]
     {
@@ -589,7 +589,7 @@ fn a_designed_local_index_says_its_sort_key_and_takes_its_partition_from_the_tab
 }
 
 #[test]
-fn what_a_kept_local_index_says_is_left_as_it_was_written() {
+fn a_kept_local_index_is_left_as_it_was_written() {
     for (said, templates) in [(r#"pk: "T#{id}", due: "{due}""#, 2), (r#"due: "{due}""#, 1)] {
         let text = format!(
             r#"
@@ -625,7 +625,7 @@ patterns:
 ";
 
 #[test]
-fn what_is_appended_to_a_list_has_the_attributes_of_the_item_it_stands_for() {
+fn an_element_appended_to_a_list_has_the_attributes_of_the_embedded_item() {
     let (found, model) = crate::support::designed(ADDRESSES);
     assert_eq!(found.embedded.first().map(|own| own.list.as_str()), Some("addresses"));
     let written = keywright_model::write(&model);
@@ -667,7 +667,7 @@ fn a_number_below_zero_or_with_a_fraction_is_the_sort_key_of_an_index_as_it_is()
     assert!(order[0].contains('c') && order[1].contains('a') && order[2].contains('b'), "{order:?}");
 }
 
-/// Another entity has the same attributes and wants an index too.
+/// Another entity has the same attributes and needs an index too.
 const SCORES: &str = r"
 format: 1
 model: scores

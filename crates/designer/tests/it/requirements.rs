@@ -1,4 +1,4 @@
-//! Requirements of the workbench by their whole sentences, where the tests beside the code look at a part of one.
+//! Requirements of the workbench by their whole sentences, where the unit tests cover a part of one.
 
 use keywright_designer::design::{self, explain};
 use keywright_designer::diff::{StepKind, Subject, diff};
@@ -14,7 +14,8 @@ use keywright_workbench::views::{Looked, View};
 
 use crate::support::{billed, check, checked, example, examples, model, no_files, prices, problem};
 
-/// A table with as many indexes as articles advise, an order that is in all of them, a customer that is in none.
+/// A table with as many indexes as articles advise, an order that is in all of them, a customer that is in
+/// none.
 const FIVE: &str = r#"
 format: 1
 model: five
@@ -62,18 +63,18 @@ fn r66_a_pattern_is_of_a_kind_and_one_without_a_rate_is_left_out_of_the_bill_by_
 
     let rated = "id: Q1, get: Order, given: {o: eq}, rate: 5";
     let silent = five(&[rated, "id: Q2, get: Customer, given: {c: eq}"]);
-    let nought = five(&[rated, "id: Q2, get: Customer, given: {c: eq}, rate: 0"]);
+    let zero = five(&[rated, "id: Q2, get: Customer, given: {c: eq}, rate: 0"]);
     let bill = billed(&silent);
     assert_eq!((bill.without_rate.as_slice(), bill.is_whole()), (["Q2".to_owned()].as_slice(), false));
-    assert!(bill.lines.iter().all(|line| line.pattern != "Q2"), "it has no line, not one of nought");
-    let bill = billed(&nought);
-    assert_eq!((bill.without_rate.len(), bill.is_whole()), (0, true), "who says nought means it");
+    assert!(bill.lines.iter().all(|line| line.pattern != "Q2"), "it has no line, not one of zero");
+    let bill = billed(&zero);
+    assert_eq!((bill.without_rate.len(), bill.is_whole()), (0, true), "a rate of zero is declared");
     assert!(bill_text(&silent, TODAY).contains("Q2 has no rate and is not in the total"));
     assert!(shown(&silent, View::Patterns).contains("No rate is given for Q2"));
 }
 
 #[test]
-fn a_question_is_metered_on_its_average_whatever_its_examples_range_finds_in_the_sample() {
+fn a_read_is_metered_by_its_average_independent_of_its_examples_range() {
     let entries = |example: &str| {
         model(&format!(
             r#"
@@ -182,7 +183,7 @@ fn r70_the_check_prints_of_each_pattern_its_operation_and_its_one_path() {
         assert!(wanted.iter().all(|word| line.contains(word)), "{line}");
         assert_eq!(checked.report.pattern("P").map(|own| own.requests), Some(1), "{pattern}");
     }
-    // Neither a page that takes a second request nor a question that no key answers is one.
+    // Neither a page that takes a second request nor a read that no key answers is one.
     let none = check(&five(&["id: P, query: Customer, given: {name: eq}, rate: 1"]));
     assert!(!none.passes(), "{}", text(&none, "five.yaml"));
 }
@@ -338,7 +339,7 @@ fn r80_advice_comes_where_the_numbers_justify_it_and_only_there() {
         shown(&model(&BUSY.replace("SIZE", size).replace("PEAK", peak)), View::Advice)
     };
     let (large, small) = (advice("20000", "20000"), advice("300", "100"));
-    // Half of 20,000 writes a second are of one key.
+    // Half of 20,000 writes a second go to one key.
     assert!(
         large.contains("10000 write units a second") && large.contains("spread it over 20 shards"),
         "{large}"
@@ -425,7 +426,7 @@ fn r82_a_pattern_added_to_a_model_gets_its_index_and_a_plan_while_the_keys_stay(
     }
     let before = model(&keywright_model::write(&before));
     assert!(check(&before).passes());
-    // With its own keys kept, the designer adds one index for what is new.
+    // With its own keys kept, the designer adds one index for the new pattern.
     let mut asked = before.clone();
     asked.patterns.clone_from(&after.patterns);
     let table = asked.tables.first().expect("a table").clone();
@@ -454,7 +455,7 @@ fn r82_a_pattern_added_to_a_model_gets_its_index_and_a_plan_while_the_keys_stay(
 }
 
 #[test]
-fn r83_each_pattern_is_solved_alone_the_keys_are_grouped_and_simplified_and_both_measures_are_told() {
+fn r83_each_pattern_is_solved_alone_the_keys_are_grouped_and_simplified_and_both_measures_are_reported() {
     let model = model(include_str!("../../../model/tests/models/ten-patterns.yaml"));
     let steps = explain(&problem(&model), &prices()).expect("an explanation").steps;
     let ids: Vec<&str> = steps.alone.iter().map(|(id, _)| id.as_str()).collect();
@@ -469,7 +470,7 @@ fn r83_each_pattern_is_solved_alone_the_keys_are_grouped_and_simplified_and_both
         steps.grouped
     );
     assert_eq!((steps.all_indexed, steps.simplest, steps.slots), (true, true, 3));
-    // Who keeps what there is does not ask for the simplest, and is not told that it is.
+    // A design that keeps existing keys is not asked for the simplest one, and the report does not claim it.
     let kept = example("ecommerce.yaml");
     let table = kept.tables.first().expect("a table");
     let mut problem = design::from_model(&kept, table).expect("a problem");

@@ -1,4 +1,4 @@
-//! What tests of designs have in common: what is left to design of a model, and its design.
+//! Shared helpers of the designer's tests: the problem of a model, and its design.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of this")]
 
@@ -10,18 +10,18 @@ mod checks;
 
 pub use checks::*;
 
-/// What a model leaves to design of its first table.
+/// The problem of a model's first table.
 pub fn problem(model: &Model) -> design::Problem {
     let table = model.tables.first().expect("a table");
     design::from_model(model, table).unwrap_or_else(|faults| panic!("{faults:?}"))
 }
 
-/// The first table of a model in a text designed anew, and the model as it is written and reads back.
+/// The first table of a model text designed again, and the model written and read back.
 pub fn designed(text: &str) -> (Design, Model) {
     redesigned(&model(text))
 }
 
-/// The same of a model.
+/// The same for a model.
 pub fn redesigned(original: &Model) -> (Design, Model) {
     let found = design::solve(&problem(original), &prices()).expect("a design");
     let table = original.tables.first().expect("a table");
@@ -29,7 +29,7 @@ pub fn redesigned(original: &Model) -> (Design, Model) {
     (found, model(&write(&made)))
 }
 
-/// Every table of a model designed anew, and what became lists.
+/// Every table of a model designed again, and the entities that became lists.
 pub fn all_designed(original: &Model) -> (Model, Vec<Embedded>) {
     let (mut model, mut embedded) = (original.clone(), Vec::new());
     for table in &original.tables {

@@ -1,11 +1,11 @@
-//! Published designs and the number of indexes they need; ours may not need more.
+//! Published designs and their number of indexes; ours may not need more.
 
 use super::cases::{PER_SECOND, designed, entity, problem, put_each, read, sparse, update};
 use crate::design::{Design, Problem, Proof, Same, Slot, WriteKind, name};
 use keywright_model::MicroPerSecond;
 use keywright_workbench::price::Money;
 
-/// Whether with so few indexes and one item for each record there is no design.
+/// Whether there is no design with so few indexes and one item per record.
 fn alone_cannot(design: &Design, fewer: usize) -> bool {
     match &design.proof {
         Proof::Impossible { gsis, .. } => *gsis == fewer,
@@ -55,7 +55,7 @@ fn b1_stays_the_same_for_any_number_of_indexes_allowed() {
 }
 
 #[test]
-fn b1_with_one_index_allowed_needs_second_items_and_costs_what_the_proof_said() {
+fn b1_with_one_index_allowed_needs_derived_items_and_costs_what_the_proof_said() {
     let design = |gsi_max| designed(&Problem { gsi_max, ..ten_patterns() }).expect("a design");
     let (free, one) = (design(5), design(1));
     assert_eq!(one.gsis, 1);
@@ -140,7 +140,7 @@ fn b2_the_sixteen_pattern_shop_needs_two_indexes() {
     assert!(alone_cannot(&design, 1), "{:?}", design.proof);
 }
 
-/// The order's key holds customer and date, which whoever updates an order knows.
+/// The order's key holds customer and date, which a writer that updates an order knows.
 #[test]
 fn b3_five_patterns_and_a_many_to_many_relation_need_one_index() {
     let entities = vec![
@@ -214,8 +214,9 @@ fn b5_email_status_sales_and_user_orders_fit_two_overloaded_indexes() {
     assert!(design.gsis <= 2, "published with 3, found {}", design.gsis);
 }
 
-/// The developer guide's order entry as an adjacency list: what hangs on an employee, order or product is an item of its own
-/// in that one's partition. All orders in a status are 600 000 (a fifth of three million) of 250 bytes, read in a second.
+/// The developer guide's order entry as an adjacency list: dependants of an employee, order or product are
+/// items in its partition. All orders in a status are 600 000 (a fifth of three million) of 250 bytes, read
+/// in a second.
 fn relational() -> Problem {
     let mut order = entity("Order", &["orderId"], &["customerId", "status", "date"]);
     (order.count, order.size_bytes) = (3_000_000, 250);

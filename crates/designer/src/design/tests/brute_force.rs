@@ -1,4 +1,4 @@
-//! On tiny problems the solver's optimum is that of trying everything, dominated views included.
+//! On tiny problems the solver's optimum equals an exhaustive search, dominated views included.
 
 use proptest::prelude::*;
 
@@ -39,7 +39,7 @@ fn layouts(own: &[Candidate], offset: usize, slots: &[Slot]) -> Vec<Layout> {
 }
 
 fn stands(all: &[Candidate], layout: &Layout, own: &Candidate, slot: Slot, offset: usize) -> bool {
-    // A second item may lack what an entry has.
+    // A derived item may lack attributes of the entry.
     let has = |item: &Candidate| match (&item.projected, &own.projected) {
         (Projected::All, _) => true,
         (Projected::Only(_), Projected::All) => false,
@@ -53,23 +53,23 @@ fn stands(all: &[Candidate], layout: &Layout, own: &Candidate, slot: Slot, offse
             own.view.names().chain(wanted).all(known)
         }
     };
-    let beside_item = layout.iter().any(|(at, slot)| {
+    let in_item_partition = layout.iter().any(|(at, slot)| {
         let item = &all[at - offset];
         slot.location() == Slot::Table && item.view.partition == own.view.partition && has(item)
     });
     match slot {
         Slot::Copy => {
-            let beside = layout.iter().any(|(at, slot)| {
+            let shares_partition = layout.iter().any(|(at, slot)| {
                 slot.location() == Slot::Table && all[at - offset].view.partition == own.view.partition
             });
-            own.copy && !beside
+            own.copy && !shares_partition
         }
-        Slot::Local(_) => beside_item && own.form != Form::Several,
+        Slot::Local(_) => in_item_partition && own.form != Form::Several,
         Slot::Table | Slot::Global(_) => true,
     }
 }
 
-/// What an index holds of every entity in it must be one projection.
+/// Whether each index has the same projection for all its entities.
 fn agrees(problem: &Problem, own: &[Candidate], layout: &Layout) -> bool {
     layout.iter().filter(|(_, slot)| matches!(slot, Slot::Local(_) | Slot::Global(_))).all(|(at, slot)| {
         layout.iter().filter(|(_, other)| other == slot).all(|(other, _)| {
@@ -88,7 +88,8 @@ fn agrees(problem: &Problem, own: &[Candidate], layout: &Layout) -> bool {
     })
 }
 
-/// Where several attributes are a key as they are nothing else has an entry: no other entity, nor a second item with all of them.
+/// With several plain attributes as keys an index has one entity only: no other entity has all of them, nor a
+/// derived item.
 fn stands_apart(problem: &Problem, own: &[Candidate], layout: &Layout) -> bool {
     layout.iter().filter(|(at, _)| own[*at].form == Form::Several).all(|(at, slot)| {
         let key = &own[*at];
@@ -139,7 +140,7 @@ fn judged(problem: &Problem, tariff: &Tariff, own: &[Candidate], layout: &Layout
                     let mut standing = layout.iter().filter(|(at, other)| {
                         other.location() == slot.location() && own[*at].view.entity == number && here(*at)
                     });
-                    // There is one question for several entities, so that some order has these side by side.
+                    // Only one pattern reads several entities, so some order makes them adjacent.
                     !pattern.entities.contains(&entity.name)
                         || standing.any(|(at, _)| own[*at].serves.contains(&place))
                 });
@@ -155,7 +156,7 @@ fn judged(problem: &Problem, tariff: &Tariff, own: &[Candidate], layout: &Layout
     Some(cost)
 }
 
-/// The least cost, and the fewest indexes at that cost.
+/// The minimal cost, and the fewest indexes at that cost.
 fn best(problem: &Problem, others: &[Slot]) -> Option<(Money, usize)> {
     let tariff = Tariff::of(problem, &prices(), Class::Standard).expect("priced");
     let slots: Vec<Slot> = others.iter().copied().chain((1..=problem.gsi_max).map(Slot::Global)).collect();
@@ -189,11 +190,11 @@ fn found(problem: &Problem) -> Option<(Money, usize)> {
     designed(problem).ok().map(|design| (design.monthly.reads + design.monthly.indexes, indexes(&design)))
 }
 
-/// The solver's floating numbers do not tell apart what differs by less than a millionth of a dollar.
+/// The solver's floating-point numbers do not distinguish differences below a millionth of a dollar.
 const ROUNDING: Money = Money::nanos(1_000);
 
-/// Whether what was found is the best of what was tried, or has fewer indexes and costs the same: less than what a bill shows
-/// for each index.
+/// Whether the result is the best of the search, or has fewer indexes at the same cost: the difference per
+/// index is less than a bill shows.
 fn as_good(found: Option<(Money, usize)>, tried: Option<(Money, usize)>) -> bool {
     let (Some((cost, indexes)), Some((least, more))) = (found, tried) else { return found == tried };
     let fewer = i128::try_from(more.saturating_sub(indexes)).expect("few");
@@ -235,7 +236,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// One kind of item, some of whose patterns are strong or say what they read.
+    /// One entity with patterns of which some are strong or declare what they read.
     fn alone()(
         asks in prop::collection::vec((0..5_usize, 1..50_u64, any::<bool>(), 0..4_usize), 1..4),
         changes in 0..4_usize,
@@ -266,7 +267,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// Two kinds of item that share an index and attributes of one name.
+    /// Two entities that share an index and attribute names.
     fn narrow()(
         reads in prop::collection::vec(0..4_usize, 2),
         rates in prop::collection::vec(1..50_u64, 2),
@@ -303,7 +304,8 @@ proptest! {
             prop_assert_eq!(tried, None);
             return Ok(());
         };
-        // The designer may use more second items and local indexes than are tried here: then it found something as good.
+        // The designer may use more derived items and local indexes than the search: then its result is as
+        // good.
         let design = designed(&problem).expect("found");
         let slots = |wanted: fn(&Slot) -> bool| design.placed.iter().filter(|own| wanted(&own.slot)).count();
         let tries = |entity: usize| {
@@ -312,7 +314,7 @@ proptest! {
         if slots(|slot| matches!(slot, Slot::Local(_))) == 0 && (0..problem.entities.len()).all(tries) {
             prop_assert!(as_good(Some(found), tried), "{:?} {:?}", found, tried);
         } else {
-            // Of what costs the same it takes what needs fewer indexes.
+            // Among equal costs it takes the design with fewer indexes.
             prop_assert!(
                 tried.is_none_or(|tried| found <= tried || as_good(Some(found), Some(tried))),
                 "{:?} {:?}",
@@ -328,16 +330,16 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn with_second_items_local_indexes_and_projections_it_is_so_too(problem in alone()) {
+    fn the_same_holds_with_derived_items_local_indexes_and_projections(problem in alone()) {
         let others = [Slot::Copy, Slot::Local(1), Slot::Copy, Slot::Local(2)];
         let (found, tried) = (found(&problem), best(&problem, &others));
         let more = designed(&problem).is_ok_and(|own| own.placed.iter().any(|own| own.slot == Slot::Local(3)));
-        // With a third local index, which is not tried here, it can cost less.
+        // With a third local index, which the search does not try, the design may cost less.
         prop_assert!(as_good(found, tried) || more && found.is_some_and(|own| tried.is_none_or(|tried| own < tried)), "{:?} {:?}", found, tried);
     }
 
     #[test]
-    fn entities_that_share_an_index_agree_on_what_it_holds_at_the_least_cost(problem in narrow()) {
+    fn entities_that_share_an_index_have_one_projection_at_minimal_cost(problem in narrow()) {
         let (found, tried) = (found(&problem), best(&problem, &[]));
         prop_assert!(as_good(found, tried), "{:?} {:?}", found, tried);
     }

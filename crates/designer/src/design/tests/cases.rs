@@ -12,7 +12,7 @@ pub(super) fn problem(entities: Vec<Entity>, patterns: Vec<Pattern>, writes: Vec
     Problem { entities, patterns, writes, gsi_max: 5, kept: Kept::default(), class: None, backed_up: false }
 }
 
-/// An entity whose identity is the first names and whose other attributes are the second.
+/// An entity with these identity attributes and further attributes.
 pub(super) fn entity(name: &str, id: &[&str], others: &[&str]) -> Entity {
     Entity {
         name: name.to_owned(),
@@ -42,7 +42,7 @@ pub(super) fn attribute(name: &str) -> Attribute {
     }
 }
 
-/// Some items only have this attribute.
+/// Makes an attribute optional: a share of the items has it.
 pub(super) fn sparse(mut entity: Entity, name: &str, present_ppm: u64) -> Entity {
     for own in entity.attributes.iter_mut().filter(|own| own.name == name) {
         own.present_ppm = present_ppm;
@@ -50,7 +50,7 @@ pub(super) fn sparse(mut entity: Entity, name: &str, present_ppm: u64) -> Entity
     entity
 }
 
-/// A read of each kind of item by the first attributes, ranged or ordered by one.
+/// A read of the entities by the first attributes, with a range or order attribute.
 pub(super) fn read(id: &str, entities: &[&str], equal: &[&str], range: Option<&str>) -> Pattern {
     Pattern {
         id: id.to_owned(),

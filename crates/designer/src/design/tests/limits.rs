@@ -1,4 +1,4 @@
-//! What cannot be designed is said, what is hot is sharded, and large problems stay small work.
+//! Impossible designs are reported, hot keys are sharded, and large problems need little work.
 
 use super::cases::{PER_SECOND, designed, entity, prices, problem, put_each, read, sparse, update, write};
 use crate::design::{Fault, Problem, Slot, WriteKind, explain, name};
@@ -24,9 +24,9 @@ fn r77_the_designer_spreads_20_000_writes_a_second_over_20_shards() {
     assert_eq!(design.asked.first().map(|asked| asked.shards), Some(20));
 }
 
-/// An item's place among the shards must differ from that of others under the same key.
+/// An item's shard must differ from that of other items under the same key.
 #[test]
-fn shards_are_told_by_an_attribute_that_the_partition_does_not_have() {
+fn shards_are_chosen_by_an_attribute_outside_the_partition_key() {
     let mut votes = votes(true);
     for entity in &mut votes.entities {
         entity.id = vec!["contestantId".to_owned(), "voteId".to_owned()];
@@ -100,7 +100,7 @@ fn r80_a_sparse_index_costs_its_share_of_a_full_one() {
         designed(&problem(vec![orders], patterns, writes)).expect("a design").monthly.indexes
     };
     assert_eq!(cost(1_000_000, false).times(1, 100), cost(10_000, false));
-    // What moves an entry takes two writes, what puts one in or takes one out takes one, each time.
+    // Each move of an entry takes two writes, each insertion or removal takes one.
     let of_update = |present_ppm| cost(present_ppm, true) - cost(present_ppm, false);
     assert_eq!(of_update(1_000_000), of_update(10_000).times(2, 1));
 }
@@ -202,9 +202,9 @@ fn two_hundred_patterns_are_solved_with_bounded_work() {
     assert!(design.effort.nodes < 80 && design.effort.pivots < 8_000, "{:?}", design.effort);
 }
 
-/// Sort keys are named so that one range has a question's entities and nothing else.
+/// Sort keys have prefixes such that one range has a pattern's entities and nothing else.
 #[test]
-fn items_that_a_collection_does_not_ask_for_stand_beside_those_that_it_does() {
+fn sort_key_prefixes_keep_other_entities_out_of_a_patterns_range() {
     let entities = vec![
         entity("Order", &["orderId"], &[]),
         entity("OrderItem", &["orderId", "productId"], &[]),
@@ -221,7 +221,7 @@ fn items_that_a_collection_does_not_ask_for_stand_beside_those_that_it_does() {
     assert_ne!(sorts.get(1).map(|(_, entity)| entity.as_str()), Some("Note"), "{sorts:?}");
 }
 
-/// What three questions have in common has only two sides.
+/// The entity that three patterns share has only two neighbours.
 #[test]
 fn three_neighbours_of_one_entity_need_a_second_key_for_it() {
     let entities = vec![

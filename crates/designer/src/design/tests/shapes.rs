@@ -1,5 +1,5 @@
-//! Designs that are more than one table with full indexes: embedded entities, projections, second items, local indexes,
-//! a second table, and what is kept.
+//! Designs that are more than one table with full indexes: embedded entities, projections, derived items,
+//! local indexes, a second table, and kept parts.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ fn orders(children_max: u64) -> Problem {
 }
 
 #[test]
-fn few_items_that_are_only_asked_for_with_their_parent_become_its_list() {
+fn few_items_that_are_only_read_with_their_parent_become_its_list() {
     let design = designed(&orders(20)).expect("a design");
     let embedded = design.embedded.first().expect("embedded");
     assert_eq!((embedded.child.as_str(), embedded.list.as_str()), ("OrderItem", "orderItems"));
@@ -44,7 +44,7 @@ fn few_items_that_are_only_asked_for_with_their_parent_become_its_list() {
 }
 
 #[test]
-fn items_that_may_not_fit_their_parent_or_are_asked_for_alone_stay_items() {
+fn items_that_may_not_fit_their_parent_or_are_read_alone_stay_items() {
     // 2000 items of 300 bytes are more than 400 KB.
     assert_eq!(designed(&orders(2000)).expect("a design").embedded, []);
     let mut alone = orders(20);
@@ -66,7 +66,7 @@ fn listed(reads: &[&str]) -> Problem {
 }
 
 #[test]
-fn an_index_of_large_items_includes_only_what_is_read() {
+fn an_index_of_large_items_projects_only_the_attributes_that_are_read() {
     let held = |reads| {
         let design = designed(&listed(reads)).expect("a design");
         design.tables.first().expect("a table").projections.clone()
@@ -82,7 +82,7 @@ fn small_items_are_projected_whole_since_nothing_is_saved() {
     for entity in &mut small.entities {
         entity.size_bytes = 60;
     }
-    // An update would make the difference: it rewrites an entry only if the index holds what it changes.
+    // Only the update makes a difference: it rewrites an entry only if the index projects what it changes.
     small.writes.pop();
     let design = designed(&small).expect("a design");
     assert_eq!(design.tables.first().map(|table| table.projections.len()), Some(0));
@@ -102,7 +102,7 @@ fn followers(strong: bool) -> Problem {
 }
 
 #[test]
-fn strong_reads_under_two_partitions_need_a_second_item() {
+fn strong_reads_under_two_partitions_need_a_derived_item() {
     let design = designed(&followers(true)).expect("a design");
     assert_eq!(slots(&design), [Slot::Table, Slot::Table]);
     assert_eq!((design.gsis, design.proof.clone()), (0, Proof::NoIndexes));
@@ -152,7 +152,7 @@ fn no_local_index_where_a_collection_could_pass_10_gb() {
 }
 
 #[test]
-fn r81_much_data_that_is_rarely_asked_for_moves_to_a_table_of_infrequent_access() {
+fn r81_much_data_that_is_rarely_read_moves_to_a_table_of_infrequent_access() {
     let mut archive = large("Archive", &["archiveId"], &[]);
     archive.count = 10_000_000;
     let entities = vec![entity("Order", &["orderId"], &[]), archive];
@@ -198,7 +198,7 @@ fn kept(slot: Slot, by: &str, partition: &str, sort: &str, rest: &[&str]) -> Kep
 }
 
 #[test]
-fn r82_what_exists_stays_and_only_what_is_missing_is_designed() {
+fn r82_existing_keys_stay_and_only_missing_ones_are_designed() {
     let mut problem = kept_orders();
     problem.kept = Kept {
         keys: vec![

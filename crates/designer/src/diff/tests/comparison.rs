@@ -1,4 +1,4 @@
-//! What a comparison names, and what its plan costs, on the steps of the e-commerce example.
+//! The differences that a comparison names, and the cost of its plan, on the steps of the e-commerce example.
 
 use keywright_semantics::schema::Projection;
 
@@ -67,7 +67,7 @@ fn r73_the_difference_of_each_step_to_the_next_names_what_was_added() {
                 "~ entity SimpleAWSEcommerce.orderItem changed: enters GSI2 as c#{customerId}, p#{date}",
                 "~ entity SimpleAWSEcommerce.invoice changed: enters GSI2 as c#{customerId}, i#{Date}",
             ],
-            // Three items are written, with their entries in GSI1, which holds all attributes; then GSI2 is filled.
+            // Three items are written, with their entries in GSI1, which projects all; then GSI2 is filled.
             9,
         ),
     ];
@@ -137,7 +137,7 @@ fn costs_grow_with_the_counts_and_sizes_the_model_gives() {
     for side in [&mut before, &mut after] {
         let entities = side.tables[0].entities.iter_mut();
         for entity in entities.filter(|entity| entity.name == "orderItem") {
-            entity.count = Count::Told(30_000_000);
+            entity.count = Count::Declared(30_000_000);
         }
     }
     let plan = diff(&before, &after).plan;
@@ -153,7 +153,7 @@ fn costs_grow_with_the_counts_and_sizes_the_model_gives() {
 }
 
 #[test]
-fn an_index_that_changes_is_built_anew_before_the_old_one_goes() {
+fn a_changed_index_is_created_again_before_the_old_one_is_dropped() {
     let (before, mut after) = (subject("6"), subject("6"));
     after.tables[0].definition.schema.indexes[0].projection = Projection::KeysOnly;
     assert_eq!(kinds(&diff(&before, &after).plan), [CreateIndex, SwitchReads, DeleteIndex]);
@@ -188,7 +188,7 @@ fn a_changed_key_copies_the_table() {
     assert!(other.cost(&prices).is_some_and(|cost| cost > Money::ZERO), "{other:?}");
 }
 
-/// A model of one table, in which a few lines are as told.
+/// A model of one table with the given lines.
 fn model(key: &str, indexes: &str, attributes: &str, patterns: &str) -> Subject {
     let text = format!(
         "format: 1\nmodel: m\ntables:\n  Orders: {{key: {{pk: S, sk: S}}{indexes}}}\nentities:\n  Order: {{count: 1000000, size: 2500, key: {key}{attributes}}}\npatterns:\n{patterns}"
@@ -205,14 +205,14 @@ const GET: &str = "  - {id: R1, get: Order, given: {id: eq}, rate: 5}\n";
 const GET_BOTH: &str = "  - {id: R1, get: Order, given: {customer: eq, id: eq}, rate: 5}\n";
 const OF_CUSTOMER: &str = "  - {id: Q2, query: Order, given: {customer: eq}, uses: gsi1, rate: 1}\n";
 
-/// The clauses of each step, behind who does it.
-fn told(plan: &Plan) -> Vec<String> {
-    let told = plan.steps.iter().map(|step| {
+/// The clauses of each step, prefixed with who does it.
+fn lines(plan: &Plan) -> Vec<String> {
+    let lines = plan.steps.iter().map(|step| {
         let clauses: Vec<&str> =
             step.clauses.iter().map(String::as_str).filter(|clause| !clause.is_empty()).collect();
         format!("{}: {}", step.kind.who().name(), clauses.join("; "))
     });
-    told.collect()
+    lines.collect()
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn items_under_a_new_key_are_written_twice_filled_up_verified_read_and_only_then
     let after = model(BY_CUSTOMER, "", ATTRIBUTES, &format!("{PUT}{GET_BOTH}"));
     let plan = diff(&before, &after).plan;
     assert_eq!(
-        told(&plan),
+        lines(&plan),
         [
             "application: W1 keeps Order under o#{id}, o and under c#{customer}, o#{id}, both in one transaction; conditions are asked under o#{id}, o alone: under c#{customer}, o#{id} a copy may not be there yet",
             "job: scan Orders and put the 1000000 items of Order into Orders as c#{customer}, o#{id}, each on condition that nothing is there yet (attribute_not_exists(pk))",
@@ -231,7 +231,7 @@ fn items_under_a_new_key_are_written_twice_filled_up_verified_read_and_only_then
             "job: delete the 1000000 items of Order under o#{id}, o from Orders",
         ]
     );
-    // 2500 bytes are three write units; a scan reads 8 KB a unit, of the old items and of the new ones.
+    // 2500 bytes are three write units; a scan reads 8 KB per unit, of the old and of the new items.
     let units: Vec<(u64, u64)> =
         plan.steps.iter().filter_map(|step| step.units).map(|units| (units.reads, units.writes())).collect();
     let scan = 610_352;
@@ -239,12 +239,12 @@ fn items_under_a_new_key_are_written_twice_filled_up_verified_read_and_only_then
 }
 
 #[test]
-fn an_index_on_new_attributes_is_made_first_then_written_then_filled_on_condition_and_asked_last() {
+fn an_index_on_new_attributes_is_created_then_written_then_filled_conditionally_and_read_last() {
     let indexes = ", indexes: {gsi1: {pk: g1, sk: at}}";
     let slot = ", gsi1: {g1: \"c#{customer}\", at: \"{at}\"}";
     let before = model(PLAIN, "", ATTRIBUTES, &format!("{PUT}{GET}"));
     let after = model(PLAIN, indexes, &format!("{slot}{ATTRIBUTES}"), &format!("{PUT}{GET}{OF_CUSTOMER}"));
-    let there = told(&diff(&before, &after).plan);
+    let there = lines(&diff(&before, &after).plan);
     assert_eq!(
         there,
         [
@@ -255,8 +255,8 @@ fn an_index_on_new_attributes_is_made_first_then_written_then_filled_on_conditio
             "application: Q2, which is new, asks index gsi1 of Orders",
         ]
     );
-    // The way back: nobody asks it before it goes.
-    let back = told(&diff(&after, &before).plan);
+    // The way back: no read uses it before it is dropped.
+    let back = lines(&diff(&after, &before).plan);
     assert_eq!(
         back,
         [
@@ -277,14 +277,14 @@ fn an_index_on_attributes_that_are_there_fills_itself_and_each_index_is_a_reques
 }
 
 #[test]
-fn a_key_that_changes_within_an_index_is_asked_by_old_and_new_until_all_items_have_it() {
+fn a_changed_index_key_is_read_by_old_and_new_until_all_items_have_it() {
     let indexes = ", indexes: {gsi1: {pk: g1}}";
     let slot = |template: &str| format!(", gsi1: {{g1: \"{template}\"}}{ATTRIBUTES}");
     let patterns = format!("{PUT}{OF_CUSTOMER}");
     let before = model(PLAIN, indexes, &slot("c#{customer}"), &patterns);
     let after = model(PLAIN, indexes, &slot("customer#{customer}"), &patterns);
     assert_eq!(
-        told(&diff(&before, &after).plan),
+        lines(&diff(&before, &after).plan),
         [
             "application: Q2 asks index gsi1 of Orders by c#{customer} and by customer#{customer} for Order, takes each item once, and only what answers it by its own attributes",
             "application: W1 sets g1 of Order as customer#{customer}",
@@ -296,7 +296,7 @@ fn a_key_that_changes_within_an_index_is_asked_by_old_and_new_until_all_items_ha
 }
 
 #[test]
-fn replicas_multiply_what_a_plan_costs_and_a_plan_needs_no_step_it_does_not_need() {
+fn replicas_multiply_the_cost_of_a_plan_and_a_plan_has_no_needless_step() {
     let before = model(PLAIN, ", replicas: [eu-west-1]", ATTRIBUTES, &format!("{PUT}{GET}"));
     let after = model(BY_CUSTOMER, ", replicas: [eu-west-1]", ATTRIBUTES, &format!("{PUT}{GET_BOTH}"));
     let prices = Prices::built_in(TODAY).expect("built in");
@@ -306,7 +306,7 @@ fn replicas_multiply_what_a_plan_costs_and_a_plan_needs_no_step_it_does_not_need
     assert_eq!(delete.cost(&prices).map(Money::as_nanos), Some(3_750_000_000 + 610_352 * 125));
     let alone = model(PLAIN, "", ATTRIBUTES, &format!("{PUT}{GET}"));
     assert_eq!(
-        told(&diff(&alone, &before).plan),
+        lines(&diff(&alone, &before).plan),
         [
             "table: set stream of Orders to NEW_AND_OLD_IMAGES (UpdateTable)",
             "table: set replicas of Orders to eu-west-1 (UpdateTable, one replica at a time; a new one is paid by the gigabyte)"
@@ -316,7 +316,7 @@ fn replicas_multiply_what_a_plan_costs_and_a_plan_needs_no_step_it_does_not_need
 }
 
 #[test]
-fn a_plan_is_told_to_people_reviewers_and_programs_with_the_same_figures() {
+fn text_markdown_and_json_of_a_plan_have_the_same_figures() {
     let before = model(PLAIN, "", ATTRIBUTES, &format!("{PUT}{GET}"));
     let after = model(BY_CUSTOMER, "", ATTRIBUTES, &format!("{PUT}{GET_BOTH}"));
     let difference = diff(&before, &after);
@@ -346,7 +346,7 @@ fn a_plan_is_told_to_people_reviewers_and_programs_with_the_same_figures() {
 }
 
 #[test]
-fn what_nobody_measured_is_unknown_and_not_nought() {
+fn unmeasured_sizes_are_unknown_and_not_zero() {
     let unmeasured = |key: &str| {
         let text = format!(
             "format: 1\nmodel: m\ntables:\n  Tab: {{key: {{pk: S}}}}\nentities:\n  E: {{count: 10, key: {{pk: \"{key}\"}}, attrs: {{id: S}}}}\npatterns: []\n"
@@ -363,7 +363,7 @@ fn what_nobody_measured_is_unknown_and_not_nought() {
 const CHANGES: &str = "  - {id: W1, put: Order, rate: 1}\n  - {id: W2, update: Order, set: \"note = :n\", rate: 1}\n  - {id: W3, delete: Order, rate: 1}\n";
 
 #[test]
-fn a_table_made_anew_moves_the_questions_to_its_indexes_before_the_old_one_goes() {
+fn a_recreated_table_moves_the_reads_to_its_indexes_before_the_old_one_is_deleted() {
     let slot = format!(", gsi1: {{customer: \"{{customer}}\"}}{ATTRIBUTES}");
     let patterns = format!("{PUT}{GET}{OF_CUSTOMER}");
     let before = model(PLAIN, ", indexes: {gsi1: {pk: customer}}", &slot, &patterns);
@@ -422,7 +422,7 @@ fn items_that_go_to_another_table_are_deleted_from_the_old_one_once() {
 }
 
 #[test]
-fn a_key_that_changes_within_an_index_is_set_by_what_writes_it_and_by_nothing_else() {
+fn a_changed_index_key_is_set_by_its_writers_and_by_nothing_else() {
     let indexes = ", indexes: {gsi1: {pk: g1}}";
     let attributes = ", attrs: {id: S, customer: S, at: S, note: S}";
     let slot = |template: &str| format!(", gsi1: {{g1: \"{template}\"}}{attributes}");

@@ -1,4 +1,4 @@
-//! Attributes that repeat those of other items: who has to keep them like those, and how they are found.
+//! Copied attributes: which writers keep them, and how the copies are found.
 
 use super::derived_items::APP;
 use super::plans::{clauses, subject};
@@ -33,7 +33,7 @@ fn about(plan: &Plan, begin: &str) -> String {
 }
 
 #[test]
-fn a_put_in_the_place_of_an_item_changes_what_is_copied_from_it_as_an_update_does() {
+fn a_put_over_an_item_changes_its_copied_attributes_as_an_update_does() {
     let cases = [
         (WRITES.to_owned(), "and W2 and W5 set it in each Cast that is there"),
         (
@@ -41,21 +41,21 @@ fn a_put_in_the_place_of_an_item_changes_what_is_copied_from_it_as_an_update_doe
             "and W5 sets it in each Cast that is there",
         ),
     ];
-    for (writes, told) in cases {
-        // The first time it has other items, then another attribute.
+    for (writes, expected) in cases {
+        // The first comparison adds other items, the second another attribute.
         let plan = diff(&films(ROLE, &[], &writes), &films(ROLE, &[CAST], &writes)).plan;
         let text = about(&plan, "title of Cast is title of its Film: ");
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(expected), "{text}");
         let bare = CAST.replace(", title: {type: S, copyOf: Film.title}", "");
         let asked = format!("{writes}  - {{id: Q3, query: Cast, given: {{actorId: eq}}, rate: 5}}\n");
         let plan = diff(&films(ROLE, &[&bare], &asked), &films(ROLE, &[CAST], &asked)).plan;
         let text = about(&plan, "title of Cast is title of its Film: ");
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(expected), "{text}");
     }
 }
 
 #[test]
-fn a_put_does_not_change_what_the_key_of_its_item_is_made_of() {
+fn a_put_does_not_change_the_variables_of_its_items_key() {
     let user = "User: {count: 9, size: 90, key: {pk: \"u#{userId}\", sk: u}, attrs: {userId: S, name: S}}";
     let own = "Note: {count: 9, size: 90, key: {pk: \"n#{noteId}\", sk: n}, attrs: {noteId: S, by: {type: S, copyOf: User.userId}, name: {type: S, copyOf: User.name}}}";
     let writes = "  - {id: W1, put: User, rate: 1}\n  - {id: W2, put: Note, rate: 1}\n";
@@ -67,7 +67,7 @@ fn a_put_does_not_change_what_the_key_of_its_item_is_made_of() {
 }
 
 #[test]
-fn an_attribute_that_items_get_is_checked_in_the_same_transaction_like_that_of_a_second_item() {
+fn an_added_copied_attribute_is_checked_in_the_same_transaction_as_in_a_derived_item() {
     let named = ROLE.replace("part: S", "part: S, name: {type: S, copyOf: Actor.name}");
     let plan = diff(&films(ROLE, &[], WRITES), &films(&named, &[], WRITES)).plan;
     let written = clauses(&plan, WriteBoth);
@@ -82,7 +82,7 @@ fn an_attribute_that_items_get_is_checked_in_the_same_transaction_like_that_of_a
 }
 
 #[test]
-fn copies_are_found_by_a_key_or_an_index_or_by_way_of_what_they_are_made_of() {
+fn copies_are_found_by_a_key_or_an_index_or_through_their_source() {
     let text = |table: &str, role: &str| {
         let model = |role: &str| subject(table, &[ACTOR, FILM, role], &format!("{QUESTIONS}{WRITES}"));
         let named = role.replace("part: S", "part: S, name: {type: S, copyOf: Actor.name}");
@@ -96,7 +96,7 @@ fn copies_are_found_by_a_key_or_an_index_or_by_way_of_what_they_are_made_of() {
     let plan = diff(&films(ROLE, &[], WRITES), &films(ROLE, &[CAST], WRITES)).plan;
     let cast = about(&plan, "title of Cast is title of its Film: ");
     assert!(cast.ends_with(", found by way of each Role in table App by f#{filmId}, r#{actorId}"), "{cast}");
-    // Also where it is only what they repeat besides.
+    // Also if it is only a further copied entity.
     let bare = CAST.replace(", title: {type: S, copyOf: Film.title}", "");
     let asked = format!("{WRITES}  - {{id: Q3, query: Cast, given: {{actorId: eq}}, rate: 5}}\n");
     let plan = diff(&films(ROLE, &[&bare], &asked), &films(ROLE, &[CAST], &asked)).plan;
@@ -105,7 +105,7 @@ fn copies_are_found_by_a_key_or_an_index_or_by_way_of_what_they_are_made_of() {
 }
 
 #[test]
-fn what_deletes_an_original_and_leaves_its_copies_is_told() {
+fn deletes_of_a_source_that_leave_its_copies_are_reported() {
     let writes = format!("{WRITES}  - {{id: W9, delete: Film, rate: 1}}\n");
     let plan = diff(&films(ROLE, &[], &writes), &films(ROLE, &[CAST], &writes)).plan;
     assert_eq!(
@@ -118,7 +118,7 @@ fn what_deletes_an_original_and_leaves_its_copies_is_told() {
 }
 
 #[test]
-fn a_job_that_fills_what_no_model_tells_the_values_of_says_so() {
+fn a_job_that_fills_attributes_of_unknown_source_says_so() {
     let indexed = "App: {key: {pk: S, sk: S}, indexes: {gsi1: {pk: g}}}";
     let asked = "  - {id: Q5, query: Role, given: {actorId: eq, shard: eq}, uses: gsi1, rate: 1}\n";
     let model = |role: &str, asked: &str| {
@@ -127,13 +127,13 @@ fn a_job_that_fills_what_no_model_tells_the_values_of_says_so() {
     };
     let sharded = ROLE.replace("attrs: {", "gsi1: {g: \"a#{actorId}#{shard}\"}, attrs: {shard: S, ");
     let filled = clauses(&diff(&model(ROLE, ""), &model(&sharded, asked)).plan, Backfill);
-    let told =
+    let expected =
         "set shard and g of the 30000 items of Role, shard to what neither model tells, each on condition";
     assert!(
-        filled[0].contains(told) || filled[0].contains(&told.replace("shard and g", "g and shard")),
+        filled[0].contains(expected) || filled[0].contains(&expected.replace("shard and g", "g and shard")),
         "{filled:?}"
     );
-    // What is a copy, or has the values of what goes, is told.
+    // A copy, or an attribute with the values of a removed one, has a known source.
     let renamed = ROLE.replace("part: S", "piece: S");
     let filled = clauses(&diff(&model(ROLE, ""), &model(&renamed, "")).plan, Backfill);
     assert!(!filled[0].contains("neither model tells"), "{filled:?}");

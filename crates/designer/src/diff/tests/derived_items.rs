@@ -1,4 +1,5 @@
-//! Second items that come or go, indexes that they share with others, keys that updates change, and what nothing answers.
+//! Derived items that are added or removed, indexes that they share with others, keys that updates change,
+//! and reads without an answer.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +28,7 @@ pub(super) const BOTH: &str = "  - {id: R1, query: [Team, Member], given: {teamI
 pub(super) const APP: &str = "App: {key: {pk: S, sk: S}}";
 
 #[test]
-fn second_items_are_kept_by_the_writers_before_they_are_loaded_compared_and_asked() {
+fn derived_items_are_dual_written_before_they_are_loaded_verified_and_read() {
     let before = subject(APP, &[TEAM, MEMBER], ALONE);
     let after = subject(APP, &[TEAM, MEMBER, USER_TEAM], BOTH);
     let plan = diff(&before, &after).plan;
@@ -46,7 +47,7 @@ fn second_items_are_kept_by_the_writers_before_they_are_loaded_compared_and_aske
             "scan App and put for each of the 20000 items of Member its UserTeam into App as u#{userId}, t#{teamId}, each on condition that nothing is there yet (attribute_not_exists(pk))"
         ]
     );
-    // The scan reads 500 × 400 and 20,000 × 900 bytes, and what the job puts itself.
+    // The scan reads 500 × 400 and 20,000 × 900 bytes, and the items that the job puts itself.
     let load = plan.steps.iter().find(|step| step.kind == LoadItems).and_then(|step| step.units);
     assert_eq!(load, Some(Units { reads: 4419, table_writes: 20_000, index_writes: 0 }));
     let switched = clauses(&plan, SwitchReads);
@@ -54,7 +55,7 @@ fn second_items_are_kept_by_the_writers_before_they_are_loaded_compared_and_aske
 }
 
 #[test]
-fn what_stands_in_an_index_beside_what_a_question_means_is_passed_over_and_paid_for() {
+fn other_entries_in_the_range_of_a_read_are_skipped_and_paid_for() {
     let loan = "Loan: {count: 2000000, size: 120, key: {pk: \"m#{memberId}\", sk: \"l#{loanId}\"}, attrs: {loanId: S, memberId: S, bookId: S, lentAt: S}}";
     let second = "LoanByBook: {count: 2000000, size: 120, key: {pk: \"b#{bookId}\", sk: \"l#{loanId}\"}, attrs: {loanId: {type: S, copyOf: Loan.loanId}, memberId: {type: S, copyOf: Loan.memberId}, bookId: {type: S, copyOf: Loan.bookId}, lentAt: {type: S, copyOf: Loan.lentAt}}}";
     let asked = |entity: &str, uses: &str| {
@@ -96,7 +97,7 @@ fn orders(sort: &str, put: &str) -> Subject {
 }
 
 #[test]
-fn a_copy_under_a_key_that_changes_is_deleted_by_whoever_changes_replaces_or_deletes_the_item() {
+fn a_copy_under_a_changing_key_is_deleted_by_writers_that_change_replace_or_delete_the_item() {
     let (fixed, moving) = ("o#{orderId}", "o#{st}#{orderId}");
     let cases = [(", if: not-exists", "W2 and W3 read"), ("", "W1, W2 and W3 read")];
     for (put, who) in cases {
@@ -109,14 +110,14 @@ fn a_copy_under_a_key_that_changes_is_deleted_by_whoever_changes_replaces_or_del
         let stopped = clauses(&plan, StopWrites);
         assert!(stopped.iter().any(|text| text.contains("go on finding the item by st too")), "{stopped:?}");
     }
-    // The way back: the old copies have the key that changes, once the reads have moved.
+    // The way back: the old copies have the key that changes, after the reads have moved.
     let plan = diff(&orders(moving, ""), &orders(fixed, "")).plan;
     let switched = clauses(&plan, SwitchReads);
     assert!(switched.iter().any(|text| text.contains("which alone tells st")), "{switched:?}");
 }
 
 #[test]
-fn nothing_is_done_while_a_question_would_be_left_without_an_answer() {
+fn nothing_is_planned_while_a_read_would_have_no_answer() {
     let user =
         "User: {count: 10, size: 100, key: {pk: \"u#{userId}\", sk: \"p\"}, attrs: {userId: S, mail: S}}";
     let asked = |uses: &str| format!("  - {{id: R2, query: User, given: {{mail: eq}}{uses}, rate: 1}}\n");
@@ -126,7 +127,7 @@ fn nothing_is_done_while_a_question_would_be_left_without_an_answer() {
     let plan = diff(&before, &after).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None));
     assert!(plan.summary.iter().any(|line| line.starts_with("no plan: R2 is asked in both models")));
-    // A question that is given up lets its index go.
+    // A removed read releases its index.
     let plan = diff(&before, &subject(APP, &[user], "  []\n")).plan;
     assert_eq!((plan.steps.len(), plan.extent), (2, Extent::Whole));
 }
@@ -183,7 +184,7 @@ fn figures_end_at_the_largest_number() {
 }
 
 #[test]
-fn jobs_are_told_of_provisioned_capacity_only_while_it_is_provisioned() {
+fn jobs_mention_provisioned_capacity_only_while_the_table_is_provisioned() {
     let table = |billing: &str, sort: &str| {
         let team = TEAM.replace("sk: \"t\"", &format!("sk: \"{sort}\""));
         subject(&APP.replace("key: {pk", &format!("billing: {billing}, key: {{pk")), &[&team], "  []\n")
@@ -198,9 +199,9 @@ fn jobs_are_told_of_provisioned_capacity_only_while_it_is_provisioned() {
     assert!(!warned("on-demand", provisioned), "it becomes provisioned last");
 }
 
-/// Nobody would change it there any more, and whoever still took it would take what is stale.
+/// No writer would update it there any more, and a reader that still used it would get stale values.
 #[test]
-fn what_second_items_no_longer_repeat_is_taken_no_more_then_written_no_more_then_removed() {
+fn obsolete_copied_attributes_are_first_not_read_then_not_written_then_removed() {
     let noted = USER_TEAM.replace(
         "role: {type: S, copyOf: Member.role}",
         "role: {type: S, copyOf: Member.role}, name: {type: S, copyOf: Member.name}",

@@ -1,7 +1,7 @@
-//! The engine under the machine: each write goes to its tables too, and what questions find comes from there.
+//! The engine behind the simulator: each write also goes to its tables, and reads get their items from there.
 //!
-//! Every index of both designs is there from the beginning and holds all attributes; when one may be asked, the machine
-//! decides.
+//! Every index of both designs exists from the beginning and projects all attributes; the simulator decides
+//! when an index may be read.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(super) struct Mirror {
     sorts: BTreeMap<String, String>,
 }
 
-/// A name that the engine takes for a table or index: the machine's are too short.
+/// A valid name for a table or index: the simulator's are too short for the engine.
 fn named(name: &str) -> String {
     format!("the-{}", name.replace('+', "-new"))
 }
@@ -54,7 +54,7 @@ impl Mirror {
         self.database.restore(&named(table), &item(&key), None).expect("it is deleted");
     }
 
-    /// What has a key, in the table or in an index; of the table's sort keys, those that begin so.
+    /// The rows with a key, in the table or in an index; in the table, those whose sort key begins so.
     pub(super) fn query(
         &self,
         table: &str,

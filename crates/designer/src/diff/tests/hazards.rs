@@ -14,19 +14,19 @@ fn orders(order: &str) -> Subject {
     subject(TABLE, &[order], ASKED)
 }
 
-/// The plan is refused, for one reason, in whose sentence all the words stand.
+/// The plan is refused for one reason, whose sentence contains all the words.
 fn assert_refused(before: &Subject, after: &Subject, words: &[&str]) {
     let plan = diff(before, after).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
-    let told: Vec<&String> = plan.summary.iter().filter(|line| line.starts_with("no plan: ")).collect();
-    assert_eq!(told.len(), 1, "{told:?}");
+    let reasons: Vec<&String> = plan.summary.iter().filter(|line| line.starts_with("no plan: ")).collect();
+    assert_eq!(reasons.len(), 1, "{reasons:?}");
     for word in words {
-        assert!(told[0].contains(word), "{word}: {told:?}");
+        assert!(reasons[0].contains(word), "{word}: {reasons:?}");
     }
 }
 
 #[test]
-fn an_index_that_has_no_room_beside_the_one_it_replaces_is_not_created_before_that_is_gone() {
+fn an_index_without_room_next_to_its_predecessor_is_not_created_before_that_is_dropped() {
     let with = |names: std::ops::RangeInclusive<u8>| {
         let indexes: Vec<String> = names.map(|at| format!("gsi{at}: {{pk: userId}}")).collect();
         subject(
@@ -57,13 +57,13 @@ fn keys_that_may_be_the_same_text_before_and_after_are_not_passed_over_nor_delet
     );
     let other = orders(&ORDER.replace("o#{orderId}", "o#{body}"));
     assert_refused(&orders(ORDER), &other, &["one and the same key"]);
-    // One that has more than the other is never the same.
+    // A key with more parts than the other is never equal.
     let longer = orders(&ORDER.replace("o#{orderId}", "o#{body}#{orderId}"));
     assert_eq!(diff(&orders(ORDER), &longer).plan.extent, Extent::Whole);
 }
 
 #[test]
-fn a_key_of_what_the_items_lack_comes_after_they_have_it() {
+fn a_key_of_absent_attributes_comes_after_they_are_filled() {
     let with_shop = ORDER.replace("body: S", "body: S, shopId: S");
     let moved = with_shop.replace("u#{userId}", "shop#{shopId}");
     assert_refused(&orders(ORDER), &orders(&moved), &["made of shopId", "a model that only adds shopId"]);
@@ -73,7 +73,7 @@ fn a_key_of_what_the_items_lack_comes_after_they_have_it() {
 }
 
 #[test]
-fn what_is_counted_from_nothing_is_not_taken_for_filled() {
+fn a_counter_that_starts_from_an_absent_value_does_not_count_as_filled() {
     let after = ORDER.replace("body: S", "body: S, views: N, tags: SS, seen: M");
     for counts in [
         "add: \"views :one\"",
@@ -91,7 +91,7 @@ fn what_is_counted_from_nothing_is_not_taken_for_filled() {
 }
 
 #[test]
-fn what_some_items_shall_not_have_is_not_given_to_all_of_them() {
+fn an_optional_attribute_is_not_filled_in_all_items() {
     let table = "Shop: {key: {pk: S, sk: S}, indexes: {open: {pk: openFor}}}";
     let with = |kind: &str| ORDER.replace("body: S", &format!("body: S, openFor: {kind}"));
     let asked = format!("{ASKED}  - {{id: R2, query: Order, given: {{openFor: eq}}, uses: open, rate: 1}}\n");
@@ -101,7 +101,7 @@ fn what_some_items_shall_not_have_is_not_given_to_all_of_them() {
         format!("{asked}  - {{id: W3, update: Order, set: \"body = :b\", remove: \"openFor\", rate: 1}}\n");
     let removed = subject(table, &[&with("S")], &removed);
     assert_refused(&orders(ORDER), &removed, &["have openFor neither model tells", "W3 removes it"]);
-    // The same for a key that is made of what some have not.
+    // The same for a key with an attribute that some items lack.
     let due = ORDER.replace("body: S", "body: S, due: {type: S, present: 0.1}");
     let keyed = due.replace("attrs:", "open: {openFor: \"due#{due}\"}, attrs:");
     let keyed = subject(table, &[&keyed], ASKED);
@@ -121,7 +121,7 @@ fn items_that_leave_one_index_and_enter_another_are_paid_in_both() {
         let step = plan.steps.iter().find(|step| step.kind == kind);
         step.and_then(|step| step.units).map(Units::writes)
     };
-    // The item, its entry in the index that it leaves and its entry in the other one, twice.
+    // The item, its entry in the old index and its entry in the new one, twice.
     assert_eq!(writes(StepKind::Backfill), Some(3000), "{plan:#?}");
     assert_eq!(writes(StepKind::DeleteItems), Some(3000), "{plan:#?}");
 }

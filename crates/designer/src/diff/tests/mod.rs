@@ -1,4 +1,4 @@
-//! Tests of comparison and plans: cases by subject, and a simulator that carries plans out on random models.
+//! Tests of comparison and plans: cases by topic, and a simulator that carries plans out on random models.
 
 mod comparison;
 mod copied_attributes;

@@ -46,7 +46,7 @@ pub(super) fn kinds(plan: &Plan) -> Vec<StepKind> {
 }
 
 #[test]
-fn a_new_name_of_an_entity_or_of_what_its_key_is_made_of_moves_and_deletes_nothing() {
+fn renaming_an_entity_or_the_variables_of_its_key_moves_and_deletes_nothing() {
     let patterns = format!("{QUESTIONS}{OF_ORDERS}");
     let member =
         subject(TABLE, &[&USER.replace("User", "Member"), ORDER], &patterns.replace("User", "Member"));
@@ -57,7 +57,7 @@ fn a_new_name_of_an_entity_or_of_what_its_key_is_made_of_moves_and_deletes_nothi
     );
     let renamed = with_orders(&ORDER.replace("orderId", "ordId"));
     let plan = diff(&base(), &renamed).plan;
-    // The attribute gets its new name; the items stay where they are.
+    // The attribute is renamed; the items stay.
     assert_eq!(kinds(&plan), [WriteBoth, Backfill, Verify, SwitchReads]);
     assert!(
         clauses(&plan, Backfill)[0].contains("set ordId of the 400000 items of Order from orderId"),
@@ -66,7 +66,7 @@ fn a_new_name_of_an_entity_or_of_what_its_key_is_made_of_moves_and_deletes_nothi
 }
 
 #[test]
-fn what_models_do_not_tell_is_said_and_not_deleted() {
+fn items_with_an_open_match_are_reported_and_not_deleted() {
     let generic =
         "Thing: {count: 9, size: 99, key: {pk: \"{pk}\", sk: \"{sk}\"}, attrs: {pk: S, sk: S, mail: S}}";
     let exchanged =
@@ -96,7 +96,7 @@ fn what_models_do_not_tell_is_said_and_not_deleted() {
 }
 
 #[test]
-fn a_question_on_the_table_passes_over_the_copy_it_does_not_mean_and_an_update_puts_whole_items() {
+fn a_read_of_the_table_skips_the_other_copy_and_an_update_puts_whole_items() {
     let plan = diff(&base(), &with_orders(&ORDER.replace("o#{orderId}", "o#{day}#{orderId}"))).plan;
     assert_eq!(
         clauses(&plan, ReadBoth),
@@ -114,13 +114,13 @@ fn a_question_on_the_table_passes_over_the_copy_it_does_not_mean_and_an_update_p
     assert!(
         written.iter().any(|text| text.starts_with("W2 reads the whole item under u#{userId}, o#{orderId}"))
     );
-    // Where the beginnings of the keys tell the copies apart, nobody has to.
+    // Where the prefixes of the keys distinguish the copies, no read needs to.
     let plan = diff(&base(), &with_orders(&ORDER.replace("o#{orderId}", "ord#{orderId}"))).plan;
     assert_eq!(clauses(&plan, ReadBoth), [""; 0]);
 }
 
 #[test]
-fn an_index_that_gets_another_meaning_is_asked_both_ways_and_written_in_one_write() {
+fn an_index_that_changes_its_meaning_is_read_both_ways_and_written_in_one_write() {
     let model = |indexes: &str, slots: &str, questions: &str| {
         let user = format!(
             "User: {{count: 50000, size: 1500, key: {{pk: \"u#{{userId}}\", sk: \"u\"}}, {slots}, attrs: {{userId: S, mail: S, team: S, bio: S}}}}"
@@ -169,15 +169,16 @@ fn the_key_of_an_index_gets_another_type_under_another_name() {
     let plan = &difference.plan;
     assert_eq!(kinds(plan), [CreateIndex, WriteBoth, Backfill, Verify, SwitchReads, DeleteIndex]);
     assert!(clauses(plan, CreateIndex)[0].contains("on totalS instead of total"), "{plan:#?}");
-    // One unit for the item, one for its entry in the old index, which holds all, and one for the new entry.
+    // One unit for the item, one for its entry in the old index, which projects all, and one for the new
+    // entry.
     let units = plan.steps.iter().find(|step| step.kind == Backfill).and_then(|step| step.units);
     assert_eq!(units.map(Units::writes), Some(3 * 400_000));
-    let told = difference.changes.iter().map(ToString::to_string).find(|change| change.contains("byTotal"));
-    assert!(told.is_some_and(|told| told.contains("total (N)") && told.contains("total (S)")));
+    let change = difference.changes.iter().map(ToString::to_string).find(|change| change.contains("byTotal"));
+    assert!(change.is_some_and(|change| change.contains("total (N)") && change.contains("total (S)")));
 }
 
 #[test]
-fn what_adds_is_set_first_and_what_takes_away_last_and_prices_follow() {
+fn settings_that_add_come_first_those_that_remove_last_and_prices_follow() {
     let with = |settings: &str, sort: &str| {
         let table = TABLE.replace("key: {pk", &format!("{settings}, key: {{pk"));
         let order = ORDER.replace("o#{orderId}", sort).replace("body: S", "body: S, expires: N, till: N");
@@ -210,7 +211,7 @@ fn what_adds_is_set_first_and_what_takes_away_last_and_prices_follow() {
             "deletion protection to off",
         ]
     );
-    // The jobs run before: at the old class, and in both regions.
+    // The jobs run before the settings change: in the old class, and in both regions.
     let delete = plan.steps.iter().find(|step| step.kind == DeleteItems).expect("a step");
     assert_eq!(delete.place, Place { infrequent: false, replicas: 1 });
 }
@@ -262,9 +263,9 @@ fn entries_of_an_index_that_goes_are_paid_until_it_is_gone_and_not_after() {
         )
     };
     let plan = diff(&model("gsi1", "g1"), &model("gsi2", "h1")).plan;
-    // Two units each for the item, its entry in the index that goes and its new one.
+    // Two units each for the item, its entry in the dropped index and its new one.
     assert_eq!(plan.units().map(Units::writes), Some(6 * 50_000));
-    // Items that are deleted after an index has gone are in it no more.
+    // Items that are deleted after an index was dropped have no entry in it.
     let patterns = format!("{QUESTIONS}{OF_ORDERS}");
     let all = TABLE.replace("project: keys", "project: all").replace("}}}", "}, byDay: {pk: day}}}");
     let moved = subject(TABLE, &[USER, &ORDER.replace("o#{orderId}", "ord#{orderId}")], &patterns);
@@ -274,7 +275,7 @@ fn entries_of_an_index_that_goes_are_paid_until_it_is_gone_and_not_after() {
 }
 
 #[test]
-fn attributes_that_are_copies_or_that_questions_need_are_filled() {
+fn attributes_that_are_copies_or_that_reads_need_are_filled() {
     let copied = ORDER.replace("body: S", "userBio: {type: S, copyOf: User.bio}, body: S");
     let patterns = format!(
         "{QUESTIONS}{OF_ORDERS}  - {{id: R9, query: Order, given: {{userId: eq}}, filter: \"userBio <> :x\", attributes: [orderId, userBio], rate: 5}}\n"

@@ -1,6 +1,6 @@
-//! Plans of any two small models, carried out on a machine of tables while an application reads and writes: every question
-//! is answered right after every write of every step, also while a release goes out and its predecessor still runs, and in
-//! the end everything is as the new model says.
+//! Plans between any two small models, carried out on a simulator while an application reads and writes.
+//! Every read is answered right after every write of every step, also during a release while the previous one
+//! still runs; in the end all data is as the new model says.
 
 use std::collections::BTreeMap;
 
@@ -18,25 +18,26 @@ use crate::diff::matching::{Match, matches};
 use crate::diff::*;
 use keywright_model::tables::TableDefinition;
 
-/// What one side of a comparison is made of.
+/// The parts of one random model.
 #[derive(Clone, Debug)]
 pub(super) struct Made {
-    /// The sort key of table T, which is fixed when the table is made.
+    /// The sort key of table T, which is fixed when the table is created.
     pub(super) sort: &'static str,
-    /// The indexes g1, g2 and ga of both tables, and whether they hold all attributes.
+    /// The indexes g1, g2 and ga of both tables, and whether they project all attributes.
     pub(super) indexes: [Option<bool>; 3],
-    /// The third is made of second items of the first, the last of second items of the third.
+    /// The third has items derived from the first, the last has items derived from the third.
     pub(super) entities: [MadeEntity; 4],
-    /// How the third says what it is made of.
+    /// How the third declares its source.
     pub(super) kind: Kind,
-    /// Whether the questions are there.
+    /// Whether each read is there.
     pub(super) asked: [bool; 16],
-    /// Which entities the questions for several ask, and whether the one that changes its meaning asks by b.
+    /// Which entities the reads of several entities ask for, and whether the read that changes its meaning
+    /// reads by b.
     pub(super) among: [bool; 3],
     pub(super) turned: bool,
-    /// Whether also those are there that nothing answers.
+    /// Whether reads that no request answers are there too.
     pub(super) unanswered: bool,
-    /// Whether the second repeats an attribute of the first that has the same id.
+    /// Whether the second copies an attribute of the first with the same id.
     pub(super) repeats: bool,
 }
 
@@ -52,20 +53,20 @@ pub(super) struct MadeEntity {
 
 pub(super) const LETTERS: [&str; 4] = ["A", "B", "C", "D"];
 
-/// How a model says what second items are made of.
+/// How a model declares the source of derived items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// All their attributes are copies.
     Copied,
-    /// All but those that their key is made of.
+    /// All but the attributes of their key.
     PlainKeys,
-    /// None is said to be a copy: they are written in the same transactions.
+    /// None: they are written in the same transactions.
     Written,
-    /// One of their attributes is a copy of another entity's.
+    /// One attribute is a copy of another entity's.
     Two,
     /// They have an attribute of their own.
     Own,
-    /// They have an attribute that the others had.
+    /// They have an attribute that moved from the source.
     Split,
 }
 
@@ -114,7 +115,7 @@ fn made() -> impl Strategy<Value = Made> {
     )
 }
 
-/// Two models: any two, or a second one that differs from the first in little.
+/// Two models: any two, or two that differ little.
 fn pair() -> impl Strategy<Value = (Made, Made)> {
     (made(), made(), any::<bool>(), any::<[bool; 12]>()).prop_map(|(before, after, apart, keeps)| {
         if apart {
@@ -152,8 +153,8 @@ fn pair() -> impl Strategy<Value = (Made, Made)> {
     })
 }
 
-/// Two models of which the second one adds second items with an attribute of their own, or of the others.
-fn pair_with_seconds() -> impl Strategy<Value = (Made, Made)> {
+/// Two models of which the second adds derived items with an attribute of their own, or one of the source's.
+fn pair_with_derived() -> impl Strategy<Value = (Made, Made)> {
     let kind = select(vec![Kind::Own, Kind::Split]);
     (made(), made(), kind).prop_map(|(mut before, mut after, kind)| {
         before.entities[0].table = Some("T");
@@ -168,8 +169,8 @@ fn pair_with_seconds() -> impl Strategy<Value = (Made, Made)> {
     })
 }
 
-/// Two models of which the second one has no entries any more by which a question asks that stays: it goes on asking for
-/// others, or asks for others instead.
+/// Two models of which the second removes the entries that a kept read uses: it continues with other
+/// entities, or reads others instead.
 fn pair_with_drop() -> impl Strategy<Value = (Made, Made)> {
     (made(), any::<bool>()).prop_map(|(mut before, alone)| {
         before.indexes[0] = Some(true);
@@ -188,7 +189,7 @@ fn pair_with_drop() -> impl Strategy<Value = (Made, Made)> {
     })
 }
 
-/// Two models of which the second one has an attribute that repeats that of other items.
+/// Two models of which the second adds a copied attribute.
 fn pair_with_copy() -> impl Strategy<Value = (Made, Made)> {
     (made(), made(), any::<[bool; 2]>()).prop_map(|(mut before, other, [moves, turns])| {
         before.kind = Kind::Copied;
@@ -271,7 +272,7 @@ impl Made {
             templates,
             attributes: types,
             copies,
-            count: Count::Told(1000),
+            count: Count::Declared(1000),
             load: Load {
                 examples: 1,
                 table_units: 1,
@@ -283,7 +284,7 @@ impl Made {
         }
     }
 
-    /// What second items are made of, as the model means it.
+    /// The intended sources of derived items.
     pub(super) fn meant(&self) -> Meant {
         let names: Vec<String> = self.entities.iter().map(|entity| entity.name.to_owned()).collect();
         [(names[2].clone(), names[0].clone()), (names[3].clone(), names[2].clone())].into()
@@ -293,7 +294,7 @@ impl Made {
         self.kind == Kind::Split && self.entities[2].table.is_some()
     }
 
-    /// What an entity's attributes are said to be copies of.
+    /// The declared copies of an entity.
     fn copies(&self, at: usize, types: &BTreeMap<String, ValueType>) -> BTreeMap<String, (String, String)> {
         if at < 2 || at == 2 && self.kind == Kind::Written {
             return BTreeMap::new();
@@ -313,7 +314,7 @@ impl Made {
         names.map(copy).collect()
     }
 
-    /// The index, if any, whose keys of an entity are made of one attribute.
+    /// The index, if any, whose keys an entity makes of one attribute.
     fn by(&self, at: usize, attribute: &str) -> Option<&'static str> {
         let slots = ["g1", "g2"].into_iter().zip(self.entities[at].slots).zip(self.indexes);
         let mut found = slots.filter(|((_, slot), there)| {
@@ -323,7 +324,8 @@ impl Made {
         found.next().map(|((name, _), _)| name).or(plain)
     }
 
-    /// One item, the items of a group, and those with a value of a or b; then the items of a group of both entities.
+    /// Reads of one item, of the items of a group, and of those with a value of a or b; then of the items of
+    /// a group of both entities.
     fn patterns(&self) -> Vec<SubjectPattern> {
         let mut found = Vec::new();
         for at in [0, 1, 2, 3] {
@@ -341,7 +343,7 @@ impl Made {
                 let answered = uses.is_some();
                 if *asked && entity.table.is_some() && (answered || self.unanswered) {
                     let id = format!("{}{what}", LETTERS[at]);
-                    let asked = question(&id, by, reading, uses.flatten(), &[entity.name]);
+                    let asked = read_pattern(&id, by, reading, uses.flatten(), &[entity.name]);
                     found.push(SubjectPattern { answered, ..asked });
                 }
             }
@@ -353,7 +355,7 @@ impl Made {
         found
     }
 
-    /// What writes an entity; where second items are written in the same transactions, that of both.
+    /// The writes of an entity; where derived items are written in the same transactions, those of both.
     fn writes(&self, at: usize) -> Vec<SubjectPattern> {
         let entity = &self.entities[at];
         let letter = LETTERS[at];
@@ -387,7 +389,7 @@ impl Made {
         found
     }
 
-    /// Questions for several entities, in a group and by what an index has, and one that asks by something else in the end.
+    /// Reads of several entities, in a group and by an index, and one that changes its index.
     fn for_several(&self) -> Vec<SubjectPattern> {
         let mut found = Vec::new();
         let [one, other, ..] = &self.entities;
@@ -396,7 +398,7 @@ impl Made {
             let names: Vec<&str> =
                 [0, 1].into_iter().filter(asked).map(|at| self.entities[at].name).collect();
             if !names.is_empty() {
-                found.push(question("both", "grp", Reading::Query, None, &names));
+                found.push(read_pattern("both", "grp", Reading::Query, None, &names));
             }
         }
         let has = |at: &usize| {
@@ -406,17 +408,23 @@ impl Made {
         let among: Vec<&str> =
             [0, 1, 2].into_iter().filter(asked).filter(has).map(|at| self.entities[at].name).collect();
         if self.asked[14] && self.indexes[0].is_some() && !among.is_empty() {
-            found.push(question("among", "a", Reading::Query, Some("g1"), &among));
+            found.push(read_pattern("among", "a", Reading::Query, Some("g1"), &among));
         }
         let by = if self.turned { "b" } else { "a" };
         if let Some(uses) = self.by(0, by).filter(|_| self.asked[15] && one.table.is_some()) {
-            found.push(question("turned", by, Reading::Query, Some(uses), &[one.name]));
+            found.push(read_pattern("turned", by, Reading::Query, Some(uses), &[one.name]));
         }
         found
     }
 }
 
-fn question(id: &str, by: &str, reading: Reading, uses: Option<&str>, entities: &[&str]) -> SubjectPattern {
+fn read_pattern(
+    id: &str,
+    by: &str,
+    reading: Reading,
+    uses: Option<&str>,
+    entities: &[&str],
+) -> SubjectPattern {
     SubjectPattern {
         id: id.to_owned(),
         text: String::new(),
@@ -437,9 +445,9 @@ fn question(id: &str, by: &str, reading: Reading, uses: Option<&str>, entities: 
 fn write(id: &str, entity: &str, kind: TouchKind, attributes: &[&str]) -> SubjectPattern {
     let attributes = attributes.iter().map(|name| (*name).to_owned()).collect();
     let entity_name = entity.to_owned();
-    let (carried, dropped) = (Vec::new(), Vec::new());
-    let touches = vec![Touch { entity: entity_name, kind, attributes, carried, dropped }];
-    SubjectPattern { writes: true, touches, ..question(id, "id", Reading::Get, None, &[entity]) }
+    let (accumulated, dropped) = (Vec::new(), Vec::new());
+    let touches = vec![Touch { entity: entity_name, kind, attributes, accumulated, dropped }];
+    SubjectPattern { writes: true, touches, ..read_pattern(id, "id", Reading::Get, None, &[entity]) }
 }
 
 fn holds(before: &Made, after: &Made, seed: u64, naive: Naive) -> Result<(), Fault> {
@@ -449,8 +457,8 @@ fn holds(before: &Made, after: &Made, seed: u64, naive: Naive) -> Result<(), Fau
     carry_out(&before, &after, &plan, (seed, naive), &made)
 }
 
-/// Pairs of models to try: as many as `PROPTEST_CASES` says, for long searches. A failure prints the smallest pair that it
-/// finds, with the seed of what the application does.
+/// The number of random pairs; more with `PROPTEST_CASES`, for long searches. A failure prints the smallest
+/// failing pair, with the seed of the application's actions.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(500)
 }
@@ -459,8 +467,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_question_is_answered_right_after_every_write_of_every_step(
-        (before, after) in prop_oneof![4 => pair(), 1 => pair_with_seconds(), 1 => pair_with_drop(), 1 => pair_with_copy()],
+    fn every_read_is_answered_right_after_every_write_of_every_step(
+        (before, after) in prop_oneof![4 => pair(), 1 => pair_with_derived(), 1 => pair_with_drop(), 1 => pair_with_copy()],
         seed in any::<u64>()
     ) {
         let plan = diff(&before.subject(), &after.subject()).plan;
@@ -473,7 +481,7 @@ proptest! {
     }
 }
 
-/// The plan's sentences are needed: without each, or done as somebody in a hurry does it, some pair of models goes wrong.
+/// Every rule of a plan is needed: if it is left out or simplified, some pair of models fails.
 #[test]
 fn each_rule_of_a_plan_is_needed() {
     let any_pair = pair().boxed();
@@ -486,11 +494,11 @@ fn each_rule_of_a_plan_is_needed() {
         (Naive::SetsOneByOne, &any_pair),
         (Naive::DeletesFirst, &any_pair),
         (Naive::KnowsByName, &any_pair),
-        (Naive::LeavesFormer, &any_pair),
+        (Naive::LeavesStaleCopies, &any_pair),
         (Naive::LoadsAlone, &any_pair),
         (Naive::AsksAtOnce, &any_pair),
-        (Naive::PutsWhole, &pair_with_seconds().boxed()),
-        (Naive::GoesByBoth, &pair_with_seconds().boxed()),
+        (Naive::PutsWhole, &pair_with_derived().boxed()),
+        (Naive::GoesByBoth, &pair_with_derived().boxed()),
         (Naive::AsksOn, &pair_with_drop().boxed()),
         (Naive::PutsLeaveCopies, &pair_with_copy().boxed()),
         (Naive::RepeatsWhatItRead, &pair_with_copy().boxed()),
@@ -500,16 +508,16 @@ fn each_rule_of_a_plan_is_needed() {
         let strategy = (strategy.clone(), any::<u64>());
         let is_needed = (0..1000).any(|_| {
             let ((before, after), seed) = strategy.new_tree(&mut runner).expect("a pair of models").current();
-            // What goes wrong anyway shows nothing of a rule.
+            // A pair that fails anyway says nothing about a rule.
             holds(&before, &after, seed, naive).is_err() && holds(&before, &after, seed, Naive::No).is_ok()
         });
         assert!(is_needed, "nothing goes wrong with {naive:?}");
     }
 }
 
-/// Whatever is deleted is no item of the new model, and nothing is deleted where that is unknown.
+/// A deleted item is never one of the new model, and nothing is deleted where that is unknown.
 #[test]
-fn where_two_models_do_not_tell_what_becomes_of_items_they_are_left_alone() {
+fn items_with_an_open_match_are_left_alone() {
     let mut runner = TestRunner::deterministic();
     let strategy = pair();
     let mut unknown = 0;
@@ -534,9 +542,9 @@ fn where_two_models_do_not_tell_what_becomes_of_items_they_are_left_alone() {
     assert!(unknown > 0, "some pairs leave it open");
 }
 
-/// A new name, a sort key that moves, another table, and an index whose slots are exchanged, on the engine.
+/// A rename, a moved sort key, another table, and an index whose key attributes are swapped, on the engine.
 #[test]
-fn plans_carried_out_on_the_engine_leave_every_question_right() {
+fn plans_carried_out_on_the_engine_keep_every_read_right() {
     let entity =
         |name, table, sort, slots| MadeEntity { name, table: Some(table), partition: "p#{grp}", sort, slots };
     let side = |ann: MadeEntity, second: bool| Made {
@@ -562,11 +570,11 @@ fn plans_carried_out_on_the_engine_leave_every_question_right() {
         ("a sort key that moves", entity("Ann", "T", "x#{k}#{id}", slots)),
         ("another table", entity("Ann", "U", "x#{id}", slots)),
         ("a sort key of what changes", entity("Ann", "T", "x#{a}.{id}", slots)),
-        ("second items", entity("Ann", "T", "x#{id}", slots)),
+        ("derived items", entity("Ann", "T", "x#{id}", slots)),
         ("exchanged slots", entity("Ann", "T", "x#{id}", [Some("t#{b}"), Some("m#{a}")])),
     ];
     for (what, ann) in cases {
-        let after = side(ann, what == "second items");
+        let after = side(ann, what == "derived items");
         let made = after.meant();
         let (before, after) = (before.subject(), after.subject());
         let plan = diff(&before, &after).plan;

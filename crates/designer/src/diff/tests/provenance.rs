@@ -1,4 +1,5 @@
-//! Second items however a model says what they are made of, with what they have of their own and what moves to them.
+//! Derived items, with declared and inferred sources, attributes of their own and attributes that move to
+//! them.
 
 use std::collections::BTreeSet;
 
@@ -37,15 +38,16 @@ fn items_that_are_made_of_others_are_kept_whole_loaded_from_those_and_compared_h
 }
 
 #[test]
-fn a_copy_of_a_copy_is_kept_by_whoever_writes_what_both_are_made_of() {
+fn a_copy_of_a_copy_is_kept_by_the_writers_of_their_common_source() {
     let deep = "ByRole: {count: 20000, size: 900, key: {pk: \"r#{role}\", sk: \"u#{userId}#{teamId}\"}, attrs: {teamId: S, userId: {type: S, copyOf: UserTeam.userId}, role: {type: S, copyOf: UserTeam.role}}}";
     let before = subject(APP, &[TEAM, MEMBER], ALONE);
-    // What stands between may itself show only by its transactions what it is made of.
+    // The source of an intermediate derived item may be inferred from its transactions.
     for second in [USER_TEAM.to_owned(), USER_TEAM.replace(ALL_COPIED, "teamId: S, userId: S, role: S")] {
         let after = subject(APP, &[TEAM, MEMBER, &second, deep], BOTH);
         let plan = diff(&before, &after).plan;
         assert!(
-            plan.summary.contains(&"new data → base table: ByRole in App, second items of Member".to_owned()),
+            plan.summary
+                .contains(&"new data → base table: ByRole in App, derived items of Member".to_owned()),
             "{:?}",
             plan.summary
         );
@@ -61,7 +63,7 @@ fn a_copy_of_a_copy_is_kept_by_whoever_writes_what_both_are_made_of() {
 }
 
 #[test]
-fn items_that_only_look_like_copies_and_that_nobody_writes_are_left_to_the_model_to_tell() {
+fn undeclared_copies_without_writers_are_neither_loaded_nor_derived() {
     let second = USER_TEAM.replace(ALL_COPIED, "teamId: S, userId: S, role: S");
     let plan =
         diff(&subject(APP, &[TEAM, MEMBER], ALONE), &subject(APP, &[TEAM, MEMBER, &second], ALONE)).plan;
@@ -100,20 +102,20 @@ fn profile(attributes: &str) -> String {
 }
 
 #[test]
-fn what_moves_into_second_items_is_kept_in_both_until_nobody_reads_it_where_it_was() {
+fn attributes_that_move_to_derived_items_are_kept_in_both_until_the_reads_move() {
     let before = subject(APP, &[USER], &format!("{WRITES}{BIO}"));
     let patterns = format!(
         "{WRITES}{}  - {{id: R7, get: Profile, given: {{userId: eq}}, rate: 3}}\n",
         BIO.replace("update: User", "update: Profile")
     );
-    // Said to be a copy of the key, or shown by what the items have lost.
+    // The key is declared as a copy, or inferred from the attributes that the source lost.
     for key in ["userId: {type: S, copyOf: User.userId}", "userId: S"] {
         let after =
             subject(APP, &[&USER.replace(", bio: S", ""), &profile(&format!("{key}, bio: S"))], &patterns);
         let plan = diff(&before, &after).plan;
         assert_eq!(kinds(&plan), [WriteBoth, LoadItems, Verify, SwitchReads, StopWrites, DeleteItems]);
         let written = clauses(&plan, WriteBoth);
-        // Who changes nothing of it writes nothing of it.
+        // A writer that changes nothing of it does not write it.
         assert!(written[0].starts_with("W3, W6 and W9 keep for each User its Profile"), "{written:?}");
         assert!(written.iter().any(|text| text.starts_with("W9 reads the whole User")), "{written:?}");
         assert!(!format!("{plan:?}").contains("has to come from elsewhere"));
@@ -127,7 +129,7 @@ fn what_moves_into_second_items_is_kept_in_both_until_nobody_reads_it_where_it_w
 }
 
 #[test]
-fn what_second_items_have_of_their_own_is_neither_put_over_nor_written_before_they_are_there() {
+fn own_attributes_of_derived_items_are_not_overwritten_and_not_written_before_all_items_exist() {
     let before = subject(APP, &[USER], WRITES);
     let own = profile("userId: {type: S, copyOf: User.userId}, mail: {type: S, copyOf: User.mail}, theme: S");
     let patterns = format!("{WRITES}  - {{id: W8, update: Profile, set: \"theme = :t\", rate: 1}}\n");
@@ -147,7 +149,7 @@ fn what_second_items_have_of_their_own_is_neither_put_over_nor_written_before_th
     );
     let switched = clauses(&plan, SwitchReads);
     assert!(switched.iter().any(|text| text.starts_with("W8 begins now and not before")), "{switched:?}");
-    // What it has of its own would stay behind under a former key.
+    // Its own attributes would stay behind under its previous key.
     let moving = own.replace("profile", "p#{mail}");
     let plan = diff(&before, &subject(APP, &[USER, &moving], &patterns)).plan;
     assert_eq!(plan.extent, Extent::None, "{plan:#?}");
@@ -155,7 +157,7 @@ fn what_second_items_have_of_their_own_is_neither_put_over_nor_written_before_th
 }
 
 #[test]
-fn items_that_go_into_others_are_kept_until_those_have_what_they_had() {
+fn items_that_merge_into_others_are_kept_until_these_have_their_attributes() {
     let split = |bio: &str| {
         let user = USER.replace(", bio: S", bio);
         subject(APP, &[&user, &profile("userId: S, bio: S")], WRITES)
@@ -164,7 +166,7 @@ fn items_that_go_into_others_are_kept_until_those_have_what_they_had() {
     let plan = diff(&split(""), &merged).plan;
     assert_eq!((kinds(&plan).contains(&DeleteItems), plan.extent), (false, Extent::None), "{plan:#?}");
     assert!(plan.summary.iter().any(|line| line.contains("bio of Profile") && line.contains("`copyOf`")));
-    // What it says to do instead.
+    // The advice of the message leads to a plan.
     let both = split(", bio: {type: S, copyOf: Profile.bio}");
     let plan = diff(&split(""), &both).plan;
     assert_eq!(plan.extent, Extent::Whole);
@@ -174,7 +176,7 @@ fn items_that_go_into_others_are_kept_until_those_have_what_they_had() {
 }
 
 #[test]
-fn what_goes_over_from_items_to_others_that_are_there_is_not_filled_from_nothing_in_silence() {
+fn attributes_that_may_move_between_existing_items_are_not_filled_silently() {
     let model = |user: &str, own: &str| {
         let user = USER.replace(", bio: S", user);
         let asked = "  - {id: R7, get: Profile, given: {userId: eq}, rate: 3}\n";
@@ -191,7 +193,7 @@ fn what_goes_over_from_items_to_others_that_are_there_is_not_filled_from_nothing
 }
 
 #[test]
-fn a_second_item_that_others_than_its_source_feed_is_loaded_and_compared_with_all_of_them() {
+fn a_derived_item_with_several_sources_is_loaded_and_verified_with_all_of_them() {
     let team = USER_TEAM.replace("role: {type", "teamName: {type: S, copyOf: Team.name}, role: {type");
     let patterns = format!("{ALONE}  - {{id: W7, update: Team, set: \"name = :n\", rate: 1}}\n");
     let before = subject(APP, &[TEAM, MEMBER], &patterns);
@@ -207,7 +209,7 @@ fn a_second_item_that_others_than_its_source_feed_is_loaded_and_compared_with_al
 }
 
 #[test]
-fn a_claim_is_asked_when_all_are_there_and_doubles_are_named() {
+fn a_uniqueness_condition_starts_when_all_items_exist_and_duplicates_are_reported() {
     let claim = "MailOf: {count: 50000, size: 100, key: {pk: \"m#{mail}\", sk: \"m\"}, attrs: {mail: S, userId: {type: S, copyOf: User.userId}}}";
     let patterns = WRITES.replace(
         "put: User, if: not-exists",
@@ -234,6 +236,6 @@ fn an_update_of_new_items_that_may_be_elsewhere_puts_them_whole() {
     let plan = diff(&subject(APP, &[USER], WRITES), &subject(APP, &[USER, note], &patterns)).plan;
     assert_eq!(kinds(&plan), [WriteBoth, LoadItems, Verify]);
     assert!(clauses(&plan, WriteBoth)[1].starts_with("as long as some Note is elsewhere, W2 puts it whole"));
-    let told: BTreeSet<StepKind> = kinds(&plan).into_iter().collect();
-    assert!(told.contains(&Verify));
+    let steps: BTreeSet<StepKind> = kinds(&plan).into_iter().collect();
+    assert!(steps.contains(&Verify));
 }

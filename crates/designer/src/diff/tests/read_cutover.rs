@@ -1,4 +1,5 @@
-//! Questions that drop or gain an entity, or mean something else, while its keys change; and indexes that entities leave.
+//! Reads that drop or gain an entity, or change their meaning, while its keys change; and indexes that
+//! entities leave.
 
 use super::plans::{clauses, subject};
 use crate::diff::StepKind::{ChangeSetting, LowerSetting, ReadBoth, StopWrites, SwitchReads};
@@ -29,7 +30,7 @@ fn model(order: &str, questions: &str) -> Subject {
 }
 
 #[test]
-fn a_question_stops_asking_for_what_it_drops_before_that_gets_another_key() {
+fn a_read_stops_asking_for_a_dropped_entity_before_that_is_re_keyed() {
     let before = model(&order("o#{orderId}", "d#{day}"), BOTH);
     let plan = diff(&before, &model(&order("o#{orderId}", "s#{status}"), PAYS)).plan;
     assert_eq!(
@@ -39,12 +40,12 @@ fn a_question_stops_asking_for_what_it_drops_before_that_gets_another_key() {
         ]
     );
     assert!(!format!("{plan:?}").contains("by the new key"), "{plan:#?}");
-    // It still asks for the others as it did.
+    // It continues to read the other entities unchanged.
     assert_eq!(clauses(&plan, SwitchReads), [""; 0]);
 }
 
 #[test]
-fn a_question_drops_what_goes_out_of_its_place_when_the_reads_move() {
+fn a_read_drops_an_entity_that_leaves_its_index_when_the_reads_move() {
     let before = model(&order("o#{orderId}", "d#{day}"), BOTH);
     let moved = model(&order("ord#{orderId}", ""), PAYS);
     let switched = clauses(&diff(&before, &moved).plan, SwitchReads);
@@ -56,20 +57,20 @@ fn a_question_drops_what_goes_out_of_its_place_when_the_reads_move() {
 }
 
 #[test]
-fn a_question_asks_for_what_it_gains_when_all_of_it_is_there() {
+fn a_read_asks_for_an_added_entity_when_all_of_its_items_exist() {
     let after = model(&order("o#{orderId}", "d#{day}"), BOTH);
     let asks = "Q4 asks index gsi1 of App by d#{day}, o#{orderId} for Order from now on";
     for before in [order("o#{orderId}", ""), order("ord#{orderId}", ""), order("o#{orderId}", "s#{status}")] {
         let switched = clauses(&diff(&model(&before, PAYS), &after).plan, SwitchReads);
         assert!(switched.contains(&asks.to_owned()), "{before}: {switched:?}");
     }
-    // What is there all the time can be asked at any time.
+    // Items that exist all the time can be read at any time.
     let same = order("o#{orderId}", "d#{day}");
     assert_eq!(diff(&model(&same, PAYS), &model(&same, BOTH)).plan.steps, []);
 }
 
 #[test]
-fn a_question_whose_answer_would_be_gone_before_the_new_one_is_there_gets_no_plan() {
+fn a_read_whose_old_place_is_removed_before_the_new_one_is_ready_gets_no_plan() {
     let second = "OrderOf: {count: 100000, size: 700, key: {pk: \"d#{day}\", sk: \"o#{orderId}\"}, attrs: {userId: {type: S, copyOf: Order.userId}, orderId: {type: S, copyOf: Order.orderId}, day: {type: S, copyOf: Order.day}}}";
     let asked = "  - {id: Q4, query: OrderOf, given: {day: eq}, rate: 1}\n";
     let whole = |order: &str, questions: &str, second: &[&str]| {
@@ -82,7 +83,7 @@ fn a_question_whose_answer_would_be_gone_before_the_new_one_is_there_gets_no_pla
     let plan = diff(&before, &after).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
     assert!(plan.summary.iter().any(|line| line.starts_with("no plan: Q4 asks for Order by d#{day}")));
-    // What it says to do instead.
+    // The advice of the message leads to a plan.
     let between = whole(&day, asked, &[second]);
     for (one, other) in [(&before, &between), (&between, &after)] {
         assert_eq!(diff(one, other).plan.extent, Extent::Whole);
@@ -90,7 +91,7 @@ fn a_question_whose_answer_would_be_gone_before_the_new_one_is_there_gets_no_pla
 }
 
 #[test]
-fn a_question_that_is_asked_by_something_else_gets_no_plan_while_its_key_changes_under_it() {
+fn a_read_by_another_key_gets_no_plan_while_that_key_changes() {
     let asked =
         |given: &str| format!("  - {{id: Q4, query: Order, given: {{{given}}}, uses: gsi1, rate: 1}}\n");
     let slots = [
@@ -111,7 +112,7 @@ fn a_question_that_is_asked_by_something_else_gets_no_plan_while_its_key_changes
             );
         }
     }
-    // What it says to do instead.
+    // The advice of the message leads to a plan.
     let two = "App: {key: {pk: S, sk: S}, indexes: {gsi1: {pk: g, sk: h}, gsi2: {pk: k, sk: l}}}";
     let one = "App: {key: {pk: S, sk: S}, indexes: {gsi2: {pk: k, sk: l}}}";
     let day = order("o#{orderId}", "d#{day}");
@@ -129,7 +130,7 @@ fn a_question_that_is_asked_by_something_else_gets_no_plan_while_its_key_changes
 }
 
 #[test]
-fn a_question_that_is_asked_by_something_else_and_of_others_is_not_left_without_an_answer_either() {
+fn a_read_by_another_key_of_other_entities_is_not_left_without_an_answer_either() {
     let second = "OrderOf: {count: 100000, size: 700, key: {pk: \"w#{userId}\", sk: \"d#{day}#{orderId}\"}, attrs: {userId: {type: S, copyOf: Order.userId}, orderId: {type: S, copyOf: Order.orderId}, day: {type: S, copyOf: Order.day}}}";
     let asked = "  - {id: Q4, query: OrderOf, given: {userId: eq, day: eq}, rate: 1}\n";
     let after = [&order("o#{orderId}", "s#{status}"), PAY, second];
@@ -140,7 +141,7 @@ fn a_question_that_is_asked_by_something_else_and_of_others_is_not_left_without_
 }
 
 #[test]
-fn what_a_question_asks_instead_of_all_it_asked_is_asked_by_the_release_that_drops_that() {
+fn a_read_that_replaces_all_its_sources_switches_in_the_release_that_drops_them() {
     for given in ["day: eq", "day: eq, payId: eq"] {
         let pays = PAYS.replace("day: eq", given);
         let (before, after) = (order("o#{orderId}", "d#{day}"), order("o#{orderId}", "s#{status}"));
@@ -158,7 +159,7 @@ fn what_a_question_asks_instead_of_all_it_asked_is_asked_by_the_release_that_dro
 }
 
 #[test]
-fn who_reads_an_index_from_end_to_end_does_not_care_what_keys_its_entries_have() {
+fn a_full_scan_of_an_index_does_not_depend_on_the_keys_of_its_entries() {
     let scan = "  - {id: Q4, scan: Order, uses: gsi1, admin: true, rate: 1}\n";
     let day = ORDERS;
     let model = |slot: &str, asked: &str| model(&order("o#{orderId}", slot), asked);
@@ -189,9 +190,9 @@ fn a_plan_leads_to_no_model_that_fails_its_check_where_the_old_one_does_not() {
     let (all, few) = (judged("all", "1"), judged("[userId]", "1"));
     let plan = diff(&all, &few).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
-    let told = "no plan: the new model fails its check where the old one does not: L036: Q4 needs ";
-    assert!(plan.summary.iter().any(|line| line.starts_with(told)), "{:?}", plan.summary);
-    // What is mended has a plan, and so has what was so before.
+    let expected = "no plan: the new model fails its check where the old one does not: L036: Q4 needs ";
+    assert!(plan.summary.iter().any(|line| line.starts_with(expected)), "{:?}", plan.summary);
+    // A repaired fault has a plan, and so has an unchanged one.
     assert_eq!(diff(&few, &all).plan.extent, Extent::Whole);
     assert_eq!(diff(&few, &judged("[orderId]", "2")).plan.extent, Extent::Whole);
     let mut stopped = few.clone();
@@ -224,17 +225,17 @@ fn replicas_come_to_a_table_that_scales_or_is_paid_by_request_and_to_no_other() 
         let calls = plan.steps.iter().flat_map(|step| step.clauses.clone());
         calls.map(|text| text.split(" of App").next().unwrap_or("").replace("set ", "")).collect()
     };
-    // More than before at once, less than before when all else is done; what scales it comes first.
-    for (before, most, told) in [
+    // More capacity comes at once, less when all else is done; the scaling settings come first.
+    for (before, most, expected) in [
         (fixed, "100", ["auto scaling", "stream", "replicas"].as_slice()),
         (fixed, "9", &["stream", "auto scaling", "replicas"]),
         ("", "100", &["stream", "billing", "auto scaling", "replicas"]),
     ] {
         let after = table(&format!("{}{replicas}", scaled.replace("MAX", most)));
-        assert_eq!(begin(&diff(&table(before), &after).plan), told);
+        assert_eq!(begin(&diff(&table(before), &after).plan), expected);
     }
     assert_eq!(begin(&diff(&table(fixed), &table(replicas)).plan), ["billing", "stream", "replicas"]);
-    // A document that was read elsewhere may say what a model cannot.
+    // An imported document may state what a model cannot.
     let mut other = table(&format!("pitr: true, {}{replicas}", scaled.replace("MAX", "100")));
     let kept = other.clone();
     other.tables[0].definition.billing = table(fixed).tables[0].definition.billing.clone();
@@ -250,7 +251,7 @@ fn replicas_come_to_a_table_that_scales_or_is_paid_by_request_and_to_no_other() 
 }
 
 #[test]
-fn a_question_that_asks_both_ways_for_some_passes_over_no_old_copies_of_others_before_the_reads_move() {
+fn a_read_both_ways_of_some_entities_skips_no_old_copies_of_others_before_the_reads_move() {
     let pay = PAY.replace("d#{day}", "e#{day}");
     let both = |order: &str, pay: &str| subject(TABLE, &[order, pay], &format!("{BOTH}{WRITES}"));
     let before = both(&order("o#{orderId}", "d#{day}"), PAY);
@@ -261,13 +262,13 @@ fn a_question_that_asks_both_ways_for_some_passes_over_no_old_copies_of_others_b
         ["Q4 passes over the items of Order under u#{userId}, ord#{orderId} in gsi1, until the reads move"]
     );
     assert!(read.iter().any(|text| text.ends_with("by its own attributes")), "{read:?}");
-    let told =
+    let expected =
         "Q4 passes over the items of Order under u#{userId}, o#{orderId} in gsi1, until they are deleted";
-    assert!(clauses(&plan, SwitchReads).iter().any(|text| text == told), "{plan:#?}");
+    assert!(clauses(&plan, SwitchReads).iter().any(|text| text == expected), "{plan:#?}");
 }
 
 #[test]
-fn a_question_counts_on_an_attribute_when_all_items_have_it() {
+fn a_read_uses_an_attribute_when_all_items_have_it() {
     let asked = |filter: &str| {
         format!(
             "  - {{id: R3, query: Order, given: {{userId: eq}}, {filter}attributes: [orderId], rate: 5}}\n"
@@ -282,7 +283,7 @@ fn a_question_counts_on_an_attribute_when_all_items_have_it() {
 }
 
 #[test]
-fn whoever_changes_what_an_index_key_is_made_of_stops_setting_it_when_the_entity_leaves() {
+fn writers_stop_setting_an_index_key_when_the_entity_leaves_the_index() {
     let plan = diff(
         &model(&order("o#{orderId}", "s#{status}"), "  []\n".trim_start_matches("  []\n")),
         &model(&order("o#{orderId}", ""), ""),
@@ -304,14 +305,15 @@ fn a_stream_of_both_images_comes_before_replicas_and_stays_as_long_as_they_do() 
     let lowered = clauses(&diff(&both, &keys).plan, LowerSetting);
     assert!(lowered[0].starts_with("set replicas of App to none"), "{lowered:?}");
     assert!(lowered[1].starts_with("set stream of App to KEYS_ONLY"), "{lowered:?}");
-    // A model says what a table can be; a document that was read elsewhere may say more.
-    for (stream, is_told) in [("new", true), ("none", true), ("new-and-old", false)] {
+    // A model states what a table can be; an imported document may state more.
+    for (stream, is_reported) in [("new", true), ("none", true), ("new-and-old", false)] {
         let text = format!(
             "format: 1\nmodel: m\ntables:\n  App: {{stream: {stream}, replicas: [eu-west-1], key: {{pk: S}}}}\nentities:\n  E: {{key: {{pk: \"{{id}}\"}}, attrs: {{id: S}}}}\npatterns: []\n"
         );
         let faults = keywright_model::parse(&text).err().unwrap_or_default();
-        let told = faults.iter().any(|fault| fault.text.starts_with("replicas need a stream of new and old"));
-        assert_eq!(told, is_told, "{stream}: {faults:?}");
+        let reported =
+            faults.iter().any(|fault| fault.text.starts_with("replicas need a stream of new and old"));
+        assert_eq!(reported, is_reported, "{stream}: {faults:?}");
     }
     let mut other = both.clone();
     other.tables[0].definition.stream = Some(keywright_semantics::request::parts::StreamViewType::NewImage);

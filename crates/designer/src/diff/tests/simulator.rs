@@ -1,6 +1,6 @@
-//! A machine of tables on which plans are carried out, with an application beside that reads and writes.
+//! A simulator of tables on which plans are carried out while an application reads and writes.
 //!
-//! It takes a plan's actions by what they say and knows nothing of how they were found.
+//! It interprets a plan's actions and does not know how they were found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +13,11 @@ use crate::diff::*;
 type Row = BTreeMap<String, String>;
 type Key = (String, String);
 
-/// A way to carry out a plan that is not what it says; each was once what a plan said.
+/// A wrong way to carry out a plan; each was once what a plan said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Naive {
     No,
-    /// Updates are done in both places as they are.
+    /// Updates are applied in both places without reading.
     UpdatesBothAlone,
     NeverPassesOver,
     AsksOneWay,
@@ -25,27 +25,27 @@ pub(super) enum Naive {
     GoesByOldToTheEnd,
     SetsOneByOne,
     DeletesFirst,
-    /// What has another name are other items.
+    /// Renamed entities are treated as other items.
     KnowsByName,
-    /// What is left under a former key stays there.
-    LeavesFormer,
-    /// Second items are loaded, and nobody keeps them.
+    /// Stale copies under a previous key stay.
+    LeavesStaleCopies,
+    /// Derived items are loaded, and no writer keeps them.
     LoadsAlone,
-    /// Second items are put whole, over what they have of their own.
+    /// Derived items are put whole, over their own attributes.
     PutsWhole,
-    /// What a question asks no more it goes on asking until the reads move.
+    /// A read continues to ask for a removed entity until the reads move.
     AsksOn,
-    /// A question that asks otherwise in the end does so at once.
+    /// A changed read switches at once.
     AsksAtOnce,
-    /// What has moved is changed in its new place alone as soon as the reads move.
+    /// A moved attribute is changed in its new place alone as soon as the reads move.
     GoesByBoth,
-    /// A put leaves the copies of what was in its place as they are.
+    /// A put leaves copies of the replaced item's attributes unchanged.
     PutsLeaveCopies,
-    /// What a put repeats was read before, and nobody looks whether it is still so.
+    /// A put uses a source value read before, without checking that it is still current.
     RepeatsWhatItRead,
 }
 
-/// What went wrong.
+/// A failure.
 #[derive(Clone, Debug)]
 pub(super) struct Fault(pub(super) String);
 
@@ -53,7 +53,7 @@ pub(super) struct Fault(pub(super) String);
 struct Store {
     sort: String,
     rows: BTreeMap<Key, Row>,
-    /// The attribute that is the key of each index.
+    /// The key attribute of each index.
     indexes: BTreeMap<String, String>,
 }
 
@@ -81,18 +81,18 @@ struct Release {
     unset: BTreeMap<usize, Vec<String>>,
     together: BTreeMap<usize, Vec<String>>,
     stopped: BTreeSet<usize>,
-    /// Whose former copies are deleted, and which second items are kept.
-    former: BTreeSet<usize>,
-    seconds: BTreeSet<usize>,
-    /// Second items whose own attributes are left alone, whose updates are done in place, whose own attributes are written,
-    /// and which have taken over an attribute.
+    /// The matches whose stale copies are deleted, and the derived items that are kept.
+    stale_deleted: BTreeSet<usize>,
+    derived: BTreeSet<usize>,
+    /// Derived items whose own attributes are left alone, that are updated in place, whose own attributes are
+    /// written, and that have taken over an attribute.
     apart: BTreeSet<usize>,
     there: BTreeSet<usize>,
     begun: BTreeSet<usize>,
     over: BTreeSet<usize>,
-    /// New items from elsewhere that are written.
+    /// New items from elsewhere that the release writes.
     news: BTreeSet<usize>,
-    /// Items of which what repeats others is kept like those.
+    /// Items whose copied attributes are kept current.
     like: BTreeSet<usize>,
     without: BTreeSet<(String, usize)>,
     ways: BTreeMap<String, Way>,
@@ -105,28 +105,28 @@ struct World<'a> {
     after: &'a Subject,
     matches: Vec<Match<'a>>,
     stores: BTreeMap<String, Store>,
-    /// What there is, by matched and id, as an application thinks of it.
+    /// The logical state by match and id, as an application knows it.
     truth: BTreeMap<(usize, String), Row>,
-    /// What second items have of their own.
+    /// The own attributes of derived items.
     own: BTreeMap<(usize, String), String>,
-    /// What second items are made of, by what the models mean.
+    /// The intended sources of derived items.
     made: Meant,
-    /// Questions that a plan does not say when to ask: somebody asks them both ways all the time.
-    untold: BTreeSet<String>,
+    /// Reads whose cut-over the plan does not mention: they are run both ways all the time.
+    unplanned: BTreeSet<String>,
     now: Release,
-    /// The release that goes out beside it.
+    /// The release that goes out next to it.
     next: Option<Release>,
     random: u64,
     naive: Naive,
-    /// What was read of what an item repeats, by a job or by a writer that does not look again.
+    /// A source value that a job read, or a writer that does not check it again.
     seen: Option<String>,
     is_stale: bool,
-    /// The engine, where the plan is carried out on it too.
+    /// The engine, if the plan is carried out on it too.
     mirror: Option<Mirror>,
 }
 
-/// What second items are made of, as a pair of models means it: the name of theirs, then that of the others, both as the
-/// new model has them; where the others are themselves second ones that come, they are made of the same.
+/// The intended sources of derived items: the derived entity's name, then the source's, both as in the new
+/// model. A source that is itself a new derived item has the same source.
 pub(super) type Meant = BTreeMap<String, String>;
 
 pub(super) fn carry_out(
@@ -167,7 +167,7 @@ impl World<'_> {
             world.check("before anything")?;
             return if plan.steps.is_empty() { Ok(()) } else { Err(Fault("a plan that is none".to_owned())) };
         }
-        world.leave_untold(plan);
+        world.start_unplanned(plan);
         world.check("before anything")?;
         let mut steps: Vec<&Step> = plan.steps.iter().collect();
         if naive == Naive::DeletesFirst {
@@ -199,8 +199,8 @@ impl<'a> World<'a> {
             unset: BTreeMap::new(),
             together: BTreeMap::new(),
             stopped: BTreeSet::new(),
-            former: BTreeSet::new(),
-            seconds: BTreeSet::new(),
+            stale_deleted: BTreeSet::new(),
+            derived: BTreeSet::new(),
             apart: BTreeSet::new(),
             there: BTreeSet::new(),
             begun: BTreeSet::new(),
@@ -223,7 +223,7 @@ impl<'a> World<'a> {
         });
         let stores = stores.collect();
         let (truth, next, random) = (BTreeMap::new(), None, seed | 1);
-        let (own, untold, made) = (BTreeMap::new(), BTreeSet::new(), made.clone());
+        let (own, unplanned, made) = (BTreeMap::new(), BTreeSet::new(), made.clone());
         let mut world = Self {
             before,
             after,
@@ -232,7 +232,7 @@ impl<'a> World<'a> {
             truth,
             own,
             made,
-            untold,
+            unplanned,
             now,
             next,
             random,
@@ -247,23 +247,23 @@ impl<'a> World<'a> {
         world
     }
 
-    /// What a plan leaves open is done as soon as somebody likes.
-    fn leave_untold(&mut self, plan: &Plan) {
+    /// What a plan leaves open happens at any time.
+    fn start_unplanned(&mut self, plan: &Plan) {
         let actions: Vec<&Action> = plan.steps.iter().flat_map(|step| &step.actions).collect();
         for pattern in self.after.patterns.iter().filter(|pattern| !pattern.writes && pattern.answered) {
-            let told = actions
+            let is_planned = actions
                 .iter()
                 .any(|action| matches!(action, Action::AskNew { pattern: id } if *id == pattern.id));
-            if !told {
-                self.untold.insert(pattern.id.clone());
+            if !is_planned {
+                self.unplanned.insert(pattern.id.clone());
             }
         }
         for at in 0..self.matches.len() {
             let Some(new) = self.matches[at].after() else { continue };
-            let told = actions.iter().any(
+            let is_planned = actions.iter().any(
                 |action| matches!(action, Action::BeginOwn { entity, .. } if *entity == new.entity.name),
             );
-            if self.source_of(at).is_some() && !told {
+            if self.source_of(at).is_some() && !is_planned {
                 self.now.begun.insert(at);
             }
         }
@@ -282,7 +282,7 @@ impl<'a> World<'a> {
         (0..self.matches.len()).filter(|at| names(&self.matches[*at])).collect()
     }
 
-    /// The store of a table in the old or the new design.
+    /// The key space of a table in the old or the new design.
     fn old_store(side: &EntityRef<'_>) -> String {
         side.table.definition.name.clone()
     }
@@ -305,7 +305,7 @@ impl<'a> World<'a> {
         if self.naive == Naive::AsksAtOnce && step.kind == StepKind::ReadBoth {
             let ids: Vec<String> = self.now.ways.keys().cloned().collect();
             let both = |id: &String| pattern(self.before, id).zip(pattern(self.after, id)).is_some();
-            self.untold.extend(ids.into_iter().filter(both));
+            self.unplanned.extend(ids.into_iter().filter(both));
         }
         let what = format!("{:?} {:?}", step.kind, step.actions);
         match step.kind.who() {
@@ -373,16 +373,16 @@ impl<'a> World<'a> {
         };
         match action {
             Action::KeepBoth { entity } => copies(entity, Copies::BothByOld),
-            Action::DeleteFormer { .. } if self.naive == Naive::LeavesFormer => {}
-            Action::DeleteFormer { entity } => next.former.extend(self.of(entity)),
-            Action::KeepSecond { .. } if self.naive == Naive::LoadsAlone => {}
-            Action::KeepSecond { entity, apart } => {
-                next.seconds.extend(self.of(entity));
+            Action::DeleteStaleCopy { .. } if self.naive == Naive::LeavesStaleCopies => {}
+            Action::DeleteStaleCopy { entity } => next.stale_deleted.extend(self.of(entity)),
+            Action::KeepDerived { .. } if self.naive == Naive::LoadsAlone => {}
+            Action::KeepDerived { entity, apart } => {
+                next.derived.extend(self.of(entity));
                 if !apart.is_empty() && self.naive != Naive::PutsWhole {
                     next.apart.extend(self.of(entity));
                 }
             }
-            Action::SecondsThere { entity } => next.there.extend(self.of(entity)),
+            Action::DerivedItemsExist { entity } => next.there.extend(self.of(entity)),
             Action::BeginOwn { entity, .. } => next.begun.extend(self.of(entity)),
             Action::MoveOver { entity, .. } => {
                 next.over.extend(self.of(entity));
@@ -399,7 +399,7 @@ impl<'a> World<'a> {
             Action::Set { entity, attributes } => {
                 next.set.extend(self.of(entity).into_iter().map(|at| (at, attributes.clone())));
             }
-            // That of second items never changes here.
+            // The source attributes of derived items never change here.
             Action::KeepLike { attribute, .. } if attribute != "c" => {}
             Action::KeepLike { entity, .. } => next.like.extend(self.of(entity)),
             Action::SetTogether { .. } if self.naive == Naive::SetsOneByOne => {}
@@ -434,9 +434,9 @@ impl<'a> World<'a> {
     }
 }
 
-// What the application writes.
+// The writes of the application.
 impl World<'_> {
-    /// One write of one of the releases that run.
+    /// One write of a running release.
     fn write(&mut self) {
         let ats: Vec<usize> = (0..self.matches.len()).collect();
         if ats.is_empty() {
@@ -464,8 +464,8 @@ impl World<'_> {
                 let other = format!("{}", self.draw(3));
                 let mut row = logical(at, &id, &value, &other, &format!("{}", self.draw(1000)));
                 // A put under another key would be of another item.
-                if let Some(former) = self.truth.get(&key).filter(|_| self.finds_by_a(&release, at)) {
-                    row.insert("a".to_owned(), former["a"].clone());
+                if let Some(previous) = self.truth.get(&key).filter(|_| self.finds_by_a(&release, at)) {
+                    row.insert("a".to_owned(), previous["a"].clone());
                 }
                 if self.naive == Naive::RepeatsWhatItRead && self.original_of(at).is_some() {
                     let seen = self.repeated(at, &id);
@@ -502,12 +502,12 @@ impl World<'_> {
         }
     }
 
-    /// An update of what a second item has of its own, on condition that it is there where it is said to be.
+    /// An update of a derived item's own attribute, on condition that the item exists at its expected key.
     fn write_own(&mut self, release: &Release, at: usize, id: &str, value: &str) {
         let Some(new) = self.matches[at].after() else { return };
         let has = new.entity.attributes.contains_key("w");
         let name = self.new_store(&new);
-        let of = self.source_of(at).expect("a second one");
+        let of = self.source_of(at).expect("a derived item");
         let Some(row) = self.truth.get(&(of, id.to_owned())).map(|row| with_owner(row, at)) else { return };
         if !has || !release.begun.contains(&at) || !self.stores.contains_key(&name) {
             return;
@@ -524,16 +524,16 @@ impl World<'_> {
         self.own.insert((at, id.to_owned()), value.to_owned());
     }
 
-    /// A write of what is elsewhere until now.
+    /// A write of an item that is elsewhere so far.
     fn write_new(&mut self, release: &Release, at: usize, id: &str, value: &str) {
         let new = self.matches[at].after().expect("it is new");
         let key = (at, id.to_owned());
-        let former = self.truth.get(&key).cloned();
-        let row = match (self.draw(3), &former) {
+        let previous = self.truth.get(&key).cloned();
+        let row = match (self.draw(3), &previous) {
             (0, _) => Some(logical(at, id, value, "1", "new")),
             (1, _) => None,
-            (_, Some(former)) => {
-                let mut row = former.clone();
+            (_, Some(previous)) => {
+                let mut row = previous.clone();
                 row.insert("v".to_owned(), value.to_owned());
                 Some(row)
             }
@@ -542,7 +542,7 @@ impl World<'_> {
         if release.news.contains(&at) {
             let store = self.new_store(&new);
             let put = row.as_ref().map(|row| image(&new, row));
-            self.transact(vec![Part::new(store, &new, former.as_ref(), put)]);
+            self.transact(vec![Part::new(store, &new, previous.as_ref(), put)]);
         }
         match row {
             Some(row) => self.truth.insert(key, row),
@@ -550,7 +550,7 @@ impl World<'_> {
         };
     }
 
-    /// Whether the key by which a release finds an item is made of `a`.
+    /// Whether the key by which a release finds an item contains `a`.
     fn finds_by_a(&self, release: &Release, at: usize) -> bool {
         let side = match &self.matches[at] {
             Match::Moves(_, new) if matches!(release.copies[&at], Copies::BothByNew | Copies::New) => *new,
@@ -560,9 +560,9 @@ impl World<'_> {
         keys.iter().any(|key| made_of(&side.entity.template_of(key).expect("a key")).any(|name| name == "a"))
     }
 
-    /// The matched of the items that second items are made of.
+    /// The match of a derived item's source.
     fn source_of(&self, at: usize) -> Option<usize> {
-        if !matches!(self.matches[at], Match::New(_) | Match::Second(..)) {
+        if !matches!(self.matches[at], Match::New(_) | Match::Derived(..)) {
             return None;
         }
         let mut name = &self.matches[at].after()?.entity.name;
@@ -578,20 +578,20 @@ impl World<'_> {
         }
     }
 
-    /// The matched of the items whose attribute those of a matched repeat.
+    /// The match whose attribute a match's items copy.
     fn original_of(&self, at: usize) -> Option<usize> {
         let (of, _) = self.matches[at].after()?.entity.copies.get("c")?;
         let is = |matched: &Match<'_>| matched.after().is_some_and(|side| side.entity.name == *of);
         self.matches.iter().position(is)
     }
 
-    /// What an item repeats, if it is there.
+    /// The source value of an item's copied attribute, if the source exists.
     fn repeated(&self, at: usize, id: &str) -> Option<String> {
         let original = self.truth.get(&(self.original_of(at)?, id.to_owned()))?;
         Some(original["v"].clone())
     }
 
-    /// Sets in each item that is there what it repeats.
+    /// Updates the copies in all existing items.
     fn keep_like(&mut self, release: &Release, of: usize, id: &str, value: &str) {
         for at in 0..self.matches.len() {
             let Some(old) = self.matches[at].before() else { continue };
@@ -607,7 +607,7 @@ impl World<'_> {
         }
     }
 
-    /// What there is of an entity.
+    /// The logical rows of an entity.
     fn true_rows(&self, at: usize) -> Vec<Row> {
         let of = self.source_of(at).unwrap_or(at);
         let own = self.truth.iter().filter(|((known, _), _)| *known == of);
@@ -624,7 +624,7 @@ impl World<'_> {
         own.map(row).collect()
     }
 
-    /// A row as a release writes it where it stays.
+    /// A row as a release writes it if the item keeps its key.
     fn stays_image(&self, release: &Release, at: usize, row: &Row) -> Row {
         let old = self.matches[at].before().expect("written");
         let mut image = image(&old, row);
@@ -650,12 +650,13 @@ impl World<'_> {
     }
 
     fn changed(&mut self, release: &Release, at: usize, id: &str, (row, updates): (Option<&Row>, bool)) {
-        let former = self.truth.get(&(at, id.to_owned())).cloned();
+        let previous = self.truth.get(&(at, id.to_owned())).cloned();
         let blind = logical(at, id, "", "", "");
-        // By the key by which it finds the item a release also knows what was there; of a copy it may not.
+        // A release also knows the previous values in the key by which it finds the item; those in a copy's
+        // key it may not know.
         let known = |by_it: bool| {
-            if by_it || release.former.contains(&at) {
-                former.clone()
+            if by_it || release.stale_deleted.contains(&at) {
+                previous.clone()
             } else {
                 row.is_none().then(|| blind.clone())
             }
@@ -677,30 +678,31 @@ impl World<'_> {
             matched => {
                 let old = matched.before().expect("written");
                 let image = row.map(|row| self.stays_image(release, at, row));
-                parts.push(Part::new(Self::old_store(&old), &old, former.as_ref(), image));
+                parts.push(Part::new(Self::old_store(&old), &old, previous.as_ref(), image));
             }
         }
         self.transact(parts);
-        self.keep_seconds(release, at, former.as_ref(), &blind, (row, updates));
+        self.keep_derived(release, at, previous.as_ref(), &blind, (row, updates));
     }
 
-    fn keep_seconds(
+    fn keep_derived(
         &mut self,
         release: &Release,
         of: usize,
-        former: Option<&Row>,
+        previous: Option<&Row>,
         blind: &Row,
         (row, updates): (Option<&Row>, bool),
     ) {
         for at in 0..self.matches.len() {
-            if self.source_of(at) != Some(of) || !release.seconds.contains(&at) {
+            if self.source_of(at) != Some(of) || !release.derived.contains(&at) {
                 continue;
             }
             if updates && release.there.contains(&at) {
                 continue;
             }
             let new = self.matches[at].after().expect("it is new");
-            let known = if release.former.contains(&at) { former } else { row.is_none().then_some(blind) };
+            let known =
+                if release.stale_deleted.contains(&at) { previous } else { row.is_none().then_some(blind) };
             let known = known.map(|row| with_owner(row, at));
             let mut image = row.map(|row| image(&new, &with_owner(row, at)));
             let store = self.new_store(&new);
@@ -714,8 +716,16 @@ impl World<'_> {
         }
     }
 
-    /// An update of second items in place, as the new model has it: where none is, it makes one that lacks the rest.
-    fn update_seconds(&mut self, of: usize, former: &Row, name: &str, value: &str, there: &BTreeSet<usize>) {
+    /// An update of derived items in place, as in the new model: if an item does not exist, the update
+    /// creates one without the other attributes.
+    fn update_derived(
+        &mut self,
+        of: usize,
+        previous: &Row,
+        name: &str,
+        value: &str,
+        there: &BTreeSet<usize>,
+    ) {
         for at in 0..self.matches.len() {
             if self.source_of(at) != Some(of) || !there.contains(&at) {
                 continue;
@@ -725,11 +735,11 @@ impl World<'_> {
                 continue;
             }
             let store = self.new_store(&new);
-            let former = with_owner(former, at);
-            let key = key_of(&new, &former);
+            let previous = with_owner(previous, at);
+            let key = key_of(&new, &previous);
             let found = self.stores[&store].rows.get(&key).cloned();
             let mut row = found.unwrap_or_else(|| {
-                let mut row = image(&new, &former);
+                let mut row = image(&new, &previous);
                 row.retain(|name, _| ["pk", "sk", "sk2", "e", "id"].contains(&name.as_str()));
                 row
             });
@@ -737,19 +747,19 @@ impl World<'_> {
             if row.contains_key("grp") {
                 row = image(&new, &row);
             }
-            self.transact(vec![Part::new(store, &new, Some(&former), Some(row))]);
+            self.transact(vec![Part::new(store, &new, Some(&previous), Some(row))]);
         }
     }
 
-    /// Whether an entity has an attribute in what a release goes by.
+    /// Whether a release takes a moved attribute from the new entity.
     fn has_moved(&self, release: &Release, of: usize) -> bool {
         release.over.iter().any(|at| self.source_of(*at) == Some(of))
     }
 
-    /// One transaction: deletes rows that others may have taken the place of, and puts those.
+    /// One transaction: deletes rows unless others have taken their place, and puts the new ones.
     fn transact(&mut self, parts: Vec<Part>) {
         for part in &parts {
-            if let Some(key) = &part.former
+            if let Some(key) = &part.previous
                 && !parts.iter().any(|other| other.puts(&part.store, key))
             {
                 self.remove_at(&part.store, key);
@@ -782,13 +792,13 @@ impl World<'_> {
     fn update(&mut self, release: &Release, at: usize, id: &str, name: &str, value: &str) {
         let Some(key_row) = self.truth.get(&(at, id.to_owned())).cloned() else { return };
         let matched = self.matches[at].clone();
-        self.update_seconds(at, &key_row, name, value, &release.there);
+        self.update_derived(at, &key_row, name, value, &release.there);
         if name == "v" && self.has_moved(release, at) && self.naive == Naive::GoesByBoth {
             return;
         }
         let Match::Moves(old, new) = &matched else {
             self.update_in_place(release, at, &key_row, name, value);
-            return self.keep_seconds_of(release, at, id, name, value);
+            return self.keep_derived_of(release, at, id, name, value);
         };
         let copies = release.copies[&at];
         let (first, second) = (Self::old_store(old), self.new_store(new));
@@ -797,7 +807,7 @@ impl World<'_> {
             if by_new { (&second, key_of(new, &key_row)) } else { (&first, key_of(old, &key_row)) };
         let found = self.stores[from].rows.get(&key).cloned();
         if self.naive == Naive::UpdatesBothAlone && copies == Copies::BothByOld && found.is_some() {
-            // As it is: attributes that are not there are made.
+            // Without reading: absent attributes are created.
             for (store, side) in [(&first, old), (&second, new)] {
                 let key = key_of(side, &key_row);
                 let row =
@@ -817,13 +827,13 @@ impl World<'_> {
         self.changed(release, at, id, (Some(&row), true));
     }
 
-    /// What an update of an item that stays does to what is made of it: the whole item is read.
-    fn keep_seconds_of(&mut self, release: &Release, at: usize, id: &str, name: &str, value: &str) {
-        let former = self.truth[&(at, id.to_owned())].clone();
-        let mut row = former.clone();
+    /// Keeps the items derived from an updated item that keeps its key: the whole item is read.
+    fn keep_derived_of(&mut self, release: &Release, at: usize, id: &str, name: &str, value: &str) {
+        let previous = self.truth[&(at, id.to_owned())].clone();
+        let mut row = previous.clone();
         row.insert(name.to_owned(), value.to_owned());
         let blind = logical(at, id, "", "", "");
-        self.keep_seconds(release, at, Some(&former), &blind, (Some(&row), true));
+        self.keep_derived(release, at, Some(&previous), &blind, (Some(&row), true));
     }
 
     fn update_in_place(&mut self, release: &Release, at: usize, key_row: &Row, name: &str, value: &str) {
@@ -851,7 +861,7 @@ impl World<'_> {
                 row.insert(key, text.clone());
             }
         }
-        // Under another key it is put anew, as the release has it.
+        // Under another key it is put again, as the release writes it.
         if key_of(&old, &row) != key {
             row = whole;
         }
@@ -859,7 +869,7 @@ impl World<'_> {
     }
 }
 
-// What jobs do.
+// The jobs.
 impl World<'_> {
     fn job(&mut self, action: &Action, what: &str) -> Result<(), Fault> {
         match action {
@@ -918,7 +928,7 @@ impl World<'_> {
             Action::Load { entity } => {
                 for at in self.of(entity) {
                     if let Some(source) = self.source_of(at) {
-                        self.load_second(at, source, what)?;
+                        self.load_derived(at, source, what)?;
                         continue;
                     }
                     self.load_new(at, what)?;
@@ -929,7 +939,7 @@ impl World<'_> {
         }
     }
 
-    /// Scans the old table, and works on what it read while the application goes on writing.
+    /// Scans the old table, and processes the rows while the application continues to write.
     fn each(&mut self, entity: &str, what: &str, work: impl Fn(&mut Self, usize, &Row)) -> Result<(), Fault> {
         for at in self.of(entity) {
             let old = self.matches[at].before().expect("it was there");
@@ -965,7 +975,7 @@ impl World<'_> {
             panic!("it moves")
         };
         let store = self.new_store(&new);
-        // What has its new key already would come back, were it deleted meanwhile.
+        // A row that already has its new key would be restored if it were deleted in the meantime.
         if store == Self::old_store(&old) && key_of(&old, read) == key_of(&new, read) {
             return;
         }
@@ -974,7 +984,7 @@ impl World<'_> {
         }
     }
 
-    fn load_second(&mut self, at: usize, source: usize, what: &str) -> Result<(), Fault> {
+    fn load_derived(&mut self, at: usize, source: usize, what: &str) -> Result<(), Fault> {
         let new = self.matches[at].after().expect("it is new");
         let store = self.new_store(&new);
         let from = Self::old_store(&self.matches[source].before().expect("it is there"));
@@ -990,7 +1000,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Puts what is elsewhere, where nothing is yet.
+    /// Puts items that are elsewhere, if none exists yet.
     fn load_new(&mut self, at: usize, what: &str) -> Result<(), Fault> {
         let new = self.matches[at].after().expect("new");
         let store = self.new_store(&new);
@@ -1004,7 +1014,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Makes what was loaded what it is elsewhere.
+    /// Makes loaded items equal to those elsewhere.
     fn compare_new(&mut self, at: usize, what: &str) -> Result<(), Fault> {
         let new = self.matches[at].after().expect("new");
         let store = self.new_store(&new);
@@ -1029,11 +1039,11 @@ impl World<'_> {
         copied(self.stores[store].rows.iter().filter(|(_, row)| row["e"] == at))
     }
 
-    /// Compares copies with what they are made of, then what made the copies that there are.
+    /// Compares copies with their sources, then existing copies with the sources that they had.
     fn compare(&mut self, at: usize, what: &str, quiet: bool) -> Result<(), Fault> {
         let (source, old, new) = match self.matches[at].clone() {
             Match::Moves(old, new) => (at, old, new),
-            Match::Second(old, new, _) => {
+            Match::Derived(old, new, _) => {
                 (self.source_of(at).ok_or_else(|| Fault(format!("made of {}", old.entity.name)))?, old, new)
             }
             Match::New(_) if self.source_of(at).is_none() => return self.compare_new(at, what),
@@ -1049,7 +1059,7 @@ impl World<'_> {
             let mut there = self.stores[&second].rows.get(&to).cloned();
             self.pause(what, quiet)?;
             if has_own && self.naive != Naive::PutsWhole {
-                // What differs is set: what is not compared stays as it is by then.
+                // Differences are set; attributes that are not compared keep their current value.
                 there = self.stores[&second].rows.get(&to).cloned();
                 if let Some(value) = there.as_ref().and_then(|row| row.get("w")) {
                     wanted.insert("w".to_owned(), value.clone());
@@ -1088,7 +1098,7 @@ impl World<'_> {
         self.check(what)
     }
 
-    /// Sets attributes as they are made of what was read; without a guard, if the row is what was read.
+    /// Sets attributes computed from the read row; without a guard, only if the row is unchanged.
     fn set(&mut self, at: usize, read: &Row, names: &[String], guard: Option<&Guard>) {
         let Match::Stays(old, new) = self.matches[at].clone() else { return };
         let store = Self::old_store(&old);
@@ -1100,7 +1110,8 @@ impl World<'_> {
         };
         if holds {
             let mut row = row;
-            // The comparison looks in its transaction whether what is repeated is still so; the job that fills does not.
+            // The verify job checks in its transaction that the source value is current; the backfill does
+            // not.
             let now = self.repeated(at, &read["id"]);
             let repeated = if guard.is_some() { self.seen.clone() } else { now };
             for name in names {
@@ -1115,7 +1126,7 @@ impl World<'_> {
     }
 }
 
-// What the application asks.
+// The reads of the application.
 impl World<'_> {
     fn check(&self, what: &str) -> Result<(), Fault> {
         for release in std::iter::once(&self.now).chain(&self.next) {
@@ -1129,16 +1140,16 @@ impl World<'_> {
                 self.answers(release, pattern, *way, was, now)
                     .map_err(|Fault(text)| Fault(format!("{id} {way:?} in {what}: {text}")))?;
             }
-            for id in &self.untold {
+            for id in &self.unplanned {
                 let (was, now) = (pattern(self.before, id), pattern(self.after, id));
                 self.answers(release, now.expect("it is asked"), Way::New, was, now)
-                    .map_err(|Fault(text)| Fault(format!("{id} untold in {what}: {text}")))?;
+                    .map_err(|Fault(text)| Fault(format!("{id} unplanned in {what}: {text}")))?;
             }
         }
         Ok(())
     }
 
-    /// What an entity has in the design by which it is asked, and what it has of keys.
+    /// An entity's attributes in the design of the read, and its key attributes.
     fn shown(&self, release: &Release, way: Way, row: &Row) -> Row {
         let at: usize = row["e"].parse().expect("a number");
         let matched = &self.matches[at];
@@ -1148,7 +1159,7 @@ impl World<'_> {
         let id = row["id"].clone();
         row.retain(|name, _| {
             let moved = name == "v" && self.has_moved(release, at);
-            // What repeats nothing that is there is what it was.
+            // A copy without an existing source keeps its value.
             let left = name == "c" && self.repeated(at, &id).is_none();
             name == "e" || side.entity.attributes.contains_key(name) && !moved && !left
         });
@@ -1172,7 +1183,8 @@ impl World<'_> {
         let unknown = ats.iter().any(|at| matches!(self.matches[*at], Match::Unknown { .. }));
         let some = !ats.is_empty();
         let ats: Vec<usize> = ats.into_iter().filter(left).collect();
-        // It may answer less than before, and in the end as the new model says; to ask for nothing at all is no way there.
+        // A read may answer less than before, and in the end must answer as the new model says; asking for
+        // nothing at all is not allowed.
         if some && ats.is_empty() && !unknown && now.is_some() {
             return Err(Fault("nothing is asked".to_owned()));
         }
@@ -1191,7 +1203,7 @@ impl World<'_> {
                 if matches!((way, new), (Way::Old, true) | (Way::New, false)) {
                     continue;
                 }
-                // What moves is asked for where it was until the reads move.
+                // A moved entity is read in its old place until the reads move.
                 let moves = |at: &&usize| matches!(self.matches[**at], Match::Moves(..));
                 for at in ats.iter().filter(|at| !(way == Way::Both && new && moves(at))) {
                     self.asked(release, pattern, (*at, &ats), new, value, &mut found)?;
@@ -1211,7 +1223,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// What a question finds where one of its entities is.
+    /// The items of one entity that a read finds.
     fn asked(
         &self,
         release: &Release,
@@ -1257,10 +1269,11 @@ impl World<'_> {
         for (key, row) in rows {
             let of: usize = row["e"].parse().expect("a number");
             let other = of != at;
-            // What is asked as before goes on knowing what it may meet.
+            // An unchanged read still knows which other items it may find.
             let expects = |new: bool| self.is_expected(of, &name, &request, new);
-            let untold = new && self.untold.contains(&pattern.id) && pattern_of(self.before, &pattern.id);
-            if other && (ats.contains(&of) || expects(new) || untold && expects(false)) {
+            let unplanned =
+                new && self.unplanned.contains(&pattern.id) && pattern_of(self.before, &pattern.id);
+            if other && (ats.contains(&of) || expects(new) || unplanned && expects(false)) {
                 continue;
             }
             let matched = &self.matches[of];
@@ -1279,7 +1292,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Whether a design has items of an entity where a question of it asks: then whoever asks knows them.
+    /// Whether a design has items of an entity where one of its reads looks: then the reader knows them.
     fn is_expected(&self, of: usize, store: &str, request: &Request, new: bool) -> bool {
         let matched = &self.matches[of];
         if matches!(matched, Match::Unknown { .. }) {
@@ -1300,7 +1313,7 @@ impl World<'_> {
             })
     }
 
-    /// Everything is as the new model says.
+    /// Checks that all data is as the new model says.
     fn end(mut self) -> Result<(), Fault> {
         for pattern in self.after.patterns.iter().filter(|pattern| !pattern.writes && pattern.answered) {
             self.now.ways.insert(pattern.id.clone(), Way::New);
@@ -1312,7 +1325,7 @@ impl World<'_> {
                 Match::Gone(_) => None,
                 Match::Unknown { old: Some(old), .. } => Some((*old, Self::old_store(old))),
                 Match::Unknown { old: None, .. } => continue,
-                Match::Stays(_, new) | Match::Moves(_, new) | Match::New(new) | Match::Second(_, new, _) => {
+                Match::Stays(_, new) | Match::Moves(_, new) | Match::New(new) | Match::Derived(_, new, _) => {
                     Some((*new, self.new_store(new)))
                 }
             };
@@ -1320,7 +1333,7 @@ impl World<'_> {
                 let rows = store.rows.iter().filter(|(_, row)| row["e"] == at.to_string());
                 rows.map(move |(key, row)| (name.clone(), key.clone(), only_logical(row)))
             });
-            // A table is left as it is where another entity of it is unknown.
+            // A table with an open match is left unchanged.
             let left = |name: &str| {
                 let was = self.before.table(name);
                 let now = self.after.table(name);
@@ -1348,18 +1361,18 @@ impl World<'_> {
     }
 }
 
-/// What a transaction does in one place.
+/// One operation of a transaction.
 struct Part {
     store: String,
-    /// What was there.
-    former: Option<Key>,
+    /// The previous key.
+    previous: Option<Key>,
     row: Option<(Key, Row)>,
 }
 
 impl Part {
-    fn new(store: String, side: &EntityRef<'_>, former: Option<&Row>, row: Option<Row>) -> Self {
-        let former = former.map(|former| key_of(side, former));
-        Self { store, former, row: row.map(|row| (key_of(side, &row), row)) }
+    fn new(store: String, side: &EntityRef<'_>, previous: Option<&Row>, row: Option<Row>) -> Self {
+        let previous = previous.map(|previous| key_of(side, previous));
+        Self { store, previous, row: row.map(|row| (key_of(side, &row), row)) }
     }
 
     fn puts(&self, store: &str, key: &Key) -> bool {
@@ -1367,15 +1380,15 @@ impl Part {
     }
 }
 
-/// A request for a key of a table or an index.
+/// A request by a key of a table or an index.
 struct Request {
     index: Option<String>,
-    /// The attribute that is its partition key, and the text asked for.
+    /// The partition key attribute, and the requested text.
     key: String,
     text: String,
-    /// How the table's sort key begins.
+    /// The prefix of the table's sort key.
     begins: String,
-    /// The only key that is meant.
+    /// The only wanted key.
     whole: Option<Key>,
 }
 
@@ -1387,7 +1400,7 @@ impl Request {
     }
 }
 
-/// A row as an item of another entity has it.
+/// A row as an item of another entity.
 fn with_owner(row: &Row, at: usize) -> Row {
     let mut row = row.clone();
     row.insert("e".to_owned(), at.to_string());
@@ -1414,7 +1427,7 @@ fn sort(side: &EntityRef<'_>) -> String {
     side.table.definition.schema.key.sort[0].name.clone()
 }
 
-/// An item as an application thinks of it. Of what keys are made of, `a` alone changes.
+/// An item as an application sees it. Among the variables of keys only `a` changes.
 fn logical(at: usize, id: &str, a: &str, b: &str, v: &str) -> Row {
     let number: u32 = id.parse().expect("a number");
     let (k, grp) = ((number % 2).to_string(), (number % 3).to_string());
