@@ -84,9 +84,9 @@ pub(super) fn lacking(entity: &Entity, write: &Write, view: &View) -> BTreeSet<S
         if touched && !gone { names.clone() } else { Vec::new() }
     };
     let made = [part(&view.partition), part(&view.sort)].into_iter().flatten();
-    let known =
+    let has_value =
         |name: &String| entity.id.contains(name) || knows.after.contains(name) || knows.before.contains(name);
-    made.filter(|name| !known(name)).collect()
+    made.filter(|name| !has_value(name)).collect()
 }
 
 /// The writes that must read their item first if an entity has such an index entry.
