@@ -39,7 +39,7 @@ use crate::idle_timeout::Phase;
 use crate::inflate::{InflateFault, inflate};
 use crate::limits::{
     ANSWER_FREE_BYTES, BODY_FREE_BYTES, BODY_SECONDS_MAX, COMPUTED_BYTES_AT_ONCE,
-    COMPUTED_DECODED_BYTES_AT_ONCE, FAILED_BODY_BYTES_MAX, HEAD_BYTES_MAX, Limits, READERS_MAX,
+    DECODED_BYTES_PER_BODY_BYTE, FAILED_BODY_BYTES_MAX, HEAD_BYTES_MAX, Limits, READERS_MAX,
     SHORT_BODY_BYTES_MAX, STOPPING_BODY_SECONDS_MAX,
 };
 use crate::refused::{Cause, Refused};
@@ -278,11 +278,8 @@ impl<S: Store> Service<S> {
         let bytes = decoded_bytes_max(&body).min(self.limits.decode_budget_bytes);
         let taken = self.decoding.acquire(bytes).await;
         let share = taken.map_err(|_exhausted| self.busy(Cause::DecodeBudget))?;
-        let request = if bytes > COMPUTED_DECODED_BYTES_AT_ONCE {
-            self.engine.lane().run(|| decode(operation, &body)).await?
-        } else {
-            self.decode_queued(body.len(), || decode(operation, &body)).await?
-        };
+        let weight = body.len().max(bytes / DECODED_BYTES_PER_BODY_BYTE);
+        let request = self.decode_queued(weight, || decode(operation, &body)).await?;
         Ok((request, Some(share)))
     }
 

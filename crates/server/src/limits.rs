@@ -123,9 +123,8 @@ pub(crate) const DECODE_BUDGET_MIB_MIN: u64 = 64;
 /// Bytes that are decoded, verified or rendered without yielding: a millisecond or two.
 pub(crate) const COMPUTED_BYTES_AT_ONCE: usize = 128 * KIB;
 
-/// The same for a body of many small values, by the memory that they take: each costs as much time as 128
-/// bytes of text.
-pub(crate) const COMPUTED_DECODED_BYTES_AT_ONCE: usize = 512 * KIB;
+/// Many small values take longer to decode than their text: this much decoded memory counts as a byte of body.
+pub(crate) const DECODED_BYTES_PER_BODY_BYTE: usize = 4;
 
 /// Bodies up to this size are decoded at once. Larger ones take a tenth of a millisecond or more.
 pub(crate) const SHORT_BODY_BYTES_MAX: usize = 2 * KIB;

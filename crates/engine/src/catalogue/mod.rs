@@ -80,8 +80,26 @@ struct Cache {
     names: Names,
     /// Deleted tables, which have no name any more, until their rows are gone.
     doomed: BTreeMap<TableId, Arc<Table>>,
-    /// Sum of the sizes of all records.
-    record_bytes: usize,
+    sizes: RecordSizes,
+}
+
+/// The sizes of the records of all tables. Invariant: `total` is their sum.
+#[derive(Default)]
+struct RecordSizes {
+    bytes: BTreeMap<TableId, usize>,
+    total: usize,
+}
+
+impl RecordSizes {
+    fn set(&mut self, id: TableId, bytes: usize) {
+        self.forget(id);
+        self.bytes.insert(id, bytes);
+        self.total += bytes;
+    }
+
+    fn forget(&mut self, id: TableId) {
+        self.total -= self.bytes.remove(&id).unwrap_or(0);
+    }
 }
 
 /// The catalogue of one engine.
@@ -96,15 +114,16 @@ pub(crate) struct Catalogue<S> {
 impl<S: Store> Catalogue<S> {
     /// Reads every table's record.
     pub(crate) async fn open(store: S) -> Result<Self, CatalogueFault> {
+        let mut cache = Cache::default();
         let mut tables = BTreeMap::new();
         load(&store, RECORDS, |entry_key, value| {
             let table = record::decode(&value)
                 .map_err(|fault| CatalogueFault::Record { key: entry_key, text: fault.to_string() })?;
+            cache.sizes.set(table.id, value.len());
             tables.insert(table.id, Arc::new(table));
             Ok(())
         })
         .await?;
-        let mut cache = Cache::default();
         load(&store, NAMES, |entry_key, value| {
             let id = read_u64(&value).map(TableId);
             let Some(table) = id.and_then(|id| tables.remove(&id)) else {
@@ -115,10 +134,7 @@ impl<S: Store> Catalogue<S> {
             Ok(())
         })
         .await?;
-        for table in tables.into_values() {
-            cache.record_bytes += record_bytes(&table);
-            cache.doomed.insert(table.id, table);
-        }
+        cache.doomed = tables;
         Ok(Self { store, cache: RwLock::new(cache), change_turn: Mutex::default() })
     }
 
@@ -165,7 +181,7 @@ impl<S: Store> Catalogue<S> {
 
     /// Sizes of the records of all tables of all callers, including deleted ones that still have rows or streams.
     pub(crate) fn record_bytes(&self) -> usize {
-        self.read().record_bytes
+        self.read().sizes.total
     }
 
     /// Every table, including deleted ones that still have rows or streams.
@@ -223,7 +239,8 @@ impl<S: Store> Catalogue<S> {
             // After an unknown outcome the next try finds the name free, or taken by this very table.
             if commit(txn).await? == Ended::Done {
                 let table = Arc::new(table);
-                self.write().admit(&table);
+                let bytes = record_bytes(&table);
+                self.write().admit(&table, bytes);
                 return Ok(table);
             }
         }
@@ -238,7 +255,8 @@ impl<S: Store> Catalogue<S> {
         public_id: &str,
     ) -> Result<Arc<Table>, Error> {
         let table = Arc::new(read_record(txn, id).await?);
-        self.write().admit(&table);
+        let bytes = record_bytes(&table);
+        self.write().admit(&table, bytes);
         if table.public_id == public_id {
             return Ok(table);
         }
@@ -293,7 +311,9 @@ impl<S: Store> Catalogue<S> {
     /// Publishes this copy of a table to requests, unless they have a newer one.
     fn adopt(&self, table: Table) -> Arc<Table> {
         let table = Arc::new(table);
-        self.write().replace(&table);
+        // Not under the lock, which every request takes.
+        let bytes = record_bytes(&table);
+        self.write().replace(&table, bytes);
         table
     }
 
@@ -373,35 +393,36 @@ impl<S: Store> Catalogue<S> {
 
 impl Cache {
     fn insert(&mut self, table: Arc<Table>) {
-        self.record_bytes += record_bytes(&table);
-        let replaced = self.names.entry(owner(&table)).or_default().insert(table.name.clone(), table);
-        self.record_bytes -= replaced.map_or(0, |table| record_bytes(&table));
+        self.names.entry(owner(&table)).or_default().insert(table.name.clone(), table);
     }
 
     fn forget(&mut self, id: TableId) {
-        let forgotten = self.doomed.remove(&id);
-        self.record_bytes -= forgotten.map_or(0, |table| record_bytes(&table));
+        self.doomed.remove(&id);
+        self.sizes.forget(id);
     }
 
     /// Publishes a table found in the store, unless it is known or was deleted since.
-    fn admit(&mut self, table: &Arc<Table>) {
+    fn admit(&mut self, table: &Arc<Table>, bytes: usize) {
         let known = self.names.get(&owner(table)).and_then(|tables| tables.get(&table.name));
         if known.is_some_and(|known| known.id == table.id) {
-            self.replace(table);
+            self.replace(table, bytes);
         } else if !self.doomed.contains_key(&table.id) {
+            if let Some(id) = known.map(|known| known.id) {
+                self.sizes.forget(id);
+            }
+            self.sizes.set(table.id, bytes);
             self.insert(Arc::clone(table));
         }
     }
 
     /// Replaces an older copy, named or deleted; an older copy than the present one changes nothing.
-    fn replace(&mut self, table: &Arc<Table>) {
+    fn replace(&mut self, table: &Arc<Table>, bytes: usize) {
         let named = self.names.get_mut(&owner(table)).and_then(|tables| tables.get_mut(&table.name));
         let named = named.filter(|named| named.id == table.id);
         let place = named.or_else(|| self.doomed.get_mut(&table.id));
         if let Some(place) = place.filter(|place| place.version < table.version) {
-            let replaced = std::mem::replace(place, Arc::clone(table));
-            self.record_bytes += record_bytes(table);
-            self.record_bytes -= record_bytes(&replaced);
+            *place = Arc::clone(table);
+            self.sizes.set(table.id, bytes);
         }
     }
 
