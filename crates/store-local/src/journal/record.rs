@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 pub(super) const HEADER_BYTES: usize = 512;
 const HEADER_MAGIC: [u8; 8] = *b"KWJOURN1";
-const RECORD_MAGIC: [u8; 4] = *b"KWRC";
+pub(super) const RECORD_MAGIC: [u8; 4] = *b"KWRC";
 const RECORD_HEAD_BYTES: usize = 32;
 const CHECKSUM_BYTES: usize = 8;
 const ALIGNMENT: usize = 8;

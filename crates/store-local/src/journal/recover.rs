@@ -8,7 +8,7 @@ use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::record::{HEADER_BYTES, Header, Record};
+use super::record::{HEADER_BYTES, Header, RECORD_MAGIC, Record};
 use super::segments::{self, Segment, Segments};
 use super::{Journal, write_at};
 use crate::error::OpenFault;
@@ -71,7 +71,9 @@ pub(crate) fn recover(
         }
     }
     if version < mark.version {
-        let file = missing(folder, &read).unwrap_or_else(|| segments::path(folder, newest));
+        let file = missing(folder, &read)
+            .or_else(|| last_written(&read).map(|segment| segment.path.clone()))
+            .unwrap_or_else(|| segments::path(folder, newest));
         let detail =
             format!("the newest commit found is {version}, but commit {} was acknowledged", mark.version);
         return Err(OpenFault::corrupt(&file, detail));
@@ -136,6 +138,15 @@ fn damaged(folder: &Path, read: &[Read], version: u64, gap: Gap) -> OpenFault {
             }
         },
     }
+}
+
+/// The newest segment that something was written to, as far as one can tell.
+fn last_written(read: &[Read]) -> Option<&Read> {
+    let begins_record = |segment: &&Read| {
+        segment.bytes.get(segment.end..).is_some_and(|rest| rest.starts_with(&RECORD_MAGIC))
+    };
+    let has_records = |segment: &&Read| segment.end > HEADER_BYTES;
+    read.iter().rfind(begins_record).or_else(|| read.iter().rfind(has_records))
 }
 
 /// The segment that is missing in the order of numbers.
