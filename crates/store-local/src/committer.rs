@@ -12,9 +12,10 @@ use lsm_tree::Slice;
 
 use crate::background::{Background, Syncer};
 use crate::conflicts::ConflictDetector;
+use crate::dead_ranges::{DeadRange, DeadRanges};
 use crate::journal::{Draft, Journal};
 use crate::keys::{caller_part, log_key};
-use crate::layers::Frozen;
+use crate::layers::{Frozen, Layers};
 use crate::options::{CAPABILITIES, LocalOptions};
 use crate::pauses::PauseCause;
 use crate::reply::{self, Reply};
@@ -35,6 +36,9 @@ const STORED_KEY_BYTES_MAX: usize = CAPABILITIES.key_bytes_max + 1;
 const UNMERGED_FREE: usize = 12;
 /// The wait for the first run beyond; it grows with the square of their number.
 const UNMERGED_WAIT: Duration = Duration::from_micros(50);
+
+/// Puts that are remembered to tell whether a dead range was written to meanwhile.
+const PUTS_REMEMBERED: usize = 4096;
 
 /// How commits become durable.
 pub(crate) enum Durable {
@@ -63,6 +67,9 @@ pub(crate) struct Committer {
     /// Versions of published views that may still have open transactions, oldest first.
     begun: VecDeque<(u64, Weak<()>)>,
     group_len_last: usize,
+    dead: Arc<DeadRanges>,
+    /// The keys of the newest puts, with the version of their group.
+    recent_puts: VecDeque<(u64, Slice)>,
 }
 
 /// The outcomes of a group's transactions, to be sent once the group is written, and its rows.
@@ -121,6 +128,8 @@ impl Committer {
             changed: published.changed,
             begun,
             group_len_last: 0,
+            dead: Arc::default(),
+            recent_puts: VecDeque::new(),
             shared,
         }
     }
@@ -150,13 +159,19 @@ impl Committer {
     /// The next transactions; `None` once the store is closed.
     fn next_group(&mut self) -> Option<Vec<Work>> {
         let mut queue = self.shared.queue();
-        while queue.waiting.is_empty() {
+        while queue.waiting.is_empty() && queue.dead.is_empty() {
             if !matches!(queue.state, State::Open) {
                 return None;
             }
             queue = self.shared.arrived.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
+        let dead = std::mem::take(&mut queue.dead);
+        let is_idle = queue.waiting.is_empty();
         drop(queue);
+        self.take_in(dead);
+        if is_idle {
+            return Some(Vec::new());
+        }
         self.wait_for_more();
         let mut queue = self.shared.queue();
         let mut bytes = 0;
@@ -279,8 +294,46 @@ impl Committer {
         outcomes.committed.push((work.reply, self.version));
     }
 
+    /// Takes in ranges without live rows, unless a commit has written to one since.
+    fn take_in(&mut self, found: Vec<(u64, DeadRange)>) {
+        // All puts since the store was opened are remembered, or those after the oldest one remembered.
+        let oldest = match self.recent_puts.front() {
+            Some((version, _)) if self.recent_puts.len() >= PUTS_REMEMBERED => *version,
+            Some(_) | None => 0,
+        };
+        let mut dead = DeadRanges::clone(&self.dead);
+        let mut is_changed = false;
+        for (version, range) in found {
+            let is_within = |key: &Slice| *key >= range.start && *key < range.end;
+            let mut since = self.recent_puts.iter().rev().take_while(|(put, _)| *put > version);
+            if version >= oldest && !since.any(|(_, key)| is_within(key)) {
+                dead.add(range);
+                is_changed = true;
+            }
+        }
+        if is_changed {
+            self.dead = Arc::new(dead);
+            let dead = Arc::clone(&self.dead);
+            self.shared.update_layers(|layers| layers.dead = dead);
+        }
+    }
+
+    /// Notes that a key has a live row.
+    fn note_put(&mut self, key: &Slice, version: u64) {
+        if self.recent_puts.len() >= PUTS_REMEMBERED {
+            self.recent_puts.pop_front();
+        }
+        self.recent_puts.push_back((version, key.clone()));
+        if self.dead.containing(key).is_some() {
+            Arc::make_mut(&mut self.dead).exclude(key);
+        }
+    }
+
     /// Puts a row into the write buffer. A deletion of a key that no older layer can have leaves nothing there.
     fn put(&mut self, row: Row) {
+        if row.value.is_some() {
+            self.note_put(&row.key, self.version);
+        }
         let published = self.shared.published();
         put(&mut self.active, row, |key| published.layers.has_only_active(key));
     }
@@ -298,9 +351,10 @@ impl Committer {
         let transactions = Arc::new(());
         self.begun.push_back((self.version, Arc::downgrade(&transactions)));
         let (active, changed, version) = (self.active.clone(), self.changed, self.version);
+        let dead = Arc::clone(&self.dead);
         self.shared.publish(|current| {
             assert!(current.version < version, "each group has commits");
-            let layers = crate::layers::Layers { active, ..current.layers.clone() };
+            let layers = Layers { active, dead, ..current.layers.clone() };
             Published { version, layers, transactions, changed }
         });
         while self.begun.front().is_some_and(|(_, begun)| begun.strong_count() == 0) {

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use keywright_store::Direction;
 use lsm_tree::Slice;
 
+use crate::dead_ranges::{DeadRange, DeadRanges, RUN_LEN_MIN};
+use crate::keys::after;
 use crate::row_map::{RowMap, Rows};
 use crate::tables::{TableRows, TableSet, pair_of};
 
@@ -24,6 +26,7 @@ pub(crate) struct Layers {
     /// The newest first.
     pub(crate) frozen: Arc<[Frozen]>,
     pub(crate) tables: TableSet,
+    pub(crate) dead: Arc<DeadRanges>,
 }
 
 impl Layers {
@@ -45,16 +48,19 @@ impl Layers {
 
     /// The rows from `start` on, and below `end`, in either order.
     pub(crate) fn range(&self, start: Slice, end: Slice, direction: Direction) -> Merged {
-        let buffers = std::iter::once(&self.active).chain(self.frozen.iter().map(|frozen| &frozen.rows));
-        let mut sources = Vec::with_capacity(8);
-        if start < end {
-            let buffers = buffers.filter(|rows| rows.len() > 0);
-            sources
-                .extend(buffers.map(|rows| Source::new(Rest::Buffer(rows.range(&start, &end, direction)))));
-            let tables = self.tables.ranges(&start, &end, direction);
-            sources.extend(tables.into_iter().map(|rows| Source::new(Rest::Tables(rows))));
+        let sources = self.sources(&start, &end, direction);
+        Merged { layers: self.clone(), sources, start, end, direction, run: None, found: Vec::new() }
+    }
+
+    fn sources(&self, start: &Slice, end: &Slice, direction: Direction) -> Vec<Source> {
+        if start >= end {
+            return Vec::new();
         }
-        Merged { sources, direction }
+        let buffers = std::iter::once(&self.active).chain(self.frozen.iter().map(|frozen| &frozen.rows));
+        let buffers = buffers.filter(|rows| rows.len() > 0);
+        let buffers = buffers.map(|rows| Source::new(Rest::Buffer(rows.range(start, end, direction))));
+        let tables = self.tables.ranges(start, end, direction);
+        buffers.chain(tables.into_iter().map(|rows| Source::new(Rest::Tables(rows)))).collect()
     }
 }
 
@@ -94,14 +100,35 @@ impl Source {
     }
 }
 
+/// Deleted rows that a scan passes over between two live ones.
+struct Run {
+    /// The first of them.
+    first: Slice,
+    /// Those that no range of the view had.
+    len: usize,
+}
+
+/// How many deleted rows are passed over before the view's dead ranges are looked at.
+const LOOK_EVERY: usize = 8;
+
 /// The rows of several layers in order, each key once, without deleted ones.
 pub(crate) struct Merged {
+    layers: Layers,
     /// The newest layer first.
     sources: Vec<Source>,
+    start: Slice,
+    end: Slice,
     direction: Direction,
+    run: Option<Run>,
+    found: Vec<DeadRange>,
 }
 
 impl Merged {
+    /// Long ranges without live rows that were found.
+    pub(crate) fn take_found(&mut self) -> Vec<DeadRange> {
+        std::mem::take(&mut self.found)
+    }
+
     /// The source whose next row comes first; of equal keys, the newest layer's.
     fn first(&self) -> Option<usize> {
         let mut first: Option<(usize, &Slice)> = None;
@@ -122,6 +149,58 @@ impl Merged {
         let failed = self.sources.iter_mut().find(|source| matches!(source.head, Some(Err(_))))?;
         failed.head.take()?.err()
     }
+
+    /// The next key of any layer, with its newest value.
+    fn next_of_any(&mut self) -> Option<lsm_tree::Result<Pair>> {
+        if let Some(fault) = self.fault() {
+            self.sources.clear();
+            return Some(Err(fault));
+        }
+        let place = self.first()?;
+        let source = self.sources.get_mut(place)?;
+        let (key, value) = source.head.take()?.ok()?;
+        source.advance();
+        // Older layers' rows of the same key are hidden.
+        for older in self.sources.iter_mut().skip(place + 1) {
+            if older.key() == Some(&key) {
+                older.advance();
+            }
+        }
+        Some(Ok((key, value)))
+    }
+
+    /// Counts a deleted row, and goes to the end of the dead range that it is in.
+    fn pass(&mut self, key: Slice) {
+        let run = self.run.get_or_insert_with(|| Run { first: key.clone(), len: 0 });
+        run.len += 1;
+        if run.len % LOOK_EVERY != 0 {
+            return;
+        }
+        let Some((start, end)) = self.layers.dead.containing(&key) else { return };
+        let (start, end) = (start.clone(), end.clone());
+        run.len = 0;
+        match self.direction {
+            Direction::Forward => self.start = end,
+            Direction::Backward => self.end = start,
+        }
+        self.sources = self.layers.sources(&self.start, &self.end, self.direction);
+    }
+
+    /// Ends a run of deleted rows at a live row, or at the end of the scan.
+    fn end_run(&mut self, live: Option<&Slice>) {
+        let Some(Run { first, len }) = self.run.take() else { return };
+        if len < RUN_LEN_MIN {
+            return;
+        }
+        let bound = live.cloned();
+        self.found.push(match self.direction {
+            Direction::Forward => DeadRange { start: first, end: bound.unwrap_or_else(|| self.end.clone()) },
+            Direction::Backward => DeadRange {
+                start: bound.map_or_else(|| self.start.clone(), |live| after(&live)),
+                end: after(&first),
+            },
+        });
+    }
 }
 
 impl Iterator for Merged {
@@ -129,23 +208,62 @@ impl Iterator for Merged {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(fault) = self.fault() {
-                self.sources.clear();
-                return Some(Err(fault));
-            }
-            let place = self.first()?;
-            let source = self.sources.get_mut(place)?;
-            let (key, value) = source.head.take()?.ok()?;
-            source.advance();
-            // Older layers' rows of the same key are hidden.
-            for older in self.sources.iter_mut().skip(place + 1) {
-                if older.key() == Some(&key) {
-                    older.advance();
+            match self.next_of_any() {
+                Some(Ok((key, Some(value)))) => {
+                    self.end_run(Some(&key));
+                    return Some(Ok((key, value)));
+                }
+                Some(Ok((key, None))) => self.pass(key),
+                Some(Err(fault)) => return Some(Err(fault)),
+                None => {
+                    self.end_run(None);
+                    return None;
                 }
             }
-            if let Some(value) = value {
-                return Some(Ok((key, value)));
-            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::row_map::Row;
+
+    use super::*;
+
+    fn key(number: u32) -> Slice {
+        Slice::from(number.to_be_bytes())
+    }
+
+    /// A thousand deleted rows, and a live one after them.
+    fn layers() -> Layers {
+        let mut layers = Layers::default();
+        for number in 0..1_000 {
+            layers.active.insert(Row { key: key(number), value: None });
+        }
+        layers.active.insert(Row { key: key(1_000), value: Some(Slice::from([1])) });
+        layers
+    }
+
+    fn scan(layers: &Layers, direction: Direction) -> (usize, Vec<DeadRange>) {
+        let mut rows = layers.range(key(0), key(2_000), direction);
+        let count = rows.by_ref().map(|row| row.expect("buffers have no faults")).count();
+        (count, rows.take_found())
+    }
+
+    #[test]
+    fn a_long_range_without_live_rows_is_found_once() {
+        let mut layers = layers();
+        for direction in [Direction::Forward, Direction::Backward] {
+            let (count, found) = scan(&layers, direction);
+            assert_eq!((count, found.len()), (1, 1), "{direction:?}");
+            let range = &found[0];
+            assert!(range.start == key(0) && range.end > key(999) && range.end <= key(1_000), "{range:?}");
+        }
+        let mut dead = DeadRanges::default();
+        dead.add(DeadRange { start: key(0), end: key(1_000) });
+        layers.dead = Arc::new(dead);
+        for direction in [Direction::Forward, Direction::Backward] {
+            assert_eq!(scan(&layers, direction), (1, Vec::new()), "{direction:?}");
         }
     }
 }

@@ -19,6 +19,7 @@
 mod background;
 mod committer;
 mod conflicts;
+mod dead_ranges;
 mod error;
 mod folder;
 mod journal;

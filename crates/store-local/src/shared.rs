@@ -6,10 +6,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use keywright_store::{CommitError, LastChanged, LogId, StoreError};
 use lsm_tree::Slice;
 
+use crate::dead_ranges::DeadRange;
 use crate::layers::Layers;
 use crate::pauses::Pauses;
 use crate::reply::Reply;
 use crate::row_cache::RowCache;
+
+/// Reports of dead ranges that wait for the commit thread.
+const DEAD_WAITING_MAX: usize = 64;
 
 /// The newest view: all commits up to `version`.
 pub(crate) struct Published {
@@ -74,6 +78,8 @@ pub(crate) struct Shared {
 #[derive(Default)]
 pub(crate) struct Queue {
     pub(crate) waiting: VecDeque<Work>,
+    /// Ranges without live rows that scans found, with the versions of their views.
+    pub(crate) dead: Vec<(u64, DeadRange)>,
     pub(crate) state: State,
 }
 
@@ -149,6 +155,17 @@ impl Shared {
         };
         drop(queue);
         work.refuse(CommitError::Failed(refusal));
+    }
+
+    /// Reports ranges that a scan of a view found without live rows.
+    pub(crate) fn report_dead(&self, version: u64, ranges: Vec<DeadRange>) {
+        let mut queue = self.queue();
+        // If many wait already, the next scan will report it again.
+        if queue.dead.len() < DEAD_WAITING_MAX {
+            queue.dead.extend(ranges.into_iter().map(|range| (version, range)));
+        }
+        drop(queue);
+        self.arrived.notify_one();
     }
 
     pub(crate) fn is_closing(&self) -> bool {

@@ -174,6 +174,10 @@ impl LocalSnapshot {
         if draft.fill(&mut rows, scan, SHORT_BYTES_MAX)? == Filled::ToBound {
             self.inner.aside(|| draft.fill(&mut rows, scan, usize::MAX))?;
         }
+        let dead = rows.take_found();
+        if !dead.is_empty() {
+            self.inner.shared.report_dead(self.published.version, dead);
+        }
         draft.page.assert_answers(scan);
         Ok(draft.page)
     }
