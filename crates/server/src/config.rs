@@ -18,7 +18,8 @@ const DEFAULT_FILE: &str = "keywright.toml";
 const DEFAULT_FOLDER: &str = "keywright-data";
 const DEFAULT_PORT: u16 = 8000;
 const DEFAULT_CACHE_MIB: u64 = 64;
-const MIB: u64 = 1024 * 1024;
+const KIB: u64 = 1024;
+const MIB: u64 = 1024 * KIB;
 /// Shorter shards cost more than they serve: every change of shards waits for the table's writers.
 const STREAM_SHARD_MS_MIN: u64 = 100;
 /// Size of the block cache by default.
@@ -28,7 +29,13 @@ pub(crate) const DEFAULT_CACHE_BYTES: u64 = DEFAULT_CACHE_MIB * MIB;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Storage {
     Memory,
-    Folder { path: PathBuf, durability: DurabilityArgument, cache_bytes: u64 },
+    Folder {
+        path: PathBuf,
+        durability: DurabilityArgument,
+        cache_bytes: u64,
+        /// The store's own if None.
+        write_buffer_bytes: Option<u64>,
+    },
 }
 
 /// Certificate chain and key, both PEM files.
@@ -143,7 +150,9 @@ impl Config {
             None => Storage::Memory,
             Some(path) => {
                 let cache_mib = arguments.cache_mib.or(file.cache_mib).unwrap_or(DEFAULT_CACHE_MIB);
-                Storage::Folder { path, durability, cache_bytes: cache_mib.saturating_mul(MIB) }
+                let write_buffer_bytes = arguments.write_buffer_kib.map(|kib| kib.saturating_mul(KIB));
+                let cache_bytes = cache_mib.saturating_mul(MIB);
+                Storage::Folder { path, durability, cache_bytes, write_buffer_bytes }
             }
         };
         let verifies = credentials.is_some();
@@ -299,7 +308,8 @@ mod tests {
             Storage::Folder {
                 path: PathBuf::from("keywright-data"),
                 durability: DurabilityArgument::Synced,
-                cache_bytes: 64 * MIB
+                cache_bytes: 64 * MIB,
+                write_buffer_bytes: None,
             }
         );
     }

@@ -79,7 +79,7 @@ pub(crate) const UNVERIFIED_CONNECTIONS_SHARE: usize = 2;
 pub(crate) const BACKLOG: u32 = 4_096;
 /// Delay after the system refuses to accept a connection, for example without file descriptors.
 pub(crate) const ACCEPT_RETRY_MS: u64 = 50;
-/// Table files that the store keeps open for reading: fjall's own default on Linux.
+/// Table files that the store keeps open for reading: enough for some 60 GB.
 pub(crate) const STORE_FILES_MAX: usize = 900;
 /// Where descriptors are scarce, the store keeps one file open per this many of them.
 pub(crate) const STORE_FILES_SHARE: usize = 4;

@@ -36,19 +36,21 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
     match config.storage.clone() {
         Storage::Memory => runtime.block_on(serve(config, MemoryStore::new())),
-        Storage::Folder { path, durability, cache_bytes } => {
+        Storage::Folder { path, durability, cache_bytes, write_buffer_bytes } => {
             let durability = match durability {
                 DurabilityArgument::Synced => Durability::Synced,
                 DurabilityArgument::Relaxed => Durability::Relaxed,
             };
             // A thread with a long read hands its other requests over to another thread.
             let long_reads: Aside = |read| tokio::task::block_in_place(read);
+            let default = LocalOptions::default();
             let options = LocalOptions {
                 durability,
                 cache_bytes,
                 long_reads,
                 files_max: shares.store_files_max,
-                ..LocalOptions::default()
+                memtable_bytes: write_buffer_bytes.unwrap_or(default.memtable_bytes),
+                ..default
             };
             let store = LocalStore::open(&path, options)
                 .map_err(|error| format!("cannot open the data folder {}: {error}", path.display()))?;

@@ -1,211 +1,65 @@
-//! The commit thread, the only one that writes: it takes all waiting transactions, checks each for conflicts
-//! in order, and writes those that pass as one batch with one sync.
+//! The commit thread, the only one that writes rows: it takes all waiting transactions, checks each for conflicts in
+//! order, and writes those that pass as one record of the journal with one sync.
 //!
-//! Readers see a commit only through the view that this thread publishes after the sync. The engine's own
-//! visible sequence number is not used: flushes and compactions advance it while a batch is still being
-//! written, so that a reader could see half a batch.
+//! Readers see a commit only through the view that this thread publishes after the sync.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::Duration;
 
-use fjall::{AbstractTree, Database, Keyspace, OwnedWriteBatch, PersistMode, Slice};
-use keywright_store::{CommitError, CommitVersion, LastChanged, LogId, LogPosition, StoreError};
+use keywright_store::{CommitError, CommitVersion, LastChanged, LogPosition};
+use lsm_tree::Slice;
 
+use crate::background::{Background, Syncer};
 use crate::conflicts::ConflictDetector;
-use crate::flush_policy::FlushPolicy;
-use crate::keys::{VERSION_KEY, caller_part, log_key};
-use crate::options::{CAPABILITIES, Durability, LocalOptions};
+use crate::dead_ranges::{DeadRange, DeadRanges};
+use crate::journal::{Draft, Journal};
+use crate::keys::{caller_part, log_key};
+use crate::layers::{Frozen, Layers};
+use crate::options::{CAPABILITIES, LocalOptions};
+use crate::pauses::PauseCause;
 use crate::reply::{self, Reply};
-use crate::row_cache::{CachedRow, RowCache};
+use crate::row_cache::CachedRow;
+use crate::row_map::{Row, RowMap};
+use crate::shared::{ConflictCheck, Published, Shared, State, Work, Write};
 use crate::watermark::Watermark;
 
 /// A group ends with the transaction that reaches this size.
 const GROUP_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// No early flush while this many tables wait to be merged. The engine slows writers down from twenty on.
-const TABLES_UNMERGED_MAX: usize = 8;
 /// From this group size on, the thread yields before the next group.
 const YIELD_GROUP_LEN_MIN: usize = 4;
 /// How often the thread yields to other threads before it takes a group smaller than the last one.
 const YIELDS_MAX: usize = 8;
 /// A stored key is one byte longer than the caller's.
 const STORED_KEY_BYTES_MAX: usize = CAPABILITIES.key_bytes_max + 1;
+/// Runs of tables that may wait to be merged before each group waits a little, the longer the more there are.
+const UNMERGED_FREE: usize = 12;
+/// The wait for the first run beyond; it grows with the square of their number.
+const UNMERGED_WAIT: Duration = Duration::from_micros(50);
 
-/// The newest view: all commits up to `version`.
-pub(crate) struct Published {
-    pub(crate) version: u64,
-    pub(crate) snapshot: fjall::Snapshot,
-    /// Transactions begun at this view hold a reference. While one lives, the conflict detector keeps later
-    /// writes.
-    pub(crate) transactions: Arc<()>,
-    pub(crate) changed: LastChanged,
-}
+/// Puts that are remembered to tell whether a dead range was written to meanwhile.
+const PUTS_REMEMBERED: usize = 4096;
 
-/// A transaction that was submitted for commit.
-pub(crate) struct Work {
-    pub(crate) conflict_check: ConflictCheck,
-    /// Hashes of the keys that it protects without writing them.
-    pub(crate) protected: Vec<u64>,
-    pub(crate) writes: Vec<Write>,
-    pub(crate) appends: Vec<(LogId, bytes::Bytes)>,
-    pub(crate) bytes: usize,
-    pub(crate) reply: Reply,
-}
-
-/// One key that is written.
-pub(crate) struct Write {
-    /// The hash of a row's key. Keys of log entries have none: they are never in a conflict set.
-    pub(crate) hash: Option<u64>,
-    /// The stored key.
-    pub(crate) key: Slice,
-    /// `None` deletes.
-    pub(crate) value: Option<Slice>,
-}
-
-/// Whether a transaction can conflict.
-pub(crate) enum ConflictCheck {
-    /// It conflicts if its conflict set changed after this version. The reference keeps the conflict detector
-    /// from dropping the writes since then.
-    Since(u64, #[expect(dead_code, reason = "held, not read")] Arc<()>),
-    /// It never conflicts: its writes apply to any state.
-    None,
-}
-
-impl Work {
-    fn is_empty(&self) -> bool {
-        self.writes.is_empty() && self.appends.is_empty()
-    }
-
-    /// Fails the commit; nothing was written.
-    fn refuse(self, error: CommitError) {
-        self.reply.send(Err(error));
-    }
-}
-
-/// The state that a store's handles share with its commit thread.
-pub(crate) struct Shared {
-    queue: Mutex<Queue>,
-    arrived: Condvar,
-    published: RwLock<Arc<Published>>,
-    pub(crate) row_cache: RowCache,
-}
-
-#[derive(Default)]
-struct Queue {
-    waiting: VecDeque<Work>,
-    state: State,
-}
-
-#[derive(Clone, Default)]
-enum State {
-    #[default]
-    Open,
-    Closing,
-    /// A write or sync failed, or the thread ended.
-    Poisoned(Arc<str>),
-}
-
-impl Shared {
-    fn new(published: Published) -> Self {
-        Self {
-            queue: Mutex::default(),
-            arrived: Condvar::new(),
-            published: RwLock::new(Arc::new(published)),
-            row_cache: RowCache::default(),
-        }
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn published(&self) -> Arc<Published> {
-        Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn publish(&self, published: Published) {
-        let next = Arc::new(published);
-        let mut current = self.published.write().unwrap_or_else(PoisonError::into_inner);
-        assert!(current.version < next.version, "each published view is newer than the one before it");
-        let last = std::mem::replace(&mut *current, next);
-        drop(current);
-        // Dropped after the lock is released: closing the last handle of an engine snapshot takes time.
-        drop(last);
-    }
-
-    /// Queues a transaction for the commit thread, or refuses it at once.
-    pub(crate) fn submit(&self, work: Work) {
-        let mut queue = self.queue();
-        let refusal = match &queue.state {
-            State::Open => {
-                queue.waiting.push_back(work);
-                // The thread sleeps only while the queue is empty.
-                let first = queue.waiting.len() == 1;
-                drop(queue);
-                if first {
-                    self.arrived.notify_one();
-                }
-                return;
-            }
-            State::Closing => StoreError::Closed,
-            State::Poisoned(_) => StoreError::Poisoned,
-        };
-        drop(queue);
-        work.refuse(CommitError::Failed(refusal));
-    }
-
-    pub(crate) fn is_closing(&self) -> bool {
-        matches!(self.queue().state, State::Closing)
-    }
-
-    /// Why the store refuses writes; `None` while it accepts them.
-    pub(crate) fn fault(&self) -> Option<String> {
-        match &self.queue().state {
-            State::Poisoned(reason) => Some(reason.to_string()),
-            State::Open | State::Closing => None,
-        }
-    }
-
-    /// Makes the thread end after it has committed the queue.
-    pub(crate) fn close(&self) {
-        let mut queue = self.queue();
-        if matches!(queue.state, State::Open) {
-            queue.state = State::Closing;
-        }
-        drop(queue);
-        self.arrived.notify_all();
-    }
-
-    fn poison(&self, reason: &str) {
-        let mut queue = self.queue();
-        if !matches!(queue.state, State::Poisoned(_)) {
-            tracing::error!("the store refuses all writes until it is opened again: {reason}");
-            queue.state = State::Poisoned(reason.into());
-        }
-        let refused = std::mem::take(&mut queue.waiting);
-        drop(queue);
-        for work in refused {
-            work.refuse(CommitError::Failed(StoreError::Poisoned));
-        }
-    }
-}
-
-/// Why the thread woke up.
-enum Arrival {
-    Group(Vec<Work>),
-    /// A sync may be due, and no transaction arrived.
-    TimedOut,
-    Closed,
+/// How commits become durable.
+pub(crate) enum Durable {
+    /// Each group is synced, and the watermark written, by the commit thread.
+    Synced(Watermark),
+    /// By a thread of its own, now and then.
+    Relaxed(Arc<Syncer>),
 }
 
 /// The thread's own state.
 pub(crate) struct Committer {
     shared: Arc<Shared>,
-    database: Database,
-    rows: Keyspace,
-    watermark: Watermark,
-    durability: Durability,
-    sync_interval: Duration,
+    background: Arc<Background>,
+    journal: Journal,
+    durable: Durable,
+    /// The write buffer.
+    active: RowMap,
+    buffer_bytes_max: usize,
+    /// Bytes written to the journal since the buffer was empty.
+    journal_bytes: u64,
+    journal_bytes_max: u64,
     /// The newest commit, in a group that may still be being written.
     version: u64,
     conflicts: ConflictDetector,
@@ -213,26 +67,18 @@ pub(crate) struct Committer {
     /// Versions of published views that may still have open transactions, oldest first.
     begun: VecDeque<(u64, Weak<()>)>,
     group_len_last: usize,
-    synced: Synced,
-    flush_policy: FlushPolicy,
-    /// The memtable that the flush policy counts for.
-    memtable: u64,
+    dead: Arc<DeadRanges>,
+    /// The keys of the newest puts, with the version of their group.
+    recent_puts: VecDeque<(u64, Slice)>,
 }
 
-/// How far a relaxed store is synced.
-#[derive(Clone, Copy)]
-enum Synced {
-    Everything,
-    /// The newest commit that is not synced, and the time of the oldest such commit.
-    Not(u64, Instant),
-}
-
-/// The outcomes of a group's transactions, to be sent once the group is written.
+/// The outcomes of a group's transactions, to be sent once the group is written, and its rows.
 #[derive(Default)]
 struct Outcomes {
     committed: Vec<(Reply, u64)>,
     conflicted: Vec<Reply>,
-    rows: Vec<CachedRow>,
+    rows: Vec<Row>,
+    cached: Vec<CachedRow>,
 }
 
 impl Outcomes {
@@ -261,83 +107,71 @@ impl Drop for EndGuard {
 
 impl Committer {
     pub(crate) fn new(
-        database: Database,
-        rows: Keyspace,
-        watermark: Watermark,
-        version: u64,
+        shared: Arc<Shared>,
+        background: Arc<Background>,
+        journal: Journal,
+        durable: Durable,
         options: &LocalOptions,
     ) -> Self {
-        assert!(watermark.version() <= version, "a store opens at its watermark or later");
-        let published = Published {
-            version,
-            snapshot: database.snapshot(),
-            transactions: Arc::new(()),
-            changed: LastChanged::all(version),
-        };
-        let begun = VecDeque::from([(version, Arc::downgrade(&published.transactions))]);
-        let memtable = rows.tree.active_memtable().id();
+        let published = shared.published();
+        let begun = VecDeque::from([(published.version, Arc::downgrade(&published.transactions))]);
         Self {
-            shared: Arc::new(Shared::new(published)),
-            database,
-            rows,
-            watermark,
-            durability: options.durability,
-            sync_interval: options.relaxed_sync_interval,
-            version,
-            conflicts: ConflictDetector::new(version),
-            changed: LastChanged::all(version),
+            background,
+            journal,
+            durable,
+            active: published.layers.active.clone(),
+            buffer_bytes_max: usize::try_from(options.memtable_bytes).unwrap_or(usize::MAX),
+            journal_bytes: 0,
+            journal_bytes_max: options.journal_bytes,
+            version: published.version,
+            conflicts: ConflictDetector::new(published.version),
+            changed: published.changed,
             begun,
             group_len_last: 0,
-            synced: Synced::Everything,
-            flush_policy: FlushPolicy::new(options.replaced_rows),
-            memtable,
+            dead: Arc::default(),
+            recent_puts: VecDeque::new(),
+            shared,
         }
-    }
-
-    pub(crate) fn shared(&self) -> Arc<Shared> {
-        Arc::clone(&self.shared)
     }
 
     /// The thread's work, until the store is closed or poisoned.
     pub(crate) fn run(mut self) {
         let _guard = EndGuard(Arc::clone(&self.shared));
-        loop {
-            let outcome = match self.next_group() {
-                Arrival::Group(group) => {
-                    self.commit(group).and_then(|()| self.flush_if_due()).and_then(|()| self.sync_if_due())
-                }
-                Arrival::TimedOut => self.sync_if_due(),
-                Arrival::Closed => break,
-            };
-            if let Err(reason) = outcome {
+        if self.active.bytes() >= self.buffer_bytes_max {
+            self.freeze();
+        }
+        while let Some(group) = self.next_group() {
+            if let Err(reason) = self.commit(group) {
                 self.shared.poison(&reason);
                 return;
             }
+            self.freeze_if_full();
         }
-        if let Err(reason) = self.sync().and_then(|()| io(self.watermark.sync())) {
+        let closed = match &self.durable {
+            Durable::Synced(watermark) => watermark.sync(),
+            Durable::Relaxed(syncer) => syncer.close(),
+        };
+        if let Err(reason) = closed {
             tracing::error!("the store was not closed cleanly: {reason}");
         }
     }
 
-    fn next_group(&mut self) -> Arrival {
+    /// The next transactions; `None` once the store is closed.
+    fn next_group(&mut self) -> Option<Vec<Work>> {
         let mut queue = self.shared.queue();
-        while queue.waiting.is_empty() {
+        while queue.waiting.is_empty() && queue.dead.is_empty() {
             if !matches!(queue.state, State::Open) {
-                return Arrival::Closed;
+                return None;
             }
-            queue = match self.synced {
-                Synced::Everything => self.shared.arrived.wait(queue).unwrap_or_else(PoisonError::into_inner),
-                Synced::Not(..) => {
-                    let waited = self.shared.arrived.wait_timeout(queue, self.sync_interval);
-                    let (queue, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-                    if timeout.timed_out() && queue.waiting.is_empty() {
-                        return Arrival::TimedOut;
-                    }
-                    queue
-                }
-            };
+            queue = self.shared.arrived.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
+        let dead = std::mem::take(&mut queue.dead);
+        let is_idle = queue.waiting.is_empty();
         drop(queue);
+        self.take_in(dead);
+        if is_idle {
+            return Some(Vec::new());
+        }
         self.wait_for_more();
         let mut queue = self.shared.queue();
         let mut bytes = 0;
@@ -349,7 +183,7 @@ impl Committer {
         let length = group.count();
         assert!(length > 0, "a group has a transaction: only this thread takes from the queue");
         self.group_len_last = length;
-        Arrival::Group(queue.waiting.drain(..length).collect())
+        Some(queue.waiting.drain(..length).collect())
     }
 
     /// Yields a few times, so that writers answered by the last group can join the next: one sync then serves
@@ -368,38 +202,55 @@ impl Committer {
 
     /// Decides, writes and publishes one group. An error poisons the store.
     fn commit(&mut self, group: Vec<Work>) -> Result<(), String> {
-        let items = group.iter().map(|work| work.writes.len() + work.appends.len()).sum::<usize>();
-        let mode = match self.durability {
-            Durability::Synced => PersistMode::SyncAll,
-            Durability::Relaxed => PersistMode::Buffer,
-        };
-        let mut batch =
-            OwnedWriteBatch::with_capacity(self.database.clone(), items + 1).durability(Some(mode));
-        let mut outcomes = Outcomes { rows: Vec::with_capacity(items), ..Outcomes::default() };
+        let first = self.version + 1;
+        let writes: usize = group.iter().map(|work| work.writes.len() + work.appends.len()).sum();
+        let bytes: usize = group.iter().map(|work| work.bytes).sum();
+        let mut draft =
+            Draft::with_capacity(bytes + writes * Draft::write_bytes(STORED_KEY_BYTES_MAX.min(32), 0));
+        let mut outcomes = Outcomes { rows: Vec::with_capacity(writes), ..Outcomes::default() };
         for work in group {
-            self.decide(work, &mut batch, &mut outcomes);
+            self.decide(work, &mut draft, &mut outcomes);
         }
         let Some((_, last)) = outcomes.committed.last() else {
             outcomes.answer(&Ok(()));
             return Ok(());
         };
         assert!(*last == self.version, "the last commit of a group has the group's version");
-        assert!(!batch.is_empty(), "a commit writes or appends something");
-        batch.insert(&self.rows, VERSION_KEY, self.version.to_be_bytes());
-        if let Err(error) = batch.commit() {
+        assert!(!outcomes.rows.is_empty(), "a commit writes or appends something");
+        if let Err(error) = self.write(draft, first) {
             // Its bytes may be in the journal nevertheless, and the next open would recover them.
             outcomes.answer(&Err(CommitError::Unknown));
             return Err(format!("a commit could not be written: {error}"));
         }
         let recorded = self.record_written();
-        self.shared.row_cache.insert(outcomes.rows.drain(..));
-        self.publish();
+        let shared = Arc::clone(&self.shared);
+        shared.pauses.measure(PauseCause::Publish, || {
+            let rows = std::mem::take(&mut outcomes.rows);
+            rows.into_iter().for_each(|row| self.put(row));
+            shared.row_cache.insert(outcomes.cached.drain(..));
+            self.publish();
+        });
         outcomes.answer(&Ok(()));
         recorded
     }
 
-    /// Checks one transaction for conflicts and adds it to the batch if it has none.
-    fn decide(&mut self, work: Work, batch: &mut OwnedWriteBatch, outcomes: &mut Outcomes) {
+    /// Writes the record of a group, and syncs it unless that is done later.
+    fn write(&mut self, draft: Draft, first: u64) -> std::io::Result<()> {
+        let pauses = &self.shared.pauses;
+        let needs_segment = !self.journal.fits(&draft);
+        let cause = if needs_segment { PauseCause::JournalSegment } else { PauseCause::JournalWrite };
+        self.journal_bytes += pauses.measure(cause, || self.journal.append(draft, first, self.version))?;
+        match &self.durable {
+            Durable::Synced(_) => pauses.measure(PauseCause::JournalSync, || self.journal.sync()),
+            Durable::Relaxed(syncer) => {
+                syncer.written(self.journal.file(), self.version);
+                Ok(())
+            }
+        }
+    }
+
+    /// Checks one transaction for conflicts and adds it to the group if it has none.
+    fn decide(&mut self, work: Work, draft: &mut Draft, outcomes: &mut Outcomes) {
         if let ConflictCheck::Since(version, _) = work.conflict_check {
             assert!(version <= self.version, "a transaction starts at a version that was committed");
             let written = work.writes.iter().filter_map(|write| write.hash);
@@ -416,56 +267,96 @@ impl Committer {
         self.version += 1;
         for Write { hash, key, value } in work.writes {
             assert!(key.len() <= STORED_KEY_BYTES_MAX, "a key that is written is within the capabilities");
+            let value_bytes = value.as_ref().map_or(0, |value| value.len());
+            assert!(
+                value_bytes <= CAPABILITIES.value_bytes_max,
+                "a value that is written is within the capabilities"
+            );
             if let Some(hash) = hash {
                 self.conflicts.insert(hash, self.version);
-                self.flush_policy.count(hash);
                 self.changed.record(caller_part(&key).unwrap_or_default(), self.version);
-                outcomes.rows.push(CachedRow {
+                outcomes.cached.push(CachedRow {
                     hash,
                     key: key.clone(),
                     version: self.version,
                     value: value.clone(),
                 });
             }
-            match value {
-                Some(value) => {
-                    let fits = value.len() <= CAPABILITIES.value_bytes_max;
-                    assert!(fits, "a value that is written is within the capabilities");
-                    batch.insert(&self.rows, key, value);
-                }
-                None => batch.remove(&self.rows, key),
-            }
+            draft.push(&key, value.as_deref());
+            outcomes.rows.push(Row { key, value });
         }
         for (index, (id, bytes)) in (0..).zip(work.appends) {
             let position = LogPosition { version: CommitVersion(self.version), index };
-            batch.insert(&self.rows, log_key(id, position), bytes);
+            let key = log_key(id, position);
+            draft.push(&key, Some(&bytes));
+            outcomes.rows.push(Row { key, value: Some(Slice::from(bytes)) });
         }
         outcomes.committed.push((work.reply, self.version));
     }
 
-    /// Records how far commits are durable.
-    fn record_written(&mut self) -> Result<(), String> {
-        match (self.durability, self.synced) {
-            (Durability::Synced, _) => io(self.watermark.write(self.version)),
-            (Durability::Relaxed, Synced::Everything) => {
-                self.synced = Synced::Not(self.version, now());
-                Ok(())
-            }
-            (Durability::Relaxed, Synced::Not(_, since)) => {
-                self.synced = Synced::Not(self.version, since);
-                Ok(())
+    /// Takes in ranges without live rows, unless a commit has written to one since.
+    fn take_in(&mut self, found: Vec<(u64, DeadRange)>) {
+        // All puts since the store was opened are remembered, or those after the oldest one remembered.
+        let oldest = match self.recent_puts.front() {
+            Some((version, _)) if self.recent_puts.len() >= PUTS_REMEMBERED => *version,
+            Some(_) | None => 0,
+        };
+        let mut dead = DeadRanges::clone(&self.dead);
+        let mut is_changed = false;
+        for (version, range) in found {
+            let is_within = |key: &Slice| *key >= range.start && *key < range.end;
+            let mut since = self.recent_puts.iter().rev().take_while(|(put, _)| *put > version);
+            if version >= oldest && !since.any(|(_, key)| is_within(key)) {
+                dead.add(range);
+                is_changed = true;
             }
         }
+        if is_changed {
+            self.dead = Arc::new(dead);
+            let dead = Arc::clone(&self.dead);
+            self.shared.update_layers(|layers| layers.dead = dead);
+        }
+    }
+
+    /// Notes that a key has a live row.
+    fn note_put(&mut self, key: &Slice, version: u64) {
+        if self.recent_puts.len() >= PUTS_REMEMBERED {
+            self.recent_puts.pop_front();
+        }
+        self.recent_puts.push_back((version, key.clone()));
+        if self.dead.containing(key).is_some() {
+            Arc::make_mut(&mut self.dead).exclude(key);
+        }
+    }
+
+    /// Puts a row into the write buffer. A deletion of a key that no older layer can have leaves nothing there.
+    fn put(&mut self, row: Row) {
+        if row.value.is_some() {
+            self.note_put(&row.key, self.version);
+        }
+        let published = self.shared.published();
+        put(&mut self.active, row, |key| published.layers.has_only_active(key));
+    }
+
+    /// Records how far commits are durable.
+    fn record_written(&mut self) -> Result<(), String> {
+        let Durable::Synced(watermark) = &mut self.durable else { return Ok(()) };
+        let version = self.version;
+        let written = self.shared.pauses.measure(PauseCause::Watermark, || watermark.write(version));
+        written.map_err(|error| format!("the watermark could not be written: {error}"))
     }
 
     /// Makes the group visible.
     fn publish(&mut self) {
         let transactions = Arc::new(());
         self.begun.push_back((self.version, Arc::downgrade(&transactions)));
-        // No batch is being written now, so the engine's snapshot has whole batches only.
-        let snapshot = self.database.snapshot();
-        let changed = self.changed;
-        self.shared.publish(Published { version: self.version, snapshot, transactions, changed });
+        let (active, changed, version) = (self.active.clone(), self.changed, self.version);
+        let dead = Arc::clone(&self.dead);
+        self.shared.publish(|current| {
+            assert!(current.version < version, "each group has commits");
+            let layers = Layers { active, dead, ..current.layers.clone() };
+            Published { version, layers, transactions, changed }
+        });
         while self.begun.front().is_some_and(|(_, begun)| begun.strong_count() == 0) {
             self.begun.pop_front();
         }
@@ -474,52 +365,41 @@ impl Committer {
         self.conflicts.prune(oldest);
     }
 
-    /// Flushes the memtable early if the flush policy asks for it, unless the engine is behind with flushes
-    /// or merges.
-    fn flush_if_due(&mut self) -> Result<(), String> {
-        let memtable = self.rows.tree.active_memtable().id();
-        if memtable != self.memtable {
-            self.memtable = memtable;
-            self.flush_policy.clear();
-        } else if self.flush_policy.is_flush_due()
-            && self.rows.sealed_memtable_count() == 0
-            && self.rows.l0_table_count() < TABLES_UNMERGED_MAX
+    /// Hands a full write buffer over to be flushed. Waits if too many are waiting already.
+    fn freeze_if_full(&mut self) {
+        if self.active.bytes() >= self.buffer_bytes_max || self.journal_bytes >= self.journal_bytes_max {
+            self.freeze();
+        }
+        let unmerged = self.shared.published().layers.tables.unmerged();
+        if let Some(beyond) =
+            unmerged.checked_sub(UNMERGED_FREE).and_then(|beyond| u32::try_from(beyond).ok())
         {
-            self.rows
-                .rotate_memtable()
-                .map_err(|error| format!("the memtable could not be flushed: {error}"))?;
-        }
-        Ok(())
-    }
-
-    fn sync_if_due(&mut self) -> Result<(), String> {
-        match self.synced {
-            Synced::Not(_, since) if now().duration_since(since) >= self.sync_interval => self.sync(),
-            Synced::Not(..) | Synced::Everything => Ok(()),
+            let wait = UNMERGED_WAIT * beyond * beyond;
+            self.shared.pauses.measure(PauseCause::MergeBacklog, || std::thread::sleep(wait));
         }
     }
 
-    fn sync(&mut self) -> Result<(), String> {
-        if let Synced::Not(version, _) = self.synced {
-            assert!(version <= self.version, "a sync covers commits that were made");
-            self.database
-                .persist(PersistMode::SyncAll)
-                .map_err(|error| format!("the journal could not be synced: {error}"))?;
-            io(self.watermark.write(version))?;
-            self.synced = Synced::Everything;
+    fn freeze(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        if !shared.pauses.measure(PauseCause::FlushBacklog, || self.background.wait_for_flush()) {
+            // Closing, or poisoned: the rows are in the journal.
+            return;
         }
-        Ok(())
+        let frozen = Frozen { rows: std::mem::take(&mut self.active), version: self.version };
+        self.journal_bytes = 0;
+        shared.update_layers(|layers| {
+            layers.active = RowMap::default();
+            layers.frozen = std::iter::once(frozen).chain(layers.frozen.iter().cloned()).collect();
+        });
+        self.background.frozen();
     }
 }
 
-fn io(result: std::io::Result<()>) -> Result<(), String> {
-    result.map_err(|error| format!("the watermark could not be written: {error}"))
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "it decides only how often a relaxed store syncs, never a result"
-)]
-fn now() -> Instant {
-    Instant::now()
+/// Puts a row into a buffer. `only_here` tells whether only this buffer can have a key.
+pub(crate) fn put(buffer: &mut RowMap, row: Row, only_here: impl FnOnce(&[u8]) -> bool) {
+    if row.value.is_none() && only_here(&row.key) {
+        buffer.remove(&row.key);
+    } else {
+        buffer.insert(row);
+    }
 }

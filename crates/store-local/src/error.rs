@@ -1,4 +1,4 @@
-//! Faults at open, and the mapping of the engine's errors to those of the contract.
+//! Faults at open, and the mapping of errors of the tables to those of the contract.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -83,25 +83,19 @@ impl OpenFault {
         Self::Corrupt { file: file.to_owned(), detail: detail.into() }
     }
 
-    /// An error of the engine while it opened `folder`.
-    pub(crate) fn from_engine(folder: &Path, error: fjall::Error) -> Self {
+    /// An error of the tables in `folder` while they were opened.
+    pub(crate) fn from_tables(folder: &Path, error: lsm_tree::Error) -> Self {
         match error {
-            fjall::Error::Locked => Self::InUse { folder: folder.to_owned() },
-            fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => {
-                Self::Io { file: folder.to_owned(), error }
-            }
+            lsm_tree::Error::Io(error) => Self::Io { file: folder.to_owned(), error },
             other => Self::corrupt(folder, other.to_string()),
         }
     }
 }
 
-/// An error of the engine while it read or wrote.
-pub(crate) fn store_error(error: fjall::Error) -> StoreError {
+/// An error of the tables while they were read.
+pub(crate) fn store_error(error: lsm_tree::Error) -> StoreError {
     match error {
-        fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => {
-            StoreError::Io(error.to_string())
-        }
-        fjall::Error::Poisoned => StoreError::Poisoned,
+        lsm_tree::Error::Io(error) => StoreError::Io(error.to_string()),
         other => StoreError::Corrupt(other.to_string()),
     }
 }

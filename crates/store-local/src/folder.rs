@@ -2,15 +2,16 @@
 //!
 //! ```text
 //! LOCK            locked while the store is open
-//! FORMAT          "keywright store 1"; present once the store was created completely
+//! FORMAT          "keywright store 2"; present once the store was created completely
 //! FORMAT.new      present during creation; such a folder has no data yet, and its creation starts over
 //! acknowledged    the watermark, see `watermark.rs`
-//! engine/         the engine's files
+//! journal/        the newest commits, see `journal/`
+//! tables/         all older rows, see `tables.rs`
 //! ```
 //!
 //! The folder belongs to one user: folders are created with mode 0700 and files with 0600, and other users
-//! lose their access to the folder of an existing store. The engine creates its files with the modes that the
-//! umask allows; the closed folder protects them.
+//! lose their access to the folder of an existing store. Tables are created with the modes that the umask
+//! allows; the closed folder protects them.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -22,13 +23,14 @@ use crate::error::OpenFault;
 const LOCK: &str = "LOCK";
 const FORMAT: &str = "FORMAT";
 const FORMAT_NEW: &str = "FORMAT.new";
+const JOURNAL: &str = "journal";
+const TABLES: &str = "tables";
+/// Where stores of format 1 have their files.
 const ENGINE: &str = "engine";
-/// The lock file that the pinned version of the engine keeps in its folder.
-const ENGINE_LOCK: &str = "lock";
 const WATERMARK: &str = "acknowledged";
 
 /// The format version. It rises when an older Keywright could not read the folder any more.
-const FORMAT_TEXT: &str = "keywright store 1\n";
+const FORMAT_TEXT: &str = "keywright store 2\n";
 
 /// A locked folder.
 pub(crate) struct Folder {
@@ -61,9 +63,18 @@ impl Folder {
         Ok((Self { path: path.to_owned(), _lock: lock }, contents))
     }
 
-    /// The engine's folder.
-    pub(crate) fn engine(&self) -> PathBuf {
-        self.path.join(ENGINE)
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder of the journal.
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.path.join(JOURNAL)
+    }
+
+    /// The folder of the tables.
+    pub(crate) fn tables(&self) -> PathBuf {
+        self.path.join(TABLES)
     }
 
     /// The watermark's file.
@@ -71,37 +82,25 @@ impl Folder {
         self.path.join(WATERMARK)
     }
 
-    /// The file that keeps a copy of a journal while its doubtful end is cut off.
-    pub(crate) fn saved_journal(&self, name: &str) -> PathBuf {
-        self.path.join(format!("{name}.saved"))
-    }
-
     /// Marks the folder as being created and removes the files of an interrupted creation.
     pub(crate) fn begin_creation(&self) -> Result<(), OpenFault> {
         let marker = self.path.join(FORMAT_NEW);
         write_synced(&marker, FORMAT_TEXT)?;
         sync_folder(&self.path)?;
-        let engine = self.engine();
-        if engine.try_exists().map_err(OpenFault::io(&engine))? {
-            fs::remove_dir_all(&engine).map_err(OpenFault::io(&engine))?;
+        for folder in [self.journal(), self.tables()] {
+            if folder.try_exists().map_err(OpenFault::io(&folder))? {
+                fs::remove_dir_all(&folder).map_err(OpenFault::io(&folder))?;
+            }
+            private_folders().create(&folder).map_err(OpenFault::io(&folder))?;
         }
-        // The engine would create it with the mode that the umask allows.
-        private_folders().create(&engine).map_err(OpenFault::io(&engine))
-    }
-
-    /// Creates the engine's lock file if it is missing. The file is empty, and tools that copy folders may
-    /// leave it out, but the engine opens no store without it. The store's own lock is held, so that the
-    /// engine is not open elsewhere.
-    pub(crate) fn restore_engine_lock(&self) -> Result<(), OpenFault> {
-        let lock = self.engine().join(ENGINE_LOCK);
-        let created = private_options().create(true).truncate(false).write(true).open(&lock);
-        created.map(drop).map_err(OpenFault::io(&lock))
+        Ok(())
     }
 
     /// Marks the folder as a store, after the names of all its files are durable: the marker's new name could
-    /// otherwise become durable first. The engine does not sync all the folders that it creates.
+    /// otherwise become durable first.
     pub(crate) fn finish_creation(&self) -> Result<(), OpenFault> {
-        sync_folders(&self.engine())?;
+        sync_folders(&self.journal())?;
+        sync_folders(&self.tables())?;
         sync_folder(&self.path)?;
         sync_parent(&self.path)?;
         let marker = self.path.join(FORMAT_NEW);
@@ -164,8 +163,11 @@ fn read_format(path: &Path) -> Result<Contents, OpenFault> {
 /// marker.
 fn without_format(path: &Path) -> Result<Contents, OpenFault> {
     let begun = path.join(FORMAT_NEW).try_exists().map_err(OpenFault::io(path))?;
-    let engine = path.join(ENGINE).try_exists().map_err(OpenFault::io(path))?;
-    if engine && !begun {
+    let mut has_rows = false;
+    for folder in [JOURNAL, TABLES, ENGINE] {
+        has_rows |= path.join(folder).try_exists().map_err(OpenFault::io(path))?;
+    }
+    if has_rows && !begun {
         return Err(OpenFault::corrupt(&path.join(FORMAT), "the format marker is missing"));
     }
     Ok(Contents::Nothing)
@@ -262,8 +264,10 @@ fn sync_folders(path: &Path) -> Result<(), OpenFault> {
 
 /// Makes the names in a folder durable. Windows has no such call and needs none.
 fn sync_folder(path: &Path) -> Result<(), OpenFault> {
-    if cfg!(windows) {
-        return Ok(());
-    }
-    File::open(path).and_then(|folder| folder.sync_all()).map_err(OpenFault::io(path))
+    sync_names(path).map_err(OpenFault::io(path))
+}
+
+/// `sync_folder` while the store runs.
+pub(crate) fn sync_names(path: &Path) -> std::io::Result<()> {
+    if cfg!(windows) { Ok(()) } else { File::open(path)?.sync_all() }
 }

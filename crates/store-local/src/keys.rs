@@ -1,12 +1,12 @@
-//! The layout of keys in the engine's tree: a first byte separates rows, log entries and the store's own
+//! The layout of stored keys: a first byte separates rows, log entries and the store's own
 //! rows.
 //!
 //! It does not know what rows mean.
 
 use std::cell::RefCell;
 
-use fjall::Slice;
 use keywright_store::{CommitVersion, LogId, LogPosition};
+use lsm_tree::Slice;
 
 /// The store's own rows.
 const META: u8 = 0;
@@ -15,7 +15,7 @@ const ROW: u8 = 1;
 /// Log entries.
 const LOG: u8 = 2;
 
-/// The row that holds the version of the newest commit. Every group rewrites it in its batch.
+/// The row of the tables that holds the version of their newest commit.
 pub(crate) const VERSION_KEY: [u8; 2] = [META, b'v'];
 
 /// The exclusive end of all row keys.
@@ -75,6 +75,11 @@ pub(crate) fn log_key(id: LogId, position: LogPosition) -> Slice {
 const LOG_KEY_HEAD_BYTES: usize = 1 + 8 + 8;
 /// The head, the version and the index.
 const LOG_KEY_BYTES: usize = LOG_KEY_HEAD_BYTES + 8 + 4;
+
+/// The exclusive end of the keys up to and with this one.
+pub(crate) fn after(key: &[u8]) -> Slice {
+    Slice::from([key, &[0]].concat())
+}
 
 /// The position in a log entry's stored key; `None` if the key is malformed.
 pub(crate) fn log_position(stored: &[u8]) -> Option<LogPosition> {

@@ -1,4 +1,5 @@
-//! The embedded, durable store: fjall, one commit thread that commits in groups, and checks at open.
+//! The embedded, durable store: a journal, a write buffer, sorted tables, one commit thread that commits in groups,
+//! and checks at open.
 //! See `docs/adr/0001-embedded-engine.md`.
 //!
 //! Guarantees:
@@ -15,21 +16,29 @@
 //! Reads run on the caller's thread, mostly from memory. The rest of a long read runs through
 //! `LocalOptions::long_reads`.
 
+mod background;
 mod committer;
 mod conflicts;
+mod dead_ranges;
 mod error;
-mod flush_policy;
 mod folder;
 mod journal;
 mod keys;
+mod layers;
 mod open;
 mod options;
+mod pauses;
 mod reply;
 mod row_cache;
+mod row_map;
+mod shared;
 mod store;
+mod table_check;
 mod tables;
+mod threads;
 mod watermark;
 
 pub use error::OpenFault;
 pub use options::{Aside, Durability, LocalOptions};
+pub use pauses::{LONG as LONG_PAUSE, Pause, PauseCause};
 pub use store::{LocalSnapshot, LocalStore, LocalTransaction};

@@ -30,10 +30,9 @@ pub enum Durability {
 ///
 /// Memory is bounded by the sum of
 /// - `cache_bytes`,
-/// - 5 × `memtable_bytes`: the active memtable, and four full ones that wait to be flushed before commits
-///   pause,
+/// - 5 × `memtable_bytes`: the write buffer, and four full ones that wait to be flushed before commits pause,
 /// - 64 MiB for one commit group; a larger transaction is a group of its own,
-/// - 16 MiB for the conflict detector, 16 MiB for the row cache, 1 MiB for the flush policy,
+/// - 16 MiB for the conflict detector, 16 MiB for the row cache,
 /// - the index and filter blocks of the two newest levels, about 2 % of their tables; all others are in the
 ///   cache,
 /// - the transactions that callers hold.
@@ -43,14 +42,10 @@ pub struct LocalOptions {
     pub durability: Durability,
     /// Bytes of table blocks that are cached for reads.
     pub cache_bytes: u64,
-    /// Bytes that a memtable collects before it is flushed as a sorted table.
+    /// Bytes of rows that the write buffer (memtable) collects before it is flushed as a sorted table.
     pub memtable_bytes: u64,
-    /// Overwritten row versions that a memtable may hold before the flush policy considers an early flush. It
-    /// flushes if they outnumber the rows or pile up on a few rows, because scans pass over all of them.
-    /// Early tables are small and must be merged with existing ones: with 2,048 and much other data, writers
-    /// of a few hot rows lost half of their rate.
-    pub replaced_rows: u64,
-    /// Bytes of journal files beyond which the engine flushes early.
+    /// Bytes of the journal beyond which the write buffer is flushed early: rows that are overwritten all the time
+    /// fill the journal, not the buffer.
     pub journal_bytes: u64,
     /// Sorted tables whose files are kept open for reading.
     pub files_max: usize,
@@ -72,8 +67,7 @@ impl Default for LocalOptions {
             durability: Durability::Synced,
             cache_bytes: 256 * MIB,
             memtable_bytes: 32 * MIB,
-            replaced_rows: 16 * 1024,
-            journal_bytes: 512 * MIB,
+            journal_bytes: 256 * MIB,
             files_max: 900,
             verify_bytes_max: 32 * MIB,
             relaxed_sync_interval: Duration::from_millis(200),

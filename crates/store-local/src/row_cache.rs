@@ -8,8 +8,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fjall::Slice;
 use keywright_store::ByHash;
+use lsm_tree::Slice;
 
 /// Bytes of all rows, with their keys and the map's overhead.
 pub(crate) const BYTES_MAX: usize = 16 * 1024 * 1024;

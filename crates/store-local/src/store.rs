@@ -2,25 +2,27 @@
 //! transactions.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use fjall::{AbstractTree, Keyspace, Readable, Slice};
 use keywright_store::{
     Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,
     LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
 };
+use lsm_tree::Slice;
 
-use crate::committer::{ConflictCheck, Published, Shared, Work, Write};
 use crate::conflicts::KeyHasher;
 use crate::error::{OpenFault, store_error};
 use crate::folder::Folder;
-use crate::keys::{self, ROWS_END, caller_key, log_key, log_position, row_key};
+use crate::keys::{self, ROWS_END, after, caller_key, log_key, log_position, row_key};
+use crate::layers::Merged;
 use crate::open;
 use crate::options::{Aside, CAPABILITIES, LocalOptions};
+use crate::pauses::Pause;
 use crate::reply::reply_channel;
 use crate::row_cache::Lookup;
+use crate::shared::{ConflictCheck, Published, Shared, Work, Write};
+use crate::threads::Threads;
 
 /// Keys that `clear_range` and `trim_log` remove in one commit.
 const CLEAR_KEYS_MAX: usize = 1000;
@@ -44,8 +46,7 @@ pub struct LocalStore {
 /// unlocked.
 struct Inner {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-    rows: Keyspace,
+    threads: Threads,
     hasher: KeyHasher,
     long_reads: Aside,
     _folder: Folder,
@@ -62,11 +63,7 @@ impl Inner {
     /// Ends the commit thread after it has committed the queue. Idempotent.
     fn close(&self) {
         self.shared.close();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // A panic of the thread has already poisoned the store.
-            let _ = thread.join();
-        }
+        self.threads.join();
     }
 }
 
@@ -81,15 +78,9 @@ impl LocalStore {
     pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<Self, OpenFault> {
         let path = path.as_ref();
         let opened = open::open(path, &options)?;
-        let shared = opened.committer.shared();
-        let thread = std::thread::Builder::new()
-            .name("keywright-commit".to_owned())
-            .spawn(move || opened.committer.run())
-            .map_err(OpenFault::io(path))?;
         let inner = Inner {
-            shared,
-            thread: Mutex::new(Some(thread)),
-            rows: opened.rows,
+            shared: opened.shared,
+            threads: opened.threads,
             hasher: KeyHasher::new(),
             long_reads: options.long_reads,
             _folder: opened.folder,
@@ -105,6 +96,11 @@ impl LocalStore {
     /// Why the store refuses writes, for the operator; `None` while it accepts them.
     pub fn fault(&self) -> Option<String> {
         self.inner.shared.fault()
+    }
+
+    /// The pauses of the commit thread since the store was opened.
+    pub fn pauses(&self) -> Vec<Pause> {
+        self.inner.shared.pauses.all()
     }
 
     fn view(&self) -> LocalSnapshot {
@@ -147,7 +143,7 @@ impl LocalSnapshot {
         if let Lookup::Hit(value) = self.inner.shared.row_cache.find(hash, is_key, self.published.version) {
             return Ok(value.map(Bytes::from));
         }
-        let found = keys::with_row_key(key, |key| self.published.snapshot.get(&self.inner.rows, key));
+        let found = keys::with_row_key(key, |key| self.published.layers.get(key));
         Ok(found.map_err(store_error)?.map(Bytes::from))
     }
 
@@ -162,33 +158,25 @@ impl LocalSnapshot {
         Ok(rows)
     }
 
-    fn rows(&self, range: &KeyRange) -> fjall::Iter {
+    fn rows(&self, range: &KeyRange, direction: Direction) -> Merged {
         let start = row_key(&range.start);
         let end = range.end.as_ref().map_or_else(|| Slice::from(ROWS_END), |end| row_key(end));
-        self.published.snapshot.range(&self.inner.rows, start..end)
+        self.published.layers.range(start, end, direction)
     }
 
     fn page(&self, scan: &Scan) -> Result<ScanPage, StoreError> {
-        // The engine refuses a start beyond the end.
-        if scan.range.is_empty() {
-            return Ok(ScanPage::default());
-        }
-        let rows = self.rows(&scan.range);
-        match scan.direction {
-            Direction::Forward => self.fill(rows, scan),
-            Direction::Backward => self.fill(rows.rev(), scan),
-        }
+        self.fill(self.rows(&scan.range, scan.direction), scan)
     }
 
     /// A page of a scan: its first part on the caller's thread, the rest of a long one as a long read.
-    fn fill(
-        &self,
-        mut rows: impl Iterator<Item = fjall::Guard>,
-        scan: &Scan,
-    ) -> Result<ScanPage, StoreError> {
+    fn fill(&self, mut rows: Merged, scan: &Scan) -> Result<ScanPage, StoreError> {
         let mut draft = PageDraft { page: ScanPage::with_room(scan), bytes: 0 };
         if draft.fill(&mut rows, scan, SHORT_BYTES_MAX)? == Filled::ToBound {
             self.inner.aside(|| draft.fill(&mut rows, scan, usize::MAX))?;
+        }
+        let dead = rows.take_found();
+        if !dead.is_empty() {
+            self.inner.shared.report_dead(self.published.version, dead);
         }
         draft.page.assert_answers(scan);
         Ok(draft.page)
@@ -197,7 +185,7 @@ impl LocalSnapshot {
     fn log_entries(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
         let start = log_key(read.id, read.after.unwrap_or(LogPosition::FIRST));
         let end = log_key(read.id, LogPosition::LAST);
-        let mut rows = self.published.snapshot.range(&self.inner.rows, start..=end);
+        let mut rows = self.published.layers.range(start, after(&end), Direction::Forward);
         let mut draft = LogDraft::default();
         if draft.fill(&mut rows, read, SHORT_BYTES_MAX)? == Filled::ToBound {
             self.inner.aside(|| draft.fill(&mut rows, read, usize::MAX))?;
@@ -226,12 +214,7 @@ struct PageDraft {
 impl PageDraft {
     /// Takes rows until the scan's budget of rows or bytes is reached, but at least one, or until the draft
     /// has `bound` bytes.
-    fn fill(
-        &mut self,
-        rows: &mut impl Iterator<Item = fjall::Guard>,
-        scan: &Scan,
-        bound: usize,
-    ) -> Result<Filled, StoreError> {
+    fn fill(&mut self, rows: &mut Merged, scan: &Scan, bound: usize) -> Result<Filled, StoreError> {
         let entries = &mut self.page.entries;
         while self.bytes < bound {
             let Some(row) = rows.next() else { return Ok(Filled::Whole) };
@@ -240,7 +223,7 @@ impl PageDraft {
                 self.page.more = true;
                 return Ok(Filled::Whole);
             }
-            let (key, value) = row.into_inner().map_err(store_error)?;
+            let (key, value) = row.map_err(store_error)?;
             let entry = Entry { key: caller_key(key), value: Bytes::from(value) };
             self.bytes += entry.key.len() + entry.value.len();
             entries.push(entry);
@@ -258,17 +241,12 @@ struct LogDraft {
 
 impl LogDraft {
     /// Takes entries as `PageDraft::fill` takes rows.
-    fn fill(
-        &mut self,
-        rows: &mut impl Iterator<Item = fjall::Guard>,
-        read: LogRead,
-        bound: usize,
-    ) -> Result<Filled, StoreError> {
+    fn fill(&mut self, rows: &mut Merged, read: LogRead, bound: usize) -> Result<Filled, StoreError> {
         while self.bytes < bound {
             let is_full = self.entries.len() >= read.entries_max.max(1)
                 || (self.bytes >= read.bytes_max && !self.entries.is_empty());
             let Some(row) = (if is_full { None } else { rows.next() }) else { return Ok(Filled::Whole) };
-            let (key, value) = row.into_inner().map_err(store_error)?;
+            let (key, value) = row.map_err(store_error)?;
             let position = log_position(&key)
                 .ok_or_else(|| StoreError::Corrupt("a log entry's key is malformed".to_owned()))?;
             if read.after == Some(position) {
@@ -454,8 +432,8 @@ impl Store for LocalStore {
         let mut rest = range.clone();
         while !rest.is_empty() {
             let mut stored = Vec::new();
-            for row in self.view().rows(&rest).take(CLEAR_KEYS_MAX) {
-                stored.push(row.key().map_err(store_error)?);
+            for row in self.view().rows(&rest, Direction::Forward).take(CLEAR_KEYS_MAX) {
+                stored.push(row.map_err(store_error)?.0);
             }
             let caller_keys: Vec<Bytes> = stored.iter().cloned().map(caller_key).collect();
             let Some(last) = caller_keys.last() else { break };
@@ -473,13 +451,9 @@ impl Store for LocalStore {
         loop {
             let mut stored = Vec::new();
             let view = self.view();
-            for row in view
-                .published
-                .snapshot
-                .range(&self.inner.rows, start.clone()..=end.clone())
-                .take(CLEAR_KEYS_MAX)
-            {
-                stored.push(row.key().map_err(store_error)?);
+            let rows = view.published.layers.range(start.clone(), after(&end), Direction::Forward);
+            for row in rows.take(CLEAR_KEYS_MAX) {
+                stored.push(row.map_err(store_error)?.0);
             }
             drop(view);
             let Some(last) = stored.last() else { return Ok(()) };
@@ -497,33 +471,22 @@ impl Store for LocalStore {
             return Ok(0);
         }
         let view = self.view();
-        let mut rows = view.rows(range);
+        let mut rows = view.rows(range, Direction::Forward);
         let mut bytes = 0;
         for row in rows.by_ref().take(ESTIMATE_ROWS_MAX) {
-            let (key, value) = row.into_inner().map_err(store_error)?;
+            let (key, value) = row.map_err(store_error)?;
             bytes += key.len() - 1 + value.len();
         }
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        if rows.next().is_none() { Ok(bytes) } else { Ok(bytes.max(self.table_bytes(range))) }
+        if rows.next().is_none() { Ok(bytes) } else { Ok(bytes.max(view.table_bytes(range))) }
     }
 }
 
-impl LocalStore {
+impl LocalSnapshot {
     /// Bytes of the tables in a range. A table that overlaps an end of the range counts half.
     fn table_bytes(&self, range: &KeyRange) -> u64 {
         let start = row_key(&range.start);
         let end = range.end.as_ref().map_or_else(|| Slice::from(ROWS_END), |end| row_key(end));
-        let version = self.inner.rows.tree.current_version();
-        let sizes = version.iter_tables().map(|table| {
-            let keys = &table.metadata.key_range;
-            if *keys.min() >= start && *keys.max() < end {
-                table.metadata.file_size
-            } else if *keys.max() < start || *keys.min() >= end {
-                0
-            } else {
-                table.metadata.file_size / 2
-            }
-        });
-        sizes.sum()
+        self.published.layers.tables.bytes(&start, &end)
     }
 }

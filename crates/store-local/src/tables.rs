@@ -1,147 +1,205 @@
-//! Verifies the checksums of the engine's lists of tables and of its newest tables before the engine opens
-//! them.
+//! The sorted tables on disk: written from full buffers, merged in the background, read without locks.
 //!
-//! The engine verifies each block that it reads. But it opens a list of tables without verifying its
-//! checksum, and it deletes a tree without a list as one whose creation was interrupted. This file knows
-//! where the pinned version of the engine keeps these files, and nothing of their rows.
+//! `lsm_tree` writes, merges and reads the tables and keeps the list of them. Its own reads take a lock that is held
+//! while a changed list is synced, which can last a tenth of a second; readers here hold the tables themselves
+//! ([`TableSet`]), and a table's file stays until nobody holds it. Its write buffer is not used, so that each key has
+//! one version in each table and no reader needs sequence numbers.
 
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
 
-use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+use keywright_store::Direction;
+use lsm_tree::compaction::Leveled;
+use lsm_tree::config::{
+    BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry, HashRatioPolicy,
+    PartitioningPolicy, RestartIntervalPolicy,
+};
+use lsm_tree::table::filter::standard_bloom::Builder as Filter;
+use lsm_tree::{
+    AbstractTree as _, AnyTree, Cache, CompressionType, Config, DescriptorTable, InternalValue,
+    SequenceNumberCounter, Slice, Table, Tree, ValueType,
+};
 
-use crate::error::OpenFault;
+use crate::keys::VERSION_KEY;
+use crate::options::LocalOptions;
+use crate::row_map::{Row, RowMap};
 
-/// The trees in the engine's folder: the engine's own, and the store's.
-const TREES: [&str; 2] = ["0", "1"];
-const BUFFER_BYTES: usize = 256 * 1024;
+/// Share of a block's rows for which its hash index has a slot.
+const HASH_SLOTS_PER_ROW: f32 = 0.75;
+/// Above all sequence numbers: reads see, and merges drop, whatever an older table has.
+const NEWEST: u64 = u64::MAX >> 1;
 
-struct Table {
-    id: u64,
-    path: PathBuf,
-    checksum: u128,
-    bytes: u64,
+/// The tables of a store, and the threads' way to change them.
+#[derive(Clone)]
+pub(crate) struct Tables {
+    tree: Tree,
 }
 
-/// Verifies all lists, the presence of all tables, and the content of the newest tables up to
-/// `verify_bytes_max`.
-pub(crate) fn verify(engine: &Path, verify_bytes_max: u64) -> Result<(), OpenFault> {
-    check_version(&engine.join("version"))?;
-    let mut bytes_left = verify_bytes_max;
-    for tree in TREES {
-        let mut tables = read_list(&engine.join("keyspaces").join(tree))?;
-        tables.sort_by_key(|table| std::cmp::Reverse(table.id));
-        for table in tables {
-            if table.bytes <= bytes_left {
-                bytes_left -= table.bytes;
-                check_content(&table)?;
+impl Tables {
+    /// Opens the tables in a folder, which is created if it is missing.
+    pub(crate) fn open(folder: &Path, options: &LocalOptions) -> lsm_tree::Result<Self> {
+        let counter = SequenceNumberCounter::default;
+        // The last level has filters too: conditional puts look up absent keys. Below the newest level, filters and
+        // indexes are partitioned into blocks of 4 KiB. In one piece they take a megabyte per table, more than the
+        // cache can hold for a large store, so that a read would load and verify whole megabytes.
+        let config = Config::new(folder, counter(), counter())
+            .use_cache(Arc::new(Cache::with_capacity_bytes(options.cache_bytes)))
+            .use_descriptor_table(Some(Arc::new(DescriptorTable::new(options.files_max))))
+            .data_block_hash_ratio_policy(HashRatioPolicy::all(HASH_SLOTS_PER_ROW))
+            .data_block_restart_interval_policy(RestartIntervalPolicy::new([10, 16]))
+            .data_block_compression_policy(CompressionPolicy::new([
+                CompressionType::None,
+                CompressionType::None,
+                CompressionType::Lz4,
+            ]))
+            .index_block_partitioning_policy(PartitioningPolicy::new([false, true]))
+            .filter_block_partitioning_policy(PartitioningPolicy::new([false, true]))
+            .filter_policy(FilterPolicy::new([
+                FilterPolicyEntry::Bloom(BloomConstructionPolicy::FalsePositiveRate(0.0001)),
+                FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0)),
+            ]))
+            .expect_point_read_hits(false);
+        match config.open()? {
+            AnyTree::Standard(tree) => Ok(Self { tree }),
+            AnyTree::Blob(_) => unreachable!("a tree without options for blobs is a standard tree"),
+        }
+    }
+
+    /// The present tables.
+    pub(crate) fn set(&self) -> TableSet {
+        let version = self.tree.current_version();
+        let runs = version.iter_levels().flat_map(|level| level.iter());
+        let runs = runs.map(|run| run.iter().cloned().collect()).collect();
+        TableSet { runs, unmerged: self.tree.l0_run_count() }
+    }
+
+    /// Writes the rows of a buffer as new tables, durably, with the version of its newest commit.
+    pub(crate) fn add(&self, rows: &RowMap, version: u64) -> lsm_tree::Result<()> {
+        assert!(version < NEWEST, "versions of commits are below the sequence number of reads");
+        let mark = InternalValue::from_components(
+            Slice::from(VERSION_KEY),
+            Slice::from(version.to_be_bytes()),
+            version,
+            ValueType::Value,
+        );
+        let rows = rows.iter().map(|row| {
+            let (value, kind) = match &row.value {
+                Some(value) => (value.clone(), ValueType::Value),
+                None => (Slice::from([]), ValueType::Tombstone),
+            };
+            InternalValue::from_components(row.key.clone(), value, version, kind)
+        });
+        if let Some((tables, _)) = self.tree.flush_to_tables(std::iter::once(mark).chain(rows).map(Ok))? {
+            self.tree.register_tables(&tables, None, None, &[], NEWEST)?;
+        }
+        Ok(())
+    }
+
+    /// Merges some tables, if it pays; false if there was nothing to do.
+    pub(crate) fn merge(&self) -> lsm_tree::Result<bool> {
+        let before = self.tree.current_version().id();
+        self.tree.compact(Arc::new(Leveled::default()), NEWEST)?;
+        Ok(self.tree.current_version().id() != before)
+    }
+}
+
+/// A fixed set of tables. Runs are in the order in which they are looked at: what an earlier run has counts. The tables
+/// of a run are in the order of their keys, which do not overlap.
+#[derive(Clone, Default)]
+pub(crate) struct TableSet {
+    runs: Arc<[Arc<[Table]>]>,
+    unmerged: usize,
+}
+
+impl TableSet {
+    /// Runs that are not merged yet. Every read looks at all of them.
+    pub(crate) fn unmerged(&self) -> usize {
+        self.unmerged
+    }
+
+    /// The row of a key in the newest table that has it; a value of `None` is a deletion.
+    pub(crate) fn get(&self, key: &[u8]) -> lsm_tree::Result<Option<Option<Slice>>> {
+        let mut hash = None;
+        for run in self.runs.iter() {
+            let Some(table) = find(run, key) else { continue };
+            let hash = *hash.get_or_insert_with(|| Filter::get_hash(key));
+            if let Some(found) = table.get(key, NEWEST, hash)? {
+                return Ok(Some(value_of(found).1));
             }
         }
+        Ok(None)
     }
-    Ok(())
-}
 
-/// The engine's own format marker, as the pinned version writes it.
-fn check_version(file: &Path) -> Result<(), OpenFault> {
-    require(file)?;
-    let found = fs::read(file).map_err(OpenFault::io(file))?;
-    if found == b"FJL\x03" {
-        Ok(())
-    } else {
-        Err(OpenFault::corrupt(file, "it is not the engine's format marker"))
+    /// Whether no table can have the key, as far as their first and last keys tell.
+    pub(crate) fn excludes(&self, key: &[u8]) -> bool {
+        self.runs.iter().all(|run| find(run, key).is_none())
     }
-}
 
-/// The length of a file that must exist.
-fn require(file: &Path) -> Result<u64, OpenFault> {
-    match fs::metadata(file) {
-        Ok(metadata) => Ok(metadata.len()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(OpenFault::corrupt(file, "the file is missing"))
+    /// For each run with tables in a range, its rows in the range, in either order.
+    pub(crate) fn ranges(&self, start: &Slice, end: &Slice, direction: Direction) -> Vec<TableRows> {
+        let overlapping = |run: &Arc<[Table]>| {
+            let first = run.partition_point(|table| table.metadata.key_range.max() < start);
+            let last = run.partition_point(|table| table.metadata.key_range.min() < end);
+            (first < last).then_some(first..last)
+        };
+        let mut all = Vec::new();
+        for run in self.runs.iter() {
+            if let Some(tables) = overlapping(run) {
+                all.push(rows_of(Arc::clone(run), tables, (start.clone(), end.clone()), direction));
+            }
         }
-        Err(error) => Err(OpenFault::Io { file: file.to_owned(), error }),
+        all
+    }
+
+    /// Bytes of the tables in a range. A table that overlaps an end of the range counts half.
+    pub(crate) fn bytes(&self, start: &[u8], end: &[u8]) -> u64 {
+        let sizes = self.runs.iter().flat_map(|run| run.iter()).map(|table| {
+            let keys = &table.metadata.key_range;
+            if keys.min().as_ref() >= start && keys.max().as_ref() < end {
+                table.metadata.file_size
+            } else if keys.max().as_ref() < start || keys.min().as_ref() >= end {
+                0
+            } else {
+                table.metadata.file_size / 2
+            }
+        });
+        sizes.sum()
     }
 }
 
-/// The tables of a tree, from the list that the tree's `current` file names.
-fn read_list(tree: &Path) -> Result<Vec<Table>, OpenFault> {
-    let current = tree.join("current");
-    require(&current)?;
-    let pointer = fs::read(&current).map_err(OpenFault::io(&current))?;
-    let Some((id, checksum)) = parse_pointer(&pointer) else {
-        return Err(OpenFault::corrupt(&current, "it does not name a list of tables"));
+/// Rows of tables in order; a value of `None` is a deletion.
+pub(crate) type TableRows = Box<dyn Iterator<Item = lsm_tree::Result<(Slice, Option<Slice>)>> + Send>;
+
+fn find<'t>(run: &'t [Table], key: &[u8]) -> Option<&'t Table> {
+    let place = run.partition_point(|table| table.metadata.key_range.max().as_ref() < key);
+    run.get(place).filter(|table| table.metadata.key_range.min().as_ref() <= key)
+}
+
+fn rows_of(
+    run: Arc<[Table]>,
+    tables: std::ops::Range<usize>,
+    (start, end): (Slice, Slice),
+    direction: Direction,
+) -> TableRows {
+    let rows = move |place: usize| {
+        let table = run.get(place).expect("the places are those of tables of the run");
+        table.range((Bound::Included(start.clone()), Bound::Excluded(end.clone())))
     };
-    let path = tree.join(format!("v{id}"));
-    if !path.try_exists().map_err(OpenFault::io(&path))? {
-        return Err(OpenFault::corrupt(&current, format!("it names {}, which is missing", path.display())));
-    }
-    let list = fs::read(&path).map_err(OpenFault::io(&path))?;
-    if xxh3_128(&list) != checksum {
-        let detail =
-            format!("the list of tables does not have the checksum that {} gives", current.display());
-        return Err(OpenFault::corrupt(&path, detail));
-    }
-    let entries =
-        parse_list(&list).ok_or_else(|| OpenFault::corrupt(&path, "the list of tables is malformed"))?;
-    entries
-        .into_iter()
-        .map(|(id, checksum)| {
-            let path = tree.join("tables").join(id.to_string());
-            let bytes = require(&path)?;
-            Ok(Table { id, path, checksum, bytes })
-        })
-        .collect()
-}
-
-fn parse_pointer(bytes: &[u8]) -> Option<(u64, u128)> {
-    let (id, rest) = bytes.split_first_chunk::<8>()?;
-    let (checksum, rest) = rest.split_first_chunk::<16>()?;
-    (rest == [0]).then(|| (u64::from_le_bytes(*id), u128::from_le_bytes(*checksum)))
-}
-
-/// Ids and checksums of the tables in a list. The list has levels, levels have runs, runs have tables.
-fn parse_list(list: &[u8]) -> Option<Vec<(u64, u128)>> {
-    let archive = sfa::Reader::from_reader(&mut std::io::Cursor::new(list)).ok()?;
-    let section = archive.toc().section(b"tables")?;
-    let start = usize::try_from(section.pos()).ok()?;
-    let end = start.checked_add(usize::try_from(section.len()).ok()?)?;
-    let mut rest = list.get(start..end)?;
-    let mut tables = Vec::new();
-    for _ in 0..take::<1>(&mut rest)?[0] {
-        for _ in 0..take::<1>(&mut rest)?[0] {
-            for _ in 0..u32::from_le_bytes(take(&mut rest)?) {
-                let id = u64::from_le_bytes(take(&mut rest)?);
-                let _kind = take::<1>(&mut rest)?;
-                let checksum = u128::from_le_bytes(take(&mut rest)?);
-                let _sequence = take::<8>(&mut rest)?;
-                tables.push((id, checksum));
-            }
+    match direction {
+        Direction::Forward => Box::new(tables.flat_map(rows).map(|row| row.map(value_of))),
+        Direction::Backward => {
+            Box::new(tables.rev().flat_map(move |place| rows(place).rev()).map(|row| row.map(value_of)))
         }
     }
-    Some(tables)
 }
 
-fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
-    let (field, tail) = rest.split_first_chunk::<N>()?;
-    *rest = tail;
-    Some(*field)
+fn value_of(row: InternalValue) -> (Slice, Option<Slice>) {
+    let value = (!row.key.is_tombstone()).then_some(row.value);
+    (row.key.user_key, value)
 }
 
-fn check_content(table: &Table) -> Result<(), OpenFault> {
-    let mut file = File::open(&table.path).map_err(OpenFault::io(&table.path))?;
-    let mut hasher = Xxh3::new();
-    let mut chunk = vec![0; BUFFER_BYTES];
-    loop {
-        let length = file.read(&mut chunk).map_err(OpenFault::io(&table.path))?;
-        if length == 0 {
-            break;
-        }
-        hasher.update(chunk.get(..length).unwrap_or_default());
-    }
-    if hasher.digest128() == table.checksum {
-        Ok(())
-    } else {
-        Err(OpenFault::corrupt(&table.path, "the table does not have its checksum"))
-    }
+/// A row of a buffer as a row of a table.
+pub(crate) fn pair_of(row: &Row) -> (Slice, Option<Slice>) {
+    (row.key.clone(), row.value.clone())
 }

@@ -101,11 +101,6 @@ impl Watermark {
         Ok((Self { file, durability, version: mark.version, second_sector: sector == 0 }, mark))
     }
 
-    /// The newest version written.
-    pub(crate) fn version(&self) -> u64 {
-        self.version
-    }
-
     /// Records that all commits up to `version` are durable.
     pub(crate) fn write(&mut self, version: u64) -> std::io::Result<()> {
         assert!(version >= self.version, "the watermark never goes back");

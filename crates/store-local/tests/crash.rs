@@ -17,9 +17,9 @@ use keywright_store_local::{LocalOptions, LocalStore};
 const FOLDER_VARIABLE: &str = "KEYWRIGHT_CRASH_TEST_FOLDER";
 const THREADS: u64 = 6;
 
-/// Small memtables and frequent early flushes, so that some kills happen during a flush.
+/// Small write buffers, so that some kills happen during a flush or a merge.
 fn options() -> LocalOptions {
-    LocalOptions { memtable_bytes: 128 * 1024, replaced_rows: 50, ..LocalOptions::default() }
+    LocalOptions { memtable_bytes: 64 * 1024, journal_bytes: 256 * 1024, ..LocalOptions::default() }
 }
 
 fn kills() -> u64 {
@@ -187,7 +187,7 @@ fn child_meets_a_failing_disk() {
         .unwrap();
     let write = |round: u64| {
         let mut transaction = block_on(store.begin()).unwrap();
-        let value = [round.to_be_bytes().as_slice(), &vec![7; 4 * 1024 * 1024]].concat();
+        let value = [round.to_be_bytes().as_slice(), &vec![7; 1024 * 1024]].concat();
         transaction.put(name("left", round), value.into());
         block_on(transaction.commit())
     };
@@ -210,8 +210,8 @@ fn a_failed_write_stops_all_writing_and_loses_nothing_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
     let limited = child("child_meets_a_failing_disk", folder.path());
     let mut shell = Command::new("sh");
-    // In units of 512 bytes: a little more than the preallocated 64 MiB of a journal.
-    shell.args(["-c", "trap '' XFSZ; ulimit -f 140000; exec \"$0\" \"$@\""]);
+    // In units of 512 bytes: segments of the journal grow to 32 MiB.
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 40000; exec \"$0\" \"$@\""]);
     shell.arg(limited.get_program()).args(limited.get_args()).env(FOLDER_VARIABLE, folder.path());
     let output = shell.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);

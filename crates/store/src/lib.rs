@@ -12,7 +12,7 @@ pub mod kit;
 mod last_changed;
 pub mod memory;
 mod prehashed;
-mod random;
+pub mod random;
 
 pub use contract::{
     Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,

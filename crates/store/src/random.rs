@@ -2,14 +2,17 @@
 
 /// `SplitMix64` (Steele, Lea, Flood 2014): small, and good enough to choose faults and keys.
 #[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// A sequence that the seed decides.
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next number.
+    #[expect(clippy::should_implement_trait, reason = "the sequence never ends")]
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -18,12 +21,13 @@ impl Random {
     }
 
     /// A number below `bound`.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "there is a number below the bound");
         self.next() % bound
     }
 
-    pub(crate) fn coin(&mut self) -> bool {
+    /// True half of the time.
+    pub fn coin(&mut self) -> bool {
         self.below(2) == 0
     }
 }

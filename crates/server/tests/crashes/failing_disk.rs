@@ -66,14 +66,14 @@ struct Failing {
 /// The calls of a store that can fail during writes: on the journal, the high-water mark, the tables and
 /// their manifests.
 const FAILING: [Failing; 8] = [
-    Failing { call: "fsync", error: "EIO", file: "engine/0.jnl", first: 20 },
-    Failing { call: "write", error: "EIO", file: "engine/0.jnl", first: 30 },
-    Failing { call: "write", error: "ENOSPC", file: "engine/0.jnl", first: 30 },
+    Failing { call: "fdatasync", error: "EIO", file: "journal/00000001", first: 20 },
+    Failing { call: "pwrite64", error: "EIO", file: "journal/00000001", first: 30 },
+    Failing { call: "pwrite64", error: "ENOSPC", file: "journal/00000001", first: 30 },
     Failing { call: "write", error: "EIO", file: "acknowledged", first: 20 },
-    Failing { call: "fsync", error: "EIO", file: "engine/keyspaces/1/tables/2", first: 1 },
-    Failing { call: "write", error: "ENOSPC", file: "engine/keyspaces/1/tables/2", first: 2 },
-    Failing { call: "fsync", error: "EIO", file: "engine/keyspaces/1", first: 3 },
-    Failing { call: "renameat", error: "EIO", file: "engine/keyspaces/1/current", first: 3 },
+    Failing { call: "fsync", error: "EIO", file: "tables/tables/2", first: 1 },
+    Failing { call: "write", error: "ENOSPC", file: "tables/tables/2", first: 2 },
+    Failing { call: "fsync", error: "EIO", file: "tables", first: 3 },
+    Failing { call: "renameat", error: "EIO", file: "tables/current", first: 3 },
 ];
 
 impl Failing {
@@ -81,16 +81,15 @@ impl Failing {
     fn start(&self, folder: &Path) -> (Result<Server, String>, String) {
         let Self { call, error, file, first } = self;
         let runner = strace::saboteur(call, &folder.join(file), error, *first);
-        let server = Server::under(runner, &["--data", folder.to_str().unwrap()]);
+        let server = Server::under(runner, &["--data", folder.to_str().unwrap(), "--write-buffer-kib", "64"]);
         (server, format!("{error} of {call} {first} on {file}"))
     }
 }
 
-/// An empty store with a small write buffer, so that it writes tables all the time.
-fn small_store() -> tempfile::TempDir {
+/// An empty store.
+fn empty_store() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let options = LocalOptions { memtable_bytes: 64 * 1024, ..LocalOptions::default() };
-    LocalStore::open(folder.path(), options).unwrap().close();
+    LocalStore::open(folder.path(), LocalOptions::default()).unwrap().close();
     folder
 }
 
@@ -117,7 +116,7 @@ async fn a_failing_disk_is_an_error_to_clients_and_costs_nothing_that_was_acknow
         return;
     }
     for failing in FAILING {
-        let folder = small_store();
+        let folder = empty_store();
         let (server, what) = failing.start(folder.path());
         let server = server.unwrap();
         let asking = client(&server.endpoint, Caller::default());
@@ -161,7 +160,7 @@ async fn a_disk_that_fails_while_a_folder_is_opened_keeps_the_server_from_starti
     let server = Server::on(folder.path());
     create_indexed_table(&client(&server.endpoint, Caller::default()), TABLE).await;
     server.kill();
-    for (call, file) in [("fsync", "engine/0.jnl"), ("write", "acknowledged")] {
+    for (call, file) in [("fdatasync", "journal/00000001"), ("write", "acknowledged")] {
         let (server, what) = Failing { call, error: "EIO", file, first: 1 }.start(folder.path());
         let fault = server.err().unwrap_or_else(|| panic!("{what}: it started"));
         assert!(fault.contains(folder.path().to_str().unwrap()), "{what}: {fault}");

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use keywright_store_local::{LocalOptions, LocalStore};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -20,8 +19,6 @@ use crate::support::register::{History, Left, Register, place};
 const KILLS_DEFAULT: u64 = 8;
 /// Kills per data folder. The whole stream is replayed after each folder, and it grows with every write.
 const KILLS_OF_A_LIFE: u64 = 50;
-/// Write buffer of every second folder: so small that tables are written, merged and removed all the time.
-const WRITE_BUFFER_BYTES: u64 = 96 * 1024;
 /// Maximum delay of a kill after the first write, and after the start.
 const WRITING_MS_MAX: u64 = 600;
 const OPENING_MS_MAX: u64 = 60;
@@ -64,7 +61,8 @@ impl Outcome {
 
 /// Writes to a new folder, kills the server, opens the folder again and checks it, this many times.
 async fn live_and_be_killed(kills: u64, life: u64, dice: &mut Dice) -> Outcome {
-    let folder = folder(life % 2 == 1);
+    let folder = tempfile::tempdir().unwrap();
+    let start = if life % 2 == 1 { Server::with_small_buffer } else { Server::on };
     let register = Register::new();
     let mut opening = 0;
     for kill in 0..kills {
@@ -72,7 +70,7 @@ async fn live_and_be_killed(kills: u64, life: u64, dice: &mut Dice) -> Outcome {
             let after = Duration::from_millis(dice.roll(OPENING_MS_MAX));
             opening += u64::from(kill_while_it_opens(folder.path(), after));
         }
-        let server = Server::on(folder.path());
+        let server = start(folder.path());
         if kill == 0 {
             let asking = client(&server.endpoint, Caller::default());
             create_indexed_table(&asking, TABLE).await;
@@ -89,15 +87,6 @@ async fn live_and_be_killed(kills: u64, life: u64, dice: &mut Dice) -> Outcome {
     check(&Http::new(server.address()), &register, true).await.unwrap();
     let (acknowledged, tried) = register.counts();
     Outcome { opening, tried, acknowledged }
-}
-
-fn folder(small_buffers: bool) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    if small_buffers {
-        let options = LocalOptions { memtable_bytes: WRITE_BUFFER_BYTES, ..LocalOptions::default() };
-        LocalStore::open(folder.path(), options).unwrap().close();
-    }
-    folder
 }
 
 /// Checks the table, its indexes and optionally its whole stream against the register.

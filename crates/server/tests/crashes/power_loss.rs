@@ -35,10 +35,10 @@ const LOSSES_PER_LIFE: u64 = 12;
 const LIVES_PER_FOLDER: u64 = 4;
 const WRITES_PER_LIFE: u64 = 250;
 const PADDING_BYTES_MAX: u64 = 700;
-/// Small, so that tables are written and merged all the time. A folder keeps the setting it was created with.
-const WRITE_BUFFER_BYTES: u64 = 96 * 1024;
-/// The storage engine starts a new journal beyond this size.
-const JOURNAL_BYTES_MAX: usize = 64_000_000;
+/// Small, so that tables are written and merged all the time.
+const WRITE_BUFFER_KIB: &str = "96";
+/// The size of a store's first journal segment.
+const SEGMENT_BYTES: usize = 1024 * 1024;
 /// One in this many states is also opened by the binary.
 const STATES_PER_BINARY: u64 = 10;
 
@@ -78,18 +78,17 @@ fn data(base: &Path) -> std::path::PathBuf {
 /// A folder whose store has a small write buffer.
 fn prepared() -> TempDir {
     let base = tempfile::tempdir().unwrap();
-    let options = LocalOptions { memtable_bytes: WRITE_BUFFER_BYTES, ..LocalOptions::default() };
-    LocalStore::open(data(base.path()), options).unwrap().close();
+    LocalStore::open(data(base.path()), LocalOptions::default()).unwrap().close();
     base
 }
 
 /// The same with a journal that is nearly full: rows were written and deleted.
 async fn filled() -> TempDir {
-    const ROW_BYTES: usize = 15_950_000;
+    const ROW_BYTES: usize = 200_000;
     let base = prepared();
     let store = LocalStore::open(data(base.path()), LocalOptions::default()).unwrap();
     let key = Bytes::from_static(b"\xfffill");
-    for _ in 0..JOURNAL_BYTES_MAX / ROW_BYTES {
+    for _ in 0..SEGMENT_BYTES / ROW_BYTES - 1 {
         let mut transaction = store.begin().await.unwrap();
         transaction.put(key.clone(), vec![0; ROW_BYTES].into());
         transaction.commit().await.unwrap();
@@ -107,7 +106,8 @@ async fn record(base: &Path, before: Known, generations: u64, signal: &str, argu
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("trace");
     let folder = data(base);
-    let arguments = [&["--data", folder.to_str().unwrap()], arguments].concat();
+    let own = ["--data", folder.to_str().unwrap(), "--write-buffer-kib", WRITE_BUFFER_KIB];
+    let arguments = [own.as_slice(), arguments].concat();
     let server = Server::under(strace::recorder(&file), &arguments).unwrap();
     if !before.stream {
         let asking = client(&server.endpoint, Caller::default());

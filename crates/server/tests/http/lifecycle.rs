@@ -90,7 +90,7 @@ fn find_journal(folder: &std::path::Path) -> std::path::PathBuf {
             let path = entry.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "jnl") {
+            } else if path.ends_with("journal/00000001") {
                 found.push((entry.metadata().unwrap().len(), path));
             }
         }

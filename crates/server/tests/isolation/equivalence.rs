@@ -84,7 +84,7 @@ fn random_sequences_on_the_durable_store_answer_as_a_naive_table_does() {
         let options = LocalOptions {
             durability: Durability::Relaxed,
             memtable_bytes: 2 * 1024,
-            replaced_rows: 5,
+            journal_bytes: 64 * 1024,
             ..LocalOptions::default()
         };
         let store = LocalStore::open(folder.path(), options).unwrap();

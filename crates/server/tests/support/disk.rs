@@ -331,7 +331,7 @@ impl Recording {
 
 /// Journals are synced with every commit.
 fn is_journal(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|extension| extension == "jnl")
+    name.len() == 8 && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// How much of a change survives.

@@ -78,6 +78,11 @@ impl Server {
         Self::start(&["--data", folder.to_str().unwrap()])
     }
 
+    /// On a folder, with a small write buffer, so that tables are written and merged all the time.
+    pub fn with_small_buffer(folder: &Path) -> Self {
+        Self::start(&["--data", folder.to_str().unwrap(), "--write-buffer-kib", "96"])
+    }
+
     /// Like `start`, but returns the server's standard error if it ends instead of listening.
     pub fn try_start(arguments: &[&str]) -> Result<Self, String> {
         Self::run(Command::new(env!("CARGO_BIN_EXE_keywright")), arguments)

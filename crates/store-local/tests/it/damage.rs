@@ -2,8 +2,7 @@
 //! damage is harmless. A store never opens with other rows than were written.
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -42,7 +41,6 @@ fn sample() -> (TempDir, Rows) {
         write(&store, number);
     }
     drop(store);
-    // The second open cuts the preallocated rest off the journal.
     let store = open();
     for number in 600..640 {
         write(&store, number);
@@ -149,21 +147,30 @@ fn a_cut_or_missing_file_is_refused_with_its_name_or_harmless() {
     }
 }
 
-fn journal(folder: &Path) -> PathBuf {
-    let is_journal = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "jnl");
-    relative(folder).into_iter().rfind(is_journal).expect("there is a journal")
+/// Bytes before the first record of a journal segment.
+const HEADER_BYTES: usize = 512;
+
+/// The newest segment of the journal that has records, and where they end.
+fn journal(folder: &Path) -> (PathBuf, usize) {
+    let segments = relative(folder).into_iter().filter(|file| file.starts_with("journal"));
+    let with_records = segments.filter_map(|file| {
+        let bytes = fs::read(folder.join(&file)).expect("a segment is read");
+        let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
+        let end = (bytes.len() - zeros).next_multiple_of(8);
+        (end > HEADER_BYTES).then_some((file, end))
+    });
+    with_records.last().expect("there is a journal")
 }
 
 #[test]
 fn every_acknowledged_commit_in_the_journal_is_guarded() {
     let (folder, expected) = sample();
-    let file = journal(folder.path());
-    let length = fs::metadata(folder.path().join(&file)).unwrap().len();
-    assert!(length > 5000, "{length}");
-    for place in (0..length).step_by(usize::try_from(length / 60).unwrap()) {
+    let (file, end) = journal(folder.path());
+    assert!(end > 5000, "{end}");
+    for place in (0..end).step_by(end / 60) {
         let outcome = open_damaged(folder.path(), &file, |path| {
             let mut bytes = fs::read(path).unwrap();
-            bytes[usize::try_from(place).unwrap()] ^= 1;
+            bytes[place] ^= 1;
             fs::write(path, bytes).unwrap();
         });
         match outcome {
@@ -176,11 +183,11 @@ fn every_acknowledged_commit_in_the_journal_is_guarded() {
 #[test]
 fn a_refused_store_is_left_as_it_is() {
     let (folder, expected) = sample();
-    let file = folder.path().join(journal(folder.path()));
+    let (file, end) = journal(folder.path());
+    let file = folder.path().join(file);
     let bytes = fs::read(&file).unwrap();
     let mut damaged = bytes.clone();
-    let middle = damaged.len() / 2;
-    damaged[middle] ^= 1;
+    damaged[end / 2] ^= 1;
     fs::write(&file, &damaged).unwrap();
     assert!(LocalStore::open(folder.path(), options()).is_err());
     assert!(fs::read(&file).unwrap() == damaged, "nothing was cut off");
@@ -191,12 +198,14 @@ fn a_refused_store_is_left_as_it_is() {
 #[test]
 fn the_torn_end_of_an_unfinished_commit_is_dropped() {
     let (folder, expected) = sample();
-    let file = journal(folder.path());
+    let (file, end) = journal(folder.path());
     let whole = fs::read(folder.path().join(&file)).unwrap();
-    // The start of the journal's first batch stands for a batch whose write was interrupted.
-    for torn in [1, 12, 13, 14, 30, 60, 100] {
+    // The start of the journal's first record stands for a record whose write was interrupted.
+    for torn in [1, 4, 8, 12, 31, 32, 60, 100] {
         let outcome = open_damaged(folder.path(), &file, |path| {
-            fs::write(path, [whole.as_slice(), &whole[..torn], &[0; 4096]].concat()).unwrap();
+            let mut bytes = whole.clone();
+            bytes[end..end + torn].copy_from_slice(&whole[HEADER_BYTES..HEADER_BYTES + torn]);
+            fs::write(path, bytes).unwrap();
         });
         assert!(outcome.unwrap() == expected, "{torn} bytes of an unfinished commit");
     }
@@ -217,9 +226,10 @@ fn a_relaxed_store_that_lost_its_first_commit_to_a_power_loss_opens_without_the_
     }
     let found = copy(folder.path());
     drop(store);
-    let file = found.path().join(journal(found.path()));
-    let mut journal = OpenOptions::new().write(true).open(file).expect("the journal opens");
-    journal.write_all(&[0; 100]).expect("the journal is written");
+    let file = found.path().join(journal(found.path()).0);
+    let mut bytes = fs::read(&file).expect("the journal is read");
+    bytes[HEADER_BYTES..HEADER_BYTES + 100].fill(0);
+    fs::write(&file, bytes).expect("the journal is written");
     let store = LocalStore::open(found.path(), relaxed).expect("the store opens");
     assert_eq!(rows(&store), Rows::new());
     write(&store, 7);

@@ -4,8 +4,8 @@
 #![allow(clippy::expect_used, reason = "a test that cannot go on stops")]
 
 mod damage;
-mod flush_policy;
 mod kit;
 mod long_reads;
+mod overwriting;
 mod ownership;
 mod visibility;

@@ -19,12 +19,10 @@ fn write_row(store: &LocalStore) {
 }
 
 #[test]
-fn a_folder_copied_without_the_engines_lock_file_opens() {
+fn a_folder_copied_without_its_lock_file_opens() {
     let folder = tempfile::tempdir().expect("a folder is made");
     write_row(&open(folder.path()));
-    for lock in ["engine/lock", "LOCK"] {
-        fs::remove_file(folder.path().join(lock)).expect("a store has its lock files");
-    }
+    fs::remove_file(folder.path().join("LOCK")).expect("a store has its lock file");
     let store = open(folder.path());
     let view = block_on(store.snapshot()).expect("a snapshot opens");
     let value = block_on(view.get(b"key")).expect("a read succeeds");
@@ -45,10 +43,10 @@ mod modes {
         let folder = tempfile::tempdir().expect("a folder is made");
         let data = folder.path().join("above/data");
         write_row(&open(&data));
-        for made in ["above", "above/data", "above/data/engine"] {
+        for made in ["above", "above/data", "above/data/journal", "above/data/tables"] {
             assert_eq!(mode(&folder.path().join(made)), 0o700, "{made}");
         }
-        for file in ["LOCK", "FORMAT", "acknowledged"] {
+        for file in ["LOCK", "FORMAT", "acknowledged", "journal/00000001"] {
             assert_eq!(mode(&data.join(file)), 0o600, "{file}");
         }
     }

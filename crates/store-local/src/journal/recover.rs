@@ -1,0 +1,212 @@
+//! Reads the journal at open: applies what is not in tables yet, and tells an unfinished commit from damage.
+//!
+//! A group is written only after the one before it was synced. So bytes that are not a whole record are the end of the
+//! journal, unless whole records follow: then something was damaged. A relaxed store syncs several groups at once, and
+//! a power loss may take any of them; what follows the first gap after the last synced commit is cut off.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::record::{HEADER_BYTES, Header, RECORD_MAGIC, Record};
+use super::segments::{self, Segment, Segments};
+use super::{Journal, write_at};
+use crate::error::OpenFault;
+use crate::folder::sync_names;
+use crate::options::Durability;
+use crate::watermark::Mark;
+
+/// A journal that was read.
+pub(crate) struct Recovered {
+    pub(crate) journal: Journal,
+    /// The newest commit in the journal or the tables.
+    pub(crate) version: u64,
+}
+
+/// Makes the journal of an empty store.
+pub(crate) fn create(folder: &Path, journal_bytes_max: u64) -> Result<Journal, OpenFault> {
+    let segment = segments::first(folder).map_err(OpenFault::io(folder))?;
+    let segments = Arc::new(Segments::new(folder, segment.header.number, segment.bytes, journal_bytes_max));
+    Ok(Journal { segment, segments, offset: HEADER_BYTES as u64, last: 0 })
+}
+
+/// A segment that was read.
+struct Read {
+    path: PathBuf,
+    header: Header,
+    bytes: Vec<u8>,
+    /// Where its records end.
+    end: usize,
+    /// The newest commit up to here.
+    last: u64,
+}
+
+/// Passes the writes of all commits after `flushed` to `apply`, in order, and opens the journal for writing.
+pub(crate) fn recover(
+    folder: &Path,
+    flushed: u64,
+    (mark, journal_bytes_max): (Mark, u64),
+    mut apply: impl FnMut(&[u8], Option<&[u8]>),
+) -> Result<Recovered, OpenFault> {
+    let numbers = segments::list(folder).map_err(OpenFault::io(folder))?;
+    let Some(newest) = numbers.last().copied() else {
+        return Err(OpenFault::corrupt(&segments::path(folder, 1), "the file is missing"));
+    };
+    let mut version = flushed;
+    let mut read: Vec<Read> = Vec::with_capacity(numbers.len());
+    let mut gap = None;
+    for number in numbers {
+        let mut segment = load(folder, number)?;
+        gap = walk(&mut segment, &mut version, &mut apply).or(gap);
+        read.push(segment);
+        if gap.is_some() {
+            break;
+        }
+    }
+    let is_cut = gap.is_some();
+    if let Some(gap) = gap {
+        // After a power loss a relaxed store may have later groups without earlier ones.
+        if mark.durability == Durability::Synced || version < mark.version {
+            return Err(damaged(folder, &read, version, gap));
+        }
+    }
+    if version < mark.version {
+        let file = missing(folder, &read)
+            .or_else(|| last_written(&read).map(|segment| segment.path.clone()))
+            .unwrap_or_else(|| segments::path(folder, newest));
+        let detail =
+            format!("the newest commit found is {version}, but commit {} was acknowledged", mark.version);
+        return Err(OpenFault::corrupt(&file, detail));
+    }
+    let rest = Rest { version, newest, is_cut, journal_bytes_max };
+    resume(folder, read, rest).map_err(OpenFault::io(folder))
+}
+
+fn load(folder: &Path, number: u64) -> Result<Read, OpenFault> {
+    let path = segments::path(folder, number);
+    let bytes = fs::read(&path).map_err(OpenFault::io(&path))?;
+    match Header::decode(&bytes) {
+        Some(header) if header.number == number => {
+            Ok(Read { path, header, bytes, end: HEADER_BYTES, last: 0 })
+        }
+        Some(_) | None => Err(OpenFault::corrupt(&path, "its header is not that of the segment")),
+    }
+}
+
+/// Where commits are missing between whole records.
+enum Gap {
+    /// Before the records of a segment.
+    Before,
+    /// Between records of a segment, at this offset.
+    At(usize),
+}
+
+/// Applies the records of a segment, in order, as far as they are whole.
+fn walk(segment: &mut Read, version: &mut u64, apply: &mut impl FnMut(&[u8], Option<&[u8]>)) -> Option<Gap> {
+    let salt = segment.header.salt;
+    while let Some(record) = Record::read(&segment.bytes, salt, segment.end) {
+        if record.first > *version + 1 {
+            return Some(Gap::Before);
+        }
+        if record.last > *version {
+            record.writes().for_each(|(key, value)| apply(key, value));
+            *version = record.last;
+        }
+        segment.end = record.end;
+    }
+    segment.last = *version;
+    Record::find(&segment.bytes, salt, segment.end).map(|_| Gap::At(segment.end))
+}
+
+fn damaged(folder: &Path, read: &[Read], version: u64, gap: Gap) -> OpenFault {
+    let Some(segment) = read.last() else {
+        return OpenFault::corrupt(folder, "it has no journal");
+    };
+    match gap {
+        Gap::At(offset) => {
+            let detail = format!(
+                "the record after commit {version}, at byte {offset}, is not whole, but others follow"
+            );
+            OpenFault::corrupt(&segment.path, detail)
+        }
+        Gap::Before => match missing(folder, read) {
+            Some(path) => OpenFault::corrupt(&path, "the file is missing"),
+            // The segment before it ends too early, or is missing.
+            None => {
+                let before = segments::path(folder, segment.header.number.saturating_sub(1));
+                OpenFault::corrupt(&before, format!("the commits after {version} are missing"))
+            }
+        },
+    }
+}
+
+/// The newest segment that something was written to, as far as one can tell.
+fn last_written(read: &[Read]) -> Option<&Read> {
+    let begins_record = |segment: &&Read| {
+        segment.bytes.get(segment.end..).is_some_and(|rest| rest.starts_with(&RECORD_MAGIC))
+    };
+    let has_records = |segment: &&Read| segment.end > HEADER_BYTES;
+    read.iter().rfind(begins_record).or_else(|| read.iter().rfind(has_records))
+}
+
+/// The segment that is missing in the order of numbers.
+fn missing(folder: &Path, read: &[Read]) -> Option<PathBuf> {
+    let pairs = read.iter().zip(read.iter().skip(1));
+    let gap =
+        pairs.map(|(one, next)| (one.header.number, next.header.number)).find(|(one, next)| one + 1 != *next);
+    gap.map(|(one, _)| segments::path(folder, one + 1))
+}
+
+/// What is known besides the segments that were read.
+struct Rest {
+    version: u64,
+    /// The newest segment of the folder.
+    newest: u64,
+    /// Whether segments and records after a gap are dropped.
+    is_cut: bool,
+    journal_bytes_max: u64,
+}
+
+/// Opens the newest segment with records for writing.
+fn resume(folder: &Path, mut read: Vec<Read>, rest: Rest) -> std::io::Result<Recovered> {
+    let mut spare = None;
+    // Empty segments at the end: the next one serves, others do not come about.
+    while read.len() > 1 && read.last().is_some_and(|segment| segment.end == HEADER_BYTES) {
+        spare = read.pop();
+    }
+    let current = read.pop().ok_or_else(|| std::io::Error::other("a journal has a segment"))?;
+    let open = |read: &Read| -> std::io::Result<Segment> {
+        let file = Arc::new(OpenOptions::new().read(true).write(true).open(&read.path)?);
+        Ok(Segment { header: read.header, file, bytes: read.bytes.len() as u64 })
+    };
+    // Commits may be only in the operating system's memory, and readers will see them.
+    for segment in &read {
+        open(segment)?.file.sync_data()?;
+    }
+    let segment = open(&current)?;
+    if rest.is_cut {
+        // What is cut off must never come back behind new records: later segments first, then the rest of this one.
+        for number in current.header.number + 1..=rest.newest {
+            match fs::remove_file(segments::path(folder, number)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        sync_names(folder)?;
+        let zeros = vec![0; current.bytes.len() - current.end];
+        write_at(&segment.file, &zeros, current.end as u64)?;
+        spare = None;
+    }
+    segment.file.sync_data()?;
+    let made = spare.as_ref().map_or(&current, |spare| spare);
+    let bytes = made.bytes.len() as u64;
+    let segments = Arc::new(Segments::new(folder, made.header.number, bytes, rest.journal_bytes_max));
+    for older in &read {
+        segments.add_retired(older.header.number, older.bytes.len() as u64, older.last);
+    }
+    if let Some(spare) = &spare {
+        segments.set_spare(open(spare)?);
+    }
+    let journal = Journal { segment, segments, offset: current.end as u64, last: rest.version };
+    Ok(Recovered { journal, version: rest.version })
+}

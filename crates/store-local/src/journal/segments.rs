@@ -1,0 +1,271 @@
+//! The files of the journal: made and zeroed ahead of time, and used again when their commits are in tables.
+//!
+//! A sync of a file that grows also writes the file system's own journal, which waits for whatever else is being
+//! written. So a segment has its full length and all its blocks before the first record comes, and a sync of a record
+//! writes nothing but the record. A thread of its own keeps one segment ready.
+//!
+//! ```text
+//! journal/00000012    a segment by its number; numbers rise by one
+//! journal/new         a segment that is being made
+//! ```
+
+use std::collections::VecDeque;
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::record::{HEADER_BYTES, Header};
+use crate::folder::{create_private, sync_names};
+
+const MIB: u64 = 1024 * 1024;
+/// The first segment is small, so that an empty store is made at once; each is twice as large as the one before, up to
+/// [`SEGMENT_BYTES_MAX`] or a part of what the journal may have.
+const FIRST_BYTES: u64 = MIB;
+const SEGMENT_BYTES_MAX: u64 = 32 * MIB;
+const SEGMENTS_PER_JOURNAL: u64 = 4;
+/// Zeros that are written between two syncs, so that the syncs of commits do not wait long for them.
+const ZEROS_BYTES: usize = 1024 * 1024;
+const NEW: &str = "new";
+
+/// An open segment.
+pub(super) struct Segment {
+    pub(super) header: Header,
+    pub(super) file: Arc<File>,
+    pub(super) bytes: u64,
+}
+
+/// A segment to which nothing is added any more.
+struct Retired {
+    number: u64,
+    bytes: u64,
+    /// Its newest commit.
+    last: u64,
+}
+
+struct State {
+    /// The segment that comes next.
+    spare: Option<Segment>,
+    /// Oldest first.
+    retired: VecDeque<Retired>,
+    /// Commits up to this one are in tables.
+    flushed: u64,
+    /// The newest segment made, and its size.
+    number: u64,
+    bytes: u64,
+    /// A record needs a segment of this size.
+    needed_bytes: u64,
+    /// Why the last attempt to make a segment failed.
+    fault: Option<io::Error>,
+    is_closing: bool,
+}
+
+impl State {
+    fn takes_obsolete(&mut self) -> Option<Retired> {
+        self.retired.pop_front_if(|oldest| oldest.last <= self.flushed)
+    }
+}
+
+/// The segments of a journal, shared by the commit thread and the thread that makes segments.
+pub(crate) struct Segments {
+    folder: PathBuf,
+    /// Size of the largest segments, except those for one larger record.
+    bytes_max: u64,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Segments {
+    /// The segments of a folder, of which the newest has this number and size.
+    pub(super) fn new(folder: &Path, number: u64, bytes: u64, journal_bytes_max: u64) -> Self {
+        let bytes_max = (journal_bytes_max / SEGMENTS_PER_JOURNAL).clamp(FIRST_BYTES, SEGMENT_BYTES_MAX);
+        let state = State {
+            spare: None,
+            retired: VecDeque::new(),
+            flushed: 0,
+            number,
+            bytes,
+            needed_bytes: 0,
+            fault: None,
+            is_closing: false,
+        };
+        Self { folder: folder.to_owned(), bytes_max, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a segment that was found at open. Segments come oldest first.
+    pub(super) fn add_retired(&self, number: u64, bytes: u64, last: u64) {
+        self.state().retired.push_back(Retired { number, bytes, last });
+    }
+
+    pub(super) fn set_spare(&self, spare: Segment) {
+        self.state().spare = Some(spare);
+    }
+
+    /// Retires a segment and returns the next one, with room for a record of `record_bytes`. Waits until there is
+    /// one.
+    pub(super) fn next(&self, full: &Segment, last: u64, record_bytes: u64) -> io::Result<Segment> {
+        let mut state = self.state();
+        state.retired.push_back(Retired { number: full.header.number, bytes: full.bytes, last });
+        state.needed_bytes = record_bytes + HEADER_BYTES as u64;
+        state.fault = None;
+        loop {
+            if let Some(spare) = state.spare.take() {
+                self.changed.notify_all();
+                if spare.bytes >= state.needed_bytes {
+                    state.needed_bytes = 0;
+                    return Ok(spare);
+                }
+                // It stays empty, in its place in the order of numbers.
+                state.retired.push_back(Retired { number: spare.header.number, bytes: spare.bytes, last });
+            }
+            if let Some(fault) = state.fault.take() {
+                return Err(fault);
+            }
+            if state.is_closing {
+                return Err(io::Error::other("the store is being closed"));
+            }
+            self.changed.notify_all();
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Notes that all commits up to this one are in tables.
+    pub(crate) fn flushed(&self, version: u64) {
+        let mut state = self.state();
+        assert!(state.flushed <= version, "commits stay in the tables");
+        state.flushed = version;
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Ends the thread, and whoever waits for a segment.
+    pub(crate) fn close(&self) {
+        self.state().is_closing = true;
+        self.changed.notify_all();
+    }
+
+    /// The thread's work: keeps a spare segment, and removes those that are not needed any more.
+    pub(crate) fn run(&self) {
+        let mut state = self.state();
+        while !state.is_closing {
+            let obsolete = state.takes_obsolete();
+            let needs_spare = state.spare.is_none() && state.fault.is_none();
+            if obsolete.is_none() && !needs_spare {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let header = Header { number: state.number + 1, salt: RandomState::new().hash_one(()) };
+            let bytes = (state.bytes * 2).clamp(FIRST_BYTES, self.bytes_max).max(state.needed_bytes);
+            drop(state);
+            let spare = self.renew(obsolete, needs_spare.then_some((header, bytes)));
+            state = self.state();
+            match spare {
+                Ok(None) => {}
+                Ok(Some(spare)) => {
+                    state.number = header.number;
+                    state.bytes = bytes;
+                    state.spare = Some(spare);
+                }
+                Err(error) => {
+                    tracing::warn!("no journal segment could be made: {error}");
+                    state.fault = Some(error);
+                }
+            }
+            self.changed.notify_all();
+        }
+    }
+
+    /// Makes a segment from an obsolete one or anew, or removes the obsolete one.
+    fn renew(&self, obsolete: Option<Retired>, wanted: Option<(Header, u64)>) -> io::Result<Option<Segment>> {
+        let Some(obsolete) = obsolete else {
+            return wanted.map(|(header, bytes)| make(&self.folder, header, bytes)).transpose();
+        };
+        let path = path(&self.folder, obsolete.number);
+        match wanted {
+            Some((header, bytes)) if bytes == obsolete.bytes => {
+                let new = self.folder.join(NEW);
+                fs::rename(&path, &new)?;
+                // Before the header changes: under its old name it would look damaged.
+                sync_names(&self.folder)?;
+                let file = OpenOptions::new().read(true).write(true).open(&new)?;
+                finish(&self.folder, file, header, bytes).map(Some)
+            }
+            _ => {
+                fs::remove_file(&path)?;
+                wanted.map(|(header, bytes)| make(&self.folder, header, bytes)).transpose()
+            }
+        }
+    }
+}
+
+pub(super) fn path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number:08}"))
+}
+
+/// The numbers of a folder's segments, in order. Removes a segment whose making was interrupted.
+pub(super) fn list(folder: &Path) -> io::Result<Vec<u64>> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == NEW {
+            fs::remove_file(entry.path())?;
+        } else if let Some(number) = name.to_str().and_then(|name| name.parse().ok()) {
+            numbers.push(number);
+        }
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Makes the first segment of an empty journal.
+pub(super) fn first(folder: &Path) -> io::Result<Segment> {
+    make(folder, Header { number: 1, salt: RandomState::new().hash_one(()) }, FIRST_BYTES)
+}
+
+fn make(folder: &Path, header: Header, bytes: u64) -> io::Result<Segment> {
+    let mut file = create_private(&folder.join(NEW))?;
+    fill(&mut file, bytes)?;
+    finish(folder, file, header, bytes)
+}
+
+/// Writes zeros, so that the file has all its blocks.
+fn fill(file: &mut File, bytes: u64) -> io::Result<()> {
+    let zeros = vec![0; ZEROS_BYTES];
+    let mut left = bytes;
+    while left > 0 {
+        let step = usize::try_from(left).unwrap_or(ZEROS_BYTES).min(ZEROS_BYTES);
+        file.write_all(zeros.get(..step).unwrap_or_default())?;
+        file.sync_data()?;
+        left -= step as u64;
+    }
+    Ok(())
+}
+
+/// Gives a segment its header and, when that is on disk, its name.
+fn finish(folder: &Path, file: File, header: Header, bytes: u64) -> io::Result<Segment> {
+    write_at(&file, &header.encode(), 0)?;
+    file.sync_all()?;
+    fs::rename(folder.join(NEW), path(folder, header.number))?;
+    sync_names(folder)?;
+    Ok(Segment { header, file: Arc::new(file), bytes })
+}
+
+/// Writes all bytes at an offset.
+#[cfg(unix)]
+pub(super) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+pub(super) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    use std::io::{Seek as _, SeekFrom};
+    let mut file = file;
+    file.seek(SeekFrom::Start(offset))?;
+    file.write_all(bytes)
+}

@@ -1,0 +1,60 @@
+//! The threads of a store: started when it is opened, ended in order when it is closed.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use crate::background::{Background, Syncer};
+use crate::committer::Committer;
+use crate::journal::Segments;
+
+pub(crate) struct Threads {
+    committer: Mutex<Option<JoinHandle<()>>>,
+    others: Mutex<Vec<JoinHandle<()>>>,
+    background: Arc<Background>,
+    segments: Arc<Segments>,
+}
+
+impl Threads {
+    pub(crate) fn start(
+        committer: Committer,
+        background: Arc<Background>,
+        segments: Arc<Segments>,
+        syncer: Option<Arc<Syncer>>,
+    ) -> io::Result<Self> {
+        let mut others = Vec::new();
+        {
+            let mut start = |name: &str, work: Box<dyn FnOnce() + Send>| -> io::Result<()> {
+                others.push(Builder::new().name(name.to_owned()).spawn(work)?);
+                Ok(())
+            };
+            let (flusher, merger, maker) =
+                (Arc::clone(&background), Arc::clone(&background), Arc::clone(&segments));
+            start("keywright-flush", Box::new(move || flusher.flush_all()))?;
+            start("keywright-merge", Box::new(move || merger.merge_all()))?;
+            start("keywright-space", Box::new(move || maker.run()))?;
+            if let Some(syncer) = syncer {
+                start("keywright-sync", Box::new(move || syncer.run()))?;
+            }
+        }
+        let committer = Builder::new().name("keywright-commit".to_owned()).spawn(move || committer.run())?;
+        Ok(Self { committer: Mutex::new(Some(committer)), others: Mutex::new(others), background, segments })
+    }
+
+    /// Waits for the commit thread, which ends once the queue is empty, and ends the others. Idempotent.
+    pub(crate) fn join(&self) {
+        let take = |thread: &Mutex<Option<JoinHandle<()>>>| {
+            thread.lock().unwrap_or_else(PoisonError::into_inner).take()
+        };
+        if let Some(committer) = take(&self.committer) {
+            // A panic of the thread has already poisoned the store.
+            let _ = committer.join();
+        }
+        self.background.close();
+        self.segments.close();
+        let others = std::mem::take(&mut *self.others.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in others {
+            let _ = thread.join();
+        }
+    }
+}
