@@ -7,6 +7,7 @@ pub(crate) mod names;
 mod record;
 mod rows;
 mod shards;
+mod stored;
 mod stream;
 mod table;
 mod ttl;
@@ -24,10 +25,10 @@ use tokio::sync::Mutex;
 
 pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
 pub(crate) use shards::{NewStream, Succession};
-pub(crate) use stream::{RecordPlace, Shard, ShardHash, Stream, StreamState, StreamView};
+pub(crate) use stream::{RecordPlace, Shard, ShardHash, Stream, StreamState};
 pub(crate) use table::{
-    Backfill, BillingMode, Class, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus,
-    OnDemandLimits, Seen, Table, TableStatus, Throughput, Warm,
+    Backfill, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus, OnDemandLimits, Seen, Table,
+    TableStatus, Throughput, Warm,
 };
 pub(crate) use ttl::{TtlGeneration, TtlState};
 

@@ -1,7 +1,8 @@
 //! The changes of a table's streams and shards: opening, closing, succession, settling.
 
-use super::stream::{Closed, RecordPlace, Shard, ShardHash, Stream, StreamView};
+use super::stream::{Closed, RecordPlace, Shard, ShardHash, Stream};
 use super::table::Table;
+use keywright_semantics::schema::StreamView;
 
 /// How an open shard is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

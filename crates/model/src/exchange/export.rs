@@ -8,7 +8,7 @@ use super::fault::Faults;
 use super::workbench_json::{Document, Written};
 use super::{cli_script, create_table, yaml};
 use crate::json::Json;
-use crate::tables::{Billing, TableDefinition};
+use crate::tables::{Capacity, TableDefinition};
 
 /// The target format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ fn after_creation(table: &TableDefinition) -> Vec<String> {
             "Not in this format: {name}: point-in-time recovery is set by UpdateContinuousBackups"
         ));
     }
-    if matches!(&table.billing, Billing::Provisioned(capacity) if capacity.autoscaling.is_some()) {
+    if matches!(&table.billing, Capacity::Provisioned(capacity) if capacity.autoscaling.is_some()) {
         lost.push(format!("Not in this format: {name}: auto scaling is set by Application Auto Scaling"));
     }
     if !table.replicas.is_empty() {

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use keywright_semantics::share::PPM_PER_PERCENT;
+
 use clap::Args;
 use keywright_model::data;
 use keywright_model::{MicroPerSecond, Model};
@@ -67,7 +69,6 @@ pub(crate) struct PricesArguments {
     prices: Option<String>,
 }
 
-const PPM_PER_PERCENT: u64 = 10_000;
 const MICRO: u64 = 1_000_000;
 
 pub(crate) fn run(arguments: &CostArguments) -> Result<(), String> {

@@ -252,7 +252,8 @@ fn say(billing: &Billing<'_>, found: &[Designed], place: usize, billed: &Billed)
     };
     banner::say(&text::text(own, &besides, billed, billing.prices));
     let provisioned = |table: &&Table| {
-        own.tables.contains(&table.name) && matches!(table.billing, model::Billing::Provisioned { .. })
+        own.tables.contains(&table.name)
+            && matches!(table.billing, model::DeclaredCapacity::Provisioned { .. })
     };
     if billed.model.tables.iter().any(|table| provisioned(&table)) {
         banner::say("The bill is for provisioned capacity; designs were compared at on-demand prices.");

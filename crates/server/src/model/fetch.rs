@@ -42,7 +42,7 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);
 
 /// Maximum number of tables of one import; nobody reads a larger model.
-const TABLES_MAX: usize = 1000;
+const FETCHED_TABLES_MAX: usize = 1000;
 
 /// The endpoint that has the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,7 +191,7 @@ impl Client {
     async fn list(&mut self) -> Result<Vec<String>, String> {
         let mut names: Vec<String> = Vec::new();
         let mut start = None;
-        while names.len() < TABLES_MAX {
+        while names.len() < FETCHED_TABLES_MAX {
             let mut request = Json::Object(Vec::new());
             if let Some(start) = start.take() {
                 request.set("ExclusiveStartTableName", start);
@@ -204,7 +204,7 @@ impl Client {
                 return Ok(names);
             }
         }
-        Err(format!("{} has more than {TABLES_MAX} tables; name some with --table", self.endpoint))
+        Err(format!("{} has more than {FETCHED_TABLES_MAX} tables; name some with --table", self.endpoint))
     }
 
     async fn table(&mut self, name: &str, sample: u64, bar: &Bar) -> Result<LiveTable, String> {

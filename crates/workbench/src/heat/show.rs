@@ -2,9 +2,7 @@
 
 use super::{Exact, HotKey, Spread, Verdict, shards_for_writes};
 use keywright_model::json::Json;
-
-/// Parts per million of one percent.
-const PPM_PER_PERCENT: u64 = 10_000;
+use keywright_semantics::share::PPM_PER_PERCENT;
 
 /// The keys as text, the hottest first, with advice where shards do not help.
 pub fn text(keys: &[HotKey]) -> String {

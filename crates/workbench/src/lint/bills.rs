@@ -2,7 +2,7 @@
 
 use super::context::{Context, finding};
 use super::{Finding, Severity};
-use crate::cost::{Bill, Capacity, Costing, Provision, Saving, Settings, bill};
+use crate::cost::{Bill, Capacity, Costing, Provision, Saving, Settings, bill, class_and_mode};
 use crate::price::{Money, Prices, TODAY};
 
 /// A smaller saving is not worth a change.
@@ -26,7 +26,8 @@ fn billed(context: &Context<'_>) -> Option<(Bill, Prices)> {
 
 /// L041.
 pub(super) fn too_few_units(context: &Context<'_>) -> Vec<Finding> {
-    let provisioned = |table: &keywright_model::Table| table.billing != keywright_model::Billing::OnDemand;
+    let provisioned =
+        |table: &keywright_model::Table| table.billing != keywright_model::DeclaredCapacity::OnDemand;
     if !context.model.tables.iter().any(provisioned) {
         return Vec::new();
     }
@@ -64,18 +65,19 @@ fn judged(context: &Context<'_>, saving: &Saving, prices: &Prices) -> Option<Fin
     if now - least < SAVING_MIN {
         return None;
     }
-    let mut text = format!("{} costs {now} a month as {class}, {mode}", saving.table);
+    let mut text = format!("{} costs {now} a month as {}", saving.table, class_and_mode(class, mode));
     let mut fixes = Vec::new();
     if now - best >= SAVING_MIN {
-        text = format!("{text}; {best_class}, {best_mode} costs {best}, {} less", now - best);
+        let best_way = class_and_mode(best_class, best_mode);
+        text = format!("{text}; {best_way} costs {best}, {} less", now - best);
         fixes.push(if class == best_class && mode.to_string() == best_mode.to_string() {
             "provision what the patterns take".to_owned()
         } else {
-            format!("bill it as {best_class}, {best_mode}")
+            format!("bill it as {best_way}")
         });
     }
     if let Some((class, mode, cost)) = saving.reserved {
-        text = format!("{text}; {class}, {mode} costs {cost}, {} less", now - cost);
+        text = format!("{text}; {} costs {cost}, {} less", class_and_mode(class, mode), now - cost);
         fixes.push(
             "reserve what is used all year, in blocks of 100 units that all tables of the account and region share"
                 .to_owned(),

@@ -7,7 +7,7 @@ use crate::design::candidates::{self, Candidate, Form, Tariff};
 use crate::design::writer_knowledge::touches;
 use crate::design::{Problem, Projected, SAME, Slot, WriteKind};
 use keywright_model::MicroPerSecond;
-use keywright_workbench::cost::Class;
+use keywright_semantics::schema::TableClass;
 use keywright_workbench::price::Money;
 
 type Layout = Vec<(usize, Slot)>;
@@ -158,7 +158,7 @@ fn judged(problem: &Problem, tariff: &Tariff, own: &[Candidate], layout: &Layout
 
 /// The minimal cost, and the fewest indexes at that cost.
 fn best(problem: &Problem, others: &[Slot]) -> Option<(Money, usize)> {
-    let tariff = Tariff::of(problem, &prices(), Class::Standard).expect("priced");
+    let tariff = Tariff::of(problem, &prices(), TableClass::Standard).expect("priced");
     let slots: Vec<Slot> = others.iter().copied().chain((1..=problem.gsi_max).map(Slot::Global)).collect();
     let mut own = Vec::new();
     let mut layouts_of_all: Vec<Layout> = vec![Vec::new()];

@@ -1,9 +1,10 @@
 //! A short way to write problems.
 
 use crate::design::{
-    ALL_PPM, Attribute, Design, Entity, Fault, Kept, Knows, Pattern, Problem, Write, WriteKind, solve,
+    Attribute, Design, Entity, Fault, Kept, Knows, Pattern, Problem, Write, WriteKind, solve,
 };
 use keywright_model::MicroPerSecond;
+use keywright_semantics::share::ALL_PPM;
 use keywright_workbench::price::{Prices, TODAY};
 
 pub(super) const PER_SECOND: u64 = 1_000_000;

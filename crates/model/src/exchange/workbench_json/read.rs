@@ -12,7 +12,7 @@ use crate::exchange::fault::{ExchangeFault, Faults};
 use crate::exchange::infer::{Facet, Group, classify, infer};
 use crate::exchange::item_json::read_item;
 use crate::json::Json;
-use crate::tables::{AutoScaling, Billing, Provisioned, Scaling, TableDefinition};
+use crate::tables::{AutoScaling, Capacity, Provisioned, Scaling, TableDefinition};
 
 /// The partition key of a table whose document names none.
 const UNKNOWN_KEY: &str = "pk";
@@ -281,7 +281,7 @@ fn groups(
     groups
 }
 
-fn read_billing(json: &Json) -> Billing {
+fn read_billing(json: &Json) -> Capacity {
     let settings = json.get("ProvisionedCapacitySettings");
     let units = settings.and_then(|settings| settings.get("ProvisionedThroughput")).and_then(read_units);
     match (json.str_at("BillingMode"), units) {
@@ -289,9 +289,9 @@ fn read_billing(json: &Json) -> Billing {
             let scaling = |name| settings.and_then(|settings| settings.get(name)).and_then(read_scaling);
             let (read, write) = (scaling("AutoScalingRead"), scaling("AutoScalingWrite"));
             let autoscaling = (read.is_some() || write.is_some()).then_some(AutoScaling { read, write });
-            Billing::Provisioned(Provisioned { table, indexes: BTreeMap::new(), autoscaling })
+            Capacity::Provisioned(Provisioned { table, indexes: BTreeMap::new(), autoscaling })
         }
-        _ => Billing::OnDemand,
+        _ => Capacity::OnDemand,
     }
 }
 

@@ -9,7 +9,8 @@ use keywright_designer::design::{
     index_name, name,
 };
 use keywright_model::Model;
-use keywright_workbench::cost::{Bill, Class, Line, Parts, open, taken};
+use keywright_semantics::schema::TableClass;
+use keywright_workbench::cost::{Bill, Line, Parts, open, taken};
 use keywright_workbench::price::{Money, Prices};
 use keywright_workbench::run::Note;
 
@@ -223,7 +224,7 @@ fn shapes(design: &Design) -> Vec<String> {
     for table in &design.tables {
         let names = table.entities.iter().filter_map(|place| problem.entities.get(*place));
         let names: Vec<&str> = names.map(|entity| entity.name.as_str()).collect();
-        if table.class == Class::Infrequent {
+        if table.class == TableClass::StandardInfrequentAccess {
             lines.push(format!("In a table of class Standard-IA: {}.", names.join(", ")));
         }
         for (place, projected) in &table.projections {
