@@ -107,8 +107,8 @@ impl RecordSizes {
 pub(crate) struct Catalogue<S> {
     store: S,
     cache: RwLock<Cache>,
-    /// Held while a record is changed. Each change reads, compares and writes a whole record: changes that ran at the
-    /// same time would all but one fail and start over, and take the processors from the readers of items.
+    /// Held while a record is changed. Each change reads, compares and writes a whole record: of several
+    /// concurrent changes, all but one would fail and start over, and take processor time from reads.
     change_turn: Mutex<()>,
 }
 
@@ -180,7 +180,8 @@ impl<S: Store> Catalogue<S> {
         self.read().names.get(caller).map_or(0, BTreeMap::len)
     }
 
-    /// Sizes of the records of all tables of all callers, including deleted ones that still have rows or streams.
+    /// Sizes of the records of all tables of all callers, including deleted ones that still have rows or
+    /// streams.
     pub(crate) fn record_bytes(&self) -> usize {
         self.read().sizes.total
     }

@@ -107,8 +107,8 @@ pub(crate) fn index(name: &str, kind: IndexKind, key: KeySchema, projection: Ind
     IndexSchema { name: name.into(), kind, key, projection }
 }
 
-/// `pk` and `sk` strings; an LSI on `l` (S) that includes `x`; a keys-only GSI on `g` (S) and `h` (N); a GSI of all
-/// attributes with a key of several.
+/// `pk` and `sk` strings; an LSI on `l` (S) that includes `x`; a keys-only GSI on `g` (S) and `h` (N); a GSI
+/// of all attributes with a key of several.
 pub(crate) fn schema() -> TableSchema {
     use KeyType::{N, S};
     let include = IndexProjection::Include(["x".to_owned()].into());
