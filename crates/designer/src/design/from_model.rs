@@ -265,7 +265,7 @@ fn kept_key(
         names
     };
     let shards = partition.iter().map(|template| u64::from(template.shards())).product();
-    let tells = entity.told_by(parts.iter().copied());
+    let tells = entity.attributes_in_keys(parts.iter().copied());
     let mut by = names(&partition);
     by.sort();
     let mut rest = names(&sort);

@@ -110,7 +110,7 @@ pub(super) fn generated(model: &Model) -> Result<(Model, Vec<Sample>), Faults> {
 
 /// The expected items: source items unchanged, derived items made from them.
 pub(super) fn plain(model: &Model, samples: &[Sample]) -> Vec<Sample> {
-    let seconds = model.seconds();
+    let seconds = model.derived_entities();
     let is_second =
         |sample: &&Sample| seconds.iter().any(|(second, _)| sample.entity.as_ref() == Some(&second.name));
     let mut found: Vec<Sample> = samples.iter().filter(|sample| !is_second(sample)).cloned().collect();

@@ -55,7 +55,7 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    pub const fn besides(model: &'a Model, existing: &'a [Sample]) -> Self {
+    pub const fn new(model: &'a Model, existing: &'a [Sample]) -> Self {
         Self { model, existing, generator: RefCell::new(None) }
     }
 

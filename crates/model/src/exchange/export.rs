@@ -29,7 +29,7 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
     pub text: String,
-    pub told: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// Writes a draft in a format.
@@ -62,7 +62,7 @@ pub fn export(draft: &Draft, target: &Target) -> Result<Exported, Faults> {
             (with_newline(template(resource).pretty()), about_replicas(&tables, resource))
         }
     };
-    Ok(Exported { text, told: notes })
+    Ok(Exported { text, notes })
 }
 
 /// The settings that `CreateTable` does not have, with the operation that sets each.

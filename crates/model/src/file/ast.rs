@@ -492,7 +492,7 @@ impl Entity {
 
     /// The attributes that can be read from these key attributes of an index entry: the key attributes
     /// themselves, and the attributes that their templates contain whole. An index need not project these.
-    pub fn told_by<'a>(&self, parts: impl Iterator<Item = &'a KeyPart>) -> BTreeSet<String> {
+    pub fn attributes_in_keys<'a>(&self, parts: impl Iterator<Item = &'a KeyPart>) -> BTreeSet<String> {
         let mut attributes = BTreeSet::new();
         for part in parts {
             attributes.extend(self.template(&part.name).iter().flat_map(Template::tells).map(str::to_owned));

@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<(), String> {
         }
         None => banner::say(exported.text.trim_end()),
     }
-    for note in &exported.told {
+    for note in &exported.notes {
         banner::note(note);
     }
     match (arguments.to, &side) {

@@ -219,7 +219,7 @@ impl Client {
         }
         let mut answers = answers.into_iter();
         let (time_to_live, backups) = (answers.next().flatten(), answers.next().flatten());
-        let mut besides = Vec::new();
+        let mut other_settings = Vec::new();
         let arn = description.at(&["Table", "TableArn"]).cloned().unwrap_or(Json::Null);
         let by_arn = Json::object([("ResourceArn", arn)]);
         for (operation, request) in [
@@ -229,7 +229,7 @@ impl Client {
             ("DescribeContributorInsights", &request),
         ] {
             match self.ask(operation, request).await {
-                Ok(answer) => besides.push((operation.to_owned(), answer)),
+                Ok(answer) => other_settings.push((operation.to_owned(), answer)),
                 // Unsupported or absent settings count as absent. A setting that access control hides may
                 // exist, so it is reported.
                 Err(refusal) if refusal.kind == "AccessDeniedException" => unanswered.push(refusal.text),
@@ -237,7 +237,7 @@ impl Client {
             }
         }
         let items = self.sample(name, sample, bar).await?;
-        Ok(LiveTable { description, time_to_live, backups, besides, unanswered, items })
+        Ok(LiveTable { description, time_to_live, backups, other_settings, unanswered, items })
     }
 
     /// The first items of a Scan.

@@ -514,7 +514,7 @@ pub(crate) fn missing(table: &Table, index: &Index, entity: &Entity, read: &Read
         Projection::KeysOnly => None,
         Projection::Include(names) => Some(names),
     };
-    let in_keys = entity.told_by(table.key_parts().chain(index.key_parts()));
+    let in_keys = entity.attributes_in_keys(table.key_parts().chain(index.key_parts()));
     let held = |name: &str| included.is_some_and(|names| names.contains(name)) || in_keys.contains(name);
     let wanted: Vec<&String> = if read.attributes.is_empty() {
         entity.attributes.iter().map(|attribute| &attribute.name).collect()
