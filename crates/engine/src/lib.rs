@@ -31,6 +31,8 @@
 //! - Access control: a decision in `dispatch`, made from the `Caller` and the tables a request names, before
 //!   binding.
 
+#![warn(missing_docs)]
+
 mod background;
 mod batch;
 mod bind;

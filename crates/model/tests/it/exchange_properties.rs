@@ -25,6 +25,8 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
+use crate::support::cases;
+
 /// Texts that formats confuse: YAML keywords, numbers, quotes, comments, other scripts.
 fn awkward() -> impl Strategy<Value = String> {
     let words = [
@@ -258,7 +260,7 @@ fn same(found: &str, wanted: &str) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(cases(128)))]
 
     #[test]
     fn every_table_survives_a_round_trip_through_every_format(table in table()) {

@@ -9,6 +9,12 @@ use keywright_model::exchange::live::LiveTable;
 use keywright_model::json::Json;
 use keywright_model::{Fault, Model, parse};
 
+/// The number of cases of a property test: `short`, or a multiple of it in long runs (`cargo xtask test --long`).
+pub fn cases(short: u32) -> u32 {
+    let times = std::env::var("KEYWRIGHT_TEST_LONG").ok().and_then(|times| times.parse().ok());
+    short * times.unwrap_or(1)
+}
+
 /// Faults as commands print them, one per line.
 pub fn fault_lines(faults: &[Fault]) -> String {
     faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect()

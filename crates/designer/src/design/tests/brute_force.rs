@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::cases::{PER_SECOND, designed, entity, owned, prices, problem, read, update, write};
+use super::cases::{
+    PER_SECOND, designed, entity, owned, prices, problem, property_cases, read, update, write,
+};
 use crate::design::candidates::{self, Candidate, Form, Tariff};
 use crate::design::writer_knowledge::touches;
 use crate::design::{Problem, Projected, SAME, Slot, WriteKind};
@@ -295,7 +297,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(property_cases(32)))]
 
     #[test]
     fn the_designers_optimum_is_that_of_trying_everything(problem in tiny()) {
@@ -327,7 +329,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(property_cases(96)))]
 
     #[test]
     fn the_same_holds_with_derived_items_local_indexes_and_projections(problem in alone()) {
