@@ -321,7 +321,7 @@ mod tests {
         let notes = made.notes.join("\n");
         for part in [
             "count and size of",
-            "are guessed from 1 item; read them over",
+            "are inferred from 1 item: review them",
             "pk: customerId behind `c`, though no, orderId has the same values in the examples",
         ] {
             assert!(notes.contains(part), "{part} in {notes}");

@@ -219,13 +219,13 @@ impl Maker {
             members.iter().filter(|item| variables.iter().all(|name| item.contains_key(name))).count();
         if in_it < could {
             self.notes.push(format!(
-                "{}.{}: {in_it} of {could} sampled items are in {index}; the model takes all to be, as its templates are of attributes that all have",
+                "{}.{}: {in_it} of {could} sampled items are in {index}; the model puts all of them in, because all have the attributes of its templates",
                 draft.definition.name, inferred.name
             ));
         }
     }
 
-    /// Notes what was guessed, so that readers do not take it for the contents of the file.
+    /// Notes which templates were inferred, so that readers do not take them for contents of the file.
     fn note_guesses(&mut self, draft: &DraftTable) {
         let guessed: Vec<&Inferred> = draft.entities.iter().filter(|entity| entity.guessed).collect();
         if guessed.is_empty() {
@@ -234,7 +234,7 @@ impl Maker {
         let names: Vec<&str> = guessed.iter().map(|entity| entity.name.as_str()).collect();
         let items: usize = guessed.iter().map(|entity| entity.members.len()).sum();
         self.notes.push(format!(
-            "{}: key templates of {} are guessed from {items} {}; read them over",
+            "{}: key templates of {} are inferred from {items} {}: review them",
             draft.definition.name,
             names.join(", "),
             if items == 1 { "item" } else { "items" }
@@ -284,7 +284,7 @@ impl Maker {
                 continue;
             }
             self.notes.push(format!(
-                "{}: no item has the index key {}; {first} is given it, as an attribute that none has yet",
+                "{}: no sampled item has the index key {}; it is added to {first} with `present: 0`",
                 definition.name, key.name
             ));
             if let Some(entity) = self.entities.iter_mut().find(|entity| entity.name == first) {
@@ -354,7 +354,7 @@ impl Maker {
             return None;
         }
         self.notes.push(format!(
-            "{}: replicas need capacity that scales; it is written from {units} to {units}, say in `autoscale` how far it goes",
+            "{}: replicas need auto scaling; it is written from {units} to {units}: correct `autoscale`",
             definition.name
         ));
         Some(AutoScale { min: units, max: units, target_percent: TARGET_PERCENT })

@@ -40,9 +40,9 @@ pub(super) const STREAMS: &[(&str, Option<StreamView>)] = &[
 ];
 const KEY_TYPES: &[(&str, KeyType)] = &[("S", KeyType::S), ("N", KeyType::N), ("B", KeyType::B)];
 
-/// Why replicas need such capacity: "Table write capacity should either be Pay-Per-Request or `AutoScaled`"
+/// Refusal of replicas on fixed write units: "Table write capacity should either be Pay-Per-Request or `AutoScaled`"
 /// (developer guide: global tables, requirements for managing capacity).
-const FIXED_REPLICAS: &str = "replicas need capacity that is paid by request or scales, and the service refuses them on fixed write units: write `autoscale: {max: 100}` next to `wcu`, or `billing: on-demand`";
+const FIXED_REPLICAS: &str = "replicas need on-demand billing or auto scaling: write `billing: on-demand`, or add `autoscale: {max: 100}`";
 
 /// The type as a key attribute's type, if keys can have it.
 pub(super) fn key_type(value_type: ValueType) -> Option<KeyType> {

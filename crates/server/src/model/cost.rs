@@ -16,8 +16,9 @@ use super::format::{Format, one_of};
 use super::progress::during;
 use crate::banner;
 
-/// Prices a model: each pattern on each table and index, storage, features, and the billing modes from the
-/// cheapest.
+/// Price a model
+///
+/// Prices each pattern on each table and index, storage, features, and the billing modes from the cheapest.
 #[derive(Debug, Args)]
 pub(crate) struct CostArguments {
     /// The model file
@@ -58,8 +59,9 @@ pub(crate) struct CostArguments {
     format: Format,
 }
 
-/// Lists prices with their sources and dates, or makes a price file from AWS's published offer file of a
-/// region.
+/// List prices with their sources, or make a price file
+///
+/// A price file is made from AWS's published offer file of a region.
 #[derive(Debug, Args)]
 pub(crate) struct PricesArguments {
     /// Create a price file from this downloaded index.json

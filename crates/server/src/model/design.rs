@@ -22,9 +22,10 @@ use super::progress::during;
 use super::{cost, files};
 use crate::banner;
 
-/// Finds the cheapest keys and indexes that answer every pattern with one request, shows why fewer indexes
-/// are not enough, and runs the design on generated items. Entities need a count and `unique` (or keys),
-/// patterns a rate.
+/// Find the cheapest keys and indexes, with proof
+///
+/// Every pattern is answered with one request. Shows why fewer indexes are not enough, and runs the design on
+/// generated items. Entities need a count and `unique` (or keys), patterns a rate.
 #[derive(Debug, Args)]
 pub(crate) struct DesignArguments {
     /// The model file

@@ -96,7 +96,7 @@ impl Written {
     }
 }
 
-/// DeclaredCapacity modes and table classes with their monthly costs, the cheapest first.
+/// Billing modes and table classes with their monthly costs, the cheapest first.
 pub type Modes = Vec<(TableClass, Mode, Money)>;
 
 /// A table whose mode or class is not the cheapest.
@@ -104,8 +104,6 @@ pub type Modes = Vec<(TableClass, Mode, Money)>;
 pub struct Saving {
     /// The table.
     pub table: String,
-    /// The share of provisioned units in use, at the peak for fixed units and on average for scaled ones.
-    pub used_percent: u64,
     /// The current class and mode, and their monthly cost in all regions.
     pub now: (TableClass, Mode, Money),
     /// The cheapest without a reservation, and its cost.
@@ -437,7 +435,6 @@ impl<'a> OfTable<'a> {
         let reserved = all.iter().find(|(_, mode, least)| committed(mode) && *least < best.2).copied();
         (best.2 < now.2 || reserved.is_some()).then(|| Saving {
             table: self.table.name.clone(),
-            used_percent: self.costing.settings.used_ppm / PPM_PER_PERCENT,
             now,
             best,
             reserved,

@@ -60,7 +60,7 @@ pub fn open(bill: &Bill) -> Vec<String> {
         format!("{pattern} has no rate and is not in the total: write `rate: 5` for five times a second.")
     });
     let transfer = bill.replicated.iter().map(|table| {
-        format!("{table} is in several regions: what is transferred between them is charged by the gigabyte and not in the total.")
+        format!("{table} is in several regions: transfer between regions is charged per gigabyte and is not included.")
     });
     rates.chain(bill.notes.iter().map(|note| format!("{note}."))).chain(transfer).collect()
 }

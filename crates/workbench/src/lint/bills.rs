@@ -9,19 +9,18 @@ use crate::price::{Money, Prices, TODAY};
 const SAVING_MIN: Money = Money::dollars(1);
 
 pub(super) fn cheaper_mode(context: &Context<'_>) -> Vec<Finding> {
-    let Some((bill, prices)) = billed(context) else { return Vec::new() };
-    bill.savings.iter().filter_map(|saving| judged(context, saving, &prices)).collect()
+    let Some(bill) = billed(context) else { return Vec::new() };
+    bill.savings.iter().filter_map(|saving| judged(context, saving)).collect()
 }
 
-/// The model's bill and its prices; `None` if the model does not run or a price is missing, which `cost`
+/// The model's bill; `None` if the model does not run or a price is missing, which `cost`
 /// reports.
-fn billed(context: &Context<'_>) -> Option<(Bill, Prices)> {
+fn billed(context: &Context<'_>) -> Option<Bill> {
     // Only the `cost` command reads the author's own price file; the rules use the built-in prices.
     let named = context.model.prices.as_deref().and_then(|name| Prices::built_in(name).ok());
     let prices = named.or_else(|| Prices::built_in(TODAY).ok())?;
     let costing = Costing { prices: &prices, settings: Settings::default() };
-    let bill = bill(context.model, context.measured()?, &costing).ok()?;
-    Some((bill, prices))
+    bill(context.model, context.measured()?, &costing).ok()
 }
 
 /// L041.
@@ -31,7 +30,7 @@ pub(super) fn too_few_units(context: &Context<'_>) -> Vec<Finding> {
     if !context.model.tables.iter().any(provisioned) {
         return Vec::new();
     }
-    let Some((bill, _)) = billed(context) else { return Vec::new() };
+    let Some(bill) = billed(context) else { return Vec::new() };
     bill.shortages().flat_map(|own| short(context, own)).collect()
 }
 
@@ -57,7 +56,7 @@ fn short(context: &Context<'_>, own: &Capacity) -> Vec<Finding> {
     say(&own.read, "read", "rcu").into_iter().chain(say(&own.write, "write", "wcu")).collect()
 }
 
-fn judged(context: &Context<'_>, saving: &Saving, prices: &Prices) -> Option<Finding> {
+fn judged(context: &Context<'_>, saving: &Saving) -> Option<Finding> {
     let table = context.model.table(&saving.table)?;
     let (class, mode, now) = saving.now;
     let (best_class, best_mode, best) = saving.best;
@@ -88,10 +87,7 @@ fn judged(context: &Context<'_>, saving: &Saving, prices: &Prices) -> Option<Fin
         Severity::Note,
         table.at,
         &table.name,
-        format!(
-            "{text} (prices {}; fixed units hold the peak, scaled ones the average, {} % of them used)",
-            prices.name, saving.used_percent
-        ),
+        text,
         format!("{}; `keywright model cost` shows every mode", fixes.join(", or ")),
     ))
 }

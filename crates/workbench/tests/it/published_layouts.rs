@@ -186,7 +186,7 @@ fn electrodb_names_the_attributes_of_its_keys_itself() {
         ]
     );
     assert!(
-        found.notes.iter().any(|note| note.contains("officeLower is office in other letters")),
+        found.notes.iter().any(|note| note.contains("`officeLower` is `office` in lower case")),
         "{:?}",
         found.notes
     );
