@@ -68,7 +68,8 @@ impl Wake for Unpark {
     }
 }
 
-/// The seeds of a random test. Long runs (`cargo xtask test --long`) take more of them, from a random first one.
+/// The seeds of a random test. Long runs (`cargo xtask test --long`) take more of them, from a random first
+/// one.
 pub(crate) fn seeds(short: u64) -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let first = number("KEYWRIGHT_SEED").unwrap_or(0);

@@ -9,7 +9,8 @@ use keywright_model::exchange::live::LiveTable;
 use keywright_model::json::Json;
 use keywright_model::{Fault, Model, parse};
 
-/// The number of cases of a property test: `short`, or a multiple of it in long runs (`cargo xtask test --long`).
+/// The number of cases of a property test: `short`, or a multiple of it in long runs (`cargo xtask test
+/// --long`).
 pub fn cases(short: u32) -> u32 {
     let times = std::env::var("KEYWRIGHT_TEST_LONG").ok().and_then(|times| times.parse().ok());
     short * times.unwrap_or(1)

@@ -17,8 +17,8 @@ pub fn hash_ordered<'a>(names: &[&'a str]) -> Vec<&'a str> {
     ordered
 }
 
-/// Sorts names as a hash set lists them that was copied from a collection of `copied` names. The copy is sized
-/// at once, for three quarters and one name, and keeps its size while names are removed.
+/// Sorts names as a hash set lists them that was copied from a collection of `copied` names. The copy is
+/// sized at once, for three quarters and one name, and keeps its size while names are removed.
 pub fn sort_as_copied(names: &mut [&str], copied: usize) {
     assert!(names.len() <= copied, "only names that were copied are left");
     let wanted = u32::try_from(copied / 3 * 4 + copied % 3 + 2).unwrap_or(u32::MAX / 2);

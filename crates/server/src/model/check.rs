@@ -12,8 +12,8 @@ use crate::banner;
 
 /// Run every access pattern on the engine and compare the results with the expectations
 ///
-/// Creates the model's tables in memory, loads its data and runs every pattern as one request. Fails if a pattern is not one GetItem or Query, an expectation is not
-/// met, or a rule reports an error.
+/// Creates the model's tables in memory, loads its data and runs every pattern as one request. Fails if a
+/// pattern is not one GetItem or Query, an expectation is not met, or a rule reports an error.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     /// The model file

@@ -9,7 +9,8 @@ use keywright_workbench::price::{Prices, TODAY};
 
 pub(super) const PER_SECOND: u64 = 1_000_000;
 
-/// The number of cases of a property test: `short`, or a multiple of it in long runs (`cargo xtask test --long`).
+/// The number of cases of a property test: `short`, or a multiple of it in long runs (`cargo xtask test
+/// --long`).
 pub(super) fn property_cases(short: u32) -> u32 {
     let times = std::env::var("KEYWRIGHT_TEST_LONG").ok().and_then(|times| times.parse().ok());
     short * times.unwrap_or(1)
