@@ -1,4 +1,5 @@
-//! Any text through every parser of expressions: none panics, and what parses survives printing and parsing again.
+//! Any text through every parser of expressions: none panics, and what parses survives printing and parsing
+//! again.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any two lists of key values: the order of their encodings is their own order, whatever follows, and prefixes bound
-//! what begins with them; numbers as texts and as bytes come back as they were.
+//! Any two lists of key values: their encodings sort as the values do, with any bytes after them, and
+//! prefixes bound the keys that begin with them. Numbers survive the way through text and bytes.
 
 #![no_main]
 

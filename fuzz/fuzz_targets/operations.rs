@@ -1,8 +1,8 @@
-//! Requests made up of legacy members, expressions and statements, executed on a durable store: nothing panics, and nothing
-//! is answered as a fault of ours.
+//! Requests made up of legacy members, expressions and statements, executed on a durable store: nothing
+//! panics, and no answer is an internal error.
 //!
-//! The bytes choose among names, operators, values and lengths, so that most requests pass the decoder: long keys, many
-//! conditions, deep values and odd mixtures of members reach the engine.
+//! The bytes choose among names, operators, values and lengths, so that most requests pass the decoder: long
+//! keys, many conditions, deep values and odd mixtures of members reach the engine.
 
 #![no_main]
 

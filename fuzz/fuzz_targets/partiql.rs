@@ -1,5 +1,5 @@
-//! Any text as a statement: none panics, what is read survives being written and read again, and its WHERE clause can be
-//! asked for keys and ranges.
+//! Any text as a statement: none panics, a parsed statement survives printing and parsing again, and its
+//! WHERE clause yields keys and ranges.
 
 #![no_main]
 
@@ -48,7 +48,8 @@ fn nesting(text: &str) -> usize {
 
 fuzz_target!(|text: &str| {
     if let Ok(written) = canonical(text) {
-        // The written form has more parentheses: what is nested nearly as deep as allowed cannot be read again.
+        // The printed form has more parentheses: a statement nested nearly as deep as allowed cannot be
+        // parsed again.
         let again = canonical(&written);
         let is_deep = nesting(&written) >= NESTING_SURELY_READ;
         assert!(again.as_ref().is_ok_and(|again| *again == written) || is_deep, "{written}");

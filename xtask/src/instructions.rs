@@ -1,9 +1,10 @@
-//! `cargo xtask instructions [--update]`: counts the instructions of hot operations under callgrind and compares them
-//! with the checked-in figures, so that none grows unnoticed. One that falls as much is to be taken in as well, or it could
-//! grow again by as much unseen.
+//! `cargo xtask instructions [--update]`: counts the instructions of hot operations under callgrind and
+//! compares them with the checked-in figures, so that none grows unnoticed. A figure that has fallen must be
+//! updated too, or it could grow back unnoticed.
 //!
-//! Instructions do not depend on what else the machine does, so that a change of a few percent shows. They do depend
-//! on the compiler and on what the processor offers: figures of another machine may need `--update` once.
+//! Instruction counts do not depend on other load of the machine, so a change of a few percent shows. They do
+//! depend on the compiler and on the processor's features: figures of another machine may need `--update`
+//! once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

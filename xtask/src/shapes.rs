@@ -1,5 +1,5 @@
-//! `cargo xtask shapes [--check] [BOTOCORE]`: distils the public service model into the checked-in shape table, the
-//! parts of requests, and the code between them.
+//! `cargo xtask shapes [--check] [BOTOCORE]`: distils the public service model into the checked-in shape
+//! table, the parts of requests, and the code between them.
 //!
 //! It reads the model from a folder of botocore (by default it installs the release that `model` names below
 //! `target/`) and never touches the network otherwise.

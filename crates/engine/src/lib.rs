@@ -5,7 +5,8 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: support < catalogue < bind < state < read, write < batch < partiql, streams, ttl < tables < background < dispatch
+//! Layers: support < catalogue < bind < state < read, write < batch < partiql, streams, ttl < tables
+//! < background < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.
@@ -13,20 +14,24 @@
 //! - `state`: the `Engine` value and what it keeps in memory; it imports no operation.
 //! - `read`, `write`: the page loop and the write core, each with its single-item operations.
 //! - `batch`: operations on many items, transactions included.
-//! - `partiql`, `streams`, `ttl`, `tables`: operations, one file each, and the work they leave to later steps.
+//! - `partiql`, `streams`, `ttl`, `tables`: operations, one file each, and the work they leave to later
+//!   steps.
 //! - `background`: one bounded piece of due work; `dispatch`: open, execute, step, shut down.
 //!
 //! Where the next parts go:
 //!
-//! - Throughput: a throttle decides in `dispatch`, before an operation runs; its buckets live in `state` and are
-//!   charged with the usage that `support::meter` reports.
-//! - History (point-in-time recovery): `write` appends a version in the commit that changes the item, as it appends
-//!   stream records; a folder `history` next to `streams` reads and trims them.
-//! - Jobs (backup, export, import): a folder `jobs` before `background`; a job's progress is a row of the catalogue,
-//!   and each step does a bounded piece of it through `read` or `write`.
-//! - Replication: a folder `replication` next to `streams`; it follows the change records and applies them through
-//!   `write`.
-//! - Access control: a decision in `dispatch`, made from the `Caller` and the tables a request names, before binding.
+//! - Throughput: a throttle decides in `dispatch`, before an operation runs; its buckets live in `state` and
+//!   are charged with the usage that `support::meter` reports.
+//! - History (point-in-time recovery): `write` appends a version in the commit that changes the item, as it
+//!   appends stream records; a folder `history` next to `streams` reads and trims them.
+//! - Jobs (backup, export, import): a folder `jobs` before `background`; a job's progress is a row of the
+//!   catalogue, and each step does a bounded piece of it through `read` or `write`.
+//! - Replication: a folder `replication` next to `streams`; it follows the change records and applies them
+//!   through `write`.
+//! - Access control: a decision in `dispatch`, made from the `Caller` and the tables a request names, before
+//!   binding.
+
+#![warn(missing_docs)]
 
 mod background;
 mod batch;

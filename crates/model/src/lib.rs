@@ -22,7 +22,7 @@ pub mod tables;
 pub mod template;
 
 pub use file::{
-    At, Attribute, AttributeFormat, AutoScale, Billing, Condition, Consistency, DataSource, Entity,
+    At, Attribute, AttributeFormat, AutoScale, Condition, Consistency, DataSource, DeclaredCapacity, Entity,
     Expectation, FailsWhen, Fault, Faults, Generate, Given, GivenOp, HalfUnits, Index, IndexKind, KeyPart,
     KeyType, MicroPerSecond, MilliItems, Model, Node, NodeKind, Operation, Order, Origin, Pattern,
     Projection, Rate, RawItems, Read, ReadKind, Records, Returns, Skew, Slot, StreamView, TARGET_PERCENT,

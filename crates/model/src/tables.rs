@@ -16,7 +16,7 @@ const UPDATE_REPLACE_POLICY: &str = "UpdateReplacePolicy";
 pub struct TableDefinition {
     pub name: String,
     pub schema: TableSchema,
-    pub billing: Billing,
+    pub billing: Capacity,
     /// The time-to-live attribute.
     pub ttl: Option<String>,
     pub stream: Option<StreamViewType>,
@@ -37,9 +37,9 @@ pub struct Policies {
     pub update_replace: Option<String>,
 }
 
-/// Billing mode of a table.
+/// Billing mode of a table with its provisioned capacity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Billing {
+pub enum Capacity {
     OnDemand,
     Provisioned(Provisioned),
 }
@@ -80,7 +80,7 @@ impl TableDefinition {
         Self {
             name: name.into(),
             schema,
-            billing: Billing::OnDemand,
+            billing: Capacity::OnDemand,
             ttl: None,
             stream: None,
             class: None,

@@ -40,6 +40,12 @@ pub const HALVES_PER_UNIT: u64 = 2;
 pub const READ_UNIT_BYTES: u64 = 4096;
 /// Bytes that one write unit covers (developer guide: `ProvisionedThroughput`).
 pub const WRITE_UNIT_BYTES: u64 = 1024;
+/// Bytes that one read unit covers in an eventually consistent read (developer guide:
+/// `ProvisionedThroughput`).
+pub const EVENTUAL_READ_UNIT_BYTES: u64 = HALVES_PER_UNIT * READ_UNIT_BYTES;
+/// Bytes of an item that one change data capture unit covers (pricing page: change data capture for Kinesis
+/// Data Streams).
+pub const CAPTURE_UNIT_BYTES: u64 = 1024;
 
 // A read of any mode costs no more units than a write of the same size.
 const _: () = assert!(READ_UNIT_BYTES >= 2 * WRITE_UNIT_BYTES);

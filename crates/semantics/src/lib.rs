@@ -18,5 +18,6 @@ pub mod request;
 pub mod response;
 pub mod schema;
 pub mod sequence;
+pub mod share;
 pub mod size;
 pub mod value;

@@ -123,7 +123,8 @@ pub(crate) const DECODE_BUDGET_MIB_MIN: u64 = 64;
 /// Bytes that are decoded, verified or rendered without yielding: a millisecond or two.
 pub(crate) const COMPUTED_BYTES_AT_ONCE: usize = 128 * KIB;
 
-/// Many small values take longer to decode than their text: this much decoded memory counts as a byte of body.
+/// Many small values take longer to decode than their text suggests: this much decoded memory counts as a
+/// byte of body.
 pub(crate) const DECODED_BYTES_PER_BODY_BYTE: usize = 4;
 
 /// Bodies up to this size are decoded at once. Larger ones take a tenth of a millisecond or more.

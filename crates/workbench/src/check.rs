@@ -27,8 +27,8 @@ fn sizes(model: &Model, report: &Report) -> Vec<Remark> {
             None => short.entity.clone(),
         };
         let text = format!(
-            "the data has {what} with {} bytes on average, the declared size is {}: units are metered on the data here; \
-             cost and the rules go by the declared size",
+            "{what} averages {} bytes in the data but is declared as {}; check meters the data, cost and rules use the \
+             declared size",
             short.measured, short.declared
         );
         Remark { at: short.at, text }

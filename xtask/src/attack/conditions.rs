@@ -1,5 +1,5 @@
-//! Attacks with conditions, filters and projections that make one request work for seconds, and with clients that
-//! leave while it does.
+//! Attacks with conditions, filters and projections that make one request work for seconds, and with clients
+//! that leave while it does.
 
 use std::thread;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Runs one attack: starts its server, makes its table, lets the quiet clients run before, during and after, judges.
+//! Runs one attack: starts its server, makes its table, lets the quiet clients run before, during and after,
+//! judges.
 
 use std::path::Path;
 use std::sync::Mutex;

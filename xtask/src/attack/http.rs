@@ -1,4 +1,5 @@
-//! HTTP/1.1 over one keep-alive connection: sends bytes that are rendered already and reads one answer after the other.
+//! HTTP/1.1 over one keep-alive connection: sends bytes that are rendered already and reads one answer after
+//! the other.
 //!
 //! It knows framing only; `request.rs` knows what a DynamoDB request looks like.
 

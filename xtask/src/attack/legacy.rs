@@ -1,4 +1,5 @@
-//! Attacks with legacy conditions (`Expected`, `ScanFilter`, `QueryFilter`), of which an old server takes any number.
+//! Attacks with legacy conditions (`Expected`, `ScanFilter`, `QueryFilter`), which old servers take in any
+//! number.
 
 use super::conduct::{Attack, nothing};
 use super::field::Field;

@@ -1,7 +1,7 @@
 //! `cargo xtask attack [NAME…]`: attacks a running server and measures what its quiet clients notice.
 //!
-//! Each attack gets a server of its own on a loopback port and lasts a few seconds. The families of attacks are one
-//! file each; `conduct.rs` runs one of them and judges it, `report.rs` prints the table.
+//! Each attack gets a server of its own on a loopback port and lasts a few seconds. The families of attacks
+//! are one file each; `conduct.rs` runs one of them and judges it, `report.rs` prints the table.
 
 mod bodies;
 mod clock;

@@ -1,4 +1,5 @@
-//! Attacks with pipelined requests: answers that pile up on one connection, and requests followed by other bytes.
+//! Attacks with pipelined requests: answers that pile up on one connection, and requests followed by other
+//! bytes.
 
 use std::io;
 use std::thread;

@@ -1,4 +1,5 @@
-//! The quiet clients, whose waits an attack must not lengthen, and the prober, which arrives anew again and again.
+//! The quiet clients, whose waits an attack must not lengthen, and the prober, which connects again and
+//! again.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -1,4 +1,5 @@
-//! Renders DynamoDB requests: the head with its signature, plain or gzipped, and the JSON that several attacks share.
+//! Renders DynamoDB requests: the head with its signature, plain or gzipped, and the JSON that several
+//! attacks share.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

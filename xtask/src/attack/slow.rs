@@ -1,4 +1,5 @@
-//! Attacks that take connections and do little with them: idle ones, slow heads and bodies, answers nobody reads.
+//! Attacks that take connections and do little with them: idle connections, slow heads and bodies, unread
+//! answers.
 
 use std::fs;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! Attacks of many clients that each change little: what a change reads and holds is much larger than its request.
+//! Attacks of many clients that each change little: a change reads and holds much more than its request.
 
 use super::conduct::{Attack, nothing};
 use super::field::{Field, must};

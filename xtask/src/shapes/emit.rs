@@ -190,7 +190,7 @@ pub(super) fn parts(reached: &Reached<'_>) -> Result<String, String> {
     Ok(out)
 }
 
-/// Whether a member of this kind has an empty value, so that programs can write the members they mean and no others.
+/// Whether a member of this kind has an empty value, so that a program writes only the members it means.
 fn has_default(kind: &str) -> bool {
     kind.starts_with("Option<") || kind.starts_with("Vec<") || ["String", "AttributeMapPart"].contains(&kind)
 }

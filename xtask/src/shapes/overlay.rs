@@ -1,7 +1,7 @@
 //! The overlay: what the service does differently from its own public model.
 //!
 //! A text file, one change a line, applied to the model before the table is made from it:
-//! `SUBJECT CHANGE [VALUE…] | CASE`, where CASE is `file/row` of the request cases in `crates/wire/tests/cases`.
+//! `SUBJECT CHANGE [VALUE…] | CASE`, where CASE is the `file/row` of a case in `crates/wire/tests/cases`.
 
 use std::path::Path;
 
@@ -121,7 +121,8 @@ fn find_member<'a>(model: &'a mut Model, path: &str) -> Result<&'a mut Member, S
         .ok_or_else(|| format!("{structure} has no member {name}"))
 }
 
-/// A member that the public model does not have, right after the one it is an alias of and alike in all but its name.
+/// A member that the public model does not have, right after the one it is an alias of and alike in all but
+/// its name.
 fn insert(model: &mut Model, path: &str, sibling: &str) -> Result<(), String> {
     let (structure, name) = path.split_once('.').ok_or("no member is named")?;
     let members = &mut model.shape_mut(structure)?.members;

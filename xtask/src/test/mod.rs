@@ -1,8 +1,8 @@
-//! `cargo xtask test`: installs the official clients that the tests drive, runs all test programs side by side, and
-//! reports totals, seconds per program and the slowest tests.
+//! `cargo xtask test`: installs the official clients that the tests drive, runs all test programs side by
+//! side, and reports totals, seconds per program and the slowest tests.
 //!
-//! Random tests take fixed seeds, so that a run can be repeated. `--long` gives them random seeds and more cases.
-//! It does not know what any test checks.
+//! Random tests take fixed seeds, so that a run can be repeated. `--long` gives them random seeds and more
+//! cases. It does not know what any test checks.
 
 mod clients;
 mod outcome;
@@ -113,7 +113,8 @@ fn prepare(request: &Request) -> Result<Setting, String> {
     let with_python = installed("Python", clients::python(&clients, &scripts));
     let with_javascript = installed("JavaScript", clients::javascript(&clients, &scripts));
     let mut arguments = request.program.clone();
-    // Those tests are ignored unless they are asked for, so that a run without clients does not call them passed.
+    // Those tests are ignored unless they are asked for, so that a run without clients does not call them
+    // passed.
     if with_python {
         arguments.push("--include-ignored".to_owned());
         if !with_javascript {

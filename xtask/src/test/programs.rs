@@ -1,10 +1,12 @@
-//! Finds the test programs: asks cargo to build them, reads its messages, and divides off what has to run alone.
+//! Finds the test programs: asks cargo to build them, reads its messages, and separates those that must run
+//! alone.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Test programs, or modules of test programs, that run while nothing else does: they bound how long a server may take
-/// to answer, or how much memory it may use, and other programs on the same cores would disturb that.
+/// Test programs, or modules of test programs, that run while nothing else does: they bound how long a server
+/// may take to answer, or how much memory it may use, and other programs on the same cores would disturb
+/// that.
 const ALONE: &[&str] = &["hostile_clients"];
 
 /// One run of one program.

@@ -1,4 +1,5 @@
-//! Runs test programs side by side, the longest first, and those that must run alone one after the other at the end.
+//! Runs test programs side by side, the longest first, and those that must run alone one after the other at
+//! the end.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;

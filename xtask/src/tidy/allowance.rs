@@ -1,5 +1,5 @@
-//! What is still allowed in each part of the workspace (`xtask/tidy.toml`): counts that may fall but not rise, and
-//! densities of assertions that may rise but not fall.
+//! The faults that are still allowed in each part of the workspace (`xtask/tidy.toml`): counts that may fall
+//! but not rise, and densities of assertions that may rise but not fall.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The order of a crate's folders, as its `lib.rs` states it: `//! Layers: tables < read, write < batch`.
 //!
-//! A module imports only from layers before its own. Modules joined by a comma do not import each other. Modules that
-//! the line does not name are not checked, and a crate without the line has no order yet.
+//! A module imports only from layers before its own. Modules joined by a comma do not import each other.
+//! Modules that the order does not name are not checked, and a crate without an order is not checked.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ struct Layers {
 
 pub(super) fn check(sources: &[Source], faults: &mut Vec<String>) {
     for root in sources.iter().filter(|source| is_root(&source.shown)) {
-        let Some(line) = root.text.lines().find_map(|line| line.strip_prefix(LINE)) else { continue };
-        let layers = Layers { places: places(line), reexports: reexports(&root.syntax) };
+        let Some(order) = order(&root.text) else { continue };
+        let layers = Layers { places: places(&order), reexports: reexports(&root.syntax) };
         let folder = root.shown.rsplit_once('/').map_or("", |(folder, _)| folder);
         let modules: Vec<&Source> = sources
             .iter()
@@ -41,6 +41,14 @@ pub(super) fn check(sources: &[Source], faults: &mut Vec<String>) {
             faults.extend(found.into_iter().map(|text| format!("{}:{text}", source.shown)));
         }
     }
+}
+
+/// The order that the root's header states, which may take several lines.
+fn order(text: &str) -> Option<String> {
+    let mut lines = text.lines().skip_while(|line| !line.starts_with(LINE));
+    let first = lines.next()?.strip_prefix(LINE)?;
+    let further = lines.map_while(|line| line.strip_prefix("//! "));
+    Some(std::iter::once(first).chain(further).collect::<Vec<_>>().join(" "))
 }
 
 fn is_root(shown: &str) -> bool {
@@ -211,6 +219,13 @@ mod tests {
         ] {
             assert_eq!(faults(&[WRITE, (READ, text)]).len(), 1, "{text}");
         }
+    }
+
+    #[test]
+    fn an_order_may_take_several_lines_up_to_the_next_paragraph() {
+        let text = "//! Layers: a < b,\n//! c < d\n//!\n//! Other words.\n";
+        assert_eq!(order(text).as_deref(), Some("a < b, c < d"));
+        assert_eq!(order("//! A crate.\n"), None);
     }
 
     #[test]

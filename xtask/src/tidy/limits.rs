@@ -9,6 +9,7 @@ use super::source::{Source, is_test_only};
 
 const HOME: &str = "crates/semantics/src/";
 const LIMITS: &str = "crates/semantics/src/limits.rs";
+const SHARES: &str = "keywright_semantics::share";
 /// Names of a millionth or a percentage, however they are scaled.
 const PARTS_PER_MILLION: &[&str] = &["PPM", "ALL_PPM", "PPM_PER_PERCENT"];
 
@@ -44,14 +45,20 @@ impl<'ast> Visit<'ast> for Constants<'_> {
 
     fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
         let name = item.ident.to_string();
-        let is_unit = name.ends_with("_UNIT_BYTES") || PARTS_PER_MILLION.contains(&name.as_str());
+        let is_unit = name.ends_with("_UNIT_BYTES");
+        let is_share = PARTS_PER_MILLION.contains(&name.as_str());
         let is_item_limit = name.ends_with("ITEM_BYTES_MAX");
         let is_alias = matches!(&*item.expr, syn::Expr::Path(_));
         let is_defined = self.defined.contains(&name);
-        if (is_unit || is_item_limit || is_defined) && !is_alias {
-            let instead = if is_defined { "use keywright_semantics::limits::" } else { "move it to " };
-            let place = if is_defined { name.as_str() } else { LIMITS };
-            let text = format!("{}: constant `{name}`: {instead}{place}", self.source.shown);
+        if (is_unit || is_share || is_item_limit || is_defined) && !is_alias {
+            let instead = if is_defined {
+                format!("use keywright_semantics::limits::{name}")
+            } else if is_share {
+                format!("use {SHARES}")
+            } else {
+                format!("move it to {LIMITS}")
+            };
+            let text = format!("{}: constant `{name}`: {instead}", self.source.shown);
             self.faults.push(Fault { rule: Rule::Limits, part: self.source.part().to_owned(), text });
         }
     }
@@ -84,7 +91,7 @@ mod tests {
             [
                 "crates/engine/src/a.rs: constant `READ_UNIT_BYTES`: move it to crates/semantics/src/limits.rs",
                 "crates/engine/src/a.rs: constant `PAGE_BYTES_MAX`: use keywright_semantics::limits::PAGE_BYTES_MAX",
-                "crates/engine/src/a.rs: constant `ALL_PPM`: move it to crates/semantics/src/limits.rs",
+                "crates/engine/src/a.rs: constant `ALL_PPM`: use keywright_semantics::share",
             ]
         );
     }

@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the rules of structure and language that no compiler checks.
 //!
-//! It knows the workspace's folders; it does not know what any code means. `--list PART` shows what `xtask/tidy.toml`
-//! still allows, `--update` takes in what has become better.
+//! It knows the workspace's folders; it does not know what any code means. `--list PART` shows the faults
+//! that `xtask/tidy.toml` still allows; `--update` lowers the allowances to the present counts.
 
 mod allowance;
 mod assertions;

@@ -22,7 +22,8 @@ impl Source {
         Ok(Self { shown: shown.to_owned(), text, syntax, is_test })
     }
 
-    /// The folder of the workspace that the file belongs to: `crates/engine`, `docs`, or `.` for files of the root.
+    /// The folder of the workspace that the file belongs to: `crates/engine`, `docs`, or `.` for files of the
+    /// root.
     pub(super) fn part(&self) -> &str {
         part_of(&self.shown)
     }

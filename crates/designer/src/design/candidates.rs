@@ -5,15 +5,17 @@
 //! order, then the range attribute, then the identity for uniqueness. Dominated candidates are dropped, which
 //! keeps the optimum: the dominating one does the same for at most the same cost.
 
-use keywright_semantics::capacity::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 use std::collections::BTreeSet;
 
-use super::problem::{ALL_PPM, Entity, Pattern, Problem, Projected, Slot, Write, WriteKind};
+use keywright_semantics::capacity::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
+
+use super::problem::{Entity, Pattern, Problem, Projected, Slot, Write, WriteKind};
 use super::uniqueness::written as sentinels;
 use super::writer_knowledge::{moves, read_first, touches, unknown};
 use keywright_semantics::limits::{INDEX_KEY_ATTRIBUTES_MAX, TRANSACTION_ITEMS_MAX};
+use keywright_semantics::share::ALL_PPM;
 
-use keywright_workbench::cost::Class;
+use keywright_semantics::schema::TableClass;
 use keywright_workbench::price::{Item, Money, Prices};
 
 /// Seconds in a month of 730 hours, as the public calculator counts.
@@ -157,7 +159,7 @@ pub(super) struct Tariff {
 }
 
 impl Tariff {
-    pub(super) fn of(problem: &Problem, prices: &Prices, class: Class) -> Result<Self, super::Fault> {
+    pub(super) fn of(problem: &Problem, prices: &Prices, class: TableClass) -> Result<Self, super::Fault> {
         let find = |item, name| prices.of(item).ok_or(super::Fault::NoPrice(name));
         let backup = if problem.backed_up {
             find(Item::PointInTimeRecovery, "point-in-time recovery")?
@@ -165,13 +167,13 @@ impl Tariff {
             Money::ZERO
         };
         Ok(match class {
-            Class::Standard => Self {
+            TableClass::Standard => Self {
                 write: find(Item::WriteRequest, "write request units")?,
                 read: find(Item::ReadRequest, "read request units")?,
                 storage: find(Item::Storage, "storage")?,
                 backup,
             },
-            Class::Infrequent => Self {
+            TableClass::StandardInfrequentAccess => Self {
                 write: find(Item::InfrequentWriteRequest, "Standard-IA write request units")?,
                 read: find(Item::InfrequentReadRequest, "Standard-IA read request units")?,
                 storage: find(Item::InfrequentStorage, "Standard-IA storage")?,

@@ -79,7 +79,7 @@ fn add_lacking(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<Strin
             "An item of {entity} that {} can be tried on is added to `data`: the sample has none.",
             own.pattern
         ));
-        let seconds = new.seconds().into_iter().filter(|(_, first)| first.name == entity);
+        let seconds = new.derived_entities().into_iter().filter(|(_, first)| first.name == entity);
         let mut names: Vec<String> = seconds.map(|(second, _)| second.name.clone()).collect();
         names.push(entity);
         for name in names {
@@ -150,7 +150,7 @@ fn records_alone(model: &Model) -> bool {
 
 /// The entities of a designed model that are derived items, with their sources.
 fn new_seconds(old: &Model, new: &Model) -> Vec<(String, String)> {
-    let found = new.seconds().into_iter().filter(|(second, _)| old.entity(&second.name).is_none());
+    let found = new.derived_entities().into_iter().filter(|(second, _)| old.entity(&second.name).is_none());
     found.map(|(second, first)| (second.name.clone(), first.name.clone())).collect()
 }
 
@@ -224,7 +224,7 @@ impl PortedData<'_> {
     /// The item's attributes without its keys, including attributes whose value only the keys contain.
     fn attributes(&self, entity: &Entity, item: &Item) -> Item {
         let mut own = bare(entity, item);
-        own.extend(data::told_by_key(self.old, entity, item));
+        own.extend(data::attributes_from_keys(self.old, entity, item));
         own
     }
 
@@ -258,7 +258,7 @@ impl PortedData<'_> {
         bare.retain(|name, _| {
             entity.attribute(name).is_none() || sample.item.contains_key(name) || included(name)
         });
-        let from_keys = data::told_by_key(self.new, entity, &bare);
+        let from_keys = data::attributes_from_keys(self.new, entity, &bare);
         for (name, value) in item {
             if from_keys.get(&name) != Some(&value) {
                 bare.insert(name, value);

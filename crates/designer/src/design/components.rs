@@ -9,7 +9,7 @@ use super::layout::Offer;
 use super::problem::{Entity, Fault, Pattern, Problem, Projected, Slot};
 use super::relaxations::{Unless, unless};
 use keywright_semantics::limits::{GLOBAL_INDEXES_MAX, LOCAL_COLLECTION_BYTES_MAX};
-use keywright_workbench::cost::Class;
+use keywright_semantics::schema::TableClass;
 use keywright_workbench::price::{Money, Prices};
 
 /// The monthly saving below which a second table is not worth it.
@@ -19,7 +19,7 @@ const SAVING_MIN: Money = Money::dollars(1);
 #[derive(Clone)]
 pub(super) struct Solved {
     pub(super) part: Part,
-    pub(super) class: Class,
+    pub(super) class: TableClass,
     pub(super) tariff: Tariff,
     pub(super) choice: Choice,
 }
@@ -39,7 +39,7 @@ impl Solved {
 /// The prices of the class that is tried first, and of the other one if the class is to be chosen.
 #[derive(Clone, Copy)]
 pub(super) struct Tariffs {
-    class: Class,
+    class: TableClass,
     first: Tariff,
     other: Option<Tariff>,
 }
@@ -51,10 +51,10 @@ impl Tariffs {
     }
 
     pub(super) fn of(problem: &Problem, prices: &Prices) -> Result<Self, Fault> {
-        let class = problem.class.unwrap_or(Class::Standard);
+        let class = problem.class.unwrap_or(TableClass::Standard);
         let other = match problem.class {
             Some(_) => None,
-            None => Some(Tariff::of(problem, prices, Class::Infrequent)?),
+            None => Some(Tariff::of(problem, prices, TableClass::StandardInfrequentAccess)?),
         };
         Ok(Self { class, first: Tariff::of(problem, prices, class)?, other })
     }
@@ -190,7 +190,12 @@ fn infrequent(problem: &Problem, own: &Solved, tariff: Tariff, most: usize) -> O
     let part = priced(problem, &tariff, &own.part);
     let choice = ilp::solve(problem, &tariff, &part, most, &[]).ok()??;
     let (before, after) = (writes + storage + own.choice.cost, other_writes + other_storage + choice.cost);
-    (before - after >= SAVING_MIN).then_some(Solved { part, class: Class::Infrequent, tariff, choice })
+    (before - after >= SAVING_MIN).then_some(Solved {
+        part,
+        class: TableClass::StandardInfrequentAccess,
+        tariff,
+        choice,
+    })
 }
 
 /// The same part at other prices.

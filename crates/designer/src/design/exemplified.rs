@@ -16,8 +16,8 @@ use keywright_workbench::run::key_texts;
 /// example names, and its derived items.
 pub(super) fn missing(model: &Model, samples: &[Sample]) -> Vec<(String, Node)> {
     let mut found = Vec::new();
-    let seconds = model.seconds();
-    let records = Records::besides(model, samples);
+    let seconds = model.derived_entities();
+    let records = Records::new(model, samples);
     let mut known: BTreeSet<(String, Vec<String>)> =
         samples.iter().filter_map(|own| key(model, own)).collect();
     for pattern in &model.patterns {

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use keywright_semantics::share::ALL_PPM;
+
 use super::candidates::fits;
 use super::name::NUMBER_DIGITS;
 use super::problem::{
-    ALL_PPM, Attribute, End, Entity, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Slot, Write,
-    WriteKind,
+    Attribute, End, Entity, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Slot, Write, WriteKind,
 };
 use super::writer_knowledge::knows;
 use super::{Asked, Design, View, uniqueness};
@@ -17,8 +18,8 @@ use keywright_model::{
     self as model, Consistency, Fault, Faults, GivenOp, IndexKind, KeyPart, KeyType, MicroPerSecond,
     MilliItems, Model, Node, NodeKind, Operation, Part, Projection, Rate, ReadKind, Table, Template,
 };
+use keywright_semantics::schema::TableClass;
 use keywright_semantics::value::ValueType;
-use keywright_workbench::cost::Class;
 use keywright_workbench::lint::{counts_up, owner};
 
 /// Indexes offered to the designer: the lint rules warn about more than five.
@@ -77,7 +78,7 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
         };
         entity.uniques = uniqueness::asked(model, own).into_iter().filter(keepable).collect();
     }
-    let class = table.infrequent_access.then_some(Class::Infrequent);
+    let class = table.infrequent_access.then_some(TableClass::StandardInfrequentAccess);
     let kept = Kept::default();
     let backed_up = table.pitr == Some(true);
     let problem = Problem { entities, patterns, writes, gsi_max: GSI_MAX, kept, class, backed_up };
@@ -212,7 +213,11 @@ pub fn keep(problem: &mut Problem, model: &Model, table: &Table) {
     for attribute in problem.entities.iter_mut().flat_map(|entity| &mut entity.attributes) {
         attribute.unpaddable &= !is_number_key(table, &attribute.name);
     }
-    problem.class = Some(if table.infrequent_access { Class::Infrequent } else { Class::Standard });
+    problem.class = Some(if table.infrequent_access {
+        TableClass::StandardInfrequentAccess
+    } else {
+        TableClass::Standard
+    });
     problem.gsi_max = problem.gsi_max.max(kept.globals.len());
     problem.kept = kept;
 }
@@ -229,7 +234,7 @@ fn kept_index(model: &Model, table: &Table, index: &model::Index) -> KeptIndex {
         includes: match &index.projection {
             Projection::All => None,
             Projection::KeysOnly => Some(BTreeSet::new()),
-            Projection::Include(names) => Some(names.iter().cloned().collect()),
+            Projection::Include(names) => Some(names.clone()),
         },
         open: pair && index.key_parts().all(made),
     }
@@ -260,7 +265,7 @@ fn kept_key(
         names
     };
     let shards = partition.iter().map(|template| u64::from(template.shards())).product();
-    let tells = entity.told_by(parts.iter().copied());
+    let tells = entity.attributes_in_keys(parts.iter().copied());
     let mut by = names(&partition);
     by.sort();
     let mut rest = names(&sort);

@@ -45,8 +45,8 @@ pub use explain::{BreakEven, Explanation, Forced, KeyReason, RunnerUp, Steps, ex
 pub use from_model::{from_model, keep, unlisted, unordered};
 pub use name::{Holds, Named, OwnKeys, name};
 pub use problem::{
-    ALL_PPM, Attribute, End, Entity, Fault, Kept, KeptIndex, KeptKey, Knows, Parent, Pattern, Problem,
-    Projected, Slot, Write, WriteKind,
+    Attribute, End, Entity, Fault, Kept, KeptIndex, KeptKey, Knows, Parent, Pattern, Problem, Projected,
+    Slot, Write, WriteKind,
 };
 pub use proof::{Proof, Same, Without};
 pub use relaxations::Unless;
@@ -58,7 +58,7 @@ pub use verify_writes::{VerifiedWrite, verify_writes};
 use std::collections::BTreeSet;
 
 use components::{Solved, Tariffs};
-use keywright_workbench::cost::Class;
+use keywright_semantics::schema::TableClass;
 use keywright_workbench::price::{Money, Prices};
 use proof::Proved;
 
@@ -104,7 +104,7 @@ pub struct Design {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableOf {
     /// Its class.
-    pub class: Class,
+    pub class: TableClass,
     /// Its entities, by index in the problem.
     pub entities: BTreeSet<usize>,
     /// Its global secondary indexes.
@@ -394,7 +394,7 @@ fn answer(
 /// The tables: parts of one class share one.
 fn tables(problem: &Problem, solved: &[Solved]) -> Vec<TableOf> {
     let mut tables: Vec<TableOf> = Vec::new();
-    for class in [Class::Standard, Class::Infrequent] {
+    for class in [TableClass::Standard, TableClass::StandardInfrequentAccess] {
         let own: Vec<&Solved> = solved.iter().filter(|own| own.class == class).collect();
         if own.is_empty() {
             continue;

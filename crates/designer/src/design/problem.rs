@@ -6,10 +6,7 @@ use std::fmt;
 
 use super::{Unless, View};
 use keywright_model::MicroPerSecond;
-use keywright_workbench::cost::Class;
-
-/// All, in parts per million.
-pub const ALL_PPM: u64 = 1_000_000;
+use keywright_semantics::schema::TableClass;
 
 /// A design problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +22,7 @@ pub struct Problem {
     /// The existing parts that must stay; empty for a new table.
     pub kept: Kept,
     /// The table class, if it is fixed.
-    pub class: Option<Class>,
+    pub class: Option<TableClass>,
     /// Whether the table has continuous backups, which are charged by the storage of it and its local
     /// indexes.
     pub backed_up: bool,

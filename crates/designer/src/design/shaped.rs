@@ -64,7 +64,7 @@ struct Asked<'a> {
 
 /// The requirements of a pattern, one item per entity.
 fn asked<'a>(model: &'a Model, pattern: &Pattern) -> Vec<Asked<'a>> {
-    let seconds = model.seconds();
+    let seconds = model.derived_entities();
     let first = |name: &str| {
         let of = seconds.iter().find(|(second, _)| second.name == name).map(|(_, first)| *first);
         of.or_else(|| model.entity(name))

@@ -11,8 +11,8 @@ use keywright_model::{
     self as model, At, Attribute, Entity, Index, IndexKind, KeyPart, KeyType, MilliItems, Model, Node,
     NodeKind, Operation, Projection, Read, ReadKind, Returns, Table, Template, Write, WriteKind,
 };
+use keywright_semantics::schema::TableClass;
 use keywright_semantics::value::ValueType;
-use keywright_workbench::cost::Class;
 
 /// The name of a slot's index; none for the table.
 pub fn index_name(kept: &Kept, slot: Slot) -> Option<String> {
@@ -118,7 +118,7 @@ fn tables<'a>(
             if number > 0 {
                 table.name = format!("{}Infrequent", old.name);
             }
-            table.infrequent_access = own.class == Class::Infrequent;
+            table.infrequent_access = own.class == TableClass::StandardInfrequentAccess;
             if kept.is_empty() {
                 table.partition = string("pk".to_owned());
                 table.sort = Some(string("sk".to_owned()));

@@ -2,9 +2,9 @@
 //! the engine. Its items and metered capacity are compared with a plain evaluation over the same items in
 //! memory.
 
-use keywright_semantics::capacity::READ_UNIT_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
 
+use keywright_semantics::capacity::READ_UNIT_BYTES;
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::shaped::wanted;
@@ -110,7 +110,7 @@ pub(super) fn generated(model: &Model) -> Result<(Model, Vec<Sample>), Faults> {
 
 /// The expected items: source items unchanged, derived items made from them.
 pub(super) fn plain(model: &Model, samples: &[Sample]) -> Vec<Sample> {
-    let seconds = model.seconds();
+    let seconds = model.derived_entities();
     let is_second =
         |sample: &&Sample| seconds.iter().any(|(second, _)| sample.entity.as_ref() == Some(&second.name));
     let mut found: Vec<Sample> = samples.iter().filter(|sample| !is_second(sample)).cloned().collect();
@@ -220,11 +220,11 @@ fn place(tables: &[Table], entities: &[Entity], pattern: &Pattern, read: &Read) 
     let held = index.and_then(|index| {
         let included = match &index.projection {
             Projection::All => return None,
-            Projection::KeysOnly => &[][..],
-            Projection::Include(names) => names.as_slice(),
+            Projection::KeysOnly => BTreeSet::new(),
+            Projection::Include(names) => names.clone(),
         };
         let keys = names(&table.key_parts().chain(index.key_parts()).collect::<Vec<_>>());
-        Some(keys.into_iter().chain(included.iter().cloned()).collect())
+        Some(keys.into_iter().chain(included).collect())
     });
     let templates = partition.iter().filter_map(|name| entity.template(name));
     let spread = templates.map(|template| u64::from(template.shards())).product();

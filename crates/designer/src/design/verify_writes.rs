@@ -127,7 +127,7 @@ fn bound(model: &Model, samples: &[Sample], pattern: &Pattern) -> Pattern {
     let keys: BTreeSet<String> = own.steps().iter().flat_map(|step| keys_of(&step.entity)).collect();
     own.example.retain(|(name, _)| !keys.contains(name));
     let mut taken: BTreeMap<String, usize> = BTreeMap::new();
-    let seconds = model.seconds();
+    let seconds = model.derived_entities();
     let written: BTreeSet<&str> = pattern.steps().iter().map(|step| step.entity.as_str()).collect();
     let mut bind = |step: &mut Write| {
         step.examples.iter_mut().for_each(|values| values.retain(|(name, _)| !keys.contains(name)));
@@ -215,7 +215,7 @@ fn steps_mut(pattern: &mut Pattern) -> &mut [Write] {
 
 /// Whether an attribute is, or is part of, a unique value of an entity; its derived items may guard it.
 fn is_unique(model: &Model, entity: &Entity, name: &str) -> bool {
-    let seconds = model.seconds();
+    let seconds = model.derived_entities();
     let mine = seconds.iter().filter(|(_, first)| first.name == entity.name).map(|(second, _)| *second);
     std::iter::once(entity).chain(mine).flat_map(|own| own.unique.iter().flatten()).any(|own| own == name)
 }
@@ -253,7 +253,7 @@ fn after(model: &Model, samples: &[Sample], changes: &[Changed]) -> Vec<Sample> 
 
 /// Derived items with the filler of the stored ones: filler pads an item to its size and is not copied.
 fn filled_alike(model: &Model, mut plain: Vec<Sample>, after: &[Sample]) -> Vec<Sample> {
-    let seconds = model.seconds();
+    let seconds = model.derived_entities();
     let key = |sample: &Sample| {
         let table = model.table(&sample.table)?;
         Some((sample.entity.clone()?, key_texts(table, &sample.item)))
@@ -275,7 +275,7 @@ fn filled_alike(model: &Model, mut plain: Vec<Sample>, after: &[Sample]) -> Vec<
 /// Attributes of the written items that differ from their templates, and attributes of all derived items that
 /// differ from their sources.
 fn stale(model: &Model, changes: &[Changed], after: &[Sample], plain: &[Sample]) -> Vec<String> {
-    let seconds = model.seconds();
+    let seconds = model.derived_entities();
     let is_second = |name: &str| seconds.iter().any(|(second, _)| second.name == name);
     let mut found = Vec::new();
     for change in changes.iter().filter(|change| !is_second(&change.entity)) {

@@ -8,6 +8,8 @@
 
 use std::collections::BTreeSet;
 
+use keywright_semantics::capacity::EVENTUAL_READ_UNIT_BYTES;
+
 use super::action::Action;
 use super::copied_attributes::Copied;
 use super::index_changes::{MoveKind, moves};
@@ -16,7 +18,7 @@ use super::input::{SubjectEntity, SubjectPattern, TouchKind};
 use super::matching::{EntityRef, Match};
 use super::phrasing::{Subjects, and, items};
 use super::plan::{StepKind, Units};
-use super::planner::{Planner, SCAN_UNIT_BYTES};
+use super::planner::Planner;
 use super::provenance::Provenance;
 use super::stale_copies::{StaleCopy, variables};
 
@@ -278,7 +280,7 @@ impl<'a> Planner<'a> {
         self.consume(StepKind::LoadItems, new.table, text, units, vec![action]);
         let within = self.stood(new.table).is_some_and(|was| was.definition.name == *from);
         let again = new.entity.table_bytes().map(|bytes| Units {
-            reads: if within { 0 } else { bytes.div_ceil(SCAN_UNIT_BYTES) },
+            reads: if within { 0 } else { bytes.div_ceil(EVENTUAL_READ_UNIT_BYTES) },
             ..Units::default()
         });
         let mut made: Vec<String> = vec![of.to_owned()];

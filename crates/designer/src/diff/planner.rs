@@ -11,6 +11,7 @@
 
 use std::collections::BTreeSet;
 
+use keywright_semantics::capacity::EVENTUAL_READ_UNIT_BYTES;
 use keywright_semantics::schema::{IndexKind, IndexSchema};
 
 use super::action::{Action, Guard};
@@ -29,10 +30,7 @@ use super::plan::{Alternative, Extent, Plan, Step, StepKind, Units, Who};
 use super::read_cutover::Readers;
 use super::settings::{calls, place, refused_replicas, refused_stream};
 use super::stale_copies::variables;
-use keywright_model::tables::Billing;
-
-/// Bytes per read unit of an eventually consistent scan.
-pub(super) const SCAN_UNIT_BYTES: u64 = 8192;
+use keywright_model::tables::Capacity;
 
 pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
     let matches = matches(before, after);
@@ -241,7 +239,8 @@ impl<'a> Planner<'a> {
         let name = &table.definition.name;
         let Some(was) = self.before.table(name) else {
             return Some(
-                total(table.entities.iter().map(SubjectEntity::table_bytes))?.div_ceil(SCAN_UNIT_BYTES),
+                total(table.entities.iter().map(SubjectEntity::table_bytes))?
+                    .div_ceil(EVENTUAL_READ_UNIT_BYTES),
             );
         };
         let stays = self.after.table(name).is_some_and(|now| !must_be_copied(was, now));
@@ -254,7 +253,7 @@ impl<'a> Planner<'a> {
             here.then(|| SubjectEntity { count, ..new.entity.clone() }.table_bytes())
         });
         let there = was.entities.iter().map(SubjectEntity::table_bytes);
-        Some(total(there.chain(coming))?.div_ceil(SCAN_UNIT_BYTES))
+        Some(total(there.chain(coming))?.div_ceil(EVENTUAL_READ_UNIT_BYTES))
     }
 
     /// Reads that the old model answers and the new one does not.
@@ -407,7 +406,7 @@ impl<'a> Planner<'a> {
             "compare every {} with what it is where it came from, if that was still written: what is missing or differs is put again, and what is there no more is deleted; again until none is found",
             entity.name
         );
-        let reads = entity.table_bytes().map(|bytes| bytes.div_ceil(SCAN_UNIT_BYTES));
+        let reads = entity.table_bytes().map(|bytes| bytes.div_ceil(EVENTUAL_READ_UNIT_BYTES));
         let units = reads.map(|reads| Units { reads, ..Units::default() });
         let action = Action::Compare { entity: entity.name.clone() };
         self.consume(StepKind::Verify, new.table, text, units, vec![action]);
@@ -788,7 +787,7 @@ impl<'a> Planner<'a> {
             let index = &one.index.name;
             let units = entity
                 .index_bytes(index)
-                .map(|bytes| Units { reads: bytes.div_ceil(SCAN_UNIT_BYTES), ..Units::default() });
+                .map(|bytes| Units { reads: bytes.div_ceil(EVENTUAL_READ_UNIT_BYTES), ..Units::default() });
             let text = format!("{index} has as many {} as {name}", entity.name);
             self.scan(StepKind::Verify, table, text, units, Vec::new());
         }
@@ -869,8 +868,8 @@ impl<'a> Planner<'a> {
             let stands = was.zip(now).is_none_or(|(was, now)| !must_be_copied(was, now));
             let during = [was.filter(|_| stands), now].into_iter().flatten();
             let provisioned = |table: &&SubjectTable| match &table.definition.billing {
-                Billing::Provisioned(capacity) => Some(capacity.table.write),
-                Billing::OnDemand => None,
+                Capacity::Provisioned(capacity) => Some(capacity.table.write),
+                Capacity::OnDemand => None,
             };
             let capacity: Option<Vec<u64>> = during.map(|table| provisioned(&table)).collect();
             let capacity = capacity.unwrap_or_default().into_iter();

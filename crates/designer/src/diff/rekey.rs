@@ -6,8 +6,9 @@ use super::input::{SubjectEntity, SubjectPattern};
 use super::matching::EntityRef;
 use super::phrasing::{Subjects, and, items};
 use super::plan::{StepKind, Units};
-use super::planner::{Planner, SCAN_UNIT_BYTES, must_be_copied};
+use super::planner::{Planner, must_be_copied};
 use super::stale_copies::{StaleCopy, variables};
+use keywright_semantics::capacity::EVENTUAL_READ_UNIT_BYTES;
 
 /// The old and the new place of re-keyed items.
 struct Rekey<'a> {
@@ -167,7 +168,7 @@ impl<'a> Planner<'a> {
         self.copies(*new, &needed);
         // Within one table the scan reads both copies.
         let again = counted.table_bytes().map(|bytes| Units {
-            reads: if rekey.within { 0 } else { bytes.div_ceil(SCAN_UNIT_BYTES) },
+            reads: if rekey.within { 0 } else { bytes.div_ceil(EVENTUAL_READ_UNIT_BYTES) },
             ..Units::default()
         });
         let text = format!(

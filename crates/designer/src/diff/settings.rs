@@ -5,7 +5,7 @@ use keywright_semantics::request::parts::{StreamViewType, TableClass};
 
 use super::plan::StepKind::{ChangeSetting as First, LowerSetting as Last};
 use super::plan::{Place, StepKind};
-use keywright_model::tables::{Billing, Provisioned, Scaling, TableDefinition};
+use keywright_model::tables::{Capacity, Provisioned, Scaling, TableDefinition};
 
 /// The changed settings of a table, old and new.
 pub(super) fn settings(old: &TableDefinition, new: &TableDefinition) -> [(&'static str, String, String); 8] {
@@ -36,7 +36,7 @@ pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKi
         };
         match setting {
             "billing" => match (&old.billing, &new.billing) {
-                (Billing::Provisioned(from), Billing::Provisioned(to)) => {
+                (Capacity::Provisioned(from), Capacity::Provisioned(to)) => {
                     let most = higher(from, to);
                     if provisioned(&most) != before {
                         set(First, &provisioned(&most), "UpdateTable");
@@ -45,8 +45,8 @@ pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKi
                         set(Last, &now, "UpdateTable");
                     }
                 }
-                (_, Billing::OnDemand) => set(First, &now, "UpdateTable"),
-                (Billing::OnDemand, Billing::Provisioned(_)) => set(Last, &now, "UpdateTable"),
+                (_, Capacity::OnDemand) => set(First, &now, "UpdateTable"),
+                (Capacity::OnDemand, Capacity::Provisioned(_)) => set(Last, &now, "UpdateTable"),
             },
             "auto scaling" => {
                 let kind = if widens(&old.billing, &new.billing) { First } else { Last };
@@ -115,13 +115,13 @@ pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKi
 }
 
 /// When replicas can be added: only to a table that is on demand or scales its write capacity.
-fn when_scaled(old: &Billing, new: &Billing) -> StepKind {
+fn when_scaled(old: &Capacity, new: &Capacity) -> StepKind {
     match (old, new) {
-        (_, Billing::OnDemand) => First,
+        (_, Capacity::OnDemand) => First,
         // An on-demand table accepts replicas, but the scaling settings that they need later would come after
         // them.
-        (Billing::OnDemand, Billing::Provisioned(_)) => Last,
-        (Billing::Provisioned(_), Billing::Provisioned(_)) => {
+        (Capacity::OnDemand, Capacity::Provisioned(_)) => Last,
+        (Capacity::Provisioned(_), Capacity::Provisioned(_)) => {
             if writes_scale(old) || widens(old, new) {
                 First
             } else {
@@ -131,10 +131,10 @@ fn when_scaled(old: &Billing, new: &Billing) -> StepKind {
     }
 }
 
-fn writes_scale(billing: &Billing) -> bool {
+fn writes_scale(billing: &Capacity) -> bool {
     match billing {
-        Billing::OnDemand => true,
-        Billing::Provisioned(capacity) => capacity.autoscaling.is_some_and(|both| both.write.is_some()),
+        Capacity::OnDemand => true,
+        Capacity::Provisioned(capacity) => capacity.autoscaling.is_some_and(|both| both.write.is_some()),
     }
 }
 
@@ -198,10 +198,10 @@ fn regions(replicas: &[String]) -> String {
     if replicas.is_empty() { "none".to_owned() } else { replicas.join(", ") }
 }
 
-fn billing(billing: &Billing) -> String {
+fn billing(billing: &Capacity) -> String {
     match billing {
-        Billing::OnDemand => "on-demand".to_owned(),
-        Billing::Provisioned(capacity) => provisioned(capacity),
+        Capacity::OnDemand => "on-demand".to_owned(),
+        Capacity::Provisioned(capacity) => provisioned(capacity),
     }
 }
 
@@ -213,8 +213,8 @@ fn provisioned(capacity: &Provisioned) -> String {
     text
 }
 
-fn scaling(billing: &Billing) -> String {
-    let Billing::Provisioned(Provisioned { autoscaling: Some(scaling), .. }) = billing else {
+fn scaling(billing: &Capacity) -> String {
+    let Capacity::Provisioned(Provisioned { autoscaling: Some(scaling), .. }) = billing else {
         return "off".to_owned();
     };
     let range = |one: &Scaling| format!("{} to {} at {} %", one.units_min, one.units_max, one.target_percent);
@@ -249,13 +249,13 @@ fn higher(one: &Provisioned, other: &Provisioned) -> Provisioned {
 }
 
 /// Whether auto scaling may then go as high as before, or higher.
-fn widens(old: &Billing, new: &Billing) -> bool {
-    let most = |billing: &Billing| match billing {
-        Billing::OnDemand => u64::MAX,
-        Billing::Provisioned(capacity) => capacity
+fn widens(old: &Capacity, new: &Capacity) -> bool {
+    let most = |billing: &Capacity| match billing {
+        Capacity::OnDemand => u64::MAX,
+        Capacity::Provisioned(capacity) => capacity
             .autoscaling
             .and_then(keywright_model::tables::AutoScaling::together)
             .map_or(capacity.table.write, |range| range.units_max),
     };
-    most(new) >= most(old) && !matches!(old, Billing::OnDemand)
+    most(new) >= most(old) && !matches!(old, Capacity::OnDemand)
 }

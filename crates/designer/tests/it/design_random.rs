@@ -9,7 +9,7 @@ use keywright_workbench::cost::{Costing, Settings};
 use keywright_workbench::price::{Prices, TODAY};
 use keywright_workbench::report::text;
 
-use crate::support::{Dice, check, no_files, told};
+use crate::support::{Dice, check, fault_lines, no_files};
 
 /// The number of cases of every test run; `KEYWRIGHT_CASES` changes it, `KEYWRIGHT_SEED` the first one.
 const CASES: u64 = 40;
@@ -295,12 +295,12 @@ enum Became {
 fn proved(original: &Model, found: &Design, prices: &Prices) -> Result<Billed, String> {
     let table = original.tables.first().ok_or("no table")?;
     let model = design::to_model(original, &table.name, found)?;
-    for own in design::verify(&model).map_err(|them| told(&them))? {
+    for own in design::verify(&model).map_err(|them| fault_lines(&them))? {
         if !own.agrees() {
             return Err(format!("{own:?}\n{}", write(&model)));
         }
     }
-    for own in design::verify_writes(&model).map_err(|them| told(&them))? {
+    for own in design::verify_writes(&model).map_err(|them| fault_lines(&them))? {
         if !own.agrees() || own.refused {
             return Err(format!("{own:?}\n{}", write(&model)));
         }
@@ -372,7 +372,7 @@ fn designs_of_random_models_pass_their_check_or_are_refused_with_a_sentence() {
         let (made, indexes) = made(seed);
         let model = match parse(&made) {
             Ok(model) => model,
-            Err(them) => panic!("seed {seed}: {}\n{made}", told(&them)),
+            Err(them) => panic!("seed {seed}: {}\n{made}", fault_lines(&them)),
         };
         match designed(&model, indexes, &prices) {
             Ok(Became::Designed) => ran += 1,

@@ -8,7 +8,7 @@ use keywright_model::{Model, Pattern, WriteKind, parse};
 use keywright_workbench::cost::{Costing, Settings};
 use keywright_workbench::price::{Money, Prices};
 
-use crate::support::{Dice, check, no_files, prices, problem, told};
+use crate::support::{Dice, check, fault_lines, no_files, prices, problem};
 
 /// The number of models of every test run; more with `KEYWRIGHT_CASES`.
 const CASES: u64 = 17;
@@ -378,7 +378,7 @@ fn key(dice: &mut Dice, kind: &Kind, asked: Option<&Asked>, names: &[&'static st
 
 /// The cost of a rival, if it passes its check by keys alone.
 fn rival_cost(made: &Made, text: &str) -> Option<(Model, Money)> {
-    let model = parse(text).unwrap_or_else(|faults| panic!("{}\n{text}", told(&faults)));
+    let model = parse(text).unwrap_or_else(|faults| panic!("{}\n{text}", fault_lines(&faults)));
     let checked = check(&model);
     // The designer uses no filters, and no keys with too many writes.
     let by_keys = checked.passes()
@@ -427,7 +427,7 @@ fn tried(seed: u64, parts: bool, prices: &Prices, stood: &mut u64) -> Result<(),
     let made = made(seed, parts);
     let unkeyed = made.unkeyed();
     let original =
-        parse(&unkeyed).unwrap_or_else(|faults| panic!("seed {seed}: {}\n{unkeyed}", told(&faults)));
+        parse(&unkeyed).unwrap_or_else(|faults| panic!("seed {seed}: {}\n{unkeyed}", fault_lines(&faults)));
     let mut asked = problem(&original);
     asked.gsi_max = 2;
     let mut dice = Dice(seed ^ 0xabcd_ef01);

@@ -1,4 +1,5 @@
-//! `ExclusiveStartKey`: where a page begins, checked to be a position at which an earlier page could have ended.
+//! `ExclusiveStartKey`: the position where a page begins. It must be one at which an earlier page could have
+//! ended.
 
 use bytes::Bytes;
 use keywright_semantics::error::Error;

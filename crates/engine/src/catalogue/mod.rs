@@ -7,6 +7,7 @@ pub(crate) mod names;
 mod record;
 mod rows;
 mod shards;
+mod stored;
 mod stream;
 mod table;
 mod ttl;
@@ -24,10 +25,10 @@ use tokio::sync::Mutex;
 
 pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
 pub(crate) use shards::{NewStream, Succession};
-pub(crate) use stream::{RecordPlace, Shard, ShardHash, Stream, StreamState, StreamView};
+pub(crate) use stream::{RecordPlace, Shard, ShardHash, Stream, StreamState};
 pub(crate) use table::{
-    Backfill, BillingMode, Class, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus,
-    OnDemandLimits, Seen, Table, TableStatus, Throughput, Warm,
+    Backfill, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus, OnDemandLimits, Seen, Table,
+    TableStatus, Throughput, Warm,
 };
 pub(crate) use ttl::{TtlGeneration, TtlState};
 
@@ -106,8 +107,8 @@ impl RecordSizes {
 pub(crate) struct Catalogue<S> {
     store: S,
     cache: RwLock<Cache>,
-    /// Held while a record is changed. Each change reads, compares and writes a whole record: changes that ran at the
-    /// same time would all but one fail and start over, and take the processors from the readers of items.
+    /// Held while a record is changed. Each change reads, compares and writes a whole record: of several
+    /// concurrent changes, all but one would fail and start over, and take processor time from reads.
     change_turn: Mutex<()>,
 }
 
@@ -179,7 +180,8 @@ impl<S: Store> Catalogue<S> {
         self.read().names.get(caller).map_or(0, BTreeMap::len)
     }
 
-    /// Sizes of the records of all tables of all callers, including deleted ones that still have rows or streams.
+    /// Sizes of the records of all tables of all callers, including deleted ones that still have rows or
+    /// streams.
     pub(crate) fn record_bytes(&self) -> usize {
         self.read().sizes.total
     }

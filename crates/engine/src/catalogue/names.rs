@@ -1,13 +1,12 @@
 //! Stored states as responses name them.
 
-use keywright_semantics::request::parts::{KeyType as KeyRole, StreamViewType, TableClass};
+use keywright_semantics::request::parts::KeyType as KeyRole;
 use keywright_semantics::response::{
     IndexStatus as IndexStatusName, KeySchemaElement, TableStatus as TableStatusName,
 };
 use keywright_semantics::schema::{KeyAttribute, KeySchema};
 
-use super::stream::StreamView;
-use super::table::{Class, IndexStatus, TableStatus};
+use super::table::{IndexStatus, TableStatus};
 
 pub(crate) fn key_schema(key: &KeySchema) -> Vec<KeySchemaElement> {
     let partition = key.partition.iter().map(|attribute| (attribute, KeyRole::Hash));
@@ -34,21 +33,5 @@ pub(crate) const fn index_status_name(status: IndexStatus) -> IndexStatusName {
         IndexStatus::Updating => IndexStatusName::Updating,
         IndexStatus::Active => IndexStatusName::Active,
         IndexStatus::Deleting => IndexStatusName::Deleting,
-    }
-}
-
-pub(crate) const fn view_name(view: StreamView) -> StreamViewType {
-    match view {
-        StreamView::KeysOnly => StreamViewType::KeysOnly,
-        StreamView::NewImage => StreamViewType::NewImage,
-        StreamView::OldImage => StreamViewType::OldImage,
-        StreamView::NewAndOldImages => StreamViewType::NewAndOldImages,
-    }
-}
-
-pub(crate) const fn class_name(class: Class) -> TableClass {
-    match class {
-        Class::Standard => TableClass::Standard,
-        Class::StandardInfrequentAccess => TableClass::StandardInfrequentAccess,
     }
 }

@@ -5,7 +5,7 @@
 //! adds is a second record after the first, so older records are still read.
 
 use keywright_semantics::schema::{
-    IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema,
+    BillingMode, IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema,
 };
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::rows::record_version;
 use super::shards::NewStream;
+use super::stored::BillingModeRecord;
 use super::stream::{Stream, StreamState};
 use super::table::{
-    BillingMode, ClassState, DoomedIndex, EncryptionState, IndexState, OnDemandLimits, Seen, Table,
-    TableStatus, Throughput, Warm,
+    ClassState, DoomedIndex, EncryptionState, IndexState, OnDemandLimits, Seen, Table, TableStatus,
+    Throughput, Warm,
 };
 use super::ttl::TtlState;
 use crate::support::layout::TableId;
@@ -82,6 +83,7 @@ struct TableRecord {
     doomed_indexes: Vec<IndexRecord>,
     next_index_id: u32,
     definitions: Vec<AttributeRecord>,
+    #[serde(with = "BillingModeRecord")]
     billing: BillingMode,
     on_demand_since_ms: Option<u64>,
     throughput: Throughput,
@@ -315,8 +317,8 @@ impl From<TableRecord> for Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::StreamView;
     use crate::tests::harness::{bench, caller};
+    use keywright_semantics::schema::StreamView;
 
     #[test]
     fn a_record_reads_back_as_the_table_it_was_written_from() {

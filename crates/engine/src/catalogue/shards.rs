@@ -1,7 +1,8 @@
 //! The changes of a table's streams and shards: opening, closing, succession, settling.
 
-use super::stream::{Closed, RecordPlace, Shard, ShardHash, Stream, StreamView};
+use super::stream::{Closed, RecordPlace, Shard, ShardHash, Stream};
 use super::table::Table;
+use keywright_semantics::schema::StreamView;
 
 /// How an open shard is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +100,8 @@ impl Table {
 
     /// Notes the last record of a closed shard; its children begin after it.
     ///
-    /// `last` may have been looked up before the shard's own parent was settled, which moves the shard's start.
+    /// `last` may have been looked up before the shard's own parent was settled, which moves the shard's
+    /// start.
     pub(crate) fn settle_shard(&mut self, number: u32, last: RecordPlace) {
         for stream in &mut self.streams {
             let Some(start) = stream.shard(number).map(|shard| shard.start) else { continue };

@@ -4,19 +4,15 @@
 //! These fields alone decide which shard takes a change. A writer protects the table's record, so nothing is
 //! appended to a shard after it is closed there.
 
+use keywright_semantics::schema::StreamView;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum StreamView {
-    KeysOnly,
-    NewImage,
-    OldImage,
-    NewAndOldImages,
-}
+use super::stored::{StreamViewRecord, optional_view};
 
 /// A table's stream: its view while enabled, its label since it was first enabled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StreamState {
+    #[serde(with = "optional_view")]
     pub view: Option<StreamView>,
     /// The latest stream's label, kept after disabling.
     pub label: Option<String>,
@@ -69,6 +65,7 @@ impl Shard {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stream {
     pub label: String,
+    #[serde(with = "StreamViewRecord")]
     pub view: StreamView,
     pub created_ms: u64,
     /// When the transition to enabled or disabled ends.

@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use keywright_semantics::schema::{IndexSchema, KeyAttribute, TableSchema};
+use keywright_semantics::schema::{BillingMode, IndexSchema, KeyAttribute, TableClass, TableSchema};
 use keywright_store::Snapshot;
 use serde::{Deserialize, Serialize};
 
 use super::rows::{record_key, record_version};
+use super::stored::TableClassRecord;
 use super::stream::{Stream, StreamState};
 use super::ttl::TtlState;
 use crate::support::layout::{IndexId, Space, TableId};
@@ -30,12 +31,6 @@ pub(crate) enum IndexStatus {
     Updating,
     Active,
     Deleting,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum BillingMode {
-    Provisioned,
-    OnDemand,
 }
 
 /// Provisioned capacity and its history. All zero for on-demand tables.
@@ -108,14 +103,9 @@ pub(crate) struct DoomedIndex {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Class {
-    Standard,
-    StandardInfrequentAccess,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ClassState {
-    pub class: Class,
+    #[serde(with = "TableClassRecord")]
+    pub class: TableClass,
     pub changed_ms: Option<u64>,
 }
 

@@ -8,7 +8,7 @@ use keywright_store::Store;
 use super::find;
 use super::names::{number_in, sequence_number, shard_id, status, stream_arn};
 use super::settle::settle;
-use crate::catalogue::names::{key_schema, view_name};
+use crate::catalogue::names::key_schema;
 use crate::catalogue::{Shard, Stream};
 use crate::state::Engine;
 use crate::support::env::Caller;
@@ -40,7 +40,7 @@ pub(crate) async fn describe_stream<S: Store>(
         stream_arn: stream_arn(&found.table, &stream.label),
         stream_label: stream.label.clone(),
         status: status(stream, engine.env().now_ms()),
-        view: view_name(stream.view),
+        view: stream.view,
         created: TimestampMs(stream.created_ms),
         table_name: found.table.name.clone(),
         key_schema: key_schema(&found.table.schema.key),

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use keywright_semantics::error::Error;
 use keywright_semantics::limits::PARTITION_WRITE_UNITS_MAX;
+use keywright_semantics::schema::StreamView;
 use keywright_store::{Snapshot, Store};
 
-use crate::catalogue::{NewStream, StreamState, StreamView, Table, Throughput};
+use crate::catalogue::{NewStream, StreamState, Table, Throughput};
 use crate::state::Engine;
 use crate::support::fault;
 

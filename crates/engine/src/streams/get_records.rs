@@ -11,7 +11,6 @@ use keywright_store::{LogEntry, LogRead, Snapshot, Store};
 use super::find;
 use super::iterator::ShardIterator;
 use super::names::{just_before, place_of, sequence_number};
-use crate::catalogue::names::view_name;
 use crate::catalogue::{Shard, Stream, Table};
 use crate::state::Engine;
 use crate::support::env::Caller;
@@ -88,6 +87,6 @@ fn record(table: &Table, stream: &Stream, shard: &Shard, entry: &LogEntry) -> Re
         new_image: change.new,
         old_image: change.old,
         sequence_number,
-        view: view_name(stream.view),
+        view: stream.view,
     })
 }

@@ -7,7 +7,8 @@ use keywright_semantics::limits::{LOCAL_COLLECTION_BYTES_MAX, STREAM_SHARD_OPEN_
 use crate::support::image_memory::ImageMemory;
 use crate::support::lane::Lane;
 
-/// Definitions of all tables of all accounts and regions: some 30,000 plain tables, or 600 with every index and tag.
+/// Definitions of all tables of all accounts and regions: some 30,000 plain tables, or 600 with every index
+/// and tag.
 const RECORD_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// One machine cannot fill more.
 const STREAM_SHARDS_MAX: u32 = 64;
@@ -25,7 +26,8 @@ pub struct EngineConfig {
     pub item_collection_bytes_max: u64,
     /// Tables that one account may have in one region.
     pub tables_max: usize,
-    /// Bytes of the definitions of all tables of all accounts and regions, deleted ones with a stream included.
+    /// Bytes of the definitions of all tables of all accounts and regions, deleted ones with a stream
+    /// included.
     pub record_bytes_max: usize,
     /// Open shards of one stream.
     pub stream_shards_max: u32,

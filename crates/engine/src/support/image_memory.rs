@@ -1,8 +1,8 @@
 //! Memory for the images of items that are being written.
 //!
-//! A request of a few bytes may update an item of 400 KB that 20 indexes copy, and thousands of clients may send it at
-//! once. A write therefore takes room for all images it holds, by the sizes it has read; without room it lets go of them,
-//! waits, and reads again. Small writes take none.
+//! A request of a few bytes may update an item of 400 KB that 20 indexes copy, and thousands of clients may
+//! send it at once. A write therefore reserves room for all images it holds, by the sizes it has read.
+//! Without room it drops the images, waits, and reads again. Small writes reserve none.
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -63,7 +63,8 @@ impl<'m> Room<'m> {
         true
     }
 
-    /// Waits for so many bytes, first come first served. What it had goes back first: a write that waits holds nothing.
+    /// Waits for this many bytes, first come first served. The bytes held so far are released first: a
+    /// waiting write holds nothing.
     pub(crate) async fn wait_for(&mut self, memory: &'m ImageMemory, bytes: usize) {
         *self = Self::default();
         let units = memory.units_of(bytes);

@@ -3,7 +3,7 @@
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::limits::TABLE_UNITS_MAX;
 use keywright_semantics::messages::table as messages;
-use keywright_semantics::request::parts::{BillingMode as BillingName, StreamViewType, TableClass};
+use keywright_semantics::request::parts::BillingMode;
 use keywright_semantics::request::{
     CreateTable, NewIndex, OnDemandThroughput, Throughput as Units, WarmThroughput,
 };
@@ -15,8 +15,8 @@ use keywright_store::Store;
 
 use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use crate::catalogue::{
-    BillingMode, Class, ClassState, EncryptionState, IndexState, IndexStatus, OnDemandLimits, Seen,
-    StreamState, StreamView, Table, TableStatus, Throughput, TtlState, Warm,
+    ClassState, EncryptionState, IndexState, IndexStatus, OnDemandLimits, Seen, StreamState, Table,
+    TableStatus, Throughput, TtlState, Warm,
 };
 use crate::state::Engine;
 use crate::streams;
@@ -48,7 +48,7 @@ pub(crate) async fn run<S: Store>(
             status_until_ms: now_ms.saturating_add(transition_ms),
             ..new_table(caller, request, id, now_ms)
         };
-        if let Some(view) = request.stream.map(stream_view) {
+        if let Some(view) = request.stream {
             // Looked up at each try: a table of that name may have been created and deleted since the last
             // one.
             let namesakes = engine.catalogue().all_named(caller, &request.name);
@@ -138,7 +138,7 @@ pub(super) fn check_units(units: Units, caller: &Caller) -> Result<(), String> {
 fn new_table(caller: &Caller, request: &CreateTable, id: TableId, now_ms: u64) -> Table {
     let states: Vec<IndexState> =
         (1..).zip(&request.indexes).map(|(id, index)| first_state(IndexId(id), index)).collect();
-    let on_demand = request.billing == BillingName::PayPerRequest;
+    let on_demand = request.billing == BillingMode::PayPerRequest;
     Table {
         id,
         version: 1,
@@ -154,7 +154,7 @@ fn new_table(caller: &Caller, request: &CreateTable, id: TableId, now_ms: u64) -
         states,
         doomed_indexes: Vec::new(),
         definitions: request.definitions.clone(),
-        billing: if on_demand { BillingMode::OnDemand } else { BillingMode::Provisioned },
+        billing: if on_demand { BillingMode::PayPerRequest } else { BillingMode::Provisioned },
         on_demand_since_ms: on_demand.then_some(now_ms),
         throughput: request.throughput.map(provisioned).unwrap_or_default(),
         on_demand: request.on_demand.map(on_demand_limits).unwrap_or_default(),
@@ -163,7 +163,7 @@ fn new_table(caller: &Caller, request: &CreateTable, id: TableId, now_ms: u64) -
         streams: Vec::new(),
         next_shard: 1,
         ttl: TtlState::default(),
-        class: request.class.map(|class| ClassState { class: class_state(class), changed_ms: None }),
+        class: request.class.map(|class| ClassState { class, changed_ms: None }),
         encryption: request.encryption.as_ref().map(|key| encryption_state(key.key_id.as_deref(), caller)),
         deletion_protection: request.deletion_protection,
         deletion_protection_changed_ms: None,
@@ -208,22 +208,6 @@ pub(super) fn warm_state(asked: WarmThroughput, units: Option<Units>) -> Warm {
     }
 }
 
-pub(super) const fn stream_view(view: StreamViewType) -> StreamView {
-    match view {
-        StreamViewType::KeysOnly => StreamView::KeysOnly,
-        StreamViewType::NewImage => StreamView::NewImage,
-        StreamViewType::OldImage => StreamView::OldImage,
-        StreamViewType::NewAndOldImages => StreamView::NewAndOldImages,
-    }
-}
-
-pub(super) const fn class_state(class: TableClass) -> Class {
-    match class {
-        TableClass::Standard => Class::Standard,
-        TableClass::StandardInfrequentAccess => Class::StandardInfrequentAccess,
-    }
-}
-
 /// A KMS key's ARN: as given, or one made from the key id or alias in the caller's account.
 pub(super) fn encryption_state(key_id: Option<&str>, caller: &Caller) -> EncryptionState {
     let key_arn = match key_id {
@@ -253,9 +237,9 @@ fn answer<S: Store>(table: &Table, request: &CreateTable, engine: &Engine<S>) ->
         .warm
         .and(description.warm_throughput)
         .map(|warm| WarmThroughputDescription { status: TableStatusName::Updating, ..warm });
-    if request.billing == BillingName::PayPerRequest {
+    if request.billing == BillingMode::PayPerRequest {
         description.billing_mode_summary = Some(BillingModeSummary {
-            billing_mode: BillingName::PayPerRequest,
+            billing_mode: BillingMode::PayPerRequest,
             last_update_to_pay_per_request_date_time: None,
         });
     }

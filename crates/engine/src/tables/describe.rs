@@ -6,7 +6,7 @@ use keywright_semantics::limits::{
     ACCOUNT_UNITS_MAX, INITIAL_ON_DEMAND_READ_UNITS, INITIAL_ON_DEMAND_WRITE_UNITS, TABLE_UNITS_MAX,
 };
 use keywright_semantics::request::DescribeTable;
-use keywright_semantics::request::parts::{BillingMode as BillingName, ProjectionType, SseType};
+use keywright_semantics::request::parts::{BillingMode, ProjectionType, SseType};
 use keywright_semantics::response::{
     BillingModeSummary, DescribeLimitsOutput, Endpoint, GlobalSecondaryIndexDescription,
     IndexStatus as IndexStatusName, LocalSecondaryIndexDescription, OnDemandThroughputDescription,
@@ -17,9 +17,9 @@ use keywright_semantics::response::{
 use keywright_semantics::schema::{IndexKind, IndexSchema, Projection};
 use keywright_store::Store;
 
-use crate::catalogue::names::{class_name, index_status_name, key_schema, status_name, view_name};
+use crate::catalogue::names::{index_status_name, key_schema, status_name};
 use crate::catalogue::{
-    Backfill, BillingMode, IndexState, IndexStatus, OnDemandLimits, Table, TableStatus, Throughput, Warm,
+    Backfill, IndexState, IndexStatus, OnDemandLimits, Table, TableStatus, Throughput, Warm,
 };
 use crate::state::Engine;
 use crate::state::stats::{Counted, Stats};
@@ -84,10 +84,10 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
         billing_mode_summary: billing_summary(table),
         local_secondary_indexes: locals(table, view, &arn),
         global_secondary_indexes: globals(table, view, &arn),
-        stream_specification: table.stream.view.map(|view| StreamSpecification {
-            stream_enabled: true,
-            stream_view_type: Some(view_name(view)),
-        }),
+        stream_specification: table
+            .stream
+            .view
+            .map(|view| StreamSpecification { stream_enabled: true, stream_view_type: Some(view) }),
         latest_stream_label: labelled.cloned(),
         latest_stream_arn: labelled.map(|label| format!("{arn}/stream/{label}")),
         sse_description: table.encryption.as_ref().map(|encryption| SseDescription {
@@ -96,7 +96,7 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
             kms_master_key_arn: Some(encryption.key_arn.clone()),
         }),
         table_class_summary: table.class.map(|state| TableClassSummary {
-            table_class: class_name(state.class),
+            table_class: state.class,
             last_update_date_time: state.changed_ms.map(TimestampMs),
         }),
         deletion_protection_enabled: Some(table.deletion_protection),
@@ -138,10 +138,7 @@ fn throughput(throughput: Throughput, now_ms: u64) -> ProvisionedThroughputDescr
 fn billing_summary(table: &Table) -> Option<BillingModeSummary> {
     let since = table.on_demand_since_ms?;
     Some(BillingModeSummary {
-        billing_mode: match table.billing {
-            BillingMode::OnDemand => BillingName::PayPerRequest,
-            BillingMode::Provisioned => BillingName::Provisioned,
-        },
+        billing_mode: table.billing,
         last_update_to_pay_per_request_date_time: Some(TimestampMs(since)),
     })
 }
@@ -160,7 +157,7 @@ fn warm<Status>(
     status: Status,
 ) -> WarmThroughputDescription<Status> {
     let floor = match billing {
-        BillingMode::OnDemand => INITIAL_ON_DEMAND,
+        BillingMode::PayPerRequest => INITIAL_ON_DEMAND,
         BillingMode::Provisioned => {
             Warm { read_units: throughput.read_units, write_units: throughput.write_units }
         }

@@ -8,7 +8,7 @@ use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::limits::GLOBAL_INDEXES_MAX;
 use keywright_semantics::messages::table as messages;
 use keywright_semantics::messages::table::UnitsChange;
-use keywright_semantics::request::parts::BillingMode as BillingName;
+use keywright_semantics::request::parts::{BillingMode, TableClass};
 use keywright_semantics::request::{
     EncryptionChange, IndexUpdate, NewIndex, OnDemandThroughput, StreamChange, Throughput as Units,
     UpdateTable, WarmThroughput,
@@ -21,13 +21,12 @@ use keywright_semantics::schema::{IndexKind, KeyAttribute, KeySchema};
 use keywright_store::Store;
 
 use super::create::{
-    check_ceilings, check_index_ceilings, check_index_units, check_units, check_warm, class_state,
-    encryption_state, on_demand_limits, provisioned, stream_view, warm_state,
+    check_ceilings, check_index_ceilings, check_index_units, check_units, check_warm, encryption_state,
+    on_demand_limits, provisioned, warm_state,
 };
 use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use crate::catalogue::{
-    Backfill, BillingMode, Class, ClassState, DoomedIndex, IndexState, IndexStatus, Table, TableStatus,
-    Throughput, Warm,
+    Backfill, ClassState, DoomedIndex, IndexState, IndexStatus, Table, TableStatus, Throughput, Warm,
 };
 use crate::state::Engine;
 use crate::streams;
@@ -184,16 +183,16 @@ impl Update<'_> {
 
     fn change_capacity(&self, table: &mut Table) -> Result<(), Error> {
         match (self.request.billing, self.request.throughput) {
-            (Some(BillingName::PayPerRequest), _) => {
-                if table.billing != BillingMode::OnDemand {
+            (Some(BillingMode::PayPerRequest), _) => {
+                if table.billing != BillingMode::PayPerRequest {
                     self.make_on_demand(table);
                 }
                 Ok(())
             }
-            (Some(BillingName::Provisioned), Some(units)) if table.billing == BillingMode::OnDemand => {
+            (Some(BillingMode::Provisioned), Some(units)) if table.billing == BillingMode::PayPerRequest => {
                 self.make_provisioned(table, units)
             }
-            (_, Some(_)) if table.billing == BillingMode::OnDemand => {
+            (_, Some(_)) if table.billing == BillingMode::PayPerRequest => {
                 Err(invalid(messages::NO_UNITS_ON_DEMAND))
             }
             (_, Some(units)) => self.change_units(table, units),
@@ -202,7 +201,7 @@ impl Update<'_> {
     }
 
     fn make_on_demand(&self, table: &mut Table) {
-        table.billing = BillingMode::OnDemand;
+        table.billing = BillingMode::PayPerRequest;
         table.on_demand_since_ms = Some(self.now_ms);
         table.throughput = Throughput::default();
         for state in &mut table.states {
@@ -266,9 +265,11 @@ impl Update<'_> {
     fn add_index(&self, table: &mut Table, index: &NewIndex) -> Result<(), Error> {
         let name = &index.schema.name;
         match (table.billing, index.throughput) {
-            (BillingMode::OnDemand, Some(_)) => return Err(invalid(messages::index_units_on_demand(name))),
+            (BillingMode::PayPerRequest, Some(_)) => {
+                return Err(invalid(messages::index_units_on_demand(name)));
+            }
             (BillingMode::Provisioned, None) => return Err(invalid(messages::index_units_required(name))),
-            (BillingMode::OnDemand, None) => {}
+            (BillingMode::PayPerRequest, None) => {}
             (BillingMode::Provisioned, Some(units)) => {
                 check_index_units(name, units, self.caller).map_err(over_limit)?;
             }
@@ -305,7 +306,7 @@ impl Update<'_> {
     ) -> Result<(), Error> {
         let billing = table.billing;
         let table_name = table.name.clone();
-        let becomes_provisioned = self.request.billing == Some(BillingName::Provisioned);
+        let becomes_provisioned = self.request.billing == Some(BillingMode::Provisioned);
         let Some(state) = table.index_place(name).and_then(|place| table.states.get_mut(place)) else {
             return Ok(());
         };
@@ -313,10 +314,10 @@ impl Update<'_> {
             return Err(in_use(messages::index_being("updated", &table_name, name)));
         }
         match (billing, asked.units) {
-            (BillingMode::OnDemand, Some(_)) => {
+            (BillingMode::PayPerRequest, Some(_)) => {
                 return Err(invalid(messages::index_units_on_demand_to_update(name)));
             }
-            (BillingMode::OnDemand, None) if asked.is_empty() => {
+            (BillingMode::PayPerRequest, None) if asked.is_empty() => {
                 return Err(invalid(messages::nothing_to_update_in_index(name)));
             }
             (_, Some(units)) => {
@@ -342,7 +343,7 @@ impl Update<'_> {
             let place = format!("index {name}");
             check_warm(warm, &place, self.caller).map_err(over_limit)?;
             let floor = match billing {
-                BillingMode::OnDemand => INITIAL_ON_DEMAND,
+                BillingMode::PayPerRequest => INITIAL_ON_DEMAND,
                 BillingMode::Provisioned => Warm {
                     read_units: state.throughput.read_units,
                     write_units: state.throughput.write_units,
@@ -364,7 +365,7 @@ impl Update<'_> {
                     let text = messages::too_many_streams(&table.name);
                     return Err(Error::new(ErrorKind::LimitExceeded, text));
                 }
-                streams::enable(table, &self.namesakes, stream_view(view), self.moment);
+                streams::enable(table, &self.namesakes, view, self.moment);
                 Ok(())
             }
             (Some(StreamChange::Disable), Some(_)) => {
@@ -378,8 +379,8 @@ impl Update<'_> {
     }
 
     fn change_rest(&self, table: &mut Table) -> Result<(), Error> {
-        if let Some(class) = self.request.class.map(class_state) {
-            let current = table.class.map_or(Class::Standard, |state| state.class);
+        if let Some(class) = self.request.class {
+            let current = table.class.map_or(TableClass::Standard, |state| state.class);
             if class != current {
                 table.class = Some(ClassState { class, changed_ms: Some(self.now_ms) });
             }
@@ -424,7 +425,7 @@ impl Update<'_> {
         }
         if let Some(asked) = self.request.warm {
             let floor = match table.billing {
-                BillingMode::OnDemand => INITIAL_ON_DEMAND,
+                BillingMode::PayPerRequest => INITIAL_ON_DEMAND,
                 BillingMode::Provisioned => Warm {
                     read_units: table.throughput.read_units,
                     write_units: table.throughput.write_units,

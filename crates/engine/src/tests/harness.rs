@@ -68,6 +68,14 @@ impl Wake for Unpark {
     }
 }
 
+/// The seeds of a random test. Long runs (`cargo xtask test --long`) take more of them, from a random first
+/// one.
+pub(crate) fn seeds(short: u64) -> std::ops::Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let first = number("KEYWRIGHT_SEED").unwrap_or(0);
+    first..first + short * number("KEYWRIGHT_TEST_LONG").unwrap_or(1)
+}
+
 /// Runs a future on this thread.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
@@ -107,8 +115,8 @@ pub(crate) fn index(name: &str, kind: IndexKind, key: KeySchema, projection: Ind
     IndexSchema { name: name.into(), kind, key, projection }
 }
 
-/// `pk` and `sk` strings; an LSI on `l` (S) that includes `x`; a keys-only GSI on `g` (S) and `h` (N); a GSI of all
-/// attributes with a key of several.
+/// `pk` and `sk` strings; an LSI on `l` (S) that includes `x`; a keys-only GSI on `g` (S) and `h` (N); a GSI
+/// of all attributes with a key of several.
 pub(crate) fn schema() -> TableSchema {
     use KeyType::{N, S};
     let include = IndexProjection::Include(["x".to_owned()].into());

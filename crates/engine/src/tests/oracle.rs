@@ -145,7 +145,7 @@ fn check(bench: &Bench<MemoryStore>, schema: &TableSchema, oracle: &Oracle) {
 
 #[test]
 fn random_writes_keep_items_indexes_and_sizes_as_a_naive_map_has_them() {
-    for seed in 0..12 {
+    for seed in seeds(12) {
         let (bench, schema) = (bench(), schema());
         bench.set_ttl("ends", TtlChange::Enable).expect("it is disabled");
         let mut oracle = Oracle::new();

@@ -56,8 +56,8 @@ pub(super) fn filled() -> Bench<MemoryStore> {
     bench
 }
 
-/// `SELECT *` of a local index gives what the index holds, as a Query without Select does. No record of what the service
-/// does was found; named columns outside the index are fetched from the table.
+/// `SELECT *` of a local index gives what the index holds, as a Query without Select does. No record of the
+/// service's behaviour was found; named columns outside the index are fetched from the table.
 #[test]
 fn a_select_on_a_key_range_is_the_query() {
     let bench = filled();

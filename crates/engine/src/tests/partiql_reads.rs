@@ -236,7 +236,9 @@ fn a_random_clause_selects_the_rows_that_fulfil_it() {
         }
     }
     let (mut answered, mut refused, mut several) = (0, 0, 0);
-    for seed in 0..3000 {
+    let seeds = seeds(3000);
+    let number = seeds.end - seeds.start;
+    for seed in seeds {
         let mut dice = fastrand::Rng::with_seed(seed);
         let clause = Clause::random(&mut dice, 3);
         let text = clause.text();
@@ -270,7 +272,7 @@ fn a_random_clause_selects_the_rows_that_fulfil_it() {
         assert_eq!(found, expected, "seed {seed}: {text}");
     }
     assert!(
-        refused < 300 && several > 100,
+        refused * 10 < number && several > 100,
         "{answered} answered, {refused} refused, {several} of several reads"
     );
 }

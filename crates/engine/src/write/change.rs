@@ -63,7 +63,8 @@ impl Action<'_> {
 /// An updated item is held as a tree as well, whose nodes may be larger than their bytes in the item.
 const UPDATE_TREE_FACTOR: usize = 4;
 
-/// The most that a group of writes holds of its items at a time: images before and after, index entries, stream records.
+/// The most bytes that a group of writes holds at a time: images before and after, index entries, stream
+/// records.
 pub(crate) fn image_bytes(actions: &[Action<'_>], items: &[Option<Bytes>]) -> usize {
     actions
         .iter()

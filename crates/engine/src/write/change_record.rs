@@ -8,8 +8,8 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::response::{StreamEvent, StreamIdentity};
 
-use crate::catalogue::StreamView;
 use crate::write::change::Change;
+use keywright_semantics::schema::StreamView;
 
 const FORMAT: u8 = 1;
 /// Format, event, identity, time, and the lengths of keys, old and new image; a length of all ones means no

@@ -48,6 +48,6 @@ pub(super) fn with_derived_items(model: &Model, mut samples: Vec<Sample>, given:
 
 /// The derived entities that have as many items as their source.
 fn pairs(model: &Model) -> impl Iterator<Item = (&Entity, &Entity)> {
-    let derived_items = model.seconds().into_iter();
+    let derived_items = model.derived_entities().into_iter();
     derived_items.filter(|(derived, source)| derived.count == source.count && derived.name != source.name)
 }

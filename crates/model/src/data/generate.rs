@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use keywright_semantics::share::ALL_PPM;
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::made_up::{self, Use};
@@ -18,7 +19,6 @@ use super::scale::{Scale, Source, key_attributes, uniques};
 use super::{FillFault, Sample, complete, key_of, pad};
 use crate::{Attribute, Entity, Fault, Generate, Model, Part, Skew};
 
-const PPM: u64 = 1_000_000;
 /// Random draws that can collide with earlier items, before the remaining combinations are tried in order.
 const DRAWS_MAX: u64 = 30;
 /// The most combinations of values tried in order for one entity.
@@ -55,7 +55,7 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    pub const fn besides(model: &'a Model, existing: &'a [Sample]) -> Self {
+    pub const fn new(model: &'a Model, existing: &'a [Sample]) -> Self {
         Self { model, existing, generator: RefCell::new(None) }
     }
 
@@ -355,7 +355,7 @@ impl<'a> Generator<'a> {
                 continue;
             }
             let may_lack = !identifying.contains(attribute.name.as_str());
-            if may_lack && attribute.present_ppm.is_some_and(|share| self.random.below(PPM) >= share) {
+            if may_lack && attribute.present_ppm.is_some_and(|share| self.random.below(ALL_PPM) >= share) {
                 continue;
             }
             let used = if keys.contains(attribute.name.as_str()) { Use::Key } else { Use::Plain };

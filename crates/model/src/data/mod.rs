@@ -224,7 +224,7 @@ pub fn entity_of(model: &Model, table: &str, item: &Item) -> Option<String> {
 }
 
 /// The entity's attributes that an item lacks but its table or index keys contain.
-pub fn told_by_key(model: &Model, entity: &Entity, item: &Item) -> Item {
+pub fn attributes_from_keys(model: &Model, entity: &Entity, item: &Item) -> Item {
     let mut missing = Item::new();
     let Some(table) = model.table(&entity.table) else { return missing };
     let parts = table.key_parts().chain(table.indexes.iter().flat_map(crate::Index::key_parts));

@@ -178,7 +178,7 @@ fn is_key(model: &Model, entity: &Entity, name: &str) -> bool {
 /// Whether an index includes the attribute by name, so that index entries would grow with it.
 fn is_included(model: &Model, entity: &Entity, name: &str) -> bool {
     let included = |index: &Index| match &index.projection {
-        Projection::Include(names) => names.iter().any(|own| own == name),
+        Projection::Include(names) => names.contains(name),
         Projection::All | Projection::KeysOnly => false,
     };
     model.table(&entity.table).is_some_and(|table| table.indexes.iter().any(included))

@@ -2,13 +2,12 @@
 
 use std::cmp::Ordering;
 
+use keywright_semantics::share::ALL_PPM;
+
 /// The largest denominator; beyond it a number is rounded to billionths.
 const UNDER_MAX: u128 = 1_000_000_000_000_000_000;
 /// The denominator of a rounded number.
 const COARSE: u128 = 1_000_000_000;
-/// One, in parts per million.
-const ALL_PPM: u128 = 1_000_000;
-
 /// A non-negative number, as a fraction in lowest terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exact {
@@ -70,7 +69,7 @@ impl Exact {
 
     /// The number in millionths, rounded up.
     pub fn ppm(self) -> u64 {
-        self.times(Self::of(ALL_PPM)).ceil()
+        self.times(Self::of(u128::from(ALL_PPM))).ceil()
     }
 
     /// The quotient; one if the divisor is zero.

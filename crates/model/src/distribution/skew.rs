@@ -2,9 +2,8 @@
 
 use super::Exact;
 use crate::Skew;
+use keywright_semantics::share::ALL_PPM;
 
-/// Parts per million of everything.
-const ALL_PPM: u64 = 1_000_000;
 /// Terms of a Zipf distribution that are summed one by one; the tail is integrated.
 const ZIPF_TERMS_MAX: u32 = 10_000;
 

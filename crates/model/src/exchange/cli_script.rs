@@ -10,7 +10,7 @@ use keywright_semantics::schema::IndexKind;
 
 use super::create_table::write_request;
 use crate::json::Json;
-use crate::tables::{Billing, Provisioned, Scaling, TableDefinition};
+use crate::tables::{Capacity, Provisioned, Scaling, TableDefinition};
 
 /// Writes the script.
 pub fn write(model: &str, tables: &[TableDefinition]) -> String {
@@ -68,7 +68,7 @@ fn replicated(table: &TableDefinition) -> TableDefinition {
 }
 
 fn write_scaling(script: &mut String, table: &TableDefinition) {
-    let Billing::Provisioned(Provisioned { autoscaling: Some(both), .. }) = &table.billing else {
+    let Capacity::Provisioned(Provisioned { autoscaling: Some(both), .. }) = &table.billing else {
         return;
     };
     let indexes = table.schema.indexes.iter().filter(|index| index.kind == IndexKind::Global);

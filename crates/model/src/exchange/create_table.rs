@@ -14,7 +14,7 @@ use keywright_semantics::schema::{
 use super::fault::{ExchangeFault, Faults};
 use super::supported;
 use crate::json::{Json, Members};
-use crate::tables::{Billing, Provisioned, TableDefinition, Units};
+use crate::tables::{Capacity, Provisioned, TableDefinition, Units};
 
 /// The warm throughput of a new on-demand table (developer guide: warm throughput).
 const WARM_READS: u64 = 12_000;
@@ -246,20 +246,20 @@ pub fn read_projection(json: Option<&Json>, path: &str, faults: &mut Faults) -> 
     }
 }
 
-fn read_billing(json: &Json) -> Billing {
+fn read_billing(json: &Json) -> Capacity {
     let mode = json
         .str_at("BillingMode")
         .or_else(|| json.get("BillingModeSummary").and_then(|summary| summary.str_at("BillingMode")));
     let units = json.get("ProvisionedThroughput").and_then(read_units);
     match (mode, units) {
-        (Some("PAY_PER_REQUEST"), _) | (_, None) => Billing::OnDemand,
+        (Some("PAY_PER_REQUEST"), _) | (_, None) => Capacity::OnDemand,
         (_, Some(table)) => {
             let indexes = json.get("GlobalSecondaryIndexes").map_or(&[][..], Json::elements);
             let own = indexes.iter().filter_map(|index| {
                 let units = index.get("ProvisionedThroughput").and_then(read_units)?;
                 Some((index.str_at("IndexName")?.to_owned(), units)).filter(|_| units != table)
             });
-            Billing::Provisioned(Provisioned { table, indexes: own.collect(), autoscaling: None })
+            Capacity::Provisioned(Provisioned { table, indexes: own.collect(), autoscaling: None })
         }
     }
 }
@@ -316,8 +316,8 @@ pub fn write_schema(table: &TableDefinition) -> Members {
         }
     }
     match &table.billing {
-        Billing::OnDemand => members.push(("BillingMode".to_owned(), Json::text("PAY_PER_REQUEST"))),
-        Billing::Provisioned(capacity) => {
+        Capacity::OnDemand => members.push(("BillingMode".to_owned(), Json::text("PAY_PER_REQUEST"))),
+        Capacity::Provisioned(capacity) => {
             members.push(("BillingMode".to_owned(), Json::text("PROVISIONED")));
             members.push(("ProvisionedThroughput".to_owned(), write_units(capacity.table)));
         }
@@ -342,13 +342,13 @@ fn write_key(key: &KeySchema) -> Json {
     Json::List(partition.chain(sort).collect())
 }
 
-fn write_index(index: &IndexSchema, billing: &Billing) -> Json {
+fn write_index(index: &IndexSchema, billing: &Capacity) -> Json {
     let mut json = Json::object([
         ("IndexName", Json::text(&index.name)),
         ("KeySchema", write_key(&index.key)),
         ("Projection", write_projection(&index.projection)),
     ]);
-    if let (Billing::Provisioned(capacity), IndexKind::Global) = (billing, index.kind) {
+    if let (Capacity::Provisioned(capacity), IndexKind::Global) = (billing, index.kind) {
         json.set("ProvisionedThroughput", write_units(capacity.of_index(&index.name)));
     }
     json

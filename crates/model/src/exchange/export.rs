@@ -8,7 +8,7 @@ use super::fault::Faults;
 use super::workbench_json::{Document, Written};
 use super::{cli_script, create_table, yaml};
 use crate::json::Json;
-use crate::tables::{Billing, TableDefinition};
+use crate::tables::{Capacity, TableDefinition};
 
 /// The target format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
     pub text: String,
-    pub told: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// Writes a draft in a format.
@@ -62,7 +62,7 @@ pub fn export(draft: &Draft, target: &Target) -> Result<Exported, Faults> {
             (with_newline(template(resource).pretty()), about_replicas(&tables, resource))
         }
     };
-    Ok(Exported { text, told: notes })
+    Ok(Exported { text, notes })
 }
 
 /// The settings that `CreateTable` does not have, with the operation that sets each.
@@ -77,7 +77,7 @@ fn after_creation(table: &TableDefinition) -> Vec<String> {
             "Not in this format: {name}: point-in-time recovery is set by UpdateContinuousBackups"
         ));
     }
-    if matches!(&table.billing, Billing::Provisioned(capacity) if capacity.autoscaling.is_some()) {
+    if matches!(&table.billing, Capacity::Provisioned(capacity) if capacity.autoscaling.is_some()) {
         lost.push(format!("Not in this format: {name}: auto scaling is set by Application Auto Scaling"));
     }
     if !table.replicas.is_empty() {

@@ -116,7 +116,7 @@ pub fn readable(model: &Model) -> Result<(), Faults> {
     let faults = parse_model(&write_model(model)).err().unwrap_or_default();
     let reported = faults
         .into_iter()
-        .map(|fault| ExchangeFault::new("", format!("what the file says makes no model: {}", fault.text)));
+        .map(|fault| ExchangeFault::new("", format!("the imported model is not valid: {}", fault.text)));
     let reported: Faults = reported.collect();
     if reported.is_empty() { Ok(()) } else { Err(reported) }
 }
@@ -192,7 +192,7 @@ mod tests {
         let imported = import("m", &format!("{{\"DataModel\":[{table}]}}"), None).expect("a document");
         let model = parse_model(&write_model(&imported.model)).expect("a model file");
         assert_eq!(model.tables[0].indexes[0].partition[0].key_type, crate::KeyType::N);
-        assert!(imported.notes[0].contains("no item has the index key day"), "{:?}", imported.notes);
+        assert!(imported.notes[0].contains("index key day"), "{:?}", imported.notes);
     }
 
     #[test]

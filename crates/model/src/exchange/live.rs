@@ -25,7 +25,7 @@ pub struct LiveTable {
     /// The answer of DescribeContinuousBackups, if there was one.
     pub backups: Option<Json>,
     /// Answers about settings that a model does not hold, by operation.
-    pub besides: Vec<(String, Json)>,
+    pub other_settings: Vec<(String, Json)>,
     /// Requests that were refused, as notes.
     pub unanswered: Vec<String>,
     /// Items in DynamoDB JSON.
@@ -56,7 +56,8 @@ pub fn notes(live: &LiveTable) -> Vec<String> {
     for (_, table) in written(&live.description) {
         let name = table.str_at("TableName").unwrap_or_default();
         let unheld = unheld(table).into_iter();
-        let asked = live.besides.iter().filter_map(|(operation, answer)| unheld_setting(operation, answer));
+        let asked =
+            live.other_settings.iter().filter_map(|(operation, answer)| unheld_setting(operation, answer));
         let unheld: Vec<String> = unheld.chain(asked.map(str::to_owned)).collect();
         if !unheld.is_empty() {
             found.push(format!("{name}: a model does not hold {}; left out", unheld.join(", ")));
@@ -227,7 +228,7 @@ mod tests {
             description,
             time_to_live: ttl.ok(),
             backups: None,
-            besides: Vec::new(),
+            other_settings: Vec::new(),
             unanswered: Vec::new(),
             items,
         };
@@ -273,7 +274,7 @@ mod tests {
                 description: description.clone(),
                 time_to_live: None,
                 backups: None,
-                besides: Vec::new(),
+                other_settings: Vec::new(),
                 unanswered: Vec::new(),
                 items: (10..19).map(item).collect(),
             };
@@ -306,7 +307,7 @@ mod tests {
             description,
             time_to_live: None,
             backups: None,
-            besides: Vec::new(),
+            other_settings: Vec::new(),
             unanswered: vec!["DescribeTimeToLive: UnknownOperationException: no".to_owned()],
             items: vec![item],
         };
@@ -320,7 +321,7 @@ mod tests {
         let notes = made.notes.join("\n");
         for part in [
             "count and size of",
-            "are guessed from 1 item; read them over",
+            "are inferred from 1 item: review them",
             "pk: customerId behind `c`, though no, orderId has the same values in the examples",
         ] {
             assert!(notes.contains(part), "{part} in {notes}");

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use keywright_semantics::request::parts::{StreamViewType, TableClass};
-use keywright_semantics::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, TableSchema};
+use keywright_semantics::request::parts::TableClass;
+use keywright_semantics::schema::{IndexSchema, KeyAttribute, KeySchema, TableSchema};
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::draft::{Draft, DraftTable};
@@ -12,7 +12,7 @@ use super::item_json::read_item;
 use crate::json::Json;
 use crate::tables::{self, AutoScaling, Policies, Provisioned, Scaling, TableDefinition, Units};
 use crate::template::matching;
-use crate::{self as model, Entity, KeyPart, Model, Node, NodeKind, StreamView, Table};
+use crate::{self as model, Entity, KeyPart, Model, Node, NodeKind, Table};
 
 /// The model file's field for table settings of templates that a model has no field for.
 pub(super) const CLOUDFORMATION_EXTENSION: &str = "x-cloudformation";
@@ -174,7 +174,7 @@ pub fn definition(table: &Table) -> TableDefinition {
         schema,
         billing: billing(&table.billing),
         ttl: table.ttl.clone(),
-        stream: table.stream.map(stream_view),
+        stream: table.stream,
         class: table.infrequent_access.then_some(TableClass::StandardInfrequentAccess),
         point_in_time_recovery: table.pitr.unwrap_or(false),
         deletion_protection: table.deletion_protection.unwrap_or(false),
@@ -190,45 +190,29 @@ fn key_attribute(part: &KeyPart) -> KeyAttribute {
 fn index(index: &model::Index) -> IndexSchema {
     IndexSchema {
         name: index.name.clone(),
-        kind: match index.kind {
-            model::IndexKind::Global => IndexKind::Global,
-            model::IndexKind::Local => IndexKind::Local,
-        },
+        kind: index.kind,
         key: KeySchema {
             partition: index.partition.iter().map(key_attribute).collect(),
             sort: index.sort.iter().map(key_attribute).collect(),
         },
-        projection: match &index.projection {
-            model::Projection::All => Projection::All,
-            model::Projection::KeysOnly => Projection::KeysOnly,
-            model::Projection::Include(names) => Projection::Include(names.iter().cloned().collect()),
-        },
+        projection: index.projection.clone(),
     }
 }
 
-fn billing(billing: &model::Billing) -> tables::Billing {
+fn billing(billing: &model::DeclaredCapacity) -> tables::Capacity {
     match billing {
-        model::Billing::OnDemand => tables::Billing::OnDemand,
-        model::Billing::Provisioned { read_units, write_units, autoscale } => {
+        model::DeclaredCapacity::OnDemand => tables::Capacity::OnDemand,
+        model::DeclaredCapacity::Provisioned { read_units, write_units, autoscale } => {
             let scaling = autoscale.map(|scale| Scaling {
                 units_min: scale.min,
                 units_max: scale.max,
                 target_percent: scale.target_percent,
             });
-            tables::Billing::Provisioned(Provisioned {
+            tables::Capacity::Provisioned(Provisioned {
                 table: Units { read: *read_units, write: *write_units },
                 indexes: BTreeMap::new(),
                 autoscaling: scaling.map(|both| AutoScaling { read: Some(both), write: Some(both) }),
             })
         }
-    }
-}
-
-const fn stream_view(view: StreamView) -> StreamViewType {
-    match view {
-        StreamView::New => StreamViewType::NewImage,
-        StreamView::Old => StreamViewType::OldImage,
-        StreamView::NewAndOld => StreamViewType::NewAndOldImages,
-        StreamView::KeysOnly => StreamViewType::KeysOnly,
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use keywright_semantics::request::parts::{StreamViewType, TableClass};
+use keywright_semantics::request::parts::TableClass;
 use keywright_semantics::schema::{self, KeyAttribute};
 use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::{AttributeValue, ValueType};
@@ -19,8 +19,8 @@ use super::of_model::CLOUDFORMATION_EXTENSION;
 use super::sample_counts::correct_counts;
 use crate::tables::{self, AutoScaling, TableDefinition};
 use crate::{
-    At, Attribute, AutoScale, Billing, DataSource, Entity, Index, IndexKind, KeyPart, Model, Node, Part,
-    Projection, RawItems, Slot, StreamView, TARGET_PERCENT, Table, Template,
+    At, Attribute, AutoScale, DataSource, DeclaredCapacity, Entity, Index, KeyPart, Model, Node, Part,
+    RawItems, Slot, TARGET_PERCENT, Table, Template,
 };
 
 /// A model and notes about it.
@@ -100,7 +100,7 @@ impl Maker {
             sort: definition.schema.key.sort.first().map(key_part),
             billing,
             ttl: definition.ttl.clone(),
-            stream: definition.stream.map(stream_view),
+            stream: definition.stream,
             pitr: definition.point_in_time_recovery.then_some(true),
             deletion_protection: definition.deletion_protection.then_some(true),
             infrequent_access: definition.class == Some(TableClass::StandardInfrequentAccess),
@@ -219,13 +219,13 @@ impl Maker {
             members.iter().filter(|item| variables.iter().all(|name| item.contains_key(name))).count();
         if in_it < could {
             self.notes.push(format!(
-                "{}.{}: {in_it} of {could} sampled items are in {index}; the model takes all to be, as its templates are of attributes that all have",
+                "{}.{}: {in_it} of {could} sampled items are in {index}; the model puts all of them in, because all have the attributes of its templates",
                 draft.definition.name, inferred.name
             ));
         }
     }
 
-    /// Notes what was guessed, so that readers do not take it for the contents of the file.
+    /// Notes which templates were inferred, so that readers do not take them for contents of the file.
     fn note_guesses(&mut self, draft: &DraftTable) {
         let guessed: Vec<&Inferred> = draft.entities.iter().filter(|entity| entity.guessed).collect();
         if guessed.is_empty() {
@@ -234,7 +234,7 @@ impl Maker {
         let names: Vec<&str> = guessed.iter().map(|entity| entity.name.as_str()).collect();
         let items: usize = guessed.iter().map(|entity| entity.members.len()).sum();
         self.notes.push(format!(
-            "{}: key templates of {} are guessed from {items} {}; read them over",
+            "{}: key templates of {} are inferred from {items} {}: review them",
             draft.definition.name,
             names.join(", "),
             if items == 1 { "item" } else { "items" }
@@ -284,7 +284,7 @@ impl Maker {
                 continue;
             }
             self.notes.push(format!(
-                "{}: no item has the index key {}; {first} is given it, as an attribute that none has yet",
+                "{}: no sampled item has the index key {}; it is added to {first} with `present: 0`",
                 definition.name, key.name
             ));
             if let Some(entity) = self.entities.iter_mut().find(|entity| entity.name == first) {
@@ -303,9 +303,9 @@ impl Maker {
         }
     }
 
-    fn billing(&mut self, definition: &TableDefinition) -> Billing {
-        let tables::Billing::Provisioned(capacity) = &definition.billing else {
-            return Billing::OnDemand;
+    fn billing(&mut self, definition: &TableDefinition) -> DeclaredCapacity {
+        let tables::Capacity::Provisioned(capacity) = &definition.billing else {
+            return DeclaredCapacity::OnDemand;
         };
         let own = capacity.indexes.values().any(|units| *units != capacity.table);
         let scaling = capacity.autoscaling;
@@ -340,7 +340,11 @@ impl Maker {
                 definition.name
             ));
         }
-        Billing::Provisioned { read_units: capacity.table.read, write_units: capacity.table.write, autoscale }
+        DeclaredCapacity::Provisioned {
+            read_units: capacity.table.read,
+            write_units: capacity.table.write,
+            autoscale,
+        }
     }
 
     /// Scaling for a table with replicas that does not define
@@ -350,7 +354,7 @@ impl Maker {
             return None;
         }
         self.notes.push(format!(
-            "{}: replicas need capacity that scales; it is written from {units} to {units}, say in `autoscale` how far it goes",
+            "{}: replicas need auto scaling; it is written from {units} to {units}: correct `autoscale`",
             definition.name
         ));
         Some(AutoScale { min: units, max: units, target_percent: TARGET_PERCENT })
@@ -481,29 +485,13 @@ fn key_part(key: &KeyAttribute) -> KeyPart {
     KeyPart { name: key.name.clone(), key_type: key.key_type }
 }
 
-const fn stream_view(view: StreamViewType) -> StreamView {
-    match view {
-        StreamViewType::NewImage => StreamView::New,
-        StreamViewType::OldImage => StreamView::Old,
-        StreamViewType::NewAndOldImages => StreamView::NewAndOld,
-        StreamViewType::KeysOnly => StreamView::KeysOnly,
-    }
-}
-
 fn index(index: &schema::IndexSchema) -> Index {
     Index {
         name: index.name.clone(),
         at: At::default(),
-        kind: match index.kind {
-            schema::IndexKind::Global => IndexKind::Global,
-            schema::IndexKind::Local => IndexKind::Local,
-        },
+        kind: index.kind,
         partition: index.key.partition.iter().map(key_part).collect(),
         sort: index.key.sort.iter().map(key_part).collect(),
-        projection: match &index.projection {
-            schema::Projection::All => Projection::All,
-            schema::Projection::KeysOnly => Projection::KeysOnly,
-            schema::Projection::Include(names) => Projection::Include(names.iter().cloned().collect()),
-        },
+        projection: index.projection.clone(),
     }
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::collections::BTreeSet;
 
 pub use keywright_semantics::capacity::HalfUnits;
-pub use keywright_semantics::schema::KeyType;
+pub use keywright_semantics::schema::{IndexKind, KeyType, Projection, StreamView};
 use keywright_semantics::value::ValueType;
 
 use super::fault::At;
@@ -40,7 +40,7 @@ pub struct Table {
     pub text: Option<String>,
     pub partition: KeyPart,
     pub sort: Option<KeyPart>,
-    pub billing: Billing,
+    pub billing: DeclaredCapacity,
     /// The time-to-live attribute.
     pub ttl: Option<String>,
     pub stream: Option<StreamView>,
@@ -60,8 +60,9 @@ pub struct KeyPart {
     pub key_type: KeyType,
 }
 
+/// Billing mode of a table with the capacity that the file declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Billing {
+pub enum DeclaredCapacity {
     #[default]
     OnDemand,
     Provisioned {
@@ -79,14 +80,6 @@ pub struct AutoScale {
     pub target_percent: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StreamView {
-    KeysOnly,
-    New,
-    Old,
-    NewAndOld,
-}
-
 /// One secondary index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Index {
@@ -98,20 +91,6 @@ pub struct Index {
     /// Up to four attributes.
     pub sort: Vec<KeyPart>,
     pub projection: Projection,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IndexKind {
-    Global,
-    Local,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Projection {
-    #[default]
-    All,
-    KeysOnly,
-    Include(Vec<String>),
 }
 
 /// One kind of item.
@@ -513,7 +492,7 @@ impl Entity {
 
     /// The attributes that can be read from these key attributes of an index entry: the key attributes
     /// themselves, and the attributes that their templates contain whole. An index need not project these.
-    pub fn told_by<'a>(&self, parts: impl Iterator<Item = &'a KeyPart>) -> BTreeSet<String> {
+    pub fn attributes_in_keys<'a>(&self, parts: impl Iterator<Item = &'a KeyPart>) -> BTreeSet<String> {
         let mut attributes = BTreeSet::new();
         for part in parts {
             attributes.extend(self.template(&part.name).iter().flat_map(Template::tells).map(str::to_owned));

@@ -20,10 +20,10 @@ mod write;
 mod yaml;
 
 pub use ast::{
-    Attribute, AttributeFormat, AutoScale, Billing, Condition, Consistency, DataSource, Entity, Expectation,
-    FailsWhen, Generate, Given, GivenOp, HalfUnits, Index, IndexKind, KeyPart, KeyType, MicroPerSecond,
-    MilliItems, Model, Operation, Order, Pattern, Projection, Rate, RawItems, Read, ReadKind, Records,
-    Returns, Skew, Slot, StreamView, Table, Write, WriteKind,
+    Attribute, AttributeFormat, AutoScale, Condition, Consistency, DataSource, DeclaredCapacity, Entity,
+    Expectation, FailsWhen, Generate, Given, GivenOp, HalfUnits, Index, IndexKind, KeyPart, KeyType,
+    MicroPerSecond, MilliItems, Model, Operation, Order, Pattern, Projection, Rate, RawItems, Read, ReadKind,
+    Records, Returns, Skew, Slot, StreamView, Table, Write, WriteKind,
 };
 pub use fault::{At, Fault, Faults};
 pub use names::did_you_mean;

@@ -86,7 +86,7 @@ impl Model {
 
     /// The derived entities, each with its source entity: all attributes
     /// of the derived entity are copies of the source's.
-    pub fn seconds(&self) -> Vec<(&Entity, &Entity)> {
+    pub fn derived_entities(&self) -> Vec<(&Entity, &Entity)> {
         let source_of = |derived: &Entity| -> Option<&Entity> {
             let (source, _) = derived.attributes.first()?.copy_of.as_ref()?;
             let copies = |own: &Attribute| {
@@ -101,7 +101,7 @@ impl Model {
     /// whose key is one of its unique values and nothing else.
     pub fn keeps_unique(&self, entity: &Entity) -> bool {
         let key = |set: &Vec<String>| entity.key_attributes().all(|name| set.iter().any(|own| own == name));
-        let mut derived_items = self.seconds().into_iter();
+        let mut derived_items = self.derived_entities().into_iter();
         entity.unique.iter().any(key) && derived_items.any(|(own, _)| own.name == entity.name)
     }
 

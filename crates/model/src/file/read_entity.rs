@@ -1,5 +1,6 @@
 //! Reads the entities of a model file.
 
+use keywright_semantics::share::ALL_PPM;
 use keywright_semantics::value::ValueType;
 
 use super::ast::{Attribute, AttributeFormat, Entity, Skew, Slot};
@@ -33,8 +34,6 @@ const NUMBER_BYTES_MAX: u64 = 21;
 const COUNT_MAX: u64 = 1_000_000_000_000_000;
 const PARTS_DECIMALS: usize = 6;
 const MILLI_DECIMALS: usize = 3;
-const PPM: u64 = 1_000_000;
-
 pub(super) fn entity(reader: &mut Reader, name: &str, at: At, node: &Node) -> Option<Entity> {
     let NodeKind::Map(members) = &node.kind else {
         reader.fault(
@@ -205,7 +204,7 @@ fn attribute(reader: &mut Reader, name: &str, at: At, node: &Node) -> Option<Att
     });
     attribute.present_ppm = fields.get("present").and_then(|node| {
         let share = reader.decimal(node, "`present`", PARTS_DECIMALS)?;
-        if share > PPM {
+        if share > ALL_PPM {
             reader.fault(node.at, "`present` is a share of the items: from 0 to 1");
         }
         Some(share)
@@ -242,7 +241,7 @@ fn skew(text: &str) -> Option<Skew> {
     if let Some(exponent) = argument("zipf") {
         return Some(Skew::Zipf { exponent_milli: scaled(exponent, MILLI_DECIMALS)? });
     }
-    let share_ppm = scaled(argument("hottest")?, PARTS_DECIMALS).filter(|share| *share <= PPM)?;
+    let share_ppm = scaled(argument("hottest")?, PARTS_DECIMALS).filter(|share| *share <= ALL_PPM)?;
     Some(Skew::Hottest { share_ppm })
 }
 

@@ -4,7 +4,7 @@ use keywright_semantics::limits::INDEX_KEY_ATTRIBUTES_MAX;
 use keywright_semantics::schema::KeyType;
 use keywright_semantics::value::ValueType;
 
-use super::ast::{AutoScale, Billing, Index, IndexKind, KeyPart, Projection, StreamView, Table};
+use super::ast::{AutoScale, DeclaredCapacity, Index, IndexKind, KeyPart, Projection, StreamView, Table};
 use super::fault::At;
 use super::read::Reader;
 use super::yaml::{Node, NodeKind};
@@ -33,16 +33,16 @@ const TARGET_PERCENTS: std::ops::RangeInclusive<u64> = 20..=90;
 
 pub(super) const STREAMS: &[(&str, Option<StreamView>)] = &[
     ("keys-only", Some(StreamView::KeysOnly)),
-    ("new", Some(StreamView::New)),
-    ("old", Some(StreamView::Old)),
-    ("new-and-old", Some(StreamView::NewAndOld)),
+    ("new", Some(StreamView::NewImage)),
+    ("old", Some(StreamView::OldImage)),
+    ("new-and-old", Some(StreamView::NewAndOldImages)),
     ("none", None),
 ];
 const KEY_TYPES: &[(&str, KeyType)] = &[("S", KeyType::S), ("N", KeyType::N), ("B", KeyType::B)];
 
-/// Why replicas need such capacity: "Table write capacity should either be Pay-Per-Request or `AutoScaled`"
+/// Refusal of replicas on fixed write units: "Table write capacity should either be Pay-Per-Request or `AutoScaled`"
 /// (developer guide: global tables, requirements for managing capacity).
-const FIXED_REPLICAS: &str = "replicas need capacity that is paid by request or scales, and the service refuses them on fixed write units: write `autoscale: {max: 100}` next to `wcu`, or `billing: on-demand`";
+const FIXED_REPLICAS: &str = "replicas need on-demand billing or auto scaling: write `billing: on-demand`, or add `autoscale: {max: 100}`";
 
 /// The type as a key attribute's type, if keys can have it.
 pub(super) fn key_type(value_type: ValueType) -> Option<KeyType> {
@@ -64,14 +64,15 @@ pub(super) fn table(reader: &mut Reader, name: &str, at: At, node: &Node) -> Opt
         .and_then(|node| reader.choice(node, "`class`", &[("standard", false), ("infrequent-access", true)]));
     let stream = fields.get("stream").and_then(|node| reader.choice(node, "`stream`", STREAMS));
     if let (Some(declared), Some(node)) = (stream, fields.get("stream"))
-        && declared != Some(StreamView::NewAndOld)
+        && declared != Some(StreamView::NewAndOldImages)
         && !replicas.is_empty()
     {
         let text = "replicas need a stream of new and old images: write `stream: new-and-old`";
         reader.fault(node.at, text.to_owned());
     }
     let capacity = fields.get("billing").map(|node| billing(reader, node)).unwrap_or_default();
-    if let (Billing::Provisioned { autoscale: None, .. }, Some(node)) = (&capacity, fields.get("billing"))
+    if let (DeclaredCapacity::Provisioned { autoscale: None, .. }, Some(node)) =
+        (&capacity, fields.get("billing"))
         && !replicas.is_empty()
     {
         reader.fault(node.at, FIXED_REPLICAS.to_owned());
@@ -158,20 +159,20 @@ fn key(reader: &mut Reader, node: Option<&Node>, at: At, table: &str) -> Vec<Key
     parts
 }
 
-fn billing(reader: &mut Reader, node: &Node) -> Billing {
+fn billing(reader: &mut Reader, node: &Node) -> DeclaredCapacity {
     if node.scalar().as_deref() == Some("on-demand") {
-        return Billing::OnDemand;
+        return DeclaredCapacity::OnDemand;
     }
     if node.scalar().is_some() {
         reader.fault(node.at, "`billing` is `on-demand` or `{provisioned: {rcu: …, wcu: …}}`");
-        return Billing::OnDemand;
+        return DeclaredCapacity::OnDemand;
     }
     let provisioned = reader
         .fields(node, "`billing`", BILLING_FIELDS)
         .and_then(|fields| fields.get("provisioned"))
         .and_then(|node| reader.fields(node, "`provisioned`", PROVISIONED_FIELDS));
-    let Some(fields) = provisioned else { return Billing::OnDemand };
-    Billing::Provisioned {
+    let Some(fields) = provisioned else { return DeclaredCapacity::OnDemand };
+    DeclaredCapacity::Provisioned {
         read_units: reader.optional_positive(&fields, "rcu").unwrap_or(1),
         write_units: reader.optional_positive(&fields, "wcu").unwrap_or(1),
         autoscale: fields.get("autoscale").and_then(|node| autoscale(reader, node)),
@@ -237,7 +238,7 @@ fn index(reader: &mut Reader, table: &Table, name: &str, at: At, node: &Node) ->
 
 fn projection(reader: &mut Reader, node: &Node) -> Projection {
     if let NodeKind::List(_) = node.kind {
-        return Projection::Include(reader.texts(node, "a projected attribute"));
+        return Projection::Include(reader.texts(node, "a projected attribute").into_iter().collect());
     }
     reader.choice(node, "`project`", &[("all", ()), ("keys", ())]);
     if node.scalar().as_deref() == Some("keys") { Projection::KeysOnly } else { Projection::All }

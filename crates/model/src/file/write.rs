@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use keywright_semantics::schema::KeyType;
 
 use super::ast::{
-    Attribute, Billing, Condition, Consistency, DataSource, Entity, Expectation, HalfUnits, Index, IndexKind,
-    MicroPerSecond, Model, Operation, Order, Pattern, Projection, Rate, Read, ReadKind, Skew, Slot, Table,
-    Write as Step, WriteKind,
+    Attribute, Condition, Consistency, DataSource, DeclaredCapacity, Entity, Expectation, HalfUnits, Index,
+    IndexKind, MicroPerSecond, Model, Operation, Order, Pattern, Projection, Rate, Read, ReadKind, Skew,
+    Slot, Table, Write as Step, WriteKind,
 };
 use super::read_entity::FORMATS;
 use super::read_pattern::GIVEN_OPS;
@@ -109,8 +109,8 @@ const fn type_name(key_type: KeyType) -> &'static str {
     }
 }
 
-fn billing(billing: &Billing) -> Node {
-    let Billing::Provisioned { read_units, write_units, autoscale } = billing else {
+fn billing(billing: &DeclaredCapacity) -> Node {
+    let DeclaredCapacity::Provisioned { read_units, write_units, autoscale } = billing else {
         return Node::text("on-demand");
     };
     let mut members =

@@ -14,7 +14,7 @@ use keywright_model::exchange::to_model::to_model;
 use keywright_model::exchange::workbench_json::Document;
 use keywright_model::exchange::yaml;
 use keywright_model::json::Json;
-use keywright_model::tables::{AutoScaling, Billing, Provisioned, Scaling, TableDefinition, Units};
+use keywright_model::tables::{AutoScaling, Capacity, Provisioned, Scaling, TableDefinition, Units};
 use keywright_model::{parse, write};
 use keywright_semantics::request::parts::{StreamViewType, TableClass};
 use keywright_semantics::schema::{
@@ -24,6 +24,8 @@ use proptest::collection::{btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+
+use crate::support::cases;
 
 /// Texts that formats confuse: YAML keywords, numbers, quotes, comments, other scripts.
 fn awkward() -> impl Strategy<Value = String> {
@@ -127,13 +129,13 @@ fn table() -> impl Strategy<Value = TableDefinition> {
             let schema = TableSchema { key, indexes };
             let (ttl, stream, [rare, recovery, protection], replicas) = settings;
             TableDefinition {
-                billing: billing.map_or(Billing::OnDemand, |(read, write, scaling)| {
+                billing: billing.map_or(Capacity::OnDemand, |(read, write, scaling)| {
                     let scaling = scaling.map(|(units_min, more, target_percent)| Scaling {
                         units_min,
                         units_max: units_min + more,
                         target_percent,
                     });
-                    Billing::Provisioned(Provisioned {
+                    Capacity::Provisioned(Provisioned {
                         table: Units { read, write },
                         indexes: std::collections::BTreeMap::new(),
                         autoscaling: scaling.map(|both| AutoScaling { read: Some(both), write: Some(both) }),
@@ -258,7 +260,7 @@ fn same(found: &str, wanted: &str) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(cases(128)))]
 
     #[test]
     fn every_table_survives_a_round_trip_through_every_format(table in table()) {
@@ -270,8 +272,8 @@ proptest! {
             point_in_time_recovery: false,
             replicas: Vec::new(),
             billing: match &table.billing {
-                Billing::Provisioned(capacity) => Billing::Provisioned(Provisioned { autoscaling: None, ..capacity.clone() }),
-                Billing::OnDemand => Billing::OnDemand,
+                Capacity::Provisioned(capacity) => Capacity::Provisioned(Provisioned { autoscaling: None, ..capacity.clone() }),
+                Capacity::OnDemand => Capacity::OnDemand,
             },
             ..table.clone()
         };

@@ -8,7 +8,7 @@ use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::AttributeValue;
 use proptest::prelude::*;
 
-use crate::support::{model, no_files};
+use crate::support::{cases, model, no_files};
 
 fn generated(text: &str) -> Vec<Sample> {
     load(&model(text), &no_files).expect("items")
@@ -257,7 +257,7 @@ data: {{generate: {{seed: {seed}, sample: {sample}}}}}
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(cases(40)))]
 
     #[test]
     fn generated_data_follows_the_declarations_of_small_models((text, population, sample) in small_model()) {

@@ -9,14 +9,21 @@ use keywright_model::exchange::live::LiveTable;
 use keywright_model::json::Json;
 use keywright_model::{Fault, Model, parse};
 
+/// The number of cases of a property test: `short`, or a multiple of it in long runs (`cargo xtask test
+/// --long`).
+pub fn cases(short: u32) -> u32 {
+    let times = std::env::var("KEYWRIGHT_TEST_LONG").ok().and_then(|times| times.parse().ok());
+    short * times.unwrap_or(1)
+}
+
 /// Faults as commands print them, one per line.
-pub fn told(faults: &[Fault]) -> String {
+pub fn fault_lines(faults: &[Fault]) -> String {
     faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect()
 }
 
 /// The model of a text that must be valid.
 pub fn model(text: &str) -> Model {
-    parse(text).unwrap_or_else(|faults| panic!("{}", told(&faults)))
+    parse(text).unwrap_or_else(|faults| panic!("{}", fault_lines(&faults)))
 }
 
 /// For models without item files.
@@ -61,7 +68,7 @@ pub fn live_table(description: &str, items: Vec<Json>) -> LiveTable {
         description: Json::parse(description).expect("JSON"),
         time_to_live: None,
         backups: None,
-        besides: Vec::new(),
+        other_settings: Vec::new(),
         unanswered: Vec::new(),
         items,
     }

@@ -10,6 +10,7 @@ use super::fault::Fault;
 use crate::codec::EncodedValue;
 use crate::error::Error;
 use crate::limits::{ATTRIBUTE_NAME_BYTES_MAX, PLACEHOLDER_BYTES_MAX};
+use crate::messages::hash_order::sort_as_copied;
 use crate::messages::{Wording, expression as messages};
 use crate::request::parts::{AttributeMapPart, ValuePart};
 use crate::value::{AttributeValue, ValueFault};
@@ -172,23 +173,7 @@ fn check_used<T>(map: &str, entries: &[Entry<'_, T>]) -> Result<(), Error> {
     if unused.is_empty() {
         return Ok(());
     }
-    let slots = hash_slots(entries.len());
-    assert!(slots.is_power_of_two(), "a mask selects a slot");
-    unused.sort_by_key(|placeholder| hash(placeholder) & (slots - 1));
+    // The service copies its map's keys and removes those that are used (observed).
+    sort_as_copied(&mut unused, entries.len());
     Err(Error::validation(messages::placeholders_unused(map, &unused)))
-}
-
-/// The hash by which the service orders unused placeholders in its message: that of `java.util.HashSet`
-/// (observed).
-fn hash(placeholder: &str) -> u32 {
-    let hash = placeholder
-        .encode_utf16()
-        .fold(0_u32, |hash, unit| hash.wrapping_mul(31).wrapping_add(u32::from(unit)));
-    hash ^ (hash >> 16)
-}
-
-/// The number of slots of the service's hash set: a power of two, at least 16, at most three quarters filled.
-fn hash_slots(entries: usize) -> u32 {
-    let wanted = u32::try_from(entries / 3 * 4 + entries % 3 + 2).unwrap_or(u32::MAX / 2);
-    wanted.next_power_of_two().max(16)
 }

@@ -1,7 +1,7 @@
 //! The syntax tree of expressions: borrowed text without parentheses, with placeholders not yet replaced.
 //!
-//! It does not know whether names are reserved, functions exist or placeholders are defined. The tree of a condition is
-//! public, for readers of model files, whose names need no placeholders.
+//! It does not know whether names are reserved, functions exist or placeholders are defined. The tree of a
+//! condition is public, for readers of model files, whose names need no placeholders.
 
 use super::lexer::Comparator;
 

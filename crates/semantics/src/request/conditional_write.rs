@@ -34,7 +34,8 @@ pub(super) struct ConditionalWriteParts<'p> {
 }
 
 impl ConditionalWrite {
-    /// Parses the condition, which is the last expression of a request: every placeholder must be used by now.
+    /// Parses the condition, which is the last expression of a request: every placeholder must be used by
+    /// now.
     pub(super) fn parse(
         parts: ConditionalWriteParts<'_>,
         mut placeholders: Placeholders<'_>,

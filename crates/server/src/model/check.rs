@@ -10,9 +10,10 @@ use super::format::{Format, one_of};
 use super::progress::Bar;
 use crate::banner;
 
-/// Creates a model's tables in memory, loads its data, runs every access pattern as one request and compares
-/// the result with the expected one. Fails if a pattern is not one GetItem or Query, an expectation is not
-/// met, or a rule reports an error.
+/// Run every access pattern on the engine and compare the results with the expectations
+///
+/// Creates the model's tables in memory, loads its data and runs every pattern as one request. Fails if a
+/// pattern is not one GetItem or Query, an expectation is not met, or a rule reports an error.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     /// The model file

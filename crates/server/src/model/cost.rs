@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use keywright_semantics::share::PPM_PER_PERCENT;
+
 use clap::Args;
 use keywright_model::data;
 use keywright_model::{MicroPerSecond, Model};
@@ -14,8 +16,9 @@ use super::format::{Format, one_of};
 use super::progress::during;
 use crate::banner;
 
-/// Prices a model: each pattern on each table and index, storage, features, and the billing modes from the
-/// cheapest.
+/// Price a model
+///
+/// Prices each pattern on each table and index, storage, features, and the billing modes from the cheapest.
 #[derive(Debug, Args)]
 pub(crate) struct CostArguments {
     /// The model file
@@ -56,8 +59,9 @@ pub(crate) struct CostArguments {
     format: Format,
 }
 
-/// Lists prices with their sources and dates, or makes a price file from AWS's published offer file of a
-/// region.
+/// List prices with their sources, or make a price file
+///
+/// A price file is made from AWS's published offer file of a region.
 #[derive(Debug, Args)]
 pub(crate) struct PricesArguments {
     /// Create a price file from this downloaded index.json
@@ -67,7 +71,6 @@ pub(crate) struct PricesArguments {
     prices: Option<String>,
 }
 
-const PPM_PER_PERCENT: u64 = 10_000;
 const MICRO: u64 = 1_000_000;
 
 pub(crate) fn run(arguments: &CostArguments) -> Result<(), String> {

@@ -22,9 +22,10 @@ use super::progress::during;
 use super::{cost, files};
 use crate::banner;
 
-/// Finds the cheapest keys and indexes that answer every pattern with one request, shows why fewer indexes
-/// are not enough, and runs the design on generated items. Entities need a count and `unique` (or keys),
-/// patterns a rate.
+/// Find the cheapest keys and indexes, with proof
+///
+/// Every pattern is answered with one request. Shows why fewer indexes are not enough, and runs the design on
+/// generated items. Entities need a count and `unique` (or keys), patterns a rate.
 #[derive(Debug, Args)]
 pub(crate) struct DesignArguments {
     /// The model file
@@ -109,7 +110,7 @@ fn cheapest(arguments: &DesignArguments, billing: &Billing<'_>) -> Result<(Vec<D
         let better = found.iter().enumerate().find_map(|(place, designed)| {
             let fewer = designed.design.fewer.as_deref().filter(|fewer| fewer.bounded)?;
             let as_cheap =
-                matches!(billing.beside(&found, place, fewer, &own), Beside::More(by) if by < SAME);
+                matches!(billing.cost_difference(&found, place, fewer, &own), CostDifference::More(by) if by < SAME);
             as_cheap.then(|| (designed.table.clone(), fewer.gsis))
         });
         match better {
@@ -203,7 +204,13 @@ impl Billing<'_> {
     }
 
     /// The change of the bill with another design of one of the tables.
-    fn beside(&self, found: &[Designed], place: usize, other: &Design, than: &Billed) -> Beside {
+    fn cost_difference(
+        &self,
+        found: &[Designed],
+        place: usize,
+        other: &Design,
+        than: &Billed,
+    ) -> CostDifference {
         let priced = || -> Result<Money, String> {
             let (mut model, mut embedded) = (self.original.clone(), Vec::new());
             for (at, own) in found.iter().enumerate() {
@@ -217,13 +224,13 @@ impl Billing<'_> {
                 None => Ok(other.bill.total() - than.bill.total()),
             }
         };
-        priced().map_or_else(Beside::Unpriced, Beside::More)
+        priced().map_or_else(CostDifference::Unpriced, CostDifference::More)
     }
 }
 
 /// What another design costs, compared with the written one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Beside {
+enum CostDifference {
     /// More per month.
     More(Money),
     /// It has no price, because something did not run; the reason.
@@ -232,27 +239,29 @@ enum Beside {
 
 /// The prices of the designs with fewer indexes.
 #[derive(Debug, Clone, Default)]
-struct Besides {
+struct CostDifferences {
     /// The cheapest design.
-    fewer: Option<Beside>,
+    fewer: Option<CostDifference>,
     /// The cheapest design with one item per record.
-    fewer_same: Option<Beside>,
+    fewer_same: Option<CostDifference>,
 }
 
 /// Prints a table's design and its cost.
 fn say(billing: &Billing<'_>, found: &[Designed], place: usize, billed: &Billed) {
     let Some(own) = found.get(place) else { return };
-    let of = |other: &Option<Box<Design>>| Some(billing.beside(found, place, other.as_ref()?, billed));
-    let besides = match &own.design.proof {
-        Proof::Possible { .. } => during("metering the alternatives", || Besides {
+    let of =
+        |other: &Option<Box<Design>>| Some(billing.cost_difference(found, place, other.as_ref()?, billed));
+    let differences = match &own.design.proof {
+        Proof::Possible { .. } => during("metering the alternatives", || CostDifferences {
             fewer: of(&own.design.fewer),
             fewer_same: of(&own.design.fewer_same),
         }),
-        Proof::NoIndexes | Proof::AllKept | Proof::Impossible { .. } => Besides::default(),
+        Proof::NoIndexes | Proof::AllKept | Proof::Impossible { .. } => CostDifferences::default(),
     };
-    banner::say(&text::text(own, &besides, billed, billing.prices));
+    banner::say(&text::text(own, &differences, billed, billing.prices));
     let provisioned = |table: &&Table| {
-        own.tables.contains(&table.name) && matches!(table.billing, model::Billing::Provisioned { .. })
+        own.tables.contains(&table.name)
+            && matches!(table.billing, model::DeclaredCapacity::Provisioned { .. })
     };
     if billed.model.tables.iter().any(|table| provisioned(&table)) {
         banner::say("The bill is for provisioned capacity; designs were compared at on-demand prices.");

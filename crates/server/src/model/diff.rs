@@ -9,9 +9,11 @@ use super::format::{Format, one_of};
 use super::{cost, files};
 use crate::banner;
 
-/// Compares two models: lists entities, patterns, indexes and tables that were added, removed or changed, and
-/// plans the steps of a migration without downtime, with their capacity and cost. Fails if a change needs a
-/// plan and none can be made.
+/// Compare two models and plan the migration
+///
+/// Lists entities, patterns, indexes and tables that were added, removed or changed, and plans the steps of a
+/// migration without downtime, with their capacity and cost. Fails if a change needs a plan and none can be
+/// made.
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
     /// The old model: a model file, or a file that `import` reads

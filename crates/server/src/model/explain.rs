@@ -6,7 +6,7 @@ use keywright_workbench::lint::{RULES, explain, rule};
 
 use crate::banner;
 
-/// Explains a rule: its reason, the fix, and the source. Without a rule, lists all rules.
+/// Explain a rule: its reason, the fix and the source. Without a rule, list all rules
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArguments {
     /// The rule's id, such as L002

@@ -12,7 +12,9 @@ use keywright_model::{self as model, DataSource, Model};
 use super::files::{self, with_ending};
 use crate::{banner, environment};
 
-/// Writes a model as a NoSQL Workbench document, CreateTable JSON, a script for the AWS command line, or a
+/// Write a model in another format
+///
+/// The formats are a NoSQL Workbench document, CreateTable JSON, a script for the AWS command line, and a
 /// CloudFormation template.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
@@ -77,7 +79,7 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<(), String> {
         }
         None => banner::say(exported.text.trim_end()),
     }
-    for note in &exported.told {
+    for note in &exported.notes {
         banner::note(note);
     }
     match (arguments.to, &side) {
@@ -160,7 +162,7 @@ fn base(arguments: &ExportArguments, made: &Model) -> Result<Option<Document>, S
     let tables: Vec<&str> = draft.tables.iter().map(|table| table.definition.name.as_str()).collect();
     if let Some(other) = files::another(made, &draft.name, &tables) {
         return Err(format!(
-            "{path}, next to {model}, is the document of another model: {other}. --base {path} uses it anyway, --no-base ignores it",
+            "{path} next to {model} belongs to another model ({other}): pass --base {path} to use it anyway, or --no-base to ignore it",
             path = path.display(),
             model = arguments.model.display()
         ));

@@ -42,7 +42,7 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);
 
 /// Maximum number of tables of one import; nobody reads a larger model.
-const TABLES_MAX: usize = 1000;
+const FETCHED_TABLES_MAX: usize = 1000;
 
 /// The endpoint that has the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,7 +191,7 @@ impl Client {
     async fn list(&mut self) -> Result<Vec<String>, String> {
         let mut names: Vec<String> = Vec::new();
         let mut start = None;
-        while names.len() < TABLES_MAX {
+        while names.len() < FETCHED_TABLES_MAX {
             let mut request = Json::Object(Vec::new());
             if let Some(start) = start.take() {
                 request.set("ExclusiveStartTableName", start);
@@ -204,7 +204,7 @@ impl Client {
                 return Ok(names);
             }
         }
-        Err(format!("{} has more than {TABLES_MAX} tables; name some with --table", self.endpoint))
+        Err(format!("{} has more than {FETCHED_TABLES_MAX} tables; name some with --table", self.endpoint))
     }
 
     async fn table(&mut self, name: &str, sample: u64, bar: &Bar) -> Result<LiveTable, String> {
@@ -219,7 +219,7 @@ impl Client {
         }
         let mut answers = answers.into_iter();
         let (time_to_live, backups) = (answers.next().flatten(), answers.next().flatten());
-        let mut besides = Vec::new();
+        let mut other_settings = Vec::new();
         let arn = description.at(&["Table", "TableArn"]).cloned().unwrap_or(Json::Null);
         let by_arn = Json::object([("ResourceArn", arn)]);
         for (operation, request) in [
@@ -229,7 +229,7 @@ impl Client {
             ("DescribeContributorInsights", &request),
         ] {
             match self.ask(operation, request).await {
-                Ok(answer) => besides.push((operation.to_owned(), answer)),
+                Ok(answer) => other_settings.push((operation.to_owned(), answer)),
                 // Unsupported or absent settings count as absent. A setting that access control hides may
                 // exist, so it is reported.
                 Err(refusal) if refusal.kind == "AccessDeniedException" => unanswered.push(refusal.text),
@@ -237,7 +237,7 @@ impl Client {
             }
         }
         let items = self.sample(name, sample, bar).await?;
-        Ok(LiveTable { description, time_to_live, backups, besides, unanswered, items })
+        Ok(LiveTable { description, time_to_live, backups, other_settings, unanswered, items })
     }
 
     /// The first items of a Scan.

@@ -10,6 +10,8 @@ use super::format::{Format, one_of};
 use super::{cost, files};
 use crate::banner;
 
+/// Find partition keys that are too busy
+///
 /// Shows the peak load of the busiest key of each table and index, compared with the 1000 write and 3000 read
 /// units per second of a partition, and over how many shards it must be spread; or the shards that a write
 /// rate needs.

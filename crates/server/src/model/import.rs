@@ -14,8 +14,10 @@ use super::fetch::{self, Credentials, Endpoint};
 use super::files::{self, with_ending};
 use crate::banner;
 
-/// Creates a model file from a NoSQL Workbench document, CreateTable or DescribeTable JSON, a CloudFormation
-/// template, or the tables of a live endpoint.
+/// Create a model file from a document or from live tables
+///
+/// Reads a NoSQL Workbench document, CreateTable or DescribeTable JSON, a CloudFormation template, or the
+/// tables of a live endpoint.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
     /// The file to read; `-` reads standard input
@@ -120,7 +122,7 @@ fn side(arguments: &ImportArguments, file: &Path, text: &str) -> Result<Option<M
             let tables: Vec<&str> = draft.tables.iter().map(|table| table.definition.name.as_str()).collect();
             if let Some(other) = files::another(&model, &draft.name, &tables) {
                 return Err(format!(
-                    "{path}, next to {file}, has another design: {other}. --side {path} uses it anyway, --no-side ignores it",
+                    "{path} next to {file} belongs to another model ({other}): pass --side {path} to use it anyway, or --no-side to ignore it",
                     path = path.display(),
                     file = file.display()
                 ));

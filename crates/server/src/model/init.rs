@@ -8,7 +8,7 @@ use keywright_model as model;
 use super::files;
 use crate::banner;
 
-/// Writes a commented model that passes its check.
+/// Write a commented model that passes its check
 #[derive(Debug, Args)]
 pub(crate) struct InitArguments {
     /// The file to write; `-` writes to standard output

@@ -39,7 +39,7 @@ enum Command {
     Import(Box<import::ImportArguments>),
     Init(init::InitArguments),
     Show(show::ShowArguments),
-    /// Prints the JSON Schema of model files, for editors.
+    /// Print the JSON Schema of model files, for editors
     Schema,
     Prices(cost::PricesArguments),
 }

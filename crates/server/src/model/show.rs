@@ -11,9 +11,11 @@ use super::files;
 use super::format::{Format, one_of};
 use crate::banner;
 
-/// Shows a model: patterns, entities, keys, indexes, denormalisation and validation (the six steps of
-/// modelling), its item collections, advice from its numbers, and a checklist. A model that fails its check
-/// is shown as well.
+/// Show a model as tables, step by step
+///
+/// Shows patterns, entities, keys, indexes, denormalisation and validation (the six steps of modelling), item
+/// collections, advice from the model's numbers, and a checklist. A model that fails its check is shown as
+/// well.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
     /// The model file

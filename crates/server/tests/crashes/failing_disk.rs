@@ -134,7 +134,7 @@ async fn a_failing_disk_is_an_error_to_clients_and_costs_nothing_that_was_acknow
         let refused = Answer::Unknown("InternalServerError".to_owned());
         let later = http.call("PutItem", &numbered_put(tried)).await;
         assert_eq!(later, refused, "{what}: it must not recover by itself");
-        let acknowledged = workload.acknowledged();
+        let acknowledged = workload.acknowledged_writes();
         check(&http, &acknowledged).await.unwrap_or_else(|fault| panic!("{what}, reads go on: {fault}"));
         server.end_under("KILL");
         let again = Server::on(folder.path());

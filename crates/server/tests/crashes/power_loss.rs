@@ -61,7 +61,7 @@ impl Life {
     /// What must be found after a loss of power before this line.
     fn known(&self, line: usize) -> Known {
         let mut known = self.before.clone();
-        for (place, generation) in self.history.acknowledged(line) {
+        for (place, generation) in self.history.acknowledged_before(line) {
             let before = known.rows.entry(place).or_insert(0);
             *before = generation.max(*before);
         }

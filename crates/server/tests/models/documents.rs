@@ -1,5 +1,5 @@
-//! The reference pages name every rule, field, setting and operation that the program has. Only names and severities
-//! are compared: wording is free.
+//! The reference pages name every rule, field, setting and operation that the program has. Only names and
+//! severities are compared: wording is free.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,6 +1,7 @@
-//! `docs/tutorial.md` and `docs/guide/*.md` as a newcomer would follow them: each `sh` block is run by a shell, and its output is
-//! compared with the `text` block after it. A line `…` stands for any lines, `…` within a line for any text. Blocks in
-//! other languages (`console`, `python`, …) are shown to the reader and not run.
+//! `docs/tutorial.md` and `docs/guide/*.md` as a newcomer would follow them: each `sh` block is run by a
+//! shell, and its output is compared with the `text` block after it. A line `…` stands for any lines, `…`
+//! within a line for any text. Blocks in other languages (`console`, `python`, …) are shown to the reader and
+//! not run.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -114,7 +115,8 @@ fn copy_examples(folder: &Path) {
     }
 }
 
-/// Runs a document's commands in a new folder and compares what they print; returns the number of command blocks.
+/// Runs a document's commands in a new folder and compares what they print; returns the number of command
+/// blocks.
 fn follow(path: &Path, text: &str) -> usize {
     let folder = tempfile::tempdir().expect("a folder");
     copy_examples(folder.path());

@@ -127,7 +127,7 @@ impl History {
     }
 
     /// The greatest generation of each key acknowledged before this line.
-    pub fn acknowledged(&self, line: usize) -> BTreeMap<Place, u64> {
+    pub fn acknowledged_before(&self, line: usize) -> BTreeMap<Place, u64> {
         let mut greatest = BTreeMap::new();
         for request in self.before(line) {
             let Request::Rows(rows) = request else { continue };

@@ -73,7 +73,7 @@ impl Workload {
         self.clock.load(Ordering::Relaxed)
     }
 
-    pub fn acknowledged(&self) -> BTreeMap<Place, u64> {
+    pub fn acknowledged_writes(&self) -> BTreeMap<Place, u64> {
         self.acknowledged.lock().unwrap().clone()
     }
 

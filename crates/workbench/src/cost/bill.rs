@@ -3,23 +3,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use keywright_semantics::capacity::CAPTURE_UNIT_BYTES;
+use keywright_semantics::schema::TableClass;
+use keywright_semantics::share::{ALL_PPM, PPM_PER_PERCENT};
+
 use super::provision::provisions;
 use super::stored::sizes;
-use super::workload::ALL_PPM;
 use super::{
-    Allowance, BreakEvens, Capacity, Class, Costing, Demand, Load, Missing, Mode, Throughput, Workload,
+    Allowance, BreakEvens, Capacity, Costing, Demand, Load, Missing, Mode, Throughput, Workload,
     write_amplification,
 };
 use crate::price::{Item, Money};
 use crate::run::{EntityReport, Measured, Note, PatternReport, written_ppm};
 use keywright_model::{
-    Billing, HalfUnits, Index, IndexKind, MicroPerSecond, Model, Pattern, Table, Write, WriteKind,
+    DeclaredCapacity, HalfUnits, Index, IndexKind, MicroPerSecond, Model, Pattern, Table, Write, WriteKind,
 };
-
-/// Parts per million of one percent.
-const PPM_PER_PERCENT: u64 = 10_000;
-/// Bytes of an item that one unit of change capture carries.
-const CAPTURE_UNIT_BYTES: u64 = 1024;
 
 /// What a model costs each month.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -99,21 +97,19 @@ impl Written {
 }
 
 /// Billing modes and table classes with their monthly costs, the cheapest first.
-pub type Modes = Vec<(Class, Mode, Money)>;
+pub type Modes = Vec<(TableClass, Mode, Money)>;
 
 /// A table whose mode or class is not the cheapest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saving {
     /// The table.
     pub table: String,
-    /// The share of provisioned units in use, at the peak for fixed units and on average for scaled ones.
-    pub used_percent: u64,
     /// The current class and mode, and their monthly cost in all regions.
-    pub now: (Class, Mode, Money),
+    pub now: (TableClass, Mode, Money),
     /// The cheapest without a reservation, and its cost.
-    pub best: (Class, Mode, Money),
+    pub best: (TableClass, Mode, Money),
     /// The cheapest of all, if reserving is cheaper still.
-    pub reserved: Option<(Class, Mode, Money)>,
+    pub reserved: Option<(TableClass, Mode, Money)>,
 }
 
 /// A table or one of its indexes.
@@ -244,7 +240,7 @@ impl<'a> OfTable<'a> {
             .collect();
         let mut storage = Vec::new();
         for (target, bytes) in &sizes {
-            let price = if class == Class::Standard { Item::Storage } else { Item::InfrequentStorage };
+            let price = if class == TableClass::Standard { Item::Storage } else { Item::InfrequentStorage };
             let monthly = self.costing.storage_after(*bytes, class, free.of(HOME))?;
             storage.push(Storage { target: target.clone(), bytes: *bytes, price, monthly });
         }
@@ -273,14 +269,18 @@ impl<'a> OfTable<'a> {
     }
 
     /// The class and mode that the model declares. Provisioned capacity is charged by the unit.
-    fn declared(&self) -> (Class, Mode) {
-        let class = if self.table.infrequent_access { Class::Infrequent } else { Class::Standard };
+    fn declared(&self) -> (TableClass, Mode) {
+        let class = if self.table.infrequent_access {
+            TableClass::StandardInfrequentAccess
+        } else {
+            TableClass::Standard
+        };
         let mode = match &self.table.billing {
-            Billing::OnDemand => Mode::OnDemand,
-            Billing::Provisioned { autoscale: None, .. } => {
+            DeclaredCapacity::OnDemand => Mode::OnDemand,
+            DeclaredCapacity::Provisioned { autoscale: None, .. } => {
                 Mode::Provisioned { used_ppm: self.costing.settings.used_ppm }
             }
-            Billing::Provisioned { autoscale: Some(scale), .. } => {
+            DeclaredCapacity::Provisioned { autoscale: Some(scale), .. } => {
                 Mode::Autoscaled { used_ppm: scale.target_percent * PPM_PER_PERCENT }
             }
         };
@@ -368,7 +368,12 @@ impl<'a> OfTable<'a> {
         Target { table: target.table.clone(), index: index.cloned() }
     }
 
-    fn capacity(&self, target: &Target, demand: &Demand, class: Class) -> Result<Option<Capacity>, Missing> {
+    fn capacity(
+        &self,
+        target: &Target,
+        demand: &Demand,
+        class: TableClass,
+    ) -> Result<Option<Capacity>, Missing> {
         let Some((read, write)) = provisions(&self.table.billing, demand) else { return Ok(None) };
         let units = Load { read_micro_halves: read.provided, write_micro_halves: write.provided };
         let mode = Mode::Provisioned { used_ppm: ALL_PPM };
@@ -380,7 +385,7 @@ impl<'a> OfTable<'a> {
         &self,
         touches: &[Touch<'_>],
         capacity: &[Capacity],
-        class: Class,
+        class: TableClass,
         mode: Mode,
     ) -> Result<Vec<Line>, Missing> {
         let mut lines = Vec::new();
@@ -421,7 +426,7 @@ impl<'a> OfTable<'a> {
 
     /// The table's saving; `None` if it has the cheapest mode already. Auto scaling is never advised: it
     /// follows the load in minutes, and the model does not say whether the load allows that.
-    fn saving(&self, now: (Class, Mode, Money), all: &Modes) -> Option<Saving> {
+    fn saving(&self, now: (TableClass, Mode, Money), all: &Modes) -> Option<Saving> {
         let committed =
             |mode: &Mode| matches!(mode, Mode::ReservedOneYear { .. } | Mode::ReservedThreeYears { .. });
         let scaled = |mode: &Mode| matches!(mode, Mode::Autoscaled { .. });
@@ -430,7 +435,6 @@ impl<'a> OfTable<'a> {
         let reserved = all.iter().find(|(_, mode, least)| committed(mode) && *least < best.2).copied();
         (best.2 < now.2 || reserved.is_some()).then(|| Saving {
             table: self.table.name.clone(),
-            used_percent: self.costing.settings.used_ppm / PPM_PER_PERCENT,
             now,
             best,
             reserved,
@@ -546,7 +550,7 @@ impl<'a> OfTable<'a> {
             Costing::write_price(class, mode, false),
             Costing::read_price(class, mode),
         ];
-        let storage = if class == Class::Standard { Item::Storage } else { Item::InfrequentStorage };
+        let storage = if class == TableClass::Standard { Item::Storage } else { Item::InfrequentStorage };
         let [writes_name, indexes_name, reads_name, storage_name, free_name, _] = ALL_REGIONS;
         Ok(vec![
             (writes_name, vec![write], written),

@@ -1,7 +1,9 @@
 //! A bill as JSON: money as whole nano-dollars and as a decimal text of dollars, units as metered.
 
 use super::text::{micro_units, open};
-use super::{Bill, BreakEvens, Capacity, Costing, Feature, Gigabyte, Line, Provision, Storage, Target};
+use super::{
+    Bill, BreakEvens, Capacity, Costing, Feature, Gigabyte, Line, Provision, Storage, Target, class_name,
+};
 use crate::price::{Item, Money};
 use crate::run::units;
 use keywright_model::json::Json;
@@ -115,7 +117,7 @@ fn tables(bill: &Bill) -> Vec<Json> {
     let table = |(name, modes): &(String, super::Modes)| {
         let modes = modes.iter().map(|(class, mode, cost)| {
             object([
-                ("class", Json::text(class.to_string())),
+                ("class", Json::text(class_name(*class))),
                 ("mode", Json::text(mode.to_string())),
                 ("monthly", money(*cost)),
             ])

@@ -1,7 +1,7 @@
 //! A bill as Markdown, for pull requests and documents.
 
 use super::text::{amplified, even, headroom, of_total, open, short, taken};
-use super::{Bill, Costing};
+use super::{Bill, Costing, class_and_mode};
 
 /// A bill as Markdown.
 pub fn markdown(model: &str, bill: &Bill, costing: &Costing<'_>) -> String {
@@ -44,7 +44,9 @@ pub fn markdown(model: &str, bill: &Bill, costing: &Costing<'_>) -> String {
         lines.extend([String::new(), format!("## Ways to pay for {}", cell(table)), String::new()]);
         lines.push(format!("From the cheapest; {}.", headroom(costing)));
         lines.extend([String::new(), "| class, mode | a month |".to_owned(), "|---|--:|".to_owned()]);
-        lines.extend(modes.iter().map(|(class, mode, cost)| format!("| {class}, {mode} | {cost} |")));
+        lines.extend(
+            modes.iter().map(|(class, mode, cost)| format!("| {} | {cost} |", class_and_mode(*class, *mode))),
+        );
         for (_, own) in bill.break_evens.iter().filter(|(name, _)| name == table) {
             lines.extend([String::new(), even(own).trim().to_owned()]);
         }

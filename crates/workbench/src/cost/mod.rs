@@ -25,6 +25,7 @@ use std::fmt;
 
 use crate::price::{Item, Money, Prices};
 use keywright_model::{HalfUnits, MicroPerSecond};
+use keywright_semantics::schema::TableClass;
 
 #[cfg(test)]
 mod tests;
@@ -114,22 +115,17 @@ pub struct Habits {
     pub exports: u32,
 }
 
-/// The table class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
-    /// DynamoDB Standard.
-    Standard,
-    /// DynamoDB Standard-Infrequent Access.
-    Infrequent,
+/// The name of a table class as AWS's pages write it.
+pub const fn class_name(class: TableClass) -> &'static str {
+    match class {
+        TableClass::Standard => "Standard",
+        TableClass::StandardInfrequentAccess => "Standard-IA",
+    }
 }
 
-impl fmt::Display for Class {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Standard => "Standard",
-            Self::Infrequent => "Standard-IA",
-        })
-    }
+/// A table class and a billing mode as texts name them.
+pub fn class_and_mode(class: TableClass, mode: Mode) -> String {
+    format!("{}, {mode}", class_name(class))
 }
 
 /// How capacity is paid for.
@@ -258,10 +254,12 @@ impl Costing<'_> {
 
     /// The monthly cost of a load in a class and a mode. Reserved capacity exists for the Standard class
     /// only; the other class pays its hourly price.
-    pub fn throughput(&self, load: Load, class: Class, mode: Mode) -> Result<Throughput, Missing> {
+    pub fn throughput(&self, load: Load, class: TableClass, mode: Mode) -> Result<Throughput, Missing> {
         let (read, write) = match class {
-            Class::Standard => (Item::ReadRequest, Item::WriteRequest),
-            Class::Infrequent => (Item::InfrequentReadRequest, Item::InfrequentWriteRequest),
+            TableClass::Standard => (Item::ReadRequest, Item::WriteRequest),
+            TableClass::StandardInfrequentAccess => {
+                (Item::InfrequentReadRequest, Item::InfrequentWriteRequest)
+            }
         };
         let halves = |micro: u128| i128::try_from(micro).unwrap_or(i128::MAX / MICRO / MICRO);
         let (reads, writes) = (halves(load.read_micro_halves), halves(load.write_micro_halves));
@@ -293,34 +291,34 @@ impl Costing<'_> {
         Ok(Throughput { reads: monthly(read_hour, reads), writes: monthly(write_hour, writes) })
     }
 
-    fn hour(&self, class: Class, read: bool) -> Result<Money, Missing> {
+    fn hour(&self, class: TableClass, read: bool) -> Result<Money, Missing> {
         self.price(match (class, read) {
-            (Class::Standard, true) => Item::ReadHour,
-            (Class::Standard, false) => Item::WriteHour,
-            (Class::Infrequent, true) => Item::InfrequentReadHour,
-            (Class::Infrequent, false) => Item::InfrequentWriteHour,
+            (TableClass::Standard, true) => Item::ReadHour,
+            (TableClass::Standard, false) => Item::WriteHour,
+            (TableClass::StandardInfrequentAccess, true) => Item::InfrequentReadHour,
+            (TableClass::StandardInfrequentAccess, false) => Item::InfrequentWriteHour,
         })
     }
 
     /// The price of a read unit, without reservation.
-    pub fn read_price(class: Class, mode: Mode) -> Item {
+    pub fn read_price(class: TableClass, mode: Mode) -> Item {
         match (class, mode) {
-            (Class::Standard, Mode::OnDemand) => Item::ReadRequest,
-            (Class::Infrequent, Mode::OnDemand) => Item::InfrequentReadRequest,
-            (Class::Standard, _) => Item::ReadHour,
-            (Class::Infrequent, _) => Item::InfrequentReadHour,
+            (TableClass::Standard, Mode::OnDemand) => Item::ReadRequest,
+            (TableClass::StandardInfrequentAccess, Mode::OnDemand) => Item::InfrequentReadRequest,
+            (TableClass::Standard, _) => Item::ReadHour,
+            (TableClass::StandardInfrequentAccess, _) => Item::InfrequentReadHour,
         }
     }
 
     /// The price of a write unit, without reservation.
-    pub fn write_price(class: Class, mode: Mode, replicated: bool) -> Item {
+    pub fn write_price(class: TableClass, mode: Mode, replicated: bool) -> Item {
         match (class, mode, replicated) {
-            (Class::Standard, Mode::OnDemand, false) => Item::WriteRequest,
-            (Class::Standard, Mode::OnDemand, true) => Item::ReplicatedWriteRequest,
-            (Class::Infrequent, Mode::OnDemand, _) => Item::InfrequentWriteRequest,
-            (Class::Standard, _, false) => Item::WriteHour,
-            (Class::Standard, _, true) => Item::ReplicatedWriteHour,
-            (Class::Infrequent, _, _) => Item::InfrequentWriteHour,
+            (TableClass::Standard, Mode::OnDemand, false) => Item::WriteRequest,
+            (TableClass::Standard, Mode::OnDemand, true) => Item::ReplicatedWriteRequest,
+            (TableClass::StandardInfrequentAccess, Mode::OnDemand, _) => Item::InfrequentWriteRequest,
+            (TableClass::Standard, _, false) => Item::WriteHour,
+            (TableClass::Standard, _, true) => Item::ReplicatedWriteHour,
+            (TableClass::StandardInfrequentAccess, _, _) => Item::InfrequentWriteHour,
         }
     }
 
@@ -330,17 +328,22 @@ impl Costing<'_> {
     }
 
     /// The monthly price of storage.
-    pub fn storage(&self, bytes: u128, class: Class) -> Result<Money, Missing> {
+    pub fn storage(&self, bytes: u128, class: TableClass) -> Result<Money, Missing> {
         let item = match class {
-            Class::Standard => Item::Storage,
-            Class::Infrequent => Item::InfrequentStorage,
+            TableClass::Standard => Item::Storage,
+            TableClass::StandardInfrequentAccess => Item::InfrequentStorage,
         };
         self.gigabytes(item, bytes)
     }
 
     /// The monthly price of storage, after the rest of the free tier.
-    pub fn storage_after(&self, bytes: u128, class: Class, free: &mut Allowance) -> Result<Money, Missing> {
-        let taken = if class == Class::Standard { bytes.min(free.storage_bytes) } else { 0 };
+    pub fn storage_after(
+        &self,
+        bytes: u128,
+        class: TableClass,
+        free: &mut Allowance,
+    ) -> Result<Money, Missing> {
+        let taken = if class == TableClass::Standard { bytes.min(free.storage_bytes) } else { 0 };
         free.storage_bytes -= taken;
         self.storage(bytes - taken, class)
     }
@@ -387,9 +390,9 @@ impl Costing<'_> {
     /// included) is one in each of its regions. Writes to global indexes remain ordinary writes (developer
     /// guide: billing for global tables). Reservations do not cover replicated writes. No separate price is
     /// published for Standard-IA; the guide says that replicated units cost the same as ordinary ones.
-    pub fn replicated(&self, load: Load, class: Class, mode: Mode) -> Result<Money, Missing> {
+    pub fn replicated(&self, load: Load, class: TableClass, mode: Mode) -> Result<Money, Missing> {
         let writes = Load { read_micro_halves: 0, ..load };
-        if class == Class::Infrequent {
+        if class == TableClass::StandardInfrequentAccess {
             return Ok(self.throughput(writes, class, mode)?.total());
         }
         let halves = i128::try_from(load.write_micro_halves).unwrap_or(i128::MAX / MICRO / MICRO);
@@ -408,10 +411,10 @@ impl Costing<'_> {
 
     /// The share of provisioned units that must be used for provisioned capacity to cost the same as
     /// on-demand.
-    pub fn break_even_ppm(&self, class: Class) -> Result<u64, Missing> {
+    pub fn break_even_ppm(&self, class: TableClass) -> Result<u64, Missing> {
         let request = match class {
-            Class::Standard => Item::WriteRequest,
-            Class::Infrequent => Item::InfrequentWriteRequest,
+            TableClass::Standard => Item::WriteRequest,
+            TableClass::StandardInfrequentAccess => Item::InfrequentWriteRequest,
         };
         let hour = self.hour(class, false)?.as_nanos();
         let full = self.price(request)?.as_nanos() * HOUR_SECONDS;
@@ -419,7 +422,7 @@ impl Costing<'_> {
     }
 
     /// The on-demand price as a percentage of the provisioned price with every unit in use.
-    pub fn on_demand_percent_of_full_use(&self, class: Class) -> Result<u64, Missing> {
+    pub fn on_demand_percent_of_full_use(&self, class: TableClass) -> Result<u64, Missing> {
         let share = self.break_even_ppm(class)?.max(1);
         Ok(100 * 1_000_000 / share)
     }

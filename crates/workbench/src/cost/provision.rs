@@ -1,12 +1,10 @@
 //! The provisioned capacity of a table: the units that its `billing` declares for the table and each of its
 //! global indexes, in use or not, and whether they suffice.
 
-use super::workload::{ALL_PPM, UNIT_MICRO_HALVES};
+use super::workload::UNIT_MICRO_HALVES;
 use super::{Demand, Target, Throughput};
-use keywright_model::Billing;
-
-/// Parts per million of one percent.
-const PPM_PER_PERCENT: u64 = 10_000;
+use keywright_model::DeclaredCapacity;
+use keywright_semantics::share::{ALL_PPM, PPM_PER_PERCENT};
 
 /// The provisioned units of a table or a global index, in millionths of half units.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,8 +61,8 @@ fn whole(micro_halves: u128) -> u64 {
 }
 
 /// The read and write units of a table or global index; `None` for on-demand billing.
-pub(super) fn provisions(billing: &Billing, demand: &Demand) -> Option<(Provision, Provision)> {
-    let Billing::Provisioned { read_units, write_units, autoscale } = billing else { return None };
+pub(super) fn provisions(billing: &DeclaredCapacity, demand: &Demand) -> Option<(Provision, Provision)> {
+    let DeclaredCapacity::Provisioned { read_units, write_units, autoscale } = billing else { return None };
     let of = |units: u64, average: u128, peak: u128| {
         let units_of = |number: u64| u128::from(number) * UNIT_MICRO_HALVES;
         let Some(scale) = autoscale else {

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::Target;
-use super::workload::ALL_PPM;
 use crate::run::{EntityReport, Report, share_ppm};
 use keywright_model::{Index, Model, Projection, Table};
+use keywright_semantics::share::ALL_PPM;
 
 /// Bytes that the service adds to every item and index entry it stores.
 const ENTRY_OVERHEAD_BYTES: u128 = 100;

@@ -1,15 +1,11 @@
 //! A bill as text for a terminal.
 
 use super::workload::RESERVED_BLOCK_UNITS;
-use super::{Bill, BreakEvens, Capacity, Costing, Line, Provision, Target, Written};
+use super::{Bill, BreakEvens, Capacity, Costing, Line, Provision, Target, Written, class_and_mode};
 use crate::price::{Item, Money};
 use crate::run::units;
 use keywright_model::HalfUnits;
-
-/// Parts per million of one percent.
-const PPM_PER_PERCENT: u64 = 10_000;
-/// One, in parts per million.
-const ALL_PPM: u64 = 1_000_000;
+use keywright_semantics::share::{ALL_PPM, PPM_PER_PERCENT};
 
 /// A bill as text.
 pub fn text(bill: &Bill, costing: &Costing<'_>) -> String {
@@ -33,7 +29,7 @@ pub fn text(bill: &Bill, costing: &Costing<'_>) -> String {
         lines.extend(
             modes
                 .iter()
-                .map(|(class, mode, cost)| format!("  {:<44} {cost:>14}", format!("{class}, {mode}"))),
+                .map(|(class, mode, cost)| format!("  {:<44} {cost:>14}", class_and_mode(*class, *mode))),
         );
         lines.extend(bill.break_evens.iter().filter(|(name, _)| name == table).map(|(_, own)| even(own)));
     }
@@ -64,7 +60,7 @@ pub fn open(bill: &Bill) -> Vec<String> {
         format!("{pattern} has no rate and is not in the total: write `rate: 5` for five times a second.")
     });
     let transfer = bill.replicated.iter().map(|table| {
-        format!("{table} is in several regions: what is transferred between them is charged by the gigabyte and not in the total.")
+        format!("{table} is in several regions: transfer between regions is charged per gigabyte and is not included.")
     });
     rates.chain(bill.notes.iter().map(|note| format!("{note}."))).chain(transfer).collect()
 }

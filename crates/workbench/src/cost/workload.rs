@@ -4,14 +4,13 @@
 //! must hold the peak. Provisioned capacity has headroom: only the share from the settings is in use, on
 //! average for scaled units and at the peak for fixed ones. A table or index has at least one unit.
 
-use super::{Allowance, Class, Costing, Load, MICRO, Missing, Mode};
+use super::{Allowance, Costing, Load, MICRO, Missing, Mode};
 use crate::price::{Item, Money};
+use keywright_semantics::schema::TableClass;
+use keywright_semantics::share::ALL_PPM;
 
 /// Millionths of half units in a unit.
 pub(super) const UNIT_MICRO_HALVES: u128 = 2_000_000;
-/// One, in parts per million.
-pub(super) const ALL_PPM: u64 = 1_000_000;
-
 /// Reserved units are sold in blocks of this size (developer guide: reserved capacity), which all provisioned
 /// tables of an account share in a region.
 pub(super) const RESERVED_BLOCK_UNITS: u128 = 100;
@@ -104,7 +103,7 @@ impl Costing<'_> {
         &self,
         load: Load,
         replicated: bool,
-        class: Class,
+        class: TableClass,
         mode: Mode,
     ) -> Result<super::Throughput, Missing> {
         let mut cost = self.throughput(load, class, in_full(mode))?;
@@ -116,7 +115,7 @@ impl Costing<'_> {
 
     /// A month of a table in a class and mode: units and storage, in all its regions. Replicas have the
     /// table's writes; their reads are unknown, so they have the minimum of provisioned read units.
-    pub fn month(&self, workload: &Workload, class: Class, mode: Mode) -> Result<Money, Missing> {
+    pub fn month(&self, workload: &Workload, class: TableClass, mode: Mode) -> Result<Money, Missing> {
         let mut sum = Money::ZERO;
         for region in 0..=workload.replicas {
             let free = usize::try_from(region).ok().and_then(|region| workload.free.get(region));
@@ -132,7 +131,7 @@ impl Costing<'_> {
     }
 
     /// A month of the units of one region.
-    fn of_region(&self, paid: &[(Load, bool)], class: Class, mode: Mode) -> Result<Money, Missing> {
+    fn of_region(&self, paid: &[(Load, bool)], class: TableClass, mode: Mode) -> Result<Money, Missing> {
         let mut sum = Money::ZERO;
         if !matches!(mode, Mode::ReservedOneYear { .. } | Mode::ReservedThreeYears { .. }) {
             for (load, replicated) in paid {
@@ -154,7 +153,7 @@ impl Costing<'_> {
 
     /// A month of reserved units, which are sold in blocks: at least one block; the last block costs at most
     /// what its units would cost by the hour.
-    fn blocks(&self, load: Load, class: Class, mode: Mode) -> Result<Money, Missing> {
+    fn blocks(&self, load: Load, class: TableClass, mode: Mode) -> Result<Money, Missing> {
         let block = RESERVED_BLOCK_UNITS * UNIT_MICRO_HALVES;
         let split = |units: u128| match (units / block, units % block) {
             (0, rest) => (u128::from(rest > 0) * block, 0),
@@ -176,12 +175,12 @@ impl Costing<'_> {
     pub(super) fn free_units(
         &self,
         paid: &[(Load, bool)],
-        class: Class,
+        class: TableClass,
         mode: Mode,
         free: &mut Allowance,
     ) -> Result<Money, Missing> {
         let provisioned = matches!(mode, Mode::Provisioned { .. } | Mode::Autoscaled { .. });
-        if class != Class::Standard || !provisioned {
+        if class != TableClass::Standard || !provisioned {
             return Ok(Money::ZERO);
         }
         let sum = |units: &dyn Fn(&(Load, bool)) -> u128| paid.iter().map(units).sum::<u128>();
@@ -196,12 +195,16 @@ impl Costing<'_> {
 
     /// The modes and classes from the cheapest; provisioned units have headroom, so that this share is used.
     /// Reserved capacity exists for the Standard class only.
-    pub fn cheapest(&self, workload: &Workload, used_ppm: u64) -> Result<Vec<(Class, Mode, Money)>, Missing> {
+    pub fn cheapest(
+        &self,
+        workload: &Workload,
+        used_ppm: u64,
+    ) -> Result<Vec<(TableClass, Mode, Money)>, Missing> {
         let mut found = Vec::new();
-        for class in [Class::Standard, Class::Infrequent] {
+        for class in [TableClass::Standard, TableClass::StandardInfrequentAccess] {
             let mut modes =
                 vec![Mode::OnDemand, Mode::Provisioned { used_ppm }, Mode::Autoscaled { used_ppm }];
-            if class == Class::Standard {
+            if class == TableClass::Standard {
                 modes.extend([Mode::ReservedOneYear { used_ppm }, Mode::ReservedThreeYears { used_ppm }]);
             }
             for mode in modes {
@@ -213,10 +216,10 @@ impl Costing<'_> {
     }
 
     /// The break-even points for the average load on a table, in all its regions.
-    pub fn break_evens(&self, workload: &Workload, class: Class) -> Result<BreakEvens, Missing> {
-        let standard = self.asked(workload, Class::Standard, Mode::OnDemand)?;
+    pub fn break_evens(&self, workload: &Workload, class: TableClass) -> Result<BreakEvens, Missing> {
+        let standard = self.asked(workload, TableClass::Standard, Mode::OnDemand)?;
         let on_demand = self.asked(workload, class, Mode::OnDemand)?;
-        let infrequent = self.asked(workload, Class::Infrequent, Mode::OnDemand)?;
+        let infrequent = self.asked(workload, TableClass::StandardInfrequentAccess, Mode::OnDemand)?;
         let used_ppm = ALL_PPM;
         let share = |used: Money, of: Money| {
             let of = of.as_nanos().max(1);
@@ -228,14 +231,17 @@ impl Costing<'_> {
         let more = (infrequent - standard).as_nanos();
         Ok(BreakEvens {
             provisioned_ppm: share(full(class, Mode::Provisioned { used_ppm })?, on_demand),
-            one_year_ppm: share(full(Class::Standard, Mode::ReservedOneYear { used_ppm })?, standard),
-            three_years_ppm: share(full(Class::Standard, Mode::ReservedThreeYears { used_ppm })?, standard),
+            one_year_ppm: share(full(TableClass::Standard, Mode::ReservedOneYear { used_ppm })?, standard),
+            three_years_ppm: share(
+                full(TableClass::Standard, Mode::ReservedThreeYears { used_ppm })?,
+                standard,
+            ),
             infrequent_gigabytes: u64::try_from((more + saved / 2) / saved).unwrap_or(0),
         })
     }
 
     /// A month of exactly the average load, every unit used.
-    fn asked(&self, workload: &Workload, class: Class, mode: Mode) -> Result<Money, Missing> {
+    fn asked(&self, workload: &Workload, class: TableClass, mode: Mode) -> Result<Money, Missing> {
         let regions = i128::from(workload.replicas);
         let mut sum = Money::ZERO;
         for demand in &workload.demands {

@@ -4,8 +4,10 @@
 //!
 //! A local index shares its table's partitions: its reads and writes warm the same key.
 
-use keywright_semantics::capacity::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 use std::cmp::Reverse;
+
+use keywright_semantics::capacity::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
+use keywright_semantics::share::ALL_PPM;
 
 use super::{Exact, Heat, Spread, Verdict, most_writes};
 use crate::run::{Report, written_ppm};
@@ -17,8 +19,6 @@ use keywright_model::{
 
 /// Millionths of half units in a unit.
 const UNIT_MICRO_HALVES: u64 = 2_000_000;
-/// One, in parts per million.
-const ALL_PPM: u64 = 1_000_000;
 /// The largest number of shards in a template.
 const SHARDS_MAX: u64 = 10_000;
 

@@ -2,9 +2,7 @@
 
 use super::{Exact, HotKey, Spread, Verdict, shards_for_writes};
 use keywright_model::json::Json;
-
-/// Parts per million of one percent.
-const PPM_PER_PERCENT: u64 = 10_000;
+use keywright_semantics::share::PPM_PER_PERCENT;
 
 /// The keys as text, the hottest first, with advice where shards do not help.
 pub fn text(keys: &[HotKey]) -> String {
@@ -147,7 +145,7 @@ fn said(keys: &[HotKey]) -> Vec<String> {
     });
     let unknown = keys.iter().filter(|own| own.share_ppm.is_none()).map(|own| {
         format!(
-            "How many values `{}` has is not said: write `distinct: 1000` at its attributes in {}.",
+            "The number of values of `{}` is unknown: add `distinct` to its attributes in {}.",
             own.key,
             own.entities.join(", ")
         )
@@ -161,15 +159,16 @@ fn said(keys: &[HotKey]) -> Vec<String> {
         let names: Vec<String> = own.of_time.iter().map(|name| format!("`{name}`")).collect();
         let name = own.of_time.first().map_or("", String::as_str);
         let reads = if own.heat.reads > Exact::ZERO {
-            format!(" Questions are taken to be for all of its times alike; where they are for the present one, say `skew: {{{name}: hottest(1)}}`.")
+            format!(" Reads are assumed to spread over all values; if they are for the current one, add `skew: {{{name}: hottest(1)}}`.")
         } else {
             String::new()
         };
         format!(
-            "What is written now has one {} in `{}` of {}: it meets in one key, however many there are in all. Where it is no time of writing, say `skew: {{{name}: uniform}}`.{reads}",
-            names.join(" and one "),
+            "All current writes have the same {} in `{}` of {} and go to one key. If {} is not the time of writing, add `skew: {{{name}: uniform}}`.{reads}",
+            names.join(" and "),
             own.key,
             place(own),
+            names.join(" or "),
         )
     });
     let local = known().filter(|own| !own.local.is_empty()).map(|own| {

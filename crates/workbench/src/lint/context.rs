@@ -170,7 +170,7 @@ impl<'a> Context<'a> {
         let held = |name: &str| match &index.projection {
             Projection::All => true,
             Projection::KeysOnly => key(name),
-            Projection::Include(names) => key(name) || names.iter().any(|included| included == name),
+            Projection::Include(names) => key(name) || names.contains(name),
         };
         let whole = if index.projection == Projection::All { entity.size_bytes } else { None };
         let bytes = whole.or_else(|| self.sized(entity, &held)).unwrap_or(0);

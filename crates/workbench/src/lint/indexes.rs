@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use keywright_semantics::share::ALL_PPM;
+
 use super::context::{Context, assigned, finding, names, percent, words};
 use super::{Finding, Severity};
 use crate::run::{IndexNumbers, OperationKind, share_ppm};
@@ -11,8 +13,6 @@ use keywright_model::{
 use keywright_semantics::limits::{GLOBAL_INDEXES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX};
 use keywright_semantics::value::ValueType;
 
-/// One, in parts per million.
-const ALL_PPM: u64 = 1_000_000;
 const COLLECTION_BYTES_MAX: u64 = 10 << 30;
 /// More global indexes than this are seldom needed (advice, not a limit).
 const GLOBAL_INDEXES_MANY: usize = 5;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use keywright_semantics::share::ALL_PPM;
+
 use super::collection_order::{Collection, written};
 use super::context::{Context, finding, names};
 use super::{Finding, Severity};
@@ -12,8 +14,6 @@ use keywright_model::{
 };
 use keywright_semantics::value::ValueType;
 
-/// One, in parts per million.
-const ALL_PPM: u64 = 1_000_000;
 /// Delimiters to choose from.
 const DELIMITERS: [char; 4] = ['#', '|', '~', '^'];
 

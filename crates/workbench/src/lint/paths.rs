@@ -311,7 +311,7 @@ pub(super) fn parent_at_the_start(context: &Context<'_>) -> Vec<Finding> {
                         pattern.at,
                         &pattern.id,
                         format!(
-                            "{} reads a page from the {from} and `{own}` ({}) is at the other end",
+                            "{} reads from the {from} of the collection, but its parent {} (`{own}`) sorts at the other end",
                             pattern.id, parent.name
                         ),
                         to_the_start(context, pattern, (read, report), &parent.name),

@@ -22,11 +22,11 @@ pub use text::text;
 pub struct Checked {
     pub report: Report,
     pub findings: Vec<Finding>,
-    /// Remarks on the numbers.
+    /// Notes on numbers, which come from no rule.
     pub notes: Vec<Remark>,
 }
 
-/// A remark that is not a fault.
+/// A note that is not a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     pub at: At,

@@ -45,7 +45,7 @@ pub fn text(checked: &Checked, file: &str) -> String {
         out.push('\n');
     }
     for note in &checked.notes {
-        let _ = writeln!(out, "{file}:{}: {}", note.at, note.text);
+        let _ = writeln!(out, "{file}:{}: {}: {}", note.at, Severity::Note.name(), note.text);
     }
     let _ = writeln!(out, "\n{}", sum(checked));
     out
@@ -104,7 +104,8 @@ pub(super) fn sum(checked: &Checked) -> String {
     let bad = patterns.len() - good - ran;
     let of = |severity: Severity| {
         let number = checked.findings.iter().filter(|finding| finding.severity == severity).count();
-        counted(number, severity.name())
+        let remarks = if severity == Severity::Note { checked.notes.len() } else { 0 };
+        counted(number + remarks, severity.name())
     };
     format!(
         "{}: {good} met, {ran} ran without expectation, {bad} failed. {}, {}, {}. The check {}.",

@@ -228,7 +228,7 @@ fn projection(projection: &Projection) -> ProjectionParts {
     let (kind, names) = match projection {
         Projection::All => (ProjectionType::All, None),
         Projection::KeysOnly => (ProjectionType::KeysOnly, None),
-        Projection::Include(names) => (ProjectionType::Include, Some(names.clone())),
+        Projection::Include(names) => (ProjectionType::Include, Some(names.iter().cloned().collect())),
     };
     ProjectionParts { projection_type: Some(kind), non_key_attributes: names }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::range::Known;
-use keywright_model::data::{Sample, told_by_key};
+use keywright_model::data::{Sample, attributes_from_keys};
 use keywright_model::value::{from_node, from_untyped_node};
 use keywright_model::{Entity, GivenOp, Model, Node, Pattern, Read};
 
@@ -114,7 +114,7 @@ fn fitting<'a>(
         let entity = model.entity(name).filter(|entity| entity.attribute(attribute).is_some())?;
         let mut completed = own(name).map(|item| {
             let mut whole = item.clone();
-            whole.extend(told_by_key(model, entity, item));
+            whole.extend(attributes_from_keys(model, entity, item));
             whole
         });
         completed.find(|item| fits(item, name)).map(Cow::Owned)

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use keywright_semantics::capacity::{HalfUnits, TableUsage};
+use keywright_semantics::limits::PAGE_BYTES_MAX;
 use keywright_semantics::value::Item;
 
 use super::collection::Place;
@@ -33,8 +34,6 @@ const COLLECTION_ITEMS_MAX: u64 = 20_000;
 const COLLECTION_BYTES_MAX: u64 = 64 << 20;
 /// Maximum size of a scanned collection: all pages of a scan are alike.
 const SCAN_BYTES_MAX: u64 = 8 << 20;
-/// Maximum size of a page without a limit (developer guide: Query).
-const PAGE_BYTES_MAX: u64 = 1 << 20;
 /// Used if the model has no data: the number of generated items of the largest entity.
 const MADE_UP: Generate = Generate { seed: 1, sample: 20 };
 
@@ -595,8 +594,9 @@ impl Sized<'_> {
         if wanted <= most {
             return wanted;
         }
+        let page_bytes_max = u64::try_from(PAGE_BYTES_MAX).unwrap_or(u64::MAX);
         let page = self.pattern.returns.and_then(|returns| returns.page).unwrap_or(u64::MAX);
-        let page = page.min((PAGE_BYTES_MAX / bytes).max(1));
+        let page = page.min((page_bytes_max / bytes).max(1));
         (most / page).max(1) * page
     }
 

@@ -143,8 +143,7 @@ entities:
     fn other(attribute: &str, stored: impl Into<AttributeValue>) -> Option<AttributeValue> {
         let model = keywright_model::parse(MODEL).expect("a model");
         let entity = model.entity("Order").expect("the entity");
-        Inventor { entity, records: &Records::besides(&model, &[]) }
-            .other_than(attribute, Some(&stored.into()))
+        Inventor { entity, records: &Records::new(&model, &[]) }.other_than(attribute, Some(&stored.into()))
     }
 
     #[test]

@@ -129,7 +129,7 @@ fn stores(table: &Table, index: &Index, name: &str) -> bool {
     match &index.projection {
         Projection::All => true,
         Projection::KeysOnly => key(),
-        Projection::Include(names) => names.iter().any(|included| included == name) || key(),
+        Projection::Include(names) => names.contains(name) || key(),
     }
 }
 
@@ -509,13 +509,13 @@ impl<'a> Question<'a, '_> {
 /// The attributes of an entity that a pattern wants and an index does not hold; a pattern that names none
 /// wants all. Attributes in an index key count as held.
 pub(crate) fn missing(table: &Table, index: &Index, entity: &Entity, read: &Read) -> Vec<String> {
-    let included: &[String] = match &index.projection {
+    let included = match &index.projection {
         Projection::All => return Vec::new(),
-        Projection::KeysOnly => &[],
-        Projection::Include(names) => names,
+        Projection::KeysOnly => None,
+        Projection::Include(names) => Some(names),
     };
-    let in_keys = entity.told_by(table.key_parts().chain(index.key_parts()));
-    let held = |name: &str| included.iter().any(|included| included == name) || in_keys.contains(name);
+    let in_keys = entity.attributes_in_keys(table.key_parts().chain(index.key_parts()));
+    let held = |name: &str| included.is_some_and(|names| names.contains(name)) || in_keys.contains(name);
     let wanted: Vec<&String> = if read.attributes.is_empty() {
         entity.attributes.iter().map(|attribute| &attribute.name).collect()
     } else {

@@ -3,9 +3,7 @@
 
 use super::report::EntityReport;
 use keywright_model::{Condition, Entity, Index, Model, Node, Pattern, Write, WriteKind};
-
-/// One, in parts per million.
-pub(super) const ALL_PPM: u64 = 1_000_000;
+use keywright_semantics::share::ALL_PPM;
 
 /// Below this share, few items have an attribute: a write that sets it then puts items into the index.
 const FEW_PPM: u64 = ALL_PPM / 2;

@@ -111,7 +111,7 @@ fn entry_bytes(table: &Table, index: &Index, item: &Item) -> Option<u64> {
     let held = |name: &str| match &index.projection {
         Projection::All => true,
         Projection::KeysOnly => key(name),
-        Projection::Include(names) => key(name) || names.iter().any(|included| included == name),
+        Projection::Include(names) => key(name) || names.contains(name),
     };
     let entry = item.iter().filter(|(name, _)| held(name));
     Some(entry.map(|(name, value)| count(name.len() + value_bytes(value))).sum())

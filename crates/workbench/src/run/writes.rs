@@ -25,7 +25,7 @@ use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
 use super::request_limits::{too_few, too_large, too_many};
 use super::requests::{self, update_parts};
 use super::sizes::average;
-use keywright_model::data::{Records, Sample, complete, key_of, pad, told_by_key};
+use keywright_model::data::{Records, Sample, attributes_from_keys, complete, key_of, pad};
 use keywright_model::expression::{equal_in, unequal_in, values_in};
 use keywright_model::value::{from_node, from_untyped_node};
 use keywright_model::{
@@ -357,7 +357,7 @@ struct Maker<'a> {
 
 impl<'a> Maker<'a> {
     fn new(database: &Database, model: &'a Model, samples: &'a [Sample], pattern: &'a Pattern) -> Self {
-        let records = Records::besides(model, samples);
+        let records = Records::new(model, samples);
         Self { model, samples, pattern, purpose: database.purpose, taken: OnceCell::new(), records }
     }
 
@@ -423,7 +423,7 @@ impl<'a> Maker<'a> {
         };
         let (_, given) = self.following(entity, step, example, nth, earlier)?;
         let mut first = None;
-        for item in self.replaced((entity, table), step.1, &given, earlier) {
+        for item in self.overwritten_items((entity, table), step.1, &given, earlier) {
             let action = put(Some(item));
             if self.fails_as_it_is() || action.as_ref().is_ok_and(Action::holds) {
                 return action;
@@ -576,7 +576,7 @@ impl<'a> Maker<'a> {
     }
 
     /// The stored items for a put that must find one, unless its example says which.
-    fn replaced(
+    fn overwritten_items(
         &self,
         (entity, table): (&Entity, &Table),
         step: &Write,
@@ -784,7 +784,7 @@ impl<'a> Maker<'a> {
         let model = self.model;
         // Values that only an item's keys hold belong to the item as well.
         let whole = move |item: &'b Item| -> Cow<'b, Item> {
-            let from_key = told_by_key(model, entity, item);
+            let from_key = attributes_from_keys(model, entity, item);
             if from_key.is_empty() {
                 return Cow::Borrowed(item);
             }

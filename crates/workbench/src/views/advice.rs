@@ -3,9 +3,9 @@
 
 use super::facts::{average_micro, bytes, bytes_text, priced, rate_text, writes_of};
 use super::{Looked, Page, other_services, several_tables};
-use crate::cost::Class;
 use crate::price::Money;
 use keywright_model::{Entity, MicroPerSecond, Table, WriteKind};
+use keywright_semantics::schema::TableClass;
 
 /// Rules by the advice they support.
 const SPARSE: [&str; 1] = ["L038"];
@@ -77,7 +77,8 @@ fn growth(looked: &Looked<'_>, table: &Table, entity: &Entity) -> Option<String>
     let items = micro.checked_mul(SECONDS_A_YEAR)? / 1_000_000;
     // The service adds 100 bytes to each item it stores (developer guide, CapacityUnitCalculations).
     let bytes = items.saturating_mul(bytes(looked, entity)? + 100);
-    let class = if table.infrequent_access { Class::Infrequent } else { Class::Standard };
+    let class =
+        if table.infrequent_access { TableClass::StandardInfrequentAccess } else { TableClass::Standard };
     let cost = priced(looked.model, |costing| costing.storage(u128::from(bytes), class).ok())?;
     (cost >= GROWTH_COST_MIN).then(|| {
         let attribute = table.ttl.as_deref().unwrap_or("expiresAt");

@@ -37,7 +37,7 @@ fn row(looked: &Looked<'_>, table: &Table, index: &Index) -> Vec<String> {
     let projection = match &index.projection {
         Projection::All => "all".to_owned(),
         Projection::KeysOnly => "keys".to_owned(),
-        Projection::Include(names) => names.join(", "),
+        Projection::Include(names) => names.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
     };
     let entities: Vec<&str> = looked
         .model

@@ -6,6 +6,7 @@ use crate::cost::{Bill, Costing, bill};
 use crate::price::{Item, Money};
 use crate::run::measure;
 use keywright_model::{Consistency, MilliItems, Pattern, Read, ReadKind};
+use keywright_semantics::share::ALL_PPM;
 
 /// A read that returns more than one in this many items is not a lookup.
 const SHARE_OF_ALL: u64 = 10;
@@ -101,7 +102,7 @@ fn hot_reads(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<Stri
         })
     });
     let (attribute, share_ppm) = skewed.filter(|_| eventual)?;
-    let peak = u128::from(pattern.rate?.peak.0) * u128::from(share_ppm) / 1_000_000;
+    let peak = u128::from(pattern.rate?.peak.0) * u128::from(share_ppm) / u128::from(ALL_PPM);
     let peak = u64::try_from(peak).unwrap_or(u64::MAX);
     (peak > KEY_READS_MICRO).then(|| {
         format!(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::Looked;
 use super::facts::{average_micro, rate_text, reads_of, touched, writes_of};
-use keywright_model::{Billing, Consistency, Entity, MicroPerSecond, Model, Operation, Table};
+use keywright_model::{Consistency, DeclaredCapacity, Entity, MicroPerSecond, Model, Operation, Table};
 
 /// A group this many times busier than another has a load of its own.
 const LOAD_TIMES: u64 = 10;
@@ -151,7 +151,7 @@ fn differences(table: &Table, names: &[String], traits: &[Traits]) -> Vec<String
     if let (Some((busy, most)), Some((calm, least))) = (busiest, calmest)
         && most.all() > 0
         // Provisioned units are shared by all entities of a table; on-demand requests do not compete.
-        && table.billing != Billing::OnDemand
+        && table.billing != DeclaredCapacity::OnDemand
         && most.all() >= least.all().saturating_mul(LOAD_TIMES)
     {
         reasons.push(format!(

@@ -1,6 +1,6 @@
 //! How the run builds writes: new keys for puts, and items for which a condition holds. Each on the engine.
 
-use crate::support::{model, no_files, told};
+use crate::support::{fault_lines, model, no_files};
 use keywright_workbench::run::{Outcome, Report, run};
 
 /// Runs entities and patterns on one table with a partition and a sort key, and an index if there is an
@@ -20,7 +20,7 @@ patterns:
 data: {{generate: {{seed: {seed}, sample: {sample}}}}}
 "
     );
-    run(&model(&text), &no_files, &mut |_| {}).unwrap_or_else(|faults| panic!("{}", told(&faults)))
+    run(&model(&text), &no_files, &mut |_| {}).unwrap_or_else(|faults| panic!("{}", fault_lines(&faults)))
 }
 
 fn all_ran(report: &Report) {

@@ -34,10 +34,10 @@ fn the_sample_of_the_documentation_passes_as_text() {
             shop.yaml:5:3: note L060: Shop can be deleted by mistake
                 fix: write `deletionProtection: true`
 
-            shop.yaml:16:37: the data has Customer.name with 3 bytes on average, the declared size is 30: units are metered on the data here; cost and the rules go by the declared size
-            shop.yaml:18:35: the data has Product.name with 4 bytes on average, the declared size is 40: units are metered on the data here; cost and the rules go by the declared size
+            shop.yaml:16:37: note: Customer.name averages 3 bytes in the data but is declared as 30; check meters the data, cost and rules use the declared size
+            shop.yaml:18:35: note: Product.name averages 4 bytes in the data but is declared as 40; check meters the data, cost and rules use the declared size
 
-            2 patterns: 2 met, 0 ran without expectation, 0 failed. 0 errors, 4 warnings, 2 notes. The check passes.
+            2 patterns: 2 met, 0 ran without expectation, 0 failed. 0 errors, 4 warnings, 4 notes. The check passes.
         "]],
     );
 }
@@ -50,7 +50,7 @@ fn reports_come_as_markdown_and_junit() {
         &expect![[r#"
             # shop
 
-            2 patterns: 2 met, 0 ran without expectation, 0 failed. 0 errors, 4 warnings, 2 notes. The check passes.
+            2 patterns: 2 met, 0 ran without expectation, 0 failed. 0 errors, 4 warnings, 4 notes. The check passes.
 
             | pattern | question | operation | path | key | read | returned | RCU | WCU | result |
             |---|---|---|---|---|--:|--:|--:|--:|---|
@@ -66,10 +66,10 @@ fn reports_come_as_markdown_and_junit() {
             - **note L060** (line 5): Shop has no point-in-time recovery *Fix:* write `pitr: true`
             - **note L060** (line 5): Shop can be deleted by mistake *Fix:* write `deletionProtection: true`
 
-            ## Of the numbers
+            ## Notes
 
-            - (line 16) the data has Customer.name with 3 bytes on average, the declared size is 30: units are metered on the data here; cost and the rules go by the declared size
-            - (line 18) the data has Product.name with 4 bytes on average, the declared size is 40: units are metered on the data here; cost and the rules go by the declared size
+            - **note** (line 16): Customer.name averages 3 bytes in the data but is declared as 30; check meters the data, cost and rules use the declared size
+            - **note** (line 18): Product.name averages 4 bytes in the data but is declared as 40; check meters the data, cost and rules use the declared size
         "#]],
     );
     shows(
@@ -79,7 +79,7 @@ fn reports_come_as_markdown_and_junit() {
             <testsuite name="shop" tests="2" failures="0">
               <testcase classname="shop.yaml" name="P6 All orders of a product in a date range" file="shop.yaml" line="35"/>
               <testcase classname="shop.yaml" name="W1 Place an order" file="shop.yaml" line="46"/>
-              <system-out>line 16: the data has Customer.name with 3 bytes on average, the declared size is 30: units are metered on the data here; cost and the rules go by the declared size&#10;line 18: the data has Product.name with 4 bytes on average, the declared size is 40: units are metered on the data here; cost and the rules go by the declared size</system-out>
+              <system-out>line 16: Customer.name averages 3 bytes in the data but is declared as 30; check meters the data, cost and rules use the declared size&#10;line 18: Product.name averages 4 bytes in the data but is declared as 40; check meters the data, cost and rules use the declared size</system-out>
             </testsuite>
         "#]],
     );
@@ -143,11 +143,11 @@ fn every_report_notes_data_smaller_than_declared_once_per_entity() {
     let notes: Vec<(usize, &str)> = checked
         .notes
         .iter()
-        .map(|note| (note.at.line, note.text.split(" on average").next().expect("a text")))
+        .map(|note| (note.at.line, note.text.split(" in the data").next().expect("a text")))
         .collect();
-    assert_eq!(notes, [(6, "the data has Order with 11 bytes"), (7, "the data has Note.body with 1 bytes")]);
+    assert_eq!(notes, [(6, "Order averages 11 bytes"), (7, "Note.body averages 1 bytes")]);
     for report in [text(&checked, "x.yaml"), json(&checked), junit(&checked, "x.yaml"), markdown(&checked)] {
-        assert!(report.contains("the declared size is 500"), "{report}");
+        assert!(report.contains("declared as 500"), "{report}");
     }
     let larger = TWINS.replace("size: 500, ", "").replace("size: 20000", "size: 1");
     assert!(self::checked(&larger).notes.is_empty());

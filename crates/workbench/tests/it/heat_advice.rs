@@ -67,7 +67,7 @@ fn all_current_writes_go_to_the_current_day() {
     assert_eq!(day.heat.read_units(), 5);
     assert_eq!(rules(DAYS), ["L021", "L021"]);
     let said = keywright_workbench::heat::text(&keys);
-    assert!(said.contains("What is written now has one `day` in `{day}` of Iot.onlyDay"), "{said}");
+    assert!(said.contains("the same `day` in `{day}` of Iot.onlyDay"), "{said}");
     // A day that is not the time of writing spreads, if the author declares it with `skew`.
     let other = heat(&DAYS.replace("    attrs:", "    skew: {day: uniform}\n    attrs:"));
     assert_eq!(key(&other, "{day}").heat.write_units(), 110);

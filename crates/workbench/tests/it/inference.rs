@@ -11,7 +11,7 @@ use keywright_model::json::Json;
 use keywright_model::{Model, parse, write};
 use proptest::prelude::*;
 
-use crate::support::live_table;
+use crate::support::{cases, live_table};
 
 /// Thirty ordinary words, used as names.
 const NAMES: [&str; 30] = [
@@ -467,7 +467,7 @@ fn designs() -> impl Strategy<Value = Vec<Part>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
     #[test]
     fn a_design_is_found_in_its_data_though_every_id_is_a_word(design in designs(), start in 0..500_usize) {
@@ -640,7 +640,7 @@ impl Layout {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(cases(12)))]
 
     #[test]
     fn a_layout_is_found_in_its_items_and_its_model_passes_its_check(layout in layouts()) {

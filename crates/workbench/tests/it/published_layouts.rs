@@ -83,7 +83,8 @@ struct Imported {
 fn imported(tables: &[LiveTable]) -> Imported {
     let made = to_model(&draft("app", tables).expect("a draft"));
     let text = write(&made.model);
-    let model = parse(&text).unwrap_or_else(|faults| panic!("{}\n{text}", crate::support::told(&faults)));
+    let model =
+        parse(&text).unwrap_or_else(|faults| panic!("{}\n{text}", crate::support::fault_lines(&faults)));
     let checked = keywright_workbench::check(&model, &no_files, &mut |_| {}).expect("it runs");
     assert!(checked.passes(), "{:?}\n{text}", checked.findings);
     Imported { text, notes: made.notes }
@@ -113,7 +114,8 @@ impl Imported {
             .map(|(at, (pattern, _))| format!("  - {{id: Q{at}, {pattern}, rate: 1}}\n"))
             .collect();
         let text = format!("{}\npatterns:\n{}", self.text, lines.concat());
-        let model = parse(&text).unwrap_or_else(|faults| panic!("{}\n{text}", crate::support::told(&faults)));
+        let model =
+            parse(&text).unwrap_or_else(|faults| panic!("{}\n{text}", crate::support::fault_lines(&faults)));
         let checked = keywright_workbench::check(&model, &no_files, &mut |_| {}).expect("it runs");
         for (at, (pattern, wanted)) in patterns.iter().enumerate() {
             let ran = checked.report.pattern(&format!("Q{at}")).expect("it ran");
@@ -184,7 +186,7 @@ fn electrodb_names_the_attributes_of_its_keys_itself() {
         ]
     );
     assert!(
-        found.notes.iter().any(|note| note.contains("officeLower is office in other letters")),
+        found.notes.iter().any(|note| note.contains("`officeLower` is `office` in lower case")),
         "{:?}",
         found.notes
     );

@@ -3,7 +3,7 @@
 use keywright_workbench::report::text;
 use keywright_workbench::run::{Outcome, PatternReport, Report, run};
 
-use crate::support::{no_files, told};
+use crate::support::{fault_lines, no_files};
 
 fn ran(model: &str) -> Report {
     ran_with(model, &no_files)
@@ -11,7 +11,7 @@ fn ran(model: &str) -> Report {
 
 fn ran_with(model: &str, read_file: &dyn Fn(&str) -> Result<String, String>) -> Report {
     run(&crate::support::model(model), read_file, &mut |_| {})
-        .unwrap_or_else(|faults| panic!("{}", told(&faults)))
+        .unwrap_or_else(|faults| panic!("{}", fault_lines(&faults)))
 }
 
 fn pattern<'a>(report: &'a Report, id: &str) -> &'a PatternReport {

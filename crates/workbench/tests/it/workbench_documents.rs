@@ -237,7 +237,7 @@ fn further_settings_of_an_index_survive_a_change_of_its_key_or_projection() {
 }
 
 /// Documents that lack something a model needs, each with a word of the note that says what to add.
-const INCOMPLETE: [(&str, &str, &str); 14] = [
+const INCOMPLETE: [(&str, &str, &str); 16] = [
     ("a table without items", r#"{"TableName":"Tab","KeyAttributes":KEY}"#, "write its key templates"),
     (
         "an entity without items and template",
@@ -271,6 +271,16 @@ const INCOMPLETE: [(&str, &str, &str); 14] = [
         "an index that no item is in",
         r#"{"TableName":"Tab","KeyAttributes":KEY,"GlobalSecondaryIndexes":[{"IndexName":"byDay","KeyAttributes":{"PartitionKey":{"AttributeName":"day","AttributeType":"S"}},"Projection":{"ProjectionType":"SOME"}}]}"#,
         "it is taken for ALL",
+    ),
+    (
+        "an index key of another type than the table declares",
+        r#"{"TableName":"Tab","KeyAttributes":KEY,"NonKeyAttributes":[{"AttributeName":"day","AttributeType":"N"}],"GlobalSecondaryIndexes":[{"IndexName":"byDay","KeyAttributes":{"PartitionKey":{"AttributeName":"day","AttributeType":"S"}}}]}"#,
+        "day is taken for N",
+    ),
+    (
+        "an index key of another type than the table's key",
+        r#"{"TableName":"Tab","KeyAttributes":KEY,"GlobalSecondaryIndexes":[{"IndexName":"bySk","KeyAttributes":{"PartitionKey":{"AttributeName":"sk","AttributeType":"N"}}}]}"#,
+        "sk is taken for S",
     ),
     (
         "an index whose key has one attribute twice",

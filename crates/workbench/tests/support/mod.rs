@@ -19,7 +19,7 @@ pub use models::*;
 /// Checks a model that must run but need not pass.
 pub fn check(model: &Model) -> Checked {
     keywright_workbench::check(model, &no_files, &mut |_| {})
-        .unwrap_or_else(|faults| panic!("{}", told(&faults)))
+        .unwrap_or_else(|faults| panic!("{}", fault_lines(&faults)))
 }
 
 pub fn checked(text: &str) -> Checked {
@@ -32,8 +32,8 @@ pub fn prices() -> Prices {
 
 /// The metered bill of a model at the current prices.
 pub fn billed(model: &Model) -> Bill {
-    let samples = load(model, &no_files).unwrap_or_else(|faults| panic!("{}", told(&faults)));
-    let measured = measure(model, &samples).unwrap_or_else(|faults| panic!("{}", told(&faults)));
+    let samples = load(model, &no_files).unwrap_or_else(|faults| panic!("{}", fault_lines(&faults)));
+    let measured = measure(model, &samples).unwrap_or_else(|faults| panic!("{}", fault_lines(&faults)));
     let prices = prices();
     bill(model, &measured, &Costing { prices: &prices, settings: Settings::default() }).expect("priced")
 }

@@ -1,4 +1,5 @@
-//! A fuzzer of HTTP framing: streams of valid requests, mutated, on many connections, and what must hold of answers.
+//! A fuzzer of HTTP framing: streams of valid requests, mutated, on many connections, and what must hold of
+//! answers.
 //!
 //! `stream.rs` makes the streams; the same seed makes the same ones.
 

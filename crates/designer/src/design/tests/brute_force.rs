@@ -2,12 +2,14 @@
 
 use proptest::prelude::*;
 
-use super::cases::{PER_SECOND, designed, entity, owned, prices, problem, read, update, write};
+use super::cases::{
+    PER_SECOND, designed, entity, owned, prices, problem, property_cases, read, update, write,
+};
 use crate::design::candidates::{self, Candidate, Form, Tariff};
 use crate::design::writer_knowledge::touches;
 use crate::design::{Problem, Projected, SAME, Slot, WriteKind};
 use keywright_model::MicroPerSecond;
-use keywright_workbench::cost::Class;
+use keywright_semantics::schema::TableClass;
 use keywright_workbench::price::Money;
 
 type Layout = Vec<(usize, Slot)>;
@@ -158,7 +160,7 @@ fn judged(problem: &Problem, tariff: &Tariff, own: &[Candidate], layout: &Layout
 
 /// The minimal cost, and the fewest indexes at that cost.
 fn best(problem: &Problem, others: &[Slot]) -> Option<(Money, usize)> {
-    let tariff = Tariff::of(problem, &prices(), Class::Standard).expect("priced");
+    let tariff = Tariff::of(problem, &prices(), TableClass::Standard).expect("priced");
     let slots: Vec<Slot> = others.iter().copied().chain((1..=problem.gsi_max).map(Slot::Global)).collect();
     let mut own = Vec::new();
     let mut layouts_of_all: Vec<Layout> = vec![Vec::new()];
@@ -295,7 +297,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(property_cases(32)))]
 
     #[test]
     fn the_designers_optimum_is_that_of_trying_everything(problem in tiny()) {
@@ -327,7 +329,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(property_cases(96)))]
 
     #[test]
     fn the_same_holds_with_derived_items_local_indexes_and_projections(problem in alone()) {

@@ -9,7 +9,7 @@ use crate::design::{
     WriteKind, name,
 };
 use keywright_model::MicroPerSecond;
-use keywright_workbench::cost::Class;
+use keywright_semantics::schema::TableClass;
 
 fn slots(design: &Design) -> Vec<Slot> {
     design.asked.iter().map(|asked| asked.slot).collect()
@@ -166,7 +166,7 @@ fn r81_much_data_that_is_rarely_read_moves_to_a_table_of_infrequent_access() {
     let design = designed(&problem(entities, patterns, writes)).expect("a design");
     let classes: Vec<_> =
         design.tables.iter().map(|table| (table.class, table.entities.iter().copied().collect())).collect();
-    assert_eq!(classes, [(Class::Standard, vec![0]), (Class::Infrequent, vec![1])]);
+    assert_eq!(classes, [(TableClass::Standard, vec![0]), (TableClass::StandardInfrequentAccess, vec![1])]);
 }
 
 fn kept_orders() -> Problem {

@@ -12,7 +12,7 @@ use crate::exchange::fault::{ExchangeFault, Faults};
 use crate::exchange::lines::Lines;
 use crate::exchange::supported::{self, Shape};
 use crate::json::Json;
-use crate::tables::{AutoScaling, Billing, Policies, Provisioned, Scaling, TableDefinition, Units};
+use crate::tables::{AutoScaling, Capacity, Policies, Provisioned, Scaling, TableDefinition, Units};
 
 /// Reads the tables of a template; `lines` are those of its text.
 pub fn read(template: &Json, lines: &Lines) -> Result<Read, Faults> {
@@ -102,7 +102,7 @@ impl Reader<'_> {
         }
         let table = read_table(&properties, &path, faults)?;
         let table = TableDefinition { policies, ..with_settings(table, &properties) };
-        if table.billing == Billing::OnDemand && kind != GLOBAL_TABLE {
+        if table.billing == Capacity::OnDemand && kind != GLOBAL_TABLE {
             let mode = properties.str_at("BillingMode");
             if mode == Some("PROVISIONED") || mode.is_none() && kind == TABLE {
                 self.note(&path, "it is provisioned and no capacity is given; on-demand is taken");
@@ -295,7 +295,7 @@ fn simple(properties: &Json) -> Json {
 
 /// Sets the range of a table or an index; false if an index gets another range than its table.
 fn scale(table: &mut TableDefinition, dimension: &str, scaling: Scaling) -> bool {
-    let Billing::Provisioned(capacity) = &mut table.billing else { return true };
+    let Capacity::Provisioned(capacity) = &mut table.billing else { return true };
     let both = capacity.autoscaling.get_or_insert(AutoScaling { read: None, write: None });
     let Some((holder, units)) = dimension.split_once(':') else { return true };
     let place = if units == "ReadCapacityUnits" { &mut both.read } else { &mut both.write };
@@ -372,7 +372,7 @@ fn global_settings(mut table: TableDefinition, properties: &Json, replica: Optio
     });
     let autoscaling = (read_scaling.is_some() || write_scaling.is_some())
         .then_some(AutoScaling { read: read_scaling, write: write_scaling });
-    table.billing = Billing::Provisioned(Provisioned {
+    table.billing = Capacity::Provisioned(Provisioned {
         table: own,
         indexes: indexes.collect::<BTreeMap<_, _>>(),
         autoscaling,

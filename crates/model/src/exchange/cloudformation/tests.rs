@@ -5,7 +5,7 @@ use crate::exchange::create_table::{key_type_name, read_table};
 use crate::exchange::draft::Draft;
 use crate::exchange::live::of_items;
 use crate::exchange::to_model::to_model;
-use crate::tables::{AutoScaling, Billing, Provisioned, Scaling, Units};
+use crate::tables::{AutoScaling, Capacity, Provisioned, Scaling, Units};
 
 const TEMPLATE: &str = r#"
 Parameters:
@@ -48,7 +48,7 @@ fn tables_of_a_yaml_template_are_read_with_their_settings() {
     assert!(orders.point_in_time_recovery && orders.stream.is_some());
     assert_eq!(orders.schema.indexes.len(), 1);
     assert_eq!(unnamed.name, "Unnamed");
-    let Billing::Provisioned(capacity) = &unnamed.billing else { panic!("provisioned") };
+    let Capacity::Provisioned(capacity) = &unnamed.billing else { panic!("provisioned") };
     assert_eq!(capacity.table, Units { read: 5, write: 6 });
     assert_eq!(
         read.notes,
@@ -62,7 +62,7 @@ fn tables_of_a_yaml_template_are_read_with_their_settings() {
 
 fn scaled() -> Vec<TableDefinition> {
     let mut tables = parse(TEMPLATE).expect("a template").tables;
-    if let Billing::Provisioned(capacity) = &mut tables[1].billing {
+    if let Capacity::Provisioned(capacity) = &mut tables[1].billing {
         let scaling = Scaling { units_min: 1, units_max: 10, target_percent: 70 };
         capacity.autoscaling = Some(AutoScaling { read: Some(scaling), write: Some(scaling) });
     }
@@ -106,10 +106,10 @@ fn indexes_scale_with_their_table_under_ids_of_their_own() {
         );
         let mut faults = Vec::new();
         let table = read_table(&Json::parse(&text).expect("JSON"), "", &mut faults).expect("a table");
-        let Billing::Provisioned(capacity) = &table.billing else { panic!("provisioned") };
+        let Capacity::Provisioned(capacity) = &table.billing else { panic!("provisioned") };
         let scaling = Scaling { units_min: 5, units_max: 50, target_percent: 70 };
         let both = AutoScaling { read: Some(scaling), write: Some(scaling) };
-        let billing = Billing::Provisioned(Provisioned { autoscaling: Some(both), ..capacity.clone() });
+        let billing = Capacity::Provisioned(Provisioned { autoscaling: Some(both), ..capacity.clone() });
         TableDefinition { billing, ..table }
     };
     let tables = [request("Shop", "Orders"), request("ShopOrders", "byDay")];
@@ -223,8 +223,8 @@ fn defaults_mappings_and_conditions_of_a_template_are_evaluated() {
     let read = parse(DEPLOYED).expect("a template");
     let [orders, fixed, sam, sized, glob, own] = read.tables.as_slice() else { panic!("six tables") };
     let units = |table: &TableDefinition| match &table.billing {
-        Billing::Provisioned(capacity) => Some((capacity.table.read, capacity.table.write)),
-        Billing::OnDemand => None,
+        Capacity::Provisioned(capacity) => Some((capacity.table.read, capacity.table.write)),
+        Capacity::OnDemand => None,
     };
     assert_eq!((orders.name.as_str(), units(orders)), ("dev-orders", Some((3, 7))));
     assert!(orders.class.is_some() && orders.point_in_time_recovery);
@@ -284,7 +284,7 @@ fn policy(id: &str, dimension: &str, percent: u64) -> String {
 #[test]
 fn a_target_whose_resource_id_contains_the_table_scales_it_by_the_policy_of_its_dimension() {
     let read = scaled_template(&format!("{}{}", policy("Writes", "Write", 50), policy("Reads", "Read", 60)));
-    let Billing::Provisioned(capacity) = &read.tables[0].billing else { panic!("provisioned") };
+    let Capacity::Provisioned(capacity) = &read.tables[0].billing else { panic!("provisioned") };
     let scaling = Scaling { units_min: 5, units_max: 100, target_percent: 60 };
     assert_eq!(capacity.autoscaling, Some(AutoScaling { read: Some(scaling), write: None }));
     assert_eq!(read.notes, Vec::<String>::new());
@@ -293,7 +293,7 @@ fn a_target_whose_resource_id_contains_the_table_scales_it_by_the_policy_of_its_
 #[test]
 fn a_target_without_a_policy_scales_nothing_and_is_noted() {
     let read = scaled_template("");
-    let Billing::Provisioned(capacity) = &read.tables[0].billing else { panic!("provisioned") };
+    let Capacity::Provisioned(capacity) = &read.tables[0].billing else { panic!("provisioned") };
     assert_eq!(capacity.autoscaling, None);
     assert_eq!(
         read.notes,

@@ -9,7 +9,7 @@ use keywright_semantics::schema::IndexKind;
 use super::{GLOBAL_TABLE, POLICY, Resource, STACK_REGION, TABLE, TARGET};
 use crate::exchange::create_table::{write_request, write_schema};
 use crate::json::{Json, Members};
-use crate::tables::{Billing, Provisioned, Scaling, TableDefinition, Units};
+use crate::tables::{Capacity, Provisioned, Scaling, TableDefinition, Units};
 
 /// Writes a template with the tables.
 pub fn write(description: &str, tables: &[TableDefinition], resource: &Resource) -> Json {
@@ -111,7 +111,7 @@ fn global_properties(table: &TableDefinition, regions: &[Json]) -> Json {
             _ => properties.set(&name, value),
         }
     }
-    if let Billing::Provisioned(capacity) = &table.billing {
+    if let Capacity::Provisioned(capacity) = &table.billing {
         let scaling = capacity.autoscaling.and_then(|both| both.write);
         properties
             .set("WriteProvisionedThroughputSettings", settings("Write", scaling, capacity.table.write));
@@ -132,7 +132,7 @@ fn global_indexes(table: &TableDefinition, indexes: &Json) -> Json {
     let one = |index: &Json| {
         let mut index = index.clone();
         index.remove("ProvisionedThroughput");
-        if let Billing::Provisioned(capacity) = &table.billing {
+        if let Capacity::Provisioned(capacity) = &table.billing {
             let units = capacity.of_index(index.str_at("IndexName").unwrap_or_default());
             let scaling = capacity.autoscaling.and_then(|both| both.write);
             index.set("WriteProvisionedThroughputSettings", settings("Write", scaling, units.write));
@@ -157,7 +157,7 @@ fn global(table: &TableDefinition) -> impl Iterator<Item = &str> {
 
 fn replica(table: &TableDefinition, region: &Json) -> Json {
     let mut replica = Json::object([("Region", region.clone())]);
-    if let Billing::Provisioned(capacity) = &table.billing {
+    if let Capacity::Provisioned(capacity) = &table.billing {
         replica.set("ReadProvisionedThroughputSettings", read_capacity(capacity, capacity.table));
         let indexes: Vec<Json> = global(table)
             .map(|name| {
@@ -195,7 +195,7 @@ fn settings(name: &str, scaling: Option<Scaling>, units: u64) -> Json {
 }
 
 fn add_scaling(id: &str, table: &TableDefinition, resources: &mut Members) {
-    let Billing::Provisioned(Provisioned { autoscaling: Some(both), .. }) = &table.billing else {
+    let Capacity::Provisioned(Provisioned { autoscaling: Some(both), .. }) = &table.billing else {
         return;
     };
     // Indexes scale with the table: an index with too little capacity throttles the writes of both.

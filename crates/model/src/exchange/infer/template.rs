@@ -516,9 +516,10 @@ impl Naming<'_> {
             differ.is_some_and(|differ| differ.contains(&true))
         })?;
         let upper = column.values().all(|value| value.chars().all(|letter| !letter.is_lowercase()));
-        let own = format!("{name}{}", if upper { "Upper" } else { "Lower" });
+        let (suffix, case) = if upper { ("Upper", "upper case") } else { ("Lower", "lower case") };
+        let own = format!("{name}{suffix}");
         self.doubts.push(format!(
-            "{}.{}: {own} is {name} in other letters, which no template makes; questions give it as `{own}`",
+            "{}.{}: `{own}` is `{name}` in {case}, which a template cannot express; patterns give `{own}`",
             self.group.name, place.name
         ));
         Some(own)

@@ -12,7 +12,7 @@ use crate::exchange::fault::{ExchangeFault, Faults};
 use crate::exchange::infer::{Facet, Group, classify, infer};
 use crate::exchange::item_json::read_item;
 use crate::json::Json;
-use crate::tables::{AutoScaling, Billing, Provisioned, Scaling, TableDefinition};
+use crate::tables::{AutoScaling, Capacity, Provisioned, Scaling, TableDefinition};
 
 /// The partition key of a table whose document names none.
 const UNKNOWN_KEY: &str = "pk";
@@ -112,10 +112,10 @@ impl Reader<'_> {
             let key = KeyAttribute { name: UNKNOWN_KEY.to_owned(), key_type: KeyType::S };
             KeySchema { partition: vec![key], sort: Vec::new() }
         });
-        let indexes = self.indexes(json, path);
+        let declared = self.declared(json, path);
+        let indexes = self.indexes(json, path, key_types(&key, &declared));
         let mut definition = TableDefinition::new(name, TableSchema { key, indexes });
         definition.billing = read_billing(json);
-        let declared = self.declared(json, path);
         let read = self.items(json, path, &definition);
         let mut facets = facets(json);
         self.schema.add_to(&mut facets, &definition, &read.items);
@@ -150,7 +150,8 @@ impl Reader<'_> {
         Some(KeySchema { partition: vec![partition?], sort: sort.into_iter().collect() })
     }
 
-    fn indexes(&mut self, json: &Json, path: &str) -> Vec<IndexSchema> {
+    /// The indexes. An attribute has one type in a table: `types` has those that the table declares.
+    fn indexes(&mut self, json: &Json, path: &str, mut types: BTreeMap<String, KeyType>) -> Vec<IndexSchema> {
         let mut found: Vec<IndexSchema> = Vec::new();
         for (list, kind) in
             [("LocalSecondaryIndexes", IndexKind::Local), ("GlobalSecondaryIndexes", IndexKind::Global)]
@@ -161,11 +162,12 @@ impl Reader<'_> {
                     self.assume(&path, "the IndexName is missing", "the index is left out");
                     continue;
                 };
-                let Some(key) = self.key(index, &path) else {
+                let Some(mut key) = self.key(index, &path) else {
                     let fault = "the PartitionKey is missing";
                     self.assume(&format!("{path}.KeyAttributes"), fault, format!("{name} is left out"));
                     continue;
                 };
+                self.take_declared_types(&mut key, &path, &mut types);
                 let mut faults = Faults::new();
                 let place = format!("{path}.Projection");
                 let projection = read_projection(index.get("Projection"), &place, &mut faults);
@@ -175,6 +177,26 @@ impl Reader<'_> {
             }
         }
         found
+    }
+
+    /// Gives key attributes of an index the types that the table or an earlier index declares.
+    fn take_declared_types(
+        &mut self,
+        key: &mut KeySchema,
+        path: &str,
+        types: &mut BTreeMap<String, KeyType>,
+    ) {
+        for attribute in key.partition.iter_mut().chain(&mut key.sort) {
+            let own = attribute.key_type;
+            let declared = *types.entry(attribute.name.clone()).or_insert(own);
+            if own != declared {
+                let (name, own, declared_name) = (&attribute.name, own.name(), declared.name());
+                self.notes.push(format!(
+                    "{path}.KeyAttributes: {name} has type {own} here, but the table declares {declared_name}; {name} is taken for {declared_name}"
+                ));
+                attribute.key_type = declared;
+            }
+        }
     }
 
     fn declared(&mut self, json: &Json, path: &str) -> Vec<(String, ValueType)> {
@@ -232,6 +254,13 @@ impl Reader<'_> {
     }
 }
 
+/// The types that a table declares for attributes that can be keys.
+fn key_types(key: &KeySchema, declared: &[(String, ValueType)]) -> BTreeMap<String, KeyType> {
+    let declared = declared.iter().filter_map(|(name, own)| Some((name.clone(), key_type(own.name())?)));
+    let keys = key.attributes().map(|attribute| (attribute.name.clone(), attribute.key_type));
+    declared.chain(keys).collect()
+}
+
 fn facets(json: &Json) -> BTreeMap<String, Facet> {
     let list = json.get("TableFacets").map_or(&[][..], Json::elements);
     list.iter()
@@ -281,7 +310,7 @@ fn groups(
     groups
 }
 
-fn read_billing(json: &Json) -> Billing {
+fn read_billing(json: &Json) -> Capacity {
     let settings = json.get("ProvisionedCapacitySettings");
     let units = settings.and_then(|settings| settings.get("ProvisionedThroughput")).and_then(read_units);
     match (json.str_at("BillingMode"), units) {
@@ -289,9 +318,9 @@ fn read_billing(json: &Json) -> Billing {
             let scaling = |name| settings.and_then(|settings| settings.get(name)).and_then(read_scaling);
             let (read, write) = (scaling("AutoScalingRead"), scaling("AutoScalingWrite"));
             let autoscaling = (read.is_some() || write.is_some()).then_some(AutoScaling { read, write });
-            Billing::Provisioned(Provisioned { table, indexes: BTreeMap::new(), autoscaling })
+            Capacity::Provisioned(Provisioned { table, indexes: BTreeMap::new(), autoscaling })
         }
-        _ => Billing::OnDemand,
+        _ => Capacity::OnDemand,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::exchange::draft::{Draft, DraftTable};
 use crate::exchange::infer::Entity;
 use crate::exchange::item_json::{read_item, write_item};
 use crate::json::Json;
-use crate::tables::{AutoScaling, Billing, Scaling, Units};
+use crate::tables::{AutoScaling, Capacity, Scaling, Units};
 
 /// The role that the Workbench writes for auto scaling.
 const SCALING_ROLE: &str = "AWSServiceRoleForApplicationAutoScaling_DynamoDBTable";
@@ -101,7 +101,7 @@ fn fresh_table(table: &DraftTable) -> Json {
             key: table.definition.schema.key.clone(),
             indexes: Vec::new(),
         },
-        billing: Billing::OnDemand,
+        billing: Capacity::OnDemand,
         ..table.definition.clone()
     };
     let empty = DraftTable {
@@ -119,7 +119,7 @@ fn fresh_table(table: &DraftTable) -> Json {
         json.set("TableData", Json::List(Vec::new()));
     }
     json.set("DataAccess", Json::object([("MySql", Json::Object(Vec::new()))]));
-    if table.definition.billing == Billing::OnDemand {
+    if table.definition.billing == Capacity::OnDemand {
         json.set("BillingMode", Json::text("PAY_PER_REQUEST"));
     }
     json
@@ -451,14 +451,14 @@ fn list_of<'a>(json: &'a mut Json, entity: Option<&str>) -> Option<&'a mut Json>
 }
 
 /// The part of a billing mode that the format can hold: one scaling range for reads and writes.
-fn in_a_model(billing: &Billing) -> Option<(Units, Option<Scaling>)> {
-    let Billing::Provisioned(capacity) = billing else { return None };
+fn in_a_model(billing: &Capacity) -> Option<(Units, Option<Scaling>)> {
+    let Capacity::Provisioned(capacity) = billing else { return None };
     let scaling = capacity.autoscaling.and_then(AutoScaling::together);
     Some((capacity.table, scaling))
 }
 
-fn write_billing(json: &mut Json, billing: &Billing) {
-    let Billing::Provisioned(capacity) = billing else {
+fn write_billing(json: &mut Json, billing: &Capacity) {
+    let Capacity::Provisioned(capacity) = billing else {
         json.set("BillingMode", Json::text("PAY_PER_REQUEST"));
         json.remove("ProvisionedCapacitySettings");
         return;

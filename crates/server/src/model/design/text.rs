@@ -9,12 +9,13 @@ use keywright_designer::design::{
     index_name, name,
 };
 use keywright_model::Model;
-use keywright_workbench::cost::{Bill, Class, Line, Parts, open, taken};
+use keywright_semantics::schema::TableClass;
+use keywright_workbench::cost::{Bill, Line, Parts, open, taken};
 use keywright_workbench::price::{Money, Prices};
 use keywright_workbench::run::Note;
 
 use super::super::progress::during;
-use super::{Beside, Besides, Designed, sentences};
+use super::{CostDifference, CostDifferences, Designed, sentences};
 
 /// A design should not change while a rate is between these percentages of the declared one.
 const STABLE_PERCENT_MIN: u64 = 50;
@@ -27,7 +28,12 @@ fn slot(problem: &Problem, slot: Slot) -> String {
 }
 
 /// A table's design, and its cost by the bill of the written model.
-pub(super) fn text(own: &Designed, besides: &Besides, billed: &Billed, prices: &Prices) -> String {
+pub(super) fn text(
+    own: &Designed,
+    differences: &CostDifferences,
+    billed: &Billed,
+    prices: &Prices,
+) -> String {
     let (design, problem) = (&own.design, &own.design.problem);
     let sums = billed.bill.parts(|name| own.tables.iter().any(|table| table == name));
     let mut lines = vec![format!(
@@ -39,7 +45,7 @@ pub(super) fn text(own: &Designed, besides: &Besides, billed: &Billed, prices: &
         kinds(&sums),
         left_out(billed)
     )];
-    lines.push(proof(&design.proof, besides, problem));
+    lines.push(proof(&design.proof, differences, problem));
     lines.extend(shapes(design));
     lines.push(String::new());
     for own in name(design) {
@@ -129,7 +135,7 @@ fn counted(number: usize, what: &str, plural: &str) -> String {
 
 /// Why there are not fewer indexes. "Cannot" is said only of what is impossible with everything that the
 /// designer supports.
-fn proof(proof: &Proof, besides: &Besides, problem: &Problem) -> String {
+fn proof(proof: &Proof, differences: &CostDifferences, problem: &Problem) -> String {
     let (gsis, by, with, same) = match proof {
         Proof::NoIndexes => return "No index is needed.".to_owned(),
         Proof::AllKept => return "All indexes exist already and stay.".to_owned(),
@@ -137,24 +143,28 @@ fn proof(proof: &Proof, besides: &Besides, problem: &Problem) -> String {
         Proof::Possible { gsis, by, with, same } => (gsis, by, with, same),
     };
     let gsis = counted(*gsis, "global secondary index", "es");
-    let by = besides.fewer.clone().unwrap_or(Beside::More(*by));
+    let by = differences.fewer.clone().unwrap_or(CostDifference::More(*by));
     let unwritten = |name: &&str| !problem.writes.iter().any(|write| write.entity == **name);
     let second: BTreeSet<&str> =
         with.second_items.iter().map(|(name, _)| name.as_str()).filter(unwritten).collect();
     if with.is_empty() {
-        return format!("With {gsis} there is a design; it {}.", beside(&by));
+        return format!("With {gsis} there is a design; it {}.", cost_difference(&by));
     }
     let means = means(with);
     let said = match same {
-        Same::NotAsked => format!("With {gsis} there is a design with {means}; it {}.", beside(&by)),
+        Same::NotAsked => format!("With {gsis} there is a design with {means}; it {}.", cost_difference(&by)),
         Same::Dearer(dearer) => {
-            let dearer = besides.fewer_same.clone().unwrap_or(Beside::More(*dearer));
-            format!("With {gsis} there is a design; it {}. With {means} it {}.", beside(&dearer), beside(&by))
+            let dearer = differences.fewer_same.clone().unwrap_or(CostDifference::More(*dearer));
+            format!(
+                "With {gsis} there is a design; it {}. With {means} it {}.",
+                cost_difference(&dearer),
+                cost_difference(&by)
+            )
         }
         Same::Impossible(entities) => format!(
             "With {gsis}, and without derived items and local indexes, the patterns of {} cannot be answered. With {means} they can; that {}.",
             entities.join(", "),
-            beside(&by)
+            cost_difference(&by)
         ),
     };
     let mut said = vec![said];
@@ -162,7 +172,7 @@ fn proof(proof: &Proof, besides: &Besides, problem: &Problem) -> String {
         let names = second.into_iter().collect::<Vec<_>>().join(", ");
         said.push(format!("The model declares no write of {names} that would maintain them."));
     }
-    if matches!(by, Beside::More(by) if by <= Money::ZERO) && with.local_indexes > 0 {
+    if matches!(by, CostDifference::More(by) if by <= Money::ZERO) && with.local_indexes > 0 {
         said.push(
             "The model does not say how large the item collections grow; a local index limits them to 10 GB."
                 .to_owned(),
@@ -172,14 +182,14 @@ fn proof(proof: &Proof, besides: &Besides, problem: &Problem) -> String {
 }
 
 /// What another design costs, as the end of a sentence.
-fn beside(other: &Beside) -> String {
+fn cost_difference(other: &CostDifference) -> String {
     match other {
-        Beside::More(by) => match by.cmp(&Money::ZERO) {
+        CostDifference::More(by) => match by.cmp(&Money::ZERO) {
             Ordering::Greater => format!("costs {by} more a month"),
             Ordering::Equal => "costs the same".to_owned(),
             Ordering::Less => format!("costs {} less a month", Money::ZERO - *by),
         },
-        Beside::Unpriced(reason) => {
+        CostDifference::Unpriced(reason) => {
             format!("could not be priced ({})", reason.lines().collect::<Vec<_>>().join(" "))
         }
     }
@@ -223,7 +233,7 @@ fn shapes(design: &Design) -> Vec<String> {
     for table in &design.tables {
         let names = table.entities.iter().filter_map(|place| problem.entities.get(*place));
         let names: Vec<&str> = names.map(|entity| entity.name.as_str()).collect();
-        if table.class == Class::Infrequent {
+        if table.class == TableClass::StandardInfrequentAccess {
             lines.push(format!("In a table of class Standard-IA: {}.", names.join(", ")));
         }
         for (place, projected) in &table.projections {
