@@ -42,7 +42,7 @@ fn steps(model: &Model, id: &str) -> Vec<(WriteKind, String, Option<String>)> {
     let condition = |own: &Condition| match own {
         Condition::Exists => "exists".to_owned(),
         Condition::NotExists => "not-exists".to_owned(),
-        Condition::Expression(text) => text.clone(),
+        Condition::Expression(expression) => expression.text().to_owned(),
     };
     let own = pattern(model, id).steps().iter();
     own.map(|step| (step.kind, step.entity.clone(), step.condition.as_ref().map(condition))).collect()

@@ -1,8 +1,8 @@
 //! Rule on time to live: L056.
 
-use super::context::{Context, finding, words};
+use super::context::{Context, finding};
 use super::{Finding, Severity};
-use keywright_model::{Attribute, AttributeFormat, Condition, Entity, Read, ReadKind, Table, WriteKind};
+use keywright_model::{Attribute, AttributeFormat, Entity, Read, ReadKind, Table, WriteKind};
 use keywright_semantics::value::ValueType;
 
 /// A count of seconds reaches this in the year 5138; a count of milliseconds passed it in 1973.
@@ -86,7 +86,7 @@ fn form(context: &Context<'_>, entity: &Entity, attribute: &Attribute) -> Option
 fn unfiltered(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     for (pattern, read, _) in context.reads().filter(|(_, read, _)| read.entities.contains(&entity.name)) {
-        let filtered = read.filter.as_deref().map(words).unwrap_or_default().iter().any(|word| word == ttl);
+        let filtered = read.filter.as_ref().is_some_and(|filter| filter.names(ttl));
         let given = read.given.iter().any(|given| given.attribute == ttl);
         // A GetItem has no filter; the program can compare the value it gets.
         let compared = read.kind == ReadKind::Get && gets(read, ttl);
@@ -130,10 +130,7 @@ fn relied_on(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding> 
     let puts =
         context.steps().filter(|(_, step, put)| step.kind == WriteKind::Put && put.name == entity.name);
     puts.filter(|(pattern, _, _)| is(entity, LOCKS) || pattern.text.as_deref().is_some_and(|text| says(text, LOCKS)))
-        .filter(|(_, step, _)| match &step.condition {
-            Some(Condition::Expression(condition)) => !words(condition).iter().any(|word| word == ttl),
-            _ => true,
-        })
+        .filter(|(_, step, _)| !step.expression().is_some_and(|condition| condition.names(ttl)))
         .map(|(pattern, step, _)| {
             finding(
                 "L056",

@@ -1,9 +1,10 @@
 //! Rules on how reads are answered: L001 to L007, L013, L014, L036, L050, L051, L055.
 
 use super::collection_order::{Collection, Reading, begins_with_parent, page, written};
-use super::context::{Context, finding, names, words};
+use super::context::{Context, finding, names};
 use super::{Finding, Severity};
 use crate::run::{Cause, OperationKind, Outcome, PatternReport, missing, units};
+use keywright_model::expression::ConditionExpression;
 use keywright_model::{
     AttributeFormat, GivenOp, HalfUnits, IndexKind, Part, Pattern, Read, ReadKind, Template, WriteKind,
 };
@@ -109,8 +110,9 @@ pub(super) fn key_in_filter(context: &Context<'_>) -> Vec<Finding> {
             }
         }
         let keys = context.key_names(report);
-        let filtered = read.filter.as_deref().map(words).unwrap_or_default();
-        for name in filtered.iter().filter(|name| keys.contains(name) && read.kind == ReadKind::Query) {
+        let filtered = read.filter.as_ref().map(ConditionExpression::attributes).unwrap_or_default();
+        let is_key = |name: &&str| keys.iter().any(|key| key == name);
+        for name in filtered.into_iter().filter(|name| is_key(name) && read.kind == ReadKind::Query) {
             found.push(finding(
                 "L004",
                 Severity::Error,
@@ -146,11 +148,10 @@ pub(super) fn left_to_right(context: &Context<'_>) -> Vec<Finding> {
             );
             found.push(finding("L005", Severity::Error, at, &pattern.id, text, fix));
         }
-        let Some(filter) = &report.filter else { continue };
         if report.operation == OperationKind::Scan {
             continue;
         }
-        let filtered = words(filter);
+        let filtered = &report.filtered;
         let sorts = context.sort_templates(report);
         for given in read.given.iter().filter(|given| filtered.contains(&given.attribute)) {
             if sorts.iter().any(|template| template.attributes().any(|name| name == given.attribute)) {
@@ -264,7 +265,7 @@ pub(super) fn open_prefix(context: &Context<'_>) -> Vec<Finding> {
 pub(super) fn time_first(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (pattern, read, report) in context.reads() {
-        let filtered = report.filter.as_deref().map(words).unwrap_or_default();
+        let filtered = &report.filtered;
         for template in context.sort_templates(report) {
             let first = template.attributes().next().unwrap_or_default();
             let time = context

@@ -51,6 +51,8 @@ pub struct PatternReport {
     /// The key condition or key, as text with its values.
     pub key: Option<String>,
     pub filter: Option<String>,
+    /// The attributes that the filter names, in its order.
+    pub filtered: Vec<String>,
     /// Items read before a filter.
     pub items_read: u64,
     pub items_returned: u64,

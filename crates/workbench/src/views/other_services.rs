@@ -5,6 +5,7 @@ use super::facts::{priced, rate_text, touched};
 use crate::cost::{Bill, Costing, bill};
 use crate::price::{Item, Money};
 use crate::run::measure;
+use keywright_model::expression::ConditionExpression;
 use keywright_model::{Consistency, MilliItems, Pattern, Read, ReadKind};
 
 /// A read that returns more than one in this many items is not a lookup.
@@ -64,7 +65,9 @@ fn said(pattern: &Pattern, words: &[&str]) -> Option<String> {
 }
 
 fn full_text(pattern: &Pattern, read: &Read) -> Option<String> {
-    let contains = read.filter.as_ref().filter(|filter| filter.replace(' ', "").contains("contains("));
+    let searches =
+        |filter: &&ConditionExpression| filter.tree().calls().iter().any(|call| call.function == "contains");
+    let contains = read.filter.as_ref().filter(searches);
     contains
         .map(|filter| format!("it looks for a part of a text (`{filter}`)"))
         .or_else(|| said(pattern, &SEARCH_WORDS))
