@@ -265,12 +265,10 @@ fn kept_key(
     by.sort();
     let mut rest = names(&sort);
     rest.retain(|name| !by.contains(name));
-    let text =
-        |templates: &[Template]| templates.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     Some(KeptKey {
         slot,
-        partition: text(&partition),
-        sort: text(&sort),
+        partition,
+        sort,
         tells,
         view: View { entity: place, partition: by, sort: rest, shards },
     })
@@ -487,9 +485,9 @@ fn write(own: &model::Pattern, step: &model::Write, rate: Rate, entity: &model::
     let kind = match step.kind {
         model::WriteKind::Put => WriteKind::Put,
         model::WriteKind::Delete => WriteKind::Delete,
-        model::WriteKind::Update => WriteKind::Update {
-            changed: step.changed().map(str::to_owned).collect(),
-        },
+        model::WriteKind::Update => {
+            WriteKind::Update { changed: step.changed().map(str::to_owned).collect() }
+        }
         model::WriteKind::Check | model::WriteKind::Get => return None,
     };
     let times = |rate: MicroPerSecond| MicroPerSecond(rate.0.saturating_mul(step.n));

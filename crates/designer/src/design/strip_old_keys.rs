@@ -80,7 +80,6 @@ fn without_previous_keys(entity: &Entity, previous: &PreviousKeys, step: &mut Wr
 
 /// Removes values of placeholders that no expression uses.
 fn forget(pattern: &mut Pattern, dropped: &BTreeSet<String>) {
-    let used: BTreeSet<String> =
-        pattern.steps().iter().flat_map(Write::values).map(str::to_owned).collect();
+    let used: BTreeSet<String> = pattern.steps().iter().flat_map(Write::values).map(str::to_owned).collect();
     pattern.example.retain(|(name, _)| !dropped.contains(name) || used.contains(name));
 }

@@ -21,14 +21,19 @@ pub(super) fn knows(pattern: &model::Pattern, step: &model::Write, entity: &mode
         guards: step.kind == model::WriteKind::Put
             && step.condition == Some(Condition::NotExists)
             && !is_made_unique(entity),
-        replaces: step.kind == model::WriteKind::Put
-            && step.condition.is_some()
-            && !step.must_create(entity),
+        replaces: step.kind == model::WriteKind::Put && step.condition.is_some() && !creates(step, entity),
         before,
         after: step.assigned().map(|(name, _)| name.to_owned()).collect(),
         computed: step.effects.iter().filter_map(computed).collect(),
         gone: step.removed().map(str::to_owned).collect(),
     }
+}
+
+/// Whether a put holds only if there is no item. An entity whose key is to be found has an identity only.
+fn creates(step: &model::Write, entity: &model::Entity) -> bool {
+    let identity = identity(entity);
+    let excluded = |own: &ConditionExpression| own.excludes(|name| identity.iter().any(|key| key == name));
+    step.must_create(entity) || step.expression().is_some_and(excluded)
 }
 
 /// Whether an entity's identity is generated to be unique.

@@ -272,7 +272,9 @@ fn fitting(
         let Some(name) = place.attribute() else { continue };
         let other = item.get(name).is_some_and(|stored| key_text(stored).as_deref() != Some(found));
         let earlier = variables.insert(name.to_owned(), found.to_owned());
-        if matches!(place, Part::Attribute { pad: None, .. }) && (other || earlier.is_some_and(|earlier| earlier != found)) {
+        if matches!(place, Part::Attribute { pad: None, .. })
+            && (other || earlier.is_some_and(|earlier| earlier != found))
+        {
             return None;
         }
     }

@@ -13,7 +13,7 @@ use super::tree::{Clause, Operand, Path, Presence};
 pub struct ConditionExpression {
     text: String,
     names: Vec<Range<usize>>,
-    tree: Clause,
+    tree: Box<Clause>,
 }
 
 impl ConditionExpression {
@@ -21,7 +21,7 @@ impl ConditionExpression {
     pub fn parse(text: &str) -> Result<Self, String> {
         let readable = Readable::of(text);
         let tree = read_condition(&readable.text).map_err(|fault| fault.message)?;
-        let tree = Clause::read(&tree, &readable);
+        let tree = Box::new(Clause::read(&tree, &readable));
         Ok(Self { text: text.to_owned(), names: places(text), tree })
     }
 
@@ -123,7 +123,8 @@ impl ConditionExpression {
         if more.is_empty() {
             return self;
         }
-        more.iter().fold(self.grouped(), |both, (attribute, value)| both.and(Self::equality(attribute, value)))
+        more.iter()
+            .fold(self.grouped(), |both, (attribute, value)| both.and(Self::equality(attribute, value)))
     }
 
     /// Equalities of attribute and placeholder; `None` without any.
@@ -133,11 +134,11 @@ impl ConditionExpression {
     }
 
     fn equality(attribute: &str, value: &str) -> Self {
-        let tree = Clause::Compare {
+        let tree = Box::new(Clause::Compare {
             comparator: Comparator::Eq,
             left: Operand::Path(Path::of(attribute)),
             right: Operand::Value(value.to_owned()),
-        };
+        });
         let names = std::iter::once(0..attribute.len()).collect();
         Self { text: format!("{attribute} = :{value}"), names, tree }
     }
@@ -148,7 +149,7 @@ impl ConditionExpression {
         Self {
             names: self.names.into_iter().chain(moved).collect(),
             text: joined + &other.text,
-            tree: Clause::And(Box::new(self.tree), Box::new(other.tree)),
+            tree: Box::new(Clause::And(self.tree, other.tree)),
         }
     }
 
@@ -156,7 +157,7 @@ impl ConditionExpression {
     fn grouped(self) -> Self {
         let text = format!("({})", self.text);
         // The language does not allow a second pair around a text that is in parentheses.
-        if !matches!(self.tree, Clause::Or(..)) || Self::parse(&text).is_err() {
+        if !matches!(*self.tree, Clause::Or(..)) || Self::parse(&text).is_err() {
             return self;
         }
         Self { names: self.names.into_iter().map(|place| shifted(place, 1)).collect(), text, ..self }

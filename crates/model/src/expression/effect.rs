@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use keywright_semantics::expression::{
-    Arithmetic, RawChange, RawSetValue, Section, read_update,
-};
+use keywright_semantics::expression::{Arithmetic, RawChange, RawSetValue, Section, read_update};
 
 use super::names::Readable;
 use super::tree::{Call, Operand, Path, meanings, without_colon};
@@ -31,7 +29,11 @@ pub enum Change {
 pub enum SetValue {
     Operand(Operand),
     /// A sum or difference.
-    Arithmetic { operator: Arithmetic, left: Operand, right: Operand },
+    Arithmetic {
+        operator: Arithmetic,
+        left: Operand,
+        right: Operand,
+    },
 }
 
 impl Effect {
@@ -57,7 +59,8 @@ impl Effect {
     /// `attribute = list_append(if_not_exists(attribute, :none), :more)`
     pub fn append(attribute: &str, none: &str, more: &str) -> Self {
         let value = |name: &str| Operand::Value(name.to_owned());
-        let call = |function: &str, arguments| Operand::Call(Call { function: function.to_owned(), arguments });
+        let call =
+            |function: &str, arguments| Operand::Call(Call { function: function.to_owned(), arguments });
         let own = call("if_not_exists", vec![Operand::Path(Path::of(attribute)), value(none)]);
         let list = call("list_append", vec![own, value(more)]);
         Self { path: Path::of(attribute), change: Change::Set(SetValue::Operand(list)) }
@@ -122,7 +125,9 @@ impl Effect {
     /// Its value placeholders, without their colon.
     pub fn values(&self) -> Vec<&str> {
         let mut found = Vec::new();
-        self.operands().into_iter().for_each(|operand| operand.leaves(&mut |leaf| found.extend(leaf.value())));
+        self.operands()
+            .into_iter()
+            .for_each(|operand| operand.leaves(&mut |leaf| found.extend(leaf.value())));
         match &self.change {
             Change::Add(value) | Change::Delete(value) => found.push(value),
             Change::Set(_) | Change::Remove => {}
@@ -217,13 +222,16 @@ mod tests {
         let text = "a = if_not_exists(b, :b), c[0].d = :d, n = n + :one, _id = list_append(_id, :more)";
         let printed: Vec<String> = read(text).iter().map(Effect::to_string).collect();
         assert_eq!(printed.join(", "), text);
-        let named = read("a=(b - :n)").iter().map(|own| own.render(|name| format!("#{name}"))).collect::<Vec<_>>();
+        let named =
+            read("a=(b - :n)").iter().map(|own| own.render(|name| format!("#{name}"))).collect::<Vec<_>>();
         assert_eq!(named, ["#a = #b - :n"]);
     }
 
     #[test]
     fn an_effect_knows_what_it_changes_and_reads() {
-        let effects = read("a = if_not_exists(b, :b), c[0].d = :d, n = n + :one, e = :e REMOVE f, g.h ADD k :k DELETE l :l");
+        let effects = read(
+            "a = if_not_exists(b, :b), c[0].d = :d, n = n + :one, e = :e REMOVE f, g.h ADD k :k DELETE l :l",
+        );
         let changed: Vec<&str> = effects.iter().map(Effect::attribute).collect();
         assert_eq!(changed, ["a", "c", "n", "e", "f", "g", "k", "l"]);
         let accumulated: Vec<&str> =

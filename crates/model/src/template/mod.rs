@@ -14,13 +14,13 @@ pub use shape::Shape;
 use std::fmt;
 
 /// The text of a key with places for attributes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Template {
     pub parts: Vec<Part>,
 }
 
 /// One part of a template.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     Literal(String),
     /// The attribute's value; a number is padded with zeros to `pad` digits if given.

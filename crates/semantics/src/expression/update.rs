@@ -8,8 +8,7 @@ use super::path::{self, DocumentPath};
 use super::placeholders::Placeholders;
 use super::print::{CanonicalText, Printer};
 use super::syntax::{
-    Arithmetic, RawAction, RawCall, RawChange, RawOperand, RawPath, RawSetValue, RawStep, RawUpdate,
-    Section,
+    Arithmetic, RawAction, RawCall, RawChange, RawOperand, RawPath, RawSetValue, RawStep, RawUpdate, Section,
 };
 use super::work::Work;
 use super::{checks, parser, statement_size};

@@ -8,7 +8,7 @@ use keywright_semantics::value::ValueType;
 /// A count of seconds reaches this in the year 5138; a count of milliseconds passed it in 1973.
 const SECONDS_MAX: u64 = 100_000_000_000;
 
-/// Words in names and texts that suggest a program relies on the item's deletion.
+/// Words in an entity's name that suggest a program relies on the item's deletion.
 const LOCKS: &[&str] = &["lock", "lease", "mutex", "semaphore"];
 const SECRETS: &[&str] = &[
     "token",
@@ -90,7 +90,7 @@ fn unfiltered(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding>
         let given = read.given.iter().any(|given| given.attribute == ttl);
         // A GetItem has no filter; the program can compare the value it gets.
         let compared = read.kind == ReadKind::Get && gets(read, ttl);
-        if filtered || given || (compared && !is(entity, SECRETS)) {
+        if filtered || given || (compared && !is_called(entity, SECRETS)) {
             continue;
         }
         let lag = "deletion lags by up to days";
@@ -129,7 +129,7 @@ fn gets(read: &Read, ttl: &str) -> bool {
 fn relied_on(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding> {
     let puts =
         context.steps().filter(|(_, step, put)| step.kind == WriteKind::Put && put.name == entity.name);
-    puts.filter(|(pattern, _, _)| is(entity, LOCKS) || pattern.text.as_deref().is_some_and(|text| says(text, LOCKS)))
+    puts.filter(|_| is_called(entity, LOCKS))
         .filter(|(_, step, _)| !step.expression().is_some_and(|condition| condition.names(ttl)))
         .map(|(pattern, step, _)| {
             finding(
@@ -147,14 +147,10 @@ fn relied_on(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding> 
         .collect()
 }
 
-fn is(entity: &Entity, kinds: &[&str]) -> bool {
-    says(&entity.name, kinds) || entity.text.as_deref().is_some_and(|text| says(text, kinds))
-}
-
-/// Whether a text contains one of the words, also inside a compound name: `SessionToken`, `api_token`.
-fn says(text: &str, kinds: &[&str]) -> bool {
+/// Whether an entity's name contains one of the words: `SessionToken`, `api_token`.
+fn is_called(entity: &Entity, kinds: &[&str]) -> bool {
     let mut split = String::new();
-    for letter in text.chars() {
+    for letter in entity.name.chars() {
         if letter.is_uppercase() {
             split.push(' ');
         }

@@ -91,7 +91,9 @@ pub(super) fn costly_copy(context: &Context<'_>) -> Vec<Finding> {
             let updates: u64 = context
                 .steps()
                 .filter(|(_, step, changed)| {
-                    step.kind == WriteKind::Update && changed.name == *source && step.changed().any(|own| own == name)
+                    step.kind == WriteKind::Update
+                        && changed.name == *source
+                        && step.changed().any(|own| own == name)
                 })
                 .filter_map(|(pattern, _, _)| pattern.rate.map(|rate| rate.average.0))
                 .sum();

@@ -110,7 +110,7 @@ pub(super) fn unconditional(context: &Context<'_>) -> Vec<Finding> {
 pub(super) fn stale(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (pattern, step, entity) in context.steps() {
-        if !by_stream(context, pattern, entity) {
+        if !has_stream(context, entity) {
             for holder in &context.model.entities {
                 found.extend(left_behind(pattern, step, entity, holder));
             }
@@ -178,9 +178,10 @@ fn left_behind(pattern: &Pattern, step: &Write, entity: &Entity, holder: &Entity
     }
 }
 
-const FOLLOW: &str = "update the copies in the same transaction; or from the table's stream: write `stream: new-and-old` on the table, and `by a stream` into this pattern's `text`";
-const ONLY_NEW: &str = "write `if: not-exists` if it only makes new ones; else write the copies in the same transaction, or from the table's stream: write `stream: new-and-old` on the table, and `by a stream` into this pattern's `text`";
-const DELETE_TOO: &str = "delete it in the same transaction; or from the table's stream: write `stream: new-and-old` on the table, and `by a stream` into this pattern's `text`";
+const FOLLOW: &str = "update the copies in the same transaction; or from the table's stream: write `stream: new-and-old` on the table";
+const ONLY_NEW: &str = "write `if: not-exists` if it only makes new ones; else write the copies in the same transaction, or from the table's stream: write `stream: new-and-old` on the table";
+const DELETE_TOO: &str =
+    "delete it in the same transaction; or from the table's stream: write `stream: new-and-old` on the table";
 
 /// Whether a put can replace an existing item. Puts of a batch cannot have conditions: they load new items.
 fn may_replace(pattern: &Pattern, step: &Write, entity: &Entity) -> bool {
@@ -229,10 +230,9 @@ fn stale_keys(pattern: &Pattern, step: &Write, entity: &Entity) -> Vec<Finding> 
     found
 }
 
-/// Whether a pattern's text says that its copies follow by a stream, and the table has one.
-fn by_stream(context: &Context<'_>, pattern: &Pattern, entity: &Entity) -> bool {
-    let has = context.model.table(&entity.table).is_some_and(|table| table.stream.is_some());
-    has && pattern.text.as_ref().is_some_and(|text| text.to_lowercase().contains("stream"))
+/// Whether the entity's table has a stream, by which copies can follow.
+fn has_stream(context: &Context<'_>, entity: &Entity) -> bool {
+    context.model.table(&entity.table).is_some_and(|table| table.stream.is_some())
 }
 
 pub(super) fn lost_update(context: &Context<'_>) -> Vec<Finding> {

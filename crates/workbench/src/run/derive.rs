@@ -22,7 +22,12 @@ pub(super) struct Derived {
 
 /// The templated key attributes that an update sets, except those for which the example gives a value of their
 /// own.
-pub(super) fn derived(table: &Table, entity: &Entity, step: &Write, example: &[(String, Node)]) -> Vec<Derived> {
+pub(super) fn derived(
+    table: &Table,
+    entity: &Entity,
+    step: &Write,
+    example: &[(String, Node)],
+) -> Vec<Derived> {
     if step.kind != WriteKind::Update {
         return Vec::new();
     }

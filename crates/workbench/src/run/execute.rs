@@ -72,6 +72,7 @@ pub(super) fn blank(pattern: &Pattern) -> PatternReport {
         index: None,
         entities: Vec::new(),
         key: None,
+        whole_key: false,
         filter: None,
         filtered: Vec::new(),
         items_read: 0,
@@ -228,6 +229,9 @@ impl Asking<'_> {
             request.bound(name, bound);
         }
         let condition = std::mem::take(&mut request.clauses).join(" AND ");
+        self.report.whole_key = self.plan.index.is_none()
+            && sort.len() == self.plan.table.sort.iter().len()
+            && sort.iter().all(|(_, bound)| matches!(bound, Bound::Equal(_)));
         if self.report.key.is_none() {
             self.report.key = Some(request.described(&condition));
         }

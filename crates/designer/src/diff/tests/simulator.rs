@@ -1252,8 +1252,7 @@ impl World<'_> {
             Request { index: Some(index), key: key.clone(), text, begins: String::new(), whole: None }
         } else {
             let template = side.entity.template_of(&sort(&side)).expect("a key");
-            let begins =
-                if pattern.entities.len() > 1 { "" } else { template.prefix() };
+            let begins = if pattern.entities.len() > 1 { "" } else { template.prefix() };
             let whole = (pattern.reading == Reading::Get).then(|| key_of(&side, &known));
             let text = fill(&side.entity.template_of("pk").expect("a key"), &known);
             Request { index: None, key: "pk".to_owned(), text, begins: begins.to_owned(), whole }

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use crate::data::{entity_of, key_text};
-use crate::expression::ConditionExpression;
 use crate::exchange::of_model::stored_items;
+use crate::expression::ConditionExpression;
 use crate::json::Json;
 use crate::template::{Part, Template};
 use crate::{
