@@ -238,7 +238,7 @@ pub fn told_by_key(model: &Model, entity: &Entity, item: &Item) -> Item {
         }
         let AttributeValue::S(value) = value else { continue };
         for (place, found) in template.fit(value).into_iter().flatten() {
-            let Some(name) = place.told() else { continue };
+            let Some(name) = place.readable() else { continue };
             let known = entity.attribute(name);
             let value = match known.map(|known| known.value_type) {
                 Some(ValueType::S) => Some(AttributeValue::S(found.to_owned())),

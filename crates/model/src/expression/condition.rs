@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use keywright_semantics::expression::{Comparator, read_condition};
 
-use super::names::{Readable, places, replaced};
+use super::names::{Readable, places, with_names};
 use super::tree::{Clause, Operand, Path, Presence};
 
 /// A condition or filter. Invariant: the tree is that of the text.
@@ -36,7 +36,7 @@ impl ConditionExpression {
 
     /// The text with placeholders, which the service requires for many names.
     pub fn render(&self, placeholder: impl FnMut(&str) -> String) -> String {
-        replaced(&self.text, &self.names, placeholder)
+        with_names(&self.text, &self.names, placeholder)
     }
 
     /// The clauses that all have to hold.

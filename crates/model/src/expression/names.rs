@@ -42,7 +42,11 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// A text with every name at these places replaced.
-pub(super) fn replaced(text: &str, places: &[Range<usize>], mut other: impl FnMut(&str) -> String) -> String {
+pub(super) fn with_names(
+    text: &str,
+    places: &[Range<usize>],
+    mut other: impl FnMut(&str) -> String,
+) -> String {
     let mut made = String::with_capacity(text.len());
     let mut end = 0;
     for place in places {
@@ -66,7 +70,7 @@ const PLACEHOLDER: &str = "#unreadable_";
 impl Readable {
     pub(super) fn of(text: &str) -> Self {
         let mut names = Vec::new();
-        let text = replaced(text, &places(text), |name| {
+        let text = with_names(text, &places(text), |name| {
             if is_plain(name) {
                 return name.to_owned();
             }
@@ -91,7 +95,7 @@ mod tests {
     #[test]
     fn names_are_found_and_words_of_the_language_are_not() {
         let text = "status = :s AND attribute_exists(info.name) OR size (tags[10]) > :n and _id <> #x";
-        let made = replaced(text, &places(text), str::to_uppercase);
+        let made = with_names(text, &places(text), str::to_uppercase);
         assert_eq!(made, "STATUS = :s AND attribute_exists(INFO.NAME) OR size (TAGS[10]) > :n and _ID <> #x");
     }
 

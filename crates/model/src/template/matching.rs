@@ -72,10 +72,10 @@ mod tests {
             assert_eq!(values.as_deref(), expected, "{text} {key}");
         }
         let template = Template::parse("{id:pad(3)}#{at|shard(9)}").expect("a template");
-        let told = template.fit("007#4").expect("it fits");
-        let told: Vec<(Option<&str>, &str)> =
-            told.iter().map(|(part, value)| (part.told(), *value)).collect();
-        assert_eq!(told, [(Some("id"), "007"), (None, "4")]);
+        let fitted = template.fit("007#4").expect("it fits");
+        let readable: Vec<(Option<&str>, &str)> =
+            fitted.iter().map(|(part, value)| (part.readable(), *value)).collect();
+        assert_eq!(readable, [(Some("id"), "007"), (None, "4")]);
         let bytes = |text: &str| Template::parse(text).expect(text).literal_bytes();
         assert!(bytes("u#{a}#end") > bytes("u#{a}"));
     }

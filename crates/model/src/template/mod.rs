@@ -1,8 +1,8 @@
 //! Key templates: `c#{customerId}`, `{orderId:pad(10)}`, `views#{pageId|shard(20)}`.
 //!
-//! The one place that knows them: their syntax, which texts fit them (`matching`), whether two of them produce
-//! the same texts or can produce a common one (`shape`, on the sets of texts in `texts`). `overlap` adds what
-//! entities say of their values; `data` fills templates.
+//! The one place that knows them: their syntax, which texts fit them (`matching`), whether two of them
+//! produce the same texts or can produce a common one (`shape`, on the sets of texts in `texts`). `overlap`
+//! adds what entities say of their values; `data` fills templates.
 
 mod matching;
 mod shape;
@@ -82,7 +82,7 @@ impl Template {
 
     /// The attributes whose values can be read from its text. A shard number does not reveal its attribute.
     pub fn tells(&self) -> impl Iterator<Item = &str> {
-        self.parts.iter().filter_map(Part::told)
+        self.parts.iter().filter_map(Part::readable)
     }
 
     /// The single attribute that makes up the whole template, if it is one.
@@ -133,7 +133,7 @@ impl Part {
     }
 
     /// The attribute whose value can be read from the text. A shard number does not reveal its attribute.
-    pub fn told(&self) -> Option<&str> {
+    pub fn readable(&self) -> Option<&str> {
         match self {
             Self::Attribute { name, .. } => Some(name),
             Self::Literal(_) | Self::Shard { .. } => None,

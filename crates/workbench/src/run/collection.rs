@@ -229,7 +229,7 @@ impl Place<'_> {
 /// Parses the attributes of a key's text.
 fn read_back(template: &Template, text: &str, found: &mut BTreeMap<String, String>) {
     for (part, value) in template.fit(text).unwrap_or_default() {
-        if let Some(name) = part.told() {
+        if let Some(name) = part.readable() {
             found.entry(name.to_owned()).or_insert_with(|| value.to_owned());
         }
     }

@@ -20,8 +20,8 @@ pub(super) struct Derived {
     template: Template,
 }
 
-/// The templated key attributes that an update sets, except those for which the example gives a value of their
-/// own.
+/// The templated key attributes that an update sets, except those for which the example gives a value of
+/// their own.
 pub(super) fn derived(
     table: &Table,
     entity: &Entity,
