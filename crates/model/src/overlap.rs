@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::template::matching;
+use crate::template::texts::{Kinds, Letters, Texts, literal, meet, several};
 use crate::{Attribute, AttributeFormat, Entity, Model, Part, Template};
 use keywright_semantics::value::ValueType;
 
@@ -25,39 +25,6 @@ pub struct Side<'a> {
 /// many bytes on: the length of the shortest random ids.
 const RANDOM_BYTES_MIN: usize = 20;
 
-/// The characters that can stand at one place of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Letters {
-    Only(char),
-    Digits,
-    /// The characters of a time.
-    Time,
-    Hexadecimal,
-    /// The kinds of characters seen in stored values.
-    Seen(Kinds),
-    /// Anything except the delimiters of the templates.
-    Word,
-    Any,
-}
-
-/// Kinds of characters that occur in values.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Kinds {
-    lower: bool,
-    upper: bool,
-    digits: bool,
-    others: BTreeSet<char>,
-}
-
-/// One place of a shape: exactly one character, or any number of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
-    One(Letters),
-    Many(Letters),
-}
-
-type Shape = Vec<Place>;
-
 /// Whether two entities' templates for one key attribute can produce the same value.
 /// Values are assumed to contain no delimiter, unless their format or list of values
 /// has one; lint rule L009 warns of values that might. For a live table the stored
@@ -76,15 +43,10 @@ pub fn can_be_equal(one: Side<'_>, two: Side<'_>) -> bool {
 impl<'a> Side<'a> {
     /// The stored values at each place of the template, in order. Empty if any stored text does not fit.
     fn values(self) -> Vec<BTreeSet<&'a str>> {
-        let template = self.template.to_string();
-        let parts = matching::parts(&template);
         let mut columns: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); self.template.attributes().count()];
         for text in self.stored {
-            let Some(values) = matching::fit(&parts, text).filter(|values| values.len() == columns.len())
-            else {
-                return Vec::new();
-            };
-            for (column, value) in columns.iter_mut().zip(values) {
+            let Some(values) = self.template.fit(text) else { return Vec::new() };
+            for (column, (_, value)) in columns.iter_mut().zip(values) {
                 column.insert(value);
             }
         }
@@ -107,14 +69,14 @@ impl<'a> Side<'a> {
             && ours.is_disjoint(theirs)
     }
 
-    /// The shapes of a template's texts, one for each combination of listed values.
-    fn shapes(self, values: &[BTreeSet<&str>]) -> Vec<Shape> {
+    /// The texts of a template, one set for each combination of listed values.
+    fn shapes(self, values: &[BTreeSet<&str>]) -> Vec<Texts> {
         let whole = self.template.whole().is_some();
         let mut values = values.iter();
-        let mut shapes = vec![Shape::new()];
+        let mut shapes = vec![Texts::new()];
         for part in &self.template.parts {
             let seen = part.attribute().and_then(|_| values.next());
-            let variants: Vec<Shape> = match part {
+            let variants: Vec<Texts> = match part {
                 Part::Literal(text) => vec![literal(text)],
                 Part::Shard { .. } | Part::Attribute { pad: Some(_), .. } => vec![several(Letters::Digits)],
                 Part::Attribute { name, pad: None } => of_attribute(self.entity.attribute(name), whole, seen),
@@ -175,38 +137,6 @@ fn is_time(text: &str) -> bool {
     (0..4).all(digits) && text.get(4..5) == Some("-") && digits(5)
 }
 
-impl Kinds {
-    fn of(values: &BTreeSet<&str>) -> Self {
-        let mut kinds = Self::default();
-        for letter in values.iter().flat_map(|value| value.chars()) {
-            if letter.is_ascii_digit() {
-                kinds.digits = true;
-            } else if letter.is_lowercase() {
-                kinds.lower = true;
-            } else if letter.is_uppercase() {
-                kinds.upper = true;
-            } else {
-                kinds.others.insert(letter);
-            }
-        }
-        kinds
-    }
-
-    fn contains(&self, letter: char) -> bool {
-        (self.digits && letter.is_ascii_digit())
-            || (self.lower && letter.is_lowercase())
-            || (self.upper && letter.is_uppercase())
-            || self.others.contains(&letter)
-    }
-
-    fn meet(&self, other: &Self) -> bool {
-        (self.digits && other.digits)
-            || (self.lower && other.lower)
-            || (self.upper && other.upper)
-            || !self.others.is_disjoint(&other.others)
-    }
-}
-
 /// The characters that follow attributes in a template.
 fn delimiters(template: &Template) -> impl Iterator<Item = char> {
     template.parts.windows(2).filter_map(|pair| match pair {
@@ -215,16 +145,8 @@ fn delimiters(template: &Template) -> impl Iterator<Item = char> {
     })
 }
 
-fn literal(text: &str) -> Shape {
-    text.chars().map(|letter| Place::One(Letters::Only(letter))).collect()
-}
-
-fn several(letters: Letters) -> Shape {
-    vec![Place::One(letters.clone()), Place::Many(letters)]
-}
-
 /// An attribute that is the whole key can hold any text, because no delimiter ends it.
-fn of_attribute(attribute: Option<&Attribute>, whole: bool, seen: Option<&BTreeSet<&str>>) -> Vec<Shape> {
+fn of_attribute(attribute: Option<&Attribute>, whole: bool, seen: Option<&BTreeSet<&str>>) -> Vec<Texts> {
     let Some(attribute) = attribute else { return vec![several(Letters::Any)] };
     let listed: Option<Vec<String>> = attribute.values.iter().map(crate::Node::scalar).collect();
     if let Some(values) = listed.filter(|values| !values.is_empty()) {
@@ -242,75 +164,6 @@ fn of_attribute(attribute: Option<&Attribute>, whole: bool, seen: Option<&BTreeS
         _ => Letters::Word,
     };
     vec![several(letters)]
-}
-
-/// Whether some text has both shapes: both are walked in step, and each pair of places is visited once.
-fn meet(one: &Shape, two: &Shape, delimiters: &BTreeSet<char>) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut open = vec![(0, 0)];
-    while let Some((ours, theirs)) = open.pop() {
-        if !seen.insert((ours, theirs)) {
-            continue;
-        }
-        match (one.get(ours), two.get(theirs)) {
-            (None, None) => return true,
-            (our_place, their_place) => {
-                if let Some(Place::Many(_)) = our_place {
-                    open.push((ours + 1, theirs));
-                }
-                if let Some(Place::Many(_)) = their_place {
-                    open.push((ours, theirs + 1));
-                }
-                open.extend(
-                    step(our_place, their_place, delimiters).map(|(us, them)| (ours + us, theirs + them)),
-                );
-            }
-        }
-    }
-    false
-}
-
-/// The positions reachable in both shapes after reading one character that matches both.
-fn step(one: Option<&Place>, two: Option<&Place>, delimiters: &BTreeSet<char>) -> Option<(usize, usize)> {
-    let (one, two) = (one?, two?);
-    common(one.letters(), two.letters(), delimiters).then_some((one.moves(), two.moves()))
-}
-
-impl Place {
-    const fn letters(&self) -> &Letters {
-        match self {
-            Self::One(letters) | Self::Many(letters) => letters,
-        }
-    }
-
-    const fn moves(&self) -> usize {
-        match self {
-            Self::One(_) => 1,
-            Self::Many(_) => 0,
-        }
-    }
-}
-
-fn common(one: &Letters, two: &Letters, delimiters: &BTreeSet<char>) -> bool {
-    match (one, two) {
-        (Letters::Only(letter), other) | (other, Letters::Only(letter)) => match other {
-            Letters::Only(own) => letter == own,
-            Letters::Digits => letter.is_ascii_digit() || matches!(letter, '-' | '.'),
-            Letters::Time => letter.is_ascii_digit() || "-:T.Z+".contains(*letter),
-            Letters::Hexadecimal => letter.is_ascii_hexdigit() || *letter == '-',
-            Letters::Seen(kinds) => kinds.contains(*letter),
-            Letters::Word => !delimiters.contains(letter),
-            Letters::Any => true,
-        },
-        (Letters::Seen(kinds), other) | (other, Letters::Seen(kinds)) => match other {
-            Letters::Seen(own) => kinds.meet(own),
-            Letters::Digits | Letters::Time => kinds.digits,
-            Letters::Hexadecimal => kinds.digits || kinds.lower || kinds.upper,
-            Letters::Only(_) | Letters::Word | Letters::Any => true,
-        },
-        // All other kinds have the digits in common.
-        _ => true,
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use keywright_semantics::value::{AttributeValue, Item};
 use super::verify::plain;
 use super::verify_writes::bare;
 use keywright_model::data::{Sample, complete};
-use keywright_model::expression::{attributes_in, clauses_of, placeholder_of};
+use keywright_model::expression::{Clause, Comparator};
 use keywright_model::value::{from_node, from_untyped_node};
 use keywright_model::{Condition, Entity, Model, Node, Pattern, Write, WriteKind};
 
@@ -22,7 +22,7 @@ pub(super) fn arranged(model: &Model, samples: &[Sample], pattern: &Pattern) -> 
             }
             (Some(Condition::NotExists), _) => samples.retain(|sample| !is_of(sample, entity, step)),
             (Some(Condition::Expression(condition)), _) => {
-                for clause in clauses_of(condition) {
+                for clause in condition.clauses() {
                     let Some(change) = Change::of(clause, entity, pattern, step) else { continue };
                     let other = other(&samples, entity, &change.attribute);
                     let mine = samples.iter_mut().filter(|sample| is_of(sample, entity, step));
@@ -80,28 +80,25 @@ enum Asks {
     There,
     NotThere,
     /// It compares so with this value.
-    Is(&'static str, AttributeValue),
+    Is(Comparator, AttributeValue),
 }
 
 impl Change {
-    fn of(clause: &str, entity: &Entity, pattern: &Pattern, step: &Write) -> Option<Self> {
-        let inside = |function: &str| {
-            let name = clause.strip_prefix(function)?.trim().trim_matches(['(', ')']).trim();
-            entity.attribute(name).map(|own| own.name.clone())
-        };
-        if let Some(attribute) = inside("attribute_not_exists") {
-            return Some(Self { attribute, asks: Asks::NotThere });
+    fn of(clause: &Clause, entity: &Entity, pattern: &Pattern, step: &Write) -> Option<Self> {
+        if let Clause::Call(call) = clause {
+            let (path, asks) = match (call.excluded(), call.required()) {
+                (Some(path), _) => (path, Asks::NotThere),
+                (None, Some(path)) => (path, Asks::There),
+                (None, None) => return None,
+            };
+            let attribute = path.whole().filter(|name| entity.attribute(name).is_some())?;
+            return Some(Self { attribute: attribute.to_owned(), asks });
         }
-        if let Some(attribute) = inside("attribute_exists") {
-            return Some(Self { attribute, asks: Asks::There });
-        }
-        let sign = ["<>", "<=", ">=", "=", "<", ">"].into_iter().find(|sign| clause.contains(sign))?;
-        let (name, value) = clause.split_once(sign)?;
-        let attribute = attributes_in(name).next().filter(|own| *own == name.trim())?;
-        let asks = match value_of(placeholder_of(value)?, entity, attribute, pattern, step) {
-            Some(value) => Asks::Is(sign, value),
+        let (comparator, attribute, value) = clause.compared()?;
+        let asks = match value_of(value, entity, attribute, pattern, step) {
+            Some(value) => Asks::Is(comparator, value),
             // A value that no example gives is taken from the item itself.
-            None if sign == "=" => Asks::There,
+            None if comparator == Comparator::Eq => Asks::There,
             None => return None,
         };
         Some(Self { attribute: attribute.to_owned(), asks })
@@ -116,9 +113,9 @@ impl Change {
             Asks::NotThere => {
                 item.remove(name);
             }
-            Asks::Is(sign, value) => {
-                if item.get(name).is_none_or(|own| !holds(own, sign, value)) {
-                    item.extend(fitting(sign, value).map(|value| (name.to_owned(), value)));
+            Asks::Is(comparator, value) => {
+                if item.get(name).is_none_or(|own| !holds(own, *comparator, value)) {
+                    item.extend(fitting(*comparator, value).map(|value| (name.to_owned(), value)));
                 }
             }
         }
@@ -145,32 +142,32 @@ fn value_of(
     }
 }
 
-fn holds(own: &AttributeValue, sign: &str, value: &AttributeValue) -> bool {
+fn holds(own: &AttributeValue, comparator: Comparator, value: &AttributeValue) -> bool {
     let order = match (own, value) {
         (AttributeValue::S(own), AttributeValue::S(value)) => own.cmp(value),
         (AttributeValue::N(own), AttributeValue::N(value)) => own.cmp(value),
-        _ => return (own == value) == (sign == "="),
+        _ => return (own == value) == (comparator == Comparator::Eq),
     };
-    match sign {
-        "=" => order.is_eq(),
-        "<>" => order.is_ne(),
-        "<" => order.is_lt(),
-        "<=" => order.is_le(),
-        ">" => order.is_gt(),
-        _ => order.is_ge(),
+    match comparator {
+        Comparator::Eq => order.is_eq(),
+        Comparator::Ne => order.is_ne(),
+        Comparator::Lt => order.is_lt(),
+        Comparator::Le => order.is_le(),
+        Comparator::Gt => order.is_gt(),
+        Comparator::Ge => order.is_ge(),
     }
 }
 
 /// A value for which the comparison holds.
-fn fitting(sign: &str, value: &AttributeValue) -> Option<AttributeValue> {
+fn fitting(comparator: Comparator, value: &AttributeValue) -> Option<AttributeValue> {
     let moved = |by: i64| match value {
         AttributeValue::N(number) => number.checked_add(Number::from(by)).ok().map(AttributeValue::N),
         AttributeValue::S(text) if by > 0 => Some(AttributeValue::S(format!("{text}x"))),
         _ => None,
     };
-    match sign {
-        "=" | "<=" | ">=" => Some(value.clone()),
-        "<" => moved(-1),
-        _ => moved(1),
+    match comparator {
+        Comparator::Eq | Comparator::Le | Comparator::Ge => Some(value.clone()),
+        Comparator::Lt => moved(-1),
+        Comparator::Ne | Comparator::Gt => moved(1),
     }
 }

@@ -8,7 +8,7 @@ use keywright_semantics::limits::LOCAL_COLLECTION_BYTES_MAX;
 use super::candidates::{Candidate, Form, Writing, collection_bytes, shards};
 use super::collection_order::conflicts;
 use super::ilp::{Ask, Part, Place, Program, answers, same_key};
-use super::name::{leading, prefixes};
+use super::name::prefixes;
 use super::problem::{Problem, Projected, Slot};
 use super::symmetry::{alike, any, is_any, is_at};
 use super::uniqueness::written;
@@ -400,7 +400,7 @@ fn between(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint>
     let prefixes = prefixes(problem);
     let begins = |entity: usize, slot: Slot| -> String {
         match problem.kept.key(entity, slot) {
-            Some(kept) => leading(&kept.sort).to_owned(),
+            Some(kept) => kept.sort.first().map_or_else(String::new, |sort| sort.prefix().to_owned()),
             None => prefixes.get(entity).map_or_else(String::new, |own| format!("{own}#")),
         }
     };

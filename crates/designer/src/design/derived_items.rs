@@ -4,13 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use super::from_model::{ATTRIBUTE_BYTES, changed};
+use super::from_model::ATTRIBUTE_BYTES;
 use super::key_upkeep::guard;
-use super::strip_old_keys::clauses;
 use super::to_model::slot;
 use super::writer_knowledge::before;
 use super::{Design, Holds, Named, Slot, View};
-use keywright_model::expression::values_in;
 use keywright_model::{
     self as model, Attribute, AttributeFormat, Condition, Entity, IndexKind, Model, Operation, Pattern,
     Table, Write, WriteKind,
@@ -238,16 +236,8 @@ impl<'a> Pair<'a> {
     fn updated(&self, step: &Write) -> Write {
         let there = !self.more.is_empty() || step.condition.is_some();
         let mut own = Write { condition: there.then_some(Condition::Exists), ..self.other(step) };
-        for clauses_of in [&mut own.set, &mut own.remove, &mut own.add] {
-            if let Some(text) = clauses_of.take() {
-                let has =
-                    |clause: &&str| changed(clause).iter().any(|name| self.second.attribute(name).is_some());
-                let kept: Vec<&str> = clauses(&text).into_iter().filter(has).collect();
-                *clauses_of = (!kept.is_empty()).then(|| kept.join(", "));
-            }
-        }
-        let used: BTreeSet<String> =
-            own.expressions().flat_map(|(_, text)| values_in(text)).map(str::to_owned).collect();
+        own.effects.retain(|effect| self.second.attribute(effect.attribute()).is_some());
+        let used: BTreeSet<String> = own.values().map(str::to_owned).collect();
         let fits = |name: &String| used.contains(name) || self.second.attribute(name).is_some();
         own.examples.iter_mut().for_each(|values| values.retain(|(name, _)| fits(name)));
         own
@@ -261,12 +251,12 @@ impl<'a> Pair<'a> {
     /// Moves the derived item: deletes it under its old key and puts it whole under the new one. The
     /// condition checks that the values it is made of have not changed.
     fn moved(&self, step: &mut Write, known: &BTreeSet<String>) -> Vec<Write> {
-        let assigned = super::writer_knowledge::assigned(step.set.as_deref().unwrap_or_default());
+        let assigned: BTreeSet<String> = step.assigned().map(|(name, _)| name.to_owned()).collect();
         let held = |name: &&String| self.second.attribute(name).is_some();
         let made = self.changing.iter().filter(held);
         let made = made.filter(|name| !self.more.contains(*name) && !assigned.contains(*name));
         guard(step, known, &made.cloned().collect());
-        let bare = Write { set: None, remove: None, add: None, examples: Vec::new(), ..self.other(step) };
+        let bare = Write { effects: Vec::new(), examples: Vec::new(), ..self.other(step) };
         let gone = Write {
             kind: WriteKind::Delete,
             condition: Some(Condition::Exists),
@@ -279,13 +269,12 @@ impl<'a> Pair<'a> {
             returns_values: false,
             ..bare
         };
-        let removed: Vec<String> = step.remove.iter().flat_map(|names| changed(names)).collect();
-        if removed.iter().any(|name| self.more.contains(name)) { vec![gone] } else { vec![gone, come] }
+        if step.removed().any(|name| self.more.contains(name)) { vec![gone] } else { vec![gone, come] }
     }
 }
 
 fn touched(step: &Write) -> BTreeSet<String> {
-    [&step.set, &step.remove, &step.add].into_iter().flatten().flat_map(|text| changed(text)).collect()
+    step.changed().map(str::to_owned).collect()
 }
 
 fn replaces(step: &Write) -> bool {

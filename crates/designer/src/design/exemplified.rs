@@ -7,7 +7,7 @@ use keywright_semantics::value::{AttributeValue, Item};
 use super::verify::node;
 use super::writer_knowledge::before;
 use keywright_model::data::{self, Records, Sample};
-use keywright_model::expression::equal_in;
+use keywright_model::expression::ConditionExpression;
 use keywright_model::value::from_node;
 use keywright_model::{At, Entity, Model, Node, NodeKind, Pattern, Write, WriteKind};
 use keywright_workbench::run::key_texts;
@@ -78,10 +78,8 @@ fn named(
     for name in before(pattern, step) {
         said.extend(given(&name).and_then(|node| value(&name, node)).map(|value| (name.clone(), value)));
     }
-    if let Some(condition) = step.condition_text() {
-        for (name, placeholder) in equal_in(condition) {
-            said.extend(given(&placeholder).and_then(|node| value(&name, node)).map(|own| (name, own)));
-        }
+    for (name, placeholder) in step.expression().map(ConditionExpression::equal).unwrap_or_default() {
+        said.extend(given(placeholder).and_then(|node| value(name, node)).map(|own| (name.to_owned(), own)));
     }
     let mut item = records.record(entity, 0);
     item.retain(|name, _| entity.attribute(name).is_some());
@@ -91,12 +89,11 @@ fn named(
 
 /// Gives an item the attributes that a condition requires, with a value that another item has.
 fn with_asked(entity: &Entity, samples: &[Sample], step: &Write, item: &mut Item) {
-    let Some(condition) = step.condition_text() else { return };
-    for (name, _) in equal_in(condition) {
-        if !item.contains_key(&name) && entity.attribute(&name).is_some() {
+    for (name, _) in step.expression().map(ConditionExpression::equal).unwrap_or_default() {
+        if !item.contains_key(name) && entity.attribute(name).is_some() {
             let mut mine = samples.iter().filter(|sample| sample.entity.as_ref() == Some(&entity.name));
-            let other = mine.find_map(|sample| sample.item.get(&name));
-            item.extend(other.map(|value| (name, value.clone())));
+            let other = mine.find_map(|sample| sample.item.get(name));
+            item.extend(other.map(|value| (name.to_owned(), value.clone())));
         }
     }
 }

@@ -13,7 +13,7 @@ use super::problem::{
 use super::writer_knowledge::knows;
 use super::{Asked, Design, View, uniqueness};
 use keywright_model::distribution::busiest_share_ppm;
-use keywright_model::expression::attributes_in;
+use keywright_model::expression::ConditionExpression;
 use keywright_model::{
     self as model, Consistency, Fault, Faults, GivenOp, IndexKind, KeyPart, KeyType, MicroPerSecond,
     MilliItems, Model, Node, NodeKind, Operation, Part, Projection, Rate, ReadKind, Table, Template,
@@ -270,12 +270,10 @@ fn kept_key(
     by.sort();
     let mut rest = names(&sort);
     rest.retain(|name| !by.contains(name));
-    let text =
-        |templates: &[Template]| templates.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     Some(KeptKey {
         slot,
-        partition: text(&partition),
-        sort: text(&sort),
+        partition,
+        sort,
         tells,
         view: View { entity: place, partition: by, sort: rest, shards },
     })
@@ -471,8 +469,7 @@ fn pattern(table: &Table, own: &model::Pattern, read: &model::Read, rate: Rate) 
         scatter: read.kind == ReadKind::ScatterGather,
         reads: (!read.attributes.is_empty()).then(|| {
             let keys: Vec<&String> = table.key_parts().map(|part| &part.name).collect();
-            let filter = read.filter.as_deref().unwrap_or_default();
-            let filtered = attributes_in(filter).map(str::to_owned);
+            let filtered = read.filter.iter().flat_map(ConditionExpression::attributes).map(str::to_owned);
             let wanted = read.attributes.iter().cloned().chain(filtered);
             wanted.filter(|name| !keys.contains(&name)).collect()
         }),
@@ -493,13 +490,9 @@ fn write(own: &model::Pattern, step: &model::Write, rate: Rate, entity: &model::
     let kind = match step.kind {
         model::WriteKind::Put => WriteKind::Put,
         model::WriteKind::Delete => WriteKind::Delete,
-        model::WriteKind::Update => WriteKind::Update {
-            changed: [&step.set, &step.remove, &step.add]
-                .into_iter()
-                .flatten()
-                .flat_map(|it| changed(it))
-                .collect(),
-        },
+        model::WriteKind::Update => {
+            WriteKind::Update { changed: step.changed().map(str::to_owned).collect() }
+        }
         model::WriteKind::Check | model::WriteKind::Get => return None,
     };
     let times = |rate: MicroPerSecond| MicroPerSecond(rate.0.saturating_mul(step.n));
@@ -514,41 +507,4 @@ fn write(own: &model::Pattern, step: &model::Write, rate: Rate, entity: &model::
         others: own.steps().iter().map(|other| other.n).sum::<u64>().saturating_sub(step.n),
         knows: knows(own, step, entity),
     })
-}
-
-/// The attributes that an update's clauses write: the first name of each clause.
-pub(super) fn changed(clauses: &str) -> Vec<String> {
-    let mut depth = 0_u32;
-    let mut names = vec![String::new()];
-    for letter in clauses.chars() {
-        match letter {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                names.push(String::new());
-                continue;
-            }
-            _ => {}
-        }
-        if let Some(last) = names.last_mut() {
-            last.push(letter);
-        }
-    }
-    let first = |clause: &String| {
-        let name =
-            clause.trim().split(|letter: char| letter.is_whitespace() || "=.[".contains(letter)).next();
-        name.map(str::to_owned).filter(|name| !name.is_empty())
-    };
-    names.iter().filter_map(first).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::changed;
-
-    #[test]
-    fn an_update_changes_the_first_name_of_each_clause() {
-        assert_eq!(changed("a = if_not_exists(b, :c), d.e = :f"), ["a", "d"]);
-        assert_eq!(changed("total :n"), ["total"]);
-    }
 }

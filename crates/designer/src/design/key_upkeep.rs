@@ -5,10 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use super::from_model::changed;
-use super::writer_knowledge::{assigned, before};
+use super::writer_knowledge::before;
 use super::{Design, Kept};
-use keywright_model::expression::{equal_in, is_word, values_in};
+use keywright_model::expression::{ConditionExpression, Effect, Section, is_word};
 use keywright_model::{
     At, Condition, Consistency, Entity, Given, GivenOp, Index, MicroPerSecond, Model, Operation, Pattern,
     Rate, Read, ReadKind, Table, Template, Write, WriteKind,
@@ -46,19 +45,22 @@ pub(super) fn keep_current(model: &mut Model, names: &[String], kept: &Kept) {
 
 fn complete(step: &mut Write, entity: &Entity, table: &Table, known: &BTreeSet<String>) {
     let mut made_of: BTreeSet<String> = BTreeSet::new();
-    let own = assigned(step.set.as_deref().unwrap_or_default());
-    let names = |clause: &Option<String>| clause.as_deref().map(changed).unwrap_or_default();
-    let (set, removed, added) = (names(&step.set), names(&step.remove), names(&step.add));
+    let own: BTreeSet<String> = step.assigned().map(|(name, _)| name.to_owned()).collect();
+    let of = |removed: bool| -> Vec<String> {
+        let effects = step.effects.iter().filter(|own| (own.section() == Section::Remove) == removed);
+        effects.map(|own| own.attribute().to_owned()).collect()
+    };
+    let (removed, written) = (of(true), of(false));
     for (name, template) in made(entity, table) {
         let is_made_of =
             |names: &[String]| template.attributes().any(|own| names.iter().any(|name| name == own));
-        if set.contains(&name) || removed.contains(&name) {
+        if step.section(Section::Set).any(|own| own.attribute() == name) || removed.contains(&name) {
             continue;
         }
         if is_made_of(&removed) {
-            append(&mut step.remove, &name);
-        } else if is_made_of(&set) || is_made_of(&added) {
-            append(&mut step.set, &format!("{name} = :{name}"));
+            step.effects.push(Effect::remove(&name));
+        } else if is_made_of(&written) {
+            step.effects.push(Effect::set(&name, &name));
             made_of.extend(template.attributes().map(str::to_owned));
         }
     }
@@ -72,40 +74,30 @@ fn complete(step: &mut Write, entity: &Entity, table: &Table, known: &BTreeSet<S
 /// Adds to a step's condition that these attributes have the values that the writer knows: from its example,
 /// or read before.
 pub(super) fn guard(step: &mut Write, known: &BTreeSet<String>, names: &BTreeSet<String>) {
-    let condition = match step.condition.take() {
-        // The writer that creates an item knows that it did not exist.
-        Some(Condition::NotExists) => {
-            step.condition = Some(Condition::NotExists);
-            return;
-        }
-        Some(Condition::Expression(text)) => Some(text),
-        known @ (Some(Condition::Exists) | None) => {
-            step.condition = known;
-            None
-        }
-    };
-    let guarded: BTreeSet<String> =
-        condition.iter().flat_map(|text| equal_in(text)).map(|(name, _)| name).collect();
-    let used = |name: &str| {
-        let texts = step.set.iter().chain(&step.remove).chain(&step.add).chain(&condition);
-        texts.into_iter().any(|text| values_in(text).any(|known| known == name))
-    };
+    // The writer that creates an item knows that it did not exist.
+    if step.condition == Some(Condition::NotExists) {
+        return;
+    }
+    let equal = step.expression().map(ConditionExpression::equal).unwrap_or_default();
+    let guarded: BTreeSet<String> = equal.into_iter().map(|(name, _)| name.to_owned()).collect();
     let mut clauses = Vec::new();
     for name in names.difference(&guarded) {
         let word: String = name.chars().map(|letter| if is_word(letter) { letter } else { '_' }).collect();
         let mut value = if known.contains(name) && word == *name { word } else { format!("old_{word}") };
-        while value != *name && used(&value) {
+        while value != *name && step.uses_value(&value) {
             value.insert(0, '_');
         }
-        clauses.push(format!("{name} = :{value}"));
+        clauses.push((name.clone(), value));
     }
-    let first = condition.map(|text| {
-        let divided = text.to_lowercase().contains(" or ");
-        if divided && !clauses.is_empty() { format!("({text})") } else { text }
-    });
-    let all: Vec<String> = first.into_iter().chain(clauses).collect();
-    if !all.is_empty() {
-        step.condition = Some(Condition::Expression(all.join(" and ")));
+    let whole = match step.condition.take() {
+        Some(Condition::Expression(own)) => Some(own.and_equal(&clauses)),
+        other => {
+            step.condition = other;
+            ConditionExpression::of_equal(&clauses)
+        }
+    };
+    if let Some(whole) = whole {
+        step.condition = Some(Condition::Expression(whole));
     }
 }
 
@@ -121,9 +113,9 @@ pub(super) fn read_first(model: &mut Model, design: &Design) {
         // A key that is the attribute itself needs no read.
         let asked: BTreeSet<String> = items
             .clone()
-            .filter_map(Write::condition_text)
-            .flat_map(equal_in)
-            .map(|(name, _)| name)
+            .filter_map(Write::expression)
+            .flat_map(ConditionExpression::equal)
+            .map(|(name, _)| name.to_owned())
             .collect();
         if reading.names.is_disjoint(&asked) {
             continue;
@@ -175,12 +167,9 @@ pub(super) fn read_first(model: &mut Model, design: &Design) {
 
 /// The placeholders of the key values that an update sets.
 fn key_values(step: &Write, entity: &Entity, table: &Table) -> Vec<String> {
-    let clauses = step.set.iter().flat_map(|set| set.split(',')).filter_map(|clause| clause.split_once('='));
     let made = made(entity, table);
-    clauses
-        .filter(|(name, _)| made.iter().any(|(own, _)| own == name.trim()))
-        .filter_map(|(_, value)| value.trim().strip_prefix(':').map(str::to_owned))
-        .collect()
+    let keys = step.assigned().filter(|(name, _)| made.iter().any(|(own, _)| own == name));
+    keys.map(|(_, value)| value.to_owned()).collect()
 }
 
 /// The index key attributes that an entity's templates write; plain attributes are written as themselves.
@@ -192,11 +181,4 @@ fn made(entity: &Entity, table: &Table) -> Vec<(String, Template)> {
         made.filter_map(|part| Some((part.name.clone(), slot.template(&part.name)?.clone()))).collect()
     };
     table.indexes.iter().flat_map(of).collect()
-}
-
-fn append(clause: &mut Option<String>, more: &str) {
-    *clause = Some(match clause.take() {
-        Some(text) => format!("{text}, {more}"),
-        None => more.to_owned(),
-    });
 }

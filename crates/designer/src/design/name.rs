@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::collection_order::order;
 use super::problem::{End, Entity, Pattern, Problem, Slot};
 use super::{Design, Placed, Projected, Sentinel, View};
+use keywright_model::Template;
 
 /// Numbers are padded to this many digits inside string keys.
 pub(super) const NUMBER_DIGITS: usize = 20;
@@ -75,10 +76,10 @@ pub fn name(design: &Design) -> Vec<Named> {
             // An entry of a local index is in its item's partition.
             let slot = if matches!(placed.slot, Slot::Local(_)) { Slot::Table } else { placed.slot };
             if let Some(own) = kept.key(placed.view.entity, slot).or_else(|| same(problem, placed, slot)) {
-                named.partition.clone_from(&own.partition);
+                named.partition = text(&own.partition);
             }
             if let Some(own) = kept.key(placed.view.entity, placed.slot) {
-                named.sort.clone_from(&own.sort);
+                named.sort = text(&own.sort);
             }
             named.own = own_keys(design, entity, placed);
             named.holds = held(entity, placed);
@@ -374,9 +375,9 @@ fn parents_first(problem: &Problem, pattern: &Pattern) -> Vec<(usize, usize)> {
     pairs.filter(|(one, other)| one != other).collect()
 }
 
-/// The part of a template before its first value.
-pub(super) fn leading(template: &str) -> &str {
-    template.split('{').next().unwrap_or_default()
+/// The templates of a key of several attributes as one text.
+fn text(templates: &[Template]) -> String {
+    templates.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
 /// The prefix of each entity's sort keys, unique per entity: the more items, the shorter.
@@ -407,10 +408,11 @@ fn is_alone(design: &Design, placed: &Placed) -> bool {
         && design.placed.iter().filter(|own| partition(own) == partition(placed)).count() == 1
 }
 
-/// Whether a template begins with a prefix and the delimiter: `o#` and `oi#` differ, as neither begins with
-/// the other.
-fn opens(template: &str, prefix: &str) -> bool {
-    template.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('#'))
+/// Whether a key begins with a prefix and the delimiter: `o#` and `oi#` differ, as neither begins with the
+/// other.
+fn opens(key: &[Template], prefix: &str) -> bool {
+    let rest = key.first().and_then(|template| template.prefix().strip_prefix(prefix));
+    rest.is_some_and(|rest| rest.starts_with('#'))
 }
 
 /// The words of a name, in lower case: `orderItem`, `order_item` and `OrderItem` have two.

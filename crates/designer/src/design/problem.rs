@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{Unless, View};
-use keywright_model::MicroPerSecond;
+use keywright_model::{MicroPerSecond, Template};
 use keywright_semantics::schema::TableClass;
 
 /// A design problem.
@@ -85,10 +85,10 @@ pub struct KeptKey {
     pub slot: Slot,
     /// Its attributes.
     pub view: View,
-    /// The text of its partition key: only entities with the same text share partitions.
-    pub partition: String,
-    /// The text of its sort key.
-    pub sort: String,
+    /// The templates of its partition key: only entities with the same ones share partitions.
+    pub partition: Vec<Template>,
+    /// The templates of its sort key.
+    pub sort: Vec<Template>,
     /// The attributes whose values the key contains.
     pub tells: BTreeSet<String>,
 }

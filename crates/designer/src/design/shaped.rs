@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::verify::SEED;
 use super::verify_writes::bare;
 use keywright_model::data::{Further, Sample, further};
-use keywright_model::expression::{attributes_in, equal_in};
+use keywright_model::expression::{ConditionExpression, Effect, Section};
 use keywright_model::value::from_node;
 use keywright_model::{Entity, Model, Operation, Pattern, Write};
 use keywright_semantics::value::Item;
@@ -81,8 +81,8 @@ fn asked<'a>(model: &'a Model, pattern: &Pattern) -> Vec<Asked<'a>> {
         return entities.map(asked).collect();
     }
     let steps = pattern.steps().iter().filter_map(|step| {
-        let names = step.condition_text().into_iter().flat_map(attributes_in);
-        let removed = step.remove.iter().flat_map(|text| text.split(',')).map(str::trim);
+        let names = step.expression().into_iter().flat_map(ConditionExpression::attributes);
+        let removed = step.section(Section::Remove).map(Effect::attribute);
         let entity = first(&step.entity)?;
         let fixed = equal_to(pattern, step, entity);
         Some(Asked { entity, names: own(entity, names.chain(removed).collect()), fixed })
@@ -100,10 +100,10 @@ fn equal_to(pattern: &Pattern, step: &Write, entity: &Entity) -> Item {
     if entity.key_attributes().all(|name| given(name).is_some()) {
         return Item::new();
     }
-    let asked = step.condition_text().into_iter().flat_map(equal_in);
+    let asked = step.expression().into_iter().flat_map(ConditionExpression::equal);
     let values = asked.filter_map(|(name, placeholder)| {
-        let value = from_node(given(&placeholder)?, entity.attribute(&name)?.value_type).ok()?;
-        Some((name, value))
+        let value = from_node(given(placeholder)?, entity.attribute(name)?.value_type).ok()?;
+        Some((name.to_owned(), value))
     });
     values.collect()
 }

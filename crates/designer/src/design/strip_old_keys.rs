@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Kept;
-use super::from_model::changed;
-use keywright_model::expression::values_in;
+use keywright_model::expression::Effect;
 use keywright_model::{Entity, Index, MilliItems, Model, Operation, Pattern, ReadKind, Returns, Write};
 
 /// The previous keys of the designed table.
@@ -64,45 +63,23 @@ pub(super) fn strip(model: &mut Model, previous: &PreviousKeys) {
     model.patterns = patterns;
 }
 
-/// Removes clauses from an update that change keys which the entity no longer has, and returns their
+/// Removes effects from an update that change keys which the entity no longer has, and returns their
 /// placeholders. If all keys are replaced, a key attribute with an old name has a new template: `key_upkeep`
-/// writes its clause again.
+/// writes its effect again.
 fn without_previous_keys(entity: &Entity, previous: &PreviousKeys, step: &mut Write) -> BTreeSet<String> {
-    let mut dropped = BTreeSet::new();
-    for text in [&mut step.set, &mut step.remove, &mut step.add] {
-        let Some(own) = text.take() else { continue };
-        let (kept, gone): (Vec<&str>, Vec<&str>) = clauses(&own).into_iter().partition(|clause| {
-            let gone = |name: &String| {
-                previous.names.contains(name)
-                    && entity.attribute(name).is_none()
-                    && (previous.replaced || entity.template(name).is_none())
-            };
-            !changed(clause).iter().any(gone)
-        });
-        dropped.extend(gone.iter().flat_map(|clause| values_in(clause)).map(str::to_owned));
-        *text = (!kept.is_empty()).then(|| kept.join(", "));
-    }
-    dropped
-}
-
-/// The assignments of a SET, divided at the commas that are not inside brackets.
-pub(super) fn clauses(set: &str) -> Vec<&str> {
-    let mut depth = 0_usize;
-    let divided = set.split(move |letter| {
-        match letter {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        letter == ',' && depth == 0
-    });
-    divided.map(str::trim).collect()
+    let gone = |effect: &Effect| {
+        let name = effect.attribute();
+        previous.names.contains(name)
+            && entity.attribute(name).is_none()
+            && (previous.replaced || entity.template(name).is_none())
+    };
+    let (gone, kept): (Vec<Effect>, Vec<Effect>) = step.effects.drain(..).partition(gone);
+    step.effects = kept;
+    gone.iter().flat_map(Effect::values).map(str::to_owned).collect()
 }
 
 /// Removes values of placeholders that no expression uses.
 fn forget(pattern: &mut Pattern, dropped: &BTreeSet<String>) {
-    let expressions = pattern.steps().iter().flat_map(Write::expressions);
-    let used: BTreeSet<String> =
-        expressions.flat_map(|(_, text)| values_in(text)).map(str::to_owned).collect();
+    let used: BTreeSet<String> = pattern.steps().iter().flat_map(Write::values).map(str::to_owned).collect();
     pattern.example.retain(|(name, _)| !dropped.contains(name) || used.contains(name));
 }

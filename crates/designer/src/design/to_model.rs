@@ -7,6 +7,7 @@ use super::derived_items::copies;
 use super::key_upkeep::{keep_current, read_first};
 use super::strip_old_keys::{PreviousKeys, strip};
 use super::{Design, Embedded, Kept, Named, Projected, Slot, TableOf, name};
+use keywright_model::expression::Effect;
 use keywright_model::{
     self as model, At, Attribute, Entity, Index, IndexKind, KeyPart, KeyType, MilliItems, Model, Node,
     NodeKind, Operation, Projection, Read, ReadKind, Returns, Table, Template, Write, WriteKind,
@@ -316,8 +317,7 @@ fn write_parent(
     step.entity.clone_from(&embedded.parent);
     step.kind = WriteKind::Update;
     step.condition = None;
-    (step.remove, step.add) = (None, None);
-    step.set = Some(format!("{list} = list_append(if_not_exists({list}, :none), :more)"));
+    step.effects = vec![Effect::append(list, "none", "more")];
     let given: Vec<(String, Node)> =
         step.examples.first().into_iter().flatten().chain(&*example).cloned().collect();
     let own = |name: &str| child.attribute(name).is_some() && !parent.iter().any(|known| known == name);

@@ -12,7 +12,6 @@ use keywright_semantics::value::{AttributeValue, Item};
 use super::arrange::arranged;
 use super::verify::{Ask, Verified, ask, belongs, generated, node, plain, size};
 use keywright_model::data::{FILLER, Sample, complete};
-use keywright_model::expression::values_in;
 use keywright_model::{
     Entity, Faults, HalfUnits, Index, Model, Node, Operation, Pattern, Projection, Read, Table, Write,
     WriteKind,
@@ -164,10 +163,7 @@ fn others(model: &Model, samples: &[Sample], pattern: &mut Pattern) {
     for step in pattern.steps().iter().filter(|step| step.kind == WriteKind::Update) {
         let Some(entity) = model.entity(&step.entity) else { continue };
         let items = || samples.iter().filter(|sample| sample.entity.as_ref() == Some(&entity.name));
-        let assigned =
-            step.set.iter().flat_map(|set| set.split(',')).filter_map(|clause| clause.split_once('='));
-        for (name, value) in assigned.map(|(name, value)| (name.trim(), value.trim())) {
-            let Some(value) = value.strip_prefix(':') else { continue };
+        for (name, value) in step.assigned() {
             let given = pattern.example.iter().chain(&found).chain(step.examples.iter().flatten());
             let known = given.into_iter().any(|(known, _)| known == value) || fresh.contains_key(value);
             if entity.attribute(name).is_none() || known {
@@ -193,9 +189,7 @@ fn others(model: &Model, samples: &[Sample], pattern: &mut Pattern) {
             pattern.example.push((placeholder, value.clone()));
             continue;
         }
-        let uses = |step: &&mut Write| {
-            step.expressions().any(|(_, text)| values_in(text).any(|name| name == placeholder))
-        };
+        let uses = |step: &&mut Write| step.uses_value(&placeholder);
         for step in steps_mut(pattern).iter_mut().filter(uses) {
             let first = step.examples.first().cloned().unwrap_or_default();
             step.examples.resize(step.examples.len().max(values.len()), first);

@@ -6,30 +6,34 @@
 use std::collections::BTreeSet;
 
 use super::candidates::View;
-use super::from_model::{changed, identity};
+use super::from_model::identity;
 use super::problem::{Entity, Knows, Problem, Projected, Write, WriteKind};
-use super::strip_old_keys::clauses;
-use keywright_model::expression::{attributes_in, equal_in, placeholder_of, values_in};
+use keywright_model::expression::{ConditionExpression, Effect};
 use keywright_model::{self as model, AttributeFormat, Condition};
 
 /// What the writer of one step knows.
 pub(super) fn knows(pattern: &model::Pattern, step: &model::Write, entity: &model::Entity) -> Knows {
-    let condition = step.condition_text().unwrap_or_default();
     let named = before(pattern, step).into_iter().filter(|name| entity.attribute(name).is_some());
     let mut before: BTreeSet<String> = named.collect();
-    before.extend(equal_in(condition).into_iter().map(|(name, _)| name));
+    let equal = step.expression().map(ConditionExpression::equal).unwrap_or_default();
+    before.extend(equal.into_iter().map(|(name, _)| name.to_owned()));
     Knows {
         guards: step.kind == model::WriteKind::Put
             && step.condition == Some(Condition::NotExists)
             && !is_made_unique(entity),
-        replaces: step.kind == model::WriteKind::Put
-            && matches!(step.condition, Some(Condition::Exists | Condition::Expression(_)))
-            && !condition.contains("attribute_not_exists"),
+        replaces: step.kind == model::WriteKind::Put && step.condition.is_some() && !creates(step, entity),
         before,
-        after: assigned(step.set.as_deref().unwrap_or_default()),
-        computed: computed(step.set.as_deref().unwrap_or_default()),
-        gone: step.remove.iter().flat_map(|names| changed(names)).collect(),
+        after: step.assigned().map(|(name, _)| name.to_owned()).collect(),
+        computed: step.effects.iter().filter_map(computed).collect(),
+        gone: step.removed().map(str::to_owned).collect(),
     }
+}
+
+/// Whether a put holds only if there is no item. An entity whose key is to be found has an identity only.
+fn creates(step: &model::Write, entity: &model::Entity) -> bool {
+    let identity = identity(entity);
+    let excluded = |own: &ConditionExpression| own.excludes(|name| identity.iter().any(|key| key == name));
+    step.must_create(entity) || step.expression().is_some_and(excluded)
 }
 
 /// Whether an entity's identity is generated to be unique.
@@ -40,37 +44,17 @@ fn is_made_unique(entity: &model::Entity) -> bool {
 
 /// The names in a step's examples that no expression uses: values that the item has.
 pub(super) fn before(pattern: &model::Pattern, step: &model::Write) -> BTreeSet<String> {
-    let used = |step: &model::Write, name: &str| {
-        step.expressions().any(|(_, text)| values_in(text).any(|own| own == name))
-    };
-    let nowhere = |name: &&String| !pattern.steps().iter().any(|step| used(step, name));
+    let nowhere = |name: &&String| !pattern.steps().iter().any(|step| step.uses_value(name));
     let shared = pattern.example.iter().map(|(name, _)| name).filter(nowhere);
-    let mine = step.examples.iter().flatten().map(|(name, _)| name).filter(|name| !used(step, name));
+    let mine = step.examples.iter().flatten().map(|(name, _)| name).filter(|name| !step.uses_value(name));
     shared.chain(mine).cloned().collect()
 }
 
-/// The attributes that a SET assigns from the writer's own values, not from stored ones.
-pub(super) fn assigned(set: &str) -> BTreeSet<String> {
-    let direct = clauses(set).into_iter().filter_map(|clause| {
-        let (name, value) = clause.split_once('=')?;
-        let plain = |name: &&str| {
-            name.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '-')
-        };
-        placeholder_of(value).map(|_| name.trim()).filter(plain).map(str::to_owned)
-    });
-    direct.collect()
-}
-
-/// The attributes that a SET computes from others of the item, with these others.
-fn computed(set: &str) -> Vec<(String, BTreeSet<String>)> {
-    let of = clauses(set).into_iter().filter_map(|clause| {
-        let (target, value) = clause.split_once('=')?;
-        let target = attributes_in(target).next()?.to_owned();
-        let of: BTreeSet<String> =
-            attributes_in(value).filter(|name| *name != target).map(str::to_owned).collect();
-        (!of.is_empty()).then_some((target, of))
-    });
-    of.collect()
+/// The attribute that an effect computes from others of the item, with these others.
+fn computed(effect: &Effect) -> Option<(String, BTreeSet<String>)> {
+    let others = effect.reads().into_iter().filter(|name| *name != effect.attribute());
+    let others: BTreeSet<String> = others.map(str::to_owned).collect();
+    (!others.is_empty()).then(|| (effect.attribute().to_owned(), others))
 }
 
 /// The previous values that an update must additionally know to set the keys of an index entry that it
@@ -140,17 +124,5 @@ pub(super) fn unknown(
             key().chain(computed.filter(|name| !has(name)).cloned()).collect()
         }
         WriteKind::Delete => key().collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_computed_value_is_not_the_writers_own() {
-        let names: Vec<String> =
-            assigned("a = :a, b = b + :b, c = if_not_exists(c, :c), d.e = :e").into_iter().collect();
-        assert_eq!(names, ["a"]);
     }
 }

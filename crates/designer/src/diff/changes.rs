@@ -230,7 +230,6 @@ fn entity_text(entity: &SubjectEntity, table: &SubjectTable) -> String {
 
 /// The templates of a key's attributes.
 pub(super) fn slot_text(entity: &SubjectEntity, key: &KeySchema) -> String {
-    let templates: Vec<String> =
-        key.attributes().filter_map(|attribute| entity.template_of(&attribute.name)).collect();
-    templates.join(", ")
+    let templates = key.attributes().filter_map(|own| Some(entity.template_of(&own.name)?.to_string()));
+    templates.collect::<Vec<_>>().join(", ")
 }

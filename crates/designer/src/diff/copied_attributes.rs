@@ -16,6 +16,7 @@ use super::phrasing::{Subjects, and, items};
 use super::plan::StepKind;
 use super::planner::Planner;
 use super::stale_copies::variables;
+use keywright_model::Template;
 use keywright_semantics::schema::KeySchema;
 
 /// An attribute that copies one of another entity.
@@ -197,9 +198,9 @@ fn led(original: &EntityRef<'_>, side: &EntityRef<'_>) -> Option<String> {
         variables(original).contains(from)
     };
     let is_determined = |key: &KeySchema| {
-        let templates: Vec<String> =
+        let templates: Vec<Template> =
             key.partition.iter().filter_map(|key| entity.template_of(&key.name)).collect();
-        let mut names = templates.iter().flat_map(|template| made_of(template)).peekable();
+        let mut names = templates.iter().flat_map(made_of).peekable();
         templates.len() == key.partition.len() && names.peek().is_some() && names.all(tells)
     };
     let definition = &side.table.definition;

@@ -13,6 +13,7 @@ use super::matching::{EntityRef, Match};
 use super::phrasing::{Subjects, and};
 use super::planner::{is_open, must_be_copied, written};
 use super::stale_copies::variables;
+use keywright_model::Template;
 
 const UNTIL_THEN: &str = "until then nothing is moved or deleted";
 
@@ -105,8 +106,8 @@ fn lacking(
     let mut found = needed(old.entity, new.entity, new.table, questions);
     found.retain(|one| !is_open(matches, (old, new), one));
     let mut names = written(old, new);
-    let templates: Vec<String> = names.iter().filter_map(|name| new.entity.template_of(name)).collect();
-    names.extend(templates.iter().flat_map(|template| made_of(template)).map(str::to_owned));
+    let templates: Vec<Template> = names.iter().filter_map(|name| new.entity.template_of(name)).collect();
+    names.extend(templates.iter().flat_map(made_of).map(str::to_owned));
     for name in names {
         let lacks = new.entity.attributes.contains_key(&name) && !old.entity.attributes.contains_key(&name);
         if lacks && !found.iter().any(|one| one.name == name) {

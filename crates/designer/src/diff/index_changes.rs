@@ -5,8 +5,7 @@ use keywright_semantics::value::ValueType;
 
 use super::changes::slot_text;
 use super::input::{SubjectEntity, SubjectPattern, SubjectTable};
-use super::shape::Shape;
-use keywright_model::template::matching::{parts, variable};
+use keywright_model::Template;
 
 /// Items of an entity in an index whose key attributes are added, changed or removed.
 #[derive(Clone, Debug)]
@@ -30,8 +29,7 @@ pub(super) enum MoveKind {
 /// name are different values; a variable that only one model has is a renamed one at the same position.
 pub(super) fn writes_same(old: &SubjectEntity, new: &SubjectEntity, name: &str) -> bool {
     let (before, after) = (old.template_of(name), new.template_of(name));
-    let shape = |template: &Option<String>, entity| Shape::of(template.as_deref(), entity);
-    match shape(&before, old).alike(&shape(&after, new)) {
+    match old.shape_of(name).alike(&new.shape_of(name)) {
         _ if before.is_none() || after.is_none() => before == after,
         None => false,
         Some(names) => names.iter().all(|(one, two)| {
@@ -115,9 +113,9 @@ const fn type_of(key: &KeyAttribute) -> ValueType {
     }
 }
 
-/// The variables of a template.
-pub(super) fn made_of(template: &str) -> impl Iterator<Item = &str> {
-    parts(template).into_iter().filter_map(|part| part.place()).map(variable)
+/// The attributes that a template needs.
+pub(super) fn made_of(template: &Template) -> impl Iterator<Item = &str> {
+    template.attributes()
 }
 
 /// Whether the old items already have all key attributes of an index.
@@ -234,8 +232,8 @@ pub(super) fn source(name: &str, old: &SubjectEntity, entity: &SubjectEntity) ->
 
 /// The templates of the attributes, in their order.
 pub(super) fn templates(entity: &SubjectEntity, names: &[String]) -> String {
-    let templates: Vec<String> = names.iter().filter_map(|name| entity.template_of(name)).collect();
-    templates.join(", ")
+    let templates = names.iter().filter_map(|name| Some(entity.template_of(name)?.to_string()));
+    templates.collect::<Vec<_>>().join(", ")
 }
 
 /// Whether an entity's entries of an index get another key while the index exists.

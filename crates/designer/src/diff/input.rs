@@ -8,9 +8,11 @@ use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::{Item, ValueType};
 
 use super::index_changes::made_of;
+use keywright_model::Template;
 use keywright_model::exchange::draft::{Draft, DraftTable};
 use keywright_model::exchange::infer::Entity;
 use keywright_model::tables::TableDefinition;
+use keywright_model::template::Shape;
 
 /// One of the two models of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +44,7 @@ pub struct SubjectTable {
 pub struct SubjectEntity {
     pub name: String,
     /// Key attribute to template.
-    pub templates: BTreeMap<String, String>,
+    pub templates: BTreeMap<String, Template>,
     pub attributes: BTreeMap<String, ValueType>,
     /// Attributes that hold a copy, with what they are a copy of: `userBio`, then `User` and `bio`.
     pub copies: BTreeMap<String, (String, String)>,
@@ -246,7 +248,11 @@ impl SubjectEntity {
             .collect();
         Self {
             name: entity.name.clone(),
-            templates: entity.templates.clone(),
+            templates: entity
+                .templates
+                .keys()
+                .filter_map(|key| Some((key.clone(), entity.template(key)?)))
+                .collect(),
             attributes,
             copies: BTreeMap::new(),
             partial: BTreeSet::new(),
@@ -262,9 +268,14 @@ impl SubjectEntity {
     }
 
     /// How a key attribute is filled: by its template, or by the attribute itself.
-    pub fn template_of(&self, key: &str) -> Option<String> {
-        let own = || self.attributes.contains_key(key).then(|| format!("{{{key}}}"));
+    pub fn template_of(&self, key: &str) -> Option<Template> {
+        let own = || self.attributes.contains_key(key).then(|| Template::of_attribute(key));
         self.templates.get(key).cloned().or_else(own)
+    }
+
+    /// The shape of the texts that fill a key attribute; any text if the entity does not fill it.
+    pub(super) fn shape_of(&self, key: &str) -> Shape {
+        Shape::of(self.template_of(key).as_ref(), |name| self.attributes.get(name).copied())
     }
 
     /// Whether a template of its keys contains the attribute's value.

@@ -10,8 +10,8 @@ use super::input::{Subject, SubjectEntity, SubjectTable};
 use super::phrasing::and;
 use super::planner::must_be_copied;
 use super::provenance::{Provenance, Search, SearchResult};
-use super::shape::Shape;
 use super::stale_copies::variables;
+use keywright_model::template::Shape;
 
 /// An entity with its table.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ impl EntityRef<'_> {
     /// The shape of each attribute of the table's key.
     pub(super) fn shapes(&self) -> Vec<Shape> {
         let keys = self.table.definition.schema.key.attributes();
-        keys.map(|key| Shape::of(self.entity.template_of(&key.name).as_deref(), self.entity)).collect()
+        keys.map(|key| self.entity.shape_of(&key.name)).collect()
     }
 
     /// Whether items of both entities may have the same key.

@@ -21,7 +21,6 @@ mod read_cutover;
 mod rekey;
 mod report;
 mod settings;
-mod shape;
 mod stale_copies;
 
 use std::fmt;

@@ -7,6 +7,7 @@ use keywright_semantics::schema::{IndexSchema, Projection};
 use super::input::{Count, Load, Reading, Subject, SubjectFault, SubjectPattern, Touch, TouchKind, units};
 use keywright_model::data::ReadFile;
 use keywright_model::exchange::of_model::{Items, of_model};
+use keywright_model::expression::{ConditionExpression, Effect, Section};
 use keywright_model::{
     Condition, Fault, GivenOp, Model, Operation, Pattern, Read, ReadKind, Write, WriteKind,
 };
@@ -153,18 +154,10 @@ fn given(pattern: &Pattern, how: impl Fn(GivenOp) -> bool) -> Vec<String> {
 fn needs(pattern: &Pattern) -> Vec<String> {
     let Operation::Read(read) = &pattern.operation else { return Vec::new() };
     let given = read.given.iter().map(|given| given.attribute.as_str());
-    let filtered = read.filter.iter().flat_map(|filter| words(filter));
+    let filtered = read.filter.iter().flat_map(ConditionExpression::attributes);
     let ordered = read.order_by.iter().map(|by| by.attribute.as_str());
     let returned = read.attributes.iter().map(String::as_str);
     given.chain(filtered).chain(ordered).chain(returned).map(str::to_owned).collect()
-}
-
-/// The names in an expression.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let is_of_name = |symbol: char| symbol.is_alphanumeric() || matches!(symbol, '_' | '-' | '#' | ':');
-    let words = text.split(move |symbol| !is_of_name(symbol));
-    let names = words.filter(|word| !word.is_empty() && !word.starts_with(':'));
-    names.map(|name| name.trim_start_matches('#'))
 }
 
 fn touches(pattern: &Pattern) -> Vec<Touch> {
@@ -183,34 +176,15 @@ fn touch(write: &Write) -> Touch {
         WriteKind::Delete => TouchKind::Delete,
         WriteKind::Check | WriteKind::Get => TouchKind::Read,
     };
-    let texts = [&write.set, &write.remove, &write.add];
-    let names = texts.into_iter().flatten().flat_map(|text| words(text));
-    let attributes = names.map(str::to_owned).collect();
-    let added = write.add.iter().flat_map(|text| words(text)).map(str::to_owned);
-    let accumulated = write.set.iter().flat_map(|text| accumulated(text)).chain(added).collect();
-    let dropped = write.remove.iter().flat_map(|text| words(text)).map(str::to_owned).collect();
-    Touch { entity: write.entity.clone(), kind, attributes, accumulated, dropped }
-}
-
-/// The attributes that a `SET` computes from their previous value: `x = x + :n`, `x = if_not_exists(x, :n)`,
-/// `x.part = :p`.
-fn accumulated(text: &str) -> Vec<String> {
-    let mut depth = 0_usize;
-    let assignments = text.split(|symbol| {
-        match symbol {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        symbol == ',' && depth == 0
-    });
-    let found = assignments.filter_map(|assignment| {
-        let (path, value) = assignment.split_once('=')?;
-        let name = words(path).next()?;
-        let of_part = path.contains(['.', '[']);
-        (of_part || words(value).any(|word| word == name)).then(|| name.to_owned())
-    });
-    found.collect()
+    let read = write.effects.iter().flat_map(Effect::reads);
+    let accumulated = write.effects.iter().filter(|effect| effect.accumulates()).map(Effect::attribute);
+    Touch {
+        entity: write.entity.clone(),
+        kind,
+        attributes: write.changed().chain(read).map(str::to_owned).collect(),
+        accumulated: accumulated.map(str::to_owned).collect(),
+        dropped: write.removed().map(str::to_owned).collect(),
+    }
 }
 
 fn writes(pattern: &Pattern) -> bool {
@@ -242,7 +216,7 @@ fn read_text(read: &Read) -> String {
         read.kind,
         read.entities,
         (&read.order, read.order_by.as_ref().map(|by| &by.attribute)),
-        read.filter,
+        read.filter.as_ref().map(ConditionExpression::text),
         read.attributes,
         read.consistency,
         read.limit
@@ -255,15 +229,22 @@ fn steps_text(steps: &[Write]) -> String {
 }
 
 fn write_text(write: &Write) -> String {
+    let text = |section: Section| write.section_text(section).unwrap_or_default();
+    let condition = match &write.condition {
+        Some(Condition::Expression(expression)) => expression.text(),
+        Some(Condition::Exists) => "exists",
+        Some(Condition::NotExists) => "not-exists",
+        None => "",
+    };
     format!(
         "{:?} {} {} {:?} {:?} {:?} {:?} {}",
         write.kind,
         write.entity,
         write.n,
-        write.condition,
-        write.set,
-        write.remove,
-        write.add,
+        condition,
+        text(Section::Set),
+        text(Section::Remove),
+        text(Section::Add),
         write.returns_values
     )
 }

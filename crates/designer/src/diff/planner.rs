@@ -1007,7 +1007,7 @@ fn unknown_values(
 ) -> String {
     let has_known_value = |name: &String| {
         old.template_of(name).is_some()
-            || entity.template_of(name).is_none_or(|template| template != format!("{{{name}}}"))
+            || entity.template_of(name).is_none_or(|template| template.whole() != Some(name))
             || needed.iter().any(|one| one.name == *name && one.from.is_some())
     };
     let unknown: Vec<String> = names.iter().filter(|name| !has_known_value(name)).cloned().collect();

@@ -14,7 +14,6 @@ use super::matching::{EntityRef, Match};
 use super::phrasing::and;
 use super::plan::StepKind;
 use super::planner::{is_open, must_be_copied, written};
-use super::shape::Shape;
 
 /// What the application changes in its reads.
 pub(super) struct ReadChange {
@@ -680,9 +679,7 @@ impl<'a> Source<'a> {
         if self.index.is_some_and(|index| !copy.entity.is_in(index)) {
             return false;
         }
-        let shape = |side: &EntityRef<'_>, name: &str| {
-            Shape::of(side.entity.template_of(name).as_deref(), side.entity)
-        };
+        let shape = |side: &EntityRef<'_>, name: &str| side.entity.shape_of(name);
         let partition = key.partition.iter().all(|key| shape(own, &key.name).meets(&shape(copy, &key.name)));
         // A read of several entities also returns what sorts between them.
         let several = read.sources.len() > 1;

@@ -42,7 +42,7 @@ fn steps(model: &Model, id: &str) -> Vec<(WriteKind, String, Option<String>)> {
     let condition = |own: &Condition| match own {
         Condition::Exists => "exists".to_owned(),
         Condition::NotExists => "not-exists".to_owned(),
-        Condition::Expression(text) => text.clone(),
+        Condition::Expression(expression) => expression.text().to_owned(),
     };
     let own = pattern(model, id).steps().iter();
     own.map(|step| (step.kind, step.entity.clone(), step.condition.as_ref().map(condition))).collect()
@@ -281,4 +281,18 @@ patterns:
 ";
     let (found, _) = designed(text, 0);
     assert!(found.placed.iter().any(|own| own.slot == Slot::Copy));
+}
+
+/// `OR` leaves open whether there is an item: its derived item could stay behind under another key.
+#[test]
+fn a_put_whose_condition_allows_an_existing_item_replaces_it() {
+    let update =
+        "  - {id: W1, update: A, set: 'y = :y', if: exists, rate: 1, example: {id: i1, x: x1, y: new}}";
+    assert!(TWO_WAYS.contains(update));
+    let solves = |condition: &str| {
+        let put = format!("  - {{id: W1, put: A, if: '{condition}', rate: 1}}");
+        solved(&crate::support::model(&TWO_WAYS.replace(update, &put)), 0).is_ok()
+    };
+    assert!(solves("attribute_not_exists(id)") && solves("y = :y And attribute_not_exists(id)"));
+    assert!(!solves("attribute_not_exists(id) OR y < :y"));
 }

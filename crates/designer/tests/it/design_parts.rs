@@ -1,6 +1,7 @@
 //! Derived items with some attributes: for reads that need no more; only writes that change these write them.
 
 use keywright_designer::design::{Design, Projected, Proof, Slot, verify, verify_writes};
+use keywright_model::expression::Section;
 use keywright_model::{Condition, Model, Write, WriteKind};
 use keywright_workbench::lint::Severity;
 
@@ -95,7 +96,8 @@ fn attributes_of_a_derived_item_are_changed_by_writers_that_know_its_key() {
     let (found, written) = designed(&of(DRUG, &knowing));
     assert!(matches!(copies(&found).as_slice(), [Projected::Only(_)]));
     let changed = steps(&written, "W2", "ScriptByDrug");
-    assert_eq!(changed.iter().filter_map(|own| own.set.as_deref()).collect::<Vec<_>>(), ["active = :a"]);
+    let set: Vec<String> = changed.iter().filter_map(|own| own.section_text(Section::Set)).collect();
+    assert_eq!(set, ["active = :a"]);
     proved(&written);
 }
 

@@ -1,6 +1,7 @@
 //! The writes of designed models keep every derived key and derived item current, shown by running them.
 
 use keywright_designer::design::{self, VerifiedWrite};
+use keywright_model::expression::{Effect, Section};
 use keywright_model::{Model, Operation, write};
 
 use crate::support::prices;
@@ -11,7 +12,7 @@ fn designed(text: &str) -> Model {
 
 fn set_of(model: &Model, id: &str) -> String {
     let step = model.pattern(id).and_then(|own| own.steps().first().cloned()).expect("a step");
-    step.set.unwrap_or_default()
+    step.section_text(Section::Set).unwrap_or_default()
 }
 
 fn verified(model: &Model) -> Vec<VerifiedWrite> {
@@ -62,7 +63,8 @@ fn an_update_of_an_index_keys_variable_sets_the_key_and_the_reads_find_it_there(
     let model = designed(ORDERS);
     let set = set_of(&model, "W2");
     assert!(set.starts_with("status = :status, gsi") && set.matches("pk").count() == 2, "{set}");
-    let removed = model.pattern("W3").and_then(|own| own.steps().first()?.remove.clone()).expect("a removal");
+    let step = model.pattern("W3").and_then(|own| own.steps().first()).expect("a step");
+    let removed = step.section_text(Section::Remove).expect("a removal");
     assert!(removed.starts_with("flaggedBy, gsi"), "{removed}");
     assert_eq!(set_of(&model, "W4"), "total = total + :more", "no key is made of it");
     all_agree(&model);
@@ -90,7 +92,7 @@ fn a_write_that_leaves_a_key_as_it_was_is_found_by_the_key_and_by_the_reads() {
     let mut model = designed(ORDERS);
     for pattern in model.patterns.iter_mut().filter(|own| own.id == "W2") {
         let Operation::Write(step) = &mut pattern.operation else { continue };
-        step.set = Some("status = :status".to_owned());
+        step.effects = vec![Effect::set("status", "status")];
     }
     let found = verified(&model);
     let stale = found.iter().find(|own| own.pattern == "W2").expect("it ran");
@@ -230,7 +232,7 @@ patterns:
 "#,
     );
     let step = model.pattern("W1").and_then(|own| own.steps().first().cloned()).expect("a step");
-    assert_eq!(step.remove.as_deref(), Some("active"));
+    assert_eq!(step.section_text(Section::Remove).as_deref(), Some("active"));
     all_agree(&model);
 }
 

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
-use crate::template::matching;
+use crate::template::Part;
 use crate::value::{from_node, from_typed_node, from_untyped_node};
 use crate::{At, Entity, Fault, Faults, KeyPart, KeyType, Model, Node, NodeKind, Template, did_you_mean};
 
@@ -237,13 +237,9 @@ pub fn attributes_from_keys(model: &Model, entity: &Entity, item: &Item) -> Item
             continue;
         }
         let AttributeValue::S(value) = value else { continue };
-        let text = template.to_string();
-        let parts = matching::parts(&text);
-        let places = parts.iter().filter_map(matching::Part::place);
-        for (place, found) in places.zip(matching::fit(&parts, value).into_iter().flatten()) {
-            // A shard number does not reveal its attribute.
-            let name = matching::variable(place);
-            let known = entity.attribute(name).filter(|_| !place.contains('|'));
+        for (place, found) in template.fit(value).into_iter().flatten() {
+            let Some(name) = place.readable() else { continue };
+            let known = entity.attribute(name);
             let value = match known.map(|known| known.value_type) {
                 Some(ValueType::S) => Some(AttributeValue::S(found.to_owned())),
                 Some(ValueType::N) => AttributeValue::number(found).ok(),
@@ -265,21 +261,20 @@ fn fitting(
     variables: &mut BTreeMap<String, String>,
 ) -> Option<usize> {
     let value = item.get(&part.name)?;
-    let text = template.to_string();
-    let words = matching::word_bytes(&text);
+    let words = template.literal_bytes();
     if fill(template, part.key_type, item).is_ok_and(|made| made == *value) {
         return Some(words);
     }
     let AttributeValue::S(value) = value else {
         return template.whole().filter(|name| !item.contains_key(*name)).map(|_| words);
     };
-    let parts = matching::parts(&text);
-    let places = parts.iter().filter_map(matching::Part::place);
-    for (place, found) in places.zip(matching::fit(&parts, value)?) {
-        let name = matching::variable(place);
+    for (place, found) in template.fit(value)? {
+        let Some(name) = place.attribute() else { continue };
         let other = item.get(name).is_some_and(|stored| key_text(stored).as_deref() != Some(found));
         let earlier = variables.insert(name.to_owned(), found.to_owned());
-        if place == name && (other || earlier.is_some_and(|earlier| earlier != found)) {
+        if matches!(place, Part::Attribute { pad: None, .. })
+            && (other || earlier.is_some_and(|earlier| earlier != found))
+        {
             return None;
         }
     }

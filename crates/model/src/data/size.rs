@@ -12,7 +12,7 @@ use keywright_semantics::size::{item_bytes, value_bytes};
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::Sample;
-use crate::{At, Attribute, Condition, Entity, Index, Model, Operation, Pattern, Projection};
+use crate::{At, Attribute, Entity, Index, Model, Operation, Pattern, Projection};
 
 /// The attribute for filling bytes if no other can take them.
 /// Its one-byte name makes nearly every size reachable.
@@ -188,19 +188,12 @@ fn is_included(model: &Model, entity: &Entity, name: &str) -> bool {
 fn asks(pattern: &Pattern, name: &str) -> bool {
     let read = pattern.read();
     let given = read.is_some_and(|read| read.given.iter().any(|given| given.attribute == name));
-    let filtered = read.and_then(|read| read.filter.as_deref()).is_some_and(|text| says(text, name));
+    let filtered = read.and_then(|read| read.filter.as_ref()).is_some_and(|filter| filter.names(name));
     let step = pattern.steps().iter().any(|step| {
-        let condition = match &step.condition {
-            Some(Condition::Expression(text)) => says(text, name),
-            Some(Condition::NotExists | Condition::Exists) | None => false,
-        };
+        let condition = step.expression().is_some_and(|condition| condition.names(name));
         condition || step.examples.iter().flatten().any(|(own, _)| own == name)
     });
     given || filtered || step || pattern.example.iter().any(|(own, _)| own == name)
-}
-
-fn says(expression: &str, name: &str) -> bool {
-    expression.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).any(|word| word == name)
 }
 
 #[cfg(test)]

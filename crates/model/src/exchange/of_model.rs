@@ -11,8 +11,7 @@ use super::infer::{Attribute, Entity as Inferred};
 use super::item_json::read_item;
 use crate::json::Json;
 use crate::tables::{self, AutoScaling, Policies, Provisioned, Scaling, TableDefinition, Units};
-use crate::template::matching;
-use crate::{self as model, Entity, KeyPart, Model, Node, NodeKind, Table};
+use crate::{self as model, Entity, KeyPart, Model, Node, NodeKind, Table, Template};
 
 /// The model file's field for table settings of templates that a model has no field for.
 pub(super) const CLOUDFORMATION_EXTENSION: &str = "x-cloudformation";
@@ -105,16 +104,14 @@ pub(super) fn inferred(entity: &Entity, definition: &TableDefinition) -> Inferre
 pub(super) fn owner(definition: &TableDefinition, entities: &[Inferred], item: &Item) -> Option<usize> {
     let keys: Vec<&KeyAttribute> = definition.schema.key.attributes().collect();
     let fits = |entity: &Inferred| {
-        keys.iter().all(|key| match (entity.templates.get(&key.name), item.get(&key.name)) {
-            (Some(template), Some(AttributeValue::S(text))) => {
-                matching::fit(&matching::parts(template), text).is_some()
-            }
+        keys.iter().all(|key| match (entity.template(&key.name), item.get(&key.name)) {
+            (Some(template), Some(AttributeValue::S(text))) => template.fits(text),
             (_, value) => value.is_some(),
         })
     };
     let telling = |entity: &Inferred| -> usize {
-        let templates = keys.iter().filter_map(|key| entity.templates.get(&key.name));
-        let words: usize = templates.map(|template| matching::word_bytes(template)).sum();
+        let templates = keys.iter().filter_map(|key| entity.template(&key.name));
+        let words: usize = templates.map(|template| template.literal_bytes()).sum();
         let named =
             item.values().any(|value| matches!(value, AttributeValue::S(text) if *text == entity.name));
         words * 2 + usize::from(named)
@@ -126,12 +123,9 @@ pub(super) fn owner(definition: &TableDefinition, entities: &[Inferred], item: &
 /// Attributes that only fill keys: templates name them, but no example has them.
 fn mark_variables(entity: &mut Inferred, items: &[Item]) {
     let members: Vec<&Item> = entity.members.iter().filter_map(|at| items.get(*at)).collect();
+    let templates: Vec<Template> = entity.templates.keys().filter_map(|key| entity.template(key)).collect();
     let in_template = |name: &str| {
-        entity
-            .templates
-            .values()
-            .flat_map(|template| matching::parts(template))
-            .any(|part| matches!(part, matching::Part::Place(place) if matching::variable(place) == name))
+        templates.iter().flat_map(Template::attributes).any(|own| own == name)
             && !entity.templates.contains_key(name)
     };
     let unstored: Vec<String> = entity

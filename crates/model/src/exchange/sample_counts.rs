@@ -41,11 +41,9 @@ fn short(model: &Model, place: usize) -> bool {
 /// The number of values of a key attribute among `count` items,
 /// extrapolated from the sample. `None` if it is in no key.
 fn seen(table: &DraftTable, entity: &Inferred, name: &str, count: u64) -> Option<u64> {
-    let templates: Vec<(&str, &str)> = table
-        .key_names()
-        .into_iter()
-        .filter_map(|key| Some((key, entity.templates.get(key)?.as_str())))
-        .collect();
+    let keys = table.key_names().into_iter();
+    let templates: Vec<(&str, Template)> =
+        keys.filter_map(|key| Some((key, entity.template(key)?))).collect();
     let items = entity.members.iter().filter_map(|at| table.items.get(*at));
     let found: BTreeSet<String> = items.filter_map(|item| values(&templates, item).remove(name)).collect();
     let (found, all) = (u64::try_from(found.len()).ok()?, u64::try_from(entity.members.len()).ok()?);

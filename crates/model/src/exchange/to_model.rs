@@ -188,7 +188,7 @@ impl Maker {
         // A key without variables has only one value.
         let single = |entity: &Inferred| {
             let mut keys = draft.definition.schema.key.attributes();
-            keys.all(|key| entity.templates.get(&key.name).is_some_and(|template| !template.contains('{')))
+            keys.all(|key| entity.template(&key.name).is_some_and(|template| template.is_constant()))
         };
         let share = |entity: &Inferred| {
             let product = u128::from(measured.items) * u128::from(members(entity));
@@ -209,7 +209,7 @@ impl Maker {
         let members: Vec<_> = inferred.members.iter().filter_map(|at| draft.items.get(*at)).collect();
         let variables: Vec<String> = key
             .attributes()
-            .filter_map(|part| Template::parse(inferred.templates.get(&part.name)?).ok())
+            .filter_map(|part| inferred.template(&part.name))
             .flat_map(|template| template.attributes().map(str::to_owned).collect::<Vec<_>>())
             .filter(|name| inferred.attributes.iter().any(|known| known.name == *name && known.stored))
             .collect();
@@ -371,9 +371,9 @@ impl Maker {
             .collect();
         let mut slots = Vec::new();
         for index in &schema.indexes {
-            let template = |key: &KeyAttribute| inferred.templates.get(&key.name);
+            let template = |key: &KeyAttribute| inferred.template(&key.name);
             let own =
-                |key: &KeyAttribute| template(key).is_none_or(|text| *text == format!("{{{}}}", key.name));
+                |key: &KeyAttribute| template(key).is_none_or(|own| own.whole() == Some(key.name.as_str()));
             if index.key.attributes().all(|key| template(key).is_some()) {
                 if !index.key.attributes().all(own) {
                     self.note_sparse(inferred, draft, &index.name, &index.key);

@@ -15,6 +15,7 @@ use keywright_semantics::value::ValueType;
 
 use super::fault::At;
 use super::yaml::Node;
+use crate::expression::{ConditionExpression, Effect, Section};
 use crate::template::Template;
 
 /// A whole model file.
@@ -243,7 +244,7 @@ pub struct Read {
     /// The attribute that orders the result; `None` leaves the order to the key.
     pub order_by: Option<OrderBy>,
     /// A filter expression on the items read.
-    pub filter: Option<String>,
+    pub filter: Option<ConditionExpression>,
     /// The attributes it needs; all when empty.
     pub attributes: Vec<String>,
     pub consistency: Consistency,
@@ -340,10 +341,8 @@ pub struct Write {
     /// The number of items of this entity that the step writes or reads.
     pub n: u64,
     pub condition: Option<Condition>,
-    /// The body of `SET`: `inventory = inventory - :q`.
-    pub set: Option<String>,
-    pub remove: Option<String>,
-    pub add: Option<String>,
+    /// What an update changes, as `set`, `remove` and `add` say.
+    pub effects: Vec<Effect>,
     /// Values by attribute or placeholder, one list element
     /// per item. The pattern's example fills what is missing.
     pub examples: Vec<Vec<(String, Node)>>,
@@ -366,7 +365,7 @@ pub enum WriteKind {
 pub enum Condition {
     NotExists,
     Exists,
-    Expression(String),
+    Expression(ConditionExpression),
 }
 
 /// The expected result of a pattern's example.
@@ -484,9 +483,7 @@ impl Entity {
     pub fn template(&self, key_attribute: &str) -> Option<Template> {
         let slots = std::iter::once(&self.key).chain(self.slots.iter().map(|(_, slot)| slot));
         slots.into_iter().find_map(|slot| slot.template(key_attribute).cloned()).or_else(|| {
-            self.attribute(key_attribute).map(|attribute| Template {
-                parts: vec![crate::Part::Attribute { name: attribute.name.clone(), pad: None }],
-            })
+            self.attribute(key_attribute).map(|attribute| Template::of_attribute(&attribute.name))
         })
     }
 
@@ -504,6 +501,12 @@ impl Entity {
     /// The attributes that the table's key is made of, in order; an attribute used twice appears twice.
     pub fn key_attributes(&self) -> impl Iterator<Item = &str> + Clone {
         self.key.templates.iter().flat_map(|(_, template)| template.attributes())
+    }
+
+    /// Whether every item of the entity has this attribute, because its key needs it.
+    pub fn is_key(&self, attribute: &str) -> bool {
+        let parts = self.key.templates.iter().map(|(part, _)| part.as_str());
+        parts.chain(self.key_attributes()).any(|key| key == attribute)
     }
 
     /// The attribute that the table's key is made of, if it is only one: it identifies the entity.
@@ -538,9 +541,9 @@ impl Slot {
 
 impl Write {
     /// The condition, if it is an expression.
-    pub fn condition_text(&self) -> Option<&str> {
+    pub const fn expression(&self) -> Option<&ConditionExpression> {
         match &self.condition {
-            Some(Condition::Expression(text)) => Some(text),
+            Some(Condition::Expression(expression)) => Some(expression),
             Some(Condition::Exists | Condition::NotExists) | None => None,
         }
     }
@@ -549,20 +552,54 @@ impl Write {
     pub fn must_find(&self) -> bool {
         match &self.condition {
             Some(Condition::Exists) => true,
-            Some(Condition::Expression(text)) => crate::expression::must_find(text),
+            Some(Condition::Expression(expression)) => expression.requires_item(),
             Some(Condition::NotExists) | None => false,
         }
     }
 
-    /// Its expressions, each with the name of its field.
-    pub fn expressions(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let fields = [
-            ("set", self.set.as_deref()),
-            ("remove", self.remove.as_deref()),
-            ("add", self.add.as_deref()),
-            ("if", self.condition_text()),
-        ];
-        fields.into_iter().filter_map(|(field, text)| Some((field, text?)))
+    /// Whether its condition holds only if there is no item of an entity: an attribute of its key is missing.
+    pub fn must_create(&self, entity: &Entity) -> bool {
+        match &self.condition {
+            Some(Condition::NotExists) => true,
+            Some(Condition::Expression(expression)) => expression.excludes(|name| entity.is_key(name)),
+            Some(Condition::Exists) | None => false,
+        }
+    }
+
+    /// The attributes that an update changes as a whole or in part, in order.
+    pub fn changed(&self) -> impl Iterator<Item = &str> {
+        self.effects.iter().map(Effect::attribute)
+    }
+
+    /// The attributes that an update removes as a whole.
+    pub fn removed(&self) -> impl Iterator<Item = &str> {
+        self.effects.iter().filter(|effect| effect.removes_whole()).map(Effect::attribute)
+    }
+
+    /// The attributes that an update sets to a value of the writer's own, each with its placeholder.
+    pub fn assigned(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.effects.iter().filter_map(Effect::assigned)
+    }
+
+    /// The value placeholders of its condition and its effects.
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        let condition = self.expression().into_iter().flat_map(ConditionExpression::values);
+        self.effects.iter().flat_map(Effect::values).chain(condition)
+    }
+
+    pub fn uses_value(&self, placeholder: &str) -> bool {
+        self.values().any(|value| value == placeholder)
+    }
+
+    /// The effects of one section, in order.
+    pub fn section(&self, section: Section) -> impl Iterator<Item = &Effect> {
+        self.effects.iter().filter(move |effect| effect.section() == section)
+    }
+
+    /// The body of one section as text, such as `total = total + :n, open = :o`; `None` if it is empty.
+    pub fn section_text(&self, section: Section) -> Option<String> {
+        let effects: Vec<String> = self.section(section).map(Effect::to_string).collect();
+        (!effects.is_empty()).then(|| effects.join(", "))
     }
 }
 

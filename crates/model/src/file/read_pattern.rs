@@ -9,6 +9,7 @@ use super::ast::{
 use super::fault::At;
 use super::read::{Fields, Reader};
 use super::yaml::{Node, NodeKind};
+use crate::expression::{ConditionExpression, Effect, Section};
 
 pub(super) const PATTERN_FIELDS: &[&str] = &[
     "id",
@@ -151,7 +152,7 @@ fn read(reader: &mut Reader, fields: &Fields<'_>, kind: ReadKind, target: &Node)
         given,
         order,
         order_by,
-        filter: reader.optional_text(fields, "filter"),
+        filter: fields.get("filter").and_then(|node| expression(reader, node, "filter")),
         attributes: reader.optional_texts(fields, "attributes"),
         consistency: consistency(reader, fields),
         limit: reader.optional_positive(fields, "limit"),
@@ -251,9 +252,7 @@ fn step(reader: &mut Reader, node: &Node, fields: &Fields<'_>) -> Option<Write> 
         entity,
         n: n.or_else(|| u64::try_from(examples.len()).ok().filter(|_| examples_of_step)).unwrap_or(1).max(1),
         condition: fields.get("if").and_then(|node| condition(reader, node)),
-        set: reader.optional_text(fields, "set"),
-        remove: reader.optional_text(fields, "remove"),
-        add: reader.optional_text(fields, "add"),
+        effects: effects(reader, fields),
         examples: if examples_of_step { examples } else { Vec::new() },
         returns_values: reader.optional_bool(fields, "returnValues").unwrap_or_default(),
         consistency: Consistency::Eventual,
@@ -265,8 +264,35 @@ fn condition(reader: &mut Reader, node: &Node) -> Option<Condition> {
     Some(match text.as_str() {
         "not-exists" => Condition::NotExists,
         "exists" => Condition::Exists,
-        _ => Condition::Expression(text),
+        _ => Condition::Expression(expression(reader, node, "if")?),
     })
+}
+
+fn expression(reader: &mut Reader, node: &Node, field: &str) -> Option<ConditionExpression> {
+    let text = reader.text(node, &format!("`{field}`"))?;
+    let read = ConditionExpression::parse(&text);
+    read.map_err(|fault| unreadable(reader, node, field, &fault)).ok()
+}
+
+/// The fields of an update, each with the section that it fills.
+pub(super) const SECTIONS: [(&str, Section); 3] =
+    [("set", Section::Set), ("remove", Section::Remove), ("add", Section::Add)];
+
+fn effects(reader: &mut Reader, fields: &Fields<'_>) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for (field, section) in SECTIONS {
+        let Some(node) = fields.get(field) else { continue };
+        let Some(text) = reader.text(node, &format!("`{field}`")) else { continue };
+        match Effect::parse(section, &text) {
+            Ok(own) => effects.extend(own),
+            Err(fault) => unreadable(reader, node, field, &fault),
+        }
+    }
+    effects
+}
+
+fn unreadable(reader: &mut Reader, node: &Node, field: &str, fault: &str) {
+    reader.fault(node.at, format!("`{field}` is no expression: {fault}"));
 }
 
 fn examples(reader: &mut Reader, node: &Node) -> Vec<Vec<(String, Node)>> {

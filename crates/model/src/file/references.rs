@@ -9,8 +9,8 @@ use super::ast::{
 use super::fault::At;
 use super::names::did_you_mean;
 use super::read::Reader;
-use super::read_pattern::{TARGETS, repeated};
-use crate::expression::{attributes_in, hashed_in, values_in};
+use super::read_pattern::{SECTIONS, TARGETS, repeated};
+use crate::expression::ConditionExpression;
 use crate::template::Template;
 use keywright_semantics::limits::{TABLE_NAME_BYTES_MAX, TABLE_NAME_BYTES_MIN};
 
@@ -337,9 +337,11 @@ fn check_read(reader: &mut Reader, model: &Model, pattern: &Pattern, read: &Read
         known_to_one(reader, at, &entities, name);
     }
     if let Some(filter) = &read.filter {
-        check_expression(reader, pattern.at, "filter", &entities, filter);
+        let names = (filter.attributes(), filter.name_placeholders());
+        check_expression(reader, pattern.at, "filter", &entities, names);
     }
-    check_example(reader, pattern, &entities, read.filter.iter().map(String::as_str).collect());
+    let values = read.filter.iter().flat_map(ConditionExpression::values).collect();
+    check_example(reader, pattern, &entities, &values);
     check_expected(reader, model, pattern, first);
     check_uses(reader, model, pattern, first);
     if let (ReadKind::Get, Some(uses)) = (read.kind, &pattern.uses)
@@ -366,12 +368,18 @@ fn known_to_one(reader: &mut Reader, at: At, entities: &[&Entity], name: &str) {
 }
 
 /// The names in an expression must be attributes; the run creates the name placeholders.
-fn check_expression(reader: &mut Reader, whole: At, field: &'static str, entities: &[&Entity], text: &str) {
+fn check_expression(
+    reader: &mut Reader,
+    whole: At,
+    field: &'static str,
+    entities: &[&Entity],
+    (attributes, placeholders): (Vec<&str>, Vec<&str>),
+) {
     let at = reader.place(whole, &[field]);
-    for name in attributes_in(text) {
+    for name in attributes.into_iter().filter(|name| !name.starts_with('#')) {
         known_to_one(reader, at, entities, name);
     }
-    for name in hashed_in(text) {
+    for name in placeholders {
         let text = format!(
             "`#{name}` in `{field}`: write the attribute's own name, even if the service reserves it"
         );
@@ -380,8 +388,7 @@ fn check_expression(reader: &mut Reader, whole: At, field: &'static str, entitie
 }
 
 /// The names in an example must be attributes or placeholders of the pattern's expressions.
-fn check_example(reader: &mut Reader, pattern: &Pattern, entities: &[&Entity], expressions: Vec<&str>) {
-    let bound: BTreeSet<&str> = expressions.into_iter().flat_map(values_in).collect();
+fn check_example(reader: &mut Reader, pattern: &Pattern, entities: &[&Entity], bound: &BTreeSet<&str>) {
     for (name, node) in &pattern.example {
         let known = |entity: &&Entity| entity.attribute(name).is_some() || entity.template(name).is_some();
         if bound.contains(name.as_str()) || entities.iter().any(known) {
@@ -452,8 +459,7 @@ fn check_examples_of_steps(reader: &mut Reader, model: &Model, pattern: &Pattern
     let entities: Vec<&Entity> = steps.iter().filter_map(|step| model.entity(&step.entity)).collect();
     // An unknown entity of a step is reported as such, not as an unknown attribute.
     if entities.len() == steps.len() && !steps.is_empty() {
-        let expressions = steps.iter().flat_map(Write::expressions).map(|(_, text)| text).collect();
-        check_example(reader, pattern, &entities, expressions);
+        check_example(reader, pattern, &entities, &steps.iter().flat_map(Write::values).collect());
         if let Some(first) =
             entities.first().filter(|first| entities.iter().all(|own| own.table == first.table))
         {
@@ -465,12 +471,18 @@ fn check_examples_of_steps(reader: &mut Reader, model: &Model, pattern: &Pattern
 fn check_step(reader: &mut Reader, model: &Model, step: &Write) {
     let target = reader.place(step.at, TARGETS);
     let Some(this) = entity(reader, model, target, &step.entity) else { return };
-    for (field, text) in step.expressions() {
-        check_expression(reader, step.at, field, &[this], text);
+    for effect in &step.effects {
+        let field = SECTIONS.iter().find(|(_, section)| *section == effect.section());
+        let field = field.map_or("set", |(field, _)| field);
+        let attributes = std::iter::once(effect.attribute()).chain(effect.reads()).collect();
+        check_expression(reader, step.at, field, &[this], (attributes, effect.name_placeholders()));
     }
-    let bound: BTreeSet<&str> = step.expressions().flat_map(|(_, text)| values_in(text)).collect();
+    if let Some(condition) = step.expression() {
+        let names = (condition.attributes(), condition.name_placeholders());
+        check_expression(reader, step.at, "if", &[this], names);
+    }
     for (name, node) in step.examples.iter().flatten() {
-        if !bound.contains(name.as_str()) {
+        if !step.uses_value(name) {
             known_attribute(reader, node.at, this, name);
         }
     }

@@ -10,9 +10,10 @@ use super::ast::{
     Slot, Table, Write as Step, WriteKind,
 };
 use super::read_entity::FORMATS;
-use super::read_pattern::GIVEN_OPS;
+use super::read_pattern::{GIVEN_OPS, SECTIONS};
 use super::read_table::STREAMS;
 use super::yaml::{self, Node, NodeKind};
+use crate::expression::Section;
 
 /// Mappings and lists up to this width are written on one line.
 const LINE_CHARACTERS_MAX: usize = 110;
@@ -258,7 +259,7 @@ fn read(members: &mut Members, read: &Read) {
         }
     };
     put(members, "order", order);
-    put(members, "filter", text(read.filter.as_ref()));
+    put(members, "filter", read.filter.as_ref().map(|filter| Node::text(filter.text())));
     put(members, "attributes", texts(&read.attributes));
     put(members, "limit", number(read.limit));
     put(members, "consistency", (read.consistency == Consistency::Strong).then(|| Node::text("strong")));
@@ -286,15 +287,27 @@ fn step(members: &mut Members, step: &Step) {
     let condition = step.condition.as_ref().map(|condition| match condition {
         Condition::NotExists => Node::text("not-exists"),
         Condition::Exists => Node::text("exists"),
-        Condition::Expression(text) => Node::text(text),
+        Condition::Expression(expression) => Node::text(expression.text()),
     });
     put(members, "if", condition);
-    put(members, "set", text(step.set.as_ref()));
-    put(members, "remove", text(step.remove.as_ref()));
-    put(members, "add", text(step.add.as_ref()));
+    put_effects(members, step);
     let examples: Vec<Node> = step.examples.iter().map(|example| Node::map(example.clone())).collect();
     put(members, "example", (!examples.is_empty()).then(|| Node::list(examples)));
     put(members, "returnValues", flag(step.returns_values));
+}
+
+/// A model file has no field for `DELETE`: the section follows the last one that has a field.
+fn put_effects(members: &mut Members, step: &Step) {
+    let mut texts: Vec<(&str, String)> = SECTIONS
+        .into_iter()
+        .filter_map(|(field, section)| Some((field, step.section_text(section)?)))
+        .collect();
+    if let (Some((_, last)), Some(deleted)) = (texts.last_mut(), step.section_text(Section::Delete)) {
+        *last = format!("{last} {} {deleted}", Section::Delete.name());
+    }
+    for (field, text) in texts {
+        put(members, field, Some(Node::text(&text)));
+    }
 }
 
 fn rate(rate: Rate) -> Node {

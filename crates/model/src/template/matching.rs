@@ -1,75 +1,42 @@
-//! Matches a text against a template and extracts the variables.
+//! Matches a text against a template and extracts the values of its attributes.
 
 use super::times::time_before;
+use super::{Part, Template};
 
-/// A template's text in pieces: literals and the contents of `{…}`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part<'a> {
-    Word(&'a str),
-    Place(&'a str),
-}
-
-impl<'a> Part<'a> {
-    pub const fn place(&self) -> Option<&'a str> {
-        match self {
-            Self::Word(_) => None,
-            Self::Place(place) => Some(place),
-        }
-    }
-}
-
-/// The pieces of a template such as `c#{customerId}`.
-pub fn parts(template: &str) -> Vec<Part<'_>> {
-    let mut found = Vec::new();
-    let mut rest = template;
-    while let Some((word, after)) = rest.split_once('{') {
-        let Some((place, tail)) = after.split_once('}') else {
-            break;
-        };
-        if !word.is_empty() {
-            found.push(Part::Word(word));
-        }
-        found.push(Part::Place(place));
-        rest = tail;
-    }
-    if !rest.is_empty() {
-        found.push(Part::Word(rest));
-    }
-    found
-}
-
-/// The variable that a place names: `orderId` in `orderId:pad(10)`.
-pub fn variable(place: &str) -> &str {
-    place.split([':', '|']).next().unwrap_or(place).trim()
-}
-
-/// The values of a template's variables in a text, in order; `None` if the text does not fit. A value is as
-/// short as the literals around it allow, and never empty.
-pub fn fit<'t>(parts: &[Part<'_>], text: &'t str) -> Option<Vec<&'t str>> {
-    let mut values = Vec::new();
-    let mut rest = text;
-    let mut at = 0;
-    while let Some(part) = parts.get(at) {
-        match (part, parts.get(at + 1)) {
-            (Part::Word(word), _) => rest = rest.strip_prefix(word)?,
-            (Part::Place(_), None) => {
-                values.push(rest);
-                rest = "";
+impl Template {
+    /// The places of the template, each with its value in a text, in order; `None` if the text does not fit.
+    /// A value is as short as the literals around it allow, and never empty.
+    pub fn fit<'s, 't>(&'s self, text: &'t str) -> Option<Vec<(&'s Part, &'t str)>> {
+        let mut values = Vec::new();
+        let mut rest = text;
+        let mut at = 0;
+        while let Some(part) = self.parts.get(at) {
+            match (part, self.parts.get(at + 1)) {
+                (Part::Literal(word), _) => rest = rest.strip_prefix(word.as_str())?,
+                (_, None) => {
+                    values.push((part, rest));
+                    rest = "";
+                }
+                (_, Some(Part::Literal(word))) => {
+                    let last = at + 2 == self.parts.len();
+                    let end =
+                        if last { rest.len().checked_sub(word.len())? } else { end_before(rest, word)? };
+                    let (value, tail) = rest.split_at_checked(end)?;
+                    values.push((part, value));
+                    rest = tail;
+                }
+                // Nothing tells where the first of two adjacent places ends: no text fits.
+                (_, Some(_)) => return None,
             }
-            (Part::Place(_), Some(Part::Word(word))) => {
-                let last = at + 2 == parts.len();
-                let end = if last { rest.len().checked_sub(word.len())? } else { end_before(rest, word)? };
-                let (value, tail) = rest.split_at_checked(end)?;
-                values.push(value);
-                rest = tail;
-            }
-            // Nothing tells where the first of two adjacent places ends: no text fits.
-            (Part::Place(_), Some(Part::Place(_))) => return None,
+            at += 1;
         }
-        at += 1;
+        let filled = values.iter().all(|(_, value)| !value.is_empty());
+        (rest.is_empty() && filled).then_some(values)
     }
-    let filled = values.iter().all(|value| !value.is_empty());
-    (rest.is_empty() && filled).then_some(values)
+
+    pub fn fits(&self, text: &str) -> bool {
+        self.fit(text).is_some()
+    }
 }
 
 /// The end of a value that a literal follows. A colon inside a whole time is not taken for the literal.
@@ -78,11 +45,6 @@ fn end_before(text: &str, word: &str) -> Option<usize> {
         0 => text.find(word),
         time => Some(time),
     }
-}
-
-/// Number of literal characters: of two templates that fit, the one with more is the more specific.
-pub fn word_bytes(template: &str) -> usize {
-    parts(template).iter().map(|part| if let Part::Word(word) = part { word.len() } else { 0 }).sum()
 }
 
 #[cfg(test)]
@@ -102,10 +64,19 @@ mod tests {
             ("m:{at}:{id}", "m:2026-01-01T10:20:30Z:01H", Some(&["2026-01-01T10:20:30Z", "01H"])),
             ("{all}", "anything", Some(&["anything"])),
         ];
-        for (template, text, expected) in cases {
-            assert_eq!(fit(&parts(template), text).as_deref(), expected, "{template} {text}");
+        for (text, key, expected) in cases {
+            let template = Template::parse(text).expect(text);
+            let found = template.fit(key);
+            let values: Option<Vec<&str>> =
+                found.as_ref().map(|found| found.iter().map(|(_, value)| *value).collect());
+            assert_eq!(values.as_deref(), expected, "{text} {key}");
         }
-        assert_eq!(variable("id:pad(3)"), "id");
-        assert!(word_bytes("u#{a}#end") > word_bytes("u#{a}"));
+        let template = Template::parse("{id:pad(3)}#{at|shard(9)}").expect("a template");
+        let fitted = template.fit("007#4").expect("it fits");
+        let readable: Vec<(Option<&str>, &str)> =
+            fitted.iter().map(|(part, value)| (part.readable(), *value)).collect();
+        assert_eq!(readable, [(Some("id"), "007"), (None, "4")]);
+        let bytes = |text: &str| Template::parse(text).expect(text).literal_bytes();
+        assert!(bytes("u#{a}#end") > bytes("u#{a}"));
     }
 }

@@ -1,21 +1,26 @@
 //! Key templates: `c#{customerId}`, `{orderId:pad(10)}`, `views#{pageId|shard(20)}`.
 //!
-//! It knows their syntax and which texts fit them (`matching`). `overlap` finds templates that can produce
-//! the same text; `data` fills templates.
+//! The one place that knows them: their syntax, which texts fit them (`matching`), whether two of them
+//! produce the same texts or can produce a common one (`shape`, on the sets of texts in `texts`). `overlap`
+//! adds what entities say of their values; `data` fills templates.
 
-pub mod matching;
+mod matching;
+mod shape;
+pub(crate) mod texts;
 pub(crate) mod times;
+
+pub use shape::Shape;
 
 use std::fmt;
 
 /// The text of a key with places for attributes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Template {
     pub parts: Vec<Part>,
 }
 
 /// One part of a template.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     Literal(String),
     /// The attribute's value; a number is padded with zeros to `pad` digits if given.
@@ -65,6 +70,11 @@ impl Template {
         Ok(Self { parts })
     }
 
+    /// The template of a key attribute that has the value of one attribute.
+    pub fn of_attribute(name: &str) -> Self {
+        Self { parts: vec![Part::Attribute { name: name.to_owned(), pad: None }] }
+    }
+
     /// The attributes that the template needs, in order, including those of shards.
     pub fn attributes(&self) -> impl Iterator<Item = &str> + Clone {
         self.parts.iter().filter_map(Part::attribute)
@@ -72,10 +82,7 @@ impl Template {
 
     /// The attributes whose values can be read from its text. A shard number does not reveal its attribute.
     pub fn tells(&self) -> impl Iterator<Item = &str> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Attribute { name, .. } => Some(name.as_str()),
-            Part::Literal(_) | Part::Shard { .. } => None,
-        })
+        self.parts.iter().filter_map(Part::readable)
     }
 
     /// The single attribute that makes up the whole template, if it is one.
@@ -102,6 +109,15 @@ impl Template {
         })
     }
 
+    /// The number of literal bytes: of two templates that fit a text, the one with more is the more specific.
+    pub fn literal_bytes(&self) -> usize {
+        let bytes = self.parts.iter().map(|part| match part {
+            Part::Literal(text) => text.len(),
+            Part::Attribute { .. } | Part::Shard { .. } => 0,
+        });
+        bytes.sum()
+    }
+
     /// Whether the text is the same for every item.
     pub fn is_constant(&self) -> bool {
         self.attributes().next().is_none()
@@ -113,6 +129,14 @@ impl Part {
         match self {
             Self::Literal(_) => None,
             Self::Attribute { name, .. } | Self::Shard { name, .. } => Some(name),
+        }
+    }
+
+    /// The attribute whose value can be read from the text. A shard number does not reveal its attribute.
+    pub fn readable(&self) -> Option<&str> {
+        match self {
+            Self::Attribute { name, .. } => Some(name),
+            Self::Literal(_) | Self::Shard { .. } => None,
         }
     }
 }

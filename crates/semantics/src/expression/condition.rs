@@ -347,9 +347,10 @@ impl std::fmt::Display for Condition {
     }
 }
 
-/// Reads a condition's syntax only: reserved words may be names, and placeholders need no definition.
+/// Reads a condition's syntax only: reserved words may be names, and placeholders need no definition. The
+/// error names no parameter.
 pub fn read_condition(text: &str) -> Result<RawCondition<'_>, Error> {
-    parser::condition(text).map_err(|fault| fault.in_parameter(ConditionKind::Condition.parameter()))
+    parser::condition(text).map_err(Fault::without_parameter)
 }
 
 /// Parses a `ConditionExpression`, `FilterExpression` or `KeyConditionExpression` and binds its placeholders.

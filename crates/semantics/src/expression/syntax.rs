@@ -1,7 +1,7 @@
 //! The syntax tree of expressions: borrowed text without parentheses, with placeholders not yet replaced.
 //!
-//! It does not know whether names are reserved, functions exist or placeholders are defined. The tree of a
-//! condition is public, for readers of model files, whose names need no placeholders.
+//! It does not know whether names are reserved, functions exist or placeholders are defined. The trees of
+//! conditions and updates are public, for readers of model files, whose names need no placeholders.
 
 use super::lexer::Comparator;
 
@@ -92,13 +92,16 @@ pub enum RawCondition<'t> {
 
 /// The two arithmetic operators of SET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arithmetic {
+pub enum Arithmetic {
+    /// `+`
     Plus,
+    /// `-`
     Minus,
 }
 
 impl Arithmetic {
-    pub(crate) const fn symbol(self) -> &'static str {
+    /// As it is written.
+    pub const fn symbol(self) -> &'static str {
         match self {
             Self::Plus => "+",
             Self::Minus => "-",
@@ -106,38 +109,60 @@ impl Arithmetic {
     }
 }
 
-/// The right-hand side of a SET action.
+/// The right-hand side of a SET action, as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum RawSetValue<'t> {
+pub enum RawSetValue<'t> {
+    /// One operand.
     Operand(RawOperand<'t>),
-    Arithmetic { operator: Arithmetic, left: RawOperand<'t>, right: RawOperand<'t> },
+    /// A sum or difference.
+    Arithmetic {
+        /// `+` or `-`.
+        operator: Arithmetic,
+        /// The operand before it.
+        left: RawOperand<'t>,
+        /// The operand after it.
+        right: RawOperand<'t>,
+    },
 }
 
+/// What an action does at its path, as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum RawChange<'t> {
+pub enum RawChange<'t> {
+    /// An assignment.
     Set(RawSetValue<'t>),
+    /// A removal.
     Remove,
+    /// The placeholder of what is added, with its `:`.
     Add(&'t str),
+    /// The placeholder of the elements that are deleted, with its `:`.
     Delete(&'t str),
 }
 
+/// One action of an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RawAction<'t> {
-    pub(super) path: RawPath<'t>,
-    pub(super) change: RawChange<'t>,
+pub struct RawAction<'t> {
+    /// What changes.
+    pub path: RawPath<'t>,
+    /// How it changes.
+    pub change: RawChange<'t>,
 }
 
 /// The four sections of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Section {
+pub enum Section {
+    /// `SET`
     Set,
+    /// `REMOVE`
     Remove,
+    /// `ADD`
     Add,
+    /// `DELETE`
     Delete,
 }
 
 impl Section {
-    pub(super) const fn name(self) -> &'static str {
+    /// Its keyword.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Set => "SET",
             Self::Remove => "REMOVE",
@@ -149,6 +174,7 @@ impl Section {
 
 /// An update as written: sections in order. A section can occur twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RawUpdate<'t> {
-    pub(super) sections: Vec<(Section, Vec<RawAction<'t>>)>,
+pub struct RawUpdate<'t> {
+    /// Each section with its actions.
+    pub sections: Vec<(Section, Vec<RawAction<'t>>)>,
 }

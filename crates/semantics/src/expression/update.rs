@@ -8,7 +8,7 @@ use super::path::{self, DocumentPath};
 use super::placeholders::Placeholders;
 use super::print::{CanonicalText, Printer};
 use super::syntax::{
-    Arithmetic, RawAction, RawCall, RawChange, RawOperand, RawPath, RawSetValue, RawStep, Section,
+    Arithmetic, RawAction, RawCall, RawChange, RawOperand, RawPath, RawSetValue, RawStep, RawUpdate, Section,
 };
 use super::work::Work;
 use super::{checks, parser, statement_size};
@@ -270,6 +270,12 @@ impl std::fmt::Display for Update {
 /// Parses an `UpdateExpression` and binds its placeholders.
 pub fn parse_update(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Update, Error> {
     parse(text, placeholders).map_err(|fault| fault.in_parameter("UpdateExpression"))
+}
+
+/// Reads an update's syntax only: reserved words may be names, and placeholders need no definition. The error
+/// names no parameter.
+pub fn read_update(text: &str) -> Result<RawUpdate<'_>, Error> {
+    parser::update(text).map_err(Fault::without_parameter)
 }
 
 /// Checks in the service's order (observed): the first pass; names and overlaps of the targets; names in all

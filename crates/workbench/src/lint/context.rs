@@ -239,23 +239,6 @@ pub(super) fn names(entity: &Entity) -> impl Iterator<Item = &(String, Template)
         .flat_map(|slot| &slot.templates)
 }
 
-/// The words of an expression.
-pub(super) fn words(expression: &str) -> Vec<String> {
-    expression
-        .split(|letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == ':'))
-        .filter(|word| !word.is_empty() && !word.starts_with(':'))
-        .map(str::to_owned)
-        .collect()
-}
-
-/// The attributes that a change assigns.
-pub(super) fn assigned(step: &Write) -> Vec<String> {
-    let set = step.set.iter().flat_map(|text| text.split(','));
-    let set = set.filter_map(|clause| clause.split('=').next()).flat_map(words);
-    let others = step.add.iter().chain(&step.remove).flat_map(|text| text.split(','));
-    set.chain(others.filter_map(|clause| words(clause).into_iter().next())).collect()
-}
-
 pub(super) fn is_transaction(pattern: &Pattern) -> bool {
     matches!(pattern.operation, Operation::Transact(_))
 }

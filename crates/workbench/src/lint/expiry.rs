@@ -1,14 +1,14 @@
 //! Rule on time to live: L056.
 
-use super::context::{Context, finding, words};
+use super::context::{Context, finding};
 use super::{Finding, Severity};
-use keywright_model::{Attribute, AttributeFormat, Condition, Entity, Read, ReadKind, Table, WriteKind};
+use keywright_model::{Attribute, AttributeFormat, Entity, Read, ReadKind, Table, WriteKind};
 use keywright_semantics::value::ValueType;
 
 /// A count of seconds reaches this in the year 5138; a count of milliseconds passed it in 1973.
 const SECONDS_MAX: u64 = 100_000_000_000;
 
-/// Words in names and texts that suggest a program relies on the item's deletion.
+/// Words in an entity's name that suggest a program relies on the item's deletion.
 const LOCKS: &[&str] = &["lock", "lease", "mutex", "semaphore"];
 const SECRETS: &[&str] = &[
     "token",
@@ -86,11 +86,11 @@ fn form(context: &Context<'_>, entity: &Entity, attribute: &Attribute) -> Option
 fn unfiltered(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     for (pattern, read, _) in context.reads().filter(|(_, read, _)| read.entities.contains(&entity.name)) {
-        let filtered = read.filter.as_deref().map(words).unwrap_or_default().iter().any(|word| word == ttl);
+        let filtered = read.filter.as_ref().is_some_and(|filter| filter.names(ttl));
         let given = read.given.iter().any(|given| given.attribute == ttl);
         // A GetItem has no filter; the program can compare the value it gets.
         let compared = read.kind == ReadKind::Get && gets(read, ttl);
-        if filtered || given || (compared && !is(entity, SECRETS)) {
+        if filtered || given || (compared && !is_called(entity, SECRETS)) {
             continue;
         }
         let lag = "deletion lags by up to days";
@@ -129,11 +129,8 @@ fn gets(read: &Read, ttl: &str) -> bool {
 fn relied_on(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding> {
     let puts =
         context.steps().filter(|(_, step, put)| step.kind == WriteKind::Put && put.name == entity.name);
-    puts.filter(|(pattern, _, _)| is(entity, LOCKS) || pattern.text.as_deref().is_some_and(|text| says(text, LOCKS)))
-        .filter(|(_, step, _)| match &step.condition {
-            Some(Condition::Expression(condition)) => !words(condition).iter().any(|word| word == ttl),
-            _ => true,
-        })
+    puts.filter(|_| is_called(entity, LOCKS))
+        .filter(|(_, step, _)| !step.expression().is_some_and(|condition| condition.names(ttl)))
         .map(|(pattern, step, _)| {
             finding(
                 "L056",
@@ -150,14 +147,10 @@ fn relied_on(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding> 
         .collect()
 }
 
-fn is(entity: &Entity, kinds: &[&str]) -> bool {
-    says(&entity.name, kinds) || entity.text.as_deref().is_some_and(|text| says(text, kinds))
-}
-
-/// Whether a text contains one of the words, also inside a compound name: `SessionToken`, `api_token`.
-fn says(text: &str, kinds: &[&str]) -> bool {
+/// Whether an entity's name contains one of the words: `SessionToken`, `api_token`.
+fn is_called(entity: &Entity, kinds: &[&str]) -> bool {
     let mut split = String::new();
-    for letter in text.chars() {
+    for letter in entity.name.chars() {
         if letter.is_uppercase() {
             split.push(' ');
         }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use keywright_semantics::share::ALL_PPM;
 
-use super::context::{Context, assigned, finding, names, percent, words};
+use super::context::{Context, finding, names, percent};
 use super::{Finding, Severity};
 use crate::run::{IndexNumbers, OperationKind, share_ppm};
+use keywright_model::expression::{Effect, Section};
 use keywright_model::{
     Attribute, Consistency, Entity, Index, IndexKind, Projection, Read, Table, Write, WriteKind,
 };
@@ -276,13 +277,13 @@ pub(super) fn changing_key(context: &Context<'_>) -> Vec<Finding> {
         if pattern.rate.is_none_or(|rate| rate.average.0 < FREQUENT_MICRO) {
             continue;
         }
-        let changed = assigned(step);
+        let changed: Vec<&str> = step.changed().collect();
         for index in table.indexes.iter().filter(|index| index.kind == IndexKind::Global) {
             let moves = index.key_parts().any(|part| {
-                changed.contains(&part.name)
-                    || entity.template(&part.name).is_some_and(|template| {
-                        template.attributes().any(|name| changed.iter().any(|changed| changed == name))
-                    })
+                changed.contains(&part.name.as_str())
+                    || entity
+                        .template(&part.name)
+                        .is_some_and(|template| template.attributes().any(|name| changed.contains(&name)))
             });
             if moves {
                 let share =
@@ -318,22 +319,25 @@ pub(super) fn changing_key(context: &Context<'_>) -> Vec<Finding> {
 
 /// Whether a write only removes parts of an index's key: then there is no new entry.
 fn removed_alone(step: &Write, entity: &Entity, index: &Index) -> bool {
-    let others = Write { remove: None, ..step.clone() };
-    let changed = assigned(&others);
-    step.remove.is_some()
+    let removes = |effect: &Effect| effect.section() == Section::Remove;
+    let changed: Vec<&str> =
+        step.effects.iter().filter(|effect| !removes(effect)).map(Effect::attribute).collect();
+    step.effects.iter().any(removes)
         && index.key_parts().all(|part| {
             let template = entity.template(&part.name);
             let made = template.iter().flat_map(keywright_model::Template::attributes);
-            !made.chain([part.name.as_str()]).any(|name| changed.iter().any(|changed| changed == name))
+            !made.chain([part.name.as_str()]).any(|name| changed.contains(&name))
         })
 }
 
 pub(super) fn sparse(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (pattern, read, report) in context.reads() {
-        let Some(filter) = report.filter.as_ref().filter(|_| report.items_read > 1) else { continue };
+        if report.items_read <= 1 {
+            continue;
+        }
         let share = report.items_returned * 100 / report.items_read;
-        let flag = words(filter).into_iter().find(|name| {
+        let flag = report.filtered.iter().find(|name| {
             context.attribute(&read.entities, name).is_some_and(|attribute| {
                 let (values, items) = context.variety(&read.entities, name);
                 !attribute.values.is_empty()

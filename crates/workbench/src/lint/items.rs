@@ -1,6 +1,6 @@
 //! Rules on items: L030 to L032, L059, L060.
 
-use super::context::{Context, assigned, finding};
+use super::context::{Context, finding};
 use super::{Finding, Severity};
 use keywright_model::WriteKind;
 use keywright_semantics::limits::ITEM_BYTES_MAX;
@@ -61,7 +61,7 @@ pub(super) fn split(context: &Context<'_>) -> Vec<Finding> {
     for (pattern, step, entity) in context.steps().filter(|(_, step, _)| step.kind == WriteKind::Update) {
         let bytes = context.bytes(entity).unwrap_or(0);
         let frequent = pattern.rate.is_some_and(|rate| rate.average.0 >= FREQUENT_MICRO);
-        let changed = assigned(step);
+        let changed: Vec<&str> = step.changed().collect();
         let few = changed.len() * 3 <= entity.attributes.len();
         if bytes >= READ_BLOCK && frequent && few && !changed.is_empty() {
             found.push(finding(
@@ -91,7 +91,9 @@ pub(super) fn costly_copy(context: &Context<'_>) -> Vec<Finding> {
             let updates: u64 = context
                 .steps()
                 .filter(|(_, step, changed)| {
-                    step.kind == WriteKind::Update && changed.name == *source && assigned(step).contains(name)
+                    step.kind == WriteKind::Update
+                        && changed.name == *source
+                        && step.changed().any(|own| own == name)
                 })
                 .filter_map(|(pattern, _, _)| pattern.rate.map(|rate| rate.average.0))
                 .sum();

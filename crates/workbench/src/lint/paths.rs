@@ -1,9 +1,10 @@
 //! Rules on how reads are answered: L001 to L007, L013, L014, L036, L050, L051, L055.
 
 use super::collection_order::{Collection, Reading, begins_with_parent, page, written};
-use super::context::{Context, finding, names, words};
+use super::context::{Context, finding, names};
 use super::{Finding, Severity};
 use crate::run::{Cause, OperationKind, Outcome, PatternReport, missing, units};
+use keywright_model::expression::ConditionExpression;
 use keywright_model::{
     AttributeFormat, GivenOp, HalfUnits, IndexKind, Part, Pattern, Read, ReadKind, Template, WriteKind,
 };
@@ -109,8 +110,9 @@ pub(super) fn key_in_filter(context: &Context<'_>) -> Vec<Finding> {
             }
         }
         let keys = context.key_names(report);
-        let filtered = read.filter.as_deref().map(words).unwrap_or_default();
-        for name in filtered.iter().filter(|name| keys.contains(name) && read.kind == ReadKind::Query) {
+        let filtered = read.filter.as_ref().map(ConditionExpression::attributes).unwrap_or_default();
+        let is_key = |name: &&str| keys.iter().any(|key| key == name);
+        for name in filtered.into_iter().filter(|name| is_key(name) && read.kind == ReadKind::Query) {
             found.push(finding(
                 "L004",
                 Severity::Error,
@@ -146,11 +148,10 @@ pub(super) fn left_to_right(context: &Context<'_>) -> Vec<Finding> {
             );
             found.push(finding("L005", Severity::Error, at, &pattern.id, text, fix));
         }
-        let Some(filter) = &report.filter else { continue };
         if report.operation == OperationKind::Scan {
             continue;
         }
-        let filtered = words(filter);
+        let filtered = &report.filtered;
         let sorts = context.sort_templates(report);
         for given in read.given.iter().filter(|given| filtered.contains(&given.attribute)) {
             if sorts.iter().any(|template| template.attributes().any(|name| name == given.attribute)) {
@@ -264,7 +265,7 @@ pub(super) fn open_prefix(context: &Context<'_>) -> Vec<Finding> {
 pub(super) fn time_first(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (pattern, read, report) in context.reads() {
-        let filtered = report.filter.as_deref().map(words).unwrap_or_default();
+        let filtered = &report.filtered;
         for template in context.sort_templates(report) {
             let first = template.attributes().next().unwrap_or_default();
             let time = context
@@ -428,19 +429,14 @@ pub(super) fn read_after_write(context: &Context<'_>) -> Vec<Finding> {
     let found = context.reads().filter_map(|(pattern, read, report)| {
         let table = context.model.table(&report.table)?;
         let index = table.index(report.index.as_ref()?).filter(|index| index.kind == IndexKind::Global)?;
-        // The model's `after` decides; the words of the text count only without it.
-        let sign = match after(context, read, &pattern.after) {
-            Some(write) => format!("after {write}"),
-            None if pattern.after.is_empty() => written_before(context, read, pattern.text.as_ref()?)?,
-            None => return None,
-        };
+        let write = after(context, read, &pattern.after)?;
         Some(finding(
             "L051",
             Severity::Warning,
             pattern.at,
             &pattern.id,
             format!(
-                "{} reads what was written before (“{sign}”) from index `{}`, which may not have it yet",
+                "{} reads what {write} wrote before from index `{}`, which may not have it yet",
                 pattern.id, index.name
             ),
             "take the item from the write itself (`returnValues: true` on it), or read the table",
@@ -459,51 +455,11 @@ fn after<'a>(context: &Context<'_>, read: &Read, writes: &'a [String]) -> Option
     })
 }
 
-/// The words of a pattern's text that say that it follows a write: `just created`, `after placing an order`,
-/// `after W1`.
-fn written_before(context: &Context<'_>, read: &Read, text: &str) -> Option<String> {
-    const FRESH: &[&str] = &["just", "newly", "freshly", "immediately"];
-    const AFTERWARDS: &[&str] = &["after", "following", "once"];
-    const WRITING: &[&str] = &[
-        "add", "book", "chang", "confirm", "creat", "insert", "mak", "order", "pay", "plac", "post", "putt",
-        "regist", "sav", "send", "stor", "submit", "updat", "upload", "writ",
-    ];
-    const IRREGULAR: &[&str] = &["made", "paid", "put", "sent", "written"];
-    const WHOLE: &[&str] = &["read back", "reads back", "read-after-write", "read after write", "own write"];
-    let lower = text.to_lowercase();
-    if let Some(phrase) = WHOLE.iter().find(|phrase| lower.contains(*phrase)) {
-        return Some((*phrase).to_owned());
-    }
-    let written: Vec<&str> = context
-        .steps()
-        .filter(|(_, _, entity)| read.entities.contains(&entity.name))
-        .map(|(pattern, _, _)| pattern.id.as_str())
-        .collect();
-    let words: Vec<&str> =
-        text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    words.windows(2).find_map(|pair| {
-        let [first, second] = pair else { return None };
-        let (first, lower) = (first.to_lowercase(), second.to_lowercase());
-        let writing = WRITING.iter().any(|stem| lower.starts_with(stem));
-        let participle = (writing && lower.ends_with("ed")) || IRREGULAR.contains(&lower.as_str());
-        let fresh = FRESH.contains(&first.as_str()) && (participle || AFTERWARDS.contains(&lower.as_str()));
-        let after = AFTERWARDS.contains(&first.as_str())
-            && (written.contains(second) || (writing && lower.ends_with("ing")));
-        (fresh || after).then(|| format!("{first} {second}"))
-    })
-}
-
 pub(super) fn unbounded(context: &Context<'_>) -> Vec<Finding> {
     let found = context.reads().filter_map(|(pattern, read, report)| {
         let returns = pattern.returns.unwrap_or_default();
         let bounded = read.limit.is_some() || returns.page.is_some() || returns.max.is_some();
-        let whole_key =
-            report.key.as_ref().is_some_and(|key| !key.contains("begins_with") && !key.contains("BETWEEN"));
-        let one = whole_key
-            && context.key_names(report).len() <= 2
-            && report.index.is_none()
-            && report.key.as_ref().is_some_and(|key| key.contains(" AND "));
-        (report.operation == OperationKind::Query && !bounded && !one).then(|| {
+        (report.operation == OperationKind::Query && !bounded && !report.whole_key).then(|| {
             finding(
                 "L055",
                 Severity::Warning,

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::context::{Context, assigned, finding, is_transaction, names, words};
+use super::context::{Context, finding, is_transaction, names};
 use super::{Finding, Severity};
+use keywright_model::expression::{Clause, Comparator, ConditionExpression, Effect, Operand, Section};
 use keywright_model::{AttributeFormat, Condition, Entity, Pattern, Write, WriteKind};
-use keywright_semantics::expression::{
-    Comparator, RawCall, RawCondition, RawOperand, RawPath, RawStep, read_condition,
-};
 use keywright_semantics::limits::{TRANSACTION_BYTES_MAX, TRANSACTION_ITEMS_MAX};
 use keywright_semantics::value::ValueType;
 
@@ -112,7 +110,7 @@ pub(super) fn unconditional(context: &Context<'_>) -> Vec<Finding> {
 pub(super) fn stale(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (pattern, step, entity) in context.steps() {
-        if !by_stream(context, pattern, entity) {
+        if !has_stream(context, entity) {
             for holder in &context.model.entities {
                 found.extend(left_behind(pattern, step, entity, holder));
             }
@@ -133,7 +131,7 @@ fn left_behind(pattern: &Pattern, step: &Write, entity: &Entity, holder: &Entity
     let copied: Vec<(&str, &str)> = copied.collect();
     let follows = |other: &Write, name: &str| match other.kind {
         WriteKind::Put | WriteKind::Delete => true,
-        WriteKind::Update => assigned(other).iter().any(|own| own == name),
+        WriteKind::Update => other.changed().any(|own| own == name),
         WriteKind::Check | WriteKind::Get => false,
     };
     let kept =
@@ -141,9 +139,8 @@ fn left_behind(pattern: &Pattern, step: &Write, entity: &Entity, holder: &Entity
     let say = |text: String, fix: &str| finding("L053", Severity::Warning, step.at, &pattern.id, text, fix);
     match step.kind {
         WriteKind::Update => {
-            let changed = assigned(step);
             let stale =
-                copied.into_iter().filter(|(own, name)| changed.iter().any(|one| one == name) && !kept(own));
+                copied.into_iter().filter(|(own, name)| step.changed().any(|one| one == *name) && !kept(own));
             stale
                 .map(|(own, name)| {
                     let text = format!(
@@ -181,48 +178,15 @@ fn left_behind(pattern: &Pattern, step: &Write, entity: &Entity, holder: &Entity
     }
 }
 
-const FOLLOW: &str = "update the copies in the same transaction; or from the table's stream: write `stream: new-and-old` on the table, and `by a stream` into this pattern's `text`";
-const ONLY_NEW: &str = "write `if: not-exists` if it only makes new ones; else write the copies in the same transaction, or from the table's stream: write `stream: new-and-old` on the table, and `by a stream` into this pattern's `text`";
-const DELETE_TOO: &str = "delete it in the same transaction; or from the table's stream: write `stream: new-and-old` on the table, and `by a stream` into this pattern's `text`";
+const FOLLOW: &str = "update the copies in the same transaction; or from the table's stream: write `stream: new-and-old` on the table";
+const ONLY_NEW: &str = "write `if: not-exists` if it only makes new ones; else write the copies in the same transaction, or from the table's stream: write `stream: new-and-old` on the table";
+const DELETE_TOO: &str =
+    "delete it in the same transaction; or from the table's stream: write `stream: new-and-old` on the table";
 
 /// Whether a put can replace an existing item. Puts of a batch cannot have conditions: they load new items.
 fn may_replace(pattern: &Pattern, step: &Write, entity: &Entity) -> bool {
     let alone = !matches!(pattern.operation, keywright_model::Operation::Batch(_));
-    alone
-        && match &step.condition {
-            Some(Condition::NotExists) => false,
-            Some(Condition::Expression(condition)) => !is_of_new(condition, entity),
-            Some(Condition::Exists) | None => true,
-        }
-}
-
-/// Whether a condition holds only if there is no item: one of its clauses requires that an attribute of every
-/// item is missing.
-fn is_of_new(condition: &str, entity: &Entity) -> bool {
-    let keys = || entity.key.templates.iter().map(|(key, _)| key.as_str()).chain(entity.key_attributes());
-    let is_key = |name: &str| keys().any(|key| key == name);
-    read_condition(condition).is_ok_and(|condition| requires_absence(&condition, &is_key))
-}
-
-/// Whether a condition holds only if one of these attributes is missing.
-fn requires_absence(condition: &RawCondition<'_>, these: &impl Fn(&str) -> bool) -> bool {
-    match condition {
-        RawCondition::And(left, right) => requires_absence(left, these) || requires_absence(right, these),
-        RawCondition::Or(left, right) => requires_absence(left, these) && requires_absence(right, these),
-        RawCondition::Call(call) => asked_to_be_absent(call).is_some_and(these),
-        RawCondition::Not(_)
-        | RawCondition::Compare { .. }
-        | RawCondition::Between { .. }
-        | RawCondition::In { .. } => false,
-    }
-}
-
-/// The attribute of `attribute_not_exists(…)`.
-fn asked_to_be_absent<'t>(call: &RawCall<'t>) -> Option<&'t str> {
-    match call.arguments.as_slice() {
-        [only] if call.name == "attribute_not_exists" => whole_attribute(only),
-        _ => None,
-    }
+    alone && !step.must_create(entity)
 }
 
 /// Whether an entity is a derived item of another, one for each: it has only copies and its key, and either
@@ -240,18 +204,13 @@ fn is_derived(holder: &Entity, entity: &Entity) -> bool {
     bare && copies > 0 && (copies == holder.attributes.len() || own_key == entity.key_attributes().collect())
 }
 
-/// The attributes that a write removes.
-fn removed(step: &Write) -> Vec<&str> {
-    step.remove.iter().flat_map(|text| text.split(',')).map(str::trim).collect()
-}
-
 /// The keys of an entity that an update leaves stale although attributes in them change.
 fn stale_keys(pattern: &Pattern, step: &Write, entity: &Entity) -> Vec<Finding> {
-    let changed = assigned(step);
+    let changed: Vec<&str> = step.changed().collect();
     let mut found = Vec::new();
     for (key, template) in names(entity) {
-        let derived = template.attributes().find(|name| changed.iter().any(|changed| changed == name));
-        if let Some(name) = derived.filter(|_| !changed.contains(key)) {
+        let derived = template.attributes().find(|name| changed.contains(name));
+        if let Some(name) = derived.filter(|_| !changed.contains(&key.as_str())) {
             found.push(finding(
                 "L053",
                 Severity::Warning,
@@ -263,7 +222,7 @@ fn stale_keys(pattern: &Pattern, step: &Write, entity: &Entity) -> Vec<Finding> 
                 ),
                 format!(
                     "{} `{key}` in the same update; the table's own key cannot change: delete and put",
-                    if removed(step).contains(&name) { "remove" } else { "set" }
+                    if step.removed().any(|own| own == name) { "remove" } else { "set" }
                 ),
             ));
         }
@@ -271,10 +230,9 @@ fn stale_keys(pattern: &Pattern, step: &Write, entity: &Entity) -> Vec<Finding> 
     found
 }
 
-/// Whether a pattern's text says that its copies follow by a stream, and the table has one.
-fn by_stream(context: &Context<'_>, pattern: &Pattern, entity: &Entity) -> bool {
-    let has = context.model.table(&entity.table).is_some_and(|table| table.stream.is_some());
-    has && pattern.text.as_ref().is_some_and(|text| text.to_lowercase().contains("stream"))
+/// Whether the entity's table has a stream, by which copies can follow.
+fn has_stream(context: &Context<'_>, entity: &Entity) -> bool {
+    context.model.table(&entity.table).is_some_and(|table| table.stream.is_some())
 }
 
 pub(super) fn lost_update(context: &Context<'_>) -> Vec<Finding> {
@@ -317,7 +275,8 @@ fn replaces(step: &Write) -> bool {
     match &step.condition {
         Some(Condition::Exists) => true,
         Some(Condition::Expression(condition)) => {
-            condition.contains("attribute_exists") && compared(condition).is_empty()
+            condition.tree().calls().iter().any(|call| call.required().is_some())
+                && compared(condition).is_empty()
         }
         Some(Condition::NotExists) | None => false,
     }
@@ -326,28 +285,22 @@ fn replaces(step: &Write) -> bool {
 /// Counters and collections that an update sets to a value of the program's own, without a condition on the
 /// value that was read.
 fn overwritten<'a>(context: &Context<'_>, step: &'a Write, entity: &Entity) -> Vec<(&'a str, ValueType)> {
-    let written = assigned(step);
-    let guards = match &step.condition {
-        Some(Condition::Expression(condition)) => compared(condition),
-        _ => Vec::new(),
+    let written: Vec<&str> = step.changed().collect();
+    let guards = step.expression().map(compared).unwrap_or_default();
+    let best = |condition: &ConditionExpression| {
+        step.assigned().any(|(name, value)| is_best_so_far(condition, name, value))
     };
-    let clauses =
-        step.set.iter().flat_map(|text| text.split(',')).filter_map(|clause| clause.split_once('='));
-    let clauses: Vec<(&str, &str)> = clauses.map(|(name, value)| (name.trim(), value.trim())).collect();
-    if let Some(Condition::Expression(condition)) = &step.condition
-        && clauses.iter().any(|(name, value)| is_best_so_far(condition, name, value))
-    {
+    if step.expression().is_some_and(best) {
         return Vec::new();
     }
-    let computed = clauses.into_iter().filter_map(|(name, value)| {
+    let computed = step.assigned().filter_map(|(name, _)| {
         let value_type = entity.attribute(name)?.value_type;
         let collected = match value_type {
             ValueType::S | ValueType::B | ValueType::Bool | ValueType::Null => false,
             ValueType::N => is_counted(context, entity, name),
             _ => true,
         };
-        let absolute = value.starts_with(':') && !value.contains(['+', '-', '(']);
-        (collected && absolute).then_some((name, value_type))
+        collected.then_some((name, value_type))
     });
     // The value that was read is guarded if the condition requires equality; another attribute that the
     // update changes as well guards it if it is compared at all.
@@ -425,21 +378,10 @@ fn is_counted(context: &Context<'_>, entity: &Entity, name: &str) -> bool {
 
 /// Whether a write adds to an attribute, or compares it with a bound.
 fn moves(step: &Write, name: &str) -> bool {
-    let added = step
-        .add
-        .iter()
-        .flat_map(|text| text.split(','))
-        .any(|clause| words(clause).first().is_some_and(|first| first == name));
-    let relative = step
-        .set
-        .iter()
-        .flat_map(|text| text.split(','))
-        .filter_map(|clause| clause.split_once('='))
-        .any(|(target, value)| target.trim() == name && words(value).iter().any(|word| word == name));
-    let bounded = match &step.condition {
-        Some(Condition::Expression(condition)) => compared(condition).contains(&(name.to_owned(), false)),
-        _ => false,
-    };
+    let whole = |effect: &&Effect| effect.path.whole() == Some(name);
+    let added = step.section(Section::Add).any(|effect| whole(&effect));
+    let relative = step.section(Section::Set).filter(whole).any(|effect| effect.reads().contains(&name));
+    let bounded = step.expression().is_some_and(|condition| compared(condition).contains(&(name, false)));
     added || relative || bounded
 }
 
@@ -459,9 +401,8 @@ fn words_of(name: &str) -> Vec<String> {
 
 /// Whether a condition allows a new value of an attribute only if it is greater, or less, than the stored
 /// one: of two concurrent writers the better value stays, with everything that is set together with it.
-fn is_best_so_far(condition: &str, name: &str, value: &str) -> bool {
-    read_condition(condition)
-        .is_ok_and(|condition| keeps_best(&condition, name, value) == Some(Best::Compared))
+fn is_best_so_far(condition: &ConditionExpression, name: &str, value: &str) -> bool {
+    keeps_best(condition.tree(), name, value) == Some(Best::Compared)
 }
 
 /// When a condition that keeps the best value holds.
@@ -474,95 +415,81 @@ enum Best {
 
 /// Whether a condition holds only if there is no value yet or the new one is better; `None` if it can hold
 /// otherwise.
-fn keeps_best(condition: &RawCondition<'_>, name: &str, value: &str) -> Option<Best> {
-    let recur = |side: &RawCondition<'_>| keeps_best(side, name, value);
+fn keeps_best(condition: &Clause, name: &str, value: &str) -> Option<Best> {
+    let recur = |side: &Clause| keeps_best(side, name, value);
     match condition {
-        RawCondition::And(left, right) => match (recur(left), recur(right)) {
+        Clause::And(left, right) => match (recur(left), recur(right)) {
             (Some(Best::Compared), _) | (_, Some(Best::Compared)) => Some(Best::Compared),
             (left, right) => left.or(right),
         },
-        RawCondition::Or(left, right) => match (recur(left)?, recur(right)?) {
+        Clause::Or(left, right) => match (recur(left)?, recur(right)?) {
             (Best::First, Best::First) => Some(Best::First),
             _ => Some(Best::Compared),
         },
-        RawCondition::Compare { comparator, left, right } => {
+        Clause::Compare { .. } => {
+            let (comparator, own, other) = condition.compared()?;
             let ordered = !matches!(comparator, Comparator::Eq | Comparator::Ne);
-            let between = |path: &RawOperand<'_>, other: &RawOperand<'_>| {
-                whole_attribute(path) == Some(name) && *other == RawOperand::Value(value)
-            };
-            (ordered && (between(left, right) || between(right, left))).then_some(Best::Compared)
+            (ordered && (own, other) == (name, value)).then_some(Best::Compared)
         }
-        RawCondition::Call(call) => (asked_to_be_absent(call) == Some(name)).then_some(Best::First),
-        RawCondition::Not(_) | RawCondition::Between { .. } | RawCondition::In { .. } => None,
-    }
-}
-
-/// The attribute of an operand that is a whole attribute, not a part of one.
-fn whole_attribute<'t>(operand: &RawOperand<'t>) -> Option<&'t str> {
-    match operand {
-        RawOperand::Path(RawPath { first: RawStep::Name(name), rest }) if rest.is_empty() => Some(name),
-        _ => None,
+        Clause::Call(call) => {
+            (call.excluded().and_then(|path| path.whole()) == Some(name)).then_some(Best::First)
+        }
+        Clause::Not(_) | Clause::Between { .. } | Clause::In { .. } => None,
     }
 }
 
 /// The attributes that a condition compares with a value, and whether for equality. A clause that also tests
-/// whether an attribute exists does not count: it says nothing about the value. A condition that cannot be
-/// parsed compares nothing; the run reports it.
-fn compared(condition: &str) -> Vec<(String, bool)> {
+/// whether an attribute exists does not count: it says nothing about the value.
+fn compared(condition: &ConditionExpression) -> Vec<(&str, bool)> {
     let mut found = Vec::new();
-    if let Ok(condition) = read_condition(condition) {
-        compared_in(&condition, &mut found);
+    for clause in condition.clauses() {
+        let mut compared = Compared { names: Vec::new(), equal: true, asks_existence: false };
+        compared.read(clause);
+        if !compared.asks_existence {
+            found.extend(compared.names.into_iter().map(|name| (name, compared.equal)));
+        }
     }
     found
 }
 
-fn compared_in(condition: &RawCondition<'_>, found: &mut Vec<(String, bool)>) {
-    if let RawCondition::And(left, right) = condition {
-        compared_in(left, found);
-        compared_in(right, found);
-        return;
-    }
-    let mut clause = Clause { names: Vec::new(), equal: true, asks_existence: false };
-    clause.read(condition);
-    if !clause.asks_existence {
-        let equal = clause.equal;
-        found.extend(clause.names.into_iter().map(|name| (name.to_owned(), equal)));
-    }
-}
-
 /// The comparisons of one of the clauses that `AND` joins.
-struct Clause<'t> {
+struct Compared<'t> {
     names: Vec<&'t str>,
     equal: bool,
     asks_existence: bool,
 }
 
-impl<'t> Clause<'t> {
-    fn read(&mut self, condition: &RawCondition<'t>) {
-        match condition {
-            RawCondition::And(left, right) | RawCondition::Or(left, right) => {
+impl<'t> Compared<'t> {
+    fn read(&mut self, clause: &'t Clause) {
+        match clause {
+            Clause::And(left, right) | Clause::Or(left, right) => {
                 self.read(left);
                 self.read(right);
             }
-            RawCondition::Not(inner) => {
+            Clause::Not(inner) => {
                 self.equal = false;
                 self.read(inner);
             }
-            RawCondition::Compare { comparator, left, right } => {
+            Clause::Compare { comparator, left, right } => {
                 self.equal &= *comparator == Comparator::Eq;
                 self.operand(left);
                 self.operand(right);
             }
-            RawCondition::Call(call) => self.asks_existence |= call.name.starts_with("attribute_"),
-            RawCondition::Between { .. } | RawCondition::In { .. } => {}
+            Clause::Call(call) => {
+                self.asks_existence |= matches!(
+                    call.function.as_str(),
+                    "attribute_exists" | "attribute_not_exists" | "attribute_type"
+                );
+            }
+            Clause::Between { .. } | Clause::In { .. } => {}
         }
     }
 
-    fn operand(&mut self, operand: &RawOperand<'t>) {
+    fn operand(&mut self, operand: &'t Operand) {
         match operand {
-            RawOperand::Path(RawPath { first: RawStep::Name(name), .. }) => self.names.push(name),
-            RawOperand::Call(call) => call.arguments.iter().for_each(|argument| self.operand(argument)),
-            RawOperand::Path(_) | RawOperand::Value(_) => {}
+            Operand::Path(path) => self.names.push(&path.attribute),
+            Operand::Call(call) => call.arguments.iter().for_each(|argument| self.operand(argument)),
+            Operand::Value(_) => {}
         }
     }
 }
@@ -620,9 +547,8 @@ pub(super) fn uniqueness(context: &Context<'_>) -> Vec<Finding> {
             let sets = |step: &Write| match step.kind {
                 WriteKind::Put => true,
                 WriteKind::Update => {
-                    let clauses = step.set.iter().flat_map(|text| text.split(','));
-                    let mut targets = clauses.filter_map(|clause| clause.split_once('='));
-                    targets.any(|(name, _)| unique.iter().any(|own| own == name.trim()))
+                    let mut targets = step.section(Section::Set).filter_map(|effect| effect.path.whole());
+                    targets.any(|name| unique.iter().any(|own| own == name))
                 }
                 WriteKind::Delete | WriteKind::Check | WriteKind::Get => false,
             };

@@ -12,7 +12,6 @@ use super::database::key_texts;
 use super::range::Known;
 use super::report::PatternReport;
 use keywright_model::data::{FILLER, Sample, fill, key_text, pad};
-use keywright_model::template::matching;
 use keywright_model::{Entity, GivenOp, Index, Model, Part, Read, Table, Template};
 
 /// Digits (base 36) of the counter that makes generated items distinct: 1.6 million.
@@ -229,15 +228,8 @@ impl Place<'_> {
 
 /// Parses the attributes of a key's text.
 fn read_back(template: &Template, text: &str, found: &mut BTreeMap<String, String>) {
-    let template = template.to_string();
-    let parts = matching::parts(&template);
-    let places = parts.iter().filter_map(|part| match part {
-        matching::Part::Place(place) if !place.contains('|') => Some(matching::variable(place)),
-        matching::Part::Place(_) => Some(""),
-        matching::Part::Word(_) => None,
-    });
-    for (name, value) in places.zip(matching::fit(&parts, text).unwrap_or_default()) {
-        if !name.is_empty() {
+    for (part, value) in template.fit(text).unwrap_or_default() {
+        if let Some(name) = part.readable() {
             found.entry(name.to_owned()).or_insert_with(|| value.to_owned());
         }
     }

@@ -6,7 +6,7 @@ use keywright_semantics::schema::KeyType;
 use keywright_semantics::value::{AttributeValue, Item};
 
 use keywright_model::data::fill;
-use keywright_model::{Entity, Index, Node, Table, Template};
+use keywright_model::{Entity, Index, Node, Table, Template, Write, WriteKind};
 
 /// A key attribute that an update sets to a placeholder's value.
 pub(super) struct Derived {
@@ -20,16 +20,19 @@ pub(super) struct Derived {
     template: Template,
 }
 
-/// The templated key attributes that a clause sets, except those for which the example gives a value of their
-/// own.
-pub(super) fn derived(table: &Table, entity: &Entity, set: &str, example: &[(String, Node)]) -> Vec<Derived> {
-    let assigned: Vec<(&str, &str)> = set
-        .split(',')
-        .filter_map(|clause| clause.split_once('='))
-        .map(|(name, value)| (name.trim(), value.trim()))
-        .filter(|(_, value)| value.starts_with(':'))
-        .collect();
-    let given = |value: &str| example.iter().any(|(name, _)| value.strip_prefix(':') == Some(name));
+/// The templated key attributes that an update sets, except those for which the example gives a value of
+/// their own.
+pub(super) fn derived(
+    table: &Table,
+    entity: &Entity,
+    step: &Write,
+    example: &[(String, Node)],
+) -> Vec<Derived> {
+    if step.kind != WriteKind::Update {
+        return Vec::new();
+    }
+    let assigned: Vec<(&str, &str)> = step.assigned().collect();
+    let given = |value: &str| example.iter().any(|(name, _)| name == value);
     let owner = |value: &str| {
         let own = assigned.iter().find(|(name, own)| *own == value && entity.attribute(name).is_some());
         own.map(|(name, _)| (*name).to_owned())
@@ -47,7 +50,7 @@ pub(super) fn derived(table: &Table, entity: &Entity, set: &str, example: &[(Str
             continue;
         }
         found.push(Derived {
-            placeholder: (*placeholder).to_owned(),
+            placeholder: format!(":{placeholder}"),
             attribute: part.name.clone(),
             owner,
             key_type: part.key_type,

@@ -129,20 +129,19 @@ fn attribute_type(model: &Model, entities: &[String], name: &str) -> ValueType {
     known.into_iter().next().unwrap_or(ValueType::S)
 }
 
-/// The value of a placeholder in an expression: the example's, or a guess from the attribute it is compared
-/// with.
+/// The value of a placeholder: the example's, or a guess from the attribute whose value it stands for.
+/// `meanings` are those of the expression.
 pub(super) fn placeholder(
     entities: &[&Entity],
-    expression: &str,
+    meanings: &[(&str, &str)],
     name: &str,
     examples: &[(String, Node)],
     item: Option<&Item>,
 ) -> Result<AttributeValue, String> {
-    let is_known = |name: &String| entities.iter().any(|entity| entity.attribute(name).is_some());
-    let sides = names_before(expression, name);
-    let attribute = sides.iter().find(|name| is_known(name)).or(sides.first()).cloned();
-    let known =
-        attribute.as_deref().and_then(|name| entities.iter().find_map(|entity| entity.attribute(name)));
+    let is_known = |name: &&str| entities.iter().any(|entity| entity.attribute(name).is_some());
+    let mut sides = meanings.iter().filter(|(value, _)| *value == name).map(|(_, attribute)| *attribute);
+    let attribute = sides.clone().find(is_known).or_else(|| sides.next());
+    let known = attribute.and_then(|name| entities.iter().find_map(|entity| entity.attribute(name)));
     if let Some((_, node)) = examples.iter().find(|(known, _)| known == name) {
         let value = match known {
             Some(known) => from_node(node, known.value_type).or_else(|_| from_untyped_node(node)),
@@ -150,7 +149,7 @@ pub(super) fn placeholder(
         };
         return value.map_err(|fault| format!("example of `{name}`: {fault}"));
     }
-    if let Some(value) = item.zip(attribute.as_deref()).and_then(|(item, attribute)| item.get(attribute)) {
+    if let Some(value) = item.zip(attribute).and_then(|(item, attribute)| item.get(attribute)) {
         return Ok(match value {
             AttributeValue::N(_) => AttributeValue::from(1),
             other => other.clone(),
@@ -162,30 +161,4 @@ pub(super) fn placeholder(
         Some(ValueType::Bool) => Ok(AttributeValue::Bool(true)),
         _ => Err(format!("no value for `:{name}`: write `example: {{{name}: …}}`")),
     }
-}
-
-/// For each place where a placeholder stands, the last attribute before it: for `inventory - :q`,
-/// `inventory`.
-fn names_before(expression: &str, name: &str) -> Vec<String> {
-    let placeholder = format!(":{name}");
-    let part = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let whole = expression.match_indices(&placeholder).filter(|(at, found)| {
-        let rest = expression.get(at + found.len()..).unwrap_or_default();
-        !rest.starts_with(part)
-    });
-    whole.filter_map(|(at, _)| last_name(expression.get(..at)?)).collect()
-}
-
-fn last_name(before: &str) -> Option<String> {
-    before
-        .split(|letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == ':'))
-        .rfind(|word| {
-            !word.is_empty()
-                // The lower bound of a range stands between the attribute and the upper bound.
-                && !word.starts_with(':')
-                && !["and", "or", "not", "between", "set", "list_append", "if_not_exists"]
-                    .contains(&word.to_lowercase().as_str())
-                && !word.bytes().all(|byte| byte.is_ascii_digit())
-        })
-        .map(str::to_owned)
 }

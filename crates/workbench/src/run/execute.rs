@@ -14,7 +14,7 @@ use keywright_semantics::value::{AttributeValue, Item};
 use super::database::{Database, key_texts, parts_of};
 use super::example::{asked, placeholder};
 use super::expect::{disordered, judge, outcome};
-use super::names::Expression;
+use super::names::Names;
 use super::plan::{Access, Plan, plan};
 use super::range::{Bound, Inclusive, Known};
 use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
@@ -72,7 +72,9 @@ pub(super) fn blank(pattern: &Pattern) -> PatternReport {
         index: None,
         entities: Vec::new(),
         key: None,
+        whole_key: false,
         filter: None,
+        filtered: Vec::new(),
         items_read: 0,
         items_returned: 0,
         touched: Vec::new(),
@@ -163,14 +165,14 @@ impl Asking<'_> {
         let read = self.read;
         self.report.operation = OperationKind::GetItem;
         self.report.key = Some(describe(key));
-        let mut expression = Expression::default();
+        let mut names = Names::default();
         let parts = GetItemParts {
             table_name: self.plan.table.name.clone(),
             key: parts_of(key),
             consistent_read: self.strong(),
             return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
-            projection_expression: self.projection(&mut expression),
-            expression_attribute_names: expression.some_names(),
+            projection_expression: self.projection(&mut names),
+            expression_attribute_names: names.some(),
             ..GetItemParts::default()
         };
         let request = GetItem::validate(parts).map_err(|fault| refused(read, &fault))?;
@@ -187,7 +189,7 @@ impl Asking<'_> {
     }
 
     /// The projection: the named attributes and the table's key, which identifies the items.
-    fn projection(&self, expression: &mut Expression) -> Option<String> {
+    fn projection(&self, placeholders: &mut Names) -> Option<String> {
         if self.read.attributes.is_empty() {
             return None;
         }
@@ -197,8 +199,8 @@ impl Asking<'_> {
         let fetched = self.fetched();
         names.extend(self.read.attributes.iter().filter(|name| self.plan.asks_for(name, &fetched)));
         names.dedup();
-        let placeholders: BTreeSet<String> = names.into_iter().map(|name| expression.name(name)).collect();
-        Some(placeholders.into_iter().collect::<Vec<_>>().join(", "))
+        let names: BTreeSet<String> = names.into_iter().map(|name| placeholders.placeholder(name)).collect();
+        Some(names.into_iter().collect::<Vec<_>>().join(", "))
     }
 
     fn fetched(&self) -> BTreeSet<String> {
@@ -227,12 +229,15 @@ impl Asking<'_> {
             request.bound(name, bound);
         }
         let condition = std::mem::take(&mut request.clauses).join(" AND ");
+        self.report.whole_key = self.plan.index.is_none()
+            && sort.len() == self.plan.table.sort.iter().len()
+            && sort.iter().all(|(_, bound)| matches!(bound, Bound::Equal(_)));
         if self.report.key.is_none() {
             self.report.key = Some(request.described(&condition));
         }
         let bare = request.clone();
         let filter = self.filter(&mut request)?;
-        let projection = self.projection(&mut request.expression);
+        let projection = self.projection(&mut request.names);
         if filter.is_some() {
             self.look_behind_the_filter(&bare, &condition)?;
         }
@@ -243,7 +248,7 @@ impl Asking<'_> {
             filter_expression: filter,
             projection_expression: projection,
             select: self.select(),
-            expression_attribute_names: request.expression.some_names(),
+            expression_attribute_names: request.names.some(),
             expression_attribute_values: request.some_values(),
             scan_index_forward: self.read.order.map(|order| order == Order::Ascending),
             limit: self.limit(),
@@ -290,7 +295,7 @@ impl Asking<'_> {
             table_name: self.plan.table.name.clone(),
             index_name: self.plan.index.map(|index| index.name.clone()),
             key_condition_expression: Some(condition.to_owned()),
-            expression_attribute_names: request.expression.some_names(),
+            expression_attribute_names: request.names.some(),
             expression_attribute_values: request.some_values(),
             scan_index_forward: self.read.order.map(|order| order == Order::Ascending),
             limit: self.limit(),
@@ -321,14 +326,14 @@ impl Asking<'_> {
         self.report.operation = OperationKind::Scan;
         let mut request = Made::default();
         let filter = self.filter(&mut request)?;
-        let projection = self.projection(&mut request.expression);
+        let projection = self.projection(&mut request.names);
         let parts = ScanParts {
             table_name: self.plan.table.name.clone(),
             index_name: self.plan.index.map(|index| index.name.clone()),
             filter_expression: filter,
             projection_expression: projection,
             select: self.select(),
-            expression_attribute_names: request.expression.some_names(),
+            expression_attribute_names: request.names.some(),
             expression_attribute_values: request.some_values(),
             limit: self.limit(),
             consistent_read: self.strong(),
@@ -355,22 +360,24 @@ impl Asking<'_> {
     fn filter(&mut self, request: &mut Made) -> Result<Option<String>, String> {
         for residual in &self.plan.residual {
             request.given(&residual.known);
+            self.report.filtered.push(residual.known.attribute.clone());
             if !residual.of_all {
-                let name = request.expression.name(&residual.known.attribute);
+                let name = request.names.placeholder(&residual.known.attribute);
                 let clause = request.clauses.pop().unwrap_or_default();
                 request.clauses.push(format!("(attribute_not_exists({name}) OR {clause})"));
             }
         }
-        if let Some(text) = &self.read.filter {
+        if let Some(filter) = &self.read.filter {
             let entities: Vec<&Entity> =
                 self.read.entities.iter().filter_map(|name| self.model.entity(name)).collect();
-            let mut own = Expression::default();
-            let _ = own.join(text);
-            for name in own.values {
-                let value = placeholder(&entities, text, &name, &self.pattern.example, None)?;
+            let meanings = filter.meanings();
+            let values: BTreeSet<&str> = filter.values().into_iter().collect();
+            for name in values {
+                let value = placeholder(&entities, &meanings, name, &self.pattern.example, None)?;
                 request.values.push((format!(":{name}"), value));
             }
-            let text = request.expression.join(text);
+            self.report.filtered.extend(filter.attributes().into_iter().map(str::to_owned));
+            let text = filter.render(|name| request.names.placeholder(name));
             request.clauses.push(format!("({text})"));
         }
         if request.clauses.is_empty() {
@@ -437,7 +444,7 @@ pub(super) fn add_capacity(all: &mut Vec<CapacityOf>, more: impl IntoIterator<It
 /// The parts of a request's expressions.
 #[derive(Clone, Default)]
 struct Made {
-    expression: Expression,
+    names: Names,
     values: Vec<(String, AttributeValue)>,
     clauses: Vec<String>,
 }
@@ -450,19 +457,19 @@ impl Made {
     }
 
     fn compare(&mut self, name: &str, operator: &str, value: &AttributeValue) {
-        let name = self.expression.name(name);
+        let name = self.names.placeholder(name);
         let value = self.value(value);
         self.clauses.push(format!("{name} {operator} {value}"));
     }
 
     fn between(&mut self, name: &str, low: &AttributeValue, high: &AttributeValue) {
-        let name = self.expression.name(name);
+        let name = self.names.placeholder(name);
         let (low, high) = (self.value(low), self.value(high));
         self.clauses.push(format!("{name} BETWEEN {low} AND {high}"));
     }
 
     fn begins_with(&mut self, name: &str, prefix: &AttributeValue) {
-        let name = self.expression.name(name);
+        let name = self.names.placeholder(name);
         let prefix = self.value(prefix);
         self.clauses.push(format!("begins_with({name}, {prefix})"));
     }
@@ -503,7 +510,7 @@ impl Made {
     /// An expression with its names and values in place of the placeholders.
     fn described(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for (placeholder, name) in self.expression.names.iter().rev() {
+        for (placeholder, name) in self.names.all().iter().rev() {
             text = text.replace(placeholder, name);
         }
         for (placeholder, value) in self.values.iter().rev() {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use keywright_model::expression::changed_in;
+use keywright_model::expression::{Effect, Section};
 use keywright_model::{Entity, Write, WriteKind};
 
 /// For the n-th item of a derived step: the source step and the index of its item. An update that leaves the
@@ -34,16 +34,14 @@ pub(super) fn source_step_of(
 
 /// Whether a write of a source item needs a step of this kind for its derived item.
 fn follows(kind: WriteKind, derived: &Entity, source_step: &Write) -> bool {
-    let names = |text: &Option<String>| text.as_deref().map(changed_in).unwrap_or_default();
-    let removed = names(&source_step.remove);
-    let changed: Vec<String> =
-        [names(&source_step.set), names(&source_step.add), removed.clone()].into_iter().flatten().collect();
+    let removed: Vec<&str> = source_step.section(Section::Remove).map(Effect::attribute).collect();
+    let changed: Vec<&str> = source_step.changed().collect();
     let source = |name: &str| {
-        derived.attribute(name).and_then(|own| own.copy_of.as_ref()).map(|(_, source)| source.clone())
+        derived.attribute(name).and_then(|own| own.copy_of.as_ref()).map(|(_, source)| source.as_str())
     };
-    let key: BTreeSet<String> = derived.key_attributes().filter_map(source).collect();
-    let of_key = |names: &[String]| names.iter().any(|name| key.contains(name));
-    let held = |name: &String| {
+    let key: BTreeSet<&str> = derived.key_attributes().filter_map(source).collect();
+    let of_key = |names: &[&str]| names.iter().any(|name| key.contains(name));
+    let held = |name: &&str| {
         derived.attributes.iter().any(|own| own.copy_of.as_ref().is_some_and(|(_, source)| source == name))
     };
     match (kind, source_step.kind) {

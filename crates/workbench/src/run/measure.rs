@@ -21,7 +21,7 @@ use super::selectivity::{alone, enters, population};
 use super::sizes::average;
 use super::tables;
 use keywright_model::data::{FillFault, Further, Sample, further, generate, pad, taken_at_once};
-use keywright_model::expression::values_in;
+use keywright_model::expression::ConditionExpression;
 use keywright_model::{
     Entity, Expectation, Fault, Faults, Generate, Given, GivenOp, Index, MilliItems, Model, Operation,
     Pattern, Read, ReadKind, Template,
@@ -583,6 +583,7 @@ impl Sized<'_> {
         sized.read.clear();
         sized.strangers.clear();
         sized.filter.clone_from(&ran.filter);
+        sized.filtered.clone_from(&ran.filtered);
         *ran = PatternReport { key: ran.key.clone(), touched: Vec::new(), ..sized };
         Ok(Some(items))
     }
@@ -613,7 +614,7 @@ impl Sized<'_> {
                 std::mem::take(&mut read.given).into_iter().partition(|given| given.op == GivenOp::Eq);
             read.given = equal;
             // The pattern has no range any more: drop the range's example values.
-            let filter: Vec<&str> = read.filter.as_deref().into_iter().flat_map(values_in).collect();
+            let filter: Vec<&str> = read.filter.iter().flat_map(ConditionExpression::values).collect();
             pattern.example.retain(|(name, _)| {
                 filter.contains(&name.as_str()) || !ranges.iter().any(|given| given.attribute == *name)
             });

@@ -110,22 +110,6 @@ fn next_text(text: &str) -> String {
     text
 }
 
-/// The direct assignments of a clause: attribute and placeholder of each `attribute = :value`. An assignment
-/// computed from the stored value changes it anyway.
-pub(super) fn assigned(clause: &str) -> Vec<(String, String)> {
-    let direct = |part: &str| {
-        let (path, value) = part.split_once('=')?;
-        let name = value.trim().strip_prefix(':')?;
-        let plain = |text: &str| {
-            !text.is_empty() && text.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
-        };
-        let path = path.trim();
-        let named = path.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '-');
-        (plain(name.trim()) && named && !path.is_empty()).then(|| (path.to_owned(), name.trim().to_owned()))
-    };
-    clause.split(',').filter_map(direct).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,12 +143,5 @@ entities:
             panic!("a time")
         };
         assert!(later.as_str() > "2026-01-01T00:00:00.000Z" && later.len() == 24, "{later}");
-    }
-
-    #[test]
-    fn only_direct_assignments_need_another_value() {
-        let found = assigned("status = :s, total = total - :q, log = list_append(log, :l), gsi1-pk = :k");
-        let names: Vec<(&str, &str)> = found.iter().map(|(path, name)| (&**path, &**name)).collect();
-        assert_eq!(names, [("status", "s"), ("gsi1-pk", "k")]);
     }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::range::{Bound, Known, bound, cover};
-use keywright_model::expression::attributes_in;
+use keywright_model::expression::ConditionExpression;
 use keywright_model::{
     Consistency, Entity, Index, IndexKind, KeyPart, Model, Part, Pattern, Projection, Read, ReadKind, Table,
     Template,
@@ -232,7 +232,7 @@ impl<'a> Question<'a, '_> {
         if self.read.consistency == Consistency::Strong {
             return Err(Cause::Strong);
         }
-        let own = self.read.filter.iter().flat_map(|text| attributes_in(text)).map(str::to_owned);
+        let own = self.read.filter.iter().flat_map(ConditionExpression::attributes).map(str::to_owned);
         let left = plan.residual.iter().map(|left| left.known.attribute.clone());
         let attributes: BTreeSet<String> =
             own.chain(left).filter(|name| !stores(self.table, index, name)).collect();

@@ -50,7 +50,11 @@ pub struct PatternReport {
     pub entities: Vec<String>,
     /// The key condition or key, as text with its values.
     pub key: Option<String>,
+    /// Whether a query gives the table's whole key by equality, which one item has at most.
+    pub whole_key: bool,
     pub filter: Option<String>,
+    /// The attributes that the filter names, in its order.
+    pub filtered: Vec<String>,
     /// Items read before a filter.
     pub items_read: u64,
     pub items_returned: u64,

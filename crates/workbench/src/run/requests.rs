@@ -27,7 +27,7 @@ macro_rules! written {
     ($parts:ident, $action:expr, { $($field:ident: $value:expr,)* } $(, ..$rest:expr)?) => {
         $parts {
             table_name: $action.table.name.clone(),
-            expression_attribute_names: $action.expression.some_names(),
+            expression_attribute_names: $action.names.some(),
             expression_attribute_values: $action.some_values(),
             $($field: $value,)*
             $(..$rest)?

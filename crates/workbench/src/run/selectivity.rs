@@ -2,7 +2,8 @@
 //! index is written rarely, except by the writes that put items into it.
 
 use super::report::EntityReport;
-use keywright_model::{Condition, Entity, Index, Model, Node, Pattern, Write, WriteKind};
+use keywright_model::expression::Change;
+use keywright_model::{Entity, Index, Model, Node, Pattern, Write, WriteKind};
 use keywright_semantics::share::ALL_PPM;
 
 /// Below this share, few items have an attribute: a write that sets it then puts items into the index.
@@ -86,16 +87,11 @@ fn touch(step: &Write, name: &str) -> Touch {
     if step.kind != WriteKind::Update {
         return Touch::None;
     }
-    let listed = |clause: &Option<String>| {
-        let clause = clause.as_deref().unwrap_or_default();
-        clause.split(',').filter_map(|part| part.split_whitespace().next()).any(|word| word == name)
-    };
-    if sets(step.set.as_deref().unwrap_or_default(), name) || listed(&step.add) {
-        Touch::Set
-    } else if listed(&step.remove) {
-        Touch::Removed
-    } else {
-        Touch::None
+    let effect = step.effects.iter().find(|effect| effect.path.whole() == Some(name));
+    match effect.map(|effect| &effect.change) {
+        Some(Change::Set(_) | Change::Add(_) | Change::Delete(_)) => Touch::Set,
+        Some(Change::Remove) => Touch::Removed,
+        None => Touch::None,
     }
 }
 
@@ -130,49 +126,20 @@ fn said(entity: &Entity, name: &str) -> Option<u64> {
     entity.attribute(name)?.present_ppm
 }
 
+/// Whether a step's condition holds only for items that have an attribute.
 fn asks_for(step: &Write, name: &str) -> bool {
-    matches!(&step.condition, Some(Condition::Expression(text)) if is_asked_for(text, name))
+    step.expression().is_some_and(|condition| condition.requires(name))
 }
 
-/// Whether a condition holds only for items that lack an attribute.
+/// Whether a step's condition holds only for items that lack an attribute.
 fn asks_not(step: &Write, name: &str) -> bool {
-    let Some(Condition::Expression(text)) = &step.condition else { return false };
-    let words = words(text);
-    let lacks = |pair: &[&str]| matches!(pair, [function, own] if function.eq_ignore_ascii_case("attribute_not_exists") && *own == name);
-    !words.iter().any(|word| word.eq_ignore_ascii_case("OR") || word.eq_ignore_ascii_case("NOT"))
-        && words.windows(2).any(lacks)
-}
-
-fn words(condition: &str) -> Vec<&str> {
-    condition
-        .split(|letter: char| !(letter.is_alphanumeric() || "_-:#".contains(letter)))
-        .filter(|word| !word.is_empty())
-        .collect()
-}
-
-/// Whether a `SET` clause assigns an attribute.
-pub(super) fn sets(clause: &str, name: &str) -> bool {
-    let targets = clause.split(',').filter_map(|part| part.split_once('='));
-    targets.into_iter().any(|(target, _)| target.trim() == name)
+    step.expression().is_some_and(|condition| condition.excludes(|own| own == name))
 }
 
 /// Whether the example gives a put an attribute.
 fn is_given(pattern: &Pattern, step: &Write, name: &str) -> bool {
     let has = |values: &[(String, Node)]| values.iter().any(|(own, _)| own == name);
     has(&pattern.example) || (!step.examples.is_empty() && step.examples.iter().all(|values| has(values)))
-}
-
-/// Whether a condition holds only for items that have an attribute.
-fn is_asked_for(condition: &str, name: &str) -> bool {
-    let words = words(condition);
-    let is = |word: &str, other: &str| word.eq_ignore_ascii_case(other);
-    if words.iter().any(|word| is(word, "OR") || is(word, "NOT")) {
-        return false;
-    }
-    let before = |place: usize| place.checked_sub(1).and_then(|place| words.get(place)).copied();
-    let places = words.iter().enumerate().filter(|(_, word)| **word == name);
-    let positive = |place: usize| before(place).is_none_or(|word| !is(word, "attribute_not_exists"));
-    places.map(|(place, _)| place).any(positive) && !condition.contains("<>")
 }
 
 /// A pattern with one of its steps only, as the same kind of request.

@@ -19,14 +19,14 @@ use super::example::placeholder;
 use super::execute::{UNEXPECTED, add_capacity, blank, table_of};
 use super::expect::{complaints, outcome};
 use super::linked_steps::source_step_of;
-use super::names::Expression;
-use super::placeholders::{Inventor, assigned};
+use super::names::Names;
+use super::placeholders::Inventor;
 use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
 use super::request_limits::{too_few, too_large, too_many};
 use super::requests::{self, update_parts};
 use super::sizes::average;
 use keywright_model::data::{Records, Sample, attributes_from_keys, complete, key_of, pad};
-use keywright_model::expression::{equal_in, unequal_in, values_in};
+use keywright_model::expression::{ConditionExpression, Effect, Section};
 use keywright_model::value::{from_node, from_untyped_node};
 use keywright_model::{
     Attribute, Condition, Consistency, Entity, FailsWhen, Index, Model, Node, Operation, Pattern, Table,
@@ -51,7 +51,7 @@ pub(super) struct Action<'a> {
     pub(super) vacated: bool,
     pub(super) condition: Option<String>,
     pub(super) update: String,
-    pub(super) expression: Expression,
+    pub(super) names: Names,
     pub(super) values: Vec<(String, ValuePart)>,
 }
 
@@ -244,9 +244,9 @@ fn refused(pattern: &Pattern, operation: OperationKind, fault: &Error) -> String
     }
     let said = |text: fn(&Write) -> bool| pattern.steps().iter().any(text);
     let fields = [
-        ("`set`", said(|step| step.set.is_some())),
-        ("`remove`", said(|step| step.remove.is_some())),
-        ("`add`", said(|step| step.add.is_some())),
+        ("`set`", said(|step| step.section(Section::Set).next().is_some())),
+        ("`remove`", said(|step| step.section(Section::Remove).next().is_some())),
+        ("`add`", said(|step| step.section(Section::Add).next().is_some())),
         ("`if`", said(|step| matches!(step.condition, Some(Condition::Expression(_))))),
         ("`n`", said(|step| step.n > 1)),
         ("`example`", true),
@@ -461,7 +461,7 @@ impl<'a> Maker<'a> {
             vacated: false,
             condition: None,
             update: String::new(),
-            expression: Expression::default(),
+            names: Names::default(),
             values: Vec::new(),
         };
         let inventor = Inventor { entity, records: &self.records };
@@ -657,8 +657,7 @@ impl<'a> Maker<'a> {
         let mut given = Self::given(entity, own.map(Vec::as_slice).unwrap_or_default())?;
         if step.kind != WriteKind::Put {
             // A value that no expression uses as a new value is a stored value.
-            let expressions = self.pattern.steps().iter().flat_map(Write::expressions);
-            let used: Vec<&str> = expressions.flat_map(|(_, text)| values_in(text)).collect();
+            let used: Vec<&str> = self.pattern.steps().iter().flat_map(Write::values).collect();
             let stored: Vec<(String, Node)> =
                 example.iter().filter(|(name, _)| !used.contains(&name.as_str())).cloned().collect();
             for (name, value) in Self::given(entity, &stored)? {
@@ -824,28 +823,36 @@ impl Action<'_> {
         example: &[(String, Node)],
         inventor: &Inventor<'_, '_>,
     ) -> Result<(), String> {
-        if let Some(clause) = &step.set {
-            self.invent(clause, step.condition_text().unwrap_or_default(), example, inventor);
-        }
+        self.invent(step, example, inventor);
         self.stay(step, example, inventor);
         self.open(step, example);
         let partition = self.table.partition.name.clone();
         self.condition = match &step.condition {
             None => None,
             Some(Condition::NotExists) => {
-                let name = self.expression.name(&partition);
+                let name = self.names.placeholder(&partition);
                 Some(format!("attribute_not_exists({name})"))
             }
             Some(Condition::Exists) => {
-                let name = self.expression.name(&partition);
+                let name = self.names.placeholder(&partition);
                 Some(format!("attribute_exists({name})"))
             }
-            Some(Condition::Expression(text)) => Some(self.join(text, example)?),
+            Some(Condition::Expression(condition)) => {
+                self.fill(&condition.values(), &condition.meanings(), example)?;
+                Some(condition.render(|name| self.names.placeholder(name)))
+            }
         };
         let mut update = Vec::new();
-        for (clause, text) in [("SET", &step.set), ("REMOVE", &step.remove), ("ADD", &step.add)] {
-            if let Some(text) = text {
-                update.push(format!("{clause} {}", self.join(text, example)?));
+        for section in [Section::Set, Section::Remove, Section::Add, Section::Delete] {
+            let effects: Vec<&Effect> = step.section(section).collect();
+            let meanings: Vec<(&str, &str)> = effects.iter().flat_map(|effect| effect.meanings()).collect();
+            let values: Vec<&str> = effects.iter().flat_map(|effect| effect.values()).collect();
+            self.fill(&values, &meanings, example)?;
+            let names = &mut self.names;
+            let texts: Vec<String> =
+                effects.iter().map(|effect| effect.render(|name| names.placeholder(name))).collect();
+            if !texts.is_empty() {
+                update.push(format!("{} {}", section.name(), texts.join(", ")));
             }
         }
         self.update = update.join(" ");
@@ -857,8 +864,7 @@ impl Action<'_> {
 
     /// Sets the key attributes of an update by applying their templates to the updated item.
     fn derive(&mut self, step: &Write, example: &[(String, Node)]) -> Result<(), String> {
-        let set = step.set.as_deref().filter(|_| step.kind == WriteKind::Update).unwrap_or_default();
-        let made = derived(self.table, self.entity, set, example);
+        let made = derived(self.table, self.entity, step, example);
         if made.is_empty() {
             return Ok(());
         }
@@ -894,27 +900,20 @@ impl Action<'_> {
 
     /// Values that an update sets and the example leaves out: different from the stored ones, or the update
     /// would change nothing. A value that the condition requires to be the stored one stays.
-    fn invent(
-        &mut self,
-        clause: &str,
-        condition: &str,
-        example: &[(String, Node)],
-        inventor: &Inventor<'_, '_>,
-    ) {
-        let condition = condition.replace(' ', "");
-        let (own, made): (Vec<_>, Vec<_>) = assigned(clause)
-            .into_iter()
-            .partition(|(attribute, _)| self.entity.attribute(attribute).is_some());
+    fn invent(&mut self, step: &Write, example: &[(String, Node)], inventor: &Inventor<'_, '_>) {
+        let equal = step.expression().map(ConditionExpression::equal).unwrap_or_default();
+        let (own, made): (Vec<_>, Vec<_>) =
+            step.assigned().partition(|(attribute, _)| self.entity.attribute(attribute).is_some());
         // A placeholder that sets several attributes has one value: an attribute's takes precedence over that
         // of a key made of it.
         for (attribute, name) in own.into_iter().chain(made) {
             let placeholder = format!(":{name}");
-            let given = example.iter().any(|(known, _)| *known == name)
+            let given = example.iter().any(|(known, _)| known == name)
                 || self.values.iter().any(|(known, _)| *known == placeholder);
-            if given || condition.contains(&format!("{attribute}=:{name}")) {
+            if given || equal.contains(&(attribute, name)) {
                 continue;
             }
-            if let Some(value) = inventor.other_than(&attribute, self.item.get(&attribute)) {
+            if let Some(value) = inventor.other_than(attribute, self.item.get(attribute)) {
                 self.values.push((placeholder, Ok(value)));
             }
         }
@@ -923,15 +922,15 @@ impl Action<'_> {
     /// A value that the condition requires to be equal and the example leaves out is the stored one, as if it
     /// had been read; one that must be unequal is another value.
     fn stay(&mut self, step: &Write, example: &[(String, Node)], inventor: &Inventor<'_, '_>) {
-        let Some(condition) = step.condition_text() else { return };
-        let equal = equal_in(condition).into_iter().map(|pair| (pair, true));
-        let unequal = unequal_in(condition).into_iter().map(|pair| (pair, false));
+        let Some(condition) = step.expression() else { return };
+        let equal = condition.equal().into_iter().map(|pair| (pair, true));
+        let unequal = condition.unequal().into_iter().map(|pair| (pair, false));
         for ((attribute, name), equal) in equal.chain(unequal) {
             let placeholder = format!(":{name}");
-            let known = example.iter().any(|(known, _)| *known == name)
+            let known = example.iter().any(|(known, _)| known == name)
                 || self.values.iter().any(|(known, _)| *known == placeholder);
-            let stored = self.found().get(attribute.as_str());
-            let value = if equal { stored.cloned() } else { inventor.other_than(&attribute, stored) };
+            let stored = self.found().get(attribute);
+            let value = if equal { stored.cloned() } else { inventor.other_than(attribute, stored) };
             if let (false, Some(value)) = (known, value) {
                 self.values.push((placeholder, Ok(value)));
             }
@@ -940,8 +939,7 @@ impl Action<'_> {
 
     /// Keys that the update sets and the stored item lacks have no value yet.
     fn open(&mut self, step: &Write, example: &[(String, Node)]) {
-        let set = step.set.as_deref().filter(|_| step.kind == WriteKind::Update).unwrap_or_default();
-        let made = derived(self.table, self.entity, set, example);
+        let made = derived(self.table, self.entity, step, example);
         for own in made.into_iter().filter(|own| own.owner.is_none()) {
             let known = self.values.iter().any(|(known, _)| *known == own.placeholder);
             if !known && !self.item.contains_key(&own.attribute) {
@@ -950,17 +948,22 @@ impl Action<'_> {
         }
     }
 
-    fn join(&mut self, text: &str, example: &[(String, Node)]) -> Result<String, String> {
-        let joined = self.expression.join(text);
-        for name in Expression::of(text).values {
+    /// Gives values to placeholders of an expression that have none.
+    fn fill(
+        &mut self,
+        names: &[&str],
+        meanings: &[(&str, &str)],
+        example: &[(String, Node)],
+    ) -> Result<(), String> {
+        for name in names {
             let placeholder_name = format!(":{name}");
             if self.values.iter().any(|(known, _)| *known == placeholder_name) {
                 continue;
             }
-            let value = placeholder(&[self.entity], text, &name, example, Some(self.found()))?;
+            let value = placeholder(&[self.entity], meanings, name, example, Some(self.found()))?;
             self.values.push((placeholder_name, Ok(value)));
         }
-        Ok(joined)
+        Ok(())
     }
 
     /// The stored item that its condition applies to.

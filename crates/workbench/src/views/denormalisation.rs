@@ -124,11 +124,5 @@ fn reads(looked: &Looked<'_>, entity: &Entity) -> MicroPerSecond {
 /// Whether a step changes an attribute: an update that names it, or a put or delete of the whole item. A put
 /// that creates an item has no copies yet.
 fn changes(step: &Write, name: &str) -> bool {
-    let assigns = |text: &Option<String>| {
-        text.iter().flat_map(|text| text.split(',')).any(|clause| {
-            let target = clause.split('=').next().unwrap_or(clause).trim();
-            target.split([' ', '.', '[']).next() == Some(name)
-        })
-    };
-    step.kind == WriteKind::Update && (assigns(&step.set) || assigns(&step.add) || assigns(&step.remove))
+    step.kind == WriteKind::Update && step.changed().any(|changed| changed == name)
 }

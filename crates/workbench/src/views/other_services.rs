@@ -1,7 +1,7 @@
 //! Workloads that do not fit DynamoDB (analytics, full text), and reads that a cache would serve better.
 
 use super::Looked;
-use super::facts::{priced, rate_text, touched};
+use super::facts::{priced, rate_text};
 use crate::cost::{Bill, Costing, bill};
 use crate::price::{Item, Money};
 use crate::run::measure;
@@ -18,25 +18,11 @@ const CACHE_NODES: i128 = 3;
 /// consistent reads each (developer guide, "Data modeling building blocks", write sharding).
 const KEY_READS_MICRO: u64 = 6_000_000_000;
 
-const ANALYTICS_WORDS: [&str; 10] = [
-    "report",
-    "reports",
-    "statistics",
-    "analytics",
-    "average",
-    "total",
-    "totals",
-    "trend",
-    "trends",
-    "aggregate",
-];
-const SEARCH_WORDS: [&str; 6] = ["search", "searches", "fulltext", "full-text", "fuzzy", "containing"];
-
 pub(super) fn advice(looked: &Looked<'_>) -> Vec<String> {
     let mut found = Vec::new();
     for pattern in &looked.model.patterns {
         let Some(read) = pattern.read() else { continue };
-        if let Some(reason) = full_text(pattern, read) {
+        if let Some(reason) = full_text(read) {
             found.push(format!(
                 "{}: {reason}. Send changes by a stream to a search service (OpenSearch) and ask that; a filter reads, and pays for, everything.",
                 pattern.id
@@ -53,22 +39,11 @@ pub(super) fn advice(looked: &Looked<'_>) -> Vec<String> {
     found
 }
 
-fn said(pattern: &Pattern, words: &[&str]) -> Option<String> {
-    let text = pattern.text.as_deref()?.to_lowercase();
-    let mut spoken = text.split(|letter: char| !(letter.is_alphanumeric() || letter == '-'));
-    // An entity may well be named `Report`.
-    let entity = |word: &str| {
-        let names = touched(pattern);
-        names.iter().any(|name| name.to_lowercase() == word.strip_suffix('s').unwrap_or(word))
-    };
-    spoken.find(|word| words.contains(word) && !entity(word)).map(|word| format!("its text says “{word}”"))
-}
-
-fn full_text(pattern: &Pattern, read: &Read) -> Option<String> {
-    let contains = read.filter.as_ref().filter(|filter| filter.replace(' ', "").contains("contains("));
-    contains
-        .map(|filter| format!("it looks for a part of a text (`{filter}`)"))
-        .or_else(|| said(pattern, &SEARCH_WORDS))
+/// The filter of a read that looks for a part of a text.
+fn full_text(read: &Read) -> Option<String> {
+    let filter = read.filter.as_ref()?;
+    let searches = filter.tree().calls().iter().any(|call| call.function == "contains");
+    searches.then(|| format!("it looks for a part of a text (`{filter}`)"))
 }
 
 fn analytics(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<String> {
@@ -82,10 +57,8 @@ fn analytics(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<Stri
         return Some(format!("it reads all {count} items to answer"));
     }
     let returned = pattern.returns.and_then(|returns| returns.average).map_or(0, MilliItems::whole);
-    if count >= COUNT_LARGE && returned.saturating_mul(SHARE_OF_ALL) >= count {
-        return Some(format!("it returns {returned} of {count} items"));
-    }
-    said(pattern, &ANALYTICS_WORDS)
+    let many = count >= COUNT_LARGE && returned.saturating_mul(SHARE_OF_ALL) >= count;
+    many.then(|| format!("it returns {returned} of {count} items"))
 }
 
 /// Eventually consistent reads whose busiest key receives more than one partition serves.

@@ -291,6 +291,16 @@ const CASES: &[(&str, &str, &str)] = &[
         "    get: Order\n    given: {id: eq}\n    example: {id: a}\n",
         "    update: Order\n    set: \"total = :amount\"\n    example: {id: a, amuont: 3}\n",
     ),
+    (
+        "a filter that no condition reads like",
+        "    get: Order\n",
+        "    query: Order\n    filter: \"total = = :t\"\n",
+    ),
+    (
+        "an update whose expressions break off",
+        "    get: Order\n    given: {id: eq}\n",
+        "    update: Order\n    set: \"total = total + + :n\"\n    remove: \"customer,\"\n    if: \"total >\"\n",
+    ),
     ("a placeholder of a name", "    get: Order\n", "    query: Order\n    filter: \"#t > :t\"\n"),
     (
         "an expected item of half a key",

@@ -301,11 +301,11 @@ data: {inline: {O: [{id: a, name: n}, {id: b, name: n, fl: y}]}}
 fn a_refusal_of_the_service_says_what_to_change() {
     for (question, expected) in [
         (
-            "{id: P, query: Order, given: {c: eq}, filter: \"status = = :s\", example: {c: \"1\", s: OPEN}}",
+            "{id: P, query: Order, given: {c: eq}, filter: \"lower(status) = :s\", example: {c: \"1\", s: OPEN}}",
             "change its `given` or `filter` or `example`",
         ),
         (
-            "{id: P, update: Order, set: \"total = total + + :n\", if: exists, example: {c: \"1\", day: \"2026-01-01\", n: 1}}",
+            "{id: P, update: Order, set: \"total = lower(:n)\", if: exists, example: {c: \"1\", day: \"2026-01-01\", n: 1}}",
             "change its `set` or `example`",
         ),
         (

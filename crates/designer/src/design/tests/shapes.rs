@@ -8,7 +8,7 @@ use crate::design::{
     Design, Entity, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Projected, Proof, Slot, View,
     WriteKind, name,
 };
-use keywright_model::MicroPerSecond;
+use keywright_model::{MicroPerSecond, Template};
 use keywright_semantics::schema::TableClass;
 
 fn slots(design: &Design) -> Vec<Slot> {
@@ -186,13 +186,17 @@ fn kept_orders() -> Problem {
     problem(entities, patterns, writes)
 }
 
+fn templates(text: &str) -> Vec<Template> {
+    Template::parse(text).into_iter().collect()
+}
+
 fn kept(slot: Slot, by: &str, partition: &str, sort: &str, rest: &[&str]) -> KeptKey {
     let view = View { entity: 0, partition: owned(&[by]), sort: owned(rest), shards: 1 };
     KeptKey {
         slot,
         view,
-        partition: partition.to_owned(),
-        sort: sort.to_owned(),
+        partition: templates(partition),
+        sort: templates(sort),
         tells: [by].into_iter().chain(rest.iter().copied()).map(str::to_owned).collect(),
     }
 }

@@ -16,7 +16,12 @@ use proptest::test_runner::TestRunner;
 use super::simulator::{Fault, Meant, Naive, carry_out, carry_out_on_the_engine};
 use crate::diff::matching::{Match, matches};
 use crate::diff::*;
+use keywright_model::Template;
 use keywright_model::tables::TableDefinition;
+
+fn template(text: &str) -> Template {
+    Template::parse(text).expect("a template")
+}
 
 /// The parts of one random model.
 #[derive(Clone, Debug)]
@@ -269,7 +274,7 @@ impl Made {
         let entries: BTreeMap<String, u64> = ["g1", "g2", "ga"].map(|name| (name.to_owned(), 1)).into();
         SubjectEntity {
             name: made.name.to_owned(),
-            templates,
+            templates: templates.into_iter().map(|(key, text)| (key, template(&text))).collect(),
             attributes: types,
             copies,
             count: Count::Declared(1000),

@@ -9,6 +9,7 @@ use crate::diff::index_changes::made_of;
 use crate::diff::matching::{EntityRef, Match, matches};
 use crate::diff::planner::must_be_copied;
 use crate::diff::*;
+use keywright_model::Template;
 
 type Row = BTreeMap<String, String>;
 type Key = (String, String);
@@ -1251,8 +1252,7 @@ impl World<'_> {
             Request { index: Some(index), key: key.clone(), text, begins: String::new(), whole: None }
         } else {
             let template = side.entity.template_of(&sort(&side)).expect("a key");
-            let begins =
-                if pattern.entities.len() > 1 { "" } else { template.split('{').next().unwrap_or("") };
+            let begins = if pattern.entities.len() > 1 { "" } else { template.prefix() };
             let whole = (pattern.reading == Reading::Get).then(|| key_of(&side, &known));
             let text = fill(&side.entity.template_of("pk").expect("a key"), &known);
             Request { index: None, key: "pk".to_owned(), text, begins: begins.to_owned(), whole }
@@ -1441,8 +1441,8 @@ fn only_logical(row: &Row) -> Row {
     row.iter().filter(|(name, _)| own(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-fn fill(template: &str, row: &Row) -> String {
-    let mut text = template.to_owned();
+fn fill(template: &Template, row: &Row) -> String {
+    let mut text = template.to_string();
     for (name, value) in row {
         text = text.replace(&format!("{{{name}}}"), value);
     }

@@ -25,6 +25,7 @@ use shape::Role;
 use template::{KeyPlace, Surroundings, templates};
 use variable_names::{Agreed, agree};
 
+use crate::Template;
 use crate::tables::TableDefinition;
 
 /// The parts of a facet that its entity's items do not show.
@@ -53,6 +54,15 @@ pub struct Entity {
     pub doubts: Vec<String>,
     /// Its parents: the entities whose keys its own key repeats.
     pub parents: Vec<String>,
+}
+
+impl Entity {
+    /// The template of a key attribute. A text that is none, such as one with an attribute's odd name, stands
+    /// for the attribute's own value.
+    pub fn template(&self, key: &str) -> Option<Template> {
+        let text = self.templates.get(key)?;
+        Some(Template::parse(text).unwrap_or_else(|_| Template::of_attribute(key)))
+    }
 }
 
 /// An attribute of an inferred entity.

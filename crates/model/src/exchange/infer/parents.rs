@@ -9,7 +9,6 @@ use super::Entity;
 use crate::Template;
 use crate::data::key_text;
 use crate::exchange::draft::DraftTable;
-use crate::template::matching;
 
 /// One entity's keys: the variables in them, and their values for each item.
 struct Keyed {
@@ -41,10 +40,9 @@ pub(crate) fn relate(tables: &mut [DraftTable]) {
 
 fn keyed(table: usize, place: usize, entity: &Entity, draft: &DraftTable) -> Keyed {
     let keys = draft.key_names();
-    let templates: Vec<(&str, &str)> =
-        keys.into_iter().filter_map(|key| Some((key, entity.templates.get(key)?.as_str()))).collect();
-    let parsed = templates.iter().filter_map(|(_, text)| Template::parse(text).ok());
-    let variables = parsed.flat_map(|template| template.attributes().map(str::to_owned).collect::<Vec<_>>());
+    let templates: Vec<(&str, Template)> =
+        keys.into_iter().filter_map(|key| Some((key, entity.template(key)?))).collect();
+    let variables = templates.iter().flat_map(|(_, template)| template.attributes()).map(str::to_owned);
     let items = entity.members.iter().filter_map(|at| draft.items.get(*at));
     Keyed {
         table,
@@ -55,14 +53,13 @@ fn keyed(table: usize, place: usize, entity: &Entity, draft: &DraftTable) -> Key
     }
 }
 
-pub(crate) fn values(templates: &[(&str, &str)], item: &Item) -> BTreeMap<String, String> {
+pub(crate) fn values(templates: &[(&str, Template)], item: &Item) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (key, template) in templates {
         let Some(text) = item.get(*key).and_then(key_text) else { continue };
-        let parts = matching::parts(template);
-        let places = parts.iter().filter_map(matching::Part::place).map(matching::variable);
-        let values = matching::fit(&parts, &text).unwrap_or_default();
-        found.extend(places.zip(values).map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let values = template.fit(&text).unwrap_or_default();
+        let values = values.into_iter().filter_map(|(part, value)| Some((part.attribute()?, value)));
+        found.extend(values.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
     found
 }

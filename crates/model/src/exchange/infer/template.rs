@@ -9,14 +9,13 @@ use std::collections::BTreeMap;
 use keywright_semantics::schema::KeyType;
 use keywright_semantics::value::{AttributeValue, Item};
 
-use crate::Template;
+use crate::{Part, Template};
 
 use super::classify::{Group, identifier, text};
 use super::literals::{Lexicon, says_type};
 use super::shape::{Cut, Role, delimiter, segments};
 use super::variable_names::{Agreed, Shared};
 use crate::tables::TableDefinition;
-use crate::template::matching::{Part, fit, parts, variable};
 use crate::template::times::is_time;
 
 /// The values of one place in a key, by item.
@@ -88,7 +87,7 @@ pub(super) fn templates(
             continue;
         }
         let template = if let Some(alias) = place.alias.filter(|alias| alias.contains("${")) {
-            naming.take(alias, &values)
+            naming.take(place, alias, &values)
         } else if place.key_type == KeyType::S && (!values.is_empty() || place.alias.is_some()) {
             let pieces = pieces(around.lexicon, place, &values);
             naming.doubt_word(place, &pieces, &values);
@@ -259,25 +258,22 @@ struct Variable {
 }
 
 impl Naming<'_> {
-    /// Takes over a template that its author wrote, as in our own documents, with its variable names.
-    fn take(&mut self, alias: &str, values: &Column) -> String {
-        let template = alias.replace("${", "{");
-        let parts = parts(&template);
-        let places = parts.iter().filter_map(|part| match part {
-            Part::Place(place) => Some(variable(place)),
-            Part::Word(_) => None,
-        });
-        for (at, name) in places.enumerate() {
-            let column: Column = values
-                .iter()
-                .filter_map(|(item, text)| Some((*item, (*fit(&parts, text)?.get(at)?).to_owned())))
-                .collect();
+    /// Takes over a template that its author wrote, as in our own documents, with its variable names. An
+    /// alias that is no template says nothing.
+    fn take(&mut self, place: &KeyPlace<'_>, alias: &str, values: &Column) -> String {
+        let Ok(template) = Template::parse(&alias.replace("${", "{")) else {
+            return format!("{{{}}}", place.name);
+        };
+        let value = |text: &str, at: usize| template.fit(text)?.get(at).map(|(_, value)| (*value).to_owned());
+        for (at, name) in template.attributes().enumerate() {
+            let column: Column =
+                values.iter().filter_map(|(item, text)| Some((*item, value(text, at)?))).collect();
             let held = self.is_held(name);
             if !self.named.iter().any(|known| known.name == name) {
                 self.named.push(Variable { name: name.to_owned(), values: column, prefix: None, held });
             }
         }
-        template
+        template.to_string()
     }
 
     /// Whether an item of the entity has an attribute with this name.
@@ -632,8 +628,9 @@ fn numbered(column: &Column) -> Option<Numbered> {
 
 /// A printed template with `*` for each variable.
 fn lead(printed: &str) -> String {
-    let parts = parts(printed).into_iter();
-    parts.map(|part| if let Part::Word(word) = part { word } else { "*" }).collect()
+    let Ok(template) = Template::parse(printed) else { return printed.to_owned() };
+    let text = |part: &Part| if let Part::Literal(text) = part { text.clone() } else { "*".to_owned() };
+    template.parts.iter().map(text).collect()
 }
 
 /// Whether two places hold the same value in every item that has both. After different prefixes a single

@@ -11,8 +11,9 @@ use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use crate::data::{entity_of, key_text};
 use crate::exchange::of_model::stored_items;
+use crate::expression::ConditionExpression;
 use crate::json::Json;
-use crate::template::matching::{Part, fit, parts, variable};
+use crate::template::{Part, Template};
 use crate::{
     At, Consistency, Entity, Expectation, Given, GivenOp, Index, KeyPart, Model, Node, NodeKind, Operation,
     Pattern, Read, ReadKind, Table,
@@ -138,7 +139,7 @@ impl<'a> Saved<'a> {
             items.iter().filter_map(|item| entity_of(self.model, &self.table.name, item)).collect();
         let fits = |entity: &&Entity| {
             let template = entity.template(&own.name);
-            template.is_some_and(|template| fit(&parts(&template.to_string()), partition).is_some())
+            template.is_some_and(|template| template.fits(partition))
         };
         let entities = self.model.entities_of(&self.table.name);
         let found: Vec<&Entity> = if names.is_empty() {
@@ -163,12 +164,14 @@ impl<'a> Saved<'a> {
         let mut found: Option<Givens> = None;
         let mut whole = other.is_none();
         for entity in entities {
-            let template = |part: &KeyPart| entity.template(&part.name).map(|template| template.to_string());
-            let text = template(own).ok_or_else(|| format!("{} has no `{}`", entity.name, own.name))?;
-            let mut givens = equal(&text, partition).ok_or("its PK fits no template")?;
+            let template = |part: &KeyPart| {
+                entity.template(&part.name).ok_or_else(|| format!("{} has no `{}`", entity.name, part.name))
+            };
+            let mut givens = equal(&template(own)?, partition).ok_or("its PK fits no template")?;
             if let (Some(part), Some(test)) = (other, sort) {
-                let text = template(part).ok_or_else(|| format!("{} has no `{}`", entity.name, part.name))?;
-                let more = test.givens(&text).ok_or_else(|| format!("its SK does not fit `{text}`"))?;
+                let template = template(part)?;
+                let more =
+                    test.givens(&template).ok_or_else(|| format!("its SK does not fit `{template}`"))?;
                 whole |= test.condition == "=";
                 for given in more {
                     if !givens.iter().any(|known| known.0 == given.0) {
@@ -198,13 +201,10 @@ impl<'a> Saved<'a> {
 }
 
 /// The variables of a template, each equal to its value in a text.
-fn equal(template: &str, text: &str) -> Option<Givens> {
-    let parts = parts(template);
-    let places =
-        parts.iter().filter_map(|part| if let Part::Place(place) = part { Some(*place) } else { None });
+fn equal(template: &Template, text: &str) -> Option<Givens> {
     let mut givens = Givens::new();
-    for (place, value) in places.zip(fit(&parts, text)?) {
-        let name = variable(place);
+    for (place, value) in template.fit(text)? {
+        let Some(name) = place.attribute() else { continue };
         if !givens.iter().any(|known| known.0 == name) {
             givens.push((name.to_owned(), GivenOp::Eq, vec![value.to_owned()]));
         }
@@ -261,7 +261,7 @@ impl<'a> Test<'a> {
     }
 
     /// The conditions on a template's variables that follow from this condition.
-    fn givens(&self, template: &str) -> Option<Givens> {
+    fn givens(&self, template: &Template) -> Option<Givens> {
         let first = self.values.first()?;
         match self.op()? {
             GivenOp::Eq => equal(template, first),
@@ -273,21 +273,20 @@ impl<'a> Test<'a> {
 
 /// The conditions that follow from a prefix of a key: equality
 /// for the complete variables, a prefix for the last one.
-fn begins(template: &str, prefix: &str) -> Option<Givens> {
-    let parts = parts(template);
+fn begins(template: &Template, prefix: &str) -> Option<Givens> {
     let mut givens = Givens::new();
     let mut rest = prefix;
-    for (at, part) in parts.iter().enumerate() {
+    for (at, part) in template.parts.iter().enumerate() {
         match part {
             _ if rest.is_empty() => break,
-            Part::Word(word) => match rest.strip_prefix(word) {
+            Part::Literal(word) => match rest.strip_prefix(word.as_str()) {
                 Some(after) => rest = after,
                 None if word.starts_with(rest) => rest = "",
                 None => return None,
             },
-            Part::Place(place) => {
-                let end = match parts.get(at + 1) {
-                    Some(Part::Word(word)) => rest.find(word),
+            Part::Attribute { name, .. } | Part::Shard { name, .. } => {
+                let end = match template.parts.get(at + 1) {
+                    Some(Part::Literal(word)) => rest.find(word.as_str()),
                     _ => None,
                 };
                 let (value, op) = match end.and_then(|end| rest.split_at_checked(end)) {
@@ -297,7 +296,7 @@ fn begins(template: &str, prefix: &str) -> Option<Givens> {
                     }
                     None => (std::mem::take(&mut rest), GivenOp::BeginsWith),
                 };
-                givens.push((variable(place).to_owned(), op, vec![value.to_owned()]));
+                givens.push((name.clone(), op, vec![value.to_owned()]));
             }
         }
     }
@@ -305,9 +304,8 @@ fn begins(template: &str, prefix: &str) -> Option<Givens> {
 }
 
 /// The conditions that follow from a range of keys: all variables except the last must be equal at both ends.
-fn range(template: &str, op: GivenOp, values: &[&str]) -> Option<Givens> {
-    let parts = parts(template);
-    let Some(Part::Place(_)) = parts.last() else { return None };
+fn range(template: &Template, op: GivenOp, values: &[&str]) -> Option<Givens> {
+    template.parts.last()?.attribute()?;
     let ends: Option<Vec<Givens>> = values.iter().map(|value| equal(template, value)).collect();
     let mut ends = ends?.into_iter();
     let mut givens = ends.next()?;
@@ -324,7 +322,7 @@ fn range(template: &str, op: GivenOp, values: &[&str]) -> Option<Givens> {
 }
 
 /// The filter as an expression, and the values of its placeholders.
-fn filter(query: &Json) -> Result<(Option<String>, Values), String> {
+fn filter(query: &Json) -> Result<(Option<ConditionExpression>, Values), String> {
     let mut text = String::new();
     let mut values = Vec::new();
     for clause in query.get("filter").map_or(&[][..], Json::elements) {
@@ -353,7 +351,8 @@ fn filter(query: &Json) -> Result<(Option<String>, Values), String> {
         let operator = if clause.str_at("operator") == Some("OR") { "OR" } else { "AND" };
         text = if text.is_empty() { clause_text } else { format!("{text} {operator} {clause_text}") };
     }
-    Ok(((!text.is_empty()).then_some(text), values))
+    let filter = (!text.is_empty()).then(|| ConditionExpression::parse(&text)).transpose();
+    Ok((filter.map_err(|fault| format!("its filter is no expression: {fault}"))?, values))
 }
 
 fn typed(name: Option<&str>, value: &str) -> Node {

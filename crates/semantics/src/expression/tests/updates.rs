@@ -1,7 +1,7 @@
 //! Updates applied to items.
 
 use super::*;
-use crate::expression::{Update, parse_update};
+use crate::expression::{Update, parse_update, read_update};
 use crate::number::Number;
 
 fn update(text: &str, values: &[(&str, AttributeValue)]) -> Update {
@@ -258,4 +258,14 @@ fn targets_and_operands_are_listed() {
     assert_eq!(print(parsed.paths()), ["[a, b]", "[c]", "[d]", "[e, [1]]"]);
     assert!(parsed.touches_attribute("a"));
     assert!(!parsed.touches_attribute("c"));
+}
+
+#[test]
+fn the_syntax_alone_is_read_with_reserved_names_and_open_placeholders() {
+    let read = read_update("SET status = :s, n = n + :one REMOVE #x DELETE tags :t").expect("an update");
+    let sections: Vec<(&str, usize)> =
+        read.sections.iter().map(|(section, actions)| (section.name(), actions.len())).collect();
+    assert_eq!(sections, [("SET", 2), ("REMOVE", 1), ("DELETE", 1)]);
+    let fault = read_update("SET a = ").expect_err("it breaks off").message;
+    assert_eq!(fault, r#"Syntax error; token: "<EOF>", near: "=""#);
 }
