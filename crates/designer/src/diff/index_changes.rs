@@ -3,6 +3,7 @@
 use keywright_semantics::schema::{IndexSchema, KeyAttribute, KeySchema};
 use keywright_semantics::value::ValueType;
 
+use super::actions::Source;
 use super::changes::slot_text;
 use super::input::{SubjectEntity, SubjectPattern, SubjectTable};
 use super::shape::Shape;
@@ -194,7 +195,7 @@ pub(super) fn held_types(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Needed {
     pub(super) name: String,
-    pub(super) from: Option<String>,
+    pub(super) from: Option<Source>,
 }
 
 /// Attributes outside the keys that a plan fills.
@@ -219,9 +220,9 @@ pub(super) fn needed(
 }
 
 /// The source of an attribute's values: what it is a copy of, or the only removed attribute of its type.
-pub(super) fn source(name: &str, old: &SubjectEntity, entity: &SubjectEntity) -> Option<String> {
+pub(super) fn source(name: &str, old: &SubjectEntity, entity: &SubjectEntity) -> Option<Source> {
     if let Some((of, attribute)) = entity.copies.get(name) {
-        return Some(format!("{attribute} of {of}"));
+        return Some(Source::Copy { entity: of.clone(), attribute: attribute.clone() });
     }
     let kind = entity.attributes.get(name)?;
     let mut gone = old
@@ -229,13 +230,7 @@ pub(super) fn source(name: &str, old: &SubjectEntity, entity: &SubjectEntity) ->
         .iter()
         .filter(|(known, before)| *before == kind && !entity.attributes.contains_key(*known));
     let (only, _) = gone.next()?;
-    gone.next().is_none().then(|| format!("{only}, if that is its old name"))
-}
-
-/// The templates of the attributes, in their order.
-pub(super) fn templates(entity: &SubjectEntity, names: &[String]) -> String {
-    let templates: Vec<String> = names.iter().filter_map(|name| entity.template_of(name)).collect();
-    templates.join(", ")
+    gone.next().is_none().then(|| Source::OldName(only.clone()))
 }
 
 /// Whether an entity's entries of an index get another key while the index exists.

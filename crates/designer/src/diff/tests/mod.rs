@@ -4,6 +4,7 @@ mod comparison;
 mod copied_attributes;
 mod derived_items;
 mod engine_backend;
+mod facts;
 mod hazards;
 mod plans;
 mod properties;
