@@ -289,7 +289,7 @@ impl<'a> Finder<'a> {
         let meeting: Vec<EntityRef<'a>> =
             others().filter(|new| stands && in_place(new) && old.meets(new)).collect();
         let why = if let Some(first) = meeting.first() {
-            NotPlanned::SameKeys { items: old.items(), other: first.items() }
+            NotPlanned::OverlappingKeys { items: old.items(), other: first.items() }
         } else if let Some((attributes, side)) = self.merged(old).filter(|_| own.is_none()) {
             let why = NotPlanned::MaybeMerged { items: old.items(), other: side.items(), attributes };
             return Some((Match::Unknown { old: Some(*old), new: None, why: Some(why) }, Vec::new()));

@@ -21,6 +21,7 @@ kinds! {
         }
         /// Delete an index of the old design.
         "delete-index" DeleteIndex { table: String, index: String }
+        /// Change a setting of a table with the named operation.
         "set-setting" SetSetting { table: String, setting: Setting, value: String, call: SettingCall }
     }
 }
@@ -135,7 +136,7 @@ impl TableCall {
             }
             Self::CreateIndex { table, index, again, definition, renamed, fills } => {
                 let again = if *again { " again under another name, as an index cannot change" } else { "" };
-                let fills = if *fills { ", which fills it from existing items" } else { "" };
+                let fills = if *fills { "; existing items fill it" } else { "" };
                 format!(
                     "create index {index} on {table}{again} ({}){}: one UpdateTable; wait until it is ACTIVE{fills}",
                     index_text(definition),

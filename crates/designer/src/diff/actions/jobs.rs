@@ -45,6 +45,7 @@ kinds! {
         "compare-filled" CompareFilled { entity: String, table: String, values: Vec<Value> }
         /// Compare the number of entries in an index with the number of items.
         "compare-counts" CompareCounts { entity: String, table: String, index: String }
+        /// Remove attributes from each item.
         "remove-attributes" RemoveAttributes {
             entity: String, items: Option<u64>, table: String, attributes: Vec<String>
         }
@@ -186,14 +187,13 @@ impl Job {
                 format!("scan {table} and remove {} from the {}", and(attributes), items(*count, entity))
             }
             Self::DeleteOld { entity, items: count, old, keeps } => {
-                let which =
-                    keeps.as_ref().map(|key| format!(", except those whose {} is that key too", shown(key)));
+                let which = if keeps.is_some() { ", except those whose new key is the same" } else { "" };
                 format!(
                     "delete the {} under {} from {}{}",
                     items(*count, entity),
                     shown(&old.key),
                     old.table,
-                    which.unwrap_or_default()
+                    which
                 )
             }
             Self::DeleteEntity { entity, items: count, table } => {

@@ -16,7 +16,7 @@ kinds! {
         /// Derived items have attributes of their own under a key that changes with `attribute`.
         "changing-key" ChangingKey { items: Items, source: Items, attribute: String }
         /// Old items and items of another entity can have the same key.
-        "same-keys" SameKeys { items: Items, other: Items }
+        "overlapping-keys" OverlappingKeys { items: Items, other: Items }
         /// Attributes of removed items may have moved to others.
         "maybe-merged" MaybeMerged { items: Items, other: Items, attributes: Vec<String> }
         /// A removed entity may be one or several new ones.
@@ -25,7 +25,9 @@ kinds! {
         "held-type" HeldType { entity: String, attribute: String, index: String }
         /// An attribute may have moved from other items.
         "maybe-moved-attribute" MaybeMovedAttribute { entity: String, attribute: String, source: String }
+        /// A table with replicas has a stream of another view than new and old images.
         "stream-of-replicas" StreamOfReplicas { table: String, view: String }
+        /// A table with replicas has fixed write units.
         "fixed-units-with-replicas" FixedUnitsWithReplicas { table: String, regions: Vec<String> }
     }
 }
@@ -49,7 +51,7 @@ impl NotPlanned {
             Self::ChangingKey { items, source, attribute } => format!(
                 "{items} has attributes that {source} lacks, and {attribute} in its key may change: they would stay under the previous key. Make its key of attributes that do not change"
             ),
-            Self::SameKeys { items, other } => format!(
+            Self::OverlappingKeys { items, other } => format!(
                 "items of {items} may be items of {other}, because their keys can be equal: they are not moved or deleted"
             ),
             Self::MaybeMerged { items, other, attributes } => {

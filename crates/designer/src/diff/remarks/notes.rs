@@ -11,12 +11,15 @@ kinds! {
         "renamed" Renamed { entity: String, old: String }
         /// New items in a table; derived items name their source and the attributes that move to them.
         "new-data" NewData { entity: String, table: String, source: Option<String>, moved: Vec<String> }
+        /// A new read needs an index that the plan creates.
         "needs-index" NeedsIndex { pattern: String, table: String, index: String }
         /// A new read needs entries of an entity in an index that exists.
         "needs-entries" NeedsEntries {
             pattern: String, table: String, index: String, entity: String, key: Vec<String>
         }
+        /// A new read uses an index that exists, with its entries.
         "served-by-index" ServedByIndex { pattern: String, table: String, index: String }
+        /// A new read uses the base table.
         "needs-no-index" NeedsNoIndex { pattern: String }
         /// A table that is not deleted, because an entity's items are left where they are.
         "table-stays" TableStays { table: String, entity: String }

@@ -3,6 +3,7 @@
 mod comparison;
 mod copied_attributes;
 mod derived_items;
+mod documented;
 mod engine_backend;
 mod facts;
 mod hazards;
@@ -11,3 +12,4 @@ mod properties;
 mod provenance;
 mod read_cutover;
 mod simulator;
+mod wording;
