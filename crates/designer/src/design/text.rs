@@ -188,10 +188,6 @@ fn proof(own: &TableDesign) -> String {
         Proof::Impossible { gsis, entities, unless } => return impossible(*gsis, entities, unless),
         Proof::Possible { gsis, by, with, same } => (gsis, by, with, same),
     };
-    let needed = match gsis {
-        0 => "A global secondary index is".to_owned(),
-        some => format!("{} global secondary indexes are", some + 1),
-    };
     let gsis = counted(*gsis, "global secondary index", "es");
     let by = own.fewer.clone().unwrap_or(OtherBill::More(*by));
     let unwritten = |name: &&str| !problem.writes.iter().any(|write| write.entity == **name);
@@ -208,7 +204,7 @@ fn proof(own: &TableDesign) -> String {
             format!("{gsis} would do; that {}. With {means} that {}.", costs_more(&dearer), costs_more(&by))
         }
         Same::Impossible(entities) => format!(
-            "{needed} needed: with {gsis}, one request cannot answer every pattern of {} without {means}. With them it can; that {}.",
+            "With {gsis}, some pattern of {} needs more than one request, unless the model has {means}; that {}.",
             entities.join(", "),
             costs_more(&by)
         ),
@@ -333,10 +329,11 @@ fn explained(own: &TableDesign, explanation: &Explanation) -> String {
         };
         lines.push(format!("{}: for {}; {without}.", key(problem, &own.key), own.patterns.join(", ")));
     }
-    for own in &explanation.runners_up {
+    for (at, own) in explanation.runners_up.iter().enumerate() {
         let keys: Vec<String> = own.keys.iter().map(|own| key(problem, own)).collect();
         let instead = if keys.is_empty() { "fewer keys".to_owned() } else { keys.join("; ") };
-        lines.push(format!("Next best, {} more a month: {instead}.", own.more));
+        let rank = if at == 0 { "Next best" } else { "After that" };
+        lines.push(format!("{rank}, {} more a month: {instead}.", own.more));
     }
     if explanation.runners_up.is_empty() {
         lines.push("There is no other design.".to_owned());

@@ -141,13 +141,12 @@ fn steps(mut parts: Vec<Part>) -> Vec<Step> {
                     Who::Table => false,
                 }
         };
-        match found.iter_mut().find(same) {
-            Some((_, step)) => extend(step, part),
-            None => {
-                let Part { kind, table, operation, place, alternative } = part;
-                let units = operation.units;
-                found.push((table, Step { kind, operations: vec![operation], units, place, alternative }));
-            }
+        if let Some((_, step)) = found.iter_mut().find(same) {
+            extend(step, part);
+        } else {
+            let Part { kind, table, operation, place, alternative } = part;
+            let units = operation.units;
+            found.push((table, Step { kind, operations: vec![operation], units, place, alternative }));
         }
     }
     found.into_iter().map(|(_, step)| step).collect()

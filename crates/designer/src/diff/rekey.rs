@@ -48,7 +48,7 @@ impl<'a> Planner<'a> {
             .filter(|pattern| pattern.updates(entity) || pattern.updates(&old.entity.name))
             .copied();
         let (patterns, updates) = (ids(writers.iter().copied()), ids(updates));
-        let updated = writers.is_empty() || !updates.is_empty();
+        let has_updates = writers.is_empty() || !updates.is_empty();
         let (entity, from, to) = (entity.clone(), from.clone(), to.clone());
         let (old_place, new_place) = (|| from.clone(), || to.clone());
         let keep = RekeyWrite::DualWrite {
@@ -61,7 +61,7 @@ impl<'a> Planner<'a> {
         self.stale_copies_deleted(rekey, &[entity.as_str(), old.entity.name.as_str()], (old, new));
         let check = RekeyWrite::CheckOldCopy { entity: entity.clone(), old: old_place(), new: new_place() };
         self.act(StepKind::WriteBoth, check);
-        if updated {
+        if has_updates {
             let put = RekeyWrite::PutWhole {
                 entity: entity.clone(),
                 patterns: updates.clone(),
@@ -73,7 +73,7 @@ impl<'a> Planner<'a> {
         let turn = RekeyWrite::UseNewCopy {
             entity: entity.clone(),
             patterns: updates,
-            updated,
+            updated: has_updates,
             old: old_place(),
             new: new_place(),
         };

@@ -63,6 +63,17 @@ kinds! {
     }
 }
 
+/// The way by files, instead of a copy by a job.
+fn export_text(table: &str, recovery: bool, stream: bool) -> String {
+    let needed = [(recovery, "point-in-time recovery"), (stream, "stream")];
+    let needed = needed.into_iter().filter(|(needed, _)| *needed);
+    let first: Vec<String> = needed.map(|(_, name)| format!("turn on its {name}")).collect();
+    let first = if first.is_empty() { String::new() } else { format!("{}, then ", and(&first)) };
+    format!(
+        "or, instead of creating the table and of all steps up to here: {first}export {table} to S3, rewrite the keys in the files and import them, which creates the new table with its indexes and consumes no write units; then write to both, and replay later changes from the stream"
+    )
+}
+
 /// What to mind when derived items are loaded.
 fn load_notes(entity: &str, source: &str, apart: &[String], claims: bool) -> String {
     let mut notes = String::new();
@@ -203,17 +214,7 @@ impl Job {
                 format!("{table} is provisioned with {provisioned} write units: add the job's units to them")
             }
             Self::AppearsInStream { table } => format!("the stream of {table} shows these writes too"),
-            Self::ExportAndImport { table, recovery, stream } => {
-                let first: Vec<String> = [(recovery, "point-in-time recovery"), (stream, "stream")]
-                    .into_iter()
-                    .filter(|(needed, _)| **needed)
-                    .map(|(_, name)| format!("turn on its {name}"))
-                    .collect();
-                let first = if first.is_empty() { String::new() } else { format!("{}, then ", and(&first)) };
-                format!(
-                    "or, instead of creating the table and of all steps up to here: {first}export {table} to S3, rewrite the keys in the files and import them, which creates the new table with its indexes and consumes no write units; then write to both, and replay later changes from the stream"
-                )
-            }
+            Self::ExportAndImport { table, recovery, stream } => export_text(table, *recovery, *stream),
         }
     }
 }

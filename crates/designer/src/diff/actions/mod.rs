@@ -301,7 +301,7 @@ impl Field for Value {
         match &self.source {
             Source::Template(template) => json.set("template", Json::text(template)),
             Source::Copy { entity, attribute } => {
-                json.set("copyOf", Json::text(format!("{entity}.{attribute}")))
+                json.set("copyOf", Json::text(format!("{entity}.{attribute}")));
             }
             Source::OldName(name) => json.set("oldName", Json::text(name)),
             Source::OldType(name) => json.set("oldType", Json::text(name)),
