@@ -156,7 +156,7 @@ impl<'a> Planner<'a> {
         self.matches.iter().filter_map(Match::after).find(|new| new.entity.name == *entity)
     }
 
-    /// How a writer that changes the source finds its copies; none if the new design does not have the source.
+    /// How a writer that changes the source finds its copies; none if the new design has no such source.
     fn found_by(&self, copied: &Copied<'_, 'a>) -> Option<FoundBy> {
         let Copied { side, of, made_of, .. } = copied;
         let original = self.side_of(of)?;

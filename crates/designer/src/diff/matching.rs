@@ -32,8 +32,8 @@ pub(super) enum Match<'a> {
     /// Derived items that the new design adds, with their source first.
     Derived(EntityRef<'a>, EntityRef<'a>, Provenance),
     Gone(EntityRef<'a>),
-    /// The models leave the match open; `why` says what is open. It is stored with one of the entities that it
-    /// is about.
+    /// The models leave the match open; `why` says what is open. It is stored with one of the entities
+    /// that it is about.
     Unknown {
         old: Option<EntityRef<'a>>,
         new: Option<EntityRef<'a>>,

@@ -1,4 +1,5 @@
-//! The wording of help texts, of the model commands' text output and of their messages. Other tests assert facts.
+//! The wording of help texts, of the model commands' text output and of their messages. Other tests assert
+//! facts.
 
 use std::process::Command;
 

@@ -17,10 +17,10 @@ kinds! {
         "leave-copies" LeaveCopies { entity: String, attribute: String, source: String, patterns: Vec<String> }
         /// Writers of new items write them.
         "write-new" WriteNew { entity: String, patterns: Vec<String> }
-        /// While items are loaded, an update takes the rest of an item from elsewhere and puts the whole item.
+        /// While items are loaded, an update takes the rest of an item from elsewhere and puts it whole.
         "put-loaded-whole" PutLoadedWhole { entity: String, table: String, patterns: Vec<String> }
-        /// A writer of one of the attributes, or of what their old or new templates use, writes all of them as
-        /// the new design defines them. If they are `added`, the items had none of them.
+        /// A writer of one of the attributes, or of what their old or new templates use, writes all of them
+        /// as the new design defines them. If they are `added`, the items had none of them.
         "set-attributes" Set { entity: String, patterns: Vec<String>, values: Vec<Value>, added: bool }
         /// A writer of one of the attributes, or of what their templates use, writes all of them as the old
         /// design defines them.

@@ -7,8 +7,8 @@ use super::{Condition, shown};
 kinds! {
     /// A change of the writes of derived items.
     DerivedWrite {
-        /// Every writer of the source also writes the derived item in one transaction. It puts the whole item,
-        /// or updates it if the item has attributes of its own (`apart`).
+        /// Every writer of the source also writes the derived item in one transaction. It puts the whole
+        /// item, or updates it if the item has attributes of its own (`apart`).
         "keep-derived" KeepDerived {
             entity: String, source: String, patterns: Vec<String>, table: String, key: Vec<String>, apart: Vec<String>
         }
@@ -22,8 +22,8 @@ kinds! {
         "put-derived-whole" PutDerivedWhole { entity: String, source: String, patterns: Vec<String>, apart: bool }
         /// All derived items exist: updates of their source may update them.
         "derived-items-exist" DerivedItemsExist { entity: String, source: String, patterns: Vec<String> }
-        /// Writers that keep derived items although the new model does not declare it; they leave the `except`
-        /// attributes alone.
+        /// Writers that keep derived items although the new model does not declare it; they leave the
+        /// `except` attributes alone.
         "continue-dual-write" ContinueDualWrite { entity: String, patterns: Vec<String>, except: Vec<String> }
         /// A condition that no derived item exists is valid from this step on.
         "require-absence" RequireAbsence { entity: String, patterns: Vec<String> }

@@ -35,8 +35,8 @@ kinds! {
         "compare-copies" CompareCopies { entity: String, old: KeyPlace, new: KeyPlace }
         /// Make the loaded items equal to those where they came from.
         "compare-loaded" CompareLoaded { entity: String, table: String }
-        /// Make every derived item equal to its source, apart from its own attributes (`apart`). Those without
-        /// a source are deleted, unless several sources may have one (`shared`).
+        /// Make every derived item equal to its source, apart from its own attributes (`apart`). Those
+        /// without a source are deleted, unless several sources may have one (`shared`).
         "compare-derived" CompareDerived {
             entity: String, source: String, table: Option<String>, attributes: Vec<String>, apart: Vec<String>,
             shared: bool, sources: Vec<String>

@@ -20,9 +20,9 @@ kinds! {
         }
         /// Writers stop the dual write and write the new item only.
         "stop-dual-write" StopDualWrite { entity: String, patterns: Vec<String>, old: KeyPlace }
-        /// A writer that changes, replaces or deletes an item reads it first. The same transaction deletes the
-        /// copy under the item's previous key. `undetermined` are the attributes of the copy's key that the
-        /// writer does not know.
+        /// A writer that changes, replaces or deletes an item reads it first. The same transaction deletes
+        /// the copy under the item's previous key. `undetermined` are the attributes of the copy's key that
+        /// the writer does not know.
         "delete-stale-copy" DeleteStaleCopy {
             entity: String, patterns: Vec<String>, known: Vec<String>, stale: Vec<String>, undetermined: Vec<String>
         }
