@@ -76,7 +76,7 @@ fn add_lacking(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<Strin
     for own in more {
         let Some((entity, item)) = own.own(new) else { continue };
         notices.push(format!(
-            "An item of {entity} that {} can be tried on is added to `data`: the sample has none.",
+            "`data` gets an item of {entity} on which {} can run: the sample had none.",
             own.pattern
         ));
         let seconds = new.derived_entities().into_iter().filter(|(_, first)| first.name == entity);
@@ -328,7 +328,7 @@ fn expected_keys(
         let Some(expect) = &mut pattern.expect else { continue };
         if in_list && entities.len() > 1 && expect.count.take().is_some() {
             notices.push(format!(
-                "{} expects a number of items, some of which are in lists now: how many come is not known, and is left out.",
+                "The expectation of {} is removed: some items are in lists now, and how many come back cannot be derived.",
                 pattern.id
             ));
         } else if let Some(before) = was.and_then(|was| was.expect.as_ref()?.count)
@@ -361,7 +361,7 @@ fn expected_keys(
             expect.count = expect.count.or(known);
             (expect.items, expect.exact) = (None, false);
             notices.push(format!(
-                "{} expects items that are not among the model's own: which they are under the new keys is not known, and is left out.",
+                "The expectation of {} is removed: it names items that the model does not have, and their new keys cannot be derived.",
                 pattern.id
             ));
         }
@@ -396,7 +396,7 @@ fn expected_run(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<Stri
             pattern.expect = None;
             let (id, reasons) = (&pattern.id, reasons.join("; "));
             notices.push(format!(
-                "What {id} is expected to do is not met with these keys and is left out: {reasons}."
+                "The expectation of {id} is removed, because it is not met with these keys: {reasons}."
             ));
         }
     }

@@ -42,7 +42,7 @@ pub(super) fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Res
             Holds::All => Entity {
                 name: copy_name(&copy.entity, &copy.by),
                 text: Some(format!(
-                    "{} under a second key; a writer of the one writes the other",
+                    "{} under another key; every write of it also writes this copy",
                     copy.entity
                 )),
                 key: slot(&table, None, copy)?,
@@ -91,7 +91,7 @@ fn part(original: &Entity, key: model::Slot, copy: &Named, held: &[String]) -> E
     own.unique.sort_by_key(|names| !is_key(names));
     own.name = copy_name(&original.name, &copy.by);
     own.text = Some(format!(
-        "{} of {} under a second key; a writer of these writes both",
+        "{} of {} under another key; every write of these also writes it",
         held.join(", "),
         original.name
     ));

@@ -27,7 +27,7 @@ impl fmt::Display for Unless {
         let (entity, by) = (&self.entity, self.partition.join(", "));
         let writes = self.writes.iter().map(|(id, names)| format!("{id} knew {}", names.join(" and ")));
         let writes = writes.collect::<Vec<_>>().join(", ");
-        write!(f, "derived items of {entity} by {by} would do if besides that {writes} of the item as it was")
+        write!(f, "derived items of {entity} by {by} would do if also {writes} before the change")
     }
 }
 

@@ -133,8 +133,8 @@ pub fn unguarded(model: &Model, design: &Design) -> Vec<String> {
             let names: Vec<String> = names.into_iter().collect();
             if write.knows.replaces {
                 said.push(format!(
-                    "Nothing keeps {} of {} unique: a derived item would, but {} may put an item with another one in the place of one that is \
-                     there, whose derived item would stay. Write it as an update, or give it `if: not-exists`.",
+                    "Nothing keeps {} of {} unique. A uniqueness guard would, but {} can replace an item with another one and \
+                     leave its guard behind. Write it as an update, or add `if: not-exists`.",
                     unique.join(" and "),
                     entity.name,
                     write.id,
@@ -146,7 +146,7 @@ pub fn unguarded(model: &Model, design: &Design) -> Vec<String> {
                 _ => format!("`example: {{{}: …}}`", names.join(": …, ")),
             };
             said.push(format!(
-                "Nothing keeps {} of {} unique: a derived item would, but {} does not know {} of the item as it was. Say that it does with \
+                "Nothing keeps {} of {} unique. A uniqueness guard would, but {} does not know the old {}. State it with \
                  {write_it}.",
                 unique.join(" and "),
                 entity.name,

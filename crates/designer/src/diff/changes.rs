@@ -56,13 +56,13 @@ fn table_changes(was: &SubjectTable, table: &SubjectTable, found: &mut Vec<Chang
         let detail = format!("key was {}, is {}", key_text(&old.schema.key), key_text(&new.schema.key));
         push(found, ChangeKind::Changed, Thing::Table, new.name.clone(), detail);
     }
-    for (name, before, after) in settings(old, new) {
+    for (setting, before, after) in settings(old, new) {
         if before != after {
             push(
                 found,
                 ChangeKind::Changed,
                 Thing::Setting,
-                in_table(table, name),
+                in_table(table, setting.name()),
                 format!("was {before}, is {after}"),
             );
         }
@@ -229,7 +229,11 @@ fn entity_text(entity: &SubjectEntity, table: &SubjectTable) -> String {
 }
 
 /// The templates of a key's attributes.
+pub(super) fn slot(entity: &SubjectEntity, key: &KeySchema) -> Vec<String> {
+    key.attributes().filter_map(|attribute| Some(entity.template_of(&attribute.name)?.to_string())).collect()
+}
+
+/// The same in words.
 pub(super) fn slot_text(entity: &SubjectEntity, key: &KeySchema) -> String {
-    let templates = key.attributes().filter_map(|own| Some(entity.template_of(&own.name)?.to_string()));
-    templates.collect::<Vec<_>>().join(", ")
+    slot(entity, key).join(", ")
 }

@@ -6,13 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use super::action::Action;
-use super::changes::slot_text;
+use super::actions::{Access, AttributeWrite, FoundBy, Job, Location, ReadChange};
+use super::changes::slot;
 use super::index_changes::{MoveKind, Needed, made_of, moves};
 use super::index_lifetime::{rewrite, standing};
-use super::input::{SubjectEntity, SubjectPattern, TouchKind};
+use super::input::{SubjectEntity, SubjectPattern, TouchKind, ids};
 use super::matching::{EntityRef, Match};
-use super::phrasing::{Subjects, and, items};
 use super::plan::StepKind;
 use super::planner::Planner;
 use super::stale_copies::variables;
@@ -42,46 +41,47 @@ impl<'a> Planner<'a> {
 
     /// Attributes that are no longer copies: no writer keeps them right, so they are removed once no read
     /// uses them.
-    pub(super) fn copies_dropped(&mut self, old: EntityRef<'a>, new: EntityRef<'a>, needed: &[Needed]) {
+    pub(super) fn copies_dropped(&mut self, old: EntityRef<'a>, new: EntityRef<'a>) {
         let leaves: BTreeSet<String> = moves(old.entity, new.entity, old.table, new.table)
             .into_iter()
             .filter(|one| one.kind == MoveKind::Leaves)
             .flat_map(|one| one.written)
             .collect();
-        let goes = |name: &&String| {
-            !new.entity.attributes.contains_key(*name)
-                && !leaves.contains(*name)
-                && !needed.iter().any(|needed| needed.from.as_ref() == Some(*name))
-        };
+        let goes = |name: &&String| !new.entity.attributes.contains_key(*name) && !leaves.contains(*name);
         let gone: Vec<String> = old.entity.copies.keys().filter(goes).cloned().collect();
         if gone.is_empty() {
             return;
         }
-        let (names, entity) = (and(&gone), &new.entity.name);
+        let entity = &new.entity.name;
         let takes = |pattern: &&SubjectPattern| {
             pattern.read_entities().any(|read| read == old.entity.name)
                 && (pattern.whole || pattern.needs.iter().any(|need| gone.contains(need)))
         };
         let readers: Vec<&SubjectPattern> = self.before.patterns.iter().filter(takes).collect();
-        self.act_of(StepKind::SwitchReads, readers, |who| {
-            format!("{} no {names} of {entity} any more", who.each("takes", "take"))
+        self.act_of(StepKind::SwitchReads, readers, |patterns| ReadChange::StopReading {
+            entity: entity.clone(),
+            patterns,
+            attributes: gone.clone(),
+            instead: None,
         });
         let setters =
             self.writes().filter(|own| own.sets(entity, &gone) || own.sets(&old.entity.name, &gone));
-        let who = Subjects::of(setters, || format!("whatever writes {entity}"));
-        let unset = Action::Unset { entity: entity.clone(), attributes: gone.clone() };
-        self.act(
-            StepKind::StopWrites,
-            format!("{} {names} of {entity}", who.no_longer("sets", "set")),
-            vec![unset],
-        );
+        let stop = AttributeWrite::StopSetting {
+            entity: entity.clone(),
+            patterns: ids(setters),
+            attributes: gone.clone(),
+        };
+        self.act(StepKind::StopWrites, stop);
         let counted = SubjectEntity { count: old.entity.count, ..new.entity.clone() };
         let stands = standing(Some(old.table), new.table, StepKind::DeleteItems);
         let units = rewrite(&counted, old.entity, &[], &gone, &stands);
-        let table = &new.table.definition.name;
-        let text = format!("scan {table} and remove {names} from the {}", items(counted.count, entity));
-        let action = Action::Remove { entity: entity.clone(), attributes: gone };
-        self.scan(StepKind::DeleteItems, new.table, text, units, vec![action]);
+        let remove = Job::RemoveAttributes {
+            entity: entity.clone(),
+            items: counted.count.declared(),
+            table: new.table.definition.name.clone(),
+            attributes: gone,
+        };
+        self.scan(StepKind::DeleteItems, new.table, units, remove);
     }
 
     /// Says which writers keep a copied attribute equal to its source.
@@ -92,14 +92,15 @@ impl<'a> Planner<'a> {
         if changers.is_empty() && self.is_of_key(of, from) {
             return;
         }
-        let who = Subjects::of(changers.into_iter(), || format!("whatever changes {from} of {of}"));
-        let text = format!(
-            "{name} of {entity} is {from} of its {of}: whatever puts a {entity} reads that too and checks in the same transaction that it is still so, and {} it in each {entity} that is there{}",
-            who.each("sets", "set"),
-            self.found_by(copied),
-        );
-        let action = Action::KeepLike { entity: entity.clone(), attribute: (*name).to_owned() };
-        self.act(StepKind::WriteBoth, text, vec![action]);
+        let keep = AttributeWrite::KeepCopies {
+            entity: entity.clone(),
+            attribute: (*name).to_owned(),
+            source: (*of).to_owned(),
+            from: (*from).to_owned(),
+            patterns: ids(changers),
+            found: self.found_by(copied),
+        };
+        self.act(StepKind::WriteBoth, keep);
         let ends = |pattern: &&SubjectPattern| {
             let deletes = |entity: &str| {
                 pattern.touches.iter().any(|touch| touch.entity == entity && touch.kind == TouchKind::Delete)
@@ -107,11 +108,11 @@ impl<'a> Planner<'a> {
             self.called(of).iter().any(|name| deletes(name)) && !deletes(entity)
         };
         let ending: Vec<&SubjectPattern> = self.writes().filter(ends).collect();
-        self.act_of(StepKind::WriteBoth, ending, |who| {
-            format!(
-                "{} {of} and no {entity} of it: {name} stays there as it was, and the comparison leaves it",
-                who.each("deletes", "delete")
-            )
+        self.act_of(StepKind::WriteBoth, ending, |patterns| AttributeWrite::LeaveCopies {
+            entity: entity.clone(),
+            attribute: (*name).to_owned(),
+            source: (*of).to_owned(),
+            patterns,
         });
     }
 
@@ -156,27 +157,22 @@ impl<'a> Planner<'a> {
         self.matches.iter().filter_map(Match::after).find(|new| new.entity.name == *entity)
     }
 
-    /// How a writer that changes the source finds its copies.
-    fn found_by(&self, copied: &Copied<'_, 'a>) -> String {
+    /// How a writer that changes the source finds its copies; none if the new design has no such source.
+    fn found_by(&self, copied: &Copied<'_, 'a>) -> Option<FoundBy> {
         let Copied { side, of, made_of, .. } = copied;
-        let Some(original) = self.side_of(of) else { return String::new() };
-        if let Some(place) = led(&original, side) {
-            return format!(", found in {place}");
+        let original = self.side_of(of)?;
+        if let Some(access) = led(&original, side) {
+            return Some(FoundBy::Key(access));
         }
         // A derived item's source, or another copied entity, may lead to the copies and determine their keys.
         let repeated = side.entity.copies.values().filter_map(|(of, _)| self.side_of(of));
         let sources = made_of.iter().copied().chain(repeated);
         let mut ways = sources.filter_map(|source| Some((source, led(&original, &source)?)));
-        if let Some((source, place)) = ways.find(|(source, _)| is_known_by(side, source)) {
-            return format!(", found by way of each {} in {place}", source.entity.name);
+        if let Some((source, access)) = ways.find(|(source, _)| is_known_by(side, source)) {
+            return Some(FoundBy::Through { entity: source.entity.name.clone(), access });
         }
-        let table = &side.table.definition.name;
-        let units =
-            self.scan_units(side.table).map(|units| format!(", {units} read units")).unwrap_or_default();
-        format!(
-            "; no key or index leads from {of} to its {}, so each time that is a Scan of {table}{units}: an index by what tells the {of} would find them",
-            side.entity.name
-        )
+        let (table, read_units) = (side.table.definition.name.clone(), self.scan_units(side.table));
+        Some(FoundBy::Scan { table, read_units })
     }
 }
 
@@ -190,7 +186,7 @@ fn is_known_by(side: &EntityRef<'_>, source: &EntityRef<'_>) -> bool {
 
 /// The table or index in which one query by the source's key finds all its copies: its partition key is
 /// copied from the source.
-fn led(original: &EntityRef<'_>, side: &EntityRef<'_>) -> Option<String> {
+fn led(original: &EntityRef<'_>, side: &EntityRef<'_>) -> Option<Access> {
     let (of, entity) = (&original.entity.name, side.entity);
     let tells = |name: &str| {
         let copied = entity.copies.get(name).filter(|(known, _)| known == of);
@@ -205,10 +201,14 @@ fn led(original: &EntityRef<'_>, side: &EntityRef<'_>) -> Option<String> {
     };
     let definition = &side.table.definition;
     let table = &definition.schema.key;
+    let access = |index: Option<&str>, key: &KeySchema| Access {
+        place: Location { tables: vec![definition.name.clone()], index: index.map(str::to_owned) },
+        key: slot(entity, key),
+    };
     if is_determined(table) {
-        return Some(format!("table {} by {}", definition.name, slot_text(entity, table)));
+        return Some(access(None, table));
     }
     let index =
         definition.schema.indexes.iter().find(|index| entity.is_in(index) && is_determined(&index.key))?;
-    Some(format!("index {} of {} by {}", index.name, definition.name, slot_text(entity, &index.key)))
+    Some(access(Some(&index.name), &index.key))
 }

@@ -10,16 +10,16 @@ use std::collections::BTreeSet;
 
 use keywright_semantics::capacity::EVENTUAL_READ_UNIT_BYTES;
 
-use super::action::Action;
+use super::actions::{AttributeWrite, Condition, DerivedWrite, Job, ReadChange, Source, Value};
 use super::copied_attributes::Copied;
 use super::index_changes::{MoveKind, moves};
 use super::index_lifetime::{put, rewrite, standing};
-use super::input::{SubjectEntity, SubjectPattern, TouchKind};
+use super::input::{SubjectEntity, SubjectPattern, TouchKind, ids};
 use super::matching::{EntityRef, Match};
-use super::phrasing::{Subjects, and, items};
 use super::plan::{StepKind, Units};
 use super::planner::Planner;
 use super::provenance::Provenance;
+use super::remarks::Note;
 use super::stale_copies::{StaleCopy, variables};
 
 /// Derived items that the new design adds.
@@ -48,24 +48,6 @@ impl NewDerived<'_> {
                 }
         })
     }
-
-    /// Describes the derived items: made from one entity, or from several.
-    fn compared(&self) -> String {
-        let (of, entity) = (self.names[0], &self.new.entity.name);
-        let copied = and(&self.provenance.copied());
-        let own = and(&self.provenance.own());
-        let set = if own.is_empty() {
-            "what is missing or differs is put again".to_owned()
-        } else {
-            format!("what is missing is put, what differs in {copied} is set again and {own} left as it is")
-        };
-        let orphans = if self.provenance.shared {
-            format!(" (several {of} may make one {entity}: none is deleted)")
-        } else {
-            format!(", and a {entity} that no {of} makes is deleted")
-        };
-        format!("{set}{orphans}")
-    }
 }
 
 impl<'a> Planner<'a> {
@@ -74,13 +56,13 @@ impl<'a> Planner<'a> {
         let matched = self.matches.iter().find(|matched| matched.before().is_some_and(|old| old.is(&source)));
         let now = matched.and_then(Match::after).unwrap_or(source);
         let names = [now.entity.name.as_str(), source.entity.name.as_str()];
-        let moved = provenance.moved();
-        let with =
-            if moved.is_empty() { String::new() } else { format!(", with {} that moves there", and(&moved)) };
-        self.summary.push(format!(
-            "new data → base table: {} in {}, derived items of {}{with}",
-            new.entity.name, new.table.definition.name, now.entity.name
-        ));
+        let note = Note::NewData {
+            entity: new.entity.name.clone(),
+            table: new.table.definition.name.clone(),
+            source: Some(now.entity.name.clone()),
+            moved: provenance.moved(),
+        };
+        self.summary.push(note.into());
         let derived = NewDerived { source, now, new, names, provenance };
         self.dual_written(&derived);
         self.other_copies(&derived);
@@ -90,61 +72,42 @@ impl<'a> Planner<'a> {
     }
 
     fn dual_written(&mut self, derived: &NewDerived<'_>) {
-        let (entity, key) = (&derived.new.entity.name, derived.new.key_text());
-        let [of, _] = derived.names;
+        let (entity, source) = (derived.new.entity.name.clone(), derived.names[0].to_owned());
         let writers: Vec<&SubjectPattern> =
             self.writes().filter(|pattern| derived.is_kept_by(pattern)).collect();
-        let updates: Vec<&SubjectPattern> = writers
-            .iter()
-            .filter(|pattern| derived.names.iter().any(|name| pattern.updates(name)))
-            .copied()
-            .collect();
-        let unknown = writers.is_empty();
-        let who = Subjects::of(writers.iter().copied(), || format!("whatever writes {of}"));
-        let text = format!(
-            "{} for each {of} its {entity} under {key} in {}, both in one transaction",
-            who.each("keeps", "keep"),
-            derived.new.table.definition.name
-        );
+        let updates =
+            writers.iter().filter(|pattern| derived.names.iter().any(|name| pattern.updates(name))).copied();
+        let updates = ids(updates);
         let own = derived.provenance.own();
-        let action = Action::KeepDerived { entity: entity.clone(), apart: own.clone() };
-        self.act(StepKind::WriteBoth, text, vec![action]);
-        let text = format!("conditions are asked of {of} alone: its {entity} may not be there yet");
-        self.act(StepKind::WriteBoth, text, Vec::new());
-        if !own.is_empty() {
-            let text = format!(
-                "what they write of a {entity} is one update that sets {}, all of them, and leaves {} as it is",
-                and(&derived.provenance.copied()),
-                and(&own)
-            );
-            self.act(StepKind::WriteBoth, text, Vec::new());
+        let keep = DerivedWrite::KeepDerived {
+            entity: entity.clone(),
+            source: source.clone(),
+            patterns: ids(writers.iter().copied()),
+            table: derived.new.table.definition.name.clone(),
+            key: derived.new.key(),
+            apart: own.clone(),
+        };
+        self.act(StepKind::WriteBoth, keep);
+        let check = DerivedWrite::CheckSource { entity: entity.clone(), source: source.clone() };
+        self.act(StepKind::WriteBoth, check);
+        let apart = !own.is_empty();
+        if apart {
+            let update = DerivedWrite::UpdateDerived {
+                entity: entity.clone(),
+                attributes: derived.provenance.copied(),
+                apart: own,
+            };
+            self.act(StepKind::WriteBoth, update);
         }
         if derived.provenance.shared {
-            let text = format!(
-                "several {of} may make one {entity}, as nothing in it says which: a {entity} stays when a {of} is changed or deleted"
-            );
-            self.act(StepKind::WriteBoth, text, Vec::new());
+            let keep = DerivedWrite::KeepShared { entity: entity.clone(), source: source.clone() };
+            self.act(StepKind::WriteBoth, keep);
         } else {
             self.stale_derived(derived);
         }
-        if unknown || !updates.is_empty() {
-            let updating = Subjects::of(updates.into_iter(), || "an update".to_owned());
-            let (reads, changes, puts) =
-                if updating.is_many() { ("read", "change", "put") } else { ("reads", "changes", "puts") };
-            let how = if own.is_empty() {
-                format!(
-                    "{puts} its {entity} whole: an update alone would leave there an item that lacks the rest"
-                )
-            } else {
-                format!(
-                    "writes its {entity} so: to set what changes alone would leave there an item that lacks the rest"
-                )
-            };
-            let text = format!(
-                "{} {reads} the whole {of}, {changes} it on condition that it is still what was read, and {how}",
-                updating.names()
-            );
-            self.act(StepKind::WriteBoth, text, Vec::new());
+        if writers.is_empty() || !updates.is_empty() {
+            let put = DerivedWrite::PutDerivedWhole { entity, source, patterns: updates, apart };
+            self.act(StepKind::WriteBoth, put);
         }
         self.kept_on(derived, &writers);
         self.claimed(derived);
@@ -178,26 +141,16 @@ impl<'a> Planner<'a> {
         let (say, lack): (Vec<&&SubjectPattern>, Vec<&&SubjectPattern>) = writers.into_iter().partition(says);
         let updates = |pattern: &&&SubjectPattern| derived.names.iter().any(|name| pattern.updates(name));
         let updating: Vec<&SubjectPattern> = say.into_iter().filter(updates).copied().collect();
-        if !updating.is_empty() {
-            let who = Subjects::of(updating.into_iter(), String::new);
-            let text = format!(
-                "every {of} has its {entity} now: {} both as the new model says",
-                who.each("updates", "update")
-            );
-            let action = Action::DerivedItemsExist { entity: entity.clone() };
-            self.act(StepKind::SwitchReads, text, vec![action]);
-        }
+        self.act_of(StepKind::SwitchReads, updating, |patterns| DerivedWrite::DerivedItemsExist {
+            entity: entity.clone(),
+            source: of.to_owned(),
+            patterns,
+        });
         let lack = lack.into_iter().copied().collect();
-        self.act_of(StepKind::SwitchReads, lack, |who| {
-            let leaves = if moved.is_empty() {
-                String::new()
-            } else {
-                format!(", but leaves {} as it is", and(&moved))
-            };
-            format!(
-                "{} keeping each {entity} as until now{leaves}, also when the plan is through: the new model does not say that, and should",
-                who.each("goes on", "go on")
-            )
+        self.act_of(StepKind::SwitchReads, lack, |patterns| DerivedWrite::ContinueDualWrite {
+            entity: entity.clone(),
+            patterns,
+            except: moved.clone(),
         });
     }
 
@@ -208,11 +161,9 @@ impl<'a> Planner<'a> {
             pattern.touches.iter().any(|touch| touch.entity == *entity && touch.kind == TouchKind::Create)
         };
         let asking: Vec<&SubjectPattern> = self.writes().filter(asks).collect();
-        self.act_of(StepKind::SwitchReads, asking, |who| {
-            format!(
-                "{} from now on and not before that no {entity} is there: until now one may be missing",
-                who.each("asks", "ask")
-            )
+        self.act_of(StepKind::SwitchReads, asking, |patterns| DerivedWrite::RequireAbsence {
+            entity: entity.clone(),
+            patterns,
         });
     }
 
@@ -228,8 +179,8 @@ impl<'a> Planner<'a> {
                 self.stale_deleted(&StaleCopy {
                     copies: &derived.new.entity.name,
                     names: &derived.names,
-                    known: (&side.key_text(), variables(&side)),
-                    made: (&derived.new.key_text(), made.clone()),
+                    known: (side.key(), variables(&side)),
+                    made: (derived.new.key(), made.clone()),
                     during,
                     lasts: false,
                 });
@@ -249,55 +200,50 @@ impl<'a> Planner<'a> {
         let (source, new) = (derived.source, derived.new);
         let (from, to) = (&source.table.definition.name, &new.table.definition.name);
         let (entity, [of, _]) = (&new.entity.name, derived.names);
-        let (own, others) = (derived.provenance.own(), derived.provenance.others());
-        let read: Vec<String> =
-            others.map(|(name, of, from)| format!("{name} from {from} of its {of}")).collect();
-        let read = if read.is_empty() { String::new() } else { format!(", {}", and(&read)) };
-        let foreign = if own.is_empty() {
-            String::new()
-        } else {
-            format!("; {} is no copy: what of it is elsewhere already is put with it", and(&own))
+        let provenance = derived.provenance;
+        let others = provenance.others().map(|(name, of, from)| Value {
+            attribute: name.clone(),
+            source: Source::Copy { entity: of.clone(), attribute: from.clone() },
+        });
+        let load = Job::LoadDerived {
+            entity: entity.clone(),
+            source: of.to_owned(),
+            items: source.entity.count.declared(),
+            from: from.clone(),
+            table: to.clone(),
+            key: new.key(),
+            values: others.collect(),
+            apart: provenance.own(),
+            claims: provenance.claims,
+            condition: Condition::NoItem(new.table.key_name().to_owned()),
         };
-        let twice = if derived.provenance.claims {
-            format!(
-                "; where one of another {of} is there already, two {of} make one key: settle that first, or the comparison never ends"
-            )
-        } else {
-            String::new()
-        };
-        let text = format!(
-            "scan {from} and put for each of the {} its {entity} into {to} as {}{read}, each on condition that nothing is there yet (attribute_not_exists({})){foreign}{twice}",
-            items(source.entity.count, of),
-            new.key_text(),
-            new.table.key_name()
-        );
         let stands = standing(self.stood(new.table), new.table, StepKind::LoadItems);
         let writes = put(new.entity, None, &stands);
         let reads = self.scanned(StepKind::LoadItems, source.table);
         let units = writes.zip(reads).map(|(units, reads)| units.and(Units { reads, ..Units::default() }));
         // The writes are billed to the table that the items are written to.
-        let action = Action::Load { entity: entity.clone() };
-        self.consume(StepKind::LoadItems, new.table, text, units, vec![action]);
+        self.consume(StepKind::LoadItems, new.table, units, load);
         let within = self.stood(new.table).is_some_and(|was| was.definition.name == *from);
         let again = new.entity.table_bytes().map(|bytes| Units {
             reads: if within { 0 } else { bytes.div_ceil(EVENTUAL_READ_UNIT_BYTES) },
             ..Units::default()
         });
-        let mut made: Vec<String> = vec![of.to_owned()];
-        for (_, of, _) in derived.provenance.others() {
-            if !made.contains(of) {
-                made.push(of.clone());
+        let mut sources: Vec<String> = vec![of.to_owned()];
+        for (_, of, _) in provenance.others() {
+            if !sources.contains(of) {
+                sources.push(of.clone());
             }
         }
-        let text = format!(
-            "compare every {of} with its {entity}{}: {}, each in a transaction that checks that the {} {} still what was read; again until none is found",
-            if within { String::new() } else { format!(" in {to}") },
-            derived.compared(),
-            and(&made),
-            if made.len() > 1 { "are" } else { "is" },
-        );
-        let action = Action::Compare { entity: entity.clone() };
-        self.scan(StepKind::Verify, source.table, text, again, vec![action]);
+        let compare = Job::CompareDerived {
+            entity: entity.clone(),
+            source: of.to_owned(),
+            table: (!within).then(|| to.clone()),
+            attributes: provenance.copied(),
+            apart: provenance.own(),
+            shared: provenance.shared,
+            sources,
+        };
+        self.scan(StepKind::Verify, source.table, again, compare);
     }
 
     /// Attributes that only the derived items have: writers begin to write them when all derived items exist.
@@ -307,14 +253,13 @@ impl<'a> Planner<'a> {
             return;
         }
         let setters = self.writes().filter(|pattern| pattern.updates(entity) && pattern.sets(entity, &own));
-        let who = Subjects::of(setters, || format!("whatever sets {} of {entity}", and(&own)));
-        let text = format!(
-            "{} now and not before, as every {entity} is there, on condition that it is (attribute_exists({}))",
-            who.each("begins", "begin"),
-            derived.new.table.key_name()
-        );
-        let action = Action::BeginOwn { entity: entity.clone(), attributes: own };
-        self.act(StepKind::SwitchReads, text, vec![action]);
+        let write = DerivedWrite::WriteOwn {
+            entity: entity.clone(),
+            patterns: ids(setters),
+            attributes: own.clone(),
+            condition: Condition::Item(derived.new.table.key_name().to_owned()),
+        };
+        self.act(StepKind::SwitchReads, write);
     }
 
     /// Attributes that move from the source to the derived items.
@@ -322,36 +267,34 @@ impl<'a> Planner<'a> {
         let (entity, moved) = (&derived.new.entity.name, derived.provenance.moved());
         let [of, was] = derived.names;
         let Some(first) = moved.first() else { return };
-        let names = and(&moved);
         let sets = |pattern: &&SubjectPattern| pattern.sets(was, &moved) || pattern.sets(entity, &moved);
         let setters: Vec<&SubjectPattern> = self.writes().filter(sets).collect();
-        let updates: Vec<&SubjectPattern> = setters
-            .iter()
-            .filter(|pattern| pattern.updates(was) || pattern.updates(entity))
-            .copied()
-            .collect();
-        let updating = Subjects::of(updates.into_iter(), || format!("whatever changes {names} of {of}"));
-        let text = format!(
-            "{names} goes by {entity}: {} {names} there, and in {of} too, both in one transaction, until the old writes stop",
-            updating.each("changes", "change")
-        );
-        let action = Action::MoveOver { entity: entity.clone(), attributes: moved.clone() };
-        self.act(StepKind::SwitchReads, text, vec![action]);
+        let updates =
+            setters.iter().filter(|pattern| pattern.updates(was) || pattern.updates(entity)).copied();
+        let turn = DerivedWrite::MoveAttributes {
+            entity: entity.clone(),
+            source: of.to_owned(),
+            patterns: ids(updates),
+            attributes: moved.clone(),
+        };
+        self.act(StepKind::SwitchReads, turn);
         let needs = |pattern: &&SubjectPattern| {
             pattern.read_entities().any(|read| read == was)
                 && (pattern.whole || pattern.needs.iter().any(|need| moved.contains(need)))
         };
         let readers: Vec<&SubjectPattern> = self.before.patterns.iter().filter(needs).collect();
-        self.act_of(StepKind::SwitchReads, readers, |who| {
-            format!("{} no {names} of {of} any more: it is read from {entity}", who.each("takes", "take"))
+        self.act_of(StepKind::SwitchReads, readers, |patterns| ReadChange::StopReading {
+            entity: of.to_owned(),
+            patterns,
+            attributes: moved.clone(),
+            instead: Some(entity.clone()),
         });
-        let who = Subjects::of(setters.into_iter(), || format!("whatever writes {of}"));
-        let unset = Action::Unset { entity: of.to_owned(), attributes: moved.clone() };
-        self.act(
-            StepKind::StopWrites,
-            format!("{} {names} of {of}", who.no_longer("sets", "set")),
-            vec![unset],
-        );
+        let stop = AttributeWrite::StopSetting {
+            entity: of.to_owned(),
+            patterns: ids(setters),
+            attributes: moved.clone(),
+        };
+        self.act(StepKind::StopWrites, stop);
         self.moved_removed(derived, &moved, first);
     }
 
@@ -367,16 +310,15 @@ impl<'a> Planner<'a> {
         if !stays || leaves {
             return;
         }
-        let table = &source.table.definition.name;
         let counted = SubjectEntity { count: source.entity.count, ..now.entity.clone() };
         let stands = standing(Some(source.table), now.table, StepKind::DeleteItems);
         let units = rewrite(&counted, source.entity, &[], moved, &stands);
-        let text = format!(
-            "scan {table} and remove {} from the {}",
-            and(moved),
-            items(counted.count, &counted.name)
-        );
-        let action = Action::Remove { entity: now.entity.name.clone(), attributes: moved.to_vec() };
-        self.scan(StepKind::DeleteItems, source.table, text, units, vec![action]);
+        let remove = Job::RemoveAttributes {
+            entity: now.entity.name.clone(),
+            items: counted.count.declared(),
+            table: source.table.definition.name.clone(),
+            attributes: moved.to_vec(),
+        };
+        self.scan(StepKind::DeleteItems, source.table, units, remove);
     }
 }

@@ -8,19 +8,17 @@ use keywright_semantics::limits::GLOBAL_INDEXES_MAX;
 use keywright_semantics::schema::{IndexKind, IndexSchema};
 
 use super::index_changes::{Needed, made_of, needed, source};
-use super::input::{Subject, SubjectPattern, SubjectTable, Touch};
+use super::input::{Subject, SubjectPattern, SubjectTable, Touch, ids};
 use super::matching::{EntityRef, Match};
-use super::phrasing::{Subjects, and};
 use super::planner::{is_open, must_be_copied, written};
+use super::remarks::Refusal;
 use super::stale_copies::variables;
 use keywright_model::Template;
 
-const UNTIL_THEN: &str = "until then nothing is moved or deleted";
-
-/// Why there is no plan: one sentence per reason.
-pub(super) fn hazards(before: &Subject, after: &Subject, matches: &[Match<'_>]) -> Vec<String> {
+/// Why there is no plan.
+pub(super) fn hazards(before: &Subject, after: &Subject, matches: &[Match<'_>]) -> Vec<Refusal> {
     let patterns: Vec<&SubjectPattern> = after.patterns.iter().chain(&before.patterns).collect();
-    let mut found: Vec<String> = after
+    let mut found: Vec<Refusal> = after
         .tables
         .iter()
         .filter_map(|table| Some((before.table(&table.definition.name)?, table)))
@@ -40,7 +38,7 @@ pub(super) fn hazards(before: &Subject, after: &Subject, matches: &[Match<'_>]) 
 }
 
 /// New indexes are created before the old ones are deleted, and a table has a maximum of global indexes.
-fn crowded(was: &SubjectTable, table: &SubjectTable) -> Option<String> {
+fn crowded(was: &SubjectTable, table: &SubjectTable) -> Option<Refusal> {
     let globals = |table: &SubjectTable| -> Vec<IndexSchema> {
         let indexes = table.definition.schema.indexes.iter();
         indexes.filter(|index| index.kind == IndexKind::Global).cloned().collect()
@@ -53,46 +51,40 @@ fn crowded(was: &SubjectTable, table: &SubjectTable) -> Option<String> {
     if must_be_copied(was, table) || most <= GLOBAL_INDEXES_MAX || news.len() > GLOBAL_INDEXES_MAX {
         return None;
     }
-    let surplus = most - GLOBAL_INDEXES_MAX;
-    let which = if surplus == gone.len() { and(&gone) } else { format!("{surplus} of {}", and(&gone)) };
-    Some(format!(
-        "no plan: {} would have {most} global indexes while the new ones stand next to those that go, and a table has at most {GLOBAL_INDEXES_MAX}: compare with a model without {which}, whose questions ask something else or rest meanwhile, then that one with this; {UNTIL_THEN}",
-        table.definition.name
-    ))
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    Some(Refusal::TooManyIndexes {
+        table: table.definition.name.clone(),
+        number: number(most),
+        surplus: number(most - GLOBAL_INDEXES_MAX),
+        indexes: gone,
+    })
 }
 
 /// If an item's old and new key can be the same text, a job cannot tell the old item from its copy.
-fn coinciding(old: &EntityRef<'_>, new: &EntityRef<'_>) -> Option<String> {
+fn coinciding(old: &EntityRef<'_>, new: &EntityRef<'_>) -> Option<Refusal> {
     let same_table = old.table.definition.name == new.table.definition.name;
     let within = same_table && !must_be_copied(old.table, new.table);
     let (olds, news) = (old.shapes(), new.shapes());
     let may = olds.iter().zip(&news).all(|(old, new)| old.may_be_of_one_item(new));
-    (within && may).then(|| {
-        format!(
-            "no plan: {} may have one and the same key as {} and as {}, and is then not two items of which one can be passed over and deleted: give the new key a word of its own, as another beginning, and compare again; {UNTIL_THEN}",
-            new.entity.name,
-            old.key_text(),
-            new.key_text()
-        )
+    (within && may).then(|| Refusal::SameKey {
+        entity: new.entity.name.clone(),
+        old: old.key(),
+        new: new.key(),
     })
 }
 
 /// A new key made of attributes that the items lack: a writer cannot compute the key of the copy.
-fn unknown_key(old: &EntityRef<'_>, new: &EntityRef<'_>) -> Option<String> {
+fn unknown_key(old: &EntityRef<'_>, new: &EntityRef<'_>) -> Option<Refusal> {
     let lacks = |name: &String| {
         !old.entity.attributes.contains_key(name)
             && !old.table.definition.schema.key.contains(name)
             && (new.entity.copies.contains_key(name) || source(name, old.entity, new.entity).is_none())
     };
-    let names: Vec<String> = variables(new).into_iter().filter(lacks).collect();
-    let (them, it) = if names.len() > 1 { ("them", "they are") } else { ("it", "it is") };
-    (!names.is_empty()).then(|| {
-        let names = and(&names);
-        format!(
-            "no plan: the new key {} of {} is made of {names}, which the items lack: who changes one would not know where its copy is; first compare with a model that only adds {names} and a question that returns {them}, fill {them} and verify that {it} in every item, then compare that model with this one; {UNTIL_THEN}",
-            new.key_text(),
-            new.entity.name
-        )
+    let attributes: Vec<String> = variables(new).into_iter().filter(lacks).collect();
+    (!attributes.is_empty()).then(|| Refusal::UnknownKey {
+        entity: new.entity.name.clone(),
+        key: new.key(),
+        attributes,
     })
 }
 
@@ -137,19 +129,18 @@ fn counted(
     new: &EntityRef<'_>,
     lacking: &[Needed],
     patterns: &[&SubjectPattern],
-) -> Option<String> {
+) -> Option<Refusal> {
     let entity = &new.entity.name;
     lacking.iter().find_map(|Needed { name, .. }| {
         let who = touching(old, new, patterns, |touch| touch.accumulated.contains(name));
         if who.is_empty() {
             return None;
         }
-        let who = Subjects::of(who.into_iter(), String::new);
-        Some(format!(
-            "no plan: {} what {name} of {entity} was until then, and the items lack it: what begins with nothing there is never made whole; give every {entity} its {name} while {} at rest, or in a transaction that checks what it is counted from, then put it into the old model too, and compare again; if it may begin with nothing, name it in no question and give it `present` below 1; {UNTIL_THEN}",
-            who.each("goes on from", "go on from"),
-            who.each("is", "are"),
-        ))
+        Some(Refusal::CountedAttribute {
+            entity: entity.clone(),
+            attribute: name.clone(),
+            patterns: ids(who),
+        })
     })
 }
 
@@ -159,7 +150,7 @@ fn vanishing(
     new: &EntityRef<'_>,
     lacking: &[Needed],
     patterns: &[&SubjectPattern],
-) -> Option<String> {
+) -> Option<Refusal> {
     let entity = &new.entity.name;
     let nowhere = lacking.iter().filter(|one| one.from.is_none());
     // The variables of an index key that the items lack may be missing as well.
@@ -173,13 +164,10 @@ fn vanishing(
         if who.is_empty() && !partial {
             return None;
         }
-        let why = if who.is_empty() {
-            "not every item has it".to_owned()
-        } else {
-            Subjects::of(who.into_iter(), String::new).each("removes it", "remove it")
-        };
-        Some(format!(
-            "no plan: which {entity} have {name} neither model tells, as {why}: a job would give it, or a key made of it, to such as shall not have it; give it to those that shall, each on condition that what tells so is still what was read, while all that writes it does so already, then put it into the old model too, and compare again; {UNTIL_THEN}"
-        ))
+        Some(Refusal::OptionalAttribute {
+            entity: entity.clone(),
+            attribute: name.clone(),
+            patterns: ids(who),
+        })
     })
 }

@@ -3,6 +3,7 @@
 use keywright_semantics::schema::{IndexSchema, KeyAttribute, KeySchema};
 use keywright_semantics::value::ValueType;
 
+use super::actions::Source;
 use super::changes::slot_text;
 use super::input::{SubjectEntity, SubjectPattern, SubjectTable};
 use keywright_model::Template;
@@ -192,7 +193,7 @@ pub(super) fn held_types(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Needed {
     pub(super) name: String,
-    pub(super) from: Option<String>,
+    pub(super) from: Option<Source>,
 }
 
 /// Attributes outside the keys that a plan fills.
@@ -217,9 +218,9 @@ pub(super) fn needed(
 }
 
 /// The source of an attribute's values: what it is a copy of, or the only removed attribute of its type.
-pub(super) fn source(name: &str, old: &SubjectEntity, entity: &SubjectEntity) -> Option<String> {
+pub(super) fn source(name: &str, old: &SubjectEntity, entity: &SubjectEntity) -> Option<Source> {
     if let Some((of, attribute)) = entity.copies.get(name) {
-        return Some(format!("{attribute} of {of}"));
+        return Some(Source::Copy { entity: of.clone(), attribute: attribute.clone() });
     }
     let kind = entity.attributes.get(name)?;
     let mut gone = old
@@ -227,13 +228,7 @@ pub(super) fn source(name: &str, old: &SubjectEntity, entity: &SubjectEntity) ->
         .iter()
         .filter(|(known, before)| *before == kind && !entity.attributes.contains_key(*known));
     let (only, _) = gone.next()?;
-    gone.next().is_none().then(|| format!("{only}, if that is its old name"))
-}
-
-/// The templates of the attributes, in their order.
-pub(super) fn templates(entity: &SubjectEntity, names: &[String]) -> String {
-    let templates = names.iter().filter_map(|name| Some(entity.template_of(name)?.to_string()));
-    templates.collect::<Vec<_>>().join(", ")
+    gone.next().is_none().then(|| Source::OldName(only.clone()))
 }
 
 /// Whether an entity's entries of an index get another key while the index exists.

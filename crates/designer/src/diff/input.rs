@@ -70,6 +70,14 @@ impl Default for Count {
 }
 
 impl Count {
+    /// The number that the model declares.
+    pub const fn declared(self) -> Option<u64> {
+        match self {
+            Self::Declared(number) => Some(number),
+            Self::Shown(_) => None,
+        }
+    }
+
     /// The number used for estimates; none if there is neither a declared count nor an example.
     pub const fn number(self) -> Option<u64> {
         match self {
@@ -155,6 +163,17 @@ pub enum TouchKind {
     Delete,
     /// A condition check or a get.
     Read,
+}
+
+/// The ids of patterns. Two versions of one pattern count as one.
+pub(super) fn ids<'p>(patterns: impl IntoIterator<Item = &'p SubjectPattern>) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    for pattern in patterns {
+        if !ids.contains(&pattern.id) {
+            ids.push(pattern.id.clone());
+        }
+    }
+    ids
 }
 
 impl SubjectPattern {

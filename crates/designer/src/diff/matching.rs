@@ -5,11 +5,12 @@
 //! contradicts it. Where the two models leave a match open, nothing is moved or deleted, and the comparison
 //! says so.
 
-use super::changes::slot_text;
+use super::actions::KeyPlace;
+use super::changes::slot;
 use super::input::{Subject, SubjectEntity, SubjectTable};
-use super::phrasing::and;
 use super::planner::must_be_copied;
 use super::provenance::{Provenance, Search, SearchResult};
+use super::remarks::{Items, NotPlanned};
 use super::stale_copies::variables;
 use keywright_model::template::Shape;
 
@@ -31,12 +32,12 @@ pub(super) enum Match<'a> {
     /// Derived items that the new design adds, with their source first.
     Derived(EntityRef<'a>, EntityRef<'a>, Provenance),
     Gone(EntityRef<'a>),
-    /// The models leave the match open; the sentence says what is open. It is stored with one of the entities
+    /// The models leave the match open; `why` says what is open. It is stored with one of the entities
     /// that it is about.
     Unknown {
         old: Option<EntityRef<'a>>,
         new: Option<EntityRef<'a>>,
-        why: Option<String>,
+        why: Option<NotPlanned>,
     },
 }
 
@@ -96,12 +97,17 @@ impl EntityRef<'_> {
             })
     }
 
-    pub(super) fn key_text(&self) -> String {
-        slot_text(self.entity, &self.table.definition.schema.key)
+    /// The templates of the table's key.
+    pub(super) fn key(&self) -> Vec<String> {
+        slot(self.entity, &self.table.definition.schema.key)
     }
 
-    fn described(&self) -> String {
-        format!("{} ({}) of {}", self.entity.name, self.key_text(), self.table.definition.name)
+    pub(super) fn place(&self) -> KeyPlace {
+        KeyPlace { table: self.table.definition.name.clone(), key: self.key(), again: false }
+    }
+
+    fn items(&self) -> Items {
+        Items { entity: self.entity.name.clone(), table: self.table.definition.name.clone(), key: self.key() }
     }
 }
 
@@ -226,23 +232,14 @@ impl<'a> Finder<'a> {
                 let Match::New(new) = matched else { return None };
                 let Some(SearchResult::Perhaps(old, moved)) = search.source(new) else {
                     let of = search.unknown(new)?;
-                    let why = format!(
-                        "cannot be told: {} is made of {of}, of which it is not known what becomes: nothing of it is written",
-                        new.described()
-                    );
+                    let why = NotPlanned::SourceLeftOut { items: new.items(), source: of };
                     return Some(Match::Unknown { old: None, new: Some(*new), why: Some(why) });
                 };
-                let (one, other) = (new.described(), old.described());
+                let (items, source) = (new.items(), old.items());
                 let why = if moved.is_empty() {
-                    format!(
-                        "cannot be told: {one} has nothing but what {other} has, and may be made of it: nothing of it is written; if it is, say so with `copyOf`, if not, give the model what writes it"
-                    )
+                    NotPlanned::MaybeDerived { items, source }
                 } else {
-                    let (names, was) = (and(&moved), if moved.len() > 1 { "were" } else { "was" });
-                    format!(
-                        "cannot be told: {names} of {one} may be what {was} {names} of {other}: nothing of it is written; if so, say with `copyOf` what its key is a copy of, if not, compare with a model in which {} alone has lost it, then that one with this",
-                        old.entity.name
-                    )
+                    NotPlanned::MaybeMoved { items, source, attributes: moved }
                 };
                 Some(Match::Unknown { old: None, new: Some(*new), why: Some(why) })
             })
@@ -268,17 +265,9 @@ impl<'a> Finder<'a> {
         for matched in &mut self.matches {
             let Match::Derived(source, new, provenance) = &*matched else { continue };
             let why = if unknown.iter().any(|old| old.is(source)) {
-                format!(
-                    "cannot be told: {} is made of {}, of which it is not known what becomes: nothing of it is written",
-                    new.described(),
-                    source.described()
-                )
-            } else if let Some(moving) = changing_key_attribute(before, after, source, new, provenance) {
-                format!(
-                    "not planned: {} has what {} has not, and the {moving} that its key is made of may change: what it has of its own would stay under the previous key; make its key of what does not change",
-                    new.described(),
-                    source.described()
-                )
+                NotPlanned::SourceLeftOut { items: new.items(), source: source.entity.name.clone() }
+            } else if let Some(attribute) = changing_key_attribute(before, after, source, new, provenance) {
+                NotPlanned::ChangingKey { items: new.items(), source: source.items(), attribute }
             } else {
                 continue;
             };
@@ -300,18 +289,9 @@ impl<'a> Finder<'a> {
         let meeting: Vec<EntityRef<'a>> =
             others().filter(|new| stands && in_place(new) && old.meets(new)).collect();
         let why = if let Some(first) = meeting.first() {
-            format!(
-                "cannot be told: items of {} may be items of {}, as their keys can be the same texts: nothing of them is moved or deleted",
-                old.described(),
-                first.described()
-            )
-        } else if let Some((names, side)) = self.merged(old).filter(|_| own.is_none()) {
-            let names = and(&names);
-            let why = format!(
-                "cannot be told: {names} of {} may have become {names} of {}: nothing of it is deleted, and nothing is filled; compare with a model that has both and where the second is a `copyOf` of the first, then that one with this",
-                old.described(),
-                side.described()
-            );
+            NotPlanned::OverlappingKeys { items: old.items(), other: first.items() }
+        } else if let Some((attributes, side)) = self.merged(old).filter(|_| own.is_none()) {
+            let why = NotPlanned::MaybeMerged { items: old.items(), other: side.items(), attributes };
             return Some((Match::Unknown { old: Some(*old), new: None, why: Some(why) }, Vec::new()));
         } else {
             let is_new = |new: &EntityRef<'a>| {
@@ -328,20 +308,11 @@ impl<'a> Finder<'a> {
                 .filter(|new| own.is_none() && is_new(new) && resembles(old.entity, new.entity))
                 .collect();
             let first = like.first()?;
-            let names: Vec<String> = like.iter().map(EntityRef::described).collect();
-            let advice = if like.len() > 1 || self.may_be_merged(old, first) {
-                "if they are split or merged there is no plan; if not, compare with a model that has the new ones not yet".to_owned()
-            } else {
-                format!(
-                    "if it has, compare with a model that keeps the name {}, if not, with one that has not {} yet",
-                    old.entity.name, first.entity.name
-                )
+            let why = NotPlanned::MaybeRenamed {
+                items: old.items(),
+                others: like.iter().map(EntityRef::items).collect(),
+                split: like.len() > 1 || self.may_be_merged(old, first),
             };
-            let why = format!(
-                "cannot be told: {} may have become {}: nothing of them is written or deleted; {advice}",
-                old.described(),
-                names.join(" or ")
-            );
             return Some((Match::Unknown { old: Some(*old), new: None, why: Some(why) }, like));
         };
         Some((Match::Unknown { old: Some(*old), new: own, why: Some(why) }, meeting))

@@ -3,7 +3,7 @@
 //! It compares designs, not files: the order of entities, the text of descriptions and the examples do not
 //! matter. It does not know the model file; both sides come as a [`Subject`].
 
-mod action;
+mod actions;
 mod changes;
 mod copied_attributes;
 mod derived_items;
@@ -11,6 +11,7 @@ mod hazards;
 mod index_changes;
 mod index_lifetime;
 mod input;
+mod kinds;
 mod matching;
 mod of_model;
 mod phrasing;
@@ -19,18 +20,23 @@ mod planner;
 mod provenance;
 mod read_cutover;
 mod rekey;
+mod remarks;
 mod report;
 mod settings;
 mod stale_copies;
 
 use std::fmt;
 
-pub use action::{Action, Guard};
+pub use actions::{
+    Access, Action, AttributeWrite, Condition, DerivedWrite, FoundBy, Job, KeyPlace, Location, ReadChange,
+    RekeyWrite, Renamed, Setting, SettingCall, Source, TableCall, Value,
+};
 pub use input::{
     Count, Load, Reading, Subject, SubjectEntity, SubjectFault, SubjectPattern, SubjectTable, Touch,
     TouchKind,
 };
-pub use plan::{Alternative, Extent, Place, Plan, Step, StepKind, Units, Who};
+pub use plan::{Alternative, Extent, Operation, Place, Plan, Step, StepKind, Units, Who};
+pub use remarks::{Estimate, Items, NotPlanned, Note, Refusal, Remark, SearchedBy};
 pub use report::Terms;
 
 /// The comparison of two models.

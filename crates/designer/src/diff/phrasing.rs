@@ -1,7 +1,5 @@
 //! Wording that many sentences of a plan share.
 
-use super::input::{Count, SubjectPattern, SubjectTable};
-
 /// The patterns that a sentence is about.
 pub(super) struct Subjects {
     names: String,
@@ -9,19 +7,18 @@ pub(super) struct Subjects {
 }
 
 impl Subjects {
-    pub(super) fn of<'p>(
-        patterns: impl Iterator<Item = &'p SubjectPattern>,
-        unknown: impl FnOnce() -> String,
-    ) -> Self {
-        let mut ids: Vec<String> = Vec::new();
-        for pattern in patterns {
-            // Two versions of one pattern count as one.
-            if !ids.contains(&pattern.id) {
-                ids.push(pattern.id.clone());
-            }
-        }
-        let names = if ids.is_empty() { unknown() } else { and(&ids) };
-        Self { names, many: ids.len() > 1 }
+    /// The patterns, or what stands for them if the models have none.
+    pub(super) fn of(patterns: &[String], unknown: impl FnOnce() -> String) -> Self {
+        let names = if patterns.is_empty() { unknown() } else { and(patterns) };
+        Self { names, many: patterns.len() > 1 }
+    }
+
+    pub(super) fn writers(patterns: &[String], entity: &str) -> Self {
+        Self::of(patterns, || format!("every writer of {entity}"))
+    }
+
+    pub(super) fn readers(patterns: &[String], entity: &str) -> Self {
+        Self::of(patterns, || format!("every reader of {entity}"))
     }
 
     pub(super) fn names(&self) -> &str {
@@ -48,22 +45,5 @@ pub(super) fn and(names: &[String]) -> String {
         None => String::new(),
         Some((only, [])) => only.clone(),
         Some((last, others)) => format!("{} and {last}", others.join(", ")),
-    }
-}
-
-pub(super) fn items(count: Count, entity: &str) -> String {
-    match count {
-        Count::Declared(1) => format!("1 item of {entity}"),
-        Count::Declared(count) => format!("{count} items of {entity}"),
-        // The model declares no count.
-        Count::Shown(_) => format!("items of {entity}"),
-    }
-}
-
-pub(super) fn with_indexes(table: &SubjectTable) -> String {
-    match table.definition.schema.indexes.len() {
-        0 => String::new(),
-        1 => " with 1 index".to_owned(),
-        many => format!(" with {many} indexes"),
     }
 }

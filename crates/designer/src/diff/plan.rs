@@ -7,7 +7,8 @@
 //! old data goes: indexes before items, since deletes then need no index writes. Settings that take something
 //! away come last.
 
-use super::action::Action;
+use super::actions::Action;
+use super::remarks::Remark;
 use keywright_workbench::price::{Item, Money, Prices};
 
 /// Bytes of a gigabyte as the service bills it.
@@ -19,8 +20,8 @@ const READS_PER_WRITE: u64 = 3;
 /// The steps in the order in which they keep the application running.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// "new data → base table" and "new query → index", one line per added entity and pattern.
-    pub summary: Vec<String>,
+    /// What each added entity and pattern needs, what is left out, and why there is no plan.
+    pub summary: Vec<Remark>,
     pub extent: Extent,
     pub steps: Vec<Step>,
 }
@@ -40,15 +41,20 @@ pub enum Extent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     pub kind: StepKind,
-    /// What the step does, one sentence each.
-    pub clauses: Vec<String>,
-    /// The same as operations, for programs.
-    pub actions: Vec<Action>,
+    pub operations: Vec<Operation>,
     /// What it consumes; `None` if no example shows how large the items are.
     pub units: Option<Units>,
     pub place: Place,
     /// Another way to do the same.
     pub alternative: Option<Alternative>,
+}
+
+/// One operation of a step, with what it consumes. Operations that share a scan name its units once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    pub action: Action,
+    /// `None` if no example shows how large the items are.
+    pub units: Option<Units>,
 }
 
 /// Request units, consumed once.
@@ -72,7 +78,7 @@ pub struct Place {
 /// An export and import as files, billed by the gigabyte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alternative {
-    pub text: String,
+    pub action: Action,
     pub bytes: Option<u64>,
 }
 

@@ -14,20 +14,20 @@ use std::collections::BTreeSet;
 use keywright_semantics::capacity::EVENTUAL_READ_UNIT_BYTES;
 use keywright_semantics::schema::{IndexKind, IndexSchema};
 
-use super::action::{Action, Guard};
-use super::changes::{index_text, slot_text};
+use super::actions::{Action, AttributeWrite, Condition, Job, ReadChange, Renamed, Source, TableCall, Value};
+use super::changes::slot;
 use super::copied_attributes::Copied;
 use super::hazards::hazards;
 use super::index_changes::{
     Move, MoveKind, Needed, changed_types, filled, held_types, made_of, moves, needed, new_name, retyped,
-    templates, total,
+    total,
 };
 use super::index_lifetime::{delete, put, rewrite, standing};
-use super::input::{Count, Subject, SubjectEntity, SubjectFault, SubjectPattern, SubjectTable};
+use super::input::{Count, Subject, SubjectEntity, SubjectFault, SubjectPattern, SubjectTable, ids};
 use super::matching::{EntityRef, Match, gone_into, matches};
-use super::phrasing::{Subjects, and, items, with_indexes};
-use super::plan::{Alternative, Extent, Plan, Step, StepKind, Units, Who};
+use super::plan::{Alternative, Extent, Operation, Place, Plan, Step, StepKind, Units, Who};
 use super::read_cutover::Readers;
+use super::remarks::{Estimate, NotPlanned, Note, Refusal, Remark};
 use super::settings::{calls, place, refused_replicas, refused_stream};
 use super::stale_copies::variables;
 use keywright_model::tables::Capacity;
@@ -39,9 +39,8 @@ pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
         after,
         matches: &matches,
         summary: Vec::new(),
-        clauses: Vec::new(),
+        parts: Vec::new(),
         scans: BTreeSet::new(),
-        refused: false,
     };
     for table in &after.tables {
         planner.table(table);
@@ -59,16 +58,13 @@ pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
     planner.lost();
     planner.faulty();
     let readers = Readers { before, after, matches: &matches };
-    for change in readers.read_changes() {
-        planner.act(change.kind, change.text, change.actions);
+    for (kind, change) in readers.read_changes() {
+        planner.act(kind, change);
     }
     let hazards = hazards(before, after, &matches);
-    for text in readers.refused().into_iter().chain(hazards) {
-        planner.refused = true;
-        planner.summary.push(text);
-    }
+    planner.summary.extend(readers.refused().into_iter().chain(hazards).map(Remark::NoPlan));
     planner.side_effects();
-    planner.reckoned();
+    planner.estimated();
     planner.extent()
 }
 
@@ -120,77 +116,87 @@ pub(super) fn written(old: &EntityRef<'_>, new: &EntityRef<'_>) -> Vec<String> {
 }
 
 /// A part of a step.
-pub(super) struct Clause {
-    pub(super) table: String,
-    step: Step,
+pub(super) struct Part {
+    kind: StepKind,
+    /// The table that a job works on.
+    table: String,
+    operation: Operation,
+    place: Place,
+    alternative: Option<Alternative>,
 }
 
-/// Groups clauses: all that one release of the application does is one step, and so is all that one job does
-/// to one table. Calls of the control plane stay apart, since a request creates or deletes one index.
-fn steps(mut clauses: Vec<Clause>) -> Vec<Step> {
-    clauses.sort_by_key(|clause| clause.step.kind);
-    let mut found: Vec<Clause> = Vec::new();
-    for clause in clauses {
-        let kind = clause.step.kind;
-        let same = |known: &&mut Clause| {
-            known.step.kind == kind
-                && match kind.who() {
+/// Groups parts: all that one release of the application does is one step, and so is all that one job does to
+/// one table. Calls of the control plane stay apart, since a request creates or deletes one index.
+fn steps(mut parts: Vec<Part>) -> Vec<Step> {
+    parts.sort_by_key(|part| part.kind);
+    let mut found: Vec<(String, Step)> = Vec::new();
+    for part in parts {
+        let same = |(table, step): &&mut (String, Step)| {
+            step.kind == part.kind
+                && match part.kind.who() {
                     Who::Application => true,
-                    Who::Job => known.table == clause.table,
+                    Who::Job => *table == part.table,
                     Who::Table => false,
                 }
         };
-        match found.iter_mut().find(|known| same(known)) {
-            Some(known) => {
-                let new = clause.step.clauses.into_iter().filter(|text| !known.step.clauses.contains(text));
-                let new: Vec<String> = new.collect();
-                known.step.clauses.extend(new);
-                known.step.actions.extend(clause.step.actions);
-                known.step.units = known.step.units.zip(clause.step.units).map(|(one, other)| one.and(other));
-                known.step.alternative = known.step.alternative.take().or(clause.step.alternative);
-            }
-            None => found.push(clause),
+        if let Some((_, step)) = found.iter_mut().find(same) {
+            extend(step, part);
+        } else {
+            let Part { kind, table, operation, place, alternative } = part;
+            let units = operation.units;
+            found.push((table, Step { kind, operations: vec![operation], units, place, alternative }));
         }
     }
-    found.into_iter().map(|clause| clause.step).collect()
+    found.into_iter().map(|(_, step)| step).collect()
+}
+
+/// Adds a part to its step. One operation may be found on several ways.
+fn extend(step: &mut Step, part: Part) {
+    let sum = |one: Option<Units>, other: Option<Units>| Some(one?.and(other?));
+    step.units = sum(step.units, part.operation.units);
+    step.alternative = step.alternative.take().or(part.alternative);
+    match step.operations.iter_mut().find(|known| known.action == part.operation.action) {
+        Some(known) => known.units = sum(known.units, part.operation.units),
+        None => step.operations.push(part.operation),
+    }
+}
+
+/// Units of one job that rewrites items: its first operation is charged with all of them.
+struct Rewrite(Option<Units>);
+
+impl Rewrite {
+    const fn take(&mut self) -> Option<Units> {
+        self.0.replace(Units { reads: 0, table_writes: 0, index_writes: 0 })
+    }
 }
 
 pub(super) struct Planner<'a> {
     pub(super) before: &'a Subject,
     pub(super) after: &'a Subject,
     pub(super) matches: &'a [Match<'a>],
-    pub(super) summary: Vec<String>,
-    pub(super) clauses: Vec<Clause>,
+    pub(super) summary: Vec<Remark>,
+    parts: Vec<Part>,
     /// Tables that a job of the kind scans already: one scan serves all its work there.
     scans: BTreeSet<(StepKind, String)>,
-    /// Whether a read would have no answer for a while.
-    refused: bool,
 }
 
 impl<'a> Planner<'a> {
     /// Adds what the application does, or a call that consumes nothing.
-    pub(super) fn act(&mut self, kind: StepKind, text: String, actions: Vec<Action>) {
-        let step = Step {
-            kind,
-            clauses: vec![text],
-            actions,
-            units: Some(Units::default()),
-            place: super::Place::default(),
-            alternative: None,
-        };
-        self.clauses.push(Clause { table: String::new(), step });
+    pub(super) fn act(&mut self, kind: StepKind, action: impl Into<Action>) {
+        let operation = Operation { action: action.into(), units: Some(Units::default()) };
+        let (table, place) = (String::new(), Place::default());
+        self.parts.push(Part { kind, table, operation, place, alternative: None });
     }
 
     /// Adds what patterns do, if there are any.
-    pub(super) fn act_of(
+    pub(super) fn act_of<A: Into<Action>>(
         &mut self,
         kind: StepKind,
         patterns: Vec<&SubjectPattern>,
-        text: impl FnOnce(&Subjects) -> String,
+        action: impl FnOnce(Vec<String>) -> A,
     ) {
         if !patterns.is_empty() {
-            let who = Subjects::of(patterns.into_iter(), String::new);
-            self.act(kind, text(&who), Vec::new());
+            self.act(kind, action(ids(patterns)));
         }
     }
 
@@ -198,19 +204,30 @@ impl<'a> Planner<'a> {
         &mut self,
         kind: StepKind,
         table: &SubjectTable,
-        text: String,
         units: Option<Units>,
-        actions: Vec<Action>,
+        action: impl Into<Action>,
     ) {
-        let name = table.definition.name.clone();
-        let (was, now) = (self.before.table(&name), self.after.table(&name));
+        self.consume_for(kind, &table.definition.name, table, units, action);
+    }
+
+    /// Adds what a job does to one table (`of`) and what is billed to another one.
+    pub(super) fn consume_for(
+        &mut self,
+        kind: StepKind,
+        of: &str,
+        billed: &SubjectTable,
+        units: Option<Units>,
+        action: impl Into<Action>,
+    ) {
+        let name = &billed.definition.name;
+        let (was, now) = (self.before.table(name), self.after.table(name));
         let stands = was.zip(now).is_some_and(|(was, now)| !must_be_copied(was, now));
         let place = match now {
             Some(now) => place(was.filter(|_| stands).map(|was| &was.definition), &now.definition),
-            None => place(None, &table.definition),
+            None => place(None, &billed.definition),
         };
-        let step = Step { kind, clauses: vec![text], actions, units, place, alternative: None };
-        self.clauses.push(Clause { table: name, step });
+        let operation = Operation { action: action.into(), units };
+        self.parts.push(Part { kind, table: of.to_owned(), operation, place, alternative: None });
     }
 
     /// Adds what a job does to a table that it scans.
@@ -218,13 +235,12 @@ impl<'a> Planner<'a> {
         &mut self,
         kind: StepKind,
         table: &SubjectTable,
-        text: String,
         units: Option<Units>,
-        actions: Vec<Action>,
+        action: impl Into<Action>,
     ) {
         let reads = self.scanned(kind, table);
         let units = units.zip(reads).map(|(units, reads)| units.and(Units { reads, ..Units::default() }));
-        self.consume(kind, table, text, units, actions);
+        self.consume(kind, table, units, action);
     }
 
     /// The cost of scanning a table, if the job has not scanned it before.
@@ -261,11 +277,7 @@ impl<'a> Planner<'a> {
         for now in self.after.patterns.iter().filter(|pattern| !pattern.answered) {
             let was = self.before.patterns.iter().find(|was| was.id == now.id && was.answered);
             if was.is_some() {
-                self.refused = true;
-                self.summary.push(format!(
-                    "no plan: {} is asked in both models and nothing in the new one answers it: give it a key or an index there, or take the question out, and compare again; until then nothing is moved or deleted",
-                    now.id
-                ));
+                self.summary.push(Refusal::Unanswered { pattern: now.id.clone() }.into());
             }
         }
     }
@@ -273,38 +285,32 @@ impl<'a> Planner<'a> {
     /// Errors that the rules report in the new model and not in the old one: after the plan `check` would
     /// fail.
     fn faulty(&mut self) {
-        let lost = |fault: &SubjectFault| {
-            let refusal = format!("no plan: {} is ", fault.subject);
-            self.summary.iter().any(|line| line.starts_with(&refusal))
+        let unanswered = |fault: &SubjectFault| {
+            let refusal = Remark::NoPlan(Refusal::Unanswered { pattern: fault.subject.clone() });
+            self.summary.contains(&refusal)
         };
         let known = |fault: &SubjectFault| {
             self.before.faults.iter().any(|was| was.rule == fault.rule && was.subject == fault.subject)
         };
-        let found: Vec<String> = self
-            .after
-            .faults
-            .iter()
-            .filter(|fault| !known(fault) && !lost(fault))
-            .map(|fault| {
-                let rule = fault.rule.map(|rule| format!("{rule}: ")).unwrap_or_default();
-                let fix = if fault.fix.is_empty() { String::new() } else { format!(" ({})", fault.fix) };
-                format!(
-                    "no plan: the new model fails its check where the old one does not: {rule}{}{fix}; run `keywright model check`, and compare again when it passes; until then nothing is moved or deleted",
-                    fault.text
-                )
-            })
-            .collect();
-        self.refused |= !found.is_empty();
-        self.summary.extend(found);
+        let found = self.after.faults.iter().filter(|fault| !known(fault) && !unanswered(fault));
+        let refusals = found.map(|fault| Refusal::FailsCheck {
+            subject: fault.subject.clone(),
+            rule: fault.rule.map(str::to_owned),
+            fault: fault.text.clone(),
+            fix: fault.fix.clone(),
+        });
+        let refusals: Vec<Remark> = refusals.map(Remark::NoPlan).collect();
+        self.summary.extend(refusals);
     }
 
     /// The plan, with how much of the differences it covers.
     fn extent(self) -> Plan {
         let unknown = |matched: &Match<'_>| matches!(matched, Match::Unknown { .. });
         let left_out = self.matches.iter().any(unknown)
-            || self.summary.iter().any(|line| line.starts_with("not planned: "));
-        let steps = if self.refused { Vec::new() } else { steps(self.clauses) };
-        let extent = match (self.refused || steps.is_empty(), self.refused || left_out) {
+            || self.summary.iter().any(|remark| matches!(remark, Remark::NotPlanned(_)));
+        let refused = self.summary.iter().any(|remark| matches!(remark, Remark::NoPlan(_)));
+        let steps = if refused { Vec::new() } else { steps(self.parts) };
+        let extent = match (refused || steps.is_empty(), refused || left_out) {
             (_, false) => Extent::Whole,
             (false, true) => Extent::Part,
             (true, true) => Extent::None,
@@ -314,27 +320,22 @@ impl<'a> Planner<'a> {
 
     fn table(&mut self, table: &SubjectTable) {
         let name = table.definition.name.clone();
+        let create = |again| TableCall::CreateTable {
+            table: name.clone(),
+            again,
+            indexes: u64::try_from(table.definition.schema.indexes.len()).unwrap_or(u64::MAX),
+        };
         match self.before.table(&name) {
-            None => self.act(
-                StepKind::CreateTable,
-                format!("create table {name}{}", with_indexes(table)),
-                vec![Action::CreateTable { table: name, anew: false }],
-            ),
-            Some(was) if must_be_copied(was, table) => self.act(
-                StepKind::CreateTable,
-                format!(
-                    "create {name} anew, under another name{}: a table's key and its local indexes cannot change",
-                    with_indexes(table)
-                ),
-                vec![Action::CreateTable { table: name, anew: true }],
-            ),
+            None => self.act(StepKind::CreateTable, create(false)),
+            Some(was) if must_be_copied(was, table) => self.act(StepKind::CreateTable, create(true)),
             Some(was) => {
                 if was.definition.stream != table.definition.stream {
-                    self.summary.extend(refused_stream(&table.definition));
+                    self.summary.extend(refused_stream(&table.definition).map(Remark::NotPlanned));
                 }
-                self.summary.extend(refused_replicas(&was.definition, &table.definition));
-                for (kind, text) in calls(&was.definition, &table.definition) {
-                    self.act(kind, text, Vec::new());
+                let refused = refused_replicas(&was.definition, &table.definition);
+                self.summary.extend(refused.map(Remark::NotPlanned));
+                for (kind, call) in calls(&was.definition, &table.definition) {
+                    self.act(kind, call);
                 }
                 self.indexes(was, table);
             }
@@ -345,10 +346,8 @@ impl<'a> Planner<'a> {
         match matched {
             Match::Stays(old, new) => {
                 if old.entity.name != new.entity.name {
-                    self.summary.push(format!(
-                        "{} is {} under another name: the same keys, the same items",
-                        new.entity.name, old.entity.name
-                    ));
+                    let (entity, old) = (new.entity.name.clone(), old.entity.name.clone());
+                    self.summary.push(Note::Renamed { entity, old }.into());
                 }
                 self.changed(*old, *new);
             }
@@ -356,29 +355,28 @@ impl<'a> Planner<'a> {
             Match::New(new) => self.loaded(*new),
             Match::Derived(source, new, provenance) => self.derived(*source, *new, provenance),
             Match::Gone(old) => self.gone(*old),
-            Match::Unknown { why, .. } => self.summary.extend(why.clone()),
+            Match::Unknown { why, .. } => self.summary.extend(why.clone().map(Remark::NotPlanned)),
         }
     }
 
     /// An entity that no old table holds: its items come from elsewhere.
     fn loaded(&mut self, new: EntityRef<'a>) {
-        let (name, entity) = (&new.table.definition.name, new.entity);
-        self.summary.push(format!("new data → base table: {} in {name}", entity.name));
-        let text = format!(
-            "write the {} to {name}, as far as they are elsewhere already, each on condition that nothing is there yet (attribute_not_exists({}))",
-            items(entity.count, &entity.name),
-            new.table.key_name()
+        let (table, entity) = (new.table.definition.name.clone(), new.entity);
+        let (name, source) = (entity.name.clone(), None);
+        self.summary.push(
+            Note::NewData { entity: name.clone(), table: table.clone(), source, moved: Vec::new() }.into(),
         );
         self.written_new(new);
         let was = self.stood(new.table);
         let units = put(entity, None, &standing(was, new.table, StepKind::LoadItems));
-        let actions = vec![Action::Load { entity: entity.name.clone() }];
-        self.consume(StepKind::LoadItems, new.table, text, units, actions);
+        let condition = Condition::NoItem(new.table.key_name().to_owned());
+        let load = Job::Load { entity: name, items: entity.count.declared(), table, condition };
+        self.consume(StepKind::LoadItems, new.table, units, load);
     }
 
     /// Which writers write items that no old table holds, while some may still be elsewhere.
     fn written_new(&mut self, new: EntityRef<'a>) {
-        let (name, entity) = (&new.table.definition.name, new.entity);
+        let (table, entity) = (&new.table.definition.name, new.entity);
         let writers: Vec<&SubjectPattern> =
             self.writes().filter(|pattern| pattern.changes(&entity.name)).collect();
         for (name, (of, from)) in &entity.copies {
@@ -389,27 +387,20 @@ impl<'a> Planner<'a> {
         }
         let updates: Vec<&SubjectPattern> =
             writers.iter().filter(|pattern| pattern.updates(&entity.name)).copied().collect();
-        let who = Subjects::of(writers.into_iter(), String::new);
-        self.act(
-            StepKind::WriteBoth,
-            format!("{} {}", who.each("writes", "write"), entity.name),
-            vec![Action::WriteNew { entity: entity.name.clone() }],
-        );
-        self.act_of(StepKind::WriteBoth, updates, |who| {
-            format!(
-                "as long as some {} is elsewhere, {} it whole, with what is there: an update alone would leave in {name} an item that lacks the rest, over which the load passes",
-                entity.name,
-                who.each("puts", "put")
-            )
+        let (entity, reads) =
+            (&entity.name, entity.table_bytes().map(|bytes| bytes.div_ceil(EVENTUAL_READ_UNIT_BYTES)));
+        self.act_of(StepKind::WriteBoth, writers, |patterns| AttributeWrite::WriteNew {
+            entity: entity.clone(),
+            patterns,
         });
-        let text = format!(
-            "compare every {} with what it is where it came from, if that was still written: what is missing or differs is put again, and what is there no more is deleted; again until none is found",
-            entity.name
-        );
-        let reads = entity.table_bytes().map(|bytes| bytes.div_ceil(EVENTUAL_READ_UNIT_BYTES));
+        self.act_of(StepKind::WriteBoth, updates, |patterns| AttributeWrite::PutLoadedWhole {
+            entity: entity.clone(),
+            table: table.clone(),
+            patterns,
+        });
         let units = reads.map(|reads| Units { reads, ..Units::default() });
-        let action = Action::Compare { entity: entity.name.clone() };
-        self.consume(StepKind::Verify, new.table, text, units, vec![action]);
+        let compare = Job::CompareLoaded { entity: entity.clone(), table: table.clone() };
+        self.consume(StepKind::Verify, new.table, units, compare);
     }
 
     /// The old table, if it is the same table.
@@ -421,20 +412,19 @@ impl<'a> Planner<'a> {
     fn gone(&mut self, old: EntityRef<'_>) {
         let (table, entity) = (old.table, old.entity);
         let writers = self.before.patterns.iter().filter(|pattern| pattern.changes(&entity.name));
-        let who = Subjects::of(writers, || format!("whatever writes {}", entity.name));
-        self.act(
-            StepKind::StopWrites,
-            format!("{} {}", who.no_longer("writes", "write"), entity.name),
-            vec![Action::StopWriting { entity: entity.name.clone() }],
-        );
+        let stop = AttributeWrite::StopWriting { entity: entity.name.clone(), patterns: ids(writers) };
+        self.act(StepKind::StopWrites, stop);
         let Some(now) = self.after.table(&table.definition.name) else { return };
         if must_be_copied(table, now) {
             return;
         }
-        let text = format!("delete the {} from {}", items(entity.count, &entity.name), table.definition.name);
         let units = delete(entity, None, &standing(Some(table), now, StepKind::DeleteItems));
-        let actions = vec![Action::DeleteGone { entity: entity.name.clone() }];
-        self.scan(StepKind::DeleteItems, table, text, units, actions);
+        let delete = Job::DeleteEntity {
+            entity: entity.name.clone(),
+            items: entity.count.declared(),
+            table: table.definition.name.clone(),
+        };
+        self.scan(StepKind::DeleteItems, table, units, delete);
     }
 
     /// The alternative to copying a table: export and import.
@@ -445,25 +435,18 @@ impl<'a> Planner<'a> {
                 continue;
             };
             let bytes = total(was.entities.iter().map(SubjectEntity::table_bytes));
-            let definition = &was.definition;
-            let mut first: Vec<String> = Vec::new();
-            if !definition.point_in_time_recovery {
-                first.push("turn on its point-in-time recovery".to_owned());
-            }
-            if definition.stream.is_none() {
-                first.push("turn on its stream".to_owned());
-            }
-            let first = if first.is_empty() { String::new() } else { format!("{}, then ", and(&first)) };
-            let text = format!(
-                "or, in place of creating the table and of all that follows until here: {first}export {name} to S3, bring the files into the new key and import them, which makes the new table with its indexes and takes no write units; then write to both, and replay from the stream what was written since"
-            );
+            let export = Job::ExportAndImport {
+                table: name.clone(),
+                recovery: !was.definition.point_in_time_recovery,
+                stream: was.definition.stream.is_none(),
+            };
             let backfill = self
-                .clauses
+                .parts
                 .iter_mut()
                 .rev()
-                .find(|clause| clause.step.kind == StepKind::Backfill && clause.table == *name);
-            if let Some(clause) = backfill {
-                clause.step.alternative = Some(Alternative { text, bytes });
+                .find(|part| part.kind == StepKind::Backfill && part.table == *name);
+            if let Some(part) = backfill {
+                part.alternative = Some(Alternative { action: export.into(), bytes });
             }
         }
     }
@@ -475,28 +458,16 @@ impl<'a> Planner<'a> {
             _ => None,
         });
         if let Some(entity) = kept {
-            self.summary.push(format!(
-                "the old table {name} is not deleted: it cannot be told what becomes of the items of {}",
-                entity.name
-            ));
+            let (table, entity) = (name.clone(), entity.name.clone());
+            self.summary.push(Note::TableStays { table, entity }.into());
             return;
         }
-        let mut first: Vec<String> = Vec::new();
-        if !table.definition.replicas.is_empty() {
-            let regions = table.definition.replicas.join(", ");
-            first.push(format!(
-                "its replicas in {regions} (UpdateTable, one at a time; each stays and is paid otherwise)"
-            ));
-        }
-        if table.definition.deletion_protection {
-            first.push("its deletion protection off".to_owned());
-        }
-        let first = if first.is_empty() { String::new() } else { format!(", {} first", and(&first)) };
-        self.act(
-            StepKind::DeleteTable,
-            format!("delete the old table {name}{first}; a backup of it can be kept"),
-            vec![Action::DeleteTable { table: name.clone() }],
-        );
+        let delete = TableCall::DeleteTable {
+            table: name.clone(),
+            replicas: table.definition.replicas.clone(),
+            protected: table.definition.deletion_protection,
+        };
+        self.act(StepKind::DeleteTable, delete);
     }
 
     fn indexes(&mut self, was: &SubjectTable, table: &SubjectTable) {
@@ -515,49 +486,23 @@ impl<'a> Planner<'a> {
                 (entity, new.map(|new| new.entity))
             });
             let filled = filled(index, was, there);
-            let anew =
-                if old.is_some() { " anew, under another name, as an index cannot change" } else { "" };
-            let fills = if filled == Some(0) { "" } else { ", which fills it from the items there" };
-            let text = format!(
-                "create index {} on {name}{anew} ({}){}: one UpdateTable; wait until it is ACTIVE{fills}",
-                index.name,
-                index_text(index),
-                Self::other_names(index, was)
-            );
+            let create = TableCall::CreateIndex {
+                table: name.clone(),
+                index: index.name.clone(),
+                again: old.is_some(),
+                definition: index.clone(),
+                renamed: other_names(index, was),
+                fills: filled != Some(0),
+            };
             let units = filled.map(|index_writes| Units { index_writes, ..Units::default() });
-            let action = Action::CreateIndex { table: name.clone(), index: index.name.clone() };
-            self.consume(StepKind::CreateIndex, table, text, units, vec![action]);
+            self.consume(StepKind::CreateIndex, table, units, create);
         }
         for index in was.definition.schema.indexes.iter().filter(global) {
             if table.index(&index.name) != Some(index) {
-                let text = format!(
-                    "delete the old index {} of {name}: one UpdateTable; wait until it is gone",
-                    index.name
-                );
-                let action = Action::DeleteIndex { table: name.clone(), index: index.name.clone() };
-                self.act(StepKind::DeleteIndex, text, vec![action]);
+                let delete = TableCall::DeleteIndex { table: name.clone(), index: index.name.clone() };
+                self.act(StepKind::DeleteIndex, delete);
             }
         }
-    }
-
-    /// Names for key attributes whose type changes: a table defines an attribute's type once.
-    fn other_names(index: &IndexSchema, was: &SubjectTable) -> String {
-        let mut names: Vec<String> = Vec::new();
-        for entity in &was.entities {
-            for name in retyped(entity, was, &index.key) {
-                let key = index.key.attributes().find(|key| key.name == name);
-                names.extend(key.map(|key| format!("{} instead of {name}", new_name(key))));
-            }
-        }
-        names.sort();
-        names.dedup();
-        if names.is_empty() {
-            return String::new();
-        }
-        format!(
-            ", on {}, as a table has an attribute under one type and items of another enter no index: call it so in the model",
-            and(&names)
-        )
     }
 
     /// Items that keep their key, with attributes that are added, changed or removed.
@@ -570,17 +515,31 @@ impl<'a> Planner<'a> {
         let (leaving, staying): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|one| one.kind == MoveKind::Leaves);
         let needed = self.known_sources(old, new);
-        let mut changed = self.filled_up(old, &counted, table, &staying, &needed);
-        self.copies(new, &needed);
-        self.copies_dropped(old, new, &needed);
-        changed.extend(self.types(old, &counted, table));
-        self.consumed(StepKind::Backfill, old, &counted, table, &staying, &changed);
-        let mut changed = Vec::new();
-        for one in leaving.iter().filter(|one| !one.written.is_empty()) {
-            self.left(one, old, &counted, table);
-            changed.extend(one.written.clone());
+        let names = names_to_fill(old.entity, &staying, &needed);
+        let types = changed_types(old.entity, entity, old.table, table);
+        let changed: Vec<String> =
+            names.iter().cloned().chain(types.iter().map(|(name, ..)| name.clone())).collect();
+        let stands = standing(Some(old.table), table, StepKind::Backfill);
+        let mut units = Rewrite(rewrite(&counted, old.entity, &staying, &changed, &stands));
+        if !names.is_empty() {
+            let units = units.take();
+            self.filled_up(old, (&counted, table), &staying, (&names, &needed), units);
         }
-        self.consumed(StepKind::DeleteItems, old, &counted, table, &leaving, &changed);
+        self.copies(new, &needed);
+        self.copies_dropped(old, new);
+        for (attribute, index) in held_types(old.entity, &counted, old.table, table) {
+            let entity = entity.name.clone();
+            self.summary.push(NotPlanned::HeldType { entity, attribute, index }.into());
+        }
+        for change in types {
+            self.retyped(old, &counted, table, change, units.take());
+        }
+        let written: Vec<String> = leaving.iter().flat_map(|one| one.written.clone()).collect();
+        let stands = standing(Some(old.table), table, StepKind::DeleteItems);
+        let mut units = Rewrite(rewrite(&counted, old.entity, &leaving, &written, &stands));
+        for one in leaving.iter().filter(|one| !one.written.is_empty()) {
+            self.left(one, old, &counted, table, units.take());
+        }
     }
 
     /// The attributes to fill with their known sources. Attributes with an open source are left out: a
@@ -589,55 +548,27 @@ impl<'a> Planner<'a> {
         let mut needed = needed(old.entity, new.entity, new.table, &self.after.patterns);
         for one in &needed {
             if let Some(other) = gone_over(self.matches, &new, one) {
-                let (name, of, entity) = (&one.name, &other.entity.name, &new.entity.name);
-                self.summary.push(format!(
-                    "not planned: {name} of {entity} may be what was {name} of {of}, and is not filled: if so, compare with a model that has both, that of {entity} as `copyOf: {of}.{name}`, then that one with this"
-                ));
+                let open = NotPlanned::MaybeMovedAttribute {
+                    entity: new.entity.name.clone(),
+                    attribute: one.name.clone(),
+                    source: other.entity.name.clone(),
+                };
+                self.summary.push(open.into());
             }
         }
         needed.retain(|one| !is_open(self.matches, (&old, &new), one));
         needed
     }
 
-    /// What a job consumes that updates all items of an entity.
-    fn consumed(
-        &mut self,
-        kind: StepKind,
-        old: EntityRef<'_>,
-        entity: &SubjectEntity,
-        table: &SubjectTable,
-        moves: &[Move<'_>],
-        changed: &[String],
-    ) {
-        if !changed.is_empty() {
-            let stands = standing(Some(old.table), table, kind);
-            let units = rewrite(entity, old.entity, moves, changed, &stands);
-            self.consume(kind, table, String::new(), units, Vec::new());
-        }
-    }
-
     /// Fills attributes of every item with one write per item, so that no item is half old and half new.
-    /// Returns the written attributes.
     fn filled_up(
         &mut self,
         old: EntityRef<'_>,
-        entity: &SubjectEntity,
-        table: &SubjectTable,
+        (entity, table): (&SubjectEntity, &SubjectTable),
         moves: &[Move<'_>],
-        needed: &[Needed],
-    ) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        let all = moves.iter().flat_map(|one| &one.written).chain(needed.iter().map(|one| &one.name));
-        for name in all {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-        // Attributes that the items lack show which items were not written yet.
-        names.sort_by_key(|name| old.entity.template_of(name).is_some());
-        if names.is_empty() {
-            return names;
-        }
+        (names, needed): (&[String], &[Needed]),
+        units: Option<Units>,
+    ) {
         let renamed: Vec<&(String, String)> = moves.iter().flat_map(|one| &one.retyped).collect();
         let mut inputs: Vec<String> = renamed.iter().map(|(_, from)| from.clone()).collect();
         for template in names.iter().filter_map(|name| entity.template_of(name)) {
@@ -647,22 +578,19 @@ impl<'a> Planner<'a> {
         for template in names.iter().filter_map(|name| old.entity.template_of(name)) {
             sources.extend(made_of(&template).map(str::to_owned));
         }
-        self.set_together(old, entity, &names);
-        let values = values(old.entity, entity, &names, needed, &renamed);
+        self.set_together(old, entity, names);
+        let values = values(old.entity, entity, names, needed, &renamed);
         sources.extend(names.iter().cloned());
-        self.set_by_writers(old, entity, &names, values.as_deref(), &inputs, &sources);
-        let (name, of) = (&table.definition.name, items(entity.count, &entity.name));
-        let guard = guard(old.entity, entity, table, &names, &inputs);
-        let text = format!(
-            "scan {name} and set {} of the {of}{}{}, each on condition that {guard}",
-            and(&names),
-            values.as_ref().map(|values| format!(" {values}")).unwrap_or_default(),
-            unknown_values(old.entity, entity, &names, needed),
-        );
-        let action = Action::Fill { entity: entity.name.clone(), attributes: names.clone(), guard };
-        self.scan(StepKind::Backfill, table, text, Some(Units::default()), vec![action]);
-        self.compared(entity, table, moves, (&names, needed));
-        names
+        self.set_by_writers(old, entity, &values, &inputs, &sources);
+        let fill = Job::Fill {
+            entity: entity.name.clone(),
+            items: entity.count.declared(),
+            table: table.definition.name.clone(),
+            values: values.clone(),
+            condition: condition(old.entity, entity, table, names, &inputs),
+        };
+        self.scan(StepKind::Backfill, table, units, fill);
+        self.compared(entity, table, moves, values);
     }
 
     /// Attributes that change together must be written together already by the release before. Otherwise it
@@ -693,16 +621,12 @@ impl<'a> Planner<'a> {
         if parted.is_empty() && !setters.is_empty() {
             return;
         }
-        let who = Subjects::of(parted.into_iter(), || format!("whatever writes {}", entity.name));
-        let attributes: Vec<String> = had.into_iter().map(|(name, _)| name).collect();
-        let text = format!(
-            "{} {} of {} all in one write already, as they are until now: who does not know what they are made of reads the item first, and writes on condition that it is still what was read",
-            who.each("sets", "set"),
-            and(&attributes),
-            entity.name
-        );
-        let action = Action::SetTogether { entity: entity.name.clone(), attributes };
-        self.act(StepKind::ReadBoth, text, vec![action]);
+        let set = AttributeWrite::SetTogether {
+            entity: entity.name.clone(),
+            patterns: ids(parted),
+            attributes: had.into_iter().map(|(name, _)| name).collect(),
+        };
+        self.act(StepKind::ReadBoth, set);
     }
 
     /// A writer of a filled attribute, or of what its old or new template uses, writes all filled attributes.
@@ -710,24 +634,19 @@ impl<'a> Planner<'a> {
         &mut self,
         old: EntityRef<'_>,
         entity: &SubjectEntity,
-        names: &[String],
-        values: Option<&str>,
+        values: &[Value],
         inputs: &[String],
         sources: &[String],
     ) {
         let setters: Vec<&SubjectPattern> =
             self.writes().filter(|pattern| sets(pattern, old, entity, sources)).collect();
-        let who = Subjects::of(setters.iter().copied(), || format!("whatever writes {}", entity.name));
-        let attributes = and(names);
-        let lacked = names.iter().all(|name| old.entity.template_of(name).is_none());
-        let verb = if lacked { who.each("also sets", "also set") } else { who.each("sets", "set") };
-        let how = values.as_ref().map(|values| format!(" {values}")).unwrap_or_default();
-        let together = if names.len() > 1 { ", all of them in one write" } else { "" };
-        self.act(
-            StepKind::WriteBoth,
-            format!("{verb} {attributes} of {}{how}{together}", entity.name),
-            vec![Action::Set { entity: entity.name.clone(), attributes: names.to_vec() }],
-        );
+        let set = AttributeWrite::Set {
+            entity: entity.name.clone(),
+            patterns: ids(setters.iter().copied()),
+            values: values.to_vec(),
+            added: values.iter().all(|value| old.entity.template_of(&value.attribute).is_none()),
+        };
+        self.act(StepKind::WriteBoth, set);
         let unknowing: Vec<&SubjectPattern> = setters
             .into_iter()
             .filter(|pattern| {
@@ -742,13 +661,10 @@ impl<'a> Planner<'a> {
                 pattern.updates(&entity.name) && !inputs.iter().all(knows)
             })
             .collect();
-        self.act_of(StepKind::WriteBoth, unknowing, |who| {
-            format!(
-                "{} not all that {attributes} of {} {} made of: read the item first, and update it on condition that it is still what was read",
-                who.each("names", "name"),
-                entity.name,
-                if names.len() > 1 { "are" } else { "is" },
-            )
+        self.act_of(StepKind::WriteBoth, unknowing, |patterns| AttributeWrite::ReadFirst {
+            entity: entity.name.clone(),
+            patterns,
+            attributes: values.iter().map(|value| value.attribute.clone()).collect(),
         });
     }
 
@@ -759,110 +675,102 @@ impl<'a> Planner<'a> {
         entity: &SubjectEntity,
         table: &SubjectTable,
         moves: &[Move<'_>],
-        (names, needed): (&[String], &[Needed]),
+        values: Vec<Value>,
     ) {
-        let name = &table.definition.name;
-        let action = Action::CompareFilled { entity: entity.name.clone(), attributes: names.to_vec() };
-        let copy = |name: &String| {
-            let one = needed.iter().find(|one| one.name == *name)?;
-            entity.copies.get(&one.name)
-        };
-        let own: Vec<String> = names.iter().filter(|name| copy(name).is_none()).cloned().collect();
-        let mut made: Vec<String> = Vec::new();
-        if !own.is_empty() {
-            let them = if own.len() > 1 { "them" } else { "it" };
-            made.push(format!("{} as its attributes make {them}", and(&own)));
-        }
-        let copied = names.iter().filter_map(|name| Some((name, copy(name)?)));
-        made.extend(copied.map(|(name, (of, from))| {
-            format!("{name} as {from} of its {of}, which is read and checked in the same transaction")
-        }));
-        let text = format!(
-            "scan {name}: every {} has {}; what has not is set again, on condition that it is still what was read; again until none is found",
-            entity.name,
-            and(&made),
-        );
-        self.scan(StepKind::Verify, table, text, Some(Units::default()), vec![action]);
+        let (name, entity_name) = (&table.definition.name, &entity.name);
+        let compare = Job::CompareFilled { entity: entity_name.clone(), table: name.clone(), values };
+        self.scan(StepKind::Verify, table, Some(Units::default()), compare);
         for one in moves.iter().filter(|one| one.kind == MoveKind::Enters) {
             let index = &one.index.name;
             let units = entity
                 .index_bytes(index)
                 .map(|bytes| Units { reads: bytes.div_ceil(EVENTUAL_READ_UNIT_BYTES), ..Units::default() });
-            let text = format!("{index} has as many {} as {name}", entity.name);
-            self.scan(StepKind::Verify, table, text, units, Vec::new());
+            let count =
+                Job::CompareCounts { entity: entity_name.clone(), table: name.clone(), index: index.clone() };
+            self.scan(StepKind::Verify, table, units, count);
         }
     }
 
-    fn types(&mut self, old: EntityRef<'_>, entity: &SubjectEntity, table: &SubjectTable) -> Vec<String> {
-        for (name, index) in held_types(old.entity, entity, old.table, table) {
-            self.summary.push(format!(
-                "not planned: {name} of {} cannot get another type while index {index} has it: first a model without the index, then one with the new type",
-                entity.name
-            ));
-        }
-        let types = changed_types(old.entity, entity, old.table, table);
-        for (name, before, now) in &types {
-            let read = self.readers(&old.entity.name).each("takes", "take");
-            self.act(
-                StepKind::ReadBoth,
-                format!("{read} {name} of {} as {before} and as {now}", entity.name),
-                Vec::new(),
-            );
-            let own = std::slice::from_ref(name);
-            let setters = self.writes().filter(|pattern| sets(pattern, old, entity, own));
-            let who = Subjects::of(setters, || format!("whatever writes {}", entity.name));
-            self.act(
-                StepKind::WriteBoth,
-                format!("{} {name} of {} as {now}", who.each("writes", "write"), entity.name),
-                Vec::new(),
-            );
-            let text = format!(
-                "write {name} of the {} as {now}, each on condition that it is still what was read ({name} = :read)",
-                items(old.entity.count, &entity.name)
-            );
-            self.scan(StepKind::Backfill, table, text, Some(Units::default()), Vec::new());
-        }
-        types.into_iter().map(|(name, ..)| name).collect()
+    /// An attribute outside the keys that gets another type.
+    fn retyped(
+        &mut self,
+        old: EntityRef<'_>,
+        entity: &SubjectEntity,
+        table: &SubjectTable,
+        (attribute, before, now): (String, &'static str, &'static str),
+        units: Option<Units>,
+    ) {
+        let becomes = now.to_owned();
+        let read = ReadChange::ReadTypes {
+            entity: entity.name.clone(),
+            patterns: self.readers(&old.entity.name),
+            attribute: attribute.clone(),
+            types: vec![before.to_owned(), becomes.clone()],
+        };
+        self.act(StepKind::ReadBoth, read);
+        let own = std::slice::from_ref(&attribute);
+        let setters = self.writes().filter(|pattern| sets(pattern, old, entity, own));
+        let write = AttributeWrite::WriteType {
+            entity: entity.name.clone(),
+            patterns: ids(setters),
+            attribute: attribute.clone(),
+            becomes: becomes.clone(),
+        };
+        self.act(StepKind::WriteBoth, write);
+        let convert = Job::ConvertType {
+            entity: entity.name.clone(),
+            items: old.entity.count.declared(),
+            table: table.definition.name.clone(),
+            condition: Condition::AsRead(vec![attribute.clone()]),
+            attribute,
+            becomes,
+        };
+        self.scan(StepKind::Backfill, table, units, convert);
     }
 
     /// Removes the index keys of items that leave an index.
-    fn left(&mut self, one: &Move<'_>, old: EntityRef<'_>, entity: &SubjectEntity, table: &SubjectTable) {
-        let written = and(&one.written);
+    fn left(
+        &mut self,
+        one: &Move<'_>,
+        old: EntityRef<'_>,
+        entity: &SubjectEntity,
+        table: &SubjectTable,
+        units: Option<Units>,
+    ) {
         // Writers of the variables of these attributes have set them until now.
         let mut sources = one.written.clone();
         for template in one.written.iter().filter_map(|name| old.entity.template_of(name)) {
             sources.extend(made_of(&template).map(str::to_owned));
         }
         let setters = self.writes().filter(|pattern| sets(pattern, old, entity, &sources));
-        let who = Subjects::of(setters, || format!("whatever writes {}", entity.name));
-        let (name, attributes) = (entity.name.clone(), one.written.clone());
-        self.act(
-            StepKind::StopWrites,
-            format!("{} {written} of {}", who.no_longer("sets", "set"), entity.name),
-            vec![Action::Unset { entity: name.clone(), attributes: attributes.clone() }],
-        );
-        let text = format!(
-            "scan {} and remove {written} from the {}",
-            table.definition.name,
-            items(entity.count, &entity.name)
-        );
-        let actions = vec![Action::Remove { entity: name, attributes }];
-        self.scan(StepKind::DeleteItems, table, text, Some(Units::default()), actions);
+        let stop = AttributeWrite::StopSetting {
+            entity: entity.name.clone(),
+            patterns: ids(setters),
+            attributes: one.written.clone(),
+        };
+        self.act(StepKind::StopWrites, stop);
+        let remove = Job::RemoveAttributes {
+            entity: entity.name.clone(),
+            items: entity.count.declared(),
+            table: table.definition.name.clone(),
+            attributes: one.written.clone(),
+        };
+        self.scan(StepKind::DeleteItems, table, units, remove);
     }
 
     /// Side effects of a job's writes: they use provisioned capacity and appear in streams.
     fn side_effects(&mut self) {
         let mut jobs: BTreeSet<(StepKind, String)> = BTreeSet::new();
-        for clause in &self.clauses {
-            let writes = clause.step.units.is_none_or(|units| units.writes() > 0);
-            if clause.step.kind.who() == Who::Job && writes {
-                jobs.insert((clause.step.kind, clause.table.clone()));
+        for part in &self.parts {
+            let writes = part.operation.units.is_none_or(|units| units.writes() > 0);
+            if part.kind.who() == Who::Job && writes {
+                jobs.insert((part.kind, part.table.clone()));
             }
         }
         for (kind, name) in jobs {
             let (was, now) = (self.before.table(&name), self.after.table(&name));
             let Some(table) = now.or(was) else { continue };
-            let mut texts = Vec::new();
+            let mut effects = Vec::new();
             // A table that is on demand before or after is on demand while jobs run. A copied table has the
             // new billing mode.
             let stands = was.zip(now).is_none_or(|(was, now)| !must_be_copied(was, now));
@@ -873,38 +781,33 @@ impl<'a> Planner<'a> {
             };
             let capacity: Option<Vec<u64>> = during.map(|table| provisioned(&table)).collect();
             let capacity = capacity.unwrap_or_default().into_iter();
-            if let Some(write) = capacity.max() {
-                texts.push(format!(
-                    "{name} is provisioned with {write} write units: what the job takes has to be there besides"
-                ));
+            if let Some(provisioned) = capacity.max() {
+                effects.push(Job::AddCapacity { table: name.clone(), provisioned });
             }
             if [was, now].into_iter().flatten().any(|table| table.definition.stream.is_some()) {
-                texts.push(format!("the stream of {name} shows these writes too"));
+                effects.push(Job::AppearsInStream { table: name });
             }
-            for text in texts {
-                self.consume(kind, table, text, Some(Units::default()), Vec::new());
+            for effect in effects {
+                self.consume(kind, table, Some(Units::default()), effect);
             }
         }
     }
 
-    /// Names the figures that rest on examples alone.
-    fn reckoned(&mut self) {
-        let mut estimated = Vec::new();
-        let writes = self.clauses.iter().any(|clause| clause.step.units != Some(Units::default()));
+    /// Names the entities whose figures rest on examples alone.
+    fn estimated(&mut self) {
+        let mut entities: Vec<Estimate> = Vec::new();
+        let writes = self.parts.iter().any(|part| part.operation.units != Some(Units::default()));
         for table in self.before.tables.iter().chain(&self.after.tables).filter(|_| writes) {
             for entity in &table.entities {
                 let Count::Shown(examples) = entity.count else { continue };
-                let text = format!("{} ({examples})", entity.name);
-                if !estimated.contains(&text) {
-                    estimated.push(text);
+                let estimate = Estimate { entity: entity.name.clone(), examples };
+                if !entities.contains(&estimate) {
+                    entities.push(estimate);
                 }
             }
         }
-        if !estimated.is_empty() {
-            self.summary.push(format!(
-                "without `count`, reckoned with the examples there are: {}",
-                estimated.join(", ")
-            ));
+        if !entities.is_empty() {
+            self.summary.push(Note::Estimated { entities }.into());
         }
     }
 
@@ -914,45 +817,41 @@ impl<'a> Planner<'a> {
         self.after.patterns.iter().chain(&self.before.patterns)
     }
 
-    fn readers(&self, entity: &str) -> Subjects {
+    fn readers(&self, entity: &str) -> Vec<String> {
         let reads = |pattern: &&SubjectPattern| pattern.read_entities().any(|read| read == entity);
-        let readers = self.before.patterns.iter().filter(reads);
-        Subjects::of(readers, || format!("whatever reads {entity}"))
+        ids(self.before.patterns.iter().filter(reads))
     }
 
     fn new_patterns(&mut self) {
         let (before, after) = (self.before, self.after);
         for pattern in &after.patterns {
-            if before.patterns.iter().any(|known| known.id == pattern.id) {
-                continue;
+            if before.patterns.iter().all(|known| known.id != pattern.id) {
+                self.summary.push(self.new_pattern(pattern).into());
             }
-            let index = pattern.uses.as_deref().and_then(|uses| {
-                let table = after.tables.iter().find(|table| table.index(uses).is_some())?;
-                let new = before.table(&table.definition.name).is_none_or(|was| was.index(uses).is_none());
-                Some((uses, table, new))
-            });
-            self.summary.push(match index {
-                Some((uses, table, true)) => {
-                    format!(
-                        "new query → index: {} needs the new index {}.{uses}",
-                        pattern.id, table.definition.name
-                    )
-                }
-                Some((uses, table, false)) => match self.new_entries(pattern, uses) {
-                    Some(entity) => format!(
-                        "new query → index: {} needs {} in {}.{uses} under {}",
-                        pattern.id,
-                        entity.name,
-                        table.definition.name,
-                        table.index(uses).map(|index| slot_text(entity, &index.key)).unwrap_or_default()
-                    ),
-                    None => format!(
-                        "new query → index: {} is served by {}.{uses}, which is there",
-                        pattern.id, table.definition.name
-                    ),
-                },
-                None => format!("new query → base table: {} needs no index", pattern.id),
-            });
+        }
+    }
+
+    fn new_pattern(&self, pattern: &SubjectPattern) -> Note {
+        let id = pattern.id.clone();
+        let found = pattern.uses.as_ref().and_then(|uses| {
+            let table = self.after.tables.iter().find(|table| table.index(uses).is_some())?;
+            Some((uses.clone(), table))
+        });
+        let Some((index, table)) = found else { return Note::NeedsNoIndex { pattern: id } };
+        let name = &table.definition.name;
+        let table_name = name.clone();
+        if self.before.table(name).is_none_or(|was| was.index(&index).is_none()) {
+            return Note::NeedsIndex { pattern: id, table: table_name, index };
+        }
+        match self.new_entries(pattern, &index) {
+            Some(entity) => Note::NeedsEntries {
+                pattern: id,
+                table: table_name,
+                entity: entity.name.clone(),
+                key: table.index(&index).map(|index| slot(entity, &index.key)).unwrap_or_default(),
+                index,
+            },
+            None => Note::ServedByIndex { pattern: id, table: table_name, index },
         }
     }
 
@@ -973,59 +872,67 @@ fn sets(pattern: &SubjectPattern, old: EntityRef<'_>, entity: &SubjectEntity, so
     pattern.sets(&entity.name, sources) || pattern.sets(&old.entity.name, sources)
 }
 
-/// The templates of the attributes, if they differ from their names.
+/// Names for key attributes whose type changes: a table defines an attribute's type once.
+fn other_names(index: &IndexSchema, was: &SubjectTable) -> Vec<Renamed> {
+    let mut names: Vec<Renamed> = Vec::new();
+    for entity in &was.entities {
+        for attribute in retyped(entity, was, &index.key) {
+            let key = index.key.attributes().find(|key| key.name == attribute);
+            names.extend(key.map(|key| Renamed { attribute, name: new_name(key) }));
+        }
+    }
+    names.sort_by(|one, other| (&one.name, &one.attribute).cmp(&(&other.name, &other.attribute)));
+    names.dedup();
+    names
+}
+
+/// The attributes that a job fills.
+fn names_to_fill(old: &SubjectEntity, moves: &[Move<'_>], needed: &[Needed]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let all = moves.iter().flat_map(|one| &one.written).chain(needed.iter().map(|one| &one.name));
+    for name in all {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    // Attributes that the items lack show which items were not written yet.
+    names.sort_by_key(|name| old.template_of(name).is_some());
+    names
+}
+
+/// The filled attributes, each with the source of its value.
 fn values(
     old: &SubjectEntity,
     entity: &SubjectEntity,
     names: &[String],
     needed: &[Needed],
     renamed: &[&(String, String)],
-) -> Option<String> {
-    let mut texts = Vec::new();
-    let changes = names.iter().any(|name| old.template_of(name).is_some());
-    let keys: Vec<String> =
-        names.iter().filter(|name| !needed.iter().any(|one| one.name == **name)).cloned().collect();
-    if changes {
-        texts.push(format!("as {}", templates(entity, &keys)));
-    }
-    let from = needed.iter().filter_map(|one| Some((one, one.from.as_ref()?)));
-    texts.extend(from.map(|(one, from)| {
-        if names.len() > 1 { format!("{} from {from}", one.name) } else { format!("from {from}") }
-    }));
-    texts.extend(renamed.iter().map(|(name, from)| {
-        if names.len() > 1 { format!("{name} from {from}") } else { format!("from {from}") }
-    }));
-    (!texts.is_empty()).then(|| texts.join(", "))
-}
-
-/// Attributes whose values neither model defines: the person who carries out the plan must know them.
-fn unknown_values(
-    old: &SubjectEntity,
-    entity: &SubjectEntity,
-    names: &[String],
-    needed: &[Needed],
-) -> String {
-    let has_known_value = |name: &String| {
-        old.template_of(name).is_some()
-            || entity.template_of(name).is_none_or(|template| template.whole() != Some(name))
-            || needed.iter().any(|one| one.name == *name && one.from.is_some())
+) -> Vec<Value> {
+    let source = |name: &String| {
+        let known = needed.iter().find(|one| one.name == *name).and_then(|one| one.from.clone());
+        let retyped = renamed.iter().find(|(new, _)| new == name);
+        known.or_else(|| retyped.map(|(_, from)| Source::OldType(from.clone()))).unwrap_or_else(|| {
+            let template = entity.template_of(name);
+            let is_itself = template.as_ref().is_some_and(|template| template.whole() == Some(name));
+            match template {
+                // Only the person who carries out the plan can know the value.
+                Some(_) if is_itself && old.template_of(name).is_none() => Source::Undefined,
+                Some(template) => Source::Template(template.to_string()),
+                None => Source::Template(format!("{{{name}}}")),
+            }
+        })
     };
-    let unknown: Vec<String> = names.iter().filter(|name| !has_known_value(name)).cloned().collect();
-    match unknown.len() {
-        0 => String::new(),
-        all if all == names.len() => " to what neither model tells".to_owned(),
-        _ => format!(", {} to what neither model tells", and(&unknown)),
-    }
+    names.iter().map(|name| Value { attribute: name.clone(), source: source(name) }).collect()
 }
 
-/// The guard by which a job recognises an item without the new values.
-fn guard(
+/// The condition by which a job recognises an item without the new values.
+fn condition(
     old: &SubjectEntity,
     entity: &SubjectEntity,
     table: &SubjectTable,
     names: &[String],
     inputs: &[String],
-) -> Guard {
+) -> Condition {
     let had: Vec<&String> = names.iter().filter(|name| old.template_of(name).is_some()).collect();
     match (had.first(), names.first()) {
         (Some(first), _) => {
@@ -1037,10 +944,11 @@ fn guard(
             };
             read.extend(inputs.iter().filter(|name| !of_key(name) && !names.contains(name)).cloned());
             read.dedup();
-            Guard::AsRead(read)
+            Condition::AsRead(read)
         }
         (None, first) => {
-            Guard::Absent { key: table.key_name().to_owned(), attribute: first.cloned().unwrap_or_default() }
+            let attribute = first.cloned().unwrap_or_default();
+            Condition::Lacks { key: table.key_name().to_owned(), attribute }
         }
     }
 }

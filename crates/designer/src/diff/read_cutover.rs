@@ -6,21 +6,17 @@
 
 use keywright_semantics::schema::{IndexSchema, KeySchema};
 
-use super::action::Action;
-use super::changes::slot_text;
+use super::actions::{Access, Location, ReadChange};
+use super::changes::slot;
 use super::index_changes::{altered, moves, needed};
 use super::input::{Reading, Subject, SubjectEntity, SubjectPattern};
 use super::matching::{EntityRef, Match};
-use super::phrasing::and;
 use super::plan::StepKind;
 use super::planner::{is_open, must_be_copied, written};
+use super::remarks::{Refusal, SearchedBy};
 
-/// What the application changes in its reads.
-pub(super) struct ReadChange {
-    pub(super) kind: StepKind,
-    pub(super) text: String,
-    pub(super) actions: Vec<Action>,
-}
+/// What the application changes in its reads, each with its step.
+type Changes = Vec<(StepKind, ReadChange)>;
 
 pub(super) struct Readers<'a> {
     pub(super) before: &'a Subject,
@@ -59,7 +55,7 @@ enum Loss {
 
 impl<'a> Readers<'a> {
     /// All changes of reads, in the order of the patterns.
-    pub(super) fn read_changes(&self) -> Vec<ReadChange> {
+    pub(super) fn read_changes(&self) -> Changes {
         let mut found = Vec::new();
         for pattern in &self.after.patterns {
             let Some(now) = PatternRead::of(pattern, self.after) else { continue };
@@ -91,7 +87,7 @@ impl<'a> Readers<'a> {
     }
 
     /// Reads that would have no answer for a while: their old place is removed before the new one is ready.
-    pub(super) fn refused(&self) -> Vec<String> {
+    pub(super) fn refused(&self) -> Vec<Refusal> {
         let mut found = Vec::new();
         for pattern in &self.after.patterns {
             let Some(now) = PatternRead::of(pattern, self.after) else { continue };
@@ -103,7 +99,7 @@ impl<'a> Readers<'a> {
     }
 
     /// Why a read has no answer for a while: its old place is removed before the new one is ready.
-    fn gap(&self, was: &PatternRead<'a>, now: &PatternRead<'a>) -> Option<String> {
+    fn gap(&self, was: &PatternRead<'a>, now: &PatternRead<'a>) -> Option<Refusal> {
         let gone = was.sources.iter().find(|source| self.ends_early(source, was, now))?;
         let gained = self.gained(was, now);
         let made = |source: &&&Source<'a>| match self.match_of_new(&source.side) {
@@ -113,17 +109,17 @@ impl<'a> Readers<'a> {
         let stays = was.sources.iter().any(|source| self.followed(source, now).is_some());
         let comes = |source: &&&Source<'a>| !stays && self.is_new(source, now.pattern);
         let then = gained.iter().find(made).or(gained.iter().find(comes))?;
-        let (id, old, new) = (&now.pattern.id, &gone.side.entity.name, &then.side.entity.name);
-        Some(format!(
-            "no plan: {id} asks for {old} by {} and shall ask for {new} instead, and the key of {old} in {} changes before {new} is there: compare with a model that adds {new} and keeps that key, then that one with this; until then nothing is moved or deleted",
-            gone.key(),
-            gone.place_name()
-        ))
+        Some(Refusal::ReadGap {
+            pattern: now.pattern.id.clone(),
+            entity: gone.side.entity.name.clone(),
+            from: gone.access(),
+            instead: then.side.entity.name.clone(),
+        })
     }
 
     /// Why a read that changes its index has no answer while the key attributes of that index change. One
     /// index holds the entries of both keys only if the reader can compute both keys, and neither read can.
-    fn turned(&self, was: &PatternRead<'a>, now: &PatternRead<'a>) -> Option<String> {
+    fn turned(&self, was: &PatternRead<'a>, now: &PatternRead<'a>) -> Option<Refusal> {
         let asks_still = |source: &&Source<'a>| {
             let then = self.match_of_old(&source.side).and_then(Match::after);
             then.is_some_and(|side| now.sources.iter().any(|source| source.side.is(&side)))
@@ -132,15 +128,13 @@ impl<'a> Readers<'a> {
             return None;
         }
         let gone = was.sources.iter().filter(|source| self.is_turned_under(source, was)).find(asks_still)?;
-        Some(format!(
-            "no plan: {} is asked by {} and shall be asked by {}, and the key of {} in {}, {}, changes under it: give the new question an id and an index of its own, compare with a model that has both questions, then that one with this; until then nothing is moved or deleted",
-            was.pattern.id,
-            was.asked_by(),
-            now.asked_by(),
-            self.named(gone),
-            gone.place_name(),
-            gone.key()
-        ))
+        Some(Refusal::ReadChangesWithKey {
+            pattern: was.pattern.id.clone(),
+            entity: self.named(gone).to_owned(),
+            from: gone.access(),
+            was: was.searched_by(),
+            becomes: now.searched_by(),
+        })
     }
 
     fn match_of_old(&self, side: &EntityRef<'_>) -> Option<&Match<'a>> {
@@ -173,45 +167,31 @@ impl<'a> Readers<'a> {
     }
 
     /// What a read does while old and new data exist.
-    fn meets_both(&self, was: &PatternRead<'a>, now: &PatternRead<'a>, found: &mut Vec<ReadChange>) {
+    fn meets_both(&self, was: &PatternRead<'a>, now: &PatternRead<'a>, found: &mut Changes) {
         let id = &was.pattern.id;
         for source in &was.sources {
             if self.ends_early(source, was, now) {
-                let entity = self.named(source).to_owned();
-                let text = format!(
-                    "{id} asks {} for {entity} no more, and passes over what it meets of it: its key there changes",
-                    source.asked()
-                );
-                let action = Action::AskWithout { pattern: id.clone(), entity };
-                found.push(ReadChange { kind: StepKind::ReadBoth, text, actions: vec![action] });
+                let leave_out = ReadChange::LeaveOut {
+                    pattern: id.clone(),
+                    entity: self.named(source).to_owned(),
+                    from: source.access(),
+                };
+                found.push((StepKind::ReadBoth, leave_out));
             } else if self.is_turned_under(source, was) {
-                found.push(Self::asks_both(id, source, self.followed(source, now)));
+                let to = self.followed(source, now);
+                found.push((StepKind::ReadBoth, asks_both(Some(id.clone()), source, to)));
             }
             if let Some(Match::Moves(_, new)) = self.match_of_old(&source.side)
                 && self.doubles(source, was)
             {
-                let text = format!(
-                    "{id} passes over the items of {} under {} {}, until the reads move",
-                    new.entity.name,
-                    new.key_text(),
-                    source.within()
-                );
-                let action = Action::PassNew { pattern: id.clone(), entity: new.entity.name.clone() };
-                found.push(ReadChange { kind: StepKind::ReadBoth, text, actions: vec![action] });
+                found.push((StepKind::ReadBoth, skips_new(id, new, source)));
             }
         }
         for (matched, source) in self.strangers(was, Match::before) {
             if comes(matched, &source, was)
                 && let Some(new) = matched.after()
             {
-                let entity = new.entity.name.clone();
-                let text = format!(
-                    "{id} passes over the items of {entity} under {} {}, until the reads move",
-                    new.key_text(),
-                    source.within()
-                );
-                let action = Action::PassNew { pattern: id.clone(), entity };
-                found.push(ReadChange { kind: StepKind::ReadBoth, text, actions: vec![action] });
+                found.push((StepKind::ReadBoth, skips_new(id, &new, &source)));
             }
         }
     }
@@ -268,92 +248,65 @@ impl<'a> Readers<'a> {
         lacks.filter(|name| now.pattern.whole || !was.pattern.needs.contains(name)).collect()
     }
 
-    fn asks_both(id: &str, source: &Source<'_>, to: Option<&Source<'_>>) -> ReadChange {
-        let from = source.asked();
-        let entity = to.map_or(source.side.entity, |to| to.side.entity);
-        let then = match to {
-            Some(to) if to.place_name() == source.place_name() => format!("and by {}", to.key()),
-            Some(to) => format!("and {}", to.asked()),
-            None => "and by the new key".to_owned(),
-        };
-        ReadChange {
-            kind: StepKind::ReadBoth,
-            text: format!(
-                "{id} asks {from} {then} for {}, takes each item once, and only what answers it by its own attributes",
-                entity.name
-            ),
-            actions: vec![Action::AskBoth { pattern: id.to_owned() }],
-        }
-    }
-
     /// What changes for a read that both designs have.
-    fn switched(&self, was: &PatternRead<'a>, now: &PatternRead<'a>, found: &mut Vec<ReadChange>) {
-        let id = &was.pattern.id;
+    fn switched(&self, was: &PatternRead<'a>, now: &PatternRead<'a>, found: &mut Changes) {
         if self.is_all_gone(was, now) && self.is_all_there(was, now) {
             self.asks_instead(was, now, found);
             return;
         }
-        let losses: Vec<(&Source<'a>, Loss)> = was
-            .sources
-            .iter()
-            .filter(|source| !self.is_unknown(source))
-            .filter_map(|source| Some((source, self.loss(source, was)?)))
-            .collect();
-        let (from, to) = (was.place(), now.place());
-        let left_alone = was.sources.iter().any(|source| self.is_unknown(source));
-        let mut sentences: Vec<String> = if from != to && !left_alone {
-            vec![format!("{id} asks {to} instead of {from}")]
-        } else if losses.iter().any(|(_, loss)| *loss == Loss::Place) {
-            vec![format!("{id} asks the new {to}")]
-        } else {
-            let stays = |source: &Source<'a>| self.followed(source, now).is_some();
-            let texts = losses.iter().filter(|(source, _)| !self.ends_early(source, was, now));
-            let texts = texts.map(|(source, loss)| {
-                let entity = self.named(source);
-                match (loss, source.index) {
-                    (Loss::Key, None) if stays(source) => format!("{id} asks {to} by the new key"),
-                    (Loss::Key, Some(_)) if stays(source) => {
-                        format!("{id} takes {entity} from {to} under the new key alone")
-                    }
-                    (Loss::Slot, _) if stays(source) => {
-                        format!("{id} asks {to} for {entity} by the new key alone")
-                    }
-                    _ => format!("{id} looks for no {entity} in {to} any more"),
-                }
-            });
-            let mut texts: Vec<String> = texts.collect();
-            let gained = self
-                .gained(was, now)
-                .into_iter()
-                .filter(|source| !self.is_left_alone(source) && self.is_new(source, now.pattern));
-            texts.extend(gained.map(|source| {
-                format!("{id} asks {} for {} from now on", source.asked(), source.side.entity.name)
-            }));
-            texts
-        };
+        let pattern = || was.pattern.id.clone();
+        let mut changes = self.other_places(was, now);
         for source in &was.sources {
-            let names = self.lacked(source, was, now);
-            if self.followed(source, now).is_some() && !names.is_empty() {
-                sentences.push(format!("{id} counts on {} of {}", and(&names), self.named(source)));
+            let attributes = self.lacked(source, was, now);
+            if self.followed(source, now).is_some() && !attributes.is_empty() {
+                let entity = self.named(source).to_owned();
+                changes.push(ReadChange::RelyOn { pattern: pattern(), entity, attributes });
             }
         }
-        sentences.dedup();
-        let mut actions = vec![Action::AskNew { pattern: id.clone() }];
-        if !sentences.is_empty() {
-            for text in sentences {
-                found.push(ReadChange {
-                    kind: StepKind::SwitchReads,
-                    text,
-                    actions: std::mem::take(&mut actions),
-                });
-            }
-        }
+        changes.dedup();
+        found.extend(changes.into_iter().map(|change| (StepKind::SwitchReads, change)));
         // A read that queries both places finds from then on what the new place holds.
         let both = was
             .sources
             .iter()
             .any(|source| self.is_turned_under(source, was) && !self.ends_early(source, was, now));
         self.passes_old(now, if both { StepKind::ReadBoth } else { StepKind::SwitchReads }, found);
+    }
+
+    /// Where a read finds its items, if that changes.
+    fn other_places(&self, was: &PatternRead<'a>, now: &PatternRead<'a>) -> Vec<ReadChange> {
+        let pattern = || was.pattern.id.clone();
+        let losses: Vec<(&Source<'a>, Loss)> = was
+            .sources
+            .iter()
+            .filter(|source| !self.is_unknown(source))
+            .filter_map(|source| Some((source, self.loss(source, was)?)))
+            .collect();
+        let (from, place) = (was.place(), now.place());
+        let left_alone = was.sources.iter().any(|source| self.is_unknown(source));
+        if from != place && !left_alone {
+            return vec![ReadChange::ReadInstead { pattern: pattern(), place, from }];
+        }
+        if losses.iter().any(|(_, loss)| *loss == Loss::Place) {
+            return vec![ReadChange::ReadAgain { pattern: pattern(), place }];
+        }
+        let lost = losses.iter().filter(|(source, _)| !self.ends_early(source, was, now));
+        let lost = lost.map(|(source, loss)| {
+            let (pattern, entity, place) = (pattern(), self.named(source).to_owned(), place.clone());
+            let stays = self.followed(source, now).is_some();
+            match (loss, source.index) {
+                (Loss::Key, None) if stays => ReadChange::ReadByNewKey { pattern, entity: None, place },
+                (Loss::Key | Loss::Slot, _) if stays => {
+                    ReadChange::ReadByNewKey { pattern, entity: Some(entity), place }
+                }
+                _ => ReadChange::ReadLess { pattern, entity, place },
+            }
+        });
+        let gained = self
+            .gained(was, now)
+            .into_iter()
+            .filter(|source| !self.is_left_alone(source) && self.is_new(source, now.pattern));
+        lost.chain(gained.map(|source| reads_more(&was.pattern.id, source))).collect()
     }
 
     /// Whether all old sources of a read are gone when the first release goes out.
@@ -370,63 +323,41 @@ impl<'a> Readers<'a> {
 
     /// If all old sources are replaced, the new ones are read in the same release: in between the read would
     /// have no answer.
-    fn asks_instead(&self, was: &PatternRead<'a>, now: &PatternRead<'a>, found: &mut Vec<ReadChange>) {
-        let id = &was.pattern.id;
-        let mut actions = vec![Action::AskNew { pattern: id.clone() }];
-        for source in self.gained(was, now) {
-            let text = format!("{id} asks {} for {} from now on", source.asked(), source.side.entity.name);
-            found.push(ReadChange { kind: StepKind::ReadBoth, text, actions: std::mem::take(&mut actions) });
-        }
+    fn asks_instead(&self, was: &PatternRead<'a>, now: &PatternRead<'a>, found: &mut Changes) {
+        let gained = self.gained(was, now).into_iter();
+        found.extend(gained.map(|source| (StepKind::ReadBoth, reads_more(&was.pattern.id, source))));
         self.passes_old(now, StepKind::ReadBoth, found);
     }
 
     /// A moved read finds the old copies until they are deleted. A moved entity is read the new way when the
     /// reads move and not earlier, also by reads that query both places for another entity.
-    fn passes_old(&self, now: &PatternRead<'a>, kind: StepKind, found: &mut Vec<ReadChange>) {
+    fn passes_old(&self, now: &PatternRead<'a>, kind: StepKind, found: &mut Changes) {
         let id = &now.pattern.id;
         for source in &now.sources {
             if let Some(Match::Moves(old, new)) = self.match_of_new(&source.side)
                 && source.finds(old, new, now)
                 && is_same_table(old, new)
             {
-                let text = format!(
-                    "{id} passes over the items of {} under {} {}, until they are deleted",
-                    new.entity.name,
-                    old.key_text(),
-                    source.within()
-                );
-                let action = Action::PassOld { pattern: id.clone(), entity: new.entity.name.clone() };
-                found.push(ReadChange { kind: StepKind::SwitchReads, text, actions: vec![action] });
+                found.push((StepKind::SwitchReads, skips_old(id, &new.entity.name, old, source, false)));
             }
         }
         for (matched, source) in self.strangers(now, Match::after) {
             if let Some(old) = remains(matched, &source, now) {
-                let entity = matched.after().unwrap_or(old).entity.name.clone();
-                let text = format!(
-                    "{id} passes over the items of {entity} under {} {}, until they are {}",
-                    old.key_text(),
-                    source.within(),
-                    if matches!(matched, Match::Stays(..)) { "there no more" } else { "deleted" }
-                );
-                let action = Action::PassOld { pattern: id.clone(), entity };
-                found.push(ReadChange { kind, text, actions: vec![action] });
+                let entity = &matched.after().unwrap_or(old).entity.name;
+                let leaving = matches!(matched, Match::Stays(..));
+                found.push((kind, skips_old(id, entity, &old, &source, leaving)));
             }
         }
     }
 
-    fn begins(&self, now: &PatternRead<'a>, found: &mut Vec<ReadChange>) {
-        let id = &now.pattern.id;
-        found.push(ReadChange {
-            kind: StepKind::SwitchReads,
-            text: format!("{id}, which is new, asks {}", now.place()),
-            actions: vec![Action::AskNew { pattern: id.clone() }],
-        });
+    fn begins(&self, now: &PatternRead<'a>, found: &mut Changes) {
+        let begin = ReadChange::BeginRead { pattern: now.pattern.id.clone(), place: now.place() };
+        found.push((StepKind::SwitchReads, begin));
         self.passes_old(now, StepKind::SwitchReads, found);
     }
 
     /// A read that the new design does not have.
-    fn ends(&self, was: &PatternRead<'a>, found: &mut Vec<ReadChange>) {
-        let id = &was.pattern.id;
+    fn ends(&self, was: &PatternRead<'a>, found: &mut Changes) {
         let stranger = self.strangers(was, Match::before);
         let kind = if was
             .sources
@@ -440,13 +371,12 @@ impl<'a> Readers<'a> {
         } else {
             return;
         };
-        let text = format!("{id} is asked no more");
-        found.push(ReadChange { kind, text, actions: vec![Action::AskNoMore { pattern: id.clone() }] });
+        found.push((kind, ReadChange::EndRead { pattern: was.pattern.id.clone() }));
     }
 
     /// Indexes that are deleted or whose entries change and that no known read uses: another program may use
     /// them.
-    fn unused_indexes(&self, found: &mut Vec<ReadChange>) {
+    fn unused_indexes(&self, found: &mut Changes) {
         let questions: Vec<PatternRead<'_>> =
             self.before.patterns.iter().filter_map(|pattern| PatternRead::of(pattern, self.before)).collect();
         for was in &self.before.tables {
@@ -467,21 +397,12 @@ impl<'a> Readers<'a> {
                             let index = side.table.index(&index.name)?;
                             side.entity.is_in(index).then_some(Source { side, index: Some(index) })
                         });
-                        let mut change =
-                            Self::asks_both(&format!("whatever asks {}", index.name), &source, to.as_ref());
-                        change.actions.clear();
-                        found.push(change);
+                        found.push((StepKind::ReadBoth, asks_both(None, &source, to.as_ref())));
                     }
                 }
                 if now.index(&index.name) != Some(index) && !asked(None) {
-                    found.push(ReadChange {
-                        kind: StepKind::SwitchReads,
-                        text: format!(
-                            "nothing asks {} any more: its consumed read capacity stays at zero",
-                            index.name
-                        ),
-                        actions: Vec::new(),
-                    });
+                    let (table, index) = (was.definition.name.clone(), index.name.clone());
+                    found.push((StepKind::SwitchReads, ReadChange::UnusedIndex { table, index }));
                 }
             }
         }
@@ -551,6 +472,43 @@ impl<'a> Readers<'a> {
     }
 }
 
+/// A read by the old and the new key; by a program that the models do not know if no pattern is named.
+fn asks_both(pattern: Option<String>, source: &Source<'_>, to: Option<&Source<'_>>) -> ReadChange {
+    ReadChange::ReadBothKeys {
+        pattern,
+        entity: to.map_or(source.side.entity, |to| to.side.entity).name.clone(),
+        from: source.access(),
+        to: to.map(Source::access),
+    }
+}
+
+fn reads_more(id: &str, source: &Source<'_>) -> ReadChange {
+    ReadChange::ReadMore {
+        pattern: id.to_owned(),
+        entity: source.side.entity.name.clone(),
+        from: source.access(),
+    }
+}
+
+fn skips_new(id: &str, new: &EntityRef<'_>, source: &Source<'_>) -> ReadChange {
+    ReadChange::SkipNew {
+        pattern: id.to_owned(),
+        entity: new.entity.name.clone(),
+        key: new.key(),
+        place: source.place(),
+    }
+}
+
+fn skips_old(id: &str, entity: &str, old: &EntityRef<'_>, source: &Source<'_>, leaving: bool) -> ReadChange {
+    ReadChange::SkipOld {
+        pattern: id.to_owned(),
+        entity: entity.to_owned(),
+        key: old.key(),
+        place: source.place(),
+        leaving,
+    }
+}
+
 /// Whether the plan adds items where a read searches.
 fn comes(matched: &Match<'_>, source: &Source<'_>, read: &PatternRead<'_>) -> bool {
     let Some(new) = matched.after() else { return false };
@@ -617,59 +575,45 @@ impl<'a> PatternRead<'a> {
         Some(Self { pattern, sources })
     }
 
-    /// The key values that a read takes, in words.
-    fn asked_by(&self) -> String {
-        let Some(_) = self.pattern.given.first() else { return "nothing".to_owned() };
-        let is_one = |name: &&String| self.pattern.equal.contains(name);
-        let (one, ranges): (Vec<&String>, Vec<&String>) = self.pattern.given.iter().partition(is_one);
-        let ranges = ranges.into_iter().map(|name| format!("a range of {name}"));
-        and(&one.into_iter().cloned().chain(ranges).collect::<Vec<_>>())
+    /// The attributes that a read searches by.
+    fn searched_by(&self) -> SearchedBy {
+        let is_one = |name: &String| self.pattern.equal.contains(name);
+        let (equal, ranges) = self.pattern.given.iter().cloned().partition(is_one);
+        SearchedBy { equal, ranges }
     }
 
-    /// The table or index of a read, in words.
-    fn place(&self) -> String {
+    /// The tables or the index of a read.
+    fn place(&self) -> Location {
         let indexed = self.sources.iter().find(|source| source.index.is_some());
         if let Some(source) = indexed {
-            return source.place_name();
+            return source.place();
         }
-        let mut names: Vec<&str> = Vec::new();
+        let mut tables: Vec<String> = Vec::new();
         for source in &self.sources {
-            let name = source.side.table.definition.name.as_str();
-            if !names.contains(&name) {
-                names.push(name);
+            let name = &source.side.table.definition.name;
+            if !tables.contains(name) {
+                tables.push(name.clone());
             }
         }
-        if names.is_empty() { "the table".to_owned() } else { format!("table {}", names.join(", ")) }
+        Location { tables, index: None }
     }
 }
 
 impl<'a> Source<'a> {
-    fn place_name(&self) -> String {
-        let table = &self.side.table.definition.name;
-        match self.index {
-            Some(index) => format!("index {} of {table}", index.name),
-            None => format!("table {table}"),
+    fn place(&self) -> Location {
+        Location {
+            tables: vec![self.side.table.definition.name.clone()],
+            index: self.index.map(|index| index.name.clone()),
         }
+    }
+
+    /// The place with the key that a read queries by.
+    fn access(&self) -> Access {
+        Access { place: self.place(), key: slot(self.side.entity, self.key_schema()) }
     }
 
     fn key_schema(&self) -> &'a KeySchema {
         self.index.map_or(&self.side.table.definition.schema.key, |index| &index.key)
-    }
-
-    /// The key that a read queries by.
-    fn key(&self) -> String {
-        slot_text(self.side.entity, self.key_schema())
-    }
-
-    fn asked(&self) -> String {
-        format!("{} by {}", self.place_name(), self.key())
-    }
-
-    fn within(&self) -> String {
-        match self.index {
-            Some(index) => format!("in {}", index.name),
-            None => format!("in {}", self.side.table.definition.name),
-        }
     }
 
     /// Whether a read of one copy of an entity's items, `own`, also finds the other copy. A read by the whole

@@ -1,10 +1,9 @@
 //! Steps that re-key items: both keys are kept until no read uses the old ones.
 
-use super::action::Action;
+use super::actions::{Condition, Job, KeyPlace, RekeyWrite, Source, Value};
 use super::index_lifetime::{delete, put, standing};
-use super::input::{SubjectEntity, SubjectPattern};
+use super::input::{SubjectEntity, SubjectPattern, ids};
 use super::matching::EntityRef;
-use super::phrasing::{Subjects, and, items};
 use super::plan::{StepKind, Units};
 use super::planner::{Planner, must_be_copied};
 use super::stale_copies::{StaleCopy, variables};
@@ -16,28 +15,22 @@ struct Rekey<'a> {
     new: EntityRef<'a>,
     /// Whether both places are in one table.
     within: bool,
-    /// The old key and the new one.
-    out: String,
-    key: String,
-    /// The new table, in words.
-    other: String,
+    from: KeyPlace,
+    to: KeyPlace,
     entity: String,
 }
 
 impl<'a> Planner<'a> {
     /// Items get another primary key, in their table or in another one: they become other items.
     pub(super) fn moved(&mut self, old: EntityRef<'a>, new: EntityRef<'a>) {
-        let (from, to) = (&old.table.definition.name, &new.table.definition.name);
-        let anew = from == to && must_be_copied(old.table, new.table);
-        let within = from == to && !anew;
-        let other = if anew { format!("the new {to}") } else { to.clone() };
+        let same = old.table.definition.name == new.table.definition.name;
+        let again = same && must_be_copied(old.table, new.table);
         let rekey = Rekey {
             old,
             new,
-            within,
-            out: old.key_text(),
-            key: new.key_text(),
-            other,
+            within: same && !again,
+            from: old.place(),
+            to: KeyPlace { again, ..new.place() },
             entity: new.entity.name.clone(),
         };
         self.both_written(&rekey);
@@ -46,160 +39,115 @@ impl<'a> Planner<'a> {
     }
 
     fn both_written(&mut self, rekey: &Rekey<'_>) {
-        let Rekey { old, out, key, other, within, entity, .. } = rekey;
-        let from = &old.table.definition.name;
+        let Rekey { old, new, from, to, entity, .. } = rekey;
         let writers: Vec<&SubjectPattern> = self
             .writes()
             .filter(|pattern| pattern.changes(entity) || pattern.changes(&old.entity.name))
             .collect();
-        let updates: Vec<&SubjectPattern> = writers
+        let updates = writers
             .iter()
             .filter(|pattern| pattern.updates(entity) || pattern.updates(&old.entity.name))
-            .copied()
-            .collect();
-        let unknown = writers.is_empty();
-        let who = Subjects::of(writers.into_iter(), || format!("whatever writes {entity}"));
-        let place_of = if *within {
-            format!("under {out} and under {key}")
-        } else {
-            format!("in {from} and as {key} in {other}")
+            .copied();
+        let (patterns, updates) = (ids(writers.iter().copied()), ids(updates));
+        let has_updates = writers.is_empty() || !updates.is_empty();
+        let (entity, from, to) = (entity.clone(), from.clone(), to.clone());
+        let (old_place, new_place) = (|| from.clone(), || to.clone());
+        let keep = RekeyWrite::DualWrite {
+            entity: entity.clone(),
+            patterns: patterns.clone(),
+            old: old_place(),
+            new: new_place(),
         };
-        let (first, second) = if *within {
-            (format!("under {out}"), format!("under {key}"))
-        } else {
-            (format!("in {from}"), format!("in {other}"))
-        };
-        let text = format!("{} {entity} {place_of}, both in one transaction", who.each("keeps", "keep"));
-        self.act(StepKind::WriteBoth, text, vec![Action::KeepBoth { entity: entity.clone() }]);
-        let names = [entity.as_str(), old.entity.name.as_str()];
-        self.stale_deleted(&StaleCopy {
-            copies: entity,
-            names: &names,
-            known: (out, variables(old)),
-            made: (key, variables(&rekey.new)),
-            during: StepKind::WriteBoth,
-            lasts: true,
-        });
-        self.stale_deleted(&StaleCopy {
-            copies: entity,
-            names: &names,
-            known: (key, variables(&rekey.new)),
-            made: (out, variables(old)),
-            during: StepKind::SwitchReads,
-            lasts: false,
-        });
-        let updating = Subjects::of(updates.iter().copied(), || "an update".to_owned());
-        let mut clauses = vec![(
-            StepKind::WriteBoth,
-            format!("conditions are asked {first} alone: {second} a copy may not be there yet"),
-            Vec::new(),
-        )];
-        if unknown || !updates.is_empty() {
-            let (reads, changes, puts) =
-                if updating.is_many() { ("read", "change", "put") } else { ("reads", "changes", "puts") };
-            clauses.push((
-                StepKind::WriteBoth,
-                format!(
-                    "{} {reads} the whole item {first}, {changes} it there on condition that it is still what was read, and {puts} it whole {second}: an update alone would leave there an item that lacks the rest",
-                    updating.names()
-                ),
-                Vec::new(),
-            ));
+        self.act(StepKind::WriteBoth, keep);
+        self.stale_copies_deleted(rekey, &[entity.as_str(), old.entity.name.as_str()], (old, new));
+        let check = RekeyWrite::CheckOldCopy { entity: entity.clone(), old: old_place(), new: new_place() };
+        self.act(StepKind::WriteBoth, check);
+        if has_updates {
+            let put = RekeyWrite::PutWhole {
+                entity: entity.clone(),
+                patterns: updates.clone(),
+                old: old_place(),
+                new: new_place(),
+            };
+            self.act(StepKind::WriteBoth, put);
         }
-        let turned = if unknown || !updates.is_empty() {
-            format!(
-                "conditions are asked {second}, and what {} and {} {second}; {first} they are put whole until the old writes stop",
-                updating.each("changes is read", "change is read"),
-                "changed"
-            )
-        } else {
-            format!("conditions are asked {second}")
+        let turn = RekeyWrite::UseNewCopy {
+            entity: entity.clone(),
+            patterns: updates,
+            updated: has_updates,
+            old: old_place(),
+            new: new_place(),
         };
-        clauses.push((StepKind::SwitchReads, turned, vec![Action::GoByNew { entity: entity.clone() }]));
-        let place = if *within { String::new() } else { format!(" in {from}") };
-        clauses.push((
-            StepKind::StopWrites,
-            format!("{} {entity} under {out}{place}", who.no_longer("keeps", "keep")),
-            vec![Action::KeepNew { entity: entity.clone() }],
-        ));
-        for (kind, text, actions) in clauses {
-            self.act(kind, text, actions);
+        self.act(StepKind::SwitchReads, turn);
+        self.act(StepKind::StopWrites, RekeyWrite::StopDualWrite { entity, patterns, old: old_place() });
+    }
+
+    /// Writers know the item by its old key, and after the reads have moved by its new one.
+    fn stale_copies_deleted(
+        &mut self,
+        rekey: &Rekey<'_>,
+        names: &[&str],
+        (old, new): (&EntityRef<'_>, &EntityRef<'_>),
+    ) {
+        let sides = [(old, new, StepKind::WriteBoth, true), (new, old, StepKind::SwitchReads, false)];
+        for (known, made, during, lasts) in sides {
+            self.stale_deleted(&StaleCopy {
+                copies: &rekey.entity,
+                names,
+                known: (known.key(), variables(known)),
+                made: (made.key(), variables(made)),
+                during,
+                lasts,
+            });
         }
     }
 
     fn copied(&mut self, rekey: &Rekey<'a>) {
-        let Rekey { old, new, out, key, other, entity, .. } = rekey;
-        let from = &old.table.definition.name;
+        let Rekey { old, new, from, to, entity, .. } = rekey;
         let counted = SubjectEntity { count: old.entity.count, ..new.entity.clone() };
         let needed = self.known_sources(*old, *new);
-        let with: Vec<String> = needed
-            .iter()
-            .map(|one| match &one.from {
-                Some(from) => format!("{} ({from})", one.name),
-                None => one.name.clone(),
-            })
-            .collect();
-        let with = if with.is_empty() { String::new() } else { format!(", with {}", and(&with)) };
-        let already = if rekey.within && old.meets(new) {
-            "; one whose own attributes make the key that it has is left as it is"
-        } else {
-            ""
+        let values = needed.iter().map(|one| Value {
+            attribute: one.name.clone(),
+            source: one.from.clone().unwrap_or(Source::Undefined),
+        });
+        let copy = Job::Copy {
+            entity: entity.clone(),
+            items: old.entity.count.declared(),
+            old: from.clone(),
+            new: to.clone(),
+            values: values.collect(),
+            condition: Condition::NoItem(new.table.key_name().to_owned()),
+            both: rekey.within && old.meets(new),
         };
-        let text = format!(
-            "scan {from} and put the {} into {other} as {key}{with}, each on condition that nothing is there yet (attribute_not_exists({})){already}",
-            items(old.entity.count, entity),
-            new.table.key_name()
-        );
         let stands = standing(self.stood(new.table), new.table, StepKind::Backfill);
         let writes = put(&counted, Some(old.entity), &stands);
         let reads = self.scanned(StepKind::Backfill, old.table);
         let units = writes.zip(reads).map(|(units, reads)| units.and(Units { reads, ..Units::default() }));
         // The writes are billed to the table that the items are written to.
-        self.consume(
-            StepKind::Backfill,
-            new.table,
-            text,
-            units,
-            vec![Action::Copy { entity: entity.clone() }],
-        );
-        if let Some(clause) = self.clauses.last_mut() {
-            clause.table.clone_from(from);
-        }
+        self.consume_for(StepKind::Backfill, &from.table, new.table, units, copy);
         self.copies(*new, &needed);
         // Within one table the scan reads both copies.
         let again = counted.table_bytes().map(|bytes| Units {
             reads: if rekey.within { 0 } else { bytes.div_ceil(EVENTUAL_READ_UNIT_BYTES) },
             ..Units::default()
         });
-        let text = format!(
-            "compare every {entity} under {out} with the one under {key}{}: what is missing or differs is put again, and what none under {out} makes is deleted, each in a transaction that checks that the one under {out} is still what was read; again until none is found",
-            if rekey.within { String::new() } else { format!(" in {other}") }
-        );
-        self.scan(StepKind::Verify, old.table, text, again, vec![Action::Compare { entity: entity.clone() }]);
+        let compare = Job::CompareCopies { entity: entity.clone(), old: from.clone(), new: to.clone() };
+        self.scan(StepKind::Verify, old.table, again, compare);
     }
 
     /// Deletes the old copies. Items of a deleted table need no writes.
     fn old_deleted(&mut self, rekey: &Rekey<'_>) {
-        let Rekey { old, new, out, key, entity, within, .. } = rekey;
-        let from = &old.table.definition.name;
-        let Some(now) = self.after.table(from).filter(|now| !must_be_copied(old.table, now)) else { return };
-        let which = if *within && old.meets(new) {
-            format!(": those whose key is not {key} of their own attributes, as that has them already")
-        } else {
-            String::new()
-        };
-        let text = format!(
-            "delete the {} under {out} from {from}{which}",
-            items(old.entity.count, &old.entity.name)
-        );
+        let Rekey { old, new, from, entity, within, .. } = rekey;
+        let after = self.after.table(&from.table);
+        let Some(now) = after.filter(|now| !must_be_copied(old.table, now)) else { return };
         let entered = within.then_some(new.entity);
         let units = delete(old.entity, entered, &standing(Some(old.table), now, StepKind::DeleteItems));
-        self.scan(
-            StepKind::DeleteItems,
-            old.table,
-            text,
-            units,
-            vec![Action::DeleteOld { entity: entity.clone() }],
-        );
+        let delete = Job::DeleteOld {
+            entity: entity.clone(),
+            items: old.entity.count.declared(),
+            old: from.clone(),
+            keeps: (*within && old.meets(new)).then(|| new.key()),
+        };
+        self.scan(StepKind::DeleteItems, old.table, units, delete);
     }
 }

@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::plan::{Extent, Step, Units, Who};
+use super::plan::{Extent, Operation, Step, Units, Who};
+use super::remarks::Remark;
 use super::{Difference, Plan};
 use keywright_model::json::Json;
 use keywright_workbench::price::{Item, Money, Prices};
@@ -49,8 +50,8 @@ impl Difference {
                 escaped(&detail)
             );
         }
-        for line in &self.plan.summary {
-            let _ = writeln!(out, "- {}", escaped(line));
+        for remark in &self.plan.summary {
+            let _ = writeln!(out, "- {}", escaped(&remark.text()));
         }
         out.push_str("\n## Migration plan\n\n");
         match self.plan.extent {
@@ -59,15 +60,17 @@ impl Difference {
                 return out;
             }
             Extent::None => {
-                out.push_str("None could be made, see above.\n");
+                out.push_str(
+                    "None, for the reasons above. Until they are resolved, nothing is moved or deleted.\n",
+                );
                 return out;
             }
-            Extent::Part => out.push_str("For all but what is left out above.\n\n"),
+            Extent::Part => out.push_str("Without what is not planned above.\n\n"),
             Extent::Whole => {}
         }
         out.push_str("| # | Who | Step | Reads | Writes | Cost | Time |\n|--:|---|---|--:|--:|--:|--:|\n");
         for (at, step) in self.plan.steps.iter().enumerate() {
-            let mut text = format!("**{}**: {}", step.kind.name(), escaped(&step.clauses().join("; ")));
+            let mut text = format!("**{}**: {}", step.kind.name(), escaped(&step.texts().join("; ")));
             if let Some(line) = alternative(step, terms) {
                 let _ = write!(text, "<br>{}", escaped(&line));
             }
@@ -107,7 +110,7 @@ impl Difference {
         let units = self.plan.units();
         Json::object([
             ("changes", Json::List(changes.collect())),
-            ("summary", Json::List(self.plan.summary.iter().map(Json::text).collect())),
+            ("summary", Json::List(self.plan.summary.iter().map(Remark::json).collect())),
             ("plan", Json::text(self.plan.extent.name())),
             ("steps", Json::List(steps.collect())),
             ("readUnits", count(units.map(|units| units.reads))),
@@ -121,10 +124,21 @@ impl Difference {
 }
 
 impl Step {
-    /// Its sentences; a part that only adds to the figures has none.
-    fn clauses(&self) -> Vec<&str> {
-        self.clauses.iter().map(String::as_str).filter(|clause| !clause.is_empty()).collect()
+    /// A sentence for each operation.
+    pub fn texts(&self) -> Vec<String> {
+        self.operations.iter().map(|operation| operation.action.text()).collect()
     }
+}
+
+/// An operation with its text, and its units if it consumes any.
+fn operation_json(operation: &Operation) -> Json {
+    let mut json = operation.action.json();
+    if operation.units != Some(Units::default()) {
+        json.set("readUnits", count(operation.units.map(|units| units.reads)));
+        json.set("writeUnits", count(operation.units.map(Units::writes)));
+    }
+    json.set("text", Json::text(operation.action.text()));
+    json
 }
 
 fn step_json(step: &Step, terms: Terms<'_>) -> Json {
@@ -132,7 +146,7 @@ fn step_json(step: &Step, terms: Terms<'_>) -> Json {
     let mut json = Json::object([
         ("who", Json::text(step.kind.who().name())),
         ("step", Json::text(step.kind.name())),
-        ("does", Json::List(step.clauses().into_iter().map(Json::text).collect())),
+        ("operations", Json::List(step.operations.iter().map(operation_json).collect())),
         ("readUnits", count(step.units.map(|units| units.reads))),
         ("writeUnits", count(step.units.map(Units::writes))),
         ("cost", price(step.cost(terms.prices))),
@@ -141,12 +155,11 @@ fn step_json(step: &Step, terms: Terms<'_>) -> Json {
         json.set("seconds", count(step.units.map(|units| units.seconds(terms.rate))));
     }
     if let Some(other) = &step.alternative {
-        let other = Json::object([
-            ("does", Json::text(&other.text)),
-            ("bytes", count(other.bytes)),
-            ("cost", price(other.cost(terms.prices))),
-        ]);
-        json.set("alternative", other);
+        let mut alternative = other.action.json();
+        alternative.set("bytes", count(other.bytes));
+        alternative.set("cost", price(other.cost(terms.prices)));
+        alternative.set("text", Json::text(other.action.text()));
+        json.set("alternative", alternative);
     }
     json
 }
@@ -157,8 +170,8 @@ fn count(number: Option<u64>) -> Json {
 
 fn plan_text(plan: &Plan, terms: Terms<'_>) -> String {
     let mut out = String::new();
-    for line in &plan.summary {
-        let _ = writeln!(out, "{line}");
+    for remark in &plan.summary {
+        let _ = writeln!(out, "{}", remark.text());
     }
     if !plan.summary.is_empty() {
         out.push('\n');
@@ -169,22 +182,23 @@ fn plan_text(plan: &Plan, terms: Terms<'_>) -> String {
             return out;
         }
         Extent::None => {
-            out.push_str("Migration plan: none could be made, see above.\n");
+            out.push_str("Migration plan: none, for the reasons above. Until they are resolved, nothing is moved or deleted.\n");
             return out;
         }
         Extent::Whole => {
-            out.push_str("Migration plan, through which the application keeps running:\n");
+            out.push_str("Migration plan; the application keeps running:\n");
         }
         Extent::Part => {
-            out.push_str("Migration plan for all but what is left out above, through which the application keeps running:\n");
+            out.push_str(
+                "Migration plan without what is not planned above; the application keeps running:\n",
+            );
         }
     }
     for (at, step) in plan.steps.iter().enumerate() {
-        let clauses = step.clauses();
         let who = step.kind.who().name();
         let _ = writeln!(out, "{:>3}. {who}: {}", at + 1, step.kind.name());
-        for clause in clauses {
-            let _ = writeln!(out, "     - {clause}");
+        for text in step.texts() {
+            let _ = writeln!(out, "     - {text}");
         }
         if let Some(line) = alternative(step, terms) {
             let _ = writeln!(out, "     - {line}");
@@ -236,7 +250,7 @@ fn duration(seconds: u64) -> String {
 fn alternative(step: &Step, terms: Terms<'_>) -> Option<String> {
     let other = step.alternative.as_ref()?;
     let cost = other.cost(terms.prices).map_or("a price by the gigabyte".to_owned(), |cost| cost.to_string());
-    Some(format!("{} ({cost})", other.text))
+    Some(format!("{} ({cost})", other.action.text()))
 }
 
 fn money(cost: Option<Money>) -> String {
@@ -248,7 +262,7 @@ fn total(plan: &Plan, terms: Terms<'_>) -> String {
         return "Together: unknown, because no example, no `count` or no `size` says how many items of an entity there are and how large they are.\n".to_owned();
     };
     if units == Units::default() {
-        return "Together: nothing is read or written for it.\n".to_owned();
+        return "Together: nothing is read or written.\n".to_owned();
     }
     format!(
         "Together: {}, {}, once, on demand at the prices {} (read {}).\n",

@@ -3,115 +3,109 @@
 
 use keywright_semantics::request::parts::{StreamViewType, TableClass};
 
+use super::actions::{Setting, SettingCall, TableCall};
 use super::plan::StepKind::{ChangeSetting as First, LowerSetting as Last};
 use super::plan::{Place, StepKind};
+use super::remarks::NotPlanned;
 use keywright_model::tables::{Capacity, Provisioned, Scaling, TableDefinition};
 
 /// The changed settings of a table, old and new.
-pub(super) fn settings(old: &TableDefinition, new: &TableDefinition) -> [(&'static str, String, String); 8] {
+pub(super) fn settings(old: &TableDefinition, new: &TableDefinition) -> [(Setting, String, String); 8] {
     let on = |set: bool| if set { "on" } else { "off" }.to_owned();
     [
-        ("billing", billing(&old.billing), billing(&new.billing)),
-        ("auto scaling", scaling(&old.billing), scaling(&new.billing)),
-        ("ttl", ttl(old), ttl(new)),
-        ("stream", stream(old), stream(new)),
-        ("class", class(old), class(new)),
-        ("point-in-time recovery", on(old.point_in_time_recovery), on(new.point_in_time_recovery)),
-        ("deletion protection", on(old.deletion_protection), on(new.deletion_protection)),
-        ("replicas", regions(&old.replicas), regions(&new.replicas)),
+        (Setting::Billing, billing(&old.billing), billing(&new.billing)),
+        (Setting::AutoScaling, scaling(&old.billing), scaling(&new.billing)),
+        (Setting::Ttl, ttl(old), ttl(new)),
+        (Setting::Stream, stream(old), stream(new)),
+        (Setting::Class, class(old), class(new)),
+        (Setting::PointInTimeRecovery, on(old.point_in_time_recovery), on(new.point_in_time_recovery)),
+        (Setting::DeletionProtection, on(old.deletion_protection), on(new.deletion_protection)),
+        (Setting::Replicas, regions(&old.replicas), regions(&new.replicas)),
     ]
 }
 
 /// The calls that change settings, each with its step.
-pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKind, String)> {
-    let mut found = Vec::new();
-    let name = &new.name;
+pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKind, TableCall)> {
+    let mut found: Vec<(StepKind, TableCall)> = Vec::new();
     let refused = refused_replicas(old, new).is_some();
     for (setting, before, now) in settings(old, new) {
-        if before == now || refused && ["billing", "auto scaling", "replicas"].contains(&setting) {
+        let concerned = matches!(setting, Setting::Billing | Setting::AutoScaling | Setting::Replicas);
+        if before == now || refused && concerned {
             continue;
         }
-        let mut set = |kind: StepKind, to: &str, how: &str| {
-            found.push((kind, format!("set {setting} of {name} to {to} ({how})")));
-        };
-        match setting {
-            "billing" => match (&old.billing, &new.billing) {
-                (Capacity::Provisioned(from), Capacity::Provisioned(to)) => {
-                    let most = higher(from, to);
-                    if provisioned(&most) != before {
-                        set(First, &provisioned(&most), "UpdateTable");
-                    }
-                    if provisioned(&most) != now {
-                        set(Last, &now, "UpdateTable");
-                    }
-                }
-                (_, Capacity::OnDemand) => set(First, &now, "UpdateTable"),
-                (Capacity::OnDemand, Capacity::Provisioned(_)) => set(Last, &now, "UpdateTable"),
-            },
-            "auto scaling" => {
-                let kind = if widens(&old.billing, &new.billing) { First } else { Last };
-                set(
-                    kind,
-                    &now,
-                    "Application Auto Scaling: RegisterScalableTarget and PutScalingPolicy, or DeregisterScalableTarget; not UpdateTable",
-                );
-            }
-            "ttl" => {
-                // An attribute that no longer means an expiry must not delete items; a new expiry begins when
-                // all data is in place.
-                if old.ttl.is_some() {
-                    set(First, "off", "UpdateTimeToLive, once an hour at most");
-                }
-                if new.ttl.is_some() {
-                    set(Last, &now, "UpdateTimeToLive, once an hour at most");
-                }
-            }
-            "stream" => {
-                // Replicas need a stream of both images, which must exist before them.
-                let kind = if old.stream.is_none() || !new.replicas.is_empty() { First } else { Last };
-                let how = if old.stream.is_some() && new.stream.is_some() {
-                    "UpdateTable; another view is a new stream, by way of off: readers of the old one read it to its end first"
-                } else {
-                    "UpdateTable"
-                };
-                set(kind, &now, how);
-            }
-            // Writes to the infrequent-access class cost more.
-            "class" => {
-                let kind = if new.class == Some(TableClass::StandardInfrequentAccess) { Last } else { First };
-                set(kind, &now, "UpdateTable");
-            }
-            "point-in-time recovery" => {
-                set(if new.point_in_time_recovery { First } else { Last }, &now, "UpdateContinuousBackups");
-            }
-            "deletion protection" => {
-                set(if new.deletion_protection { First } else { Last }, &now, "UpdateTable");
-            }
-            _ => {
-                let mut all = old.replicas.clone();
-                all.extend(new.replicas.iter().filter(|region| !old.replicas.contains(region)).cloned());
-                let how = "UpdateTable, one replica at a time; a new one is paid by the gigabyte";
-                if all.len() > old.replicas.len() {
-                    set(when_scaled(&old.billing, &new.billing), &regions(&all), how);
-                }
-                if all.len() > new.replicas.len() {
-                    set(
-                        Last,
-                        &now,
-                        "UpdateTable, one replica at a time, after nothing reads or writes there",
-                    );
-                }
-            }
-        }
+        let calls = setting_calls(setting, old, new, (before, now));
+        found.extend(calls.into_iter().map(|(kind, value, call)| {
+            (kind, TableCall::SetSetting { table: new.name.clone(), setting, value, call })
+        }));
     }
     // A stream cannot be disabled while replicas use it; new replicas come when their requirements are met.
-    let goes = |kind: StepKind, text: &str| {
-        kind == Last
-            && text.starts_with("set replicas ")
-            && !new.replicas.iter().any(|region| !old.replicas.contains(region))
-    };
-    found.sort_by_key(|(kind, text)| *kind == Last && !goes(*kind, text));
+    let added = new.replicas.iter().any(|region| !old.replicas.contains(region));
+    let goes =
+        |call: &TableCall| matches!(call, TableCall::SetSetting { setting: Setting::Replicas, .. }) && !added;
+    found.sort_by_key(|(kind, call)| *kind == Last && !goes(call));
     found
+}
+
+/// The calls that change one setting, each with the value that it sets.
+fn setting_calls(
+    setting: Setting,
+    old: &TableDefinition,
+    new: &TableDefinition,
+    (before, now): (String, String),
+) -> Vec<(StepKind, String, SettingCall)> {
+    let first_if = |adds: bool| if adds { First } else { Last };
+    match setting {
+        Setting::Billing => {
+            let steps = match (&old.billing, &new.billing) {
+                (Capacity::Provisioned(from), Capacity::Provisioned(to)) => {
+                    let most = provisioned(&higher(from, to));
+                    let raised = (most != before).then(|| (First, most.clone()));
+                    raised.into_iter().chain((most != now).then_some((Last, now))).collect()
+                }
+                (_, Capacity::OnDemand) => vec![(First, now)],
+                (Capacity::OnDemand, Capacity::Provisioned(_)) => vec![(Last, now)],
+            };
+            steps.into_iter().map(|(kind, value)| (kind, value, SettingCall::UpdateTable)).collect()
+        }
+        Setting::AutoScaling => {
+            let kind = first_if(widens(&old.billing, &new.billing));
+            vec![(kind, now, SettingCall::ApplicationAutoScaling)]
+        }
+        Setting::Ttl => {
+            // An attribute that no longer means an expiry must not delete items; a new expiry begins when all
+            // data is in place.
+            let off = old.ttl.is_some().then(|| (First, "off".to_owned(), SettingCall::UpdateTimeToLive));
+            let on = new.ttl.is_some().then_some((Last, now, SettingCall::UpdateTimeToLive));
+            off.into_iter().chain(on).collect()
+        }
+        Setting::Stream => {
+            // Replicas need a stream of both images, which must exist before them.
+            let kind = first_if(old.stream.is_none() || !new.replicas.is_empty());
+            let replaced = old.stream.is_some() && new.stream.is_some();
+            let call = if replaced { SettingCall::ReplaceStream } else { SettingCall::UpdateTable };
+            vec![(kind, now, call)]
+        }
+        // Writes to the infrequent-access class cost more.
+        Setting::Class => {
+            let kind = first_if(new.class != Some(TableClass::StandardInfrequentAccess));
+            vec![(kind, now, SettingCall::UpdateTable)]
+        }
+        Setting::PointInTimeRecovery => {
+            vec![(first_if(new.point_in_time_recovery), now, SettingCall::UpdateContinuousBackups)]
+        }
+        Setting::DeletionProtection => {
+            vec![(first_if(new.deletion_protection), now, SettingCall::UpdateTable)]
+        }
+        Setting::Replicas => {
+            let mut all = old.replicas.clone();
+            all.extend(new.replicas.iter().filter(|region| !old.replicas.contains(region)).cloned());
+            let added = (all.len() > old.replicas.len())
+                .then(|| (when_scaled(&old.billing, &new.billing), regions(&all), SettingCall::AddReplicas));
+            let removed =
+                (all.len() > new.replicas.len()).then_some((Last, now, SettingCall::RemoveReplicas));
+            added.into_iter().chain(removed).collect()
+        }
+    }
 }
 
 /// When replicas can be added: only to a table that is on demand or scales its write capacity.
@@ -166,27 +160,18 @@ fn stream(table: &TableDefinition) -> String {
 }
 
 /// Why a model's stream setting contradicts its replicas.
-pub(super) fn refused_stream(table: &TableDefinition) -> Option<String> {
+pub(super) fn refused_stream(table: &TableDefinition) -> Option<NotPlanned> {
     let view = table.stream.filter(|view| *view != StreamViewType::NewAndOldImages)?;
-    (!table.replicas.is_empty()).then(|| {
-        format!(
-            "not planned: the stream of {} cannot be {}, as replicas need one of new and old images: write `stream: new-and-old`",
-            table.name,
-            view.name()
-        )
-    })
+    (!table.replicas.is_empty())
+        .then(|| NotPlanned::StreamOfReplicas { table: table.name.clone(), view: view.name().to_owned() })
 }
 
 /// Why a model's capacity contradicts its replicas. An existing contradiction is left alone: global tables of
 /// the version before 2019.11.21 may have fixed units.
-pub(super) fn refused_replicas(old: &TableDefinition, new: &TableDefinition) -> Option<String> {
+pub(super) fn refused_replicas(old: &TableDefinition, new: &TableDefinition) -> Option<NotPlanned> {
     let stays = old.replicas == new.replicas && writes_scale(&old.billing) == writes_scale(&new.billing);
     (!stays && !new.replicas.is_empty() && !writes_scale(&new.billing)).then(|| {
-        format!(
-            "not planned: {} cannot have replicas ({}) and fixed write units, as the service refuses that: write `autoscale`, or `billing: on-demand`",
-            new.name,
-            new.replicas.join(", ")
-        )
+        NotPlanned::FixedUnitsWithReplicas { table: new.name.clone(), regions: new.replicas.clone() }
     })
 }
 

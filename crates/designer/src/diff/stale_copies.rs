@@ -5,11 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use super::action::Action;
+use super::actions::RekeyWrite;
 use super::index_changes::made_of;
-use super::input::SubjectPattern;
+use super::input::{SubjectPattern, ids};
 use super::matching::EntityRef;
-use super::phrasing::{Subjects, and};
 use super::plan::StepKind;
 use super::planner::Planner;
 
@@ -20,9 +19,9 @@ pub(super) struct StaleCopy<'a> {
     /// The names of the item's entity.
     pub(super) names: &'a [&'a str],
     /// The key by which writers know the item, with its variables.
-    pub(super) known: (&'a str, BTreeSet<String>),
+    pub(super) known: (Vec<String>, BTreeSet<String>),
     /// The key of the copy, with its variables.
-    pub(super) made: (&'a str, BTreeSet<String>),
+    pub(super) made: (Vec<String>, BTreeSet<String>),
     /// The step from which the copy is found by the known key.
     pub(super) during: StepKind,
     /// Whether the copy stays after the plan.
@@ -56,26 +55,23 @@ impl Planner<'_> {
         if straying.is_empty() && (undetermined.is_empty() || !all.is_empty()) {
             return;
         }
-        let who =
-            Subjects::of(straying.into_iter(), || "whatever changes, replaces or deletes it".to_owned());
-        let why = if undetermined.is_empty() {
-            String::new()
-        } else {
-            format!(", which alone tells {}", and(&undetermined))
+        let patterns = ids(straying);
+        let delete = RekeyWrite::DeleteStaleCopy {
+            entity: (*copies).to_owned(),
+            patterns: patterns.clone(),
+            known: known.clone(),
+            stale: made.clone(),
+            undetermined: undetermined.clone(),
         };
-        let text = format!(
-            "{} the item under {known} first{why}, and {} what is under the {made} that it made, if that is not what is put, in the same transaction and on condition that the item is still what was read: else the stale copy stays",
-            who.each("reads", "read"),
-            if who.is_many() { "delete" } else { "deletes" },
-        );
-        self.act(*during, text, vec![Action::DeleteStaleCopy { entity: (*copies).to_owned() }]);
+        self.act(*during, delete);
         if *lasts && !undetermined.is_empty() {
-            let text = format!(
-                "{} the item by {} too, as {made} is made of it: what changes it deletes the item under the previous key and puts it under the new one in one transaction, as a key cannot be updated",
-                who.each("goes on finding", "go on finding"),
-                and(&undetermined)
-            );
-            self.act(StepKind::StopWrites, text, Vec::new());
+            let find = RekeyWrite::FindByAttributes {
+                entity: (*copies).to_owned(),
+                patterns,
+                attributes: undetermined,
+                key: made.clone(),
+            };
+            self.act(StepKind::StopWrites, find);
         }
     }
 }

@@ -77,8 +77,8 @@ fn the_missing_knowledge_of_a_writer_is_reported() {
     assert_eq!(
         unguarded(&original, &found),
         [
-            "Nothing keeps email of User unique: a derived item would, but W3 does not know email of the item as it was. Say that it \
-          does with `example: {email: …}`."
+            "Nothing keeps email of User unique. A uniqueness guard would, but W3 does not know the old email. State it with \
+          `example: {email: …}`."
         ]
     );
 }

@@ -338,7 +338,7 @@ fn fewer_indexes_are_impossible_where_no_derived_item_can_be_maintained() {
     let (found, _) = crate::support::designed(&text);
     let Proof::Impossible { gsis: 0, unless, .. } = found.proof else { panic!("{:?}", found.proof) };
     let said = unless.iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(said, ["derived items of A by x would do if besides that W2 knew x of the item as it was"]);
+    assert_eq!(said, ["derived items of A by x would do if also W2 knew x before the change"]);
 }
 
 fn not_designed(text: &str) -> String {
@@ -358,7 +358,7 @@ fn where_strong_reads_leave_no_design_it_is_not_said_that_more_indexes_would_hel
     );
     assert!(fault.contains("global indexes are not strongly consistent, as P1, P2 must be"), "{fault}");
     assert!(
-        fault.ends_with("derived items of A by x would do if besides that W2 knew x of the item as it was"),
+        fault.ends_with("derived items of A by x would do if also W2 knew x before the change"),
         "{fault}"
     );
 }

@@ -1,7 +1,7 @@
 //! Requirements of the workbench by their whole sentences, where the unit tests cover a part of one.
 
 use keywright_designer::design::{self, explain};
-use keywright_designer::diff::{StepKind, Subject, diff};
+use keywright_designer::diff::{Note, Remark, StepKind, Subject, diff};
 use keywright_model::data::load;
 use keywright_model::exchange::of_model::stored_items;
 use keywright_model::{HalfUnits, Model, Pattern, ReadKind, parse, write};
@@ -445,8 +445,8 @@ fn r82_a_pattern_added_to_a_model_gets_its_index_and_a_plan_while_the_keys_stay(
     let subject = |model: &Model| Subject::of_model(model, &stored_items(model));
     let plan = diff(&subject(&before), &subject(&designed)).plan;
     for id in &removed {
-        let told = format!("new query → index: {id} needs the new index");
-        assert!(plan.summary.iter().any(|line| line.starts_with(&told)), "{told}: {:?}", plan.summary);
+        let needs = |remark: &Remark| matches!(remark, Remark::Note(Note::NeedsIndex { pattern, .. }) if pattern == id);
+        assert!(plan.summary.iter().any(needs), "{id}: {:?}", plan.summary);
     }
     let kinds: Vec<StepKind> = plan.steps.iter().map(|step| step.kind).collect();
     for kind in [StepKind::CreateIndex, StepKind::WriteBoth, StepKind::Backfill] {

@@ -47,14 +47,28 @@ impl Bar {
     }
 }
 
+/// Shows what is being done, for work of unknown length.
+pub(super) struct Spinner(Bar);
+
+impl Spinner {
+    pub(super) fn new() -> Self {
+        let bar = Bar::new();
+        if let Ok(style) = ProgressStyle::with_template("{msg} …") {
+            bar.bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    pub(super) fn show(&self, message: &str) {
+        self.0.bar.set_message(message.to_owned());
+        self.0.bar.tick();
+    }
+}
+
 /// Shows what is being done during work of unknown length.
 pub(super) fn during<T>(message: &str, work: impl FnOnce() -> T) -> T {
-    let Bar { bar } = &Bar::new();
-    if let Ok(style) = ProgressStyle::with_template("{msg} …") {
-        bar.set_style(style);
-    }
-    bar.set_message(message.to_owned());
-    bar.tick();
+    let spinner = Spinner::new();
+    spinner.show(message);
     work()
 }
 

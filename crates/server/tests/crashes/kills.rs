@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::json;
-use tempfile::TempDir;
 
 use crate::support::Server;
 use crate::support::client::{Caller, client, create_indexed_table};

@@ -2,6 +2,7 @@
 
 use keywright_semantics::schema::Projection;
 
+use super::facts::{facts_of, remarks};
 use crate::diff::StepKind::{
     Backfill, CreateIndex, CreateTable, DeleteIndex, DeleteTable, LoadItems, StopWrites, SwitchReads, Verify,
     WriteBoth,
@@ -113,12 +114,12 @@ fn r82_a_new_pattern_yields_new_data_in_the_base_table_or_an_index_for_the_new_q
     after.patterns = vec![pattern("P5", None, "invoice"), pattern("P6", Some("GSI1"), "orderItem")];
     let plan = diff(&before, &after).plan;
     assert_eq!(
-        plan.summary,
+        remarks(&plan),
         [
-            "new data → base table: invoice in SimpleAWSEcommerce",
-            "new query → base table: P5 needs no index",
-            "new query → index: P6 needs the new index SimpleAWSEcommerce.GSI1",
-            "without `count`, reckoned with the examples there are: customer (3), product (2), orderItem (2), order (1), invoice (1)",
+            "new-data: entity=invoice, table=SimpleAWSEcommerce, moved=",
+            "needs-no-index: pattern=P5",
+            "needs-index: pattern=P6, table=SimpleAWSEcommerce, index=GSI1",
+            "estimated: entities=customer 3 product 2 orderItem 2 order 1 invoice 1",
         ]
     );
     assert_eq!(kinds(&plan), [CreateIndex, WriteBoth, Backfill, LoadItems, Verify, SwitchReads]);
@@ -126,8 +127,8 @@ fn r82_a_new_pattern_yields_new_data_in_the_base_table_or_an_index_for_the_new_q
     let mut later = after.clone();
     later.patterns.push(pattern("P7", Some("GSI1"), "invoice"));
     assert_eq!(
-        diff(&after, &later).plan.summary,
-        ["new query → index: P7 is served by SimpleAWSEcommerce.GSI1, which is there"]
+        remarks(&diff(&after, &later).plan),
+        ["served-by-index: pattern=P7, table=SimpleAWSEcommerce, index=GSI1"]
     );
 }
 
@@ -205,14 +206,9 @@ const GET: &str = "  - {id: R1, get: Order, given: {id: eq}, rate: 5}\n";
 const GET_BOTH: &str = "  - {id: R1, get: Order, given: {customer: eq, id: eq}, rate: 5}\n";
 const OF_CUSTOMER: &str = "  - {id: Q2, query: Order, given: {customer: eq}, uses: gsi1, rate: 1}\n";
 
-/// The clauses of each step, prefixed with who does it.
+/// The operations of all steps.
 fn lines(plan: &Plan) -> Vec<String> {
-    let lines = plan.steps.iter().map(|step| {
-        let clauses: Vec<&str> =
-            step.clauses.iter().map(String::as_str).filter(|clause| !clause.is_empty()).collect();
-        format!("{}: {}", step.kind.who().name(), clauses.join("; "))
-    });
-    lines.collect()
+    plan.steps.iter().flat_map(facts_of).collect()
 }
 
 #[test]
@@ -223,12 +219,14 @@ fn items_under_a_new_key_are_written_twice_filled_up_verified_read_and_only_then
     assert_eq!(
         lines(&plan),
         [
-            "application: W1 keeps Order under o#{id}, o and under c#{customer}, o#{id}, both in one transaction; conditions are asked under o#{id}, o alone: under c#{customer}, o#{id} a copy may not be there yet",
-            "job: scan Orders and put the 1000000 items of Order into Orders as c#{customer}, o#{id}, each on condition that nothing is there yet (attribute_not_exists(pk))",
-            "job: compare every Order under o#{id}, o with the one under c#{customer}, o#{id}: what is missing or differs is put again, and what none under o#{id}, o makes is deleted, each in a transaction that checks that the one under o#{id}, o is still what was read; again until none is found",
-            "application: conditions are asked under c#{customer}, o#{id}; R1 asks table Orders by the new key",
-            "application: W1 no longer keeps Order under o#{id}, o",
-            "job: delete the 1000000 items of Order under o#{id}, o from Orders",
+            "dual-write: entity=Order, patterns=W1, old=Orders o#{id} o, new=Orders c#{customer} o#{id}",
+            "check-old-copy: entity=Order, old=Orders o#{id} o, new=Orders c#{customer} o#{id}",
+            "copy: entity=Order, items=1000000, old=Orders o#{id} o, new=Orders c#{customer} o#{id}, values=, condition=attribute_not_exists(pk)",
+            "compare-copies: entity=Order, old=Orders o#{id} o, new=Orders c#{customer} o#{id}",
+            "use-new-copy: entity=Order, patterns=, old=Orders o#{id} o, new=Orders c#{customer} o#{id}",
+            "read-by-new-key: pattern=R1, place=Orders",
+            "stop-dual-write: entity=Order, patterns=W1, old=Orders o#{id} o",
+            "delete-old: entity=Order, items=1000000, old=Orders o#{id} o",
         ]
     );
     // 2500 bytes are three write units; a scan reads 8 KB per unit, of the old and of the new items.
@@ -248,22 +246,17 @@ fn an_index_on_new_attributes_is_created_then_written_then_filled_conditionally_
     assert_eq!(
         there,
         [
-            "table: create index gsi1 on Orders (g1, at, all attributes): one UpdateTable; wait until it is ACTIVE",
-            "application: W1 also sets g1 of Order",
-            "job: scan Orders and set g1 of the 1000000 items of Order, each on condition that it is there and has none yet (attribute_exists(pk) AND attribute_not_exists(g1))",
-            "job: scan Orders: every Order has g1 as its attributes make it; what has not is set again, on condition that it is still what was read; again until none is found; gsi1 has as many Order as Orders",
-            "application: Q2, which is new, asks index gsi1 of Orders",
+            "create-index: table=Orders, index=gsi1, definition=g1 at ALL, renamed=",
+            "set-attributes: entity=Order, patterns=W1, values=g1 c#{customer}, added=true",
+            "fill: entity=Order, items=1000000, table=Orders, values=g1 c#{customer}, condition=attribute_exists(pk) AND attribute_not_exists(g1)",
+            "compare-filled: entity=Order, table=Orders, values=g1 c#{customer}",
+            "compare-counts: entity=Order, table=Orders, index=gsi1",
+            "begin-read: pattern=Q2, place=Orders gsi1",
         ]
     );
     // The way back: no read uses it before it is dropped.
     let back = lines(&diff(&after, &before).plan);
-    assert_eq!(
-        back,
-        [
-            "application: Q2 is asked no more",
-            "table: delete the old index gsi1 of Orders: one UpdateTable; wait until it is gone",
-        ]
-    );
+    assert_eq!(back, ["end-read: pattern=Q2", "delete-index: table=Orders, index=gsi1",]);
 }
 
 #[test]
@@ -286,11 +279,11 @@ fn a_changed_index_key_is_read_by_old_and_new_until_all_items_have_it() {
     assert_eq!(
         lines(&diff(&before, &after).plan),
         [
-            "application: Q2 asks index gsi1 of Orders by c#{customer} and by customer#{customer} for Order, takes each item once, and only what answers it by its own attributes",
-            "application: W1 sets g1 of Order as customer#{customer}",
-            "job: scan Orders and set g1 of the 1000000 items of Order as customer#{customer}, each on condition that it is still what was read (g1 = :g1 AND customer = :customer)",
-            "job: scan Orders: every Order has g1 as its attributes make it; what has not is set again, on condition that it is still what was read; again until none is found",
-            "application: Q2 asks index gsi1 of Orders for Order by the new key alone",
+            "read-both-keys: pattern=Q2, entity=Order, from=Orders gsi1 c#{customer}, to=Orders gsi1 customer#{customer}",
+            "set-attributes: entity=Order, patterns=W1, values=g1 customer#{customer}",
+            "fill: entity=Order, items=1000000, table=Orders, values=g1 customer#{customer}, condition=g1 = :g1 AND customer = :customer",
+            "compare-filled: entity=Order, table=Orders, values=g1 customer#{customer}",
+            "read-by-new-key: pattern=Q2, entity=Order, place=Orders gsi1",
         ]
     );
 }
@@ -308,8 +301,8 @@ fn replicas_multiply_the_cost_of_a_plan_and_a_plan_has_no_needless_step() {
     assert_eq!(
         lines(&diff(&alone, &before).plan),
         [
-            "table: set stream of Orders to NEW_AND_OLD_IMAGES (UpdateTable)",
-            "table: set replicas of Orders to eu-west-1 (UpdateTable, one replica at a time; a new one is paid by the gigabyte)"
+            "set-setting: table=Orders, setting=stream, value=NEW_AND_OLD_IMAGES, call=UpdateTable",
+            "set-setting: table=Orders, setting=replicas, value=eu-west-1, call=UpdateTable",
         ]
     );
     assert_eq!(diff(&alone, &alone).plan, Plan::default());
@@ -341,6 +334,10 @@ fn text_markdown_and_json_of_a_plan_have_the_same_figures() {
     let json = difference.json(terms);
     let steps = json.get("steps").expect("steps").elements();
     assert_eq!(steps[1].str_at("who"), Some("job"));
+    let copy = &steps[1].get("operations").expect("operations").elements()[0];
+    let condition = Some("attribute_not_exists(pk)");
+    assert_eq!((copy.str_at("kind"), copy.str_at("condition")), (Some("copy"), condition));
+    assert_eq!(copy.get("writeUnits").and_then(Json::as_u64), Some(3_000_000));
     assert_eq!(steps[1].get("seconds").and_then(Json::as_u64), Some(30_000));
     assert_eq!(json.get("writeUnits").and_then(Json::as_u64), Some(6_000_000));
 }
@@ -375,11 +372,11 @@ fn a_recreated_table_moves_the_reads_to_its_indexes_before_the_old_one_is_delete
     let plan = diff(&before, &after).plan;
     let switch = plan.steps.iter().find(|step| step.kind == SwitchReads).expect("a switch");
     assert_eq!(
-        switch.clauses,
+        facts_of(switch),
         [
-            "conditions are asked in the new Orders",
-            "R1 asks the new table Orders",
-            "Q2 asks the new index gsi1 of Orders"
+            "use-new-copy: entity=Order, patterns=, old=Orders o#{id} o, new=Orders o#{id} o true",
+            "read-again: pattern=R1, place=Orders",
+            "read-again: pattern=Q2, place=Orders gsi1",
         ]
     );
     assert_eq!(plan.steps.last().map(|step| step.kind), Some(DeleteTable));
@@ -400,23 +397,23 @@ fn items_that_go_to_another_table_are_deleted_from_the_old_one_once() {
     let plan = diff(&made("Shop"), &made("Orders")).plan;
     let step = |kind: StepKind| plan.steps.iter().find(|step| step.kind == kind).expect("a step");
     assert_eq!(
-        step(StepKind::DeleteItems).clauses,
-        ["delete the 1000 items of Order under o#{id}, o from Shop"]
+        facts_of(step(StepKind::DeleteItems)),
+        ["delete-old: entity=Order, items=1000, old=Shop o#{id} o"]
     );
     assert_eq!(step(StepKind::DeleteItems).units.map(Units::writes), Some(1000));
     assert_eq!(
-        step(SwitchReads).clauses,
+        facts_of(step(SwitchReads)),
         [
-            "conditions are asked in Orders, and what W2 changes is read and changed in Orders; in Shop they are put whole until the old writes stop",
-            "R1 asks table Orders instead of table Shop"
+            "use-new-copy: entity=Order, patterns=W2, updated=true, old=Shop o#{id} o, new=Orders o#{id} o",
+            "read-instead: pattern=R1, place=Orders, from=Shop",
         ]
     );
     assert_eq!(
-        step(WriteBoth).clauses,
+        facts_of(step(WriteBoth)),
         [
-            "W1, W2 and W3 keep Order in Shop and as o#{id}, o in Orders, both in one transaction",
-            "conditions are asked in Shop alone: in Orders a copy may not be there yet",
-            "W2 reads the whole item in Shop, changes it there on condition that it is still what was read, and puts it whole in Orders: an update alone would leave there an item that lacks the rest"
+            "dual-write: entity=Order, patterns=W1 W2 W3, old=Shop o#{id} o, new=Orders o#{id} o",
+            "check-old-copy: entity=Order, old=Shop o#{id} o, new=Orders o#{id} o",
+            "put-whole: entity=Order, patterns=W2, old=Shop o#{id} o, new=Orders o#{id} o",
         ]
     );
 }
@@ -432,5 +429,8 @@ fn a_changed_index_key_is_set_by_its_writers_and_by_nothing_else() {
     let after = model(PLAIN, indexes, &slot("customer#{customer}"), &patterns);
     let plan = diff(&before, &after).plan;
     let step = plan.steps.iter().find(|step| step.kind == WriteBoth).expect("a step");
-    assert_eq!(step.clauses, ["W1 and W4 set g1 of Order as customer#{customer}"]);
+    assert_eq!(
+        facts_of(step),
+        ["set-attributes: entity=Order, patterns=W1 W4, values=g1 customer#{customer}"]
+    );
 }

@@ -1,7 +1,8 @@
 //! Copied attributes: which writers keep them, and how the copies are found.
 
 use super::derived_items::APP;
-use super::plans::{clauses, subject};
+use super::facts::facts;
+use super::plans::subject;
 use crate::diff::StepKind::{Backfill, SwitchReads, Verify, WriteBoth};
 use crate::diff::*;
 
@@ -28,28 +29,25 @@ fn films(role: &str, more: &[&str], writes: &str) -> Subject {
 }
 
 fn about(plan: &Plan, begin: &str) -> String {
-    let found = clauses(plan, WriteBoth).into_iter().find(|text| text.starts_with(begin));
+    let found = facts(plan, WriteBoth).into_iter().find(|text| text.starts_with(begin));
     found.unwrap_or_else(|| panic!("{begin}: {plan:#?}"))
 }
 
 #[test]
 fn a_put_over_an_item_changes_its_copied_attributes_as_an_update_does() {
     let cases = [
-        (WRITES.to_owned(), "and W2 and W5 set it in each Cast that is there"),
-        (
-            WRITES.replace("put: Film", "put: Film, if: not-exists"),
-            "and W5 sets it in each Cast that is there",
-        ),
+        (WRITES.to_owned(), "patterns=W2 W5,"),
+        (WRITES.replace("put: Film", "put: Film, if: not-exists"), "patterns=W5,"),
     ];
     for (writes, expected) in cases {
         // The first comparison adds other items, the second another attribute.
         let plan = diff(&films(ROLE, &[], &writes), &films(ROLE, &[CAST], &writes)).plan;
-        let text = about(&plan, "title of Cast is title of its Film: ");
+        let text = about(&plan, "keep-copies: entity=Cast, attribute=title, source=Film, from=title,");
         assert!(text.contains(expected), "{text}");
         let bare = CAST.replace(", title: {type: S, copyOf: Film.title}", "");
         let asked = format!("{writes}  - {{id: Q3, query: Cast, given: {{actorId: eq}}, rate: 5}}\n");
         let plan = diff(&films(ROLE, &[&bare], &asked), &films(ROLE, &[CAST], &asked)).plan;
-        let text = about(&plan, "title of Cast is title of its Film: ");
+        let text = about(&plan, "keep-copies: entity=Cast, attribute=title, source=Film, from=title,");
         assert!(text.contains(expected), "{text}");
     }
 }
@@ -61,24 +59,24 @@ fn a_put_does_not_change_the_variables_of_its_items_key() {
     let writes = "  - {id: W1, put: User, rate: 1}\n  - {id: W2, put: Note, rate: 1}\n";
     let first = writes.split_inclusive('\n').next().unwrap_or_default();
     let plan = diff(&subject(APP, &[user], first), &subject(APP, &[user, own], writes)).plan;
-    let name = about(&plan, "name of Note is ");
-    assert!(!clauses(&plan, WriteBoth).iter().any(|text| text.starts_with("by of Note is ")), "{plan:#?}");
-    assert!(name.contains("and W1 sets it in each Note"), "{name}");
+    let name = about(&plan, "keep-copies: entity=Note, attribute=name,");
+    assert!(!facts(&plan, WriteBoth).iter().any(|text| text.contains("attribute=by,")), "{plan:#?}");
+    assert!(name.contains("patterns=W1,"), "{name}");
 }
 
 #[test]
 fn an_added_copied_attribute_is_checked_in_the_same_transaction_as_in_a_derived_item() {
     let named = ROLE.replace("part: S", "part: S, name: {type: S, copyOf: Actor.name}");
     let plan = diff(&films(ROLE, &[], WRITES), &films(&named, &[], WRITES)).plan;
-    let written = clauses(&plan, WriteBoth);
-    assert_eq!(written[0], "W3 also sets name of Role from name of Actor");
+    let written = facts(&plan, WriteBoth);
+    assert_eq!(written[0], "set-attributes: entity=Role, patterns=W3, values=name Actor.name, added=true");
     assert_eq!(
         written[1],
-        "name of Role is name of its Actor: whatever puts a Role reads that too and checks in the same transaction that it is still so, and W1 and W7 set it in each Role that is there; no key or index leads from Actor to its Role, so each time that is a Scan of App, 1172 read units: an index by what tells the Actor would find them"
+        "keep-copies: entity=Role, attribute=name, source=Actor, from=name, patterns=W1 W7, found=App 1172"
     );
-    assert!(clauses(&plan, Backfill)[0].contains("set name of the 30000 items of Role from name of Actor"));
-    assert!(clauses(&plan, Verify)[0].contains("read and checked in the same transaction"));
-    assert_eq!(clauses(&plan, SwitchReads), ["Q1 counts on name of Role"]);
+    assert!(facts(&plan, Backfill)[0].contains("items=30000, table=App, values=name Actor.name"));
+    assert!(facts(&plan, Verify)[0].contains("values=name Actor.name"));
+    assert_eq!(facts(&plan, SwitchReads), ["rely-on: pattern=Q1, entity=Role, attributes=name"]);
 }
 
 #[test]
@@ -86,22 +84,25 @@ fn copies_are_found_by_a_key_or_an_index_or_through_their_source() {
     let text = |table: &str, role: &str| {
         let model = |role: &str| subject(table, &[ACTOR, FILM, role], &format!("{QUESTIONS}{WRITES}"));
         let named = role.replace("part: S", "part: S, name: {type: S, copyOf: Actor.name}");
-        about(&diff(&model(role), &model(&named)).plan, "name of Role is name of its Actor")
+        about(
+            &diff(&model(role), &model(&named)).plan,
+            "keep-copies: entity=Role, attribute=name, source=Actor, from=name,",
+        )
     };
     let indexed = "App: {key: {pk: S, sk: S}, indexes: {gsi1: {pk: g, sk: h}}}";
     let slot = ROLE.replace("attrs", "gsi1: {g: \"a#{actorId}\", h: \"f#{filmId}\"}, attrs");
-    assert!(text(indexed, &slot).ends_with(", found in index gsi1 of App by a#{actorId}, f#{filmId}"));
+    assert!(text(indexed, &slot).ends_with(", found=App gsi1 a#{actorId} f#{filmId}"));
     let other = ROLE.replace("attrs", "gsi1: {g: \"f#{filmId}#{actorId}\", h: \"f#{filmId}\"}, attrs");
-    assert!(text(indexed, &other).contains("no key or index leads from Actor to its Role"));
+    assert!(text(indexed, &other).ends_with(", found=App 1172"));
     let plan = diff(&films(ROLE, &[], WRITES), &films(ROLE, &[CAST], WRITES)).plan;
-    let cast = about(&plan, "title of Cast is title of its Film: ");
-    assert!(cast.ends_with(", found by way of each Role in table App by f#{filmId}, r#{actorId}"), "{cast}");
+    let cast = about(&plan, "keep-copies: entity=Cast, attribute=title, source=Film, from=title,");
+    assert!(cast.ends_with(", found=App f#{filmId} r#{actorId} Role"), "{cast}");
     // Also if it is only a further copied entity.
     let bare = CAST.replace(", title: {type: S, copyOf: Film.title}", "");
     let asked = format!("{WRITES}  - {{id: Q3, query: Cast, given: {{actorId: eq}}, rate: 5}}\n");
     let plan = diff(&films(ROLE, &[&bare], &asked), &films(ROLE, &[CAST], &asked)).plan;
-    let cast = about(&plan, "title of Cast is title of its Film: ");
-    assert!(cast.contains(", found by way of each Role in table App"), "{cast}");
+    let cast = about(&plan, "keep-copies: entity=Cast, attribute=title, source=Film, from=title,");
+    assert!(cast.ends_with(", found=App f#{filmId} r#{actorId} Role"), "{cast}");
 }
 
 #[test]
@@ -109,8 +110,8 @@ fn deletes_of_a_source_that_leave_its_copies_are_reported() {
     let writes = format!("{WRITES}  - {{id: W9, delete: Film, rate: 1}}\n");
     let plan = diff(&films(ROLE, &[], &writes), &films(ROLE, &[CAST], &writes)).plan;
     assert_eq!(
-        about(&plan, "W9 deletes"),
-        "W9 deletes Film and no Cast of it: title stays there as it was, and the comparison leaves it"
+        about(&plan, "leave-copies"),
+        "leave-copies: entity=Cast, attribute=title, source=Film, patterns=W9"
     );
     let both = writes.replace("delete: Film", "transact: [{delete: Film}, {delete: Cast}]");
     let plan = diff(&films(ROLE, &[CAST], &both), &films(ROLE, &[CAST], &both)).plan;
@@ -126,15 +127,20 @@ fn a_job_that_fills_attributes_of_unknown_source_says_so() {
         subject(table, &[ACTOR, FILM, role], &format!("{QUESTIONS}{asked}{WRITES}"))
     };
     let sharded = ROLE.replace("attrs: {", "gsi1: {g: \"a#{actorId}#{shard}\"}, attrs: {shard: S, ");
-    let filled = clauses(&diff(&model(ROLE, ""), &model(&sharded, asked)).plan, Backfill);
-    let expected =
-        "set shard and g of the 30000 items of Role, shard to what neither model tells, each on condition";
-    assert!(
-        filled[0].contains(expected) || filled[0].contains(&expected.replace("shard and g", "g and shard")),
-        "{filled:?}"
-    );
+    let filled = |after: &Subject| -> Vec<Value> {
+        let plan = diff(&model(ROLE, ""), after).plan;
+        let actions = plan.steps.iter().flat_map(|step| &step.operations).map(|one| one.action.clone());
+        let values = actions.filter_map(|action| match action {
+            Action::Job(Job::Fill { values, .. }) => Some(values),
+            _ => None,
+        });
+        values.flatten().collect()
+    };
+    let undefined = Value { attribute: "shard".to_owned(), source: Source::Undefined };
+    assert!(filled(&model(&sharded, asked)).contains(&undefined));
     // A copy, or an attribute with the values of a removed one, has a known source.
     let renamed = ROLE.replace("part: S", "piece: S");
-    let filled = clauses(&diff(&model(ROLE, ""), &model(&renamed, "")).plan, Backfill);
-    assert!(!filled[0].contains("neither model tells"), "{filled:?}");
+    let filled = filled(&model(&renamed, ""));
+    let known = Value { attribute: "piece".to_owned(), source: Source::OldName("part".to_owned()) };
+    assert_eq!(filled, [known]);
 }

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::plans::{clauses, kinds, subject};
+use super::facts::{facts, remarks};
+use super::plans::{kinds, subject};
 use crate::diff::StepKind::{
     Backfill, ChangeSetting, CreateIndex, DeleteItems, DeleteTable, LoadItems, LowerSetting, ReadBoth,
     StopWrites, SwitchReads, Verify, WriteBoth,
@@ -33,25 +34,23 @@ fn derived_items_are_dual_written_before_they_are_loaded_verified_and_read() {
     let after = subject(APP, &[TEAM, MEMBER, USER_TEAM], BOTH);
     let plan = diff(&before, &after).plan;
     assert_eq!(kinds(&plan), [WriteBoth, LoadItems, Verify, SwitchReads]);
-    let written = clauses(&plan, WriteBoth);
+    let written = facts(&plan, WriteBoth);
     assert_eq!(
         written[0],
-        "W1, W2 and W3 keep for each Member its UserTeam under u#{userId}, t#{teamId} in App, both in one transaction"
+        "keep-derived: entity=UserTeam, source=Member, patterns=W1 W2 W3, table=App, key=u#{userId} t#{teamId}, apart="
     );
-    assert!(
-        written.iter().any(|text| text.starts_with("W2 reads the whole Member, changes it on condition"))
-    );
+    assert!(written.contains(&"put-derived-whole: entity=UserTeam, source=Member, patterns=W2".to_owned()));
     assert_eq!(
-        clauses(&plan, LoadItems),
+        facts(&plan, LoadItems),
         [
-            "scan App and put for each of the 20000 items of Member its UserTeam into App as u#{userId}, t#{teamId}, each on condition that nothing is there yet (attribute_not_exists(pk))"
+            "load-derived: entity=UserTeam, source=Member, items=20000, from=App, table=App, key=u#{userId} t#{teamId}, values=, apart=, condition=attribute_not_exists(pk)"
         ]
     );
     // The scan reads 500 × 400 and 20,000 × 900 bytes, and the items that the job puts itself.
     let load = plan.steps.iter().find(|step| step.kind == LoadItems).and_then(|step| step.units);
     assert_eq!(load, Some(Units { reads: 4419, table_writes: 20_000, index_writes: 0 }));
-    let switched = clauses(&plan, SwitchReads);
-    assert!(switched.contains(&"R2, which is new, asks table App".to_owned()), "{switched:?}");
+    let switched = facts(&plan, SwitchReads);
+    assert!(switched.contains(&"begin-read: pattern=R2, place=App".to_owned()), "{switched:?}");
 }
 
 #[test]
@@ -69,16 +68,15 @@ fn other_entries_in_the_range_of_a_read_are_skipped_and_paid_for() {
     let copied = subject("Lib: {key: {pk: S, sk: S}}", &[loan, second], &asked("LoanByBook", ""));
     let plan = diff(&indexed, &copied).plan;
     assert_eq!(
-        clauses(&plan, ReadBoth),
-        ["Q4 passes over the items of LoanByBook under b#{bookId}, l#{loanId} in gsi1, until the reads move"]
+        facts(&plan, ReadBoth),
+        ["skip-new: pattern=Q4, entity=LoanByBook, key=b#{bookId} l#{loanId}, place=Lib gsi1"]
     );
     let plan = diff(&copied, &indexed).plan;
     let create = plan.steps.iter().find(|step| step.kind == CreateIndex).and_then(|step| step.units);
     assert_eq!(create.map(Units::writes), Some(4_000_000), "both kinds enter it");
     assert!(
-        clauses(&plan, SwitchReads).contains(
-            &"Q4 passes over the items of LoanByBook under b#{bookId}, l#{loanId} in gsi1, until they are deleted"
-                .to_owned()
+        facts(&plan, SwitchReads).contains(
+            &"skip-old: pattern=Q4, entity=LoanByBook, key=b#{bookId} l#{loanId}, place=Lib gsi1".to_owned()
         ),
         "{plan:#?}"
     );
@@ -99,21 +97,31 @@ fn orders(sort: &str, put: &str) -> Subject {
 #[test]
 fn a_copy_under_a_changing_key_is_deleted_by_writers_that_change_replace_or_delete_the_item() {
     let (fixed, moving) = ("o#{orderId}", "o#{st}#{orderId}");
-    let cases = [(", if: not-exists", "W2 and W3 read"), ("", "W1, W2 and W3 read")];
+    let cases = [(", if: not-exists", "W2 W3"), ("", "W1 W2 W3")];
     for (put, who) in cases {
         let plan = diff(&orders(fixed, put), &orders(moving, put)).plan;
-        let told = format!(
-            "{who} the item under u#{{userId}}, o#{{orderId}} first, which alone tells st, and delete what is under the u#{{userId}}, o#{{st}}#{{orderId}} that it made"
+        let deleted = format!(
+            "delete-stale-copy: entity=Order, patterns={who}, known=u#{{userId}} o#{{orderId}}, stale=u#{{userId}} o#{{st}}#{{orderId}}, undetermined=st"
         );
-        let written = clauses(&plan, WriteBoth);
-        assert!(written.iter().any(|text| text.starts_with(&told)), "{written:?}");
-        let stopped = clauses(&plan, StopWrites);
-        assert!(stopped.iter().any(|text| text.contains("go on finding the item by st too")), "{stopped:?}");
+        let written = facts(&plan, WriteBoth);
+        assert!(written.contains(&deleted), "{written:?}");
+        let stopped = facts(&plan, StopWrites);
+        assert!(
+            stopped
+                .iter()
+                .any(|text| text.starts_with("find-by-attributes") && text.contains("attributes=st,")),
+            "{stopped:?}"
+        );
     }
     // The way back: the old copies have the key that changes, after the reads have moved.
     let plan = diff(&orders(moving, ""), &orders(fixed, "")).plan;
-    let switched = clauses(&plan, SwitchReads);
-    assert!(switched.iter().any(|text| text.contains("which alone tells st")), "{switched:?}");
+    let switched = facts(&plan, SwitchReads);
+    assert!(
+        switched
+            .iter()
+            .any(|text| text.starts_with("delete-stale-copy") && text.ends_with("undetermined=st")),
+        "{switched:?}"
+    );
 }
 
 #[test]
@@ -126,7 +134,7 @@ fn nothing_is_planned_while_a_read_would_have_no_answer() {
     let after = subject(APP, &[user], &asked("")).unanswered(&BTreeSet::from(["R2".to_owned()]));
     let plan = diff(&before, &after).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None));
-    assert!(plan.summary.iter().any(|line| line.starts_with("no plan: R2 is asked in both models")));
+    assert!(remarks(&plan).contains(&"unanswered: pattern=R2".to_owned()));
     // A removed read releases its index.
     let plan = diff(&before, &subject(APP, &[user], "  []\n")).plan;
     assert_eq!((plan.steps.len(), plan.extent), (2, Extent::Whole));
@@ -138,20 +146,16 @@ fn replicas_go_before_the_stream_that_feeds_them_and_before_their_table() {
         subject(&APP.replace("key: {pk", &format!("{settings}key: {{pk")), &[TEAM], "  []\n")
     };
     let plan = diff(&table("stream: new-and-old, replicas: [eu-west-1], "), &table("")).plan;
-    let lowered = clauses(&plan, LowerSetting);
-    assert!(lowered[0].starts_with("set replicas of App to none"), "{lowered:?}");
-    assert!(lowered[1].starts_with("set stream of App to off"), "{lowered:?}");
+    let lowered = facts(&plan, LowerSetting);
+    assert!(lowered[0].contains("setting=replicas, value=none,"), "{lowered:?}");
+    assert!(lowered[1].contains("setting=stream, value=off,"), "{lowered:?}");
     let plan = diff(&table(""), &table("stream: new-and-old, replicas: [eu-west-1], ")).plan;
-    let raised = clauses(&plan, ChangeSetting);
-    assert!(raised[0].starts_with("set stream of App"), "{raised:?}");
+    let raised = facts(&plan, ChangeSetting);
+    assert!(raised[0].contains("setting=stream,"), "{raised:?}");
     let other = subject("Other: {key: {pk: S, sk: S}}", &[TEAM], "  []\n");
     let plan = diff(&table("replicas: [eu-west-1], deletionProtection: true, "), &other).plan;
-    let deleted = clauses(&plan, DeleteTable);
-    assert!(
-        deleted[0].contains("its replicas in eu-west-1 (")
-            && deleted[0].contains("its deletion protection off"),
-        "{deleted:?}"
-    );
+    let deleted = facts(&plan, DeleteTable);
+    assert_eq!(deleted, ["delete-table: table=App, replicas=eu-west-1, protected=true"]);
 }
 
 #[test]
@@ -167,7 +171,7 @@ fn where_models_do_not_tell_no_plan_is_said_to_be_one() {
     for (before, after) in [(&split, &merged), (&merged, &split)] {
         let plan = diff(before, after).plan;
         assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
-        let told = plan.summary.join("\n");
+        let told = remarks(&plan).join("\n");
         assert!(["Email", "Sms", "Note"].iter().all(|name| told.contains(name)), "{told}");
     }
 }
@@ -192,7 +196,7 @@ fn jobs_mention_provisioned_capacity_only_while_the_table_is_provisioned() {
     let provisioned = "{provisioned: {rcu: 5, wcu: 10}}";
     let warned = |before: &str, after: &str| {
         let plan = diff(&table(before, "t"), &table(after, "u")).plan;
-        clauses(&plan, Backfill).iter().any(|text| text.contains("is provisioned with 10 write units"))
+        facts(&plan, Backfill).iter().any(|text| text == "add-capacity: table=App, provisioned=10")
     };
     assert!(warned(provisioned, provisioned));
     assert!(!warned(provisioned, "on-demand"), "it becomes on demand first");
@@ -213,9 +217,12 @@ fn obsolete_copied_attributes_are_first_not_read_then_not_written_then_removed()
     let after = subject(APP, &[TEAM, &member, USER_TEAM], &format!("{BOTH}{alone}"));
     let plan = diff(&before, &after).plan;
     assert_eq!(kinds(&plan), [SwitchReads, StopWrites, DeleteItems]);
-    assert_eq!(clauses(&plan, SwitchReads), ["R2 takes no name of UserTeam any more"]);
-    assert_eq!(clauses(&plan, StopWrites), ["W1 and W4 no longer set name of UserTeam"]);
-    assert_eq!(clauses(&plan, DeleteItems), ["scan App and remove name from the 20000 items of UserTeam"]);
+    assert_eq!(facts(&plan, SwitchReads), ["stop-reading: entity=UserTeam, patterns=R2, attributes=name"]);
+    assert_eq!(facts(&plan, StopWrites), ["stop-setting: entity=UserTeam, patterns=W1 W4, attributes=name"]);
+    assert_eq!(
+        facts(&plan, DeleteItems),
+        ["remove-attributes: entity=UserTeam, items=20000, table=App, attributes=name"]
+    );
     let units = plan.steps.iter().find(|step| step.kind == DeleteItems).and_then(|step| step.units);
     assert_eq!(units.map(|units| units.table_writes), Some(20_000));
 }

@@ -3,10 +3,13 @@
 mod comparison;
 mod copied_attributes;
 mod derived_items;
+mod documented;
 mod engine_backend;
+mod facts;
 mod hazards;
 mod plans;
 mod properties;
 mod provenance;
 mod read_cutover;
 mod simulator;
+mod wording;

@@ -1,5 +1,6 @@
 //! Plans that once lost data or answered wrongly, each in its smallest case.
 
+use super::facts::{facts, remarks};
 use crate::diff::StepKind::{
     Backfill, ChangeSetting, CreateIndex, DeleteIndex, DeleteItems, LowerSetting, ReadBoth, SwitchReads,
     Verify, WriteBoth,
@@ -37,10 +38,6 @@ fn with_orders(order: &str) -> Subject {
     subject(TABLE, &[USER, order], &format!("{QUESTIONS}{OF_ORDERS}"))
 }
 
-pub(super) fn clauses(plan: &Plan, kind: StepKind) -> Vec<String> {
-    plan.steps.iter().filter(|step| step.kind == kind).flat_map(|step| step.clauses.clone()).collect()
-}
-
 pub(super) fn kinds(plan: &Plan) -> Vec<StepKind> {
     plan.steps.iter().map(|step| step.kind).collect()
 }
@@ -51,16 +48,13 @@ fn renaming_an_entity_or_the_variables_of_its_key_moves_and_deletes_nothing() {
     let member =
         subject(TABLE, &[&USER.replace("User", "Member"), ORDER], &patterns.replace("User", "Member"));
     assert_eq!(diff(&base(), &member).plan.steps, [], "another entity's name");
-    assert_eq!(
-        diff(&base(), &member).plan.summary,
-        ["Member is User under another name: the same keys, the same items"]
-    );
+    assert_eq!(remarks(&diff(&base(), &member).plan), ["renamed: entity=Member, old=User"]);
     let renamed = with_orders(&ORDER.replace("orderId", "ordId"));
     let plan = diff(&base(), &renamed).plan;
     // The attribute is renamed; the items stay.
     assert_eq!(kinds(&plan), [WriteBoth, Backfill, Verify, SwitchReads]);
     assert!(
-        clauses(&plan, Backfill)[0].contains("set ordId of the 400000 items of Order from orderId"),
+        facts(&plan, Backfill)[0].contains("items=400000, table=Shop, values=ordId orderId"),
         "{plan:#?}"
     );
 }
@@ -91,7 +85,8 @@ fn items_with_an_open_match_are_reported_and_not_deleted() {
         let plan = diff(&before, &after).plan;
         let jobs = plan.steps.iter().filter(|step| step.kind.who() == Who::Job);
         assert_eq!(jobs.count(), 0, "{what}: {plan:#?}");
-        assert!(plan.summary.iter().any(|line| line.starts_with("cannot be told: ")), "{what}: {plan:#?}");
+        let is_open = |remark: &Remark| matches!(remark, Remark::NotPlanned(_));
+        assert!(plan.summary.iter().any(is_open), "{what}: {plan:#?}");
     }
 }
 
@@ -99,24 +94,23 @@ fn items_with_an_open_match_are_reported_and_not_deleted() {
 fn a_read_of_the_table_skips_the_other_copy_and_an_update_puts_whole_items() {
     let plan = diff(&base(), &with_orders(&ORDER.replace("o#{orderId}", "o#{day}#{orderId}"))).plan;
     assert_eq!(
-        clauses(&plan, ReadBoth),
-        [
-            "R3 passes over the items of Order under u#{userId}, o#{day}#{orderId} in Shop, until the reads move"
-        ]
+        facts(&plan, ReadBoth),
+        ["skip-new: pattern=R3, entity=Order, key=u#{userId} o#{day}#{orderId}, place=Shop"]
     );
-    let switched = clauses(&plan, SwitchReads);
+    let switched = facts(&plan, SwitchReads);
     assert!(
-        switched.iter().any(|text| text
-            == "R3 passes over the items of Order under u#{userId}, o#{orderId} in Shop, until they are deleted"),
+        switched
+            .iter()
+            .any(|text| text == "skip-old: pattern=R3, entity=Order, key=u#{userId} o#{orderId}, place=Shop"),
         "{switched:?}"
     );
-    let written = clauses(&plan, WriteBoth);
-    assert!(
-        written.iter().any(|text| text.starts_with("W2 reads the whole item under u#{userId}, o#{orderId}"))
-    );
+    let written = facts(&plan, WriteBoth);
+    assert!(written.iter().any(|text| {
+        text.starts_with("put-whole: entity=Order, patterns=W2, old=Shop u#{userId} o#{orderId},")
+    }));
     // Where the prefixes of the keys distinguish the copies, no read needs to.
     let plan = diff(&base(), &with_orders(&ORDER.replace("o#{orderId}", "ord#{orderId}"))).plan;
-    assert_eq!(clauses(&plan, ReadBoth), [""; 0]);
+    assert_eq!(facts(&plan, ReadBoth), [""; 0]);
 }
 
 #[test]
@@ -139,22 +133,23 @@ fn an_index_that_changes_its_meaning_is_read_both_ways_and_written_in_one_write(
     );
     let difference = diff(&before, &after);
     let plan = &difference.plan;
-    assert_eq!(plan.summary, ["new query → index: R5 needs User in Shop.gsi1 under t#{team}"]);
     assert_eq!(
-        clauses(plan, ReadBoth),
-        [
-            "R2 asks index gsi1 of Shop by m#{mail} and index gsi2 of Shop by m#{mail} for User, takes each item once, and only what answers it by its own attributes"
-        ]
+        remarks(plan),
+        ["needs-entries: pattern=R5, table=Shop, index=gsi1, entity=User, key=t#{team}"]
     );
     assert_eq!(
-        clauses(plan, WriteBoth),
-        ["whatever writes User sets g2 and g1 of User as m#{mail}, t#{team}, all of them in one write"]
+        facts(plan, ReadBoth),
+        ["read-both-keys: pattern=R2, entity=User, from=Shop gsi1 m#{mail}, to=Shop gsi2 m#{mail}"]
     );
     assert_eq!(
-        clauses(plan, SwitchReads),
+        facts(plan, WriteBoth),
+        ["set-attributes: entity=User, patterns=, values=g2 m#{mail} g1 t#{team}"]
+    );
+    assert_eq!(
+        facts(plan, SwitchReads),
         [
-            "R2 asks index gsi2 of Shop instead of index gsi1 of Shop",
-            "R5, which is new, asks index gsi1 of Shop"
+            "read-instead: pattern=R2, place=Shop gsi2, from=Shop gsi1",
+            "begin-read: pattern=R5, place=Shop gsi1"
         ]
     );
 }
@@ -168,7 +163,7 @@ fn the_key_of_an_index_gets_another_type_under_another_name() {
     let difference = diff(&before, &after);
     let plan = &difference.plan;
     assert_eq!(kinds(plan), [CreateIndex, WriteBoth, Backfill, Verify, SwitchReads, DeleteIndex]);
-    assert!(clauses(plan, CreateIndex)[0].contains("on totalS instead of total"), "{plan:#?}");
+    assert!(facts(plan, CreateIndex)[0].ends_with("renamed=total totalS"), "{plan:#?}");
     // One unit for the item, one for its entry in the old index, which projects all, and one for the new
     // entry.
     let units = plan.steps.iter().find(|step| step.kind == Backfill).and_then(|step| step.units);
@@ -192,15 +187,17 @@ fn settings_that_add_come_first_those_that_remove_last_and_prices_follow() {
     let begin = |texts: Vec<String>| -> Vec<String> {
         texts
             .iter()
-            .map(|text| text.split(" (").next().unwrap_or("").replace("set ", "").replace(" of Shop", ""))
+            .filter_map(|text| {
+                Some(text.split_once("setting=")?.1.split_once(", call=")?.0.replace(", value=", " to "))
+            })
             .collect()
     };
     assert_eq!(
-        begin(clauses(&plan, ChangeSetting)),
+        begin(facts(&plan, ChangeSetting)),
         ["billing to provisioned 5000 RCU, 5000 WCU", "auto scaling to off", "ttl to off"]
     );
     assert_eq!(
-        begin(clauses(&plan, LowerSetting)),
+        begin(facts(&plan, LowerSetting)),
         [
             "replicas to none",
             "billing to provisioned 5 RCU, 5000 WCU",
@@ -228,7 +225,7 @@ fn auto_scaling_is_compared_and_is_not_set_by_the_table() {
         difference.changes[0].to_string(),
         "~ setting Shop.auto scaling changed: was 5 to 100 at 70 %, is 5 to 9000 at 30 %"
     );
-    assert!(clauses(&difference.plan, ChangeSetting)[0].contains("Application Auto Scaling"));
+    assert!(facts(&difference.plan, ChangeSetting)[0].ends_with("call=Application Auto Scaling"));
     assert_eq!(diff(&wide, &wide).changes, []);
 }
 
@@ -244,10 +241,8 @@ fn without_a_count_figures_go_by_examples_and_say_so_or_are_unknown() {
     before.tables[0].entities[0].count = Count::Shown(0);
     let plan = diff(&before, &after).plan;
     assert_eq!(plan.units(), None);
-    assert!(
-        plan.summary.contains(&"without `count`, reckoned with the examples there are: Mem (0)".to_owned())
-    );
-    assert!(clauses(&plan, Backfill)[0].contains("put the items of Mem into"), "{plan:#?}");
+    assert!(remarks(&plan).contains(&"estimated: entities=Mem 0".to_owned()));
+    assert!(facts(&plan, Backfill)[0].starts_with("copy: entity=Mem, old="), "{plan:#?}");
 }
 
 #[test]
@@ -281,20 +276,17 @@ fn attributes_that_are_copies_or_that_reads_need_are_filled() {
         "{QUESTIONS}{OF_ORDERS}  - {{id: R9, query: Order, given: {{userId: eq}}, filter: \"userBio <> :x\", attributes: [orderId, userBio], rate: 5}}\n"
     );
     let plan = diff(&base(), &subject(TABLE, &[USER, &copied], &patterns)).plan;
-    assert!(
-        clauses(&plan, Backfill)[0].contains("set userBio of the 400000 items of Order from bio of User")
-    );
-    assert!(clauses(&plan, WriteBoth).iter().any(|text| {
-        text.contains("whatever changes bio of User sets it in each Order that is there, found in table Shop")
+    assert!(facts(&plan, Backfill)[0].contains("items=400000, table=Shop, values=userBio User.bio"));
+    assert!(facts(&plan, WriteBoth).iter().any(|text| {
+        text.starts_with(
+            "keep-copies: entity=Order, attribute=userBio, source=User, from=bio, patterns=, found=Shop u#",
+        )
     }));
     assert_eq!(
-        clauses(&plan, SwitchReads),
-        ["R3 counts on userBio of Order", "R9, which is new, asks table Shop"]
+        facts(&plan, SwitchReads),
+        ["rely-on: pattern=R3, entity=Order, attributes=userBio", "begin-read: pattern=R9, place=Shop"]
     );
     assert_eq!(plan.units().map(Units::writes), Some(400_000));
     let plan = diff(&base(), &with_orders(&ORDER.replace("body", "text"))).plan;
-    assert!(
-        clauses(&plan, Backfill)[0].contains("set text of the 400000 items of Order from body"),
-        "{plan:#?}"
-    );
+    assert!(facts(&plan, Backfill)[0].contains("items=400000, table=Shop, values=text body"), "{plan:#?}");
 }

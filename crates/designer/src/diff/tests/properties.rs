@@ -480,7 +480,7 @@ proptest! {
         prop_assert!(plan.steps.is_sorted_by_key(|step| step.kind));
         if let Err(fault) = holds(&before, &after, seed, Naive::No) {
             let steps: Vec<String> =
-                plan.steps.iter().map(|step| format!("{:?}: {}", step.kind, step.clauses.join("; "))).collect();
+                plan.steps.iter().map(|step| format!("{:?}: {}", step.kind, step.texts().join("; "))).collect();
             prop_assert!(false, "{fault:?}\n{:?}\n{}", plan.summary, steps.join("\n"));
         }
     }
@@ -536,8 +536,8 @@ fn items_with_an_open_match_are_left_alone() {
             let names: Vec<&str> =
                 [old, new].into_iter().flatten().map(|side| side.entity.name.as_str()).collect();
             for step in plan.steps.iter().filter(|step| step.kind.who() == Who::Job) {
-                for action in &step.actions {
-                    let text = format!("{action:?}");
+                for operation in &step.operations {
+                    let text = format!("{:?}", operation.action);
                     let tells = names.iter().any(|name| text.contains(&format!("{name:?}")));
                     assert!(!tells, "{text} of {matched:?}");
                 }

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::derived_items::{ALONE, APP, BOTH, MEMBER, TEAM, USER_TEAM};
-use super::plans::{clauses, kinds, subject};
+use super::facts::{facts, remark_kinds, remarks};
+use super::plans::{kinds, subject};
 use crate::diff::StepKind::{Backfill, DeleteItems, LoadItems, StopWrites, SwitchReads, Verify, WriteBoth};
 use crate::diff::*;
 
@@ -26,12 +27,17 @@ fn items_that_are_made_of_others_are_kept_whole_loaded_from_those_and_compared_h
         assert_ne!(second, USER_TEAM);
         let plan = diff(&before, &subject(APP, &[TEAM, MEMBER, &second], BOTH)).plan;
         assert_eq!(kinds(&plan), [WriteBoth, LoadItems, Verify, SwitchReads], "{what}");
-        let written = clauses(&plan, WriteBoth);
+        let written = facts(&plan, WriteBoth);
         assert!(
-            written[0].starts_with("W1, W2 and W3 keep for each Member its UserTeam"),
+            written[0].starts_with("keep-derived: entity=UserTeam, source=Member, patterns=W1 W2 W3,"),
             "{what}: {written:?}"
         );
-        assert!(written.iter().any(|text| text.starts_with("W2 reads the whole Member")), "{what}");
+        assert!(
+            written
+                .iter()
+                .any(|text| text == "put-derived-whole: entity=UserTeam, source=Member, patterns=W2"),
+            "{what}"
+        );
         let load = plan.steps.iter().find(|step| step.kind == LoadItems).and_then(|step| step.units);
         assert_eq!(load.map(|units| units.reads), Some(4419), "{what}");
     }
@@ -46,19 +52,20 @@ fn a_copy_of_a_copy_is_kept_by_the_writers_of_their_common_source() {
         let after = subject(APP, &[TEAM, MEMBER, &second, deep], BOTH);
         let plan = diff(&before, &after).plan;
         assert!(
-            plan.summary
-                .contains(&"new data → base table: ByRole in App, derived items of Member".to_owned()),
+            remarks(&plan).contains(&"new-data: entity=ByRole, table=App, source=Member, moved=".to_owned()),
             "{:?}",
             plan.summary
         );
-        let written = clauses(&plan, WriteBoth);
-        let kept = |text: &String| text.starts_with("W1, W2 and W3 keep for each Member its ByRole");
+        let written = facts(&plan, WriteBoth);
+        let kept = |text: &String| {
+            text.starts_with("keep-derived: entity=ByRole, source=Member, patterns=W1 W2 W3,")
+        };
         assert!(written.iter().any(kept), "{written:?}");
-        assert!(written.iter().any(|text| text.contains("which alone tells role")), "{written:?}");
+        assert!(written.iter().any(|text| text.ends_with("undetermined=role")), "{written:?}");
         // Nothing in the new model writes them.
-        let switched = clauses(&plan, SwitchReads);
-        let goes_on = "W1, W2 and W3 go on keeping each ByRole as until now, also when the plan is through";
-        assert!(switched.iter().any(|text| text.starts_with(goes_on)), "{switched:?}");
+        let switched = facts(&plan, SwitchReads);
+        let continued = "continue-dual-write: entity=ByRole, patterns=W1 W2 W3, except=";
+        assert!(switched.contains(&continued.to_owned()), "{switched:?}");
     }
 }
 
@@ -68,23 +75,20 @@ fn undeclared_copies_without_writers_are_neither_loaded_nor_derived() {
     let plan =
         diff(&subject(APP, &[TEAM, MEMBER], ALONE), &subject(APP, &[TEAM, MEMBER, &second], ALONE)).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None));
-    assert!(plan.summary.iter().any(|line| line.contains("say so with `copyOf`")), "{:?}", plan.summary);
+    assert!(remark_kinds(&plan).contains(&"maybe-derived".to_owned()), "{:?}", plan.summary);
 }
 
 #[test]
 fn items_that_several_others_make_stay_when_one_of_those_goes() {
     let team = "ByTeamRole: {count: 900, size: 90, key: {pk: \"t#{teamId}\", sk: \"r#{role}\"}, attrs: {teamId: {type: S, copyOf: Member.teamId}, role: {type: S, copyOf: Member.role}}}";
     let plan = diff(&subject(APP, &[TEAM, MEMBER], ALONE), &subject(APP, &[TEAM, MEMBER, team], ALONE)).plan;
-    let written = clauses(&plan, WriteBoth);
-    assert!(written[0].starts_with("W1 and W2 keep for each Member its ByTeamRole"), "{written:?}");
-    let verified = clauses(&plan, Verify);
+    let written = facts(&plan, WriteBoth);
     assert!(
-        verified
-            .iter()
-            .any(|text| text.contains("(several Member may make one ByTeamRole: none is deleted)"))
+        written[0].starts_with("keep-derived: entity=ByTeamRole, source=Member, patterns=W1 W2,"),
+        "{written:?}"
     );
-    let all = format!("{plan:?}");
-    assert!(!all.contains("a ByTeamRole that no Member makes is deleted"), "{all}");
+    let verified = facts(&plan, Verify);
+    assert!(verified[0].contains("shared=true"), "{verified:?}");
 }
 
 const USER: &str = "User: {count: 50000, size: 1000, key: {pk: \"u#{userId}\", sk: \"u\"}, attrs: {userId: S, mail: S, bio: S}}";
@@ -114,17 +118,29 @@ fn attributes_that_move_to_derived_items_are_kept_in_both_until_the_reads_move()
             subject(APP, &[&USER.replace(", bio: S", ""), &profile(&format!("{key}, bio: S"))], &patterns);
         let plan = diff(&before, &after).plan;
         assert_eq!(kinds(&plan), [WriteBoth, LoadItems, Verify, SwitchReads, StopWrites, DeleteItems]);
-        let written = clauses(&plan, WriteBoth);
+        let written = facts(&plan, WriteBoth);
         // A writer that changes nothing of it does not write it.
-        assert!(written[0].starts_with("W3, W6 and W9 keep for each User its Profile"), "{written:?}");
-        assert!(written.iter().any(|text| text.starts_with("W9 reads the whole User")), "{written:?}");
-        assert!(!format!("{plan:?}").contains("has to come from elsewhere"));
-        let switched = clauses(&plan, SwitchReads);
-        let over = "bio goes by Profile: W9 changes bio there, and in User too, both in one transaction, until the old writes stop";
+        assert!(
+            written[0].starts_with("keep-derived: entity=Profile, source=User, patterns=W3 W6 W9,"),
+            "{written:?}"
+        );
+        assert!(
+            written.contains(&"put-derived-whole: entity=Profile, source=User, patterns=W9".to_owned()),
+            "{written:?}"
+        );
+        let switched = facts(&plan, SwitchReads);
+        let over = "move-attributes: entity=Profile, source=User, patterns=W9, attributes=bio";
         assert!(switched.contains(&over.to_owned()), "{switched:?}");
-        assert!(switched.contains(&"R1 takes no bio of User any more: it is read from Profile".to_owned()));
-        assert_eq!(clauses(&plan, StopWrites), ["W3 and W9 no longer set bio of User"]);
-        assert_eq!(clauses(&plan, DeleteItems), ["scan App and remove bio from the 50000 items of User"]);
+        assert!(
+            switched.contains(
+                &"stop-reading: entity=User, patterns=R1, attributes=bio, instead=Profile".to_owned()
+            )
+        );
+        assert_eq!(facts(&plan, StopWrites), ["stop-setting: entity=User, patterns=W3 W9, attributes=bio"]);
+        assert_eq!(
+            facts(&plan, DeleteItems),
+            ["remove-attributes: entity=User, items=50000, table=App, attributes=bio"]
+        );
     }
 }
 
@@ -134,26 +150,29 @@ fn own_attributes_of_derived_items_are_not_overwritten_and_not_written_before_al
     let own = profile("userId: {type: S, copyOf: User.userId}, mail: {type: S, copyOf: User.mail}, theme: S");
     let patterns = format!("{WRITES}  - {{id: W8, update: Profile, set: \"theme = :t\", rate: 1}}\n");
     let plan = diff(&before, &subject(APP, &[USER, &own], &patterns)).plan;
-    let written = clauses(&plan, WriteBoth);
+    let written = facts(&plan, WriteBoth);
     assert!(
-        written.contains(
-            &"what they write of a Profile is one update that sets mail and userId, all of them, and leaves theme as it is"
-                .to_owned()
-        ),
+        written.contains(&"update-derived: entity=Profile, attributes=mail userId, apart=theme".to_owned()),
         "{written:?}"
     );
-    assert!(!written.iter().any(|text| text.contains("puts its Profile whole")), "{written:?}");
     assert!(
-        clauses(&plan, Verify)[0]
-            .contains("what differs in mail and userId is set again and theme left as it is")
+        !written.iter().any(|text| text == "put-derived-whole: entity=Profile, source=User, patterns=W4"),
+        "{written:?}"
     );
-    let switched = clauses(&plan, SwitchReads);
-    assert!(switched.iter().any(|text| text.starts_with("W8 begins now and not before")), "{switched:?}");
+    assert!(facts(&plan, Verify)[0].contains("attributes=mail userId, apart=theme,"));
+    let switched = facts(&plan, SwitchReads);
+    assert!(
+        switched
+            .iter()
+            .any(|text| text
+                .starts_with("write-own-attributes: entity=Profile, patterns=W8, attributes=theme,")),
+        "{switched:?}"
+    );
     // Its own attributes would stay behind under its previous key.
     let moving = own.replace("profile", "p#{mail}");
     let plan = diff(&before, &subject(APP, &[USER, &moving], &patterns)).plan;
     assert_eq!(plan.extent, Extent::None, "{plan:#?}");
-    assert!(plan.summary.iter().any(|line| line.starts_with("not planned: Profile")), "{:?}", plan.summary);
+    assert!(remark_kinds(&plan).contains(&"changing-key".to_owned()), "{:?}", plan.summary);
 }
 
 #[test]
@@ -165,12 +184,12 @@ fn items_that_merge_into_others_are_kept_until_these_have_their_attributes() {
     let merged = subject(APP, &[USER], WRITES);
     let plan = diff(&split(""), &merged).plan;
     assert_eq!((kinds(&plan).contains(&DeleteItems), plan.extent), (false, Extent::None), "{plan:#?}");
-    assert!(plan.summary.iter().any(|line| line.contains("bio of Profile") && line.contains("`copyOf`")));
+    assert!(remark_kinds(&plan).contains(&"maybe-merged".to_owned()), "{:?}", plan.summary);
     // The advice of the message leads to a plan.
     let both = split(", bio: {type: S, copyOf: Profile.bio}");
     let plan = diff(&split(""), &both).plan;
     assert_eq!(plan.extent, Extent::Whole);
-    assert!(clauses(&plan, Backfill)[0].contains("set bio of the 50000 items of User from bio of Profile"));
+    assert!(facts(&plan, Backfill)[0].contains("items=50000, table=App, values=bio Profile.bio"));
     let plan = diff(&both, &merged).plan;
     assert_eq!((kinds(&plan).contains(&DeleteItems), plan.extent), (true, Extent::Whole), "{plan:#?}");
 }
@@ -185,7 +204,8 @@ fn attributes_that_may_move_between_existing_items_are_not_filled_silently() {
     let (before, after) = (model(", bio: S", ", theme: S"), model("", ", theme: S, bio: S"));
     let plan = diff(&before, &after).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
-    assert!(plan.summary.iter().any(|line| line.contains("`copyOf: User.bio`")), "{:?}", plan.summary);
+    let open = "maybe-moved-attribute: entity=Profile, attribute=bio, source=User";
+    assert!(remarks(&plan).contains(&open.to_owned()), "{:?}", plan.summary);
     let between = model(", bio: S", ", theme: S, bio: {type: S, copyOf: User.bio}");
     for (one, other) in [(&before, &between), (&between, &after)] {
         assert_eq!(diff(one, other).plan.extent, Extent::Whole);
@@ -198,14 +218,11 @@ fn a_derived_item_with_several_sources_is_loaded_and_verified_with_all_of_them()
     let patterns = format!("{ALONE}  - {{id: W7, update: Team, set: \"name = :n\", rate: 1}}\n");
     let before = subject(APP, &[TEAM, MEMBER], &patterns);
     let plan = diff(&before, &subject(APP, &[TEAM, MEMBER, &team], &patterns)).plan;
-    let written = clauses(&plan, WriteBoth);
-    assert!(
-        written.iter().any(|text| text.starts_with("teamName of UserTeam is name of its Team:")
-            && text.contains("W7 sets it in each UserTeam that is there, found by way of each Member")),
-        "{written:?}"
-    );
-    assert!(clauses(&plan, LoadItems)[0].contains("teamName from name of its Team"));
-    assert!(clauses(&plan, Verify)[0].contains("checks that the Member and Team are still what was read"));
+    let written = facts(&plan, WriteBoth);
+    let kept = "keep-copies: entity=UserTeam, attribute=teamName, source=Team, from=name, patterns=W7, found=App t#{teamId} m#{userId} Member";
+    assert!(written.contains(&kept.to_owned()), "{written:?}");
+    assert!(facts(&plan, LoadItems)[0].contains("values=teamName Team.name,"));
+    assert!(facts(&plan, Verify)[0].ends_with("sources=Member Team"));
 }
 
 #[test]
@@ -216,14 +233,9 @@ fn a_uniqueness_condition_starts_when_all_items_exist_and_duplicates_are_reporte
         "transact: [{put: User, if: not-exists}, {put: MailOf, if: not-exists}]",
     );
     let plan = diff(&subject(APP, &[USER], WRITES), &subject(APP, &[USER, claim], &patterns)).plan;
-    assert!(clauses(&plan, LoadItems)[0].contains("two User make one key: settle that first"));
-    let switched = clauses(&plan, SwitchReads);
-    assert!(
-        switched
-            .iter()
-            .any(|text| text.starts_with("W3 asks from now on and not before that no MailOf is there")),
-        "{switched:?}"
-    );
+    assert!(facts(&plan, LoadItems)[0].contains("claims=true"));
+    let switched = facts(&plan, SwitchReads);
+    assert!(switched.contains(&"require-absence: entity=MailOf, patterns=W3".to_owned()), "{switched:?}");
 }
 
 #[test]
@@ -235,7 +247,9 @@ fn an_update_of_new_items_that_may_be_elsewhere_puts_them_whole() {
     );
     let plan = diff(&subject(APP, &[USER], WRITES), &subject(APP, &[USER, note], &patterns)).plan;
     assert_eq!(kinds(&plan), [WriteBoth, LoadItems, Verify]);
-    assert!(clauses(&plan, WriteBoth)[1].starts_with("as long as some Note is elsewhere, W2 puts it whole"));
+    assert!(
+        facts(&plan, WriteBoth).contains(&"put-loaded-whole: entity=Note, table=App, patterns=W2".to_owned())
+    );
     let steps: BTreeSet<StepKind> = kinds(&plan).into_iter().collect();
     assert!(steps.contains(&Verify));
 }

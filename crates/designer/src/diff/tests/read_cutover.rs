@@ -1,7 +1,8 @@
 //! Reads that drop or gain an entity, or change their meaning, while its keys change; and indexes that
 //! entities leave.
 
-use super::plans::{clauses, subject};
+use super::facts::{facts, facts_of, remarks};
+use super::plans::subject;
 use crate::diff::StepKind::{ChangeSetting, LowerSetting, ReadBoth, StopWrites, SwitchReads};
 use crate::diff::*;
 
@@ -34,34 +35,32 @@ fn a_read_stops_asking_for_a_dropped_entity_before_that_is_re_keyed() {
     let before = model(&order("o#{orderId}", "d#{day}"), BOTH);
     let plan = diff(&before, &model(&order("o#{orderId}", "s#{status}"), PAYS)).plan;
     assert_eq!(
-        clauses(&plan, ReadBoth),
-        [
-            "Q4 asks index gsi1 of App by d#{day}, o#{orderId} for Order no more, and passes over what it meets of it: its key there changes"
-        ]
+        facts(&plan, ReadBoth),
+        ["leave-out: pattern=Q4, entity=Order, from=App gsi1 d#{day} o#{orderId}"]
     );
-    assert!(!format!("{plan:?}").contains("by the new key"), "{plan:#?}");
+    assert!(!format!("{plan:?}").contains("ReadByNewKey"), "{plan:#?}");
     // It continues to read the other entities unchanged.
-    assert_eq!(clauses(&plan, SwitchReads), [""; 0]);
+    assert_eq!(facts(&plan, SwitchReads), [""; 0]);
 }
 
 #[test]
 fn a_read_drops_an_entity_that_leaves_its_index_when_the_reads_move() {
     let before = model(&order("o#{orderId}", "d#{day}"), BOTH);
     let moved = model(&order("ord#{orderId}", ""), PAYS);
-    let switched = clauses(&diff(&before, &moved).plan, SwitchReads);
+    let switched = facts(&diff(&before, &moved).plan, SwitchReads);
     assert!(
-        switched.contains(&"Q4 looks for no Order in index gsi1 of App any more".to_owned()),
+        switched.contains(&"read-less: pattern=Q4, entity=Order, place=App gsi1".to_owned()),
         "{switched:?}"
     );
-    assert!(!switched.iter().any(|text| text.contains("Q4 takes Order")), "{switched:?}");
+    assert!(!switched.iter().any(|text| text.starts_with("read-by-new-key: pattern=Q4")), "{switched:?}");
 }
 
 #[test]
 fn a_read_asks_for_an_added_entity_when_all_of_its_items_exist() {
     let after = model(&order("o#{orderId}", "d#{day}"), BOTH);
-    let asks = "Q4 asks index gsi1 of App by d#{day}, o#{orderId} for Order from now on";
+    let asks = "read-more: pattern=Q4, entity=Order, from=App gsi1 d#{day} o#{orderId}";
     for before in [order("o#{orderId}", ""), order("ord#{orderId}", ""), order("o#{orderId}", "s#{status}")] {
-        let switched = clauses(&diff(&model(&before, PAYS), &after).plan, SwitchReads);
+        let switched = facts(&diff(&model(&before, PAYS), &after).plan, SwitchReads);
         assert!(switched.contains(&asks.to_owned()), "{before}: {switched:?}");
     }
     // Items that exist all the time can be read at any time.
@@ -82,7 +81,11 @@ fn a_read_whose_old_place_is_removed_before_the_new_one_is_ready_gets_no_plan() 
     let (before, after) = (whole(&day, ORDERS, &[]), whole(&status, asked, &[second]));
     let plan = diff(&before, &after).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
-    assert!(plan.summary.iter().any(|line| line.starts_with("no plan: Q4 asks for Order by d#{day}")));
+    assert!(
+        remarks(&plan)
+            .iter()
+            .any(|line| line.starts_with("read-gap: pattern=Q4, entity=Order, from=App gsi1 d#{day} "))
+    );
     // The advice of the message leads to a plan.
     let between = whole(&day, asked, &[second]);
     for (one, other) in [(&before, &between), (&between, &after)] {
@@ -107,7 +110,7 @@ fn a_read_by_another_key_gets_no_plan_while_that_key_changes() {
             let plan = diff(&model(one, before), &model(other, after)).plan;
             assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
             assert!(
-                plan.summary.iter().any(|line| line.starts_with("no plan: Q4 is asked by ")),
+                remarks(&plan).iter().any(|line| line.starts_with("read-changes-with-key: pattern=Q4,")),
                 "{plan:#?}"
             );
         }
@@ -137,7 +140,11 @@ fn a_read_by_another_key_of_other_entities_is_not_left_without_an_answer_either(
     let after = subject(TABLE, &after, &format!("{asked}{WRITES}"));
     let plan = diff(&model(&order("o#{orderId}", "d#{day}"), ORDERS), &after).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
-    assert!(plan.summary.iter().any(|line| line.starts_with("no plan: Q4 asks for Order by d#{day}")));
+    assert!(
+        remarks(&plan)
+            .iter()
+            .any(|line| line.starts_with("read-gap: pattern=Q4, entity=Order, from=App gsi1 d#{day} "))
+    );
 }
 
 #[test]
@@ -147,13 +154,13 @@ fn a_read_that_replaces_all_its_sources_switches_in_the_release_that_drops_them(
         let (before, after) = (order("o#{orderId}", "d#{day}"), order("o#{orderId}", "s#{status}"));
         let plan = diff(&model(&before, ORDERS), &model(&after, &pays)).plan;
         assert_eq!(
-            clauses(&plan, ReadBoth),
+            facts(&plan, ReadBoth),
             [
-                "Q4 asks index gsi1 of App by d#{day}, o#{orderId} for Order no more, and passes over what it meets of it: its key there changes",
-                "Q4 asks index gsi1 of App by d#{day}, p#{payId} for Pay from now on",
+                "leave-out: pattern=Q4, entity=Order, from=App gsi1 d#{day} o#{orderId}",
+                "read-more: pattern=Q4, entity=Pay, from=App gsi1 d#{day} p#{payId}",
             ]
         );
-        assert_eq!(clauses(&plan, SwitchReads), [""; 0], "it asks that already");
+        assert_eq!(facts(&plan, SwitchReads), [""; 0], "it asks that already");
         assert_eq!(plan.extent, Extent::Whole);
     }
 }
@@ -167,11 +174,11 @@ fn a_full_scan_of_an_index_does_not_depend_on_the_keys_of_its_entries() {
         let after = model("s#{status}", &asked.replace("day: eq", "status: eq"));
         let plan = diff(&model("d#{day}", scan), &after).plan;
         assert_eq!(plan.extent, Extent::Whole, "{plan:#?}");
-        assert!(!clauses(&plan, ReadBoth).iter().any(|text| text.starts_with("Q4")), "{plan:#?}");
-        assert!(!clauses(&plan, SwitchReads).iter().any(|text| text.contains("by the new key alone")));
+        assert!(!facts(&plan, ReadBoth).iter().any(|text| text.contains("pattern=Q4")), "{plan:#?}");
+        assert!(!facts(&plan, SwitchReads).iter().any(|text| text.starts_with("read-by-new-key")));
     }
     let plan = diff(&model("d#{day}", day), &model("s#{status}", scan)).plan;
-    assert!(plan.summary.iter().any(|line| line.contains("shall be asked by nothing")), "{plan:#?}");
+    assert!(remarks(&plan).iter().any(|line| line.ends_with("was=day , becomes= ")), "{plan:#?}");
 }
 
 #[test]
@@ -190,8 +197,8 @@ fn a_plan_leads_to_no_model_that_fails_its_check_where_the_old_one_does_not() {
     let (all, few) = (judged("all", "1"), judged("[userId]", "1"));
     let plan = diff(&all, &few).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
-    let expected = "no plan: the new model fails its check where the old one does not: L036: Q4 needs ";
-    assert!(plan.summary.iter().any(|line| line.starts_with(expected)), "{:?}", plan.summary);
+    let expected = "fails-check: subject=Q4, rule=L036,";
+    assert!(remarks(&plan).iter().any(|line| line.starts_with(expected)), "{:?}", plan.summary);
     // A repaired fault has a plan, and so has an unchanged one.
     assert_eq!(diff(&few, &all).plan.extent, Extent::Whole);
     assert_eq!(diff(&few, &judged("[orderId]", "2")).plan.extent, Extent::Whole);
@@ -222,8 +229,8 @@ fn replicas_come_to_a_table_that_scales_or_is_paid_by_request_and_to_no_other() 
         subject(&format!("App: {{{settings}key: {{pk: S, sk: S}}}}"), &[&order("o#{orderId}", "")], WRITES)
     };
     let begin = |plan: &Plan| -> Vec<String> {
-        let calls = plan.steps.iter().flat_map(|step| step.clauses.clone());
-        calls.map(|text| text.split(" of App").next().unwrap_or("").replace("set ", "")).collect()
+        let calls = plan.steps.iter().flat_map(facts_of);
+        calls.filter_map(|text| Some(text.split_once("setting=")?.1.split(", ").next()?.to_owned())).collect()
     };
     // More capacity comes at once, less when all else is done; the scaling settings come first.
     for (before, most, expected) in [
@@ -241,10 +248,8 @@ fn replicas_come_to_a_table_that_scales_or_is_paid_by_request_and_to_no_other() 
     other.tables[0].definition.billing = table(fixed).tables[0].definition.billing.clone();
     for before in [table(fixed), kept] {
         let plan = diff(&before, &other).plan;
-        assert!(
-            plan.summary[0].starts_with("not planned: App cannot have replicas (eu-west-1)"),
-            "{plan:#?}"
-        );
+        let refused = "fixed-units-with-replicas: table=App, regions=eu-west-1";
+        assert_eq!(remarks(&plan)[0], refused, "{plan:#?}");
         assert!(!begin(&plan).iter().any(|text| text == "replicas" || text == "billing"), "{plan:#?}");
     }
     assert_eq!(diff(&other, &other.clone()).plan.extent, Extent::Whole);
@@ -256,15 +261,14 @@ fn a_read_both_ways_of_some_entities_skips_no_old_copies_of_others_before_the_re
     let both = |order: &str, pay: &str| subject(TABLE, &[order, pay], &format!("{BOTH}{WRITES}"));
     let before = both(&order("o#{orderId}", "d#{day}"), PAY);
     let plan = diff(&before, &both(&order("ord#{orderId}", "d#{day}"), &pay)).plan;
-    let read = clauses(&plan, ReadBoth);
+    let read = facts(&plan, ReadBoth);
     assert_eq!(
-        read.iter().filter(|text| text.contains("passes over")).collect::<Vec<_>>(),
-        ["Q4 passes over the items of Order under u#{userId}, ord#{orderId} in gsi1, until the reads move"]
+        read.iter().filter(|text| text.starts_with("skip-")).collect::<Vec<_>>(),
+        ["skip-new: pattern=Q4, entity=Order, key=u#{userId} ord#{orderId}, place=App gsi1"]
     );
-    assert!(read.iter().any(|text| text.ends_with("by its own attributes")), "{read:?}");
-    let expected =
-        "Q4 passes over the items of Order under u#{userId}, o#{orderId} in gsi1, until they are deleted";
-    assert!(clauses(&plan, SwitchReads).iter().any(|text| text == expected), "{plan:#?}");
+    assert!(read.iter().any(|text| text.starts_with("read-both-keys")), "{read:?}");
+    let expected = "skip-old: pattern=Q4, entity=Order, key=u#{userId} o#{orderId}, place=App gsi1";
+    assert!(facts(&plan, SwitchReads).iter().any(|text| text == expected), "{plan:#?}");
 }
 
 #[test]
@@ -277,9 +281,9 @@ fn a_read_uses_an_attribute_when_all_items_have_it() {
     let own = order("o#{orderId}", "");
     let copied = own.replace("status: S", "status: S, payDay: {type: S, copyOf: Pay.day}");
     let plan = diff(&model(&own, &asked("")), &model(&copied, &asked("filter: \"payDay <> :x\", "))).plan;
-    assert_eq!(clauses(&plan, SwitchReads), ["R3 counts on payDay of Order"]);
-    let verified = clauses(&plan, StepKind::Verify);
-    assert!(verified[0].contains("payDay as day of its Pay, which is read"), "{verified:?}");
+    assert_eq!(facts(&plan, SwitchReads), ["rely-on: pattern=R3, entity=Order, attributes=payDay"]);
+    let verified = facts(&plan, StepKind::Verify);
+    assert!(verified[0].contains("values=payDay Pay.day"), "{verified:?}");
 }
 
 #[test]
@@ -289,7 +293,7 @@ fn writers_stop_setting_an_index_key_when_the_entity_leaves_the_index() {
         &model(&order("o#{orderId}", ""), ""),
     )
     .plan;
-    assert_eq!(clauses(&plan, StopWrites), ["W1 and W2 no longer set g and h of Order"]);
+    assert_eq!(facts(&plan, StopWrites), ["stop-setting: entity=Order, patterns=W1 W2, attributes=g h"]);
 }
 
 #[test]
@@ -298,13 +302,13 @@ fn a_stream_of_both_images_comes_before_replicas_and_stays_as_long_as_they_do() 
         subject(&format!("App: {{{settings}key: {{pk: S, sk: S}}}}"), &[&order("o#{orderId}", "")], WRITES)
     };
     let (keys, both) = (table("stream: keys-only, "), table("stream: new-and-old, replicas: [eu-west-1], "));
-    let raised = clauses(&diff(&keys, &both).plan, ChangeSetting);
-    assert!(raised[0].starts_with("set stream of App to NEW_AND_OLD_IMAGES"), "{raised:?}");
-    assert!(raised[1].starts_with("set replicas of App to eu-west-1"), "{raised:?}");
-    assert_eq!(clauses(&diff(&keys, &both).plan, LowerSetting), [""; 0]);
-    let lowered = clauses(&diff(&both, &keys).plan, LowerSetting);
-    assert!(lowered[0].starts_with("set replicas of App to none"), "{lowered:?}");
-    assert!(lowered[1].starts_with("set stream of App to KEYS_ONLY"), "{lowered:?}");
+    let raised = facts(&diff(&keys, &both).plan, ChangeSetting);
+    assert!(raised[0].contains("setting=stream, value=NEW_AND_OLD_IMAGES,"), "{raised:?}");
+    assert!(raised[1].contains("setting=replicas, value=eu-west-1,"), "{raised:?}");
+    assert_eq!(facts(&diff(&keys, &both).plan, LowerSetting), [""; 0]);
+    let lowered = facts(&diff(&both, &keys).plan, LowerSetting);
+    assert!(lowered[0].contains("setting=replicas, value=none,"), "{lowered:?}");
+    assert!(lowered[1].contains("setting=stream, value=KEYS_ONLY,"), "{lowered:?}");
     // A model states what a table can be; an imported document may state more.
     for (stream, is_reported) in [("new", true), ("none", true), ("new-and-old", false)] {
         let text = format!(
@@ -319,5 +323,5 @@ fn a_stream_of_both_images_comes_before_replicas_and_stays_as_long_as_they_do() 
     other.tables[0].definition.stream = Some(keywright_semantics::request::parts::StreamViewType::NewImage);
     let plan = diff(&both, &other).plan;
     assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None));
-    assert!(plan.summary[0].starts_with("not planned: the stream of App cannot be NEW_IMAGE"));
+    assert_eq!(remarks(&plan), ["stream-of-replicas: table=App, view=NEW_IMAGE"]);
 }

@@ -1,6 +1,6 @@
 //! A simulator of tables on which plans are carried out while an application reads and writes.
 //!
-//! It interprets a plan's actions and does not know how they were found.
+//! It interprets a plan's operations and does not know how they were found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -250,20 +250,20 @@ impl<'a> World<'a> {
 
     /// What a plan leaves open happens at any time.
     fn start_unplanned(&mut self, plan: &Plan) {
-        let actions: Vec<&Action> = plan.steps.iter().flat_map(|step| &step.actions).collect();
+        let operations = plan.steps.iter().flat_map(|step| &step.operations);
+        let actions: Vec<&Action> = operations.map(|operation| &operation.action).collect();
         for pattern in self.after.patterns.iter().filter(|pattern| !pattern.writes && pattern.answered) {
-            let is_planned = actions
-                .iter()
-                .any(|action| matches!(action, Action::AskNew { pattern: id } if *id == pattern.id));
+            let is_planned = actions.iter().any(
+                |action| matches!(action, Action::Read(change) if change.cut_over() == Some(&pattern.id)),
+            );
             if !is_planned {
                 self.unplanned.insert(pattern.id.clone());
             }
         }
         for at in 0..self.matches.len() {
             let Some(new) = self.matches[at].after() else { continue };
-            let is_planned = actions.iter().any(
-                |action| matches!(action, Action::BeginOwn { entity, .. } if *entity == new.entity.name),
-            );
+            let begins = |action: &&&Action| matches!(action, Action::Derive(DerivedWrite::WriteOwn { entity, .. }) if *entity == new.entity.name);
+            let is_planned = actions.iter().find(begins).is_some();
             if self.source_of(at).is_some() && !is_planned {
                 self.now.begun.insert(at);
             }
@@ -308,11 +308,12 @@ impl<'a> World<'a> {
             let both = |id: &String| pattern(self.before, id).zip(pattern(self.after, id)).is_some();
             self.unplanned.extend(ids.into_iter().filter(both));
         }
-        let what = format!("{:?} {:?}", step.kind, step.actions);
+        let actions: Vec<&Action> = step.operations.iter().map(|operation| &operation.action).collect();
+        let what = format!("{:?} {actions:?}", step.kind);
         match step.kind.who() {
             Who::Application => {
                 let mut next = self.now.clone();
-                for action in &step.actions {
+                for action in actions {
                     self.release(action, &mut next);
                 }
                 self.next = Some(next.clone());
@@ -325,23 +326,25 @@ impl<'a> World<'a> {
                 self.check(&what)
             }
             Who::Table => {
-                for action in &step.actions {
-                    self.control(action);
+                for action in actions {
+                    let Action::Call(call) = action else { panic!("no call: {action:?}") };
+                    self.control(call);
                 }
                 self.check(&what)
             }
             Who::Job => {
-                for action in &step.actions {
-                    self.job(action, &what)?;
+                for action in actions {
+                    let Action::Job(job) = action else { panic!("no job: {action:?}") };
+                    self.job(job, &what)?;
                 }
                 self.check(&what)
             }
         }
     }
 
-    fn control(&mut self, action: &Action) {
-        match action {
-            Action::CreateTable { table, .. } => {
+    fn control(&mut self, call: &TableCall) {
+        match call {
+            TableCall::CreateTable { table, .. } => {
                 let new = self.after.table(table).expect("it is new");
                 let mut made = store(new);
                 for index in &new.definition.schema.indexes {
@@ -350,89 +353,130 @@ impl<'a> World<'a> {
                 let name = self.new_store(&EntityRef { table: new, entity: &new.entities[0] });
                 self.stores.insert(name, made);
             }
-            Action::DeleteTable { table } => {
+            TableCall::DeleteTable { table, .. } => {
                 self.stores.remove(table);
             }
-            Action::CreateIndex { table, index } => {
+            TableCall::CreateIndex { table, index, .. } => {
                 let new = self.after.table(table).expect("it stays");
                 let name = self.new_index(&EntityRef { table: new, entity: &new.entities[0] }, index);
                 let key = new.index(index).expect("it is new").key.partition[0].name.clone();
                 self.stores.get_mut(table).expect("it is there").indexes.insert(name, key);
             }
-            Action::DeleteIndex { table, index } => {
+            TableCall::DeleteIndex { table, index } => {
                 self.stores.get_mut(table).expect("it is there").indexes.remove(index);
             }
-            other => panic!("no call: {other:?}"),
+            TableCall::SetSetting { .. } => {}
         }
     }
 
     fn release(&self, action: &Action, next: &mut Release) {
+        match action {
+            Action::Rekey(write) => self.rekey(write, next),
+            Action::Derive(write) => self.derive(write, next),
+            Action::Attribute(write) => self.attributes(write, next),
+            Action::Read(change) => self.reads(change, next),
+            other => panic!("no release: {other:?}"),
+        }
+    }
+
+    fn rekey(&self, write: &RekeyWrite, next: &mut Release) {
         let mut copies = |entity: &str, copies: Copies| {
             for at in self.of(entity) {
                 next.copies.insert(at, copies);
             }
         };
-        match action {
-            Action::KeepBoth { entity } => copies(entity, Copies::BothByOld),
-            Action::DeleteStaleCopy { .. } if self.naive == Naive::LeavesStaleCopies => {}
-            Action::DeleteStaleCopy { entity } => next.stale_deleted.extend(self.of(entity)),
-            Action::KeepDerived { .. } if self.naive == Naive::LoadsAlone => {}
-            Action::KeepDerived { entity, apart } => {
+        match write {
+            RekeyWrite::DualWrite { entity, .. } => copies(entity, Copies::BothByOld),
+            RekeyWrite::UseNewCopy { .. } if self.naive == Naive::GoesByOldToTheEnd => {}
+            RekeyWrite::UseNewCopy { entity, .. } => copies(entity, Copies::BothByNew),
+            RekeyWrite::StopDualWrite { entity, .. } => copies(entity, Copies::New),
+            RekeyWrite::DeleteStaleCopy { .. } if self.naive == Naive::LeavesStaleCopies => {}
+            RekeyWrite::DeleteStaleCopy { entity, .. } => next.stale_deleted.extend(self.of(entity)),
+            RekeyWrite::CheckOldCopy { .. }
+            | RekeyWrite::PutWhole { .. }
+            | RekeyWrite::FindByAttributes { .. } => {}
+        }
+    }
+
+    fn derive(&self, write: &DerivedWrite, next: &mut Release) {
+        match write {
+            DerivedWrite::KeepDerived { .. } if self.naive == Naive::LoadsAlone => {}
+            DerivedWrite::KeepDerived { entity, apart, .. } => {
                 next.derived.extend(self.of(entity));
                 if !apart.is_empty() && self.naive != Naive::PutsWhole {
                     next.apart.extend(self.of(entity));
                 }
             }
-            Action::DerivedItemsExist { entity } => next.there.extend(self.of(entity)),
-            Action::BeginOwn { entity, .. } => next.begun.extend(self.of(entity)),
-            Action::MoveOver { entity, .. } => {
+            DerivedWrite::DerivedItemsExist { entity, .. } => next.there.extend(self.of(entity)),
+            DerivedWrite::WriteOwn { entity, .. } => next.begun.extend(self.of(entity)),
+            DerivedWrite::MoveAttributes { entity, .. } => {
                 next.over.extend(self.of(entity));
                 next.there.extend(self.of(entity));
             }
-            Action::WriteNew { entity } => next.news.extend(self.of(entity)),
-            Action::AskWithout { .. } if self.naive == Naive::AsksOn => {}
-            Action::AskWithout { pattern, entity } => {
-                next.without.extend(self.of(entity).into_iter().map(|at| (pattern.clone(), at)));
-            }
-            Action::GoByNew { .. } if self.naive == Naive::GoesByOldToTheEnd => {}
-            Action::GoByNew { entity } => copies(entity, Copies::BothByNew),
-            Action::KeepNew { entity } => copies(entity, Copies::New),
-            Action::Set { entity, attributes } => {
-                next.set.extend(self.of(entity).into_iter().map(|at| (at, attributes.clone())));
+            DerivedWrite::CheckSource { .. }
+            | DerivedWrite::UpdateDerived { .. }
+            | DerivedWrite::KeepShared { .. }
+            | DerivedWrite::PutDerivedWhole { .. }
+            | DerivedWrite::ContinueDualWrite { .. }
+            | DerivedWrite::RequireAbsence { .. } => {}
+        }
+    }
+
+    fn attributes(&self, write: &AttributeWrite, next: &mut Release) {
+        match write {
+            AttributeWrite::WriteNew { entity, .. } => next.news.extend(self.of(entity)),
+            AttributeWrite::Set { entity, values, .. } => {
+                next.set.extend(self.of(entity).into_iter().map(|at| (at, names(values))));
             }
             // The source attributes of derived items never change here.
-            Action::KeepLike { attribute, .. } if attribute != "c" => {}
-            Action::KeepLike { entity, .. } => next.like.extend(self.of(entity)),
-            Action::SetTogether { .. } if self.naive == Naive::SetsOneByOne => {}
-            Action::SetTogether { entity, attributes } => {
+            AttributeWrite::KeepCopies { attribute, .. } if attribute != "c" => {}
+            AttributeWrite::KeepCopies { entity, .. } => next.like.extend(self.of(entity)),
+            AttributeWrite::SetTogether { .. } if self.naive == Naive::SetsOneByOne => {}
+            AttributeWrite::SetTogether { entity, attributes, .. } => {
                 next.together.extend(self.of(entity).into_iter().map(|at| (at, attributes.clone())));
             }
-            Action::Unset { entity, attributes } => {
+            AttributeWrite::StopSetting { entity, attributes, .. } => {
                 for at in self.of(entity) {
                     next.unset.entry(at).or_default().extend(attributes.clone());
                 }
             }
-            Action::StopWriting { entity } => next.stopped.extend(self.of(entity)),
-            Action::AskBoth { .. } if self.naive == Naive::AsksOneWay => {}
-            Action::AskBoth { pattern } => {
-                next.ways.insert(pattern.clone(), Way::Both);
-            }
-            Action::AskNew { pattern } => {
-                next.ways.insert(pattern.clone(), Way::New);
-            }
-            Action::AskNoMore { pattern } => {
-                next.ways.insert(pattern.clone(), Way::Not);
-            }
-            Action::PassNew { .. } | Action::PassOld { .. } if self.naive == Naive::NeverPassesOver => {}
-            Action::PassNew { pattern, entity } => {
-                next.pass_new.extend(self.of(entity).into_iter().map(|at| (pattern.clone(), at)));
-            }
-            Action::PassOld { pattern, entity } => {
-                next.pass_old.extend(self.of(entity).into_iter().map(|at| (pattern.clone(), at)));
-            }
-            other => panic!("no release: {other:?}"),
+            AttributeWrite::StopWriting { entity, .. } => next.stopped.extend(self.of(entity)),
+            AttributeWrite::LeaveCopies { .. }
+            | AttributeWrite::PutLoadedWhole { .. }
+            | AttributeWrite::ReadFirst { .. }
+            | AttributeWrite::WriteType { .. } => {}
         }
     }
+
+    fn reads(&self, change: &ReadChange, next: &mut Release) {
+        if let Some(pattern) = change.cut_over() {
+            next.ways.insert(pattern.clone(), Way::New);
+        }
+        let about = |pattern: &String, entity: &str| {
+            let pattern = pattern.clone();
+            self.of(entity).into_iter().map(move |at| (pattern.clone(), at))
+        };
+        match change {
+            ReadChange::ReadBothKeys { .. } if self.naive == Naive::AsksOneWay => {}
+            ReadChange::ReadBothKeys { pattern: Some(pattern), .. } => {
+                next.ways.insert(pattern.clone(), Way::Both);
+            }
+            ReadChange::EndRead { pattern } => {
+                next.ways.insert(pattern.clone(), Way::Not);
+            }
+            ReadChange::LeaveOut { .. } if self.naive == Naive::AsksOn => {}
+            ReadChange::LeaveOut { pattern, entity, .. } => next.without.extend(about(pattern, entity)),
+            ReadChange::SkipNew { .. } | ReadChange::SkipOld { .. }
+                if self.naive == Naive::NeverPassesOver => {}
+            ReadChange::SkipNew { pattern, entity, .. } => next.pass_new.extend(about(pattern, entity)),
+            ReadChange::SkipOld { pattern, entity, .. } => next.pass_old.extend(about(pattern, entity)),
+            _ => {}
+        }
+    }
+}
+
+fn names(values: &[Value]) -> Vec<String> {
+    values.iter().map(|value| value.attribute.clone()).collect()
 }
 
 // The writes of the application.
@@ -872,13 +916,20 @@ impl World<'_> {
 
 // The jobs.
 impl World<'_> {
-    fn job(&mut self, action: &Action, what: &str) -> Result<(), Fault> {
-        match action {
-            Action::Copy { entity } => self.each(entity, what, Self::copy),
-            Action::Compare { .. } | Action::CompareFilled { .. } if self.naive == Naive::ComparesNothing => {
+    fn job(&mut self, job: &Job, what: &str) -> Result<(), Fault> {
+        match job {
+            Job::Copy { entity, .. } => self.each(entity, what, Self::copy),
+            Job::CompareCopies { .. }
+            | Job::CompareLoaded { .. }
+            | Job::CompareDerived { .. }
+            | Job::CompareFilled { .. }
+                if self.naive == Naive::ComparesNothing =>
+            {
                 Ok(())
             }
-            Action::Compare { entity } => {
+            Job::CompareCopies { entity, .. }
+            | Job::CompareLoaded { entity, .. }
+            | Job::CompareDerived { entity, .. } => {
                 for at in self.of(entity) {
                     for quiet in [false, false, true] {
                         self.compare(at, what, quiet)?;
@@ -886,25 +937,27 @@ impl World<'_> {
                 }
                 Ok(())
             }
-            Action::Fill { entity, attributes, guard } => {
+            Job::Fill { entity, values, condition, .. } => {
+                let attributes = names(values);
                 let passes: Vec<Vec<String>> = if self.naive == Naive::SetsOneByOne {
                     attributes.iter().map(|name| vec![name.clone()]).collect()
                 } else {
-                    vec![attributes.clone()]
+                    vec![attributes]
                 };
                 for names in passes {
-                    self.each(entity, what, |world, at, read| world.set(at, read, &names, Some(guard)))?;
+                    self.each(entity, what, |world, at, read| world.set(at, read, &names, Some(condition)))?;
                 }
                 Ok(())
             }
-            Action::CompareFilled { entity, attributes } => {
+            Job::CompareFilled { entity, values, .. } => {
+                let attributes = names(values);
                 for _ in 0..3 {
-                    self.each(entity, what, |world, at, read| world.set(at, read, attributes, None))?;
+                    self.each(entity, what, |world, at, read| world.set(at, read, &attributes, None))?;
                 }
                 Ok(())
             }
-            Action::DeleteOld { entity } | Action::DeleteGone { entity } => {
-                let gone = matches!(action, Action::DeleteGone { .. });
+            Job::DeleteOld { entity, .. } | Job::DeleteEntity { entity, .. } => {
+                let gone = matches!(job, Job::DeleteEntity { .. });
                 self.each(entity, what, |world, at, read| {
                     let old = world.matches[at].before().expect("there");
                     let key = key_of(&old, read);
@@ -917,7 +970,7 @@ impl World<'_> {
                     }
                 })
             }
-            Action::Remove { entity, attributes } => self.each(entity, what, |world, at, read| {
+            Job::RemoveAttributes { entity, attributes, .. } => self.each(entity, what, |world, at, read| {
                 let old = world.matches[at].before().expect("there");
                 let key = key_of(&old, read);
                 let store = Self::old_store(&old);
@@ -926,7 +979,7 @@ impl World<'_> {
                     world.put_at(&store, row);
                 }
             }),
-            Action::Load { entity } => {
+            Job::Load { entity, .. } | Job::LoadDerived { entity, .. } => {
                 for at in self.of(entity) {
                     if let Some(source) = self.source_of(at) {
                         self.load_derived(at, source, what)?;
@@ -936,7 +989,11 @@ impl World<'_> {
                 }
                 Ok(())
             }
-            other => panic!("no job: {other:?}"),
+            Job::ConvertType { .. }
+            | Job::CompareCounts { .. }
+            | Job::AddCapacity { .. }
+            | Job::AppearsInStream { .. }
+            | Job::ExportAndImport { .. } => Ok(()),
         }
     }
 
@@ -965,7 +1022,8 @@ impl World<'_> {
                 && old.entity.name != new.entity.name
             {
                 let entity = new.entity.name.clone();
-                self.job(&Action::DeleteGone { entity }, "delete by name")?;
+                let table = old.table.definition.name.clone();
+                self.job(&Job::DeleteEntity { entity, items: None, table }, "delete by name")?;
             }
         }
         Ok(())
@@ -1100,21 +1158,22 @@ impl World<'_> {
     }
 
     /// Sets attributes computed from the read row; without a guard, only if the row is unchanged.
-    fn set(&mut self, at: usize, read: &Row, names: &[String], guard: Option<&Guard>) {
+    fn set(&mut self, at: usize, read: &Row, names: &[String], condition: Option<&Condition>) {
         let Match::Stays(old, new) = self.matches[at].clone() else { return };
         let store = Self::old_store(&old);
         let Some(row) = self.stores[&store].rows.get(&key_of(&old, read)).cloned() else { return };
-        let holds = match guard {
+        let holds = match condition {
             None => row == *read,
-            Some(Guard::Absent { attribute, .. }) => !row.contains_key(attribute),
-            Some(Guard::AsRead(names)) => names.iter().all(|name| row.get(name) == read.get(name)),
+            Some(Condition::Lacks { attribute, .. }) => !row.contains_key(attribute),
+            Some(Condition::AsRead(names)) => names.iter().all(|name| row.get(name) == read.get(name)),
+            Some(other) => panic!("no condition of a filled item: {other}"),
         };
         if holds {
             let mut row = row;
             // The verify job checks in its transaction that the source value is current; the backfill does
             // not.
             let now = self.repeated(at, &read["id"]);
-            let repeated = if guard.is_some() { self.seen.clone() } else { now };
+            let repeated = if condition.is_some() { self.seen.clone() } else { now };
             for name in names {
                 let value = match name.as_str() {
                     "c" => repeated.clone(),

@@ -1,26 +1,77 @@
-//! The text output of `keywright model design`: keys, costs by the bill of the written model, proof and
-//! explanation.
+//! The text of designs: keys, costs by the bill of the written model, proof and explanation.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use keywright_designer::design::{
-    Billed, Design, Explanation, Placed, Problem, Projected, Proof, Same, Slot, Unless, Without, explain,
-    index_name, name,
-};
-use keywright_model::Model;
+use super::bill::Billed;
+use super::choice::{Choice, OtherBill, TableDesign};
+use super::explain::Explanation;
+use super::from_model::{unlisted, unordered};
+use super::name::name;
+use super::problem::{Problem, Projected, Slot};
+use super::proof::{Proof, Same, Without};
+use super::relaxations::Unless;
+use super::to_model::index_name;
+use super::uniqueness::unguarded;
+use super::{Design, Placed};
+use keywright_model::{DeclaredCapacity, Model, Table};
 use keywright_semantics::schema::TableClass;
 use keywright_workbench::cost::{Bill, Line, Parts, open, taken};
 use keywright_workbench::price::{Money, Prices};
 use keywright_workbench::run::Note;
 
-use super::super::progress::during;
-use super::{CostDifference, CostDifferences, Designed, sentences};
-
 /// A design should not change while a rate is between these percentages of the declared one.
 const STABLE_PERCENT_MIN: u64 = 50;
 /// See `STABLE_PERCENT_MIN`.
 const STABLE_PERCENT_MAX: u64 = 200;
+
+impl Choice {
+    /// The designs of all tables with their costs.
+    pub fn text(&self, original: &Model, prices: &Prices) -> String {
+        let mut lines = Vec::new();
+        for own in &self.tables {
+            lines.push(table_text(own, &self.billed, prices));
+            lines.extend(notes(own, &self.billed, original));
+            lines.extend(own.explanation.as_ref().map(|explanation| explained(own, explanation)));
+        }
+        lines.extend(left_open(&self.billed.bill));
+        if self.tables.len() > 1 {
+            lines.push(format!("All tables: {} a month.", self.billed.bill.total()));
+        }
+        lines.join("\n")
+    }
+}
+
+/// What the written model needs to be complete, and what it costs in addition.
+fn notes(own: &TableDesign, billed: &Billed, original: &Model) -> Vec<String> {
+    let mut lines = Vec::new();
+    let provisioned = |table: &&Table| {
+        own.tables.contains(&table.name) && matches!(table.billing, DeclaredCapacity::Provisioned { .. })
+    };
+    if billed.model.tables.iter().any(|table| provisioned(&table)) {
+        lines.push(
+            "The bill is for provisioned capacity; designs were compared at on-demand prices.".to_owned(),
+        );
+    }
+    lines.extend(unlisted(original, &own.design));
+    lines.extend(unguarded(original, &own.design));
+    let read = |pattern: &str| billed.model.pattern(&format!("{pattern}-read")).is_some();
+    for reading in own.design.reading.iter().filter(|own| read(&own.pattern)) {
+        let names: Vec<&str> = reading.names.iter().map(String::as_str).collect();
+        let (pattern, names, monthly) = (&reading.pattern, names.join(", "), reading.monthly);
+        lines.push(format!(
+            "{pattern} must first read {names}, for {monthly} a month, because keys that it sets contain it; it is refused if that \
+             has changed in between."
+        ));
+    }
+    for pattern in unordered(&billed.model, &own.design) {
+        lines.push(format!(
+            "{pattern} has an order, but neither a range nor `order` names the attribute, so its items come in an arbitrary \
+             order: write `order: {{by: ATTRIBUTE, direction: desc}}`."
+        ));
+    }
+    lines
+}
 
 fn slot(problem: &Problem, slot: Slot) -> String {
     let other = if slot == Slot::Copy { "derived" } else { "table" };
@@ -28,12 +79,7 @@ fn slot(problem: &Problem, slot: Slot) -> String {
 }
 
 /// A table's design, and its cost by the bill of the written model.
-pub(super) fn text(
-    own: &Designed,
-    differences: &CostDifferences,
-    billed: &Billed,
-    prices: &Prices,
-) -> String {
+fn table_text(own: &TableDesign, billed: &Billed, prices: &Prices) -> String {
     let (design, problem) = (&own.design, &own.design.problem);
     let sums = billed.bill.parts(|name| own.tables.iter().any(|table| table == name));
     let mut lines = vec![format!(
@@ -45,7 +91,7 @@ pub(super) fn text(
         kinds(&sums),
         left_out(billed)
     )];
-    lines.push(proof(&design.proof, differences, problem));
+    lines.push(proof(own));
     lines.extend(shapes(design));
     lines.push(String::new());
     for own in name(design) {
@@ -69,7 +115,7 @@ fn left_out(billed: &Billed) -> String {
 }
 
 /// Assumptions of the bill that the model does not state. One that many patterns need is printed once.
-pub(super) fn left_open(bill: &Bill) -> Vec<String> {
+fn left_open(bill: &Bill) -> Vec<String> {
     let sizeless =
         |note: &Note| if let Note::NoAverage { pattern, .. } = note { Some(pattern.clone()) } else { None };
     let patterns: Vec<String> = bill.notes.iter().filter_map(sizeless).collect();
@@ -98,7 +144,7 @@ fn kinds(sums: &Parts) -> String {
         format!("indexes {}", sums.indexes),
     ];
     if sums.unused > Money::ZERO {
-        said.push(format!("unused capacity {}", sums.unused));
+        said.push(format!("unused provisioned units {}", sums.unused));
     }
     said.extend(sums.features.iter().map(|(name, monthly)| format!("{name} {monthly}")));
     said.join(", ")
@@ -106,7 +152,7 @@ fn kinds(sums: &Parts) -> String {
 
 /// The units and cost of each pattern: reads on the table or index that they use, writes on all that they
 /// change.
-fn costs(own: &Designed, model: &Model, bill: &Bill) -> Vec<String> {
+fn costs(own: &TableDesign, model: &Model, bill: &Bill) -> Vec<String> {
     let mut said = Vec::new();
     for pattern in &model.patterns {
         let here = |line: &&Line| line.pattern == pattern.id && own.tables.contains(&line.target.table);
@@ -135,46 +181,43 @@ fn counted(number: usize, what: &str, plural: &str) -> String {
 
 /// Why there are not fewer indexes. "Cannot" is said only of what is impossible with everything that the
 /// designer supports.
-fn proof(proof: &Proof, differences: &CostDifferences, problem: &Problem) -> String {
-    let (gsis, by, with, same) = match proof {
+fn proof(own: &TableDesign) -> String {
+    let problem = &own.design.problem;
+    let (gsis, by, with, same) = match &own.design.proof {
         Proof::NoIndexes => return "No index is needed.".to_owned(),
         Proof::AllKept => return "All indexes exist already and stay.".to_owned(),
         Proof::Impossible { gsis, entities, unless } => return impossible(*gsis, entities, unless),
         Proof::Possible { gsis, by, with, same } => (gsis, by, with, same),
     };
     let gsis = counted(*gsis, "global secondary index", "es");
-    let by = differences.fewer.clone().unwrap_or(CostDifference::More(*by));
+    let by = own.fewer.clone().unwrap_or(OtherBill::More(*by));
     let unwritten = |name: &&str| !problem.writes.iter().any(|write| write.entity == **name);
     let second: BTreeSet<&str> =
         with.second_items.iter().map(|(name, _)| name.as_str()).filter(unwritten).collect();
     if with.is_empty() {
-        return format!("With {gsis} there is a design; it {}.", cost_difference(&by));
+        return format!("{gsis} would do; that {}.", costs_more(&by));
     }
     let means = means(with);
     let said = match same {
-        Same::NotAsked => format!("With {gsis} there is a design with {means}; it {}.", cost_difference(&by)),
+        Same::NotAsked => format!("{gsis} would do with {means}; that {}.", costs_more(&by)),
         Same::Dearer(dearer) => {
-            let dearer = differences.fewer_same.clone().unwrap_or(CostDifference::More(*dearer));
-            format!(
-                "With {gsis} there is a design; it {}. With {means} it {}.",
-                cost_difference(&dearer),
-                cost_difference(&by)
-            )
+            let dearer = own.fewer_same.clone().unwrap_or(OtherBill::More(*dearer));
+            format!("{gsis} would do; that {}. With {means} that {}.", costs_more(&dearer), costs_more(&by))
         }
         Same::Impossible(entities) => format!(
-            "With {gsis}, and without derived items and local indexes, the patterns of {} cannot be answered. With {means} they can; that {}.",
+            "With {gsis}, some pattern of {} needs more than one request, unless the model has {means}; that {}.",
             entities.join(", "),
-            cost_difference(&by)
+            costs_more(&by)
         ),
     };
     let mut said = vec![said];
     if !second.is_empty() {
         let names = second.into_iter().collect::<Vec<_>>().join(", ");
-        said.push(format!("The model declares no write of {names} that would maintain them."));
+        said.push(format!("No declared write keeps {names} up to date."));
     }
-    if matches!(by, CostDifference::More(by) if by <= Money::ZERO) && with.local_indexes > 0 {
+    if matches!(by, OtherBill::More(by) if by <= Money::ZERO) && with.local_indexes > 0 {
         said.push(
-            "The model does not say how large the item collections grow; a local index limits them to 10 GB."
+            "The item collections have no stated bound, and a local index limits them to 10 GB: write `returns.max`."
                 .to_owned(),
         );
     }
@@ -182,14 +225,14 @@ fn proof(proof: &Proof, differences: &CostDifferences, problem: &Problem) -> Str
 }
 
 /// What another design costs, as the end of a sentence.
-fn cost_difference(other: &CostDifference) -> String {
+fn costs_more(other: &OtherBill) -> String {
     match other {
-        CostDifference::More(by) => match by.cmp(&Money::ZERO) {
+        OtherBill::More(by) => match by.cmp(&Money::ZERO) {
             Ordering::Greater => format!("costs {by} more a month"),
             Ordering::Equal => "costs the same".to_owned(),
             Ordering::Less => format!("costs {} less a month", Money::ZERO - *by),
         },
-        CostDifference::Unpriced(reason) => {
+        OtherBill::Unbilled(reason) => {
             format!("could not be priced ({})", reason.lines().collect::<Vec<_>>().join(" "))
         }
     }
@@ -199,15 +242,15 @@ fn impossible(gsis: usize, entities: &[String], unless: &[Unless]) -> String {
     let (gsis, entities) = (counted(gsis, "global secondary index", "es"), entities.join(", "));
     if unless.is_empty() {
         return format!(
-            "With {gsis} not every pattern can be answered with one request, even with derived items, local indexes \
-             and embedded lists: the patterns of {entities} cannot."
+            "With {gsis} some pattern of {entities} needs more than one request, even with derived items, local \
+             indexes and embedded lists."
         );
     }
     let unless: Vec<String> = unless.iter().map(ToString::to_string).collect();
     format!(
-        "With {gsis} not every pattern can be answered with one request, even with derived items, as long as updates \
-         and deletes know only an item's identity, the attributes of their `example` and those that their `if` \
-         compares: the patterns of {entities} cannot; {}.",
+        "With {gsis} some pattern of {entities} needs more than one request, even with derived items. This assumes that \
+         updates and deletes know only an item's identity, the values in `example` and those that `if` compares with \
+         `=`; {}.",
         unless.join("; ")
     )
 }
@@ -228,7 +271,7 @@ fn shapes(design: &Design) -> Vec<String> {
     let mut lines: Vec<String> = design
         .embedded
         .iter()
-        .map(|own| format!("{} is kept in the list `{}` of its {}: its elements have no key, condition or expiry of their own.", own.child, own.list, own.parent))
+        .map(|own| format!("{} is kept as the list `{}` in its {}. List elements have no key, condition or expiry of their own.", own.child, own.list, own.parent))
         .collect();
     for table in &design.tables {
         let names = table.entities.iter().filter_map(|place| problem.entities.get(*place));
@@ -265,16 +308,13 @@ fn key(problem: &Problem, own: &Placed) -> String {
     format!("{entity} in {} by {}{sort}{held}", slot(problem, own.slot), own.view.partition.join(", "))
 }
 
-pub(super) fn explained(own: &Designed, prices: &Prices) -> Result<String, String> {
-    let explanation = during("designing without each pattern", || explain(&own.problem, prices))
-        .map_err(|faults| sentences(&faults))?;
+fn explained(own: &TableDesign, explanation: &Explanation) -> String {
     let problem = &own.design.problem;
     let mut lines = vec![
         String::new(),
-        "The following compares designs by the designer's estimates; only the costs above are bills."
-            .to_owned(),
+        "The figures below are estimates for comparing designs; only those above are billed.".to_owned(),
     ];
-    lines.extend(steps(&explanation));
+    lines.extend(steps(explanation));
     for own in &explanation.patterns {
         let forced = if own.forces {
             format!(" and need {}", counted(own.gsis_without, "global secondary index", "es"))
@@ -290,10 +330,11 @@ pub(super) fn explained(own: &Designed, prices: &Prices) -> Result<String, Strin
         };
         lines.push(format!("{}: for {}; {without}.", key(problem, &own.key), own.patterns.join(", ")));
     }
-    for own in &explanation.runners_up {
+    for (at, own) in explanation.runners_up.iter().enumerate() {
         let keys: Vec<String> = own.keys.iter().map(|own| key(problem, own)).collect();
         let instead = if keys.is_empty() { "fewer keys".to_owned() } else { keys.join("; ") };
-        lines.push(format!("Another design costs {} more a month: {instead}.", own.more));
+        let rank = if at == 0 { "Next best" } else { "After that" };
+        lines.push(format!("{rank}, {} more a month: {instead}.", own.more));
     }
     if explanation.runners_up.is_empty() {
         lines.push("There is no other design.".to_owned());
@@ -302,11 +343,11 @@ pub(super) fn explained(own: &Designed, prices: &Prices) -> Result<String, Strin
         let (pattern, percent) = (&own.pattern, own.percent);
         lines.push(format!("At {percent} % of the rate of {pattern} another design would be cheaper."));
     }
-    lines.push(stability(&explanation));
+    lines.push(stability(explanation));
     if explanation.break_evens.is_empty() {
-        lines.push("No change of a single rate, to zero or up to 1024 times, changes the design.".to_owned());
+        lines.push("No single rate changes the design, from zero to 1024 times its value.".to_owned());
     }
-    Ok(lines.join("\n"))
+    lines.join("\n")
 }
 
 /// Whether the design stays the same when rates are halved or doubled.
