@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use keywright_store::StoreError;
 
+/// The format of stores before the present one.
+const FORMAT_BEFORE: &str = "keywright store 1";
+
 /// Why a store could not be opened. Its data is unchanged.
 #[derive(Debug)]
 pub enum OpenFault {
@@ -18,7 +21,7 @@ pub enum OpenFault {
         /// The folder.
         folder: PathBuf,
     },
-    /// A later version of Keywright wrote the store in a format that this version does not know.
+    /// Another version of Keywright wrote the store in a format that this version does not know.
     UnknownFormat {
         /// The format marker.
         file: PathBuf,
@@ -58,6 +61,12 @@ impl fmt::Display for OpenFault {
                     folder.display()
                 )
             }
+            Self::UnknownFormat { file, found } if found == FORMAT_BEFORE => write!(
+                formatter,
+                "{} names the format {found:?} of an earlier version of Keywright, which this one no longer reads: \
+                 copy the items with the version that wrote them, or choose an empty folder",
+                file.display()
+            ),
             Self::UnknownFormat { file, found } => write!(
                 formatter,
                 "{} names the format {found:?}, which this version of Keywright does not know: \

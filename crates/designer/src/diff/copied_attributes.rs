@@ -161,13 +161,13 @@ impl<'a> Planner<'a> {
     fn found_by(&self, copied: &Copied<'_, 'a>) -> Option<FoundBy> {
         let Copied { side, of, made_of, .. } = copied;
         let original = self.side_of(of)?;
-        if let Some(access) = led(&original, side) {
+        if let Some(access) = query_for_copies(&original, side) {
             return Some(FoundBy::Key(access));
         }
         // A derived item's source, or another copied entity, may lead to the copies and determine their keys.
         let repeated = side.entity.copies.values().filter_map(|(of, _)| self.side_of(of));
         let sources = made_of.iter().copied().chain(repeated);
-        let mut ways = sources.filter_map(|source| Some((source, led(&original, &source)?)));
+        let mut ways = sources.filter_map(|source| Some((source, query_for_copies(&original, &source)?)));
         if let Some((source, access)) = ways.find(|(source, _)| is_known_by(side, source)) {
             return Some(FoundBy::Through { entity: source.entity.name.clone(), access });
         }
@@ -186,7 +186,7 @@ fn is_known_by(side: &EntityRef<'_>, source: &EntityRef<'_>) -> bool {
 
 /// The table or index in which one query by the source's key finds all its copies: its partition key is
 /// copied from the source.
-fn led(original: &EntityRef<'_>, side: &EntityRef<'_>) -> Option<Access> {
+fn query_for_copies(original: &EntityRef<'_>, side: &EntityRef<'_>) -> Option<Access> {
     let (of, entity) = (&original.entity.name, side.entity);
     let tells = |name: &str| {
         let copied = entity.copies.get(name).filter(|(known, _)| known == of);

@@ -34,7 +34,11 @@ pub(crate) fn create(folder: &Path, journal_bytes_max: u64) -> Result<Journal, O
 struct Read {
     path: PathBuf,
     header: Header,
+    /// Empty if it is not the newest that was read.
     bytes: Vec<u8>,
+    length: usize,
+    /// Whether something like a record begins where the whole ones end.
+    begins_record: bool,
     /// Where its records end.
     end: usize,
     /// The newest commit up to here.
@@ -58,6 +62,10 @@ pub(crate) fn recover(
     for number in numbers {
         let mut segment = load(folder, number)?;
         gap = walk(&mut segment, &mut version, &mut apply).or(gap);
+        // Only the newest segment is written again; a journal can be larger than the memory.
+        if let Some(older) = read.last_mut() {
+            older.bytes = Vec::new();
+        }
         read.push(segment);
         if gap.is_some() {
             break;
@@ -87,7 +95,8 @@ fn load(folder: &Path, number: u64) -> Result<Read, OpenFault> {
     let bytes = fs::read(&path).map_err(OpenFault::io(&path))?;
     match Header::decode(&bytes) {
         Some(header) if header.number == number => {
-            Ok(Read { path, header, bytes, end: HEADER_BYTES, last: 0 })
+            let length = bytes.len();
+            Ok(Read { path, header, bytes, length, begins_record: false, end: HEADER_BYTES, last: 0 })
         }
         Some(_) | None => Err(OpenFault::corrupt(&path, "its header is not that of the segment")),
     }
@@ -115,6 +124,8 @@ fn walk(segment: &mut Read, version: &mut u64, apply: &mut impl FnMut(&[u8], Opt
         segment.end = record.end;
     }
     segment.last = *version;
+    segment.begins_record =
+        segment.bytes.get(segment.end..).is_some_and(|rest| rest.starts_with(&RECORD_MAGIC));
     Record::find(&segment.bytes, salt, segment.end).map(|_| Gap::At(segment.end))
 }
 
@@ -142,9 +153,7 @@ fn damaged(folder: &Path, read: &[Read], version: u64, gap: Gap) -> OpenFault {
 
 /// The newest segment that something was written to, as far as one can tell.
 fn last_written(read: &[Read]) -> Option<&Read> {
-    let begins_record = |segment: &&Read| {
-        segment.bytes.get(segment.end..).is_some_and(|rest| rest.starts_with(&RECORD_MAGIC))
-    };
+    let begins_record = |segment: &&Read| segment.begins_record;
     let has_records = |segment: &&Read| segment.end > HEADER_BYTES;
     read.iter().rfind(begins_record).or_else(|| read.iter().rfind(has_records))
 }
@@ -177,7 +186,7 @@ fn resume(folder: &Path, mut read: Vec<Read>, rest: Rest) -> std::io::Result<Rec
     let current = read.pop().ok_or_else(|| std::io::Error::other("a journal has a segment"))?;
     let open = |read: &Read| -> std::io::Result<Segment> {
         let file = Arc::new(OpenOptions::new().read(true).write(true).open(&read.path)?);
-        Ok(Segment { header: read.header, file, bytes: read.bytes.len() as u64 })
+        Ok(Segment { header: read.header, file, bytes: read.length as u64 })
     };
     // Commits may be only in the operating system's memory, and readers will see them.
     for segment in &read {
@@ -193,16 +202,16 @@ fn resume(folder: &Path, mut read: Vec<Read>, rest: Rest) -> std::io::Result<Rec
             }
         }
         sync_names(folder)?;
-        let zeros = vec![0; current.bytes.len() - current.end];
+        let zeros = vec![0; current.length - current.end];
         write_at(&segment.file, &zeros, current.end as u64)?;
         spare = None;
     }
     segment.file.sync_data()?;
     let made = spare.as_ref().map_or(&current, |spare| spare);
-    let bytes = made.bytes.len() as u64;
+    let bytes = made.length as u64;
     let segments = Arc::new(Segments::new(folder, made.header.number, bytes, rest.journal_bytes_max));
     for older in &read {
-        segments.add_retired(older.header.number, older.bytes.len() as u64, older.last);
+        segments.add_retired(older.header.number, older.length as u64, older.last);
     }
     if let Some(spare) = &spare {
         segments.set_spare(open(spare)?);

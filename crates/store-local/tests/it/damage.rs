@@ -254,6 +254,9 @@ fn an_unknown_format_and_a_foreign_folder_are_refused() {
     let refusal = LocalStore::open(folder.path(), options()).err().unwrap();
     let OpenFault::UnknownFormat { found, .. } = refusal else { panic!("{refusal}") };
     assert_eq!(found, "keywright store 9");
+    fs::write(folder.path().join("FORMAT"), "keywright store 1\n").unwrap();
+    let refusal = LocalStore::open(folder.path(), options()).err().unwrap();
+    assert!(refusal.to_string().contains("an earlier version"), "{refusal}");
     let foreign = tempfile::tempdir().unwrap();
     fs::write(foreign.path().join("thesis.txt"), "do not touch").unwrap();
     let refusal = LocalStore::open(foreign.path(), options()).err().unwrap();
