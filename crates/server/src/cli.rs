@@ -75,7 +75,8 @@ pub(crate) struct ServeArguments {
     /// Size of the block cache, in MiB [default: 64]
     #[arg(long, value_name = "MIB", env = "KEYWRIGHT_CACHE_MIB")]
     pub(crate) cache_mib: Option<u64>,
-    /// Size of the write buffer, in KiB: tests set a small one, so that tables are written and merged all the time
+    /// Size of the write buffer, in KiB: tests set a small one, so that tables are written and merged all the
+    /// time
     #[arg(long, value_name = "KIB", env = "KEYWRIGHT_WRITE_BUFFER_KIB", hide = true)]
     pub(crate) write_buffer_kib: Option<u64>,
     /// Verify every signature against the keys in this file (see `keywright credentials add`)

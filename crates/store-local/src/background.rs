@@ -1,5 +1,5 @@
-//! The background threads: one writes full buffers as tables, one merges tables, and in a relaxed store one syncs the
-//! journal.
+//! The background threads: one writes full buffers as tables, one merges tables, and in a relaxed store one
+//! syncs the journal.
 
 use std::fs::File;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,5 @@
-//! The commit thread, the only one that writes rows: it takes all waiting transactions, checks each for conflicts in
-//! order, and writes those that pass as one record of the journal with one sync.
+//! The commit thread, the only one that writes rows: it takes all waiting transactions, checks each for
+//! conflicts in order, and writes those that pass as one record of the journal with one sync.
 //!
 //! Readers see a commit only through the view that this thread publishes after the sync.
 
@@ -226,7 +226,9 @@ impl Committer {
         let shared = Arc::clone(&self.shared);
         shared.pauses.measure(PauseCause::Publish, || {
             let rows = std::mem::take(&mut outcomes.rows);
-            rows.into_iter().for_each(|row| self.put(row));
+            for row in rows {
+                self.put(row);
+            }
             shared.row_cache.insert(outcomes.cached.drain(..));
             self.publish();
         });
@@ -329,7 +331,8 @@ impl Committer {
         }
     }
 
-    /// Puts a row into the write buffer. A deletion of a key that no older layer can have leaves nothing there.
+    /// Puts a row into the write buffer. A deletion of a key that no older layer can have leaves nothing
+    /// there.
     fn put(&mut self, row: Row) {
         if row.value.is_some() {
             self.note_put(&row.key, self.version);

@@ -1,8 +1,9 @@
 //! Ranges of keys without a live row, so that scans need not pass over deleted rows again and again.
 //!
-//! A deleted row stays in the buffers and tables until they are merged. A queue whose rows are taken from its head would
-//! make each scan of the head pass over all rows taken before. A scan that has passed over many reports the range; the
-//! commit thread takes it in, and takes out what a later commit writes to. Nothing is stored on disk.
+//! A deleted row stays in the buffers and tables until they are merged. A queue whose rows are taken from its
+//! head would make each scan of the head pass over all rows taken before. A scan that has passed over many
+//! reports the range; the commit thread takes it in, and takes out what a later commit writes to. Nothing is
+//! stored on disk.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -90,7 +91,7 @@ mod tests {
         Slice::from([u8::try_from(number).unwrap()])
     }
 
-    /// Ranges over 200 keys, beside a plain set of dead keys.
+    /// Ranges over 200 keys, compared with a plain set of dead keys.
     #[test]
     fn ranges_are_as_the_set_of_their_keys() {
         let mut random = Random::new(3);

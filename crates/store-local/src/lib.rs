@@ -1,6 +1,5 @@
-//! The embedded, durable store: a journal, a write buffer, sorted tables, one commit thread that commits in groups,
-//! and checks at open.
-//! See `docs/adr/0006-own-journal-and-buffer.md`.
+//! The embedded, durable store: a journal, a write buffer, sorted tables, one commit thread that commits in
+//! groups, and checks at open. See `docs/adr/0006-own-journal-and-buffer.md`.
 //!
 //! Guarantees:
 //! - A synced commit is acknowledged and visible only after its journal bytes are on disk. A failed write or

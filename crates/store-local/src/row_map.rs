@@ -1,8 +1,8 @@
 //! A sorted map of rows that is cheap to copy: the store's write buffer.
 //!
-//! It is a B-tree whose nodes are shared between copies. A copy is a reference to the root; a write replaces the
-//! nodes on its path unless no copy shares them. So every view of the store keeps its own copy, and a map holds one
-//! version of each key, however often it was overwritten.
+//! It is a B-tree whose nodes are shared between copies. A copy is a reference to the root; a write replaces
+//! the nodes on its path unless no copy shares them. So every view of the store keeps its own copy, and a map
+//! holds one version of each key, however often it was overwritten.
 //!
 //! It does not know what rows mean, nor which rows other layers have.
 
@@ -58,8 +58,8 @@ struct Child {
     node: Arc<Node>,
 }
 
-/// Invariants: rows are in the order of their keys, each key once; all leaves have the same depth; only the root of
-/// an empty map is an empty node; `bytes` is the sum of the rows' bytes.
+/// Invariants: rows are in the order of their keys, each key once; all leaves have the same depth; only the
+/// root of an empty map is an empty node; `bytes` is the sum of the rows' bytes.
 #[derive(Clone)]
 pub(crate) struct RowMap {
     root: Arc<Node>,
@@ -191,7 +191,8 @@ impl RowMap {
         replaced
     }
 
-    /// Removes a row. Nodes may become small; a map that shrinks is soon flushed and replaced by an empty one.
+    /// Removes a row. Nodes may become small; a map that shrinks is soon flushed and replaced by an empty
+    /// one.
     pub(crate) fn remove(&mut self, key: &[u8]) -> Option<Arc<Row>> {
         self.get(key)?;
         let removed = Arc::make_mut(&mut self.root).remove(key)?;
@@ -238,8 +239,8 @@ impl RowMap {
 
 /// Rows of a map in order. It shares the map's nodes, so that the map may change meanwhile.
 pub(crate) struct Rows {
-    /// From the root to a leaf: each node with the place of its next entry. Going backward it is the number of
-    /// entries left.
+    /// From the root to a leaf: each node with the place of its next entry. Going backward it is the number
+    /// of entries left.
     path: Vec<(Arc<Node>, usize)>,
     direction: Direction,
     /// The end, exclusive, or going backward the start, inclusive. Empty: none.
@@ -355,7 +356,7 @@ mod tests {
         assert_eq!(map.bytes(), map.iter().map(bytes).sum::<usize>());
     }
 
-    /// A map and copies of it at several times, beside a plain model: every copy keeps what it had.
+    /// A map and copies of it at several times, compared with sorted maps: every copy keeps what it had.
     #[test]
     fn a_map_and_its_copies_behave_as_sorted_maps() {
         let mut random = Random::new(7);

@@ -1,8 +1,8 @@
 //! Verifies the checksums of the list of tables and of the newest tables before they are opened.
 //!
-//! `lsm_tree` verifies each block that it reads. But it opens a list of tables without verifying its checksum, and it
-//! makes a new tree where there is no list. This file knows where the pinned version keeps these files, and nothing of
-//! their rows.
+//! `lsm_tree` verifies each block that it reads. But it opens a list of tables without verifying its
+//! checksum, and it makes a new tree where there is no list. This file knows where the pinned version keeps
+//! these files, and nothing of their rows.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -21,7 +21,8 @@ struct Table {
     bytes: u64,
 }
 
-/// Verifies the list, the presence of all tables, and the content of the newest tables up to `verify_bytes_max`.
+/// Verifies the list, the presence of all tables, and the content of the newest tables up to
+/// `verify_bytes_max`.
 pub(crate) fn verify(folder: &Path, verify_bytes_max: u64) -> Result<(), OpenFault> {
     let mut bytes_left = verify_bytes_max;
     let mut tables = read_list(folder)?;

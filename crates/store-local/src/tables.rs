@@ -1,9 +1,9 @@
 //! The sorted tables on disk: written from full buffers, merged in the background, read without locks.
 //!
-//! `lsm_tree` writes, merges and reads the tables and keeps the list of them. Its own reads take a lock that is held
-//! while a changed list is synced, which can last a tenth of a second; readers here hold the tables themselves
-//! ([`TableSet`]), and a table's file stays until nobody holds it. Its write buffer is not used, so that each key has
-//! one version in each table and no reader needs sequence numbers.
+//! `lsm_tree` writes, merges and reads the tables and keeps the list of them. Its own reads take a lock that
+//! is held while a changed list is synced, which can last a tenth of a second; readers here hold the tables
+//! themselves ([`TableSet`]), and a table's file stays until nobody holds it. Its write buffer is not used,
+//! so that each key has one version in each table and no reader needs sequence numbers.
 
 use std::ops::Bound;
 use std::path::Path;
@@ -40,9 +40,10 @@ impl Tables {
     /// Opens the tables in a folder, which is created if it is missing.
     pub(crate) fn open(folder: &Path, options: &LocalOptions) -> lsm_tree::Result<Self> {
         let counter = SequenceNumberCounter::default;
-        // The last level has filters too: conditional puts look up absent keys. Below the newest level, filters and
-        // indexes are partitioned into blocks of 4 KiB. In one piece they take a megabyte per table, more than the
-        // cache can hold for a large store, so that a read would load and verify whole megabytes.
+        // The last level has filters too: conditional puts look up absent keys. Below the newest level,
+        // filters and indexes are partitioned into blocks of 4 KiB. In one piece they take a megabyte per
+        // table, more than the cache can hold for a large store, so that a read would load and verify whole
+        // megabytes.
         let config = Config::new(folder, counter(), counter())
             .use_cache(Arc::new(Cache::with_capacity_bytes(options.cache_bytes)))
             .use_descriptor_table(Some(Arc::new(DescriptorTable::new(options.files_max))))
@@ -104,8 +105,8 @@ impl Tables {
     }
 }
 
-/// A fixed set of tables. Runs are in the order in which they are looked at: what an earlier run has counts. The tables
-/// of a run are in the order of their keys, which do not overlap.
+/// A fixed set of tables. Runs are in the order in which they are looked at: what an earlier run has counts.
+/// The tables of a run are in the order of their keys, which do not overlap.
 #[derive(Clone, Default)]
 pub(crate) struct TableSet {
     runs: Arc<[Arc<[Table]>]>,
@@ -118,14 +119,14 @@ impl TableSet {
         self.unmerged
     }
 
-    /// The row of a key in the newest table that has it; a value of `None` is a deletion.
-    pub(crate) fn get(&self, key: &[u8]) -> lsm_tree::Result<Option<Option<Slice>>> {
+    /// The value of a key in the newest table that has it, unless it is a deletion.
+    pub(crate) fn get(&self, key: &[u8]) -> lsm_tree::Result<Option<Slice>> {
         let mut hash = None;
         for run in self.runs.iter() {
             let Some(table) = find(run, key) else { continue };
             let hash = *hash.get_or_insert_with(|| Filter::get_hash(key));
             if let Some(found) = table.get(key, NEWEST, hash)? {
-                return Ok(Some(value_of(found).1));
+                return Ok(value_of(found).1);
             }
         }
         Ok(None)

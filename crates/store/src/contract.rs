@@ -65,8 +65,8 @@ pub enum CommitError {
     Conflict,
     /// The transaction exceeds the backend's [`Capabilities`]; nothing was written.
     TooLarge,
-    /// It is unknown whether the commit was written; a blind retry could apply it twice. A caller finds out by
-    /// a row of its own in the same commit, such as an idempotency token, for which it looks afterwards.
+    /// It is unknown whether the commit was written; a blind retry could apply it twice. A caller finds out
+    /// by a row of its own in the same commit, such as an idempotency token, for which it looks afterwards.
     Unknown,
     /// The store failed; nothing was written.
     Failed(StoreError),

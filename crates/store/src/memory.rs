@@ -40,8 +40,8 @@ struct Data {
     versions: Versions,
     rows: BTreeMap<Bytes, Chain>,
     log: BTreeMap<(LogId, LogPosition), Bytes>,
-    /// Keys with overwritten versions, by the version that overwrote them. The overwritten versions are dropped
-    /// when no snapshot older than that is open.
+    /// Keys with overwritten versions, by the version that overwrote them. The overwritten versions are
+    /// dropped when no snapshot older than that is open.
     stale: BTreeMap<u64, Vec<Bytes>>,
     changed: LastChanged,
 }

@@ -71,8 +71,8 @@ fn complete(step: &mut Write, entity: &Entity, table: &Table, known: &BTreeSet<S
     guard(step, known, &made_of);
 }
 
-/// Adds to a step's condition that each attribute of `names` still has the value that the writer goes by: for those in
-/// `known` the value of its example, for others what it read before.
+/// Adds to a step's condition that each attribute of `names` still has the value that the writer goes by: for
+/// those in `known` the value of its example, for others what it read before.
 pub(super) fn guard(step: &mut Write, known: &BTreeSet<String>, names: &BTreeSet<String>) {
     // The writer that creates an item knows that it did not exist.
     if step.condition == Some(Condition::NotExists) {

@@ -329,9 +329,9 @@ impl<'a> Readers<'a> {
         self.passes_old(now, StepKind::ReadBoth, found);
     }
 
-    /// Adds the changes that make a read skip old copies: while a moved entity exists under both keys, a read of it
-    /// skips the old copies, from the step that switches reads. Items of other entities that the read meets in the
-    /// same place are skipped from step `kind`.
+    /// Adds the changes that make a read skip old copies: while a moved entity exists under both keys, a read
+    /// of it skips the old copies, from the step that switches reads. Items of other entities that the read
+    /// meets in the same place are skipped from step `kind`.
     fn passes_old(&self, now: &PatternRead<'a>, kind: StepKind, found: &mut Changes) {
         let id = &now.pattern.id;
         for source in &now.sources {

@@ -3,8 +3,8 @@
 /// Names less alike than this are not suggested.
 const LIKENESS_MIN: f64 = 0.75;
 
-/// The end of a message about an unknown name: a question for a similar one, or the list of known names, or nothing
-/// if none are known.
+/// The end of a message about an unknown name: a question for a similar one, or the list of known names, or
+/// nothing if none are known.
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let likeness = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase());

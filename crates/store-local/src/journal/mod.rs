@@ -1,5 +1,5 @@
-//! The journal: every group of commits is written here and synced before it is acknowledged; the rows go to tables
-//! later.
+//! The journal: every group of commits is written here and synced before it is acknowledged; the rows go to
+//! tables later.
 //!
 //! `record.rs` has the layout, `segments.rs` the files, `recover.rs` reads them at open.
 
@@ -17,6 +17,7 @@ pub(crate) use record::Draft;
 pub(crate) use recover::{Recovered, create, recover};
 pub(crate) use segments::Segments;
 
+use record::length;
 use segments::{Segment, write_at};
 
 /// The writing end of a journal.
@@ -36,16 +37,16 @@ impl Journal {
 
     /// Whether a record has room in the present segment.
     pub(crate) fn fits(&self, draft: &Draft) -> bool {
-        self.offset + draft.record_bytes() as u64 <= self.segment.bytes
+        self.offset + length(draft.record_bytes()) <= self.segment.bytes
     }
 
     /// Writes the record of a group of commits. It is not synced. Returns the bytes written.
     pub(crate) fn append(&mut self, draft: Draft, first: u64, last: u64) -> io::Result<u64> {
         assert!(first == self.last + 1 && first <= last, "the journal has every commit, in order");
-        let bytes = draft.record_bytes() as u64;
+        let bytes = length(draft.record_bytes());
         if !self.fits(&draft) {
             self.segment = self.segments.next(&self.segment, self.last, bytes)?;
-            self.offset = record::HEADER_BYTES as u64;
+            self.offset = record::HEADER_LENGTH;
         }
         let commits = (CommitVersion(first), CommitVersion(last));
         let record = draft.finish(commits, self.segment.header.salt, self.offset);

@@ -7,13 +7,14 @@
 //! write     1 for a put or 2 for a delete, length of the key 2, length of the value 4; key; value
 //! ```
 //!
-//! A record's checksum depends on its place and on the segment's salt, so that neither older bytes of a segment that
-//! is used again nor bytes within a value are taken for a record. Integers are little-endian.
+//! A record's checksum depends on its place and on the segment's salt, so that neither older bytes of a
+//! segment that is used again nor bytes within a value are taken for a record. Integers are little-endian.
 
 use keywright_store::CommitVersion;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 pub(super) const HEADER_BYTES: usize = 512;
+pub(super) const HEADER_LENGTH: u64 = 512;
 const HEADER_MAGIC: [u8; 8] = *b"KWJOURN1";
 pub(super) const RECORD_MAGIC: [u8; 4] = *b"KWRC";
 const RECORD_HEAD_BYTES: usize = 32;
@@ -21,6 +22,11 @@ const CHECKSUM_BYTES: usize = 8;
 const ALIGNMENT: usize = 8;
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
+
+/// A length in memory as a length in a file.
+pub(super) fn length(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
 
 /// What a segment says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,15 @@
 //! Reads the journal at open: applies what is not in tables yet, and tells an unfinished commit from damage.
 //!
-//! A group is written only after the one before it was synced. So bytes that are not a whole record are the end of the
-//! journal, unless whole records follow: then something was damaged. A relaxed store syncs several groups at once, and
-//! a power loss may take any of them; what follows the first gap after the last synced commit is cut off.
+//! A group is written only after the one before it was synced. So bytes that are not a whole record are the
+//! end of the journal, unless whole records follow: then something was damaged. A relaxed store syncs several
+//! groups at once, and a power loss may take any of them; what follows the first gap after the last synced
+//! commit is cut off.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::record::{HEADER_BYTES, Header, RECORD_MAGIC, Record};
+use super::record::{HEADER_BYTES, HEADER_LENGTH, Header, RECORD_MAGIC, Record, length};
 use super::segments::{self, Segment, Segments};
 use super::{Journal, write_at};
 use crate::error::OpenFault;
@@ -27,7 +28,7 @@ pub(crate) struct Recovered {
 pub(crate) fn create(folder: &Path, journal_bytes_max: u64) -> Result<Journal, OpenFault> {
     let segment = segments::first(folder).map_err(OpenFault::io(folder))?;
     let segments = Arc::new(Segments::new(folder, segment.header.number, segment.bytes, journal_bytes_max));
-    Ok(Journal { segment, segments, offset: HEADER_BYTES as u64, last: 0 })
+    Ok(Journal { segment, segments, offset: HEADER_LENGTH, last: 0 })
 }
 
 /// A segment that was read.
@@ -75,7 +76,7 @@ pub(crate) fn recover(
     if let Some(gap) = gap {
         // After a power loss a relaxed store may have later groups without earlier ones.
         if mark.durability == Durability::Synced || version < mark.version {
-            return Err(damaged(folder, &read, version, gap));
+            return Err(damaged(folder, &read, version, &gap));
         }
     }
     if version < mark.version {
@@ -87,7 +88,7 @@ pub(crate) fn recover(
         return Err(OpenFault::corrupt(&file, detail));
     }
     let rest = Rest { version, newest, is_cut, journal_bytes_max };
-    resume(folder, read, rest).map_err(OpenFault::io(folder))
+    resume(folder, read, &rest).map_err(OpenFault::io(folder))
 }
 
 fn load(folder: &Path, number: u64) -> Result<Read, OpenFault> {
@@ -129,7 +130,7 @@ fn walk(segment: &mut Read, version: &mut u64, apply: &mut impl FnMut(&[u8], Opt
     Record::find(&segment.bytes, salt, segment.end).map(|_| Gap::At(segment.end))
 }
 
-fn damaged(folder: &Path, read: &[Read], version: u64, gap: Gap) -> OpenFault {
+fn damaged(folder: &Path, read: &[Read], version: u64, gap: &Gap) -> OpenFault {
     let Some(segment) = read.last() else {
         return OpenFault::corrupt(folder, "it has no journal");
     };
@@ -140,14 +141,14 @@ fn damaged(folder: &Path, read: &[Read], version: u64, gap: Gap) -> OpenFault {
             );
             OpenFault::corrupt(&segment.path, detail)
         }
-        Gap::Before => match missing(folder, read) {
-            Some(path) => OpenFault::corrupt(&path, "the file is missing"),
-            // The segment before it ends too early, or is missing.
-            None => {
-                let before = segments::path(folder, segment.header.number.saturating_sub(1));
-                OpenFault::corrupt(&before, format!("the commits after {version} are missing"))
+        Gap::Before => {
+            if let Some(path) = missing(folder, read) {
+                return OpenFault::corrupt(&path, "the file is missing");
             }
-        },
+            // The segment before it ends too early, or is missing.
+            let before = segments::path(folder, segment.header.number.saturating_sub(1));
+            OpenFault::corrupt(&before, format!("the commits after {version} are missing"))
+        }
     }
 }
 
@@ -177,7 +178,7 @@ struct Rest {
 }
 
 /// Opens the newest segment with records for writing.
-fn resume(folder: &Path, mut read: Vec<Read>, rest: Rest) -> std::io::Result<Recovered> {
+fn resume(folder: &Path, mut read: Vec<Read>, rest: &Rest) -> std::io::Result<Recovered> {
     let mut spare = None;
     // Empty segments at the end: the next one serves, others do not come about.
     while read.len() > 1 && read.last().is_some_and(|segment| segment.end == HEADER_BYTES) {
@@ -186,7 +187,7 @@ fn resume(folder: &Path, mut read: Vec<Read>, rest: Rest) -> std::io::Result<Rec
     let current = read.pop().ok_or_else(|| std::io::Error::other("a journal has a segment"))?;
     let open = |read: &Read| -> std::io::Result<Segment> {
         let file = Arc::new(OpenOptions::new().read(true).write(true).open(&read.path)?);
-        Ok(Segment { header: read.header, file, bytes: read.length as u64 })
+        Ok(Segment { header: read.header, file, bytes: length(read.length) })
     };
     // Commits may be only in the operating system's memory, and readers will see them.
     for segment in &read {
@@ -194,7 +195,8 @@ fn resume(folder: &Path, mut read: Vec<Read>, rest: Rest) -> std::io::Result<Rec
     }
     let segment = open(&current)?;
     if rest.is_cut {
-        // What is cut off must never come back behind new records: later segments first, then the rest of this one.
+        // What is cut off must never come back behind new records: later segments first, then the rest of
+        // this one.
         for number in current.header.number + 1..=rest.newest {
             match fs::remove_file(segments::path(folder, number)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
@@ -203,19 +205,19 @@ fn resume(folder: &Path, mut read: Vec<Read>, rest: Rest) -> std::io::Result<Rec
         }
         sync_names(folder)?;
         let zeros = vec![0; current.length - current.end];
-        write_at(&segment.file, &zeros, current.end as u64)?;
+        write_at(&segment.file, &zeros, length(current.end))?;
         spare = None;
     }
     segment.file.sync_data()?;
     let made = spare.as_ref().map_or(&current, |spare| spare);
-    let bytes = made.length as u64;
+    let bytes = length(made.length);
     let segments = Arc::new(Segments::new(folder, made.header.number, bytes, rest.journal_bytes_max));
     for older in &read {
-        segments.add_retired(older.header.number, older.length as u64, older.last);
+        segments.add_retired(older.header.number, length(older.length), older.last);
     }
     if let Some(spare) = &spare {
         segments.set_spare(open(spare)?);
     }
-    let journal = Journal { segment, segments, offset: current.end as u64, last: rest.version };
+    let journal = Journal { segment, segments, offset: length(current.end), last: rest.version };
     Ok(Recovered { journal, version: rest.version })
 }

@@ -1,8 +1,8 @@
 //! The files of the journal: made and zeroed ahead of time, and used again when their commits are in tables.
 //!
-//! A sync of a file that grows also writes the file system's own journal, which waits for whatever else is being
-//! written. So a segment has its full length and all its blocks before the first record comes, and a sync of a record
-//! writes nothing but the record. A thread of its own keeps one segment ready.
+//! A sync of a file that grows also writes the file system's own journal, which waits for whatever else is
+//! being written. So a segment has its full length and all its blocks before the first record comes, and a
+//! sync of a record writes nothing but the record. A thread of its own keeps one segment ready.
 //!
 //! ```text
 //! journal/00000012    a segment by its number; numbers rise by one
@@ -16,12 +16,12 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::record::{HEADER_BYTES, Header};
+use super::record::{HEADER_LENGTH, Header, length};
 use crate::folder::{create_private, sync_names};
 
 const MIB: u64 = 1024 * 1024;
-/// The first segment is small, so that an empty store is made at once; each is twice as large as the one before, up to
-/// [`SEGMENT_BYTES_MAX`] or a part of what the journal may have.
+/// The first segment is small, so that an empty store is made at once; each is twice as large as the one
+/// before, up to [`SEGMENT_BYTES_MAX`] or a part of what the journal may have.
 const FIRST_BYTES: u64 = MIB;
 const SEGMENT_BYTES_MAX: u64 = 32 * MIB;
 const SEGMENTS_PER_JOURNAL: u64 = 4;
@@ -106,12 +106,12 @@ impl Segments {
         self.state().spare = Some(spare);
     }
 
-    /// Retires a segment and returns the next one, with room for a record of `record_bytes`. Waits until there is
-    /// one.
+    /// Retires a segment and returns the next one, with room for a record of `record_bytes`. Waits until
+    /// there is one.
     pub(super) fn next(&self, full: &Segment, last: u64, record_bytes: u64) -> io::Result<Segment> {
         let mut state = self.state();
         state.retired.push_back(Retired { number: full.header.number, bytes: full.bytes, last });
-        state.needed_bytes = record_bytes + HEADER_BYTES as u64;
+        state.needed_bytes = record_bytes + HEADER_LENGTH;
         state.fault = None;
         loop {
             if let Some(spare) = state.spare.take() {
@@ -143,7 +143,7 @@ impl Segments {
         self.changed.notify_all();
     }
 
-    /// Ends the thread, and whoever waits for a segment.
+    /// Ends the thread, and the wait for a segment.
     pub(crate) fn close(&self) {
         self.state().is_closing = true;
         self.changed.notify_all();
@@ -242,7 +242,7 @@ fn fill(file: &mut File, bytes: u64) -> io::Result<()> {
         let step = usize::try_from(left).unwrap_or(ZEROS_BYTES).min(ZEROS_BYTES);
         file.write_all(zeros.get(..step).unwrap_or_default())?;
         file.sync_data()?;
-        left -= step as u64;
+        left -= length(step);
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Rows that are overwritten or deleted again and again: neither the journal nor the tables grow with them, and scans
-//! that skip them miss nothing.
+//! Rows that are overwritten or deleted again and again: neither the journal nor the tables grow with them,
+//! and scans that skip them miss nothing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -87,7 +87,8 @@ fn scanned(store: &LocalStore, start: u64, end: u64, direction: Direction) -> Ve
     page.entries.into_iter().map(|entry| (entry.key, entry.value)).collect()
 }
 
-/// Long ranges are deleted, single rows come back, and scans in both directions are compared with a sorted map.
+/// Long ranges are deleted, single rows come back, and scans in both directions are compared with a sorted
+/// map.
 #[test]
 fn scans_over_deleted_ranges_find_every_row_that_is_there() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -271,8 +271,9 @@ impl<'a> Test<'a> {
     }
 }
 
-/// What a `begins_with` on a key says about the attributes of its template: those that lie in the prefix as a whole
-/// are equal to their part of it, the last one begins with its part. `None` if the prefix does not fit the template.
+/// What a `begins_with` on a key says about the attributes of its template: those that lie in the prefix as a
+/// whole are equal to their part of it, the last one begins with its part. `None` if the prefix does not fit
+/// the template.
 fn begins(template: &Template, prefix: &str) -> Option<Givens> {
     let mut givens = Givens::new();
     let mut rest = prefix;
