@@ -153,13 +153,13 @@ const HEADER_BYTES: usize = 512;
 /// The newest segment of the journal that has records, and where they end.
 fn journal(folder: &Path) -> (PathBuf, usize) {
     let segments = relative(folder).into_iter().filter(|file| file.starts_with("journal"));
-    let with_records = segments.filter_map(|file| {
+    let mut with_records = segments.filter_map(|file| {
         let bytes = fs::read(folder.join(&file)).expect("a segment is read");
         let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
         let end = (bytes.len() - zeros).next_multiple_of(8);
         (end > HEADER_BYTES).then_some((file, end))
     });
-    with_records.last().expect("there is a journal")
+    with_records.next_back().expect("there is a journal")
 }
 
 #[test]
