@@ -205,8 +205,7 @@ impl Committer {
         let first = self.version + 1;
         let writes: usize = group.iter().map(|work| work.writes.len() + work.appends.len()).sum();
         let bytes: usize = group.iter().map(|work| work.bytes).sum();
-        let mut draft =
-            Draft::with_capacity(bytes + writes * Draft::write_bytes(STORED_KEY_BYTES_MAX.min(32), 0));
+        let mut draft = Draft::with_room(writes, bytes);
         let mut outcomes = Outcomes { rows: Vec::with_capacity(writes), ..Outcomes::default() };
         for work in group {
             self.decide(work, &mut draft, &mut outcomes);
@@ -226,8 +225,9 @@ impl Committer {
         let shared = Arc::clone(&self.shared);
         shared.pauses.measure(PauseCause::Publish, || {
             let rows = std::mem::take(&mut outcomes.rows);
+            let layers = &shared.published().layers;
             for row in rows {
-                self.put(row);
+                self.put(row, layers);
             }
             shared.row_cache.insert(outcomes.cached.drain(..));
             self.publish();
@@ -298,6 +298,9 @@ impl Committer {
 
     /// Takes in ranges without live rows, unless a commit has written to one since.
     fn take_in(&mut self, found: Vec<(u64, DeadRange)>) {
+        if found.is_empty() {
+            return;
+        }
         // All puts since the store was opened are remembered, or those after the oldest one remembered.
         let oldest = match self.recent_puts.front() {
             Some((version, _)) if self.recent_puts.len() >= PUTS_REMEMBERED => *version,
@@ -333,12 +336,11 @@ impl Committer {
 
     /// Puts a row into the write buffer. A deletion of a key that no older layer can have leaves nothing
     /// there.
-    fn put(&mut self, row: Row) {
+    fn put(&mut self, row: Row, layers: &Layers) {
         if row.value.is_some() {
             self.note_put(&row.key, self.version);
         }
-        let published = self.shared.published();
-        put(&mut self.active, row, |key| published.layers.has_only_active(key));
+        put(&mut self.active, row, |key| layers.has_only_active(key));
     }
 
     /// Records how far commits are durable.

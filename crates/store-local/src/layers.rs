@@ -34,13 +34,17 @@ pub(crate) struct Layers {
 impl Layers {
     /// The value of a stored key.
     pub(crate) fn get(&self, key: &[u8]) -> lsm_tree::Result<Option<Slice>> {
-        let buffers = std::iter::once(&self.active).chain(self.frozen.iter().map(|frozen| &frozen.rows));
-        for rows in buffers {
+        for rows in self.buffers() {
             if let Some(row) = rows.get(key) {
                 return Ok(row.value.clone());
             }
         }
         self.tables.get(key)
+    }
+
+    /// The newest first.
+    fn buffers(&self) -> impl Iterator<Item = &RowMap> {
+        std::iter::once(&self.active).chain(self.frozen.iter().map(|frozen| &frozen.rows))
     }
 
     /// Whether only the active buffer can have the key.
@@ -58,8 +62,7 @@ impl Layers {
         if start >= end {
             return Vec::new();
         }
-        let buffers = std::iter::once(&self.active).chain(self.frozen.iter().map(|frozen| &frozen.rows));
-        let buffers = buffers.filter(|rows| rows.len() > 0);
+        let buffers = self.buffers().filter(|rows| rows.len() > 0);
         let buffers = buffers.map(|rows| Source::new(Rest::Buffer(rows.range(start, end, direction))));
         let tables = self.tables.ranges(start, end, direction);
         buffers.chain(tables.into_iter().map(|rows| Source::new(Rest::Tables(rows)))).collect()

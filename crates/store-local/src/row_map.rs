@@ -20,7 +20,7 @@ const ROW_OVERHEAD_BYTES: usize = 96;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) key: Slice,
-    /// `None` says that the key is deleted, whatever older layers hold.
+    /// `None` says that the key is deleted, also if older layers hold it.
     pub(crate) value: Option<Slice>,
 }
 

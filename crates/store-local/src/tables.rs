@@ -27,7 +27,7 @@ use crate::row_map::{Row, RowMap};
 
 /// Share of a block's rows for which its hash index has a slot.
 const HASH_SLOTS_PER_ROW: f32 = 0.75;
-/// Above all sequence numbers: reads see, and merges drop, whatever an older table has.
+/// Above all sequence numbers, so that reads see every row, and merges drop all but the newest of a key.
 const NEWEST: u64 = u64::MAX >> 1;
 
 /// The tables of a store, and the threads' way to change them.

@@ -152,8 +152,8 @@ fn ttl(table: &TableDefinition) -> String {
     table.ttl.clone().unwrap_or_else(|| "off".to_owned())
 }
 
-/// The view of a table's stream; replicas need both images, whatever the model says (developer guide: global
-/// tables).
+/// The view of a table's stream; replicas need both images, also if the model asks for less (developer guide:
+/// global tables).
 fn stream(table: &TableDefinition) -> String {
     let needed = (!table.replicas.is_empty()).then_some(StreamViewType::NewAndOldImages);
     needed.or(table.stream).map_or("off".to_owned(), |view| view.name().to_owned())

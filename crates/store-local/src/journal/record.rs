@@ -20,6 +20,8 @@ pub(super) const RECORD_MAGIC: [u8; 4] = *b"KWRC";
 const RECORD_HEAD_BYTES: usize = 32;
 const CHECKSUM_BYTES: usize = 8;
 const ALIGNMENT: usize = 8;
+/// Bytes of a write besides the caller's key and value, at most: a log entry has a key of its own.
+const WRITE_OVERHEAD_BYTES: usize = 40;
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
 
@@ -65,15 +67,11 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    pub(crate) fn with_capacity(writes_bytes: usize) -> Self {
-        let mut bytes = Vec::with_capacity(RECORD_HEAD_BYTES + writes_bytes + ALIGNMENT);
-        bytes.resize(RECORD_HEAD_BYTES, 0);
-        Self { bytes }
-    }
-
-    /// The bytes that one write takes.
-    pub(crate) const fn write_bytes(key_bytes: usize, value_bytes: usize) -> usize {
-        1 + 2 + 4 + key_bytes + value_bytes
+    /// For this many writes, whose keys and values have `bytes` together.
+    pub(crate) fn with_room(writes: usize, bytes: usize) -> Self {
+        let mut draft = Vec::with_capacity(RECORD_HEAD_BYTES + bytes + writes * WRITE_OVERHEAD_BYTES);
+        draft.resize(RECORD_HEAD_BYTES, 0);
+        Self { bytes: draft }
     }
 
     pub(crate) fn push(&mut self, key: &[u8], value: Option<&[u8]>) {
@@ -201,7 +199,7 @@ mod tests {
     fn segment() -> Vec<u8> {
         let mut bytes = Header { number: 3, salt: SALT }.encode().to_vec();
         for (first, last) in [(5, 7), (8, 8)] {
-            let mut draft = Draft::with_capacity(100);
+            let mut draft = Draft::with_room(3, 100);
             draft.push(b"key", Some(&[7; 50]));
             draft.push(b"gone", None);
             draft.push(b"empty", Some(b""));

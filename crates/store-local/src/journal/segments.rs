@@ -1,6 +1,6 @@
 //! The files of the journal: made and zeroed ahead of time, and used again when their commits are in tables.
 //!
-//! A sync of a file that grows also writes the file system's own journal, which waits for whatever else is
+//! A sync of a file that grows also writes the file system's own journal, and waits for other files that are
 //! being written. So a segment has its full length and all its blocks before the first record comes, and a
 //! sync of a record writes nothing but the record. A thread of its own keeps one segment ready.
 //!

@@ -18,7 +18,7 @@ const COLLECTION_BYTES_MAX: u64 = 10 << 30;
 /// More global indexes than this are seldom needed (advice, not a limit).
 const GLOBAL_INDEXES_MANY: usize = 5;
 const PROJECTED_SHARE_PERCENT_MIN: u64 = 30;
-/// Smaller items cost one unit whatever the projection.
+/// Smaller items cost one unit with any projection.
 const PROJECTION_BYTES_MIN: u64 = 1024;
 /// Assumed size of an attribute without a declared or sampled size.
 const ATTRIBUTE_BYTES: u64 = 10;

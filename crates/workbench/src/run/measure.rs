@@ -488,7 +488,7 @@ impl Sized<'_> {
         self.on_so_many(ran, self.model, self.read, (tried, wanted))
     }
 
-    /// A scan reads the whole table or index, whatever it returns: the declared counts.
+    /// A scan reads the whole table or index, also if it returns little: the declared counts.
     fn resize_scan(&mut self, ran: &mut PatternReport) -> Result<(), Faults> {
         let Some(table) = self.said.table(&ran.table) else { return Ok(()) };
         let index = ran.index.as_deref().and_then(|name| table.index(name));

@@ -11,7 +11,7 @@ use super::report::OperationKind;
 use keywright_model::data::Sample;
 use keywright_model::{Entity, Model, Pattern, Write};
 
-/// The message for a request of more items than the service takes, whatever the data.
+/// The message for a request of more items than the service takes with any data.
 pub(super) fn too_many(pattern: &Pattern, operation: OperationKind) -> Option<String> {
     let most = match operation {
         OperationKind::TransactWriteItems | OperationKind::TransactGetItems => TRANSACTION_ITEMS_MAX,
