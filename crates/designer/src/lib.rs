@@ -10,3 +10,6 @@
 
 pub mod design;
 pub mod diff;
+
+#[cfg(test)]
+mod test_support;

@@ -23,9 +23,9 @@ pub mod template;
 
 pub use file::{
     At, Attribute, AttributeFormat, AutoScale, Condition, Consistency, DataSource, DeclaredCapacity, Entity,
-    Expectation, FailsWhen, Fault, Faults, Generate, Given, GivenOp, HalfUnits, Index, IndexKind, KeyPart,
-    KeyType, MicroPerSecond, MilliItems, Model, Node, NodeKind, Operation, Order, Origin, Pattern,
-    Projection, Rate, RawItems, Read, ReadKind, Records, Returns, Skew, Slot, StreamView, TARGET_PERCENT,
-    Table, Write, WriteKind, did_you_mean, parse, read_yaml, schema, starter, value, write,
+    Expectation, FailsWhen, Fault, Faults, Generate, Given, GivenOp, HalfUnits, Index, IndexKind,
+    KeyAttribute, KeyType, MicroPerSecond, MilliItems, Model, Node, NodeKind, Operation, Order, Origin,
+    Pattern, Projection, Rate, RawItems, Read, ReadKind, Records, Returns, Skew, Slot, StreamView,
+    TARGET_PERCENT, Table, Write, WriteKind, did_you_mean, parse, read_yaml, schema, starter, value, write,
 };
 pub use template::{Part, Template};

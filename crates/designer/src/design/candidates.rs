@@ -13,15 +13,13 @@ use super::problem::{Entity, Pattern, Problem, Projected, Slot, Write, WriteKind
 use super::uniqueness::written as sentinels;
 use super::writer_knowledge::{moves, read_first, touches, unknown};
 use keywright_semantics::limits::{INDEX_KEY_ATTRIBUTES_MAX, TRANSACTION_ITEMS_MAX};
-use keywright_semantics::share::ALL_PPM;
+use keywright_semantics::share::{ALL_PPM, MICRO_WIDE};
 
 use keywright_semantics::schema::TableClass;
 use keywright_workbench::price::{Item, Money, Prices};
 
 /// Seconds in a month of 730 hours, as the public calculator counts.
 const MONTH_SECONDS: i128 = 730 * 3600;
-/// Millionths in a rate per second.
-const MICRO: i128 = 1_000_000;
 /// Overhead the service stores per item or entry.
 const ENTRY_OVERHEAD_BYTES: u64 = 100;
 /// A gigabyte as storage is billed.
@@ -66,11 +64,11 @@ pub(super) struct Candidate {
     pub(super) copy: bool,
     /// Whether it can be an index key: no other candidate serves as much there at the same cost.
     pub(super) index: bool,
-    /// Writes and storage as an index entry.
+    /// Monthly cost of its writes and storage as an index entry.
     pub(super) index_cost: Money,
     /// The additional cost of continuous backups if it is an entry of a local index.
     pub(super) backup_cost: Money,
-    /// Writes and storage as a derived item.
+    /// Monthly cost of its writes and storage as a derived item.
     pub(super) copy_cost: Money,
     /// Bytes of the key's values.
     pub(super) key_bytes: u64,
@@ -187,7 +185,7 @@ impl Tariff {
     pub(super) fn reads(&self, pattern: &Pattern, shards: u64, bytes: u64) -> Money {
         let halves = i128::from(read_halves(pattern, shards, bytes));
         let seconds = i128::from(pattern.rate.0) * MONTH_SECONDS;
-        self.read.times(halves * seconds, 2 * MICRO)
+        self.read.times(halves * seconds, 2 * MICRO_WIDE)
     }
 
     /// The monthly cost of an entity's writes and storage in the base table; transactional writes cost twice
@@ -212,7 +210,7 @@ impl Tariff {
     /// checks that its values have not changed.
     pub(super) fn reading_first(&self, entity: &Entity, write: &Write) -> Money {
         let halves = i128::from(entity.size_bytes.div_ceil(READ_UNIT_BYTES).max(1));
-        self.read.times(halves * i128::from(write.rate.0) * MONTH_SECONDS, 2 * MICRO)
+        self.read.times(halves * i128::from(write.rate.0) * MONTH_SECONDS, 2 * MICRO_WIDE)
     }
 
     /// The monthly cost of a derived item: transactional writes, which cost twice, when one of its attributes
@@ -257,13 +255,13 @@ impl Tariff {
     /// The additional monthly cost if one write becomes a transaction.
     pub(super) fn transaction(&self, entity: &Entity, write: &Write) -> Money {
         let units = if write.transactional { 0 } else { i128::from(write_units(entity.size_bytes)) };
-        self.write.times(i128::from(write.rate.0) * units * MONTH_SECONDS, MICRO)
+        self.write.times(i128::from(write.rate.0) * units * MONTH_SECONDS, MICRO_WIDE)
     }
 
     fn written(&self, problem: &Problem, entity: &Entity, units: impl Fn(&Write) -> i128) -> Money {
         let own = problem.writes.iter().filter(|write| write.entity == entity.name);
         let units: i128 = own.map(|write| i128::from(write.rate.0) * units(write)).sum();
-        self.write.times(units * MONTH_SECONDS, MICRO)
+        self.write.times(units * MONTH_SECONDS, MICRO_WIDE)
     }
 
     fn stored(&self, entity: &Entity, bytes: u64, present_ppm: u64) -> Money {
@@ -351,9 +349,8 @@ impl View {
         matches!(self.sort.as_slice(), [name] if is_odd(entity, name))
     }
 
-    /// Whether one request answers the pattern if the items sort together with those of other entities, in
-    /// the order of `strip`. Such items cannot be requested without the others, except one by one by the
-    /// whole key.
+    /// Whether one request answers the pattern when several entities share one sort order, that of the
+    /// pattern `strip`. A range then returns all of these entities; only a whole key selects one item.
     fn serves_in_strip(&self, entity: &Entity, strip: &Pattern, pattern: &Pattern) -> bool {
         if self.shards > 1 && !pattern.scatter || self.shards < read_shards(entity, pattern, &self.partition)
         {
@@ -476,9 +473,9 @@ pub(super) fn shards(
     busiest(entity, partition, peak).div_ceil(KEY_WRITES_MICRO).max(1)
 }
 
-/// The number of shards that the reads of a scatter-gather pattern need. Each key sustains 3000 read units a
-/// second. Four kilobytes count as a whole unit, as in the guide on relational modelling; that indexes are
-/// read at half of it is a reserve.
+/// The number of shards that the reads of a scatter-gather pattern need. Each key sustains 3000 read units
+/// a second. Each 4 KB counts as a whole unit, as in the developer guide on relational modelling. Index
+/// reads cost half of that; the difference is a reserve.
 fn read_shards(entity: &Entity, pattern: &Pattern, partition: &[String]) -> u64 {
     if !pattern.scatter {
         return 1;
@@ -555,8 +552,8 @@ fn sorts_alike(one: &Pattern, other: &Pattern) -> bool {
         && one.sorted_by() == other.sorted_by()
 }
 
-/// Keys of the identity alone, in partitions where no serving key can be an item's key: its sort attribute
-/// changes, may be absent or does not sort as text. In such a collection a local index serves the pattern.
+/// Table keys made of the identity alone, for patterns that no table key can serve because the sort
+/// attribute changes, may be absent or does not sort as text. A local index of the collection serves them.
 pub(super) fn hosts(problem: &Problem, tariff: &Tariff, place: usize, found: &[Candidate]) -> Vec<Candidate> {
     let Some(entity) = problem.entities.get(place) else { return Vec::new() };
     let collections = |such: fn(&Candidate) -> bool| -> BTreeSet<(&Vec<String>, u64)> {
@@ -610,8 +607,9 @@ fn add_views(
     }
 }
 
-/// The sort key as it is for an index, whose keys need not be unique, and completed with the rest of the
-/// identity for items. Spread as the writes and each scatter-gather read need.
+/// The sort key as given for an index, whose keys need not be unique; for items it is completed with the
+/// rest of the identity. There is one view for each number of shards that writes or a scatter-gather read
+/// need.
 fn complete(
     problem: &Problem,
     entity: &Entity,
@@ -688,7 +686,8 @@ fn is_several(problem: &Problem, entity: &Entity, view: &View) -> bool {
     let own = |name: &String| entity.attribute(name).is_some_and(|own| own.keyable);
     let mut others = problem.entities.iter().filter(|other| other.name != entity.name);
     let few = |names: &Vec<String>| names.len() <= INDEX_KEY_ATTRIBUTES_MAX;
-    problem.kept.is_empty()
+    problem.style.multi_attribute
+        && problem.kept.is_empty()
         && problem.patterns.len() <= SEVERAL_PATTERNS_MAX
         && view.shards == 1
         && few(&view.partition)
@@ -713,8 +712,8 @@ pub(super) enum Form {
     Strip(usize),
 }
 
-/// A view that holds everything, and as index entries with smaller projections where its patterns declare
-/// what they read.
+/// The view with all attributes projected, and with smaller projections if its patterns declare the
+/// attributes that they read.
 fn held(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): (&View, Form)) -> Vec<Candidate> {
     let whole = candidate(problem, tariff, entity, (view.clone(), form));
     let mut sets: BTreeSet<BTreeSet<String>> = BTreeSet::new();

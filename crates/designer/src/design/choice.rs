@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::bill::{Billed, Unbilled, billed};
 use super::explain::{Explanation, explain};
 use super::from_model::{from_model, keep};
-use super::problem::{Fault, Problem};
+use super::problem::{Fault, KeyStyle, Problem};
 use super::proof::Proof;
 use super::to_model::to_model;
 use super::{Design, Embedded, SAME, solve};
@@ -26,6 +26,8 @@ pub struct Wanted<'a> {
     pub keep: bool,
     /// Whether reasons and other designs are searched too; each is solved again.
     pub explain: bool,
+    /// How the keys are written.
+    pub style: KeyStyle,
 }
 
 /// The designs of a model's tables, with their bill.
@@ -48,7 +50,7 @@ pub struct TableDesign {
     pub fewer: Option<OtherBill>,
     /// The same with one item per record.
     pub fewer_same: Option<OtherBill>,
-    /// If it was wanted.
+    /// Present if `Wanted::explain` is set.
     pub explanation: Option<Explanation>,
 }
 
@@ -150,6 +152,7 @@ impl Designer<'_> {
         for table in self.original.tables.iter().filter(wanted) {
             let mut problem = from_model(&model, table).map_err(NoChoice::Faults)?;
             problem.gsi_max = self.wanted.indexes;
+            problem.style = self.wanted.style;
             if self.wanted.keep {
                 keep(&mut problem, &model, table);
             }

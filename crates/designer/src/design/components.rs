@@ -102,7 +102,7 @@ fn one(problem: &Problem, tariffs: &Tariffs, part: &Part, most: usize) -> Result
     again(problem, tariffs, part, most)
 }
 
-/// Solves a part as it is.
+/// Solves a part with the replacements that it offers now, in its cheaper table class.
 fn again(problem: &Problem, tariffs: &Tariffs, part: Part, most: usize) -> Result<Option<Solved>, Fault> {
     let Some(choice) = ilp::solve(problem, &tariffs.first, &part, most, &[])? else { return Ok(None) };
     let own = Solved { part, class: tariffs.class, tariff: tariffs.first, choice };
@@ -308,7 +308,7 @@ fn group(problem: &Problem, candidates: &[Vec<Candidate>]) -> Vec<Part> {
             .zip(candidates)
             .enumerate()
             .filter(|(_, (entity, own))| {
-                // Next to kept keys no order of sort keys is free.
+                // Where keys are kept, their sort-key prefixes are fixed, so no other order can be chosen.
                 let met = !problem.kept.is_empty() && own.iter().any(|own| own.view.partition == partition);
                 pattern.entities.contains(&entity.name) || met
             })

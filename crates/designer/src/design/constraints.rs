@@ -111,8 +111,8 @@ fn alone(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
     found
 }
 
-/// Other items that have the number by which a local index sorts are in it, so they must not be in the same
-/// collections.
+/// A local index contains every item of the collection that has its sort attribute. Entities that share
+/// this number attribute must therefore be in other collections.
 fn strangers(problem: &Problem, part: &Part, program: &Program, local: &Place) -> Vec<Constraint> {
     let Some(own) = candidate(part, local) else { return Vec::new() };
     let meets = |other: &Candidate| {
@@ -129,7 +129,7 @@ fn strangers(problem: &Problem, part: &Part, program: &Program, local: &Place) -
         .collect()
 }
 
-/// A derived item with all attributes of such keys would be in their index too.
+/// A derived item that has all key attributes of such an index would get an entry in it too.
 fn doubles(problem: &Problem, part: &Part, program: &Program, entry: &Place) -> Vec<Constraint> {
     let Some(own) = candidate(part, entry).filter(|own| own.form == Form::Several) else { return Vec::new() };
     let Some(entity) = problem.entities.get(own.view.entity) else { return Vec::new() };
@@ -263,7 +263,7 @@ fn spread(problem: &Problem, own: &Candidate) -> bool {
     })
 }
 
-/// An index entry is kept current by writes that know its key attributes.
+/// A write that does not know the key attributes of an index entry must read its item first.
 fn reading(part: &Part, program: &Program) -> Vec<Constraint> {
     let mut found = Vec::new();
     for (write, reading, _) in &program.reading {
@@ -391,8 +391,8 @@ fn side_by_side(problem: &Problem, part: &Part, program: &Program) -> Vec<Constr
     found
 }
 
-/// Next to kept keys the prefixes of sort keys are fixed: other entities between a pattern's entities would
-/// be returned too.
+/// Where keys are kept, sort-key prefixes are fixed: a range would also return the entities that sort
+/// between those of the pattern.
 fn between(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
     if problem.kept.is_empty() {
         return Vec::new();

@@ -130,7 +130,7 @@ fn made_of(key: &model::Slot) -> BTreeSet<String> {
     templates.flat_map(|(_, own)| own.attributes().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// The size of such an item with its keys, rounded up.
+/// The size of an item that holds these attributes and its keys, rounded up.
 fn small_bytes(original: &Entity, held: &[String], key: &BTreeSet<String>) -> u64 {
     let long = |name: &String| u64::try_from(name.len()).unwrap_or(0);
     let value = |name: &String| original.attribute(name).map_or(ATTRIBUTE_BYTES, value_bytes);

@@ -28,7 +28,8 @@ pub struct Explanation {
     pub runners_up: Vec<RunnerUp>,
     /// The rates at which the design changes.
     pub break_evens: Vec<BreakEven>,
-    /// Of half and twice all rates together, in hundredths, those that change the design.
+    /// The factors (half, twice; in hundredths) that change the design when all rates are multiplied by
+    /// them.
     pub together: Vec<u64>,
     /// How it is built.
     pub steps: Steps,
@@ -76,16 +77,17 @@ pub struct BreakEven {
     pub percent: u64,
 }
 
-/// Each pattern solved alone, equal keys grouped, groups merged into slots; with the two measures.
+/// How the design is built: each pattern is solved alone, equal keys are grouped, groups are merged into
+/// slots. `all_indexed` and `simplest` judge the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Steps {
     /// The keys of each pattern if it were the only one.
     pub alone: Vec<(String, Vec<View>)>,
     /// The number of different keys among these.
     pub grouped: usize,
-    /// Keys of the design.
+    /// The number of keys in the design.
     pub keys: usize,
-    /// The table and the indexes that hold them.
+    /// The number of slots (table and indexes) that hold them.
     pub slots: usize,
     /// Whether every pattern reads by a key or an index.
     pub all_indexed: bool,
@@ -234,7 +236,7 @@ fn break_evens(problem: &Problem, prices: &Prices, best: &Design) -> Vec<BreakEv
     found
 }
 
-/// Half and twice all rates.
+/// Factors by which all rates are multiplied together: half and twice.
 const TOGETHER: [u64; 2] = [PERCENT / 2, PERCENT * 2];
 
 fn together(problem: &Problem, prices: &Prices, best: &Design) -> Vec<u64> {
@@ -249,7 +251,7 @@ fn together(problem: &Problem, prices: &Prices, best: &Design) -> Vec<u64> {
     TOGETHER.into_iter().filter(changes).collect()
 }
 
-/// The hundredth nearest to the present rate at which the design changes, by bisection.
+/// The factor (in hundredths) nearest to the present rate at which the design changes, found by bisection.
 fn first_change(far: u64, changes: impl Fn(u64) -> bool) -> u64 {
     let (mut same, mut other) = (PERCENT, far);
     while same.abs_diff(other) > 1 {

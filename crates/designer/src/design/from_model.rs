@@ -8,14 +8,15 @@ use keywright_semantics::share::ALL_PPM;
 use super::candidates::fits;
 use super::name::NUMBER_DIGITS;
 use super::problem::{
-    Attribute, End, Entity, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Slot, Write, WriteKind,
+    Attribute, End, Entity, Kept, KeptIndex, KeptKey, KeyStyle, Parent, Pattern, Problem, Slot, Write,
+    WriteKind,
 };
 use super::writer_knowledge::knows;
 use super::{Asked, Design, View, uniqueness};
 use keywright_model::distribution::busiest_share_ppm;
 use keywright_model::expression::ConditionExpression;
 use keywright_model::{
-    self as model, Consistency, Fault, Faults, GivenOp, IndexKind, KeyPart, KeyType, MicroPerSecond,
+    self as model, Consistency, Fault, Faults, GivenOp, IndexKind, KeyAttribute, KeyType, MicroPerSecond,
     MilliItems, Model, Node, NodeKind, Operation, Part, Projection, Rate, ReadKind, Table, Template,
 };
 use keywright_semantics::schema::TableClass;
@@ -81,7 +82,16 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
     let class = table.infrequent_access.then_some(TableClass::StandardInfrequentAccess);
     let kept = Kept::default();
     let backed_up = table.pitr == Some(true);
-    let problem = Problem { entities, patterns, writes, gsi_max: GSI_MAX, kept, class, backed_up };
+    let problem = Problem {
+        entities,
+        patterns,
+        writes,
+        gsi_max: GSI_MAX,
+        kept,
+        class,
+        backed_up,
+        style: KeyStyle::default(),
+    };
     if faults.is_empty() { Ok(problem) } else { Err(faults) }
 }
 
@@ -157,8 +167,8 @@ fn shown<'a>(model: &'a Model, entities: &'a [String], name: &'a str) -> impl It
     })
 }
 
-/// The patterns that require an order without naming the attribute, where neither a range nor an existing key
-/// gives it. With any key, the order of their items would mean nothing.
+/// The patterns that require an order but name no attribute, and have neither a range nor an existing key
+/// that implies one. The order of their items under a new key is arbitrary.
 pub fn unordered<'a>(model: &'a Model, design: &Design) -> Vec<&'a str> {
     let kept = |asked: &Asked| {
         let mut keys = design.problem.kept.keys.iter();
@@ -199,14 +209,14 @@ pub fn keep(problem: &mut Problem, model: &Model, table: &Table) {
         let Some(entity) = model.entity(&own.name).filter(|entity| !entity.key.templates.is_empty()) else {
             continue;
         };
-        let base: Vec<&KeyPart> = table.sort.iter().collect();
+        let base: Vec<&KeyAttribute> = table.sort.iter().collect();
         kept.keys.extend(kept_key(entity, place, Slot::Table, &[&table.partition], &base));
         let numbered = globals.iter().zip(1..).map(|(index, number)| (*index, Slot::Global(number)));
         let numbered =
             numbered.chain(locals.iter().zip(1..).map(|(index, number)| (*index, Slot::Local(number))));
         for (index, slot) in numbered {
-            let partition: Vec<&KeyPart> = index.partition.iter().collect();
-            let sort: Vec<&KeyPart> = index.sort.iter().collect();
+            let partition: Vec<&KeyAttribute> = index.partition.iter().collect();
+            let sort: Vec<&KeyAttribute> = index.sort.iter().collect();
             kept.keys.extend(kept_key(entity, place, slot, &partition, &sort));
         }
     }
@@ -223,7 +233,7 @@ pub fn keep(problem: &mut Problem, model: &Model, table: &Table) {
 }
 
 fn kept_index(model: &Model, table: &Table, index: &model::Index) -> KeptIndex {
-    let made = |part: &KeyPart| {
+    let made = |part: &KeyAttribute| {
         part.key_type == KeyType::S
             && (part.name == table.partition.name
                 || !model.entities_of(&table.name).any(|entity| entity.attribute(&part.name).is_some()))
@@ -245,13 +255,13 @@ fn kept_key(
     entity: &model::Entity,
     place: usize,
     slot: Slot,
-    partition: &[&KeyPart],
-    sort: &[&KeyPart],
+    partition: &[&KeyAttribute],
+    sort: &[&KeyAttribute],
 ) -> Option<KeptKey> {
-    let templates = |parts: &[&KeyPart]| -> Option<Vec<Template>> {
+    let templates = |parts: &[&KeyAttribute]| -> Option<Vec<Template>> {
         parts.iter().map(|part| entity.template(&part.name)).collect()
     };
-    let parts: Vec<&KeyPart> = partition.iter().chain(sort).copied().collect();
+    let parts: Vec<&KeyAttribute> = partition.iter().chain(sort).copied().collect();
     let (partition, sort) = (templates(partition)?, templates(sort)?);
     let names = |templates: &[Template]| {
         let mut names: Vec<String> = Vec::new();

@@ -35,7 +35,7 @@ const ENTRY_WEIGHT: f64 = 1_000_000.0;
 /// Among equal designs the one whose partition keys have more values is better: a key of two values weighs
 /// half of this.
 const FEW_WEIGHT: f64 = 0.25;
-/// An advice of the lint rules weighs more than the keys that ignoring it saves.
+/// A lint finding weighs more than the keys that ignoring it would save.
 const FINDING_WEIGHT: f64 = 16.0;
 /// Keys with at least this many values are not few, as in rule L020.
 const FEW_VALUES: u64 = 100;
@@ -128,8 +128,8 @@ pub(super) struct Place {
 pub(super) struct Ask {
     pub(super) pattern: usize,
     pub(super) location: Slot,
-    /// A representative candidate for the partition attributes, the shards and, where one entity is read, the
-    /// size.
+    /// The candidate that stands for all others with the same partition attributes and shards. For a read
+    /// of one entity they also have the same item size.
     pub(super) key: usize,
     pub(super) cost: Money,
     pub(super) chosen: Variable,
@@ -146,7 +146,8 @@ pub(super) struct Program {
     pub(super) reading: Vec<(usize, Variable, Money)>,
     /// Sentinels that keep a value unique.
     pub(super) sentinels: Vec<(Sentinel, Variable, Money)>,
-    /// Writes that become transactions only for these, and the additional cost.
+    /// Writes that become transactions only because of sentinels or partial derived items, and the
+    /// additional cost.
     pub(super) paired: Vec<(usize, Variable, Money)>,
     /// Derived items that are also in a local index sorted by a number attribute, and the cost of these
     /// entries.
@@ -349,8 +350,8 @@ fn paired(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Program
     }
 }
 
-/// Every item with the number by which a local index sorts has an entry there: derived items, and other
-/// entities with theirs.
+/// Every item with the number attribute by which a local index sorts has an entry in that index. This
+/// includes derived items, and other entities that have the attribute.
 fn doubled(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Program) {
     let own = |place: &Place| part.candidates.get(place.candidate);
     let is_number =
@@ -545,7 +546,7 @@ fn read(problem: &Problem, program: &Program, part: &Part, solution: &impl good_
     choice
 }
 
-/// Places a pattern that any index with its key answers: in the first of them.
+/// Assigns a pattern that several indexes answer to the first of them.
 fn found(problem: &Problem, part: &Part, placed: &[(usize, Slot)], ask: &Ask) -> Slot {
     let (true, Some(pattern)) = (is_any(ask.location), problem.patterns.get(ask.pattern)) else {
         return ask.location;

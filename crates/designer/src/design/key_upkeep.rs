@@ -71,8 +71,8 @@ fn complete(step: &mut Write, entity: &Entity, table: &Table, known: &BTreeSet<S
     guard(step, known, &made_of);
 }
 
-/// Adds to a step's condition that each attribute of `names` still has the value that the writer goes by: for
-/// those in `known` the value of its example, for others what it read before.
+/// Adds to a step's condition that each attribute of `names` still has the value that the writer expects:
+/// the example's value for attributes in `known`, the value that it read for the others.
 pub(super) fn guard(step: &mut Write, known: &BTreeSet<String>, names: &BTreeSet<String>) {
     // The writer that creates an item knows that it did not exist.
     if step.condition == Some(Condition::NotExists) {
@@ -101,7 +101,7 @@ pub(super) fn guard(step: &mut Write, known: &BTreeSet<String>, names: &BTreeSet
     }
 }
 
-/// Adds a read before each write that needs to know more than it does.
+/// Adds a read before each write that does not know all attributes of the keys that it maintains.
 pub(super) fn read_first(model: &mut Model, design: &Design) {
     for reading in &design.reading {
         let Some(place) = model.patterns.iter().position(|own| own.id == reading.pattern) else { continue };

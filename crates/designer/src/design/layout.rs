@@ -61,13 +61,14 @@ pub(super) fn layout(problem: &Problem, part: &Part, globals: usize) -> Layout {
     let copies = second_items.then_some(Slot::Copy);
     let slots = std::iter::once(Slot::Table).chain(copies).chain(indexes.iter().copied()).collect();
     let locations = std::iter::once(Slot::Table).chain(indexes.iter().copied()).collect();
-    // Without declared writes they would seem to cost nothing.
+    // Derived items of entities without declared writes would seem to cost nothing.
     let unkept = strong > 1 || part.offer == Offer::All;
     Layout { slots, locations, indexes, unkept, guards_only }
 }
 
-/// One more than the largest number of ways in which such patterns read one entity, as the table's own key
-/// may have to serve something else. Zero if there are no such patterns.
+/// The number of slots that the patterns selected by `such` can use. It is one more than the largest number
+/// of keys by which they read one entity, because the table's own key may have to serve something else.
+/// Zero if there are no such patterns.
 fn ways(problem: &Problem, part: &Part, such: impl Fn(&Pattern) -> bool) -> usize {
     let ways = |name: &String| {
         let asked = part

@@ -5,18 +5,16 @@
 //! share a slot, so the number of indexes is the largest number of additional views of one entity. The
 //! designer does not know model files (`from_model` does), nor whether a design runs: running it shows that.
 
-mod arrange;
 mod bill;
 mod candidates;
-mod carry;
 mod choice;
 mod collection_order;
 mod components;
 mod constraints;
 mod derived_items;
 mod embed;
-mod exemplified;
 mod explain;
+mod fixtures;
 mod from_model;
 mod ilp;
 mod key_upkeep;
@@ -25,7 +23,6 @@ mod name;
 mod problem;
 mod proof;
 mod relaxations;
-mod shaped;
 mod strip_old_keys;
 mod symmetry;
 mod text;
@@ -42,15 +39,15 @@ mod tests;
 pub use bill::{Billed, Unbilled, billed};
 use candidates::Form;
 pub use candidates::View;
-pub use carry::carry;
 pub use choice::{Choice, NoChoice, OtherBill, Stage, TableDesign, Wanted, choose};
 pub use embed::{Embedded, list_name};
 pub use explain::{BreakEven, Explanation, Forced, KeyReason, RunnerUp, Steps, explain};
+pub use fixtures::carry;
 pub use from_model::{from_model, keep, unlisted, unordered};
 pub use name::{Holds, Named, OwnKeys, name};
 pub use problem::{
-    Attribute, End, Entity, Fault, Kept, KeptIndex, KeptKey, Knows, Parent, Pattern, Problem, Projected,
-    Slot, Write, WriteKind,
+    Attribute, End, Entity, Fault, Kept, KeptIndex, KeptKey, KeyStyle, Knows, Parent, Pattern, Prefixes,
+    Problem, Projected, Slot, Write, WriteKind,
 };
 pub use proof::{Proof, Same, Without};
 pub use relaxations::Unless;
@@ -67,7 +64,7 @@ use keywright_semantics::schema::TableClass;
 use keywright_workbench::price::{Money, Prices};
 use proof::Proved;
 
-/// Designs whose monthly costs differ by less cost the same: no bill shows the difference.
+/// Designs whose monthly costs differ by less than this count as equal: no bill shows the difference.
 pub const SAME: Money = Money::nanos(5_000_000);
 
 /// A solved problem.
@@ -91,7 +88,7 @@ pub struct Design {
     pub gsis: usize,
     /// The monthly cost, by kind.
     pub monthly: Monthly,
-    /// Whether the replacements of global indexes are as good as these: its derived items have declared
+    /// Whether everything that replaces global indexes has a known cost: its derived items have declared
     /// writes, and the size of its local indexes' collections is declared.
     pub bounded: bool,
     /// Why there are not fewer indexes.

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::collection_order::order;
-use super::problem::{End, Entity, Pattern, Problem, Slot};
+use super::problem::{End, Entity, KeyStyle, Pattern, Prefixes, Problem, Slot};
 use super::{Design, Placed, Projected, Sentinel, View};
 use keywright_model::Template;
 
@@ -251,7 +251,7 @@ fn stems(design: &Design) -> BTreeMap<Vec<String>, String> {
             stems.values().any(|other| other == text)
                 || kept.iter().any(|own| own.view.partition != *by && opens(&own.partition, text))
         };
-        let found = shortest(&words, taken);
+        let found = chosen(design.problem.style, &words, taken);
         stems.insert(by.clone(), found);
     }
     stems
@@ -264,7 +264,7 @@ fn sort_prefixes(design: &Design, prefixes: &[String]) -> Vec<String> {
     let together = |placed: &Placed| -> Option<String> {
         let pattern = design.problem.patterns.get(placed.strip?)?;
         let taken = |text: &str| prefixes.iter().any(|other| other == text);
-        Some(shortest(&[words(pattern.sorted_by()?)], taken))
+        Some(chosen(design.problem.style, &[words(pattern.sorted_by()?)], taken))
     };
     let own = |placed: &Placed| {
         together(placed).or_else(|| prefixes.get(placed.view.entity).cloned()).unwrap_or_default()
@@ -362,8 +362,8 @@ fn sorted(
     }))
 }
 
-/// For a pattern that reads at most a page: each parent sorts before its children, as seen from the end where
-/// it begins.
+/// For a pattern that reads at most a page: pairs of entities of which the first must sort before the
+/// second, so that the page begins with the parent.
 fn parents_first(problem: &Problem, pattern: &Pattern) -> Vec<(usize, usize)> {
     let Some(end) = pattern.page_from.filter(|_| pattern.sorted_by().is_none()) else { return Vec::new() };
     let places = problem.places(&pattern.entities);
@@ -390,7 +390,7 @@ pub(super) fn prefixes(problem: &Problem) -> Vec<String> {
         let taken = |text: &str| {
             found.iter().any(|other| other == text) || others().any(|own| opens(&own.sort, text))
         };
-        let own = shortest(&[words(&entity.name)], taken);
+        let own = chosen(problem.style, &[words(&entity.name)], taken);
         if let Some(place) = found.get_mut(place) {
             *place = own;
         }
@@ -435,6 +435,22 @@ fn words(name: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// A free prefix for these names.
+fn chosen(style: KeyStyle, names: &[Vec<String>], taken: impl Fn(&str) -> bool) -> String {
+    match style.prefixes {
+        Prefixes::Short => shortest(names, taken),
+        Prefixes::Readable => readable(names, taken),
+    }
+}
+
+/// All words of the names: `order-item`; numbered if that is taken.
+fn readable(names: &[Vec<String>], taken: impl Fn(&str) -> bool) -> String {
+    let whole = names.iter().flatten().map(String::as_str).collect::<Vec<_>>().join("-");
+    let whole = if whole.is_empty() { "key".to_owned() } else { whole };
+    let numbered = (2_u32..).map(|number| format!("{whole}-{number}"));
+    std::iter::once(whole.clone()).chain(numbered).find(|text| !taken(text)).unwrap_or_default()
 }
 
 /// The shortest free text that still suggests the name: the first letter of each name, then of each word,

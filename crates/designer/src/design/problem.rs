@@ -26,6 +26,32 @@ pub struct Problem {
     /// Whether the table has continuous backups, which are charged by the storage of it and its local
     /// indexes.
     pub backed_up: bool,
+    /// How keys are written.
+    pub style: KeyStyle,
+}
+
+/// How keys are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyStyle {
+    /// The prefixes of keys.
+    pub prefixes: Prefixes,
+    /// Whether an index may have several attributes as its partition or sort key.
+    pub multi_attribute: bool,
+}
+
+/// The prefixes of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prefixes {
+    /// As short as they can be: `oi#` for items of orders. Every item and entry stores them.
+    Short,
+    /// Whole words: `order-item#`.
+    Readable,
+}
+
+impl Default for KeyStyle {
+    fn default() -> Self {
+        Self { prefixes: Prefixes::Short, multi_attribute: true }
+    }
 }
 
 /// Where the items or entries of an entity are.

@@ -46,7 +46,7 @@ impl Numbering {
             return Self { loose: BTreeSet::new(), ranks: BTreeMap::new() };
         }
         let odd = |own: &Candidate| own.index && own.projected != Projected::All || own.is_alone();
-        // The projection of an index, or that it has one entity only, concerns all its entries.
+        // All entries of an index share its projection, and the restriction to one entity.
         let alike = !part.candidates.iter().any(odd);
         let together: Vec<(BTreeSet<&String>, BTreeSet<usize>)> = part
             .patterns

@@ -91,6 +91,7 @@ fn table_text(own: &TableDesign, billed: &Billed, prices: &Prices) -> String {
         kinds(&sums),
         left_out(billed)
     )];
+    lines.extend(unwritten(design));
     lines.push(proof(own));
     lines.extend(shapes(design));
     lines.push(String::new());
@@ -102,6 +103,25 @@ fn table_text(own: &TableDesign, billed: &Billed, prices: &Prices) -> String {
     lines.push(String::new());
     lines.extend(costs(own, &billed.model, &billed.bill));
     lines.join("\n")
+}
+
+/// Says which derived items of the design nothing writes: the model declares no writes of their source.
+fn unwritten(design: &Design) -> Option<String> {
+    let problem = &design.problem;
+    let copied = design.placed.iter().filter(|own| own.slot == Slot::Copy);
+    let entities = copied.filter_map(|own| problem.entities.get(own.view.entity));
+    let names: BTreeSet<&str> = entities
+        .map(|entity| entity.name.as_str())
+        .filter(|name| !problem.writes.iter().any(|write| write.entity == *name))
+        .collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Nothing writes the derived items of {names}: the model has no writes of {names}, so the cost of keeping the derived items \
+             is missing. Declare these writes before you trust this design.",
+            names = names.join(", ")
+        )
+    })
 }
 
 /// The patterns whose cost is missing in the sum, because they did not run.

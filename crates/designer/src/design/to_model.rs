@@ -9,7 +9,7 @@ use super::strip_old_keys::{PreviousKeys, strip};
 use super::{Design, Embedded, Kept, Named, Projected, Slot, TableOf, name};
 use keywright_model::expression::Effect;
 use keywright_model::{
-    self as model, At, Attribute, Entity, Index, IndexKind, KeyPart, KeyType, MilliItems, Model, Node,
+    self as model, At, Attribute, Entity, Index, IndexKind, KeyAttribute, KeyType, MilliItems, Model, Node,
     NodeKind, Operation, Projection, Read, ReadKind, Returns, Table, Template, Write, WriteKind,
 };
 use keywright_semantics::schema::TableClass;
@@ -133,8 +133,8 @@ fn tables<'a>(
     made
 }
 
-fn string(name: String) -> KeyPart {
-    KeyPart { name, key_type: KeyType::S }
+fn string(name: String) -> KeyAttribute {
+    KeyAttribute { name, key_type: KeyType::S }
 }
 
 fn index(
@@ -155,12 +155,12 @@ fn index(
         let entity = entities().find(|entity| entity.name == named.entity)?;
         Some((named, entity))
     });
-    let itself = |templates: &str| -> Vec<KeyPart> {
+    let itself = |templates: &str| -> Vec<KeyAttribute> {
         let each = templates.split(' ').map(|template| template.trim_matches(['{', '}']));
         let attributes = each.filter_map(|own| placed?.1.attribute(own));
         let part = |own: &super::Attribute| {
             let key_type = if own.number { KeyType::N } else { KeyType::S };
-            KeyPart { name: own.name.clone(), key_type }
+            KeyAttribute { name: own.name.clone(), key_type }
         };
         attributes.map(part).collect()
     };
@@ -192,7 +192,7 @@ pub(super) fn slot(table: &Table, index: Option<&Index>, named: &Named) -> Resul
         None => (Some(&table.partition), table.sort.as_ref()),
         Some(index) => (index.partition.first().filter(|_| !local), index.sort.first()),
     };
-    let parse = |part: Option<&KeyPart>, text: &str| {
+    let parse = |part: Option<&KeyAttribute>, text: &str| {
         part.map(|part| Ok((part.name.clone(), Template::parse(text)?))).transpose()
     };
     let templates: Result<Vec<Option<_>>, String> = [

@@ -45,7 +45,7 @@ pub(super) fn asked(model: &Model, own: &model::Entity) -> Vec<Vec<String>> {
     let id = identity(own);
     let made = |names: &Vec<String>| {
         let mut formats = names.iter().filter_map(|name| own.attribute(name)?.format);
-        formats.any(|format| matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid))
+        formats.any(AttributeFormat::is_unique)
     };
     let has_identity = |names: &Vec<String>| id.iter().all(|name| names.contains(name));
     let sets = own.unique.iter().filter(|names| !has_identity(names) && !made(names));

@@ -7,19 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use keywright_semantics::capacity::READ_UNIT_BYTES;
 use keywright_semantics::value::{AttributeValue, Item};
 
-use super::shaped::wanted;
-use super::verify_writes::bare;
-use keywright_model::data::{self, Sample};
+use super::fixtures::{generated, node};
+use keywright_model::data::Sample;
 use keywright_model::{
-    At, Consistency, DataSource, Entity, Faults, Generate, GivenOp, HalfUnits, KeyPart, Model, Node,
-    NodeKind, Operation, Pattern, Projection, Read, ReadKind, Table,
+    At, Consistency, Entity, Faults, GivenOp, HalfUnits, KeyAttribute, Model, Node, NodeKind, Operation,
+    Pattern, Projection, Read, ReadKind, Table,
 };
 use keywright_workbench::run::{Loaded, Outcome};
-
-/// The number of items of the largest entity.
-pub(super) const SAMPLE: u64 = 60;
-/// The seed of the data.
-pub(super) const SEED: u64 = 7;
 
 /// One pattern, run and compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,49 +82,6 @@ pub fn verify(model: &Model) -> Result<Vec<Verified>, Faults> {
     Ok(verified)
 }
 
-/// The model with generated data instead of its own, and that data; derived items are made from their
-/// sources.
-pub(super) fn generated(model: &Model) -> Result<(Model, Vec<Sample>), Faults> {
-    let mut model = model.clone();
-    model.data =
-        DataSource { generate: Some(Generate { seed: SEED, sample: SAMPLE }), ..DataSource::default() };
-    for pattern in &mut model.patterns {
-        if let Operation::Read(read) = &mut pattern.operation {
-            // A filter removes part of the result, and the whole result is verified here.
-            read.filter = None;
-        }
-    }
-    let no_files = |name: &str| Err(format!("{name} is not read: the data is generated"));
-    let mut samples = stored(&model, data::load(&model, &no_files)?);
-    let more = wanted(&model, &samples);
-    samples.extend(more.into_iter().map(|own| own.sample));
-    let samples = plain(&model, &samples);
-    Ok((model, samples))
-}
-
-/// The expected items: source items unchanged, derived items made from them.
-pub(super) fn plain(model: &Model, samples: &[Sample]) -> Vec<Sample> {
-    let seconds = model.derived_entities();
-    let is_second =
-        |sample: &&Sample| seconds.iter().any(|(second, _)| sample.entity.as_ref() == Some(&second.name));
-    let mut found: Vec<Sample> = samples.iter().filter(|sample| !is_second(sample)).cloned().collect();
-    for (second, first) in &seconds {
-        let firsts = samples.iter().filter(|sample| sample.entity.as_ref() == Some(&first.name));
-        found.extend(firsts.filter_map(|sample| {
-            let mut own = bare(first, &sample.item);
-            own.retain(|name, _| first.attribute(name).is_none() || second.attribute(name).is_some());
-            let item = data::complete(model, second, own).ok()?;
-            Some(Sample {
-                table: second.table.clone(),
-                entity: Some(second.name.clone()),
-                item,
-                at: sample.at,
-            })
-        }));
-    }
-    found
-}
-
 /// Runs a read on an engine that holds these items, and compares the result with a plain evaluation.
 pub(super) fn ask(
     model: &Model,
@@ -167,24 +118,6 @@ pub(super) fn ask(
     expected
 }
 
-/// The samples that remain when they are written in order: with fewer values than items, a later item may
-/// have an earlier one's identity. Items of different entities never replace each other here: if their keys
-/// are equal on the engine, the results differ and the design is wrong.
-fn stored(model: &Model, samples: Vec<Sample>) -> Vec<Sample> {
-    let key = |sample: &Sample| {
-        let table = model.table(&sample.table)?;
-        let values: Option<Vec<String>> =
-            table.key_parts().map(|part| Some(format!("{:?}", sample.item.get(&part.name)?))).collect();
-        Some((sample.entity.clone(), values?))
-    };
-    let mut last: BTreeMap<_, usize> = BTreeMap::new();
-    for (place, sample) in samples.iter().enumerate() {
-        last.insert(key(sample), place);
-    }
-    let kept: BTreeSet<usize> = last.into_values().collect();
-    samples.into_iter().enumerate().filter_map(|(place, own)| kept.contains(&place).then_some(own)).collect()
-}
-
 /// Values of an existing item, so that the pattern finds at least that one.
 fn values(read: &Read, samples: &[Sample]) -> Option<Vec<AttributeValue>> {
     samples.iter().filter(|sample| is_asked(read, sample)).find_map(|sample| {
@@ -212,7 +145,7 @@ fn place(tables: &[Table], entities: &[Entity], pattern: &Pattern, read: &Read) 
     let entity = entities.iter().find(|entity| read.entities.first() == Some(&entity.name))?;
     let table = tables.iter().find(|table| table.name == entity.table)?;
     let index = pattern.uses.as_deref().and_then(|name| table.index(name));
-    let names = |parts: &[&KeyPart]| parts.iter().map(|part| part.name.clone()).collect::<Vec<_>>();
+    let names = |parts: &[&KeyAttribute]| parts.iter().map(|part| part.name.clone()).collect::<Vec<_>>();
     let partition = match index {
         Some(index) => names(&index.partition.iter().collect::<Vec<_>>()),
         None => vec![table.partition.name.clone()],
@@ -325,14 +258,4 @@ fn example(read: &Read, given: &[AttributeValue]) -> Vec<(String, Node)> {
             Some((given.attribute.clone(), node))
         })
         .collect()
-}
-
-pub(super) fn node(value: &AttributeValue) -> Option<Node> {
-    let kind = match value {
-        AttributeValue::S(text) => NodeKind::Text(text.clone()),
-        AttributeValue::N(number) => NodeKind::Number(number.to_string()),
-        AttributeValue::Bool(value) => NodeKind::Bool(*value),
-        _ => return None,
-    };
-    Some(Node { at: At::default(), kind })
 }

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use keywright_semantics::number::Number;
 use keywright_semantics::value::{AttributeValue, Item};
 
-use super::arrange::arranged;
-use super::verify::{Ask, Verified, ask, belongs, generated, node, plain, size};
+use super::fixtures::{bare, generated, node, plain, with_conditions_met};
+use super::verify::{Ask, Verified, ask, belongs, size};
 use keywright_model::data::{FILLER, Sample, complete};
 use keywright_model::{
     Entity, Faults, HalfUnits, Index, Model, Node, Operation, Pattern, Projection, Read, Table, Write,
@@ -34,7 +34,7 @@ pub struct VerifiedWrite {
     pub predicted: HalfUnits,
     /// Attributes that differ from their template's text, or from the source attribute that they copy.
     pub stale: Vec<String>,
-    /// The reads asked again.
+    /// The reads that were repeated after the write.
     pub reads: Vec<Verified>,
 }
 
@@ -83,7 +83,7 @@ fn write(
     let mut done = engine.change(model, samples, &own);
     let mut other = None;
     if done == Ok(Done::Refused) {
-        let samples = arranged(model, samples, &own);
+        let samples = with_conditions_met(model, samples, &own);
         engine = Loaded::of(model, &samples)?;
         done = engine.change(model, &samples, &own);
         other = Some(samples);
@@ -155,8 +155,8 @@ fn bound(model: &Model, samples: &[Sample], pattern: &Pattern) -> Pattern {
     own
 }
 
-/// Gives values to what updates set and no example supplies, so that something changes: a value of another
-/// item, or a new one for each item if values must be unique.
+/// Supplies values for placeholders that updates set and no example gives, so that the update changes
+/// something: a value of another item, or a new one for each item if values must be unique.
 fn others(model: &Model, samples: &[Sample], pattern: &mut Pattern) {
     let mut found: Vec<(String, Node)> = Vec::new();
     let mut fresh: BTreeMap<String, Vec<Node>> = BTreeMap::new();
@@ -302,15 +302,6 @@ fn differing(entity: &str, wanted: &Item, item: &Item) -> Vec<String> {
     let names: BTreeSet<&String> = wanted.keys().chain(item.keys()).collect();
     let differ = names.into_iter().filter(|name| wanted.get(name.as_str()) != item.get(name.as_str()));
     differ.map(|name| format!("{entity}.{name}")).collect()
-}
-
-/// An item without template keys.
-pub(super) fn bare(entity: &Entity, item: &Item) -> Item {
-    let slots = std::iter::once(&entity.key).chain(entity.slots.iter().map(|(_, slot)| slot));
-    let made: BTreeSet<&String> =
-        slots.flat_map(|slot| slot.templates.iter().map(|(name, _)| name)).collect();
-    let own = item.iter().filter(|(name, _)| !made.contains(name) || entity.attribute(name).is_some());
-    own.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// Every read, with the values of the written items before and after.

@@ -29,7 +29,7 @@ pub(super) fn knows(pattern: &model::Pattern, step: &model::Write, entity: &mode
     }
 }
 
-/// Whether a put holds only if there is no item. An entity whose key is to be found has an identity only.
+/// Whether a put succeeds only if no item exists. An entity without a key yet is judged by its identity.
 fn creates(step: &model::Write, entity: &model::Entity) -> bool {
     let identity = identity(entity);
     let excluded = |own: &ConditionExpression| own.excludes(|name| identity.iter().any(|key| key == name));
@@ -39,10 +39,10 @@ fn creates(step: &model::Write, entity: &model::Entity) -> bool {
 /// Whether an entity's identity is generated to be unique.
 fn is_made_unique(entity: &model::Entity) -> bool {
     let formats = identity(entity).into_iter().filter_map(|name| entity.attribute(&name)?.format);
-    formats.into_iter().any(|format| matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid))
+    formats.into_iter().any(AttributeFormat::is_unique)
 }
 
-/// The names in a step's examples that no expression uses: values that the item has.
+/// The attributes in a step's examples that no expression uses: the item has these values already.
 pub(super) fn before(pattern: &model::Pattern, step: &model::Write) -> BTreeSet<String> {
     let nowhere = |name: &&String| !pattern.steps().iter().any(|step| step.uses_value(name));
     let shared = pattern.example.iter().map(|(name, _)| name).filter(nowhere);

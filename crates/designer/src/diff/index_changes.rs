@@ -129,8 +129,8 @@ pub(super) fn has_key(old: &SubjectEntity, index: &IndexSchema, was: &SubjectTab
     })
 }
 
-/// Write units of creating an index: the old items that already have its key, and their size under the new
-/// design where this puts them in the index.
+/// Write units that creating an index takes: for the old items that already have its key, at their size
+/// under the new design if that design has them in the index.
 pub(super) fn filled<'p>(
     index: &IndexSchema,
     was: &SubjectTable,

@@ -72,7 +72,7 @@ impl Field for u64 {
     }
 }
 
-/// Only what holds is named.
+/// `false` is left out.
 impl Field for bool {
     fn json(&self) -> Option<Json> {
         self.then_some(Json::Bool(true))

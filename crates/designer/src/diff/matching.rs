@@ -1,9 +1,9 @@
 //! Matches the entities of the old and the new design.
 //!
-//! The key identifies an item: entities whose keys write the same texts in the same table are the same items,
-//! whatever their names and those of their attributes. Equal names match entities only where no key
-//! contradicts it. Where the two models leave a match open, nothing is moved or deleted, and the comparison
-//! says so.
+//! The key identifies an item: entities whose keys write the same texts in the same table are the same
+//! items, even if the entities or their attributes have other names. Equal names match entities only where
+//! no key contradicts it. Where the two models leave a match open, nothing is moved or deleted, and the
+//! comparison says so.
 
 use super::actions::KeyPlace;
 use super::changes::slot;
@@ -275,7 +275,8 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Another possible source of a match's items, if the match takes their old place.
+    /// The open match that replaces a move or a removal, if other new entities may hold or overwrite the
+    /// old items; with these entities.
     fn doubt_of(&self, matched: &Match<'a>) -> Option<(Match<'a>, Vec<EntityRef<'a>>)> {
         let (Match::Moves(old, _) | Match::Gone(old)) = matched else { return None };
         let own = matched.after();

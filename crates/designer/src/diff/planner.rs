@@ -593,9 +593,9 @@ impl<'a> Planner<'a> {
         self.compared(entity, table, moves, values);
     }
 
-    /// Attributes that change together must be written together already by the release before. Otherwise it
-    /// would write one as it was while the other is new, and a read that switches between their indexes would
-    /// miss the item in both.
+    /// Attributes that change together must already be written together by the preceding release. Otherwise
+    /// an instance of it could write one attribute in its old form while the other is already new, and a
+    /// read that switches between their indexes would miss the item in both.
     fn set_together(&mut self, old: EntityRef<'_>, entity: &SubjectEntity, names: &[String]) {
         let inputs = |name: &String| -> Option<Vec<String>> {
             let mut inputs: Vec<String> =

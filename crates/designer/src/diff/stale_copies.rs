@@ -36,8 +36,8 @@ pub(super) fn variables(side: &EntityRef<'_>) -> BTreeSet<String> {
 }
 
 impl Planner<'_> {
-    /// Has the stale copy deleted, where the known key does not determine the copy's key or an update changes
-    /// it.
+    /// Adds the deletion of the stale copy, if the known key does not determine the copy's key or an update
+    /// changes that key.
     pub(super) fn stale_deleted(&mut self, stale: &StaleCopy<'_>) {
         let StaleCopy { copies, names, known: (known, of_known), made: (made, of_made), during, lasts } =
             stale;

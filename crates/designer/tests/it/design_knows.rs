@@ -296,3 +296,30 @@ fn a_put_whose_condition_allows_an_existing_item_replaces_it() {
     assert!(solves("attribute_not_exists(id)") && solves("y = :y And attribute_not_exists(id)"));
     assert!(!solves("attribute_not_exists(id) OR y < :y"));
 }
+
+/// With readable prefixes and without keys of several attributes the design does the same; its writers must
+/// then read what they do not know.
+#[test]
+fn the_style_of_keys_is_the_authors_choice() {
+    let original = crate::support::model(HANDED_OVER);
+    let styled = |style: design::KeyStyle| {
+        let problem = design::Problem { style, ..crate::support::problem(&original) };
+        let found = design::solve(&problem, &prices()).expect("a design");
+        let names = design::name(&found);
+        (found, names)
+    };
+    let (short, short_names) = styled(design::KeyStyle::default());
+    assert!(short.placed.iter().any(|own| own.several));
+    let style = design::KeyStyle { prefixes: design::Prefixes::Readable, multi_attribute: false };
+    let (readable, names) = styled(style);
+    assert!(readable.placed.iter().all(|own| !own.several) && !readable.reading.is_empty());
+    let prefixes = |names: &[design::Named]| -> Vec<String> {
+        let texts = names.iter().flat_map(|own| [&own.partition, &own.sort]);
+        texts
+            .filter_map(|text| Some(text.split_once('#')?.0.to_owned()))
+            .filter(|own| !own.is_empty() && !own.starts_with('{'))
+            .collect()
+    };
+    assert!(prefixes(&short_names).iter().all(|own| own.len() <= 2), "{short_names:?}");
+    assert!(prefixes(&names).iter().all(|own| own.len() > 2), "{names:?}");
+}

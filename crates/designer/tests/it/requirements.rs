@@ -546,7 +546,6 @@ data: {{generate: {{seed: 1, sample: 5}}}}
     assert_eq!(state("conditional writes", "", "", "put: Note, if: not-exists"), "yes");
     let expires = ", expiresAt: {type: N, format: epoch-seconds}";
     assert_eq!(state("time to live", "", "", get), "not needed");
-    assert_eq!(state("time to live", "", expires, get), "NO");
     assert_eq!(state("time to live", ", ttl: expiresAt", expires, get), "yes");
     for elsewhere in ["backups", "retries", "monitoring"] {
         assert_eq!(state(elsewhere, "", "", get), "in your program");

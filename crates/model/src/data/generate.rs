@@ -154,7 +154,7 @@ enum Draw {
     First,
     /// At random, after this number of draws that collided.
     Again(u64),
-    /// A number of a combination: each choice takes its part of the remaining number.
+    /// By the index of a combination of values: each choice takes one digit of the index.
     Nth(u64, u64),
 }
 
@@ -167,7 +167,7 @@ impl Draw {
         }
     }
 
-    /// The part of the combination that this choice takes.
+    /// The digit of the combination's index for a choice among `of` values.
     const fn part(&mut self, of: u64) -> Option<u64> {
         match self {
             Self::First | Self::Again(_) => None,
@@ -202,7 +202,7 @@ struct Generator<'a> {
     made: BTreeMap<String, Vec<Cow<'a, Item>>>,
     /// By entity: how many of its items are indexed, and the first item for each value of its identity.
     identified: BTreeMap<String, (usize, BTreeMap<String, usize>)>,
-    /// The attribute by which an entity refers to another one, by both names.
+    /// By the names of two entities: the attribute by which the first refers to the second.
     identifiers: BTreeMap<(String, String), Option<String>>,
     /// The keys and unique values that are taken.
     taken: BTreeSet<String>,

@@ -38,7 +38,7 @@ pub(super) enum Use {
     Plain,
 }
 
-/// The value with a number, out of `of` values that the attribute can have.
+/// The value with index `number` among the `of` values that the attribute has.
 pub(super) fn numbered(attribute: &Attribute, number: u64, of: u64, used: Use) -> AttributeValue {
     if !attribute.values.is_empty() {
         let node = usize::try_from(number).ok().and_then(|number| attribute.values.get(number));

@@ -18,7 +18,9 @@ use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use crate::template::Part;
 use crate::value::{from_node, from_typed_node, from_untyped_node};
-use crate::{At, Entity, Fault, Faults, KeyPart, KeyType, Model, Node, NodeKind, Template, did_you_mean};
+use crate::{
+    At, Entity, Fault, Faults, KeyAttribute, KeyType, Model, Node, NodeKind, Template, did_you_mean,
+};
 
 use derived_items::with_derived_items;
 
@@ -256,7 +258,7 @@ pub fn attributes_from_keys(model: &Model, entity: &Entity, item: &Item) -> Item
 /// not. Attributes that the item lacks are read from the key and must agree among all templates.
 fn fitting(
     template: &Template,
-    part: &KeyPart,
+    part: &KeyAttribute,
     item: &Item,
     variables: &mut BTreeMap<String, String>,
 ) -> Option<usize> {

@@ -151,7 +151,8 @@ impl Scale {
     /// distinguish an entity's items have enough combinations.
     fn make_room(&mut self, model: &Model, entity: &Entity, names: &[&str]) {
         let known: Vec<&Attribute> = names.iter().filter_map(|name| entity.attribute(name)).collect();
-        // The entities that items are drawn from, and the attribute that draws from a part of them only.
+        // By entity that values are drawn from: the attribute whose number of values limits the draw, if
+        // there is one.
         let mut others: BTreeMap<String, Option<(String, String)>> = BTreeMap::new();
         let mut own: BTreeSet<(String, String)> = BTreeSet::new();
         for attribute in known {

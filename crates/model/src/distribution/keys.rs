@@ -3,14 +3,13 @@
 
 use super::{Exact, busiest};
 use crate::{Attribute, AttributeFormat, Entity, MicroPerSecond, Model, Part, Skew, Template};
+use keywright_semantics::share::MICRO;
 
 /// If an attribute has fewer values per shard than this, the
 /// fullest shard decides: it can hold one value more than others.
 const VALUES_FEW: u64 = 100;
 /// Distinct times within a second for a time with milliseconds.
 const TIMES_PER_SECOND: u64 = 1000;
-/// Millionths per execution per second.
-const MICRO: u64 = 1_000_000;
 
 /// The age of the items that a request touches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! A shell script that creates the tables with the AWS command line.
 //!
 //! The script takes the endpoint from the environment (`AWS_ENDPOINT_URL`), as the AWS command line does, so
-//! one script works with this database and with the service.
+//! one script works with this database and with the service. Commands that only the service takes are written
+//! as comments.
 
 use std::fmt::Write as _;
 
@@ -39,25 +40,30 @@ fn write_table(script: &mut String, table: &TableDefinition) {
             "aws dynamodb update-time-to-live --table-name {name} --time-to-live-specification {specification}"
         );
     }
+    let mut later = String::new();
     if table.point_in_time_recovery {
         let _ = writeln!(
-            script,
-            "aws dynamodb update-continuous-backups --table-name {name} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true{}",
-            or_say(&format!("{}: point-in-time recovery is not set", table.name))
+            later,
+            "# aws dynamodb update-continuous-backups --table-name {name} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true",
         );
     }
-    write_scaling(script, table);
+    write_scaling(&mut later, table);
     // One replica per request: the table is in state UPDATING until the replica exists.
     for region in &table.replicas {
         let updates =
             Json::List(vec![Json::object([("Create", Json::object([("RegionName", Json::text(region))]))])]);
         let _ = writeln!(
-            script,
-            "aws dynamodb update-table --table-name {name} --replica-updates {}{}",
+            later,
+            "# aws dynamodb update-table --table-name {name} --replica-updates {}",
             quoted(&updates.compact()),
-            or_say(&format!("{}: no replica in {region}", table.name))
         );
-        let _ = writeln!(script, "aws dynamodb wait table-exists --table-name {name}");
+        let _ = writeln!(later, "# aws dynamodb wait table-exists --table-name {name}");
+    }
+    if !later.is_empty() {
+        let _ = write!(
+            script,
+            "# Remove the `# ` of these lines for AWS; no local endpoint takes them:\n{later}"
+        );
     }
 }
 
@@ -90,10 +96,8 @@ fn write_scaling_of(script: &mut String, place: &str, kind: &str, name: &str, sc
     );
     let _ = writeln!(
         script,
-        "aws application-autoscaling register-scalable-target {target} --min-capacity {} --max-capacity {}{}",
-        scaling.units_min,
-        scaling.units_max,
-        or_say(&format!("{place}: {name} capacity does not scale"))
+        "# aws application-autoscaling register-scalable-target {target} --min-capacity {} --max-capacity {}",
+        scaling.units_min, scaling.units_max,
     );
     let policy = quoted(&format!("{}-{name}", place.replace('/', "-")));
     let configuration = quoted(&format!(
@@ -102,15 +106,8 @@ fn write_scaling_of(script: &mut String, place: &str, kind: &str, name: &str, sc
     ));
     let _ = writeln!(
         script,
-        "aws application-autoscaling put-scaling-policy {target} --policy-name {policy} --policy-type TargetTrackingScaling --target-tracking-scaling-policy-configuration {configuration}{}",
-        or_say(&format!("{place}: {name} capacity has no scaling policy"))
+        "# aws application-autoscaling put-scaling-policy {target} --policy-name {policy} --policy-type TargetTrackingScaling --target-tracking-scaling-policy-configuration {configuration}",
     );
-}
-
-/// The end of a command that only the service supports. The
-/// tables exist without it, and the tool prints its own error.
-fn or_say(text: &str) -> String {
-    format!(" || echo {} >&2", quoted(text))
 }
 
 /// The text as a quoted word of the shell.

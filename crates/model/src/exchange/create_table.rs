@@ -342,7 +342,7 @@ fn write_key(key: &KeySchema) -> Json {
     Json::List(partition.chain(sort).collect())
 }
 
-fn write_index(index: &IndexSchema, billing: &Capacity) -> Json {
+pub(super) fn write_index(index: &IndexSchema, billing: &Capacity) -> Json {
     let mut json = Json::object([
         ("IndexName", Json::text(&index.name)),
         ("KeySchema", write_key(&index.key)),

@@ -9,7 +9,8 @@ use super::draft::{Draft, DraftTable, Measured};
 use super::fault::Faults;
 use super::infer::{Attribute, Entity, classify, identifier, infer, key_value_type, relate};
 use super::item_json::read_item;
-use super::to_model::to_model;
+use super::repair::{distinct_names, made_readable};
+use super::to_model::{Made, to_model};
 use crate::data::key_text;
 use crate::json::Json;
 use crate::overlap::meeting;
@@ -32,26 +33,40 @@ pub struct LiveTable {
     pub items: Vec<Json>,
 }
 
-/// Makes a draft of the tables; entities are inferred from the items.
-pub fn draft(name: &str, tables: &[LiveTable]) -> Result<Draft, Faults> {
+/// Makes a model of the tables; entities are inferred from the items. What cannot be inferred is left out or
+/// kept as raw keys, with a note. Fails only if no answer describes a table.
+pub fn import(name: &str, tables: &[LiveTable]) -> Result<Made, Faults> {
+    let (mut draft, faults) = draft(name, tables);
+    if draft.tables.is_empty() {
+        return Err(faults);
+    }
+    let mut found: Vec<String> = tables.iter().flat_map(notes).collect();
+    found.extend(faults.iter().map(|fault| format!("a table is left out: {fault}")));
+    distinct_names(&mut draft, &mut found);
+    let Made { model, notes } = to_model(&draft);
+    found.extend(notes);
+    let model = made_readable(model, &mut found)?;
+    Ok(Made { model, notes: found })
+}
+
+/// A draft of the tables, and the faults of descriptions that cannot be read.
+pub fn draft(name: &str, tables: &[LiveTable]) -> (Draft, Faults) {
     let mut found = Vec::new();
     let mut faults = Vec::new();
     for live in tables {
         match read_document(&live.description) {
-            Ok(definitions) => found.extend(definitions.into_iter().map(|table| table_draft(table, live))),
+            Ok(tables) => {
+                found.extend(tables.into_iter().map(|table| table_draft(&with_settings(table, live), live)));
+            }
             Err(mut more) => faults.append(&mut more),
         }
     }
-    if faults.is_empty() {
-        relate(&mut found);
-        Ok(Draft { name: name.to_owned(), description: String::new(), tables: found })
-    } else {
-        Err(faults)
-    }
+    relate(&mut found);
+    (Draft { name: name.to_owned(), description: String::new(), tables: found }, faults)
 }
 
 /// Notes on settings that a model does not hold, and on requests that were refused.
-pub fn notes(live: &LiveTable) -> Vec<String> {
+fn notes(live: &LiveTable) -> Vec<String> {
     let mut found = Vec::new();
     for (_, table) in written(&live.description) {
         let name = table.str_at("TableName").unwrap_or_default();
@@ -89,7 +104,13 @@ fn unheld_setting(operation: &str, answer: &Json) -> Option<&'static str> {
     }
 }
 
-fn table_draft(mut definition: TableDefinition, live: &LiveTable) -> DraftTable {
+/// The definitions of the tables in a description, with their settings.
+pub(super) fn definitions(live: &LiveTable) -> Result<Vec<TableDefinition>, Faults> {
+    Ok(read_document(&live.description)?.into_iter().map(|table| with_settings(table, live)).collect())
+}
+
+/// The definition with the settings that have operations of their own.
+fn with_settings(mut definition: TableDefinition, live: &LiveTable) -> TableDefinition {
     let ttl = live.time_to_live.as_ref().and_then(|answer| answer.get("TimeToLiveDescription"));
     definition.ttl = ttl
         .filter(|ttl| matches!(ttl.str_at("TimeToLiveStatus"), Some("ENABLED" | "ENABLING")))
@@ -100,13 +121,17 @@ fn table_draft(mut definition: TableDefinition, live: &LiveTable) -> DraftTable 
     definition.point_in_time_recovery =
         live.backups.as_ref().and_then(|answer| answer.at(&recovery)).and_then(Json::as_str)
             == Some("ENABLED");
+    definition
+}
+
+fn table_draft(definition: &TableDefinition, live: &LiveTable) -> DraftTable {
     let items: Vec<Item> = live.items.iter().filter_map(read_item).map(|read| read.item).collect();
     let table = written(&live.description)
         .into_iter()
         .find(|(_, table)| table.str_at("TableName") == Some(definition.name.as_str()));
     match table {
-        Some((_, table)) => described(&definition, table, &items),
-        None => of_items(&definition, &items),
+        Some((_, table)) => described(definition, table, &items),
+        None => of_items(definition, &items),
     }
 }
 
@@ -232,7 +257,7 @@ mod tests {
             unanswered: Vec::new(),
             items,
         };
-        let draft = draft("shop", &[live]).expect("a draft");
+        let draft = draft("shop", &[live]).0;
         let table = &draft.tables[0];
         assert_eq!(table.definition.ttl.as_deref(), Some("exp"));
         let found: Vec<(&str, usize, &str, &str)> = table
@@ -278,7 +303,7 @@ mod tests {
                 unanswered: Vec::new(),
                 items: (10..19).map(item).collect(),
             };
-            let made = crate::exchange::to_model::to_model(&draft("m", &[live]).expect("a draft"));
+            let made = crate::exchange::to_model::to_model(&draft("m", &[live]).0);
             let entity = &made.model.entities[0];
             let template = entity.template("GSI1PK").map(|template| template.to_string());
             assert_eq!(template.as_deref(), Some("{GSI1PK}"), "{word}");
@@ -312,7 +337,7 @@ mod tests {
             items: vec![item],
         };
         assert_eq!(notes(&live), ["T: DescribeTimeToLive: UnknownOperationException: no; taken as off"]);
-        let made = crate::exchange::to_model::to_model(&draft("m", &[live]).expect("a draft"));
+        let made = crate::exchange::to_model::to_model(&draft("m", &[live]).0);
         let entity = &made.model.entities[0];
         let template = |key: &str| entity.template(key).map(|template| template.to_string());
         assert_eq!(template("pk").as_deref(), Some("c#{customerId}"));
@@ -326,5 +351,86 @@ mod tests {
         ] {
             assert!(notes.contains(part), "{part} in {notes}");
         }
+    }
+
+    /// A table with one attribute as its key, or with a sort key, of type text.
+    fn plain_table(keys: &[&str], items: &[&str]) -> LiveTable {
+        let definitions: Vec<String> =
+            keys.iter().map(|key| format!(r#"{{"AttributeName":"{key}","AttributeType":"S"}}"#)).collect();
+        let schema: Vec<String> = keys
+            .iter()
+            .zip(["HASH", "RANGE"])
+            .map(|(key, role)| format!(r#"{{"AttributeName":"{key}","KeyType":"{role}"}}"#))
+            .collect();
+        let text = format!(
+            r#"{{"TableName":"Tickets","AttributeDefinitions":[{}],"KeySchema":[{}],"BillingMode":"PAY_PER_REQUEST"}}"#,
+            definitions.join(","),
+            schema.join(",")
+        );
+        LiveTable {
+            description: Json::parse(&text).expect("JSON"),
+            time_to_live: None,
+            backups: None,
+            other_settings: Vec::new(),
+            unanswered: Vec::new(),
+            items: items.iter().map(|item| Json::parse(item).expect("JSON")).collect(),
+        }
+    }
+
+    #[test]
+    fn a_table_whose_items_share_one_tenant_is_imported() {
+        let by_text: Vec<String> = (1..4)
+            .map(|at| {
+                format!(
+                    r#"{{"tenantId":{{"S":"acme"}},"pk":{{"S":"tt#acme#T{at}"}},"ticketId":{{"S":"T{at}"}}}}"#
+                )
+            })
+            .collect();
+        let by_attribute: Vec<String> = (1..4)
+            .map(|at| {
+                format!(
+                    r#"{{"tenantId":{{"S":"acme"}},"sk":{{"S":"tt#acme#T{at}"}},"title":{{"S":"t{at}"}}}}"#
+                )
+            })
+            .collect();
+        for (keys, items, found) in [
+            (&["pk"][..], &by_text, &["tt#{tenantId}#{ticketId}"][..]),
+            (&["pk", "tenantId"], &by_text, &["tt#{tenantId}#{ticketId}", "{tenantId}"]),
+            (&["tenantId", "pk"], &by_text, &["{tenantId}", "tt#{tenantId}#{ticketId}"]),
+            (&["tenantId", "sk"], &by_attribute, &["{tenantId}", "tt#{tenantId}#{titleUpper}"]),
+            (&["sk", "tenantId"], &by_attribute, &["tt#{tenantId}#{titleUpper}", "{tenantId}"]),
+        ] {
+            let items: Vec<&str> = items.iter().map(String::as_str).collect();
+            let made = import("m", &[plain_table(keys, &items)]).expect("a model");
+            let [entity] = made.model.entities.as_slice() else { panic!("one entity: {:?}", made.model) };
+            let templates: Vec<String> =
+                entity.key.templates.iter().map(|(_, template)| template.to_string()).collect();
+            assert_eq!(templates, found, "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn a_note_on_keys_that_are_not_inferred_names_the_key_of_an_item() {
+        let items = (1..4).map(|at| format!(r#"{{"tenantId":{{"S":"acme"}},"pk":{{"S":"tt#acme#T{at}"}}}}"#));
+        let items: Vec<String> = items.collect();
+        let items: Vec<&str> = items.iter().map(String::as_str).collect();
+        let made = import("m", &[plain_table(&["pk", "tenantId"], &items)]).expect("a model");
+        let named = |note: &String| note.contains("pk `tt#acme#T1`, tenantId `acme`");
+        assert!(made.notes.iter().any(named), "{:?}", made.notes);
+    }
+
+    #[test]
+    fn a_description_that_cannot_be_read_leaves_out_its_table_only() {
+        let unreadable = LiveTable {
+            description: Json::parse(r#"{"TableName":"Odd"}"#).expect("JSON"),
+            ..plain_table(&["pk"], &[])
+        };
+        let made = import("m", &[unreadable.clone(), plain_table(&["pk"], &[])]).expect("a model");
+        assert_eq!(
+            made.model.tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(),
+            ["Tickets"]
+        );
+        assert!(made.notes.iter().any(|note| note.starts_with("a table is left out")), "{:?}", made.notes);
+        assert!(import("m", &[unreadable]).is_err());
     }
 }

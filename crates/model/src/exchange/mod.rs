@@ -3,6 +3,7 @@
 //! Every import yields a [`draft::Draft`], every export starts from one: tables, entities with key templates,
 //! items. The parts that only the model file has are added when a draft becomes a model.
 
+pub mod apply;
 pub mod cli_script;
 pub mod cloudformation;
 pub mod create_table;
@@ -12,6 +13,7 @@ pub mod fault;
 pub mod import;
 pub mod infer;
 pub mod item_json;
+pub mod item_lines;
 pub mod lines;
 pub mod live;
 pub mod of_model;

@@ -11,7 +11,7 @@ use super::infer::{Attribute, Entity as Inferred};
 use super::item_json::read_item;
 use crate::json::Json;
 use crate::tables::{self, AutoScaling, Policies, Provisioned, Scaling, TableDefinition, Units};
-use crate::{self as model, Entity, KeyPart, Model, Node, NodeKind, Table, Template};
+use crate::{self as model, Entity, Model, Node, NodeKind, Table, Template};
 
 /// The model file's field for table settings of templates that a model has no field for.
 pub(super) const CLOUDFORMATION_EXTENSION: &str = "x-cloudformation";
@@ -158,10 +158,8 @@ fn policies(model: &Model, table: &str) -> Policies {
 
 /// The definition of one of the model's tables.
 pub fn definition(table: &Table) -> TableDefinition {
-    let key = KeySchema {
-        partition: vec![key_attribute(&table.partition)],
-        sort: table.sort.iter().map(key_attribute).collect(),
-    };
+    let key =
+        KeySchema { partition: vec![table.partition.clone()], sort: table.sort.iter().cloned().collect() };
     let schema = TableSchema { key, indexes: table.indexes.iter().map(index).collect() };
     TableDefinition {
         name: table.name.clone(),
@@ -177,18 +175,11 @@ pub fn definition(table: &Table) -> TableDefinition {
     }
 }
 
-fn key_attribute(part: &KeyPart) -> KeyAttribute {
-    KeyAttribute { name: part.name.clone(), key_type: part.key_type }
-}
-
 fn index(index: &model::Index) -> IndexSchema {
     IndexSchema {
         name: index.name.clone(),
         kind: index.kind,
-        key: KeySchema {
-            partition: index.partition.iter().map(key_attribute).collect(),
-            sort: index.sort.iter().map(key_attribute).collect(),
-        },
+        key: KeySchema { partition: index.partition.clone(), sort: index.sort.clone() },
         projection: index.projection.clone(),
     }
 }

@@ -5,12 +5,15 @@
 use std::collections::BTreeSet;
 
 use keywright_semantics::limits::{TABLE_NAME_BYTES_MAX, TABLE_NAME_BYTES_MIN};
+use keywright_semantics::value::Item;
 
 use super::draft::Draft;
 use super::fault::Faults;
 use super::import::readable;
 use super::infer::{identifier, key_value_type};
-use crate::{At, Attribute, Entity, Model, Part, Slot, Table, Template};
+use crate::data::key_text;
+use crate::value::from_typed_node;
+use crate::{At, Attribute, Entity, KeyAttribute, Model, Node, Slot, Table, Template};
 
 /// Renames tables and indexes that repeat an earlier name.
 pub(super) fn distinct_names(draft: &mut Draft, notes: &mut Vec<String>) {
@@ -162,13 +165,23 @@ fn readable_entities(model: &mut Model) -> Vec<String> {
         let name = free(&mut names, &entity.name);
         let mut kept = Entity { name, ..entity.clone() };
         if let Err(faults) = alone(model, table, &kept) {
-            kept = raw(table, &kept);
-            notes.push(format!(
-                "{}.{}: the model takes its raw key attributes: write its key templates and attributes; {}",
-                table.name,
-                entity.name,
-                text(&faults)
-            ));
+            let example = example(model, table, entity);
+            let own = with_own_values(table, &kept);
+            if own != kept && alone(model, table, &own).is_ok() {
+                notes.push(format!(
+                    "{}.{}: a key attribute that has the same value in all known items{example} is kept as an attribute",
+                    table.name, entity.name
+                ));
+                kept = own;
+            } else {
+                kept = raw(table, &kept);
+                notes.push(format!(
+                    "{}.{}: the model takes the raw key attributes of its items{example}: write its key templates and attributes; {}",
+                    table.name,
+                    entity.name,
+                    text(&faults)
+                ));
+            }
         }
         if alone(model, table, &kept).is_err() {
             let plain = format!("{}_{}", identifier(&table.name), entities.len() + 1);
@@ -190,13 +203,44 @@ fn alone(model: &Model, table: &Table, entity: &Entity) -> Result<(), Faults> {
     readable(&Model { tables, entities: vec![entity], ..empty(model) })
 }
 
-/// An entity whose keys are the plain values of the key attributes.
-fn raw(table: &Table, entity: &Entity) -> Entity {
-    let template = |name: &str| {
-        let parts = vec![Part::Attribute { name: name.to_owned(), pad: None }];
-        (name.to_owned(), Template { parts })
+/// The entity with table key attributes that are constant texts as attributes of their own.
+fn with_own_values(table: &Table, entity: &Entity) -> Entity {
+    let mut own = entity.clone();
+    for (name, template) in own.key.templates.iter_mut().filter(|(_, template)| template.is_constant()) {
+        *template = Template::of_attribute(name);
+        let part = table.key_parts().find(|part| part.name == *name);
+        if let Some(part) = part.filter(|_| entity.attribute(name).is_none()) {
+            own.attributes.push(plain(part));
+        }
+    }
+    own
+}
+
+/// The key of an item of the entity, for a note: ` (such as pk `a#1`)`; empty if the model has none.
+fn example(model: &Model, table: &Table, entity: &Entity) -> String {
+    let items = model.data.items.iter().filter(|items| items.table == table.name);
+    let shown = |item: &Node| -> Option<String> {
+        let item = from_typed_members(item)?;
+        let parts = table.key_parts().map(|part| {
+            let value = key_text(item.get(&part.name)?)?;
+            let template = entity.key.templates.iter().find(|(name, _)| *name == part.name);
+            let fits = template.is_none_or(|(_, template)| template.fit(&value).is_some());
+            fits.then(|| format!("{} `{value}`", part.name))
+        });
+        parts.collect::<Option<Vec<String>>>().map(|parts| parts.join(", "))
     };
-    let attributes = table.key_parts().map(|part| Attribute {
+    let found = items.flat_map(|items| &items.items).find_map(shown);
+    found.map(|key| format!(" (such as {key})")).unwrap_or_default()
+}
+
+/// An item in the typed form.
+fn from_typed_members(node: &Node) -> Option<Item> {
+    node.members().map(|(name, value)| Some((name.to_owned(), from_typed_node(value).ok()?))).collect()
+}
+
+/// A key attribute as an attribute of an entity.
+fn plain(part: &KeyAttribute) -> Attribute {
+    Attribute {
         name: part.name.clone(),
         at: At::default(),
         value_type: key_value_type(part.key_type),
@@ -206,9 +250,13 @@ fn raw(table: &Table, entity: &Entity) -> Entity {
         format: None,
         copy_of: None,
         present_ppm: None,
-    });
-    let key =
-        Slot { templates: table.key_parts().map(|part| template(&part.name)).collect(), at: At::default() };
+    }
+}
+
+/// An entity whose keys are the plain values of the key attributes.
+fn raw(table: &Table, entity: &Entity) -> Entity {
+    let template = |part: &KeyAttribute| (part.name.clone(), Template::of_attribute(&part.name));
+    let key = Slot { templates: table.key_parts().map(template).collect(), at: At::default() };
     Entity {
         name: entity.name.clone(),
         at: At::default(),
@@ -220,7 +268,7 @@ fn raw(table: &Table, entity: &Entity) -> Entity {
         parents: Vec::new(),
         key,
         slots: Vec::new(),
-        attributes: attributes.collect(),
+        attributes: table.key_parts().map(plain).collect(),
         skew: Vec::new(),
         unique: Vec::new(),
         owner: None,

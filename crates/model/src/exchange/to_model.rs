@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use keywright_semantics::request::parts::TableClass;
-use keywright_semantics::schema::{self, KeyAttribute};
+use keywright_semantics::schema;
 use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::{AttributeValue, ValueType};
 
@@ -19,7 +19,7 @@ use super::of_model::CLOUDFORMATION_EXTENSION;
 use super::sample_counts::correct_counts;
 use crate::tables::{self, AutoScaling, TableDefinition};
 use crate::{
-    At, Attribute, AutoScale, DataSource, DeclaredCapacity, Entity, Index, KeyPart, Model, Node, Part,
+    At, Attribute, AutoScale, DataSource, DeclaredCapacity, Entity, Index, KeyAttribute, Model, Node, Part,
     RawItems, Slot, TARGET_PERCENT, Table, Template,
 };
 
@@ -96,8 +96,8 @@ impl Maker {
             name: definition.name.clone(),
             at: At::default(),
             text: None,
-            partition: key_part(partition),
-            sort: definition.schema.key.sort.first().map(key_part),
+            partition: partition.clone(),
+            sort: definition.schema.key.sort.first().cloned(),
             billing,
             ttl: definition.ttl.clone(),
             stream: definition.stream,
@@ -481,17 +481,13 @@ fn attribute(name: &str, value_type: ValueType, inferred: &Inferred, draft: &Dra
     }
 }
 
-fn key_part(key: &KeyAttribute) -> KeyPart {
-    KeyPart { name: key.name.clone(), key_type: key.key_type }
-}
-
 fn index(index: &schema::IndexSchema) -> Index {
     Index {
         name: index.name.clone(),
         at: At::default(),
         kind: index.kind,
-        partition: index.key.partition.iter().map(key_part).collect(),
-        sort: index.key.sort.iter().map(key_part).collect(),
+        partition: index.key.partition.clone(),
+        sort: index.key.sort.clone(),
         projection: index.projection.clone(),
     }
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::collections::BTreeSet;
 
 pub use keywright_semantics::capacity::HalfUnits;
-pub use keywright_semantics::schema::{IndexKind, KeyType, Projection, StreamView};
+pub use keywright_semantics::schema::{IndexKind, KeyAttribute, KeyType, Projection, StreamView};
 use keywright_semantics::value::ValueType;
 
 use super::fault::At;
@@ -39,8 +39,8 @@ pub struct Table {
     pub name: String,
     pub at: At,
     pub text: Option<String>,
-    pub partition: KeyPart,
-    pub sort: Option<KeyPart>,
+    pub partition: KeyAttribute,
+    pub sort: Option<KeyAttribute>,
     pub billing: DeclaredCapacity,
     /// The time-to-live attribute.
     pub ttl: Option<String>,
@@ -52,13 +52,6 @@ pub struct Table {
     /// Replica regions, without the table's own region.
     pub replicas: Vec<String>,
     pub indexes: Vec<Index>,
-}
-
-/// One attribute of a key and its type.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyPart {
-    pub name: String,
-    pub key_type: KeyType,
 }
 
 /// Billing mode of a table with the capacity that the file declares.
@@ -88,9 +81,9 @@ pub struct Index {
     pub at: At,
     pub kind: IndexKind,
     /// One to four attributes; for a local index, the table's partition key.
-    pub partition: Vec<KeyPart>,
+    pub partition: Vec<KeyAttribute>,
     /// Up to four attributes.
-    pub sort: Vec<KeyPart>,
+    pub sort: Vec<KeyAttribute>,
     pub projection: Projection,
 }
 
@@ -173,6 +166,11 @@ impl AttributeFormat {
     /// Whether values are times or dates.
     pub const fn is_time(self) -> bool {
         matches!(self, Self::Iso8601 | Self::Date | Self::EpochMs | Self::EpochSeconds | Self::LocalTime)
+    }
+
+    /// Whether values are generated so that no two are equal.
+    pub const fn is_unique(self) -> bool {
+        matches!(self, Self::Uuid | Self::Ulid)
     }
 }
 
@@ -461,14 +459,14 @@ impl Table {
     }
 
     /// The attributes of the table's key, partition first.
-    pub fn key_parts(&self) -> impl Iterator<Item = &KeyPart> {
+    pub fn key_parts(&self) -> impl Iterator<Item = &KeyAttribute> {
         std::iter::once(&self.partition).chain(&self.sort)
     }
 }
 
 impl Index {
     /// The attributes of the index's key, partition first.
-    pub fn key_parts(&self) -> impl Iterator<Item = &KeyPart> {
+    pub fn key_parts(&self) -> impl Iterator<Item = &KeyAttribute> {
         self.partition.iter().chain(&self.sort)
     }
 }
@@ -489,7 +487,7 @@ impl Entity {
 
     /// The attributes that can be read from these key attributes of an index entry: the key attributes
     /// themselves, and the attributes that their templates contain whole. An index need not project these.
-    pub fn attributes_in_keys<'a>(&self, parts: impl Iterator<Item = &'a KeyPart>) -> BTreeSet<String> {
+    pub fn attributes_in_keys<'a>(&self, parts: impl Iterator<Item = &'a KeyAttribute>) -> BTreeSet<String> {
         let mut attributes = BTreeSet::new();
         for part in parts {
             attributes.extend(self.template(&part.name).iter().flat_map(Template::tells).map(str::to_owned));

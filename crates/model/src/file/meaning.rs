@@ -16,7 +16,7 @@ fn of_pattern(kind: &str) -> &'static [&'static str] {
         }
         "scan" => &["after", "given", "filter", "attributes", "returns", "limit", "consistency", "uses"],
         "put" | "delete" => &["if", "returnValues"],
-        "update" => &["if", "set", "remove", "add", "returnValues"],
+        "update" => &["if", "set", "remove", "add", "deleteFrom", "returnValues"],
         "batch" => &["consistency"],
         _ => &[],
     }
@@ -26,7 +26,7 @@ fn of_pattern(kind: &str) -> &'static [&'static str] {
 fn of_step(group: &str, kind: &str) -> Option<&'static [&'static str]> {
     Some(match (group, kind) {
         ("transact", "put") => &["put", "n", "if", "example"],
-        ("transact", "update") => &["update", "n", "if", "set", "remove", "add", "example"],
+        ("transact", "update") => &["update", "n", "if", "set", "remove", "add", "deleteFrom", "example"],
         ("transact", "delete") => &["delete", "n", "if", "example"],
         ("transact", "check") => &["check", "n", "if", "example"],
         ("transact" | "batch", "get") => &["get", "n", "example"],
@@ -53,8 +53,10 @@ fn instead(kind: &str, field: &str) -> &'static str {
         ("order" | "limit" | "returns", _) => "only `query`, `scan` and `scatter-gather` have it",
         ("if", _) if reads => "a read has no condition: write `filter`",
         ("if", "batch") => "a batch has no conditions: write `transact`, or a single write",
-        ("if" | "set" | "remove" | "add", "transact") => "write it in the step that it belongs to",
-        ("set" | "remove" | "add", _) => "only an update has it: write `update`",
+        ("if" | "set" | "remove" | "add" | "deleteFrom", "transact") => {
+            "write it in the step that it belongs to"
+        }
+        ("set" | "remove" | "add" | "deleteFrom", _) => "only an update has it: write `update`",
         ("returnValues", "transact" | "batch") => SINGLE_WRITES_RETURN,
         ("returnValues", _) => "a read returns its items anyway: leave it out",
         _ => "leave it out",
@@ -69,7 +71,7 @@ fn instead_in_step(kind: &str, field: &str) -> &'static str {
     match field {
         "if" if kind == "get" => "a get has no condition: leave it out",
         "if" => "a batch has no conditions: write `transact`, or a single write",
-        "set" | "remove" | "add" => "only an update has it: write `update`",
+        "set" | "remove" | "add" | "deleteFrom" => "only an update has it: write `update`",
         "returnValues" => SINGLE_WRITES_RETURN,
         _ => "leave it out",
     }

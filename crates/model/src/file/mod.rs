@@ -21,7 +21,7 @@ mod yaml;
 
 pub use ast::{
     Attribute, AttributeFormat, AutoScale, Condition, Consistency, DataSource, DeclaredCapacity, Entity,
-    Expectation, FailsWhen, Generate, Given, GivenOp, HalfUnits, Index, IndexKind, KeyPart, KeyType,
+    Expectation, FailsWhen, Generate, Given, GivenOp, HalfUnits, Index, IndexKind, KeyAttribute, KeyType,
     MicroPerSecond, MilliItems, Model, Operation, Order, Pattern, Projection, Rate, RawItems, Read, ReadKind,
     Records, Returns, Skew, Slot, StreamView, Table, Write, WriteKind,
 };

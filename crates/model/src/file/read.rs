@@ -28,12 +28,16 @@ const SAMPLE_MAX: u64 = 100_000;
 /// A message lists all choices up to this number instead of suggesting the nearest one.
 const CHOICES_FEW: usize = 3;
 
+/// Lines that a message about an unknown name lists.
+const LINES_LISTED_MAX: usize = 5;
+
 /// Reads a model file.
 pub fn parse(text: &str) -> Result<Model, Faults> {
     let root = yaml::read(text).map_err(|fault| vec![fault])?;
     let mut reader = Reader::default();
     let model = read_model(&mut reader, &root);
     references::check(&mut reader, &model);
+    reader.fold_unknown_names();
     if reader.faults.is_empty() {
         return Ok(model);
     }
@@ -168,6 +172,8 @@ pub(super) struct Reader {
     places: BTreeMap<(At, &'static str), At>,
     /// Tables and entities that could not be read. References to them are not reported again.
     broken: BTreeSet<String>,
+    /// Faults of names that nothing has, by name. One typo makes a fault at each use of the name.
+    unknown: BTreeMap<String, Faults>,
 }
 
 /// The fields of a mapping, after unknown names were reported.
@@ -201,6 +207,33 @@ impl<'a> Fields<'a> {
 impl Reader {
     pub(super) fn fault(&mut self, at: At, text: impl Into<String>) {
         self.faults.push(Fault::new(at, text));
+    }
+
+    /// A fault of a name that nothing has. Of several faults of one name the first is reported, with the
+    /// lines of the others.
+    pub(super) fn unknown(&mut self, at: At, name: &str, text: impl Into<String>) {
+        self.unknown.entry(name.to_owned()).or_default().push(Fault::new(at, text));
+    }
+
+    fn fold_unknown_names(&mut self) {
+        for mut faults in std::mem::take(&mut self.unknown).into_values() {
+            faults.sort();
+            faults.dedup();
+            let mut faults = faults.into_iter();
+            let Some(mut first) = faults.next() else { continue };
+            let lines: BTreeSet<usize> =
+                faults.map(|fault| fault.at.line).filter(|line| *line != first.at.line).collect();
+            let listed: Vec<String> = lines.iter().take(LINES_LISTED_MAX).map(usize::to_string).collect();
+            let rest = match lines.len().saturating_sub(LINES_LISTED_MAX) {
+                0 => String::new(),
+                rest => format!(" and {rest} more"),
+            };
+            if !listed.is_empty() {
+                let noun = if lines.len() == 1 { "line" } else { "lines" };
+                first.text = format!("{} (also in {noun} {}{rest})", first.text, listed.join(", "));
+            }
+            self.faults.push(first);
+        }
     }
 
     /// Remembers the positions of some fields of a thing.

@@ -40,6 +40,7 @@ pub(super) const PATTERN_FIELDS: &[&str] = &[
     "set",
     "remove",
     "add",
+    "deleteFrom",
     "returnValues",
 ];
 pub(super) const STEP_FIELDS: &[&str] = &[
@@ -53,6 +54,7 @@ pub(super) const STEP_FIELDS: &[&str] = &[
     "set",
     "remove",
     "add",
+    "deleteFrom",
     "example",
     "returnValues",
 ];
@@ -71,8 +73,19 @@ const READS: &[(&str, ReadKind)] = &[
 pub(super) const TARGETS: &[&str] =
     &["get", "query", "scan", "scatter-gather", "put", "update", "delete", "check"];
 /// Fields that name attributes, indexes or items; their faults are reported at the field.
-const NAMING: &[&str] =
-    &["attributes", "uses", "expect", "example", "filter", "if", "set", "remove", "add", "after"];
+const NAMING: &[&str] = &[
+    "attributes",
+    "uses",
+    "expect",
+    "example",
+    "filter",
+    "if",
+    "set",
+    "remove",
+    "add",
+    "deleteFrom",
+    "after",
+];
 const WRITES: &[(&str, WriteKind)] = &[
     ("put", WriteKind::Put),
     ("update", WriteKind::Update),
@@ -275,8 +288,12 @@ fn expression(reader: &mut Reader, node: &Node, field: &str) -> Option<Condition
 }
 
 /// The fields of an update, each with the section that it fills.
-pub(super) const SECTIONS: [(&str, Section); 3] =
-    [("set", Section::Set), ("remove", Section::Remove), ("add", Section::Add)];
+pub(super) const SECTIONS: [(&str, Section); 4] = [
+    ("set", Section::Set),
+    ("remove", Section::Remove),
+    ("add", Section::Add),
+    ("deleteFrom", Section::Delete),
+];
 
 fn effects(reader: &mut Reader, fields: &Fields<'_>) -> Vec<Effect> {
     let mut effects = Vec::new();

@@ -4,7 +4,9 @@ use keywright_semantics::limits::INDEX_KEY_ATTRIBUTES_MAX;
 use keywright_semantics::schema::KeyType;
 use keywright_semantics::value::ValueType;
 
-use super::ast::{AutoScale, DeclaredCapacity, Index, IndexKind, KeyPart, Projection, StreamView, Table};
+use super::ast::{
+    AutoScale, DeclaredCapacity, Index, IndexKind, KeyAttribute, Projection, StreamView, Table,
+};
 use super::fault::At;
 use super::read::Reader;
 use super::yaml::{Node, NodeKind};
@@ -138,17 +140,17 @@ fn is_lower(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-fn key(reader: &mut Reader, node: Option<&Node>, at: At, table: &str) -> Vec<KeyPart> {
+fn key(reader: &mut Reader, node: Option<&Node>, at: At, table: &str) -> Vec<KeyAttribute> {
     let Some(node) = node else {
         reader.fault(at, format!("table `{table}` has no key: write `key: {{pk: S, sk: S}}`"));
         return Vec::new();
     };
-    let parts: Vec<KeyPart> = reader
+    let parts: Vec<KeyAttribute> = reader
         .members(node, "`key`")
         .into_iter()
         .filter_map(|(name, node)| {
             let key_type = reader.choice(node, "the type of a key attribute", KEY_TYPES)?;
-            Some(KeyPart { name: name.to_owned(), key_type })
+            Some(KeyAttribute { name: name.to_owned(), key_type })
         })
         .collect();
     if parts.is_empty() || parts.len() > 2 {
@@ -205,8 +207,8 @@ fn autoscale(reader: &mut Reader, node: &Node) -> Option<AutoScale> {
 fn index(reader: &mut Reader, table: &Table, name: &str, at: At, node: &Node) -> Option<Index> {
     let fields = reader.fields(node, "an index", INDEX_FIELDS)?;
     let local = reader.optional_bool(&fields, "local").unwrap_or_default();
-    let parts = |names: Vec<String>| -> Vec<KeyPart> {
-        names.into_iter().map(|name| KeyPart { name, key_type: KeyType::S }).collect()
+    let parts = |names: Vec<String>| -> Vec<KeyAttribute> {
+        names.into_iter().map(|name| KeyAttribute { name, key_type: KeyType::S }).collect()
     };
     let mut partition = parts(reader.optional_texts(&fields, "pk"));
     let sort = parts(reader.optional_texts(&fields, "sk"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::ast::{
-    Entity, Index, IndexKind, KeyPart, Model, Operation, Pattern, Read, ReadKind, Slot, Table, Write,
+    Entity, Index, IndexKind, KeyAttribute, Model, Operation, Pattern, Read, ReadKind, Slot, Table, Write,
     WriteKind,
 };
 use super::fault::At;
@@ -48,7 +48,7 @@ fn unknown<'a>(
         return;
     }
     let hint = did_you_mean(name, known);
-    reader.fault(at, format!("there is no {kind} `{name}`{hint}"));
+    reader.unknown(at, name, format!("there is no {kind} `{name}`{hint}"));
 }
 
 fn entity<'a>(reader: &mut Reader, model: &'a Model, at: At, name: &str) -> Option<&'a Entity> {
@@ -64,7 +64,7 @@ fn check_table(reader: &mut Reader, model: &Model, table: &Table) {
     for index in &table.indexes {
         check_index(reader, model, table, index);
     }
-    let mut types: Vec<&KeyPart> = Vec::new();
+    let mut types: Vec<&KeyAttribute> = Vec::new();
     for part in table.key_parts().chain(table.indexes.iter().flat_map(Index::key_parts)) {
         match types.iter().find(|other| other.name == part.name) {
             Some(other) if other.key_type != part.key_type => {
@@ -178,8 +178,9 @@ fn check_slots(reader: &mut Reader, model: &Model, this: &Entity) {
         if let Some(index) = table.index(name) {
             // An entry of a local index is in its item's partition:
             // the slot shares the table's partition template.
-            let shared =
-                |part: &&KeyPart| index.kind == IndexKind::Local && this.key.template(&part.name).is_some();
+            let shared = |part: &&KeyAttribute| {
+                index.kind == IndexKind::Local && this.key.template(&part.name).is_some()
+            };
             check_slot(reader, this, slot, index.key_parts().filter(|part| !shared(part)));
             continue;
         }
@@ -225,7 +226,12 @@ fn check_names(reader: &mut Reader, table: &Table, this: &Entity) {
     }
 }
 
-fn check_slot<'a>(reader: &mut Reader, this: &Entity, slot: &Slot, parts: impl Iterator<Item = &'a KeyPart>) {
+fn check_slot<'a>(
+    reader: &mut Reader,
+    this: &Entity,
+    slot: &Slot,
+    parts: impl Iterator<Item = &'a KeyAttribute>,
+) {
     let mut missing = Vec::new();
     for part in parts {
         if slot.template(&part.name).is_none() && this.attribute(&part.name).is_none() {
@@ -252,7 +258,7 @@ fn check_template(reader: &mut Reader, at: At, this: &Entity, template: &Templat
         if this.attribute(name).is_none() {
             let hint = did_you_mean(name, this.attributes.iter().map(|attribute| &*attribute.name));
             let text = format!("`{template}`: `{}` has no attribute `{name}`{hint}", this.name);
-            reader.fault(at, text);
+            reader.unknown(at, name, text);
         }
     }
 }
@@ -261,7 +267,7 @@ fn check_template(reader: &mut Reader, at: At, this: &Entity, template: &Templat
 fn known_attribute(reader: &mut Reader, at: At, this: &Entity, name: &str) {
     if this.attribute(name).is_none() && this.template(name).is_none() {
         let hint = did_you_mean(name, this.attributes.iter().map(|attribute| &*attribute.name));
-        reader.fault(at, format!("`{}` has no attribute `{name}`{hint}", this.name));
+        reader.unknown(at, name, format!("`{}` has no attribute `{name}`{hint}", this.name));
     }
 }
 
@@ -364,7 +370,7 @@ fn known_to_one(reader: &mut Reader, at: At, entities: &[&Entity], name: &str) {
     let who: Vec<String> = entities.iter().map(|entity| format!("`{}`", entity.name)).collect();
     let who = if entities.len() > 1 { who.join(" and ") } else { format!("`{}`", first.name) };
     let has = if entities.len() > 1 { "have" } else { "has" };
-    reader.fault(at, format!("{who} {has} no attribute `{name}`{hint}"));
+    reader.unknown(at, name, format!("{who} {has} no attribute `{name}`{hint}"));
 }
 
 /// The names in an expression must be attributes; the run creates the name placeholders.
@@ -398,7 +404,7 @@ fn check_example(reader: &mut Reader, pattern: &Pattern, entities: &[&Entity], b
         let hint = did_you_mean(name, attributes.map(|own| &*own.name).chain(bound.iter().copied()));
         let text =
             format!("`{name}` in `example` is no attribute and no placeholder of `{}`{hint}", pattern.id);
-        reader.fault(node.at, text);
+        reader.unknown(node.at, name, text);
     }
 }
 

@@ -13,7 +13,6 @@ use super::read_entity::FORMATS;
 use super::read_pattern::{GIVEN_OPS, SECTIONS};
 use super::read_table::STREAMS;
 use super::yaml::{self, Node, NodeKind};
-use crate::expression::Section;
 
 /// Mappings and lists up to this width are written on one line.
 const LINE_CHARACTERS_MAX: usize = 110;
@@ -128,7 +127,7 @@ fn billing(billing: &DeclaredCapacity) -> Node {
 
 fn index(index: &Index) -> Node {
     let names =
-        |parts: &[super::ast::KeyPart]| parts.iter().map(|part| part.name.clone()).collect::<Vec<_>>();
+        |parts: &[super::ast::KeyAttribute]| parts.iter().map(|part| part.name.clone()).collect::<Vec<_>>();
     let mut members = Vec::new();
     put(&mut members, "local", flag(index.kind == IndexKind::Local));
     put(&mut members, "pk", texts(&names(&index.partition)));
@@ -296,17 +295,9 @@ fn step(members: &mut Members, step: &Step) {
     put(members, "returnValues", flag(step.returns_values));
 }
 
-/// A model file has no field for `DELETE`: the section follows the last one that has a field.
 fn put_effects(members: &mut Members, step: &Step) {
-    let mut texts: Vec<(&str, String)> = SECTIONS
-        .into_iter()
-        .filter_map(|(field, section)| Some((field, step.section_text(section)?)))
-        .collect();
-    if let (Some((_, last)), Some(deleted)) = (texts.last_mut(), step.section_text(Section::Delete)) {
-        *last = format!("{last} {} {deleted}", Section::Delete.name());
-    }
-    for (field, text) in texts {
-        put(members, field, Some(Node::text(&text)));
+    for (field, section) in SECTIONS {
+        put(members, field, step.section_text(section).map(|text| Node::text(&text)));
     }
 }
 

@@ -72,8 +72,7 @@ impl Shape {
             }
     }
 
-    /// Whether the other can produce a text that begins like this one up to its first variable: what a prefix
-    /// query finds.
+    /// Whether a prefix query by this template, up to its first variable, can find texts of the other.
     pub fn begins_like(&self, other: &Self) -> bool {
         let mut texts = match self.pieces.first() {
             Some((Part::Literal(word), _)) => literal(word),
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_write_the_same_when_words_types_and_padding_agree_whatever_the_variables_are_called() {
+    fn templates_write_the_same_when_words_types_and_padding_agree() {
         assert_eq!(shape("o#{a}").alike(&shape("o#{b}")), Some(vec![("a", "b")]));
         for other in ["p#{a}", "o#{n}", "o#{a}#", "o#{a:pad(3)}", "o#x"] {
             assert_eq!(shape("o#{a}").alike(&shape(other)), None, "{other}");

@@ -78,7 +78,7 @@ pub(crate) fn several(letters: Letters) -> Texts {
     vec![Place::One(letters.clone()), Place::Many(letters)]
 }
 
-/// Whether some text has both sets: both are walked in step, and each pair of places is visited once.
+/// Whether some text is in both sets. Both are walked in parallel, and each pair of places is visited once.
 pub(crate) fn meet(one: &Texts, two: &Texts, delimiters: &BTreeSet<char>) -> bool {
     let mut seen = BTreeSet::new();
     let mut open = vec![(0, 0)];

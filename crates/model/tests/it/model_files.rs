@@ -73,7 +73,7 @@ patterns:
             shop.yaml:7:50: `gssi` is no field of an entity and no index of `Other`; did you mean `gsi`?
             shop.yaml:7:90: an attribute's type cannot be `Q`; known are S, N, B, BOOL, NULL, L, M, SS, NS, BS
             shop.yaml:9:21: there is no entity `B`; known are A
-            shop.yaml:9:41: unknown field `tabel` of a pattern; known are id, text, get, query, scan, scatter-gather, put, update, delete, transact, batch, given, order, filter, attributes, returns, limit, rate, consistency, uses, example, expect, admin, after, if, set, remove, add, returnValues
+            shop.yaml:9:41: unknown field `tabel` of a pattern; known are id, text, get, query, scan, scatter-gather, put, update, delete, transact, batch, given, order, filter, attributes, returns, limit, rate, consistency, uses, example, expect, admin, after, if, set, remove, add, deleteFrom, returnValues
             shop.yaml:10:36: how an attribute is given cannot be `equal`; did you mean `eq`?
             shop.yaml:10:43: `A` has no attribute `idx`; did you mean `id`?
             shop.yaml:10:59: `rate` is `often` here: write a number with at most 6 decimals
@@ -125,4 +125,40 @@ entities: {Order: {key: {pk: \"o#{id}\", sk: ORDER}, attrs: {id: S}}}
 patterns: [{id: P, get: Order, given: {id: eq}}]
 ";
     assert_eq!(write(&model(json)), write(&model(yaml)));
+}
+
+/// Every use of a name that its definition misspells is one fault, with the lines of all uses.
+#[test]
+fn one_typo_is_one_fault() {
+    const MODEL: &str = r#"format: 1
+model: shop
+tables:
+  Shop: {key: {pk: S, sk: S}}
+entities:
+  Customer: {key: {pk: "c#{customerId}", sk: "c"}, attrs: {customerId: S, name: S}}
+  Order:
+    parent: Customer
+    key: {pk: "c#{customerId}", sk: "o#{orderId}"}
+    attrs: {customerId: S, orderId: S, status: S}
+patterns:
+  - {id: P1, query: Order, given: {customerId: eq, orderId: begins-with}, rate: 1}
+  - {id: P2, get: Order, given: {customerId: eq, orderId: eq}, rate: 1}
+  - {id: W1, put: Order, if: not-exists, example: {customerId: a, orderId: b}, rate: 1}
+  - {id: W2, update: Order, set: "status = :s", if: "orderId = :o", rate: 1}
+  - {id: W3, delete: Order, rate: 1}
+data:
+  inline: {Order: [{customerId: a, orderId: b, status: OPEN}]}
+"#;
+    parse(MODEL).expect("a model");
+    for (right, typo, line) in [
+        ("orderId: S, status", "ordreId: S, status", 9),
+        ("  Order:\n", "  Ordr:\n", 12),
+        ("attrs: {customerId: S, name", "attrs: {customreId: S, name", 6),
+        ("set: \"status", "set: \"stauts", 15),
+    ] {
+        let faults = parse(&MODEL.replacen(right, typo, 1)).expect_err(typo);
+        let texts: Vec<String> = faults.iter().map(|fault| fault.in_file("shop.yaml")).collect();
+        assert_eq!(faults.len(), 1, "{}", texts.join("\n"));
+        assert_eq!(faults[0].at.line, line, "{}", texts.join("\n"));
+    }
 }

@@ -310,8 +310,8 @@ impl<'a> OfTable<'a> {
         found
     }
 
-    /// The share of a pattern's writes that reach an index: each step's own share, weighted by its
-    /// consumption alone.
+    /// The share of a pattern's writes that reach an index: the average of its steps' shares, weighted by
+    /// the consumption of each step when run alone.
     fn share(&self, pattern: &Pattern, target: &Target) -> u64 {
         let Some(index) = target.index.as_ref().and_then(|name| self.table.index(name)) else {
             return ALL_PPM;
@@ -606,7 +606,7 @@ impl Regions {
     }
 }
 
-/// The table's current cost, without what every mode costs alike.
+/// The table's current cost, without the parts that are the same in every mode.
 fn now(lines: &[Line], capacity: &[Capacity], storage: &[Storage], features: &[Feature]) -> Money {
     let lines: Money = lines.iter().map(|line| line.monthly.total()).sum();
     let unused: Money = capacity.iter().map(|own| own.unused.total()).sum();

@@ -26,12 +26,11 @@ use std::fmt;
 use crate::price::{Item, Money, Prices};
 use keywright_model::{HalfUnits, MicroPerSecond};
 use keywright_semantics::schema::TableClass;
+use keywright_semantics::share::MICRO_WIDE;
 
 #[cfg(test)]
 mod tests;
 
-/// Millionths in one.
-const MICRO: i128 = 1_000_000;
 /// Seconds in an hour.
 const HOUR_SECONDS: i128 = 3600;
 /// The usual target of auto scaling.
@@ -261,12 +260,12 @@ impl Costing<'_> {
                 (Item::InfrequentReadRequest, Item::InfrequentWriteRequest)
             }
         };
-        let halves = |micro: u128| i128::try_from(micro).unwrap_or(i128::MAX / MICRO / MICRO);
+        let halves = |micro: u128| i128::try_from(micro).unwrap_or(i128::MAX / MICRO_WIDE / MICRO_WIDE);
         let (reads, writes) = (halves(load.read_micro_halves), halves(load.write_micro_halves));
         let (read_hour, write_hour, used_ppm) = match mode {
             Mode::OnDemand => {
                 let seconds = self.hours() * HOUR_SECONDS;
-                let monthly = |each: Money, micro: i128| each.times(micro * seconds, 2 * MICRO);
+                let monthly = |each: Money, micro: i128| each.times(micro * seconds, 2 * MICRO_WIDE);
                 return Ok(Throughput {
                     reads: monthly(self.price(read)?, reads),
                     writes: monthly(self.price(write)?, writes),
@@ -361,14 +360,14 @@ impl Costing<'_> {
                 write_micro_halves: units(self.prices.free.write_units),
             },
             storage_bytes: u128::from(self.prices.free.storage_gb) * gigabyte,
-            stream_reads_micro: i128::from(self.prices.free.stream_reads) * MICRO,
+            stream_reads_micro: i128::from(self.prices.free.stream_reads) * MICRO_WIDE,
         }
     }
 
     /// A month, or one run, of a feature charged by the gigabyte: continuous and on-demand backups, restores,
     /// exports, imports.
     pub fn gigabytes(&self, item: Item, bytes: u128) -> Result<Money, Missing> {
-        let bytes = i128::try_from(bytes).unwrap_or(i128::MAX / MICRO / MICRO);
+        let bytes = i128::try_from(bytes).unwrap_or(i128::MAX / MICRO_WIDE / MICRO_WIDE);
         Ok(self.price(item)?.times(bytes, self.settings.gigabyte.bytes()))
     }
 
@@ -377,13 +376,13 @@ impl Costing<'_> {
         let micro = i128::from(reads.0) * self.hours() * HOUR_SECONDS;
         let taken = micro.min(free.stream_reads_micro);
         free.stream_reads_micro -= taken;
-        Ok(self.price(Item::StreamRead)?.times(micro - taken, MICRO))
+        Ok(self.price(Item::StreamRead)?.times(micro - taken, MICRO_WIDE))
     }
 
     /// A month of sending every change to a Kinesis stream.
     pub fn change_capture(&self, changes: MicroPerSecond) -> Result<Money, Missing> {
         let micro = i128::from(changes.0) * self.hours() * HOUR_SECONDS;
-        Ok(self.price(Item::ChangeCapture)?.times(micro, MICRO))
+        Ok(self.price(Item::ChangeCapture)?.times(micro, MICRO_WIDE))
     }
 
     /// A month of one region's replicated writes: every write to a table with replicas (local indexes
@@ -395,11 +394,11 @@ impl Costing<'_> {
         if class == TableClass::StandardInfrequentAccess {
             return Ok(self.throughput(writes, class, mode)?.total());
         }
-        let halves = i128::try_from(load.write_micro_halves).unwrap_or(i128::MAX / MICRO / MICRO);
+        let halves = i128::try_from(load.write_micro_halves).unwrap_or(i128::MAX / MICRO_WIDE / MICRO_WIDE);
         let used = match mode {
             Mode::OnDemand => {
                 let monthly = halves * self.hours() * HOUR_SECONDS;
-                return Ok(self.price(Item::ReplicatedWriteRequest)?.times(monthly, 2 * MICRO));
+                return Ok(self.price(Item::ReplicatedWriteRequest)?.times(monthly, 2 * MICRO_WIDE));
             }
             Mode::Provisioned { used_ppm }
             | Mode::Autoscaled { used_ppm }
@@ -418,7 +417,7 @@ impl Costing<'_> {
         };
         let hour = self.hour(class, false)?.as_nanos();
         let full = self.price(request)?.as_nanos() * HOUR_SECONDS;
-        Ok(u64::try_from(hour * MICRO / full.max(1)).unwrap_or(u64::MAX))
+        Ok(u64::try_from(hour * MICRO_WIDE / full.max(1)).unwrap_or(u64::MAX))
     }
 
     /// The on-demand price as a percentage of the provisioned price with every unit in use.

@@ -289,7 +289,7 @@ DATA
 
 /// 5000 bytes are 2 read and 5 write units, 5100 × 10⁷ bytes 47.5 GB: 65.70 + 82.13 + 11.87.
 #[test]
-fn items_are_billed_at_their_declared_size_whatever_the_data_are() {
+fn items_are_billed_at_their_declared_size_with_any_data() {
     for data in ["data: {generate: {seed: 1, sample: 20}}", "data: {inline: {Order: [{id: \"1\"}]}}", ""] {
         let bill = billed(&LARGE.replace("DATA", data), Settings::default());
         assert_eq!(taken(&bill, "R1", None), Some(pair("2 R", "$65.70")), "{data}");
@@ -599,7 +599,7 @@ data: {generate: {seed: 1, sample: 100}}
 /// 10¹⁰ bytes of documents and as many of notes, in blocks of 4 KB of half a unit: 2,441,406 units in all,
 /// each page of a megabyte rounded up. The index has a tenth of the documents.
 #[test]
-fn a_scan_is_billed_for_all_that_its_table_holds_whatever_it_returns() {
+fn a_scan_is_billed_for_all_that_its_table_holds() {
     let units = |bill: &Bill, pattern: &str| {
         let line = bill.lines.iter().find(|line| line.pattern == pattern).expect("a line");
         line.read.0 / 2

@@ -4,10 +4,10 @@
 //! must hold the peak. Provisioned capacity has headroom: only the share from the settings is in use, on
 //! average for scaled units and at the peak for fixed ones. A table or index has at least one unit.
 
-use super::{Allowance, Costing, Load, MICRO, Missing, Mode};
+use super::{Allowance, Costing, Load, Missing, Mode};
 use crate::price::{Item, Money};
 use keywright_semantics::schema::TableClass;
-use keywright_semantics::share::ALL_PPM;
+use keywright_semantics::share::{ALL_PPM, MICRO_WIDE};
 
 /// Millionths of half units in a unit.
 pub(super) const UNIT_MICRO_HALVES: u128 = 2_000_000;
@@ -223,7 +223,7 @@ impl Costing<'_> {
         let used_ppm = ALL_PPM;
         let share = |used: Money, of: Money| {
             let of = of.as_nanos().max(1);
-            u64::try_from((used.as_nanos() * MICRO + of / 2) / of).unwrap_or(u64::MAX)
+            u64::try_from((used.as_nanos() * MICRO_WIDE + of / 2) / of).unwrap_or(u64::MAX)
         };
         let full = |class, mode| self.asked(workload, class, mode);
         let each = self.price(Item::Storage)? - self.price(Item::InfrequentStorage)?;

@@ -105,10 +105,10 @@ fn verdict(own: &HotKey) -> &'static str {
 }
 
 fn shards(own: &HotKey) -> String {
-    if own.needed == own.shards || own.heat.verdict() == Verdict::Cool {
+    if own.heat.verdict() == Verdict::Cool || own.is_read_too_much() {
         own.shards.to_string()
     } else {
-        format!("{}, needs {}", own.shards, own.needed)
+        format!("{}, needs {}", own.shards, own.needed_to_cool.unwrap_or(own.needed))
     }
 }
 

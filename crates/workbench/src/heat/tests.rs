@@ -43,8 +43,8 @@ fn heat_of(text: &str) -> Vec<HotKey> {
     of_model(&model, &report)
 }
 
-/// Two attributes together identify a repository: keys of both are spread as the repositories are, whatever
-/// the distribution of each attribute.
+/// Two attributes together identify a repository: keys of both are spread as the repositories are, with any
+/// distribution of each attribute.
 #[test]
 fn attributes_that_identify_a_parent_together_have_as_many_keys_as_parents() {
     let text = r#"

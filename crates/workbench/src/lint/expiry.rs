@@ -2,26 +2,12 @@
 
 use super::context::{Context, finding};
 use super::{Finding, Severity};
-use keywright_model::{Attribute, AttributeFormat, Entity, Read, ReadKind, Table, WriteKind};
+use keywright_model::expression::ConditionExpression;
+use keywright_model::{Attribute, AttributeFormat, Entity, Read, ReadKind, Table, Write, WriteKind};
 use keywright_semantics::value::ValueType;
 
 /// A count of seconds reaches this in the year 5138; a count of milliseconds passed it in 1973.
 const SECONDS_MAX: u64 = 100_000_000_000;
-
-/// Words in an entity's name that suggest a program relies on the item's deletion.
-const LOCKS: &[&str] = &["lock", "lease", "mutex", "semaphore"];
-const SECRETS: &[&str] = &[
-    "token",
-    "session",
-    "otp",
-    "password",
-    "passcode",
-    "nonce",
-    "grant",
-    "invitation",
-    "invite",
-    "verification",
-];
 
 pub(super) fn time_to_live(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -38,7 +24,7 @@ pub(super) fn time_to_live(context: &Context<'_>) -> Vec<Finding> {
         for (entity, attribute) in expiring {
             found.extend(form(context, entity, attribute));
             found.extend(unfiltered(context, entity, ttl));
-            found.extend(relied_on(context, entity, ttl));
+            found.extend(blocked(context, entity, ttl));
         }
     }
     found
@@ -90,16 +76,10 @@ fn unfiltered(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding>
         let given = read.given.iter().any(|given| given.attribute == ttl);
         // A GetItem has no filter; the program can compare the value it gets.
         let compared = read.kind == ReadKind::Get && gets(read, ttl);
-        if filtered || given || (compared && !is_called(entity, SECRETS)) {
+        if filtered || given || compared {
             continue;
         }
-        let lag = "deletion lags by up to days";
-        let (text, fix) = if compared {
-            (
-                format!("{} trusts that {} is gone when its time has passed; {lag}", pattern.id, entity.name),
-                format!("query with `filter: \"{ttl} > :now\"` instead of the get"),
-            )
-        } else if read.kind == ReadKind::Get {
+        let (text, fix) = if read.kind == ReadKind::Get {
             (
                 format!(
                     "{} gets {} without `{ttl}`: the program cannot see that its time has passed",
@@ -110,7 +90,7 @@ fn unfiltered(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding>
         } else {
             (
                 format!(
-                    "{} reads {} and may get items whose time has passed: {lag}",
+                    "{} reads {} and may get items whose time has passed: deletion lags by up to days",
                     pattern.id, entity.name
                 ),
                 format!("write `filter: \"attribute_not_exists({ttl}) OR {ttl} > :now\"`"),
@@ -125,11 +105,19 @@ fn gets(read: &Read, ttl: &str) -> bool {
     read.attributes.is_empty() || read.attributes.iter().any(|name| name == ttl)
 }
 
-/// Locks that become free only when their item is deleted.
-fn relied_on(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding> {
+/// Locks that become free only when their item is deleted. A lock is what a put takes if no item is there,
+/// and a delete releases if the item has the value that its holder wrote.
+fn blocked(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding> {
+    let releases = |step: &Write| {
+        let equal = step.expression().map(ConditionExpression::equal).unwrap_or_default();
+        step.kind == WriteKind::Delete && equal.iter().any(|(name, _)| !entity.is_key(name) && *name != ttl)
+    };
+    if !context.steps().any(|(_, step, own)| own.name == entity.name && releases(step)) {
+        return Vec::new();
+    }
     let puts =
         context.steps().filter(|(_, step, put)| step.kind == WriteKind::Put && put.name == entity.name);
-    puts.filter(|_| is_called(entity, LOCKS))
+    puts.filter(|(_, step, _)| step.must_create(entity))
         .filter(|(_, step, _)| !step.expression().is_some_and(|condition| condition.names(ttl)))
         .map(|(pattern, step, _)| {
             finding(
@@ -145,16 +133,4 @@ fn relied_on(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding> 
             )
         })
         .collect()
-}
-
-/// Whether an entity's name contains one of the words: `SessionToken`, `api_token`.
-fn is_called(entity: &Entity, kinds: &[&str]) -> bool {
-    let mut split = String::new();
-    for letter in entity.name.chars() {
-        if letter.is_uppercase() {
-            split.push(' ');
-        }
-        split.extend(if letter.is_alphanumeric() { letter } else { ' ' }.to_lowercase());
-    }
-    split.split_whitespace().any(|word| kinds.contains(&word.strip_suffix('s').unwrap_or(word)))
 }

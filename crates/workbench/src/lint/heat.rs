@@ -9,7 +9,7 @@ use keywright_semantics::limits::{PARTITION_READ_UNITS_MAX, PARTITION_WRITE_UNIT
 
 /// Below this, the number of partition keys counts as few.
 const PARTITIONS_FEW: u64 = 100;
-/// Fewer shards spread nothing.
+/// With fewer shards than this, load is not spread.
 const SHARDS_MIN: u64 = 2;
 /// Above this multiple of the needed shards, gathering costs more than the shards gain.
 const SHARDS_SPARE: u64 = 4;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use keywright_semantics::share::ALL_PPM;
+use keywright_semantics::share::{ALL_PPM, MICRO};
 
 use super::context::{Context, finding, names, percent};
 use super::{Finding, Severity};
@@ -27,7 +27,7 @@ const SPARSE_SHARE_PERCENT_MAX: u64 = 20;
 const FLAG_VALUES_MAX: u64 = 10;
 const FLAG_VALUES_DATA_MAX: usize = 10;
 /// An update is frequent from one per second.
-const FREQUENT_MICRO: u64 = 1_000_000;
+const FREQUENT_MICRO: u64 = MICRO;
 
 pub(super) fn large_collection(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();

@@ -4,13 +4,14 @@ use super::context::{Context, finding};
 use super::{Finding, Severity};
 use keywright_model::WriteKind;
 use keywright_semantics::limits::ITEM_BYTES_MAX;
+use keywright_semantics::share::MICRO;
 
 const LARGE_BYTES: u64 = 100 * 1024;
 const WRITE_BLOCK: u64 = 1024;
 const READ_BLOCK: u64 = 4096;
 /// An item is just over a billing step if it exceeds it by at most this percentage.
 const STEP_PERCENT: u64 = 10;
-const FREQUENT_MICRO: u64 = 1_000_000;
+const FREQUENT_MICRO: u64 = MICRO;
 
 pub(super) fn large(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();

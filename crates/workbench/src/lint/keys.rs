@@ -261,9 +261,9 @@ fn guarded(context: &Context<'_>, entity: &Entity) -> bool {
     !guards.is_empty() && guards.into_iter().all(|guard| guard)
 }
 
-/// Why a sort key of nothing but a time is not unique, if several items share a partition key: there are more
-/// items than partition keys, or nothing declares the partition keys unique. A date can be the only one of
-/// its day, so it counts only with numbers.
+/// Why a sort key of nothing but a time is not unique, if several items share a partition key: there are
+/// more items than partition keys, or nothing declares the partition keys unique. A date alone may be
+/// unique (one item a day), so it counts only if numbers are declared.
 fn timed(context: &Context<'_>, table: &Table, entity: &Entity) -> Option<String> {
     let partition = entity.template(&table.partition.name)?;
     let sort = entity.template(&table.sort.as_ref()?.name)?;

@@ -192,7 +192,8 @@ pub(super) fn short_upper_bound(context: &Context<'_>) -> Vec<Finding> {
             let stored = context.recorded(&read.entities, &given.attribute);
             let cut = |value: &String| value.len() > upper.len() && value.starts_with(&upper);
             let short = !followed && (upper.len() < full || stored.iter().any(cut));
-            // If more follows, a bound of a whole minute includes all of it; `:00` includes only that second.
+            // If the key continues after the attribute, a bound that names a whole minute includes all of
+            // it, and one that ends in `:00` includes only that second.
             let minute = upper.ends_with("T23:59:00") || !followed && upper.ends_with("T23:59");
             if short || minute {
                 found.push(finding(

@@ -4,10 +4,6 @@ use super::context::{Context, finding};
 use super::{Finding, Severity};
 use keywright_model::{Attribute, Entity, Index, Model, Pattern, Table, Template};
 
-/// Prefixes of names that models use for an item's owner, without separators between words.
-const OWNERS: &[&str] = &["tenant", "owner", "org", "organization", "organisation", "workspace"];
-const ENDINGS: &[&str] = &["", "id", "key", "name"];
-
 pub(super) fn tenant(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     context.each_partition(|table, index, entity, templates| {
@@ -45,43 +41,16 @@ pub(super) fn tenant(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
-/// The attribute that names an item's owner: as the entity or an ancestor declares with `owner`. In a model
-/// without `owner`, an attribute with a usual name, or the identity of an entity with such a name.
+/// The attribute that names an item's owner, as the entity or the nearest ancestor declares it with `owner`.
 pub fn owner<'a>(model: &'a Model, entity: &'a Entity) -> Option<&'a Attribute> {
-    if model.entities.iter().any(|other| other.owner.is_some()) {
-        let mut line = vec![entity];
-        for _ in 0..model.entities.len() {
-            let parents = line.iter().flat_map(|own| &own.parents).filter_map(|name| model.entity(name));
-            let more: Vec<&Entity> =
-                parents.filter(|parent| line.iter().all(|known| known.name != parent.name)).collect();
-            line.extend(more);
-        }
-        return line.iter().find_map(|own| entity.attribute(own.owner.as_ref()?));
+    let mut line = vec![entity];
+    for _ in 0..model.entities.len() {
+        let parents = line.iter().flat_map(|own| &own.parents).filter_map(|name| model.entity(name));
+        let more: Vec<&Entity> =
+            parents.filter(|parent| line.iter().all(|known| known.name != parent.name)).collect();
+        line.extend(more);
     }
-    let named = entity.attributes.iter().find(|attribute| is_owner(attribute));
-    named.or_else(|| {
-        let tenant = model.entities.iter().find(|other| is_called_owner(&other.name))?;
-        let name = tenant.identity()?;
-        let is_tenant = entity.name == tenant.name;
-        let repeats = model.origin(entity, name).is_some_and(|origin| origin.entity.name == tenant.name);
-        // A name that identifies several entities, such as `id`, does not name the owner.
-        let only =
-            model.entities.iter().all(|other| other.name == tenant.name || other.identity() != Some(name));
-        entity.attribute(name).filter(|_| is_tenant || repeats || only)
-    })
-}
-
-/// An entity that is itself a tenant or owner: its identity names the owner, whatever its attribute is
-/// called.
-fn is_called_owner(name: &str) -> bool {
-    let name = name.to_lowercase();
-    OWNERS.contains(&name.as_str())
-}
-
-fn is_owner(attribute: &Attribute) -> bool {
-    let name: String =
-        attribute.name.chars().filter(|letter| letter.is_alphanumeric()).collect::<String>().to_lowercase();
-    OWNERS.iter().any(|owner| name.strip_prefix(owner).is_some_and(|rest| ENDINGS.contains(&rest)))
+    line.iter().find_map(|own| entity.attribute(own.owner.as_ref()?))
 }
 
 /// The table always counts; an index does not if only operators read it: they read across tenants on purpose.

@@ -119,7 +119,34 @@ pub(super) fn stale(context: &Context<'_>) -> Vec<Finding> {
             found.extend(stale_keys(pattern, step, entity));
         }
     }
+    found.extend(unwritten(context));
     found
+}
+
+/// Derived entities that no pattern writes, nor their source: nothing creates their items or keeps them
+/// right.
+fn unwritten(context: &Context<'_>) -> Vec<Finding> {
+    let writes = |name: &str| {
+        context.steps().any(|(_, step, entity)| {
+            entity.name == name && !matches!(step.kind, WriteKind::Check | WriteKind::Get)
+        })
+    };
+    let derived = context.model.derived_entities().into_iter();
+    let derived = derived.filter(|(holder, _)| !has_stream(context, holder));
+    let unwritten = derived.filter(|(holder, source)| !writes(&holder.name) && !writes(&source.name));
+    unwritten
+        .map(|(holder, source)| {
+            let (holder_name, source_name) = (&holder.name, &source.name);
+            finding(
+                "L053",
+                Severity::Warning,
+                holder.at,
+                holder_name,
+                format!("nothing writes {holder_name}, a derived item of {source_name}: the cost of keeping it is missing"),
+                format!("write down the writes of {source_name}, each with {holder_name} in one transaction, or give the table a `stream`"),
+            )
+        })
+        .collect()
 }
 
 /// The copies of an entity that a write of it leaves stale.
@@ -315,65 +342,24 @@ fn overwritten<'a>(context: &Context<'_>, step: &'a Write, entity: &Entity) -> V
         .collect()
 }
 
-/// Words in the names of numbers whose new value is computed from the old one.
-const COUNTED: [&str; 26] = [
-    "available",
-    "balance",
-    "count",
-    "counter",
-    "credit",
-    "hits",
-    "inventory",
-    "likes",
-    "points",
-    "qty",
-    "quantity",
-    "remaining",
-    "reserved",
-    "rev",
-    "revision",
-    "sales",
-    "score",
-    "sold",
-    "stock",
-    "sum",
-    "total",
-    "used",
-    "version",
-    "views",
-    "visits",
-    "votes",
-];
-
-/// Last words of names that are not quantities: a credit's limit is not a credit, and a version's id is not a
-/// version.
-const OTHERWISE: [&str; 17] = [
-    "at", "by", "card", "code", "date", "day", "factor", "from", "id", "limit", "on", "percent", "since",
-    "time", "type", "until", "year",
-];
-
-/// Whether a number's name says that it is a counter: `stockLevel`, `numberOfVisits`. A name like
-/// `houseNumber` or `phoneNumber` identifies something and is none.
-fn is_called_counted(name: &str) -> bool {
-    let words: Vec<String> = words_of(name).into_iter().filter(|word| !word.is_empty()).collect();
-    let otherwise = words.last().is_some_and(|word| OTHERWISE.contains(&word.as_str()));
-    let number_of = matches!(words.as_slice(), [number, of, ..] if number == "number" && of == "of");
-    number_of || (!otherwise && words.iter().any(|word| COUNTED.contains(&word.as_str())))
-}
-
-/// Whether a number's new value is likely computed from its old one: its name says so, another write adds to
-/// it, a condition compares it, or its entity has a version against lost updates. A measured value or a price
-/// is simply written.
+/// Whether a number's new value is computed from its old one: it is a sequence, a write adds to it or
+/// compares it with a bound, or another write of the entity checks a version. Other numbers, such as a
+/// measured value or a price, are just written.
 fn is_counted(context: &Context<'_>, entity: &Entity, name: &str) -> bool {
     let Some(attribute) = entity.attribute(name) else { return false };
     if attribute.format.is_some_and(AttributeFormat::is_time) {
         return false;
     }
-    let versioned =
-        entity.attributes.iter().any(|own| matches!(own.name.as_str(), "version" | "revision" | "rev"));
     let mut steps =
         context.steps().filter(|(_, _, other)| other.name == entity.name).map(|(_, step, _)| step);
-    versioned || is_called_counted(name) || steps.any(|step| moves(step, name))
+    attribute.format == Some(AttributeFormat::Sequence)
+        || steps.any(|step| moves(step, name) || checks_a_version(step))
+}
+
+/// Whether a write requires that an attribute has the value that was read, and changes it: a version.
+fn checks_a_version(step: &Write) -> bool {
+    let equal = step.expression().map(compared).unwrap_or_default();
+    step.changed().any(|name| equal.contains(&(name, true)))
 }
 
 /// Whether a write adds to an attribute, or compares it with a bound.
@@ -383,20 +369,6 @@ fn moves(step: &Write, name: &str) -> bool {
     let relative = step.section(Section::Set).filter(whole).any(|effect| effect.reads().contains(&name));
     let bounded = step.expression().is_some_and(|condition| compared(condition).contains(&(name, false)));
     added || relative || bounded
-}
-
-/// The words of a name in camel or snake case, in lower case.
-fn words_of(name: &str) -> Vec<String> {
-    let mut found = vec![String::new()];
-    for letter in name.chars() {
-        if !letter.is_alphanumeric() || letter.is_uppercase() {
-            found.push(String::new());
-        }
-        if let Some(word) = found.last_mut().filter(|_| letter.is_alphanumeric()) {
-            word.extend(letter.to_lowercase());
-        }
-    }
-    found
 }
 
 /// Whether a condition allows a new value of an attribute only if it is greater, or less, than the stored
@@ -508,7 +480,7 @@ fn instead(name: &str, value_type: ValueType) -> String {
 fn unique_by_itself(entity: &Entity, unique: &[String]) -> bool {
     let is_key = is_made_of(entity, |name| unique.iter().any(|own| own == name));
     let made = unique.iter().filter_map(|name| entity.attribute(name)?.format);
-    is_key || made.into_iter().any(|format| matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid))
+    is_key || made.into_iter().any(AttributeFormat::is_unique)
 }
 
 /// Whether an entity's key is made of some of these attributes and nothing else: another attribute in it

@@ -20,7 +20,7 @@ use keywright_semantics::value::Item;
 use keywright_store::memory::MemoryStore;
 
 use keywright_model::data::{Sample, key_of, key_text};
-use keywright_model::{Index, IndexKind, KeyPart, KeyType, Projection, Table};
+use keywright_model::{Index, IndexKind, KeyAttribute, KeyType, Projection, Table};
 
 /// The engine's clock: 2026-02-01T00:00:00Z. A check must not depend on when it runs.
 const NOW_MS: u64 = 1_769_904_000_000;
@@ -217,9 +217,9 @@ fn create_parts(table: &Table) -> CreateTableParts {
     }
 }
 
-fn schema(partition: &[KeyPart], sort: &[KeyPart]) -> Vec<KeySchemaElementParts> {
+fn schema(partition: &[KeyAttribute], sort: &[KeyAttribute]) -> Vec<KeySchemaElementParts> {
     let element =
-        |part: &KeyPart, key_type| KeySchemaElementParts { attribute_name: part.name.clone(), key_type };
+        |part: &KeyAttribute, key_type| KeySchemaElementParts { attribute_name: part.name.clone(), key_type };
     let partition = partition.iter().map(|part| element(part, KeyRole::Hash));
     partition.chain(sort.iter().map(|part| element(part, KeyRole::Range))).collect()
 }

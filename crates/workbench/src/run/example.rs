@@ -130,7 +130,7 @@ fn attribute_type(model: &Model, entities: &[String], name: &str) -> ValueType {
 }
 
 /// The value of a placeholder: the example's, or a guess from the attribute whose value it stands for.
-/// `meanings` are those of the expression.
+/// `meanings` has the attribute of each placeholder in the expression.
 pub(super) fn placeholder(
     entities: &[&Entity],
     meanings: &[(&str, &str)],

@@ -9,8 +9,8 @@ use keywright_semantics::value::{AttributeValue, Item};
 use super::range::{Bound, Known, bound, cover};
 use keywright_model::expression::ConditionExpression;
 use keywright_model::{
-    Consistency, Entity, Index, IndexKind, KeyPart, Model, Part, Pattern, Projection, Read, ReadKind, Table,
-    Template,
+    Consistency, Entity, Index, IndexKind, KeyAttribute, Model, Part, Pattern, Projection, Read, ReadKind,
+    Table, Template,
 };
 
 /// The plan of a read.
@@ -19,7 +19,7 @@ pub(super) struct Plan<'a> {
     pub(super) table: &'a Table,
     pub(super) index: Option<&'a Index>,
     pub(super) access: Access,
-    /// Given attributes that no key takes: they filter the items read.
+    /// Given attributes that the key condition does not use: they filter the items read.
     pub(super) residual: Vec<Residual>,
     /// Whether the index holds every wanted attribute.
     pub(super) covers: bool,
@@ -243,7 +243,7 @@ impl<'a> Question<'a, '_> {
     }
 
     fn on(&self, index: Option<&'a Index>) -> Result<Plan<'a>, Cause> {
-        let (partition, sort): (Vec<&KeyPart>, Vec<&KeyPart>) = match index {
+        let (partition, sort): (Vec<&KeyAttribute>, Vec<&KeyAttribute>) = match index {
             None => (vec![&self.table.partition], self.table.sort.iter().collect()),
             Some(index) => (index.partition.iter().collect(), index.sort.iter().collect()),
         };
@@ -280,8 +280,8 @@ impl<'a> Question<'a, '_> {
 
     /// Why a given key attribute is not bound: an unbound one stands before it, or the entities' templates
     /// differ.
-    fn unfilterable(name: &str, sort: &[&KeyPart], bounds: &[Vec<(String, Bound)>]) -> Cause {
-        let equal = |row: &Vec<(String, Bound)>, part: &KeyPart| {
+    fn unfilterable(name: &str, sort: &[&KeyAttribute], bounds: &[Vec<(String, Bound)>]) -> Cause {
+        let equal = |row: &Vec<(String, Bound)>, part: &KeyAttribute| {
             row.iter().any(|(known, bound)| *known == part.name && matches!(bound, Bound::Equal(_)))
         };
         let before = sort.iter().take_while(|part| part.name != name);
@@ -312,8 +312,8 @@ impl<'a> Question<'a, '_> {
         )))
     }
 
-    /// The filters: given attributes that no key takes, and those whose sort-key ranges differ between
-    /// entities, because one condition that covers all ranges lets more items through.
+    /// The filters: given attributes that the key condition does not use, and those whose sort-key ranges
+    /// differ between entities. One condition that covers all ranges returns further items.
     fn residual(&self, used: &[Used], same: bool) -> Vec<Residual> {
         let nothing = Used::default();
         let mut left = Vec::new();
@@ -355,14 +355,14 @@ impl<'a> Question<'a, '_> {
         key.map(Access::Get)
     }
 
-    fn template(entity: &Entity, part: &KeyPart) -> Result<Template, String> {
+    fn template(entity: &Entity, part: &KeyAttribute) -> Result<Template, String> {
         entity.template(&part.name).ok_or_else(|| format!("{} is not in it", entity.name))
     }
 
     fn partitions(
         &self,
         entity: &Entity,
-        parts: &[&KeyPart],
+        parts: &[&KeyAttribute],
         used: &mut Vec<String>,
     ) -> Result<Vec<Vec<(String, AttributeValue)>>, String> {
         let mut rows: Vec<Vec<(String, AttributeValue)>> = vec![Vec::new()];
@@ -391,7 +391,7 @@ impl<'a> Question<'a, '_> {
         Ok(rows)
     }
 
-    fn unbound(&self, template: &Template, part: &KeyPart) -> String {
+    fn unbound(&self, template: &Template, part: &KeyAttribute) -> String {
         let equal = |name: &str| {
             self.known.iter().any(|given| given.attribute == name && given.op == keywright_model::GivenOp::Eq)
         };
@@ -432,7 +432,7 @@ impl<'a> Question<'a, '_> {
     fn sort(
         &self,
         entity: &Entity,
-        parts: &[&KeyPart],
+        parts: &[&KeyAttribute],
         used: &mut Vec<String>,
     ) -> Result<Vec<(String, Bound)>, String> {
         let mut bounds = Vec::new();
@@ -455,8 +455,8 @@ impl<'a> Question<'a, '_> {
     fn together(
         &self,
         index: Option<&Index>,
-        partition: &[&KeyPart],
-        sort: &[&KeyPart],
+        partition: &[&KeyAttribute],
+        sort: &[&KeyAttribute],
         bounds: Vec<Vec<(String, Bound)>>,
     ) -> Vec<(String, Bound)> {
         if let [only] = bounds.as_slice() {
@@ -482,7 +482,7 @@ impl<'a> Question<'a, '_> {
     }
 
     /// Whether these partitions hold no entity other than the pattern's.
-    fn alone(&self, index: Option<&Index>, partition: &[&KeyPart]) -> bool {
+    fn alone(&self, index: Option<&Index>, partition: &[&KeyAttribute]) -> bool {
         let shapes = |entity: &Entity| -> Option<Vec<Template>> {
             let in_index =
                 index.is_none_or(|index| index.key_parts().all(|part| entity.template(&part.name).is_some()));

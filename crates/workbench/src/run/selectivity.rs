@@ -20,10 +20,10 @@ pub(crate) fn share_ppm(entity: &Entity, index: &Index, seen: &EntityReport) -> 
     said.into_iter().fold(ALL_PPM, part)
 }
 
-/// The share of a step's writes that reach an index, as metered. Writes that leave the index key alone, or
-/// change a part of it that all items have, reach it for the items in it. Writes that set or remove a sparse
-/// attribute reach it for the items that have the rest of the key. So do puts with that attribute, and writes
-/// whose condition requires it.
+/// The share of a step's writes that reach an index, as metered. If a write leaves the index key alone, or
+/// changes a part of it that all items have, this is the share of items in the index. If it sets or removes
+/// a sparse attribute, it is the share of items that have the rest of the key. The same holds for puts with
+/// that attribute and for writes whose condition requires it.
 pub(crate) fn written_ppm(
     pattern: &Pattern,
     step: &Write,

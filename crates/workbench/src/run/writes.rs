@@ -36,7 +36,7 @@ use keywright_model::{
 /// Attempts to find a key that no other action of the pattern has.
 const TRIES_MAX: u64 = 50;
 
-/// One item's part of a write.
+/// The part of a write that concerns one item.
 pub(super) struct Action<'a> {
     pub(super) step: usize,
     pub(super) kind: WriteKind,
@@ -259,7 +259,7 @@ fn refused(pattern: &Pattern, operation: OperationKind, fault: &Error) -> String
     )
 }
 
-/// Changes the items under the actions as the expectation says.
+/// Changes the stored items as the expectation's `when` says.
 fn circumstances(
     database: &Database,
     actions: &[Action<'_>],
@@ -540,7 +540,7 @@ impl<'a> Maker<'a> {
                     .map(|(name, value)| (name.clone(), value.clone())),
             );
             if attempt > 0 && attempt + 1 < TRIES_MAX / 2 {
-                // First other references, then new values.
+                // The first attempts refer to other existing items; later ones make new values.
             } else if attempt > 0 {
                 Self::renew(entity, &inherited, &mut item, nth + attempt);
             }

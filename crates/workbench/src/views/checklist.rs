@@ -2,7 +2,7 @@
 
 use super::facts::touched;
 use super::{Looked, Page};
-use keywright_model::{AttributeFormat, Model, Operation, Table, WriteKind};
+use keywright_model::{Model, Operation, Table, WriteKind};
 
 /// A line of the list.
 struct Line {
@@ -66,7 +66,7 @@ fn lines(model: &Model, table: &Table) -> Vec<Line> {
         },
         conditional(model, table),
         retries(model, table),
-        time_to_live(model, table),
+        time_to_live(table),
         indexes(table),
         Line { what: "monitoring", state: State::Elsewhere, detail: monitoring(table) },
     ]
@@ -127,21 +127,10 @@ fn retries(model: &Model, table: &Table) -> Line {
     Line { what: "retries", state: State::Elsewhere, detail: parts.join("; ") }
 }
 
-fn time_to_live(model: &Model, table: &Table) -> Line {
-    let expiring: Vec<String> = model
-        .entities_of(&table.name)
-        .flat_map(|entity| {
-            let times = entity.attributes.iter().filter(|attribute| {
-                attribute.format == Some(AttributeFormat::EpochSeconds)
-                    && attribute.name.to_lowercase().contains("expir")
-            });
-            times.map(move |attribute| format!("{}.{}", entity.name, attribute.name))
-        })
-        .collect();
-    let (state, detail) = match (&table.ttl, expiring.is_empty()) {
-        (Some(ttl), _) => (State::Done, format!("`{ttl}`; items may be read for days after their time")),
-        (None, false) => (State::Open, format!("{} looks like one: `ttl: …`", expiring.join(", "))),
-        (None, true) => (State::NotNeeded, "nothing expires".to_owned()),
+fn time_to_live(table: &Table) -> Line {
+    let (state, detail) = match &table.ttl {
+        Some(ttl) => (State::Done, format!("`{ttl}`; items may be read for days after their time")),
+        None => (State::NotNeeded, "no item expires; `ttl: …` names the attribute if some shall".to_owned()),
     };
     Line { what: "time to live", state, detail }
 }

@@ -10,11 +10,11 @@ use keywright_semantics::value::{AttributeValue, Item};
 use super::{Looked, Page};
 use crate::run::{OperationKind, PatternReport};
 use keywright_model::data::{Sample, key_text};
-use keywright_model::{Index, KeyPart, Table};
+use keywright_model::{Index, KeyAttribute, Table};
 
-/// More partitions of one table or index are counted, not drawn.
+/// Beyond this number, partitions of a table or index are counted, not drawn.
 const PARTITIONS_MAX: usize = 40;
-/// More items of one partition are counted, not drawn.
+/// Beyond this number, items of a partition are counted, not drawn.
 const ITEMS_MAX: usize = 40;
 
 pub(super) fn page(looked: &Looked<'_>, pattern: Option<&str>) -> Page {
@@ -70,7 +70,7 @@ fn path(
     run: Option<&PatternReport>,
     page: &mut Page,
 ) {
-    let (partition, sort): (Vec<&KeyPart>, Vec<&KeyPart>) = match index {
+    let (partition, sort): (Vec<&KeyAttribute>, Vec<&KeyAttribute>) = match index {
         None => (vec![&table.partition], table.sort.iter().collect()),
         Some(index) => (index.partition.iter().collect(), index.sort.iter().collect()),
     };
@@ -89,7 +89,7 @@ fn path(
         partitions.entry(name).or_default().push(Entry { sample, order, shown, mark });
     }
     let names =
-        |parts: &[&KeyPart]| parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join("+");
+        |parts: &[&KeyAttribute]| parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join("+");
     let place = index.map_or_else(
         || format!("Table {}", table.name),
         |index| format!("Index {}.{}", table.name, index.name),
@@ -107,7 +107,7 @@ fn path(
 
 /// Each key once: the last item put under it.
 fn latest<'a>(looked: &'a Looked<'_>, table: &Table) -> Vec<&'a Sample> {
-    let own: Vec<&KeyPart> = table.key_parts().collect();
+    let own: Vec<&KeyAttribute> = table.key_parts().collect();
     let mut found: BTreeMap<Option<String>, &Sample> = BTreeMap::new();
     for sample in looked.samples.iter().filter(|sample| sample.table == table.name) {
         found.insert(texts(&sample.item, &own), sample);
@@ -117,7 +117,7 @@ fn latest<'a>(looked: &'a Looked<'_>, table: &Table) -> Vec<&'a Sample> {
 
 /// The values of some attributes as one text; `None` if one is missing, because the item is then not in the
 /// index.
-fn texts(item: &Item, parts: &[&KeyPart]) -> Option<String> {
+fn texts(item: &Item, parts: &[&KeyAttribute]) -> Option<String> {
     let values: Option<Vec<String>> = parts
         .iter()
         .map(|part| item.get(&part.name).map(|value| key_text(value).unwrap_or_else(|| hex(value))))

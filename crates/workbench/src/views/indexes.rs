@@ -27,7 +27,7 @@ pub(super) fn page(looked: &Looked<'_>) -> Page {
 }
 
 fn row(looked: &Looked<'_>, table: &Table, index: &Index) -> Vec<String> {
-    let names = |parts: &[keywright_model::KeyPart]| {
+    let names = |parts: &[keywright_model::KeyAttribute]| {
         parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join("+")
     };
     let key = match index.sort.as_slice() {

@@ -2,7 +2,7 @@
 
 use super::page::NOTHING;
 use super::{Looked, Page};
-use keywright_model::{Entity, KeyPart, Table};
+use keywright_model::{Entity, KeyAttribute, Table};
 
 pub(super) fn page(looked: &Looked<'_>) -> Page {
     let mut page = Page::new(format!("Keys of {}", looked.model.name));
@@ -26,17 +26,17 @@ pub(super) fn page(looked: &Looked<'_>) -> Page {
 /// One key attribute of the table or of an index.
 struct Column<'a> {
     index: Option<&'a str>,
-    part: &'a KeyPart,
+    part: &'a KeyAttribute,
     /// All key attributes of the same key: an item without one of them is not in the index.
-    all: Vec<&'a KeyPart>,
+    all: Vec<&'a KeyAttribute>,
 }
 
 fn columns(table: &Table) -> Vec<Column<'_>> {
-    let own: Vec<&KeyPart> = table.key_parts().collect();
+    let own: Vec<&KeyAttribute> = table.key_parts().collect();
     let mut columns: Vec<Column<'_>> =
         own.iter().map(|part| Column { index: None, part, all: own.clone() }).collect();
     for index in &table.indexes {
-        let all: Vec<&KeyPart> = index.key_parts().collect();
+        let all: Vec<&KeyAttribute> = index.key_parts().collect();
         columns.extend(all.iter().map(|part| Column { index: Some(&index.name), part, all: all.clone() }));
     }
     columns

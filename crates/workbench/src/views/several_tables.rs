@@ -7,7 +7,7 @@ use super::Looked;
 use super::facts::{average_micro, rate_text, reads_of, touched, writes_of};
 use keywright_model::{Consistency, DeclaredCapacity, Entity, MicroPerSecond, Model, Operation, Table};
 
-/// A group this many times busier than another has a load of its own.
+/// A group that is this many times busier than another counts as a separate load.
 const LOAD_TIMES: u64 = 10;
 
 /// For each table, the reasons for one table and for several.

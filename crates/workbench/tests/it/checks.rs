@@ -27,7 +27,7 @@ fn the_sample_of_the_documentation_passes_as_text() {
                 fix: remove it, or write down the pattern it is for
             shop.yaml:19:3: warning L058: `tenantId` is not in the partition key of Order: access cannot be confined to a tenant by key
                 fix: begin the partition key with `{tenantId}`
-            shop.yaml:48:46: warning L052: W1 puts OrderItem and would overwrite one that is there
+            shop.yaml:49:46: warning L052: W1 puts OrderItem and would overwrite one that is there
                 fix: write `if: not-exists`
             shop.yaml:5:3: note L060: Shop has no point-in-time recovery
                 fix: write `pitr: true`
@@ -62,7 +62,7 @@ fn reports_come_as_markdown_and_junit() {
             - **warning L034** (line 12): no pattern uses index `gsi2` of Shop; every write pays for it *Fix:* remove it, or write down the pattern it is for
             - **warning L034** (line 13): no pattern uses index `byStatus` of Shop; every write pays for it *Fix:* remove it, or write down the pattern it is for
             - **warning L058** (line 19): `tenantId` is not in the partition key of Order: access cannot be confined to a tenant by key *Fix:* begin the partition key with `{tenantId}`
-            - **warning L052** (line 48): W1 puts OrderItem and would overwrite one that is there *Fix:* write `if: not-exists`
+            - **warning L052** (line 49): W1 puts OrderItem and would overwrite one that is there *Fix:* write `if: not-exists`
             - **note L060** (line 5): Shop has no point-in-time recovery *Fix:* write `pitr: true`
             - **note L060** (line 5): Shop can be deleted by mistake *Fix:* write `deletionProtection: true`
 
@@ -77,8 +77,8 @@ fn reports_come_as_markdown_and_junit() {
         &expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
             <testsuite name="shop" tests="2" failures="0">
-              <testcase classname="shop.yaml" name="P6 All orders of a product in a date range" file="shop.yaml" line="35"/>
-              <testcase classname="shop.yaml" name="W1 Place an order" file="shop.yaml" line="46"/>
+              <testcase classname="shop.yaml" name="P6 All orders of a product in a date range" file="shop.yaml" line="36"/>
+              <testcase classname="shop.yaml" name="W1 Place an order" file="shop.yaml" line="47"/>
               <system-out>line 16: Customer.name averages 3 bytes in the data but is declared as 30; check meters the data, cost and rules use the declared size&#10;line 18: Product.name averages 4 bytes in the data but is declared as 40; check meters the data, cost and rules use the declared size</system-out>
             </testsuite>
         "#]],

@@ -65,7 +65,7 @@ fn imported(items: Vec<Json>) -> Model {
 /// The same for a table with other keys. Its collections can be read: all entities name a shared partition
 /// key's value alike.
 fn imported_table(table: &LiveTable) -> Model {
-    let made = to_model(&draft("app", std::slice::from_ref(table)).expect("a draft")).model;
+    let made = to_model(&draft("app", std::slice::from_ref(table)).0).model;
     let model = parse(&write(&made)).expect("a model file");
     let checked =
         keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {}).expect("it runs");
@@ -280,7 +280,7 @@ fn an_attribute_of_two_types_gets_the_more_frequent_one_and_a_note() {
         item(&[("PK", format!("A#{at}")), ("SK", "A".to_owned()), ("v", value)])
     });
     let live = live(items.collect());
-    let made = to_model(&draft("app", &[live]).expect("a draft"));
+    let made = to_model(&draft("app", &[live]).0);
     let notes = made.notes.join("\n");
     assert!(
         notes.contains("app.A: v is N in 20 and S in 10 of the items; the model takes it for N"),
@@ -408,7 +408,7 @@ fn items_that_no_key_distinguishes_are_one_entity_unless_their_ids_are_random() 
         item(&[("id", format!("n:{}", at / 10)), ("ts", format!("n:{at}")), ("type", kind.to_owned())])
     });
     let table = described("N", "N", logins.collect());
-    let notes = to_model(&draft("app", std::slice::from_ref(&table)).expect("a draft")).notes.join("\n");
+    let notes = to_model(&draft("app", std::slice::from_ref(&table)).0).notes.join("\n");
     assert!(notes.contains("nothing in their keys tells them apart"), "{notes}");
     assert_eq!(imported_table(&table).entities.len(), 1);
 

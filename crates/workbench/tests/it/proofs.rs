@@ -277,7 +277,7 @@ patterns:
 data: {generate: {seed: 1, sample: 4}}
 ",
     );
-    for rule in ["L010", "L052", "L053", "L054"] {
+    for rule in ["L010", "L052", "L053"] {
         assert!(rules(&checked).contains(&rule), "{rule}: {}", text(&checked, "shop.yaml"));
     }
 }

@@ -81,7 +81,7 @@ struct Imported {
 }
 
 fn imported(tables: &[LiveTable]) -> Imported {
-    let made = to_model(&draft("app", tables).expect("a draft"));
+    let made = to_model(&draft("app", tables).0);
     let text = write(&made.model);
     let model =
         parse(&text).unwrap_or_else(|faults| panic!("{}\n{text}", crate::support::fault_lines(&faults)));

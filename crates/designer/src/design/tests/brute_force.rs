@@ -2,12 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::cases::{
-    PER_SECOND, designed, entity, owned, prices, problem, property_cases, read, update, write,
-};
+use super::cases::{PER_SECOND, designed, entity, owned, prices, problem, read, update, write};
 use crate::design::candidates::{self, Candidate, Form, Tariff};
 use crate::design::writer_knowledge::touches;
 use crate::design::{Problem, Projected, SAME, Slot, WriteKind};
+use crate::test_support::property_cases;
 use keywright_model::MicroPerSecond;
 use keywright_semantics::schema::TableClass;
 use keywright_workbench::price::Money;

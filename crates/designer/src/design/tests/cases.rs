@@ -1,23 +1,25 @@
 //! A short way to write problems.
 
 use crate::design::{
-    Attribute, Design, Entity, Fault, Kept, Knows, Pattern, Problem, Write, WriteKind, solve,
+    Attribute, Design, Entity, Fault, Kept, KeyStyle, Knows, Pattern, Problem, Write, WriteKind, solve,
 };
 use keywright_model::MicroPerSecond;
-use keywright_semantics::share::ALL_PPM;
+use keywright_semantics::share::{ALL_PPM, MICRO};
 use keywright_workbench::price::{Prices, TODAY};
 
-pub(super) const PER_SECOND: u64 = 1_000_000;
-
-/// The number of cases of a property test: `short`, or a multiple of it in long runs (`cargo xtask test
-/// --long`).
-pub(super) fn property_cases(short: u32) -> u32 {
-    let times = std::env::var("KEYWRIGHT_TEST_LONG").ok().and_then(|times| times.parse().ok());
-    short * times.unwrap_or(1)
-}
+pub(super) const PER_SECOND: u64 = MICRO;
 
 pub(super) fn problem(entities: Vec<Entity>, patterns: Vec<Pattern>, writes: Vec<Write>) -> Problem {
-    Problem { entities, patterns, writes, gsi_max: 5, kept: Kept::default(), class: None, backed_up: false }
+    Problem {
+        entities,
+        patterns,
+        writes,
+        gsi_max: 5,
+        kept: Kept::default(),
+        class: None,
+        backed_up: false,
+        style: KeyStyle::default(),
+    }
 }
 
 /// An entity with these identity attributes and further attributes.

@@ -1,4 +1,4 @@
-//! What a release changes in the attributes that it writes, and in the items that it writes at all.
+//! Changes that a release makes to the attributes and items that it writes.
 
 use super::super::kinds::{Field, kinds};
 use super::super::phrasing::{Subjects, and};
@@ -17,13 +17,14 @@ kinds! {
         "leave-copies" LeaveCopies { entity: String, attribute: String, source: String, patterns: Vec<String> }
         /// Writers of new items write them.
         "write-new" WriteNew { entity: String, patterns: Vec<String> }
-        /// While items are loaded, an update takes the rest of an item from elsewhere and puts it whole.
+        /// While items are being loaded, an update may not find its item yet: it fetches the other
+        /// attributes from where the item comes from, and puts the whole item.
         "put-loaded-whole" PutLoadedWhole { entity: String, table: String, patterns: Vec<String> }
-        /// A writer of one of the attributes, or of what their old or new templates use, writes all of them
-        /// as the new design defines them. If they are `added`, the items had none of them.
+        /// A writer of one of the attributes, or of an attribute in their old or new templates, writes all
+        /// of them as the new design defines them. `added` says that the old items had none of them.
         "set-attributes" Set { entity: String, patterns: Vec<String>, values: Vec<Value>, added: bool }
-        /// A writer of one of the attributes, or of what their templates use, writes all of them as the old
-        /// design defines them.
+        /// A writer of one of the attributes, or of an attribute in their templates, writes all of them as
+        /// the old design defines them.
         "set-together" SetTogether { entity: String, patterns: Vec<String>, attributes: Vec<String> }
         /// Writers that do not know all values that the attributes are made of read the item.
         "read-first" ReadFirst { entity: String, patterns: Vec<String>, attributes: Vec<String> }

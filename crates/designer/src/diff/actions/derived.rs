@@ -31,7 +31,8 @@ kinds! {
         "write-own-attributes" WriteOwn {
             entity: String, patterns: Vec<String>, attributes: Vec<String>, condition: Condition
         }
-        /// Conditions and updates use the attributes of the derived items; writers also keep the source's.
+        /// Conditions and updates use the moved attributes of the derived items; writers still update those
+        /// of the source.
         "move-attributes" MoveAttributes {
             entity: String, source: String, patterns: Vec<String>, attributes: Vec<String>
         }

@@ -1,8 +1,9 @@
 //! The operations of a plan: what a table's operator, the application and the jobs do in a step.
 //!
-//! Planners build operations and no text; `text` says one to people, `json` gives it to programs that carry
-//! the plan out. Entities have the name that the new design gives them, if it has them; patterns are named by
-//! their id. Where no pattern of the models does something, `patterns` is empty and any program may do it.
+//! Planners build operations and no text; `text` renders them for people, `json` for programs that carry
+//! the plan out. Entities have the name that the new design gives them, if it has them; patterns are named
+//! by their id. Where no pattern of the models does something, `patterns` is empty and any program may do
+//! it.
 
 mod attributes;
 mod calls;
@@ -193,7 +194,8 @@ impl KeyPlace {
         if self.again { format!("the new {}", self.table) } else { self.table.clone() }
     }
 
-    /// The place as it differs from the other one: by key within one table, by table otherwise.
+    /// The name that distinguishes this place from the other one: its key within one table, otherwise its
+    /// table.
     fn apart_from(&self, other: &Self) -> String {
         if self.is_same_table(other) {
             format!("under {}", shown(&self.key))

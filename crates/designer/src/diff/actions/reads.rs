@@ -5,7 +5,8 @@ use super::super::phrasing::{Subjects, and};
 use super::{Access, Location, shown};
 
 kinds! {
-    /// A change of the application's reads. A read of no `pattern` is one that the models do not have.
+    /// A change of the application's reads. Without a `pattern` it concerns reads of programs that the
+    /// models do not describe.
     ReadChange {
         /// The read queries by the old and the new key, and returns each item once and only what the pattern
         /// wants.

@@ -1,4 +1,4 @@
-//! What the plan needs and rests on.
+//! Notes: what the plan requires and what it assumes.
 
 use super::super::kinds::{Field, kinds};
 use super::super::phrasing::and;

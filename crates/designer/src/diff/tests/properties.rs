@@ -16,6 +16,7 @@ use proptest::test_runner::TestRunner;
 use super::simulator::{Fault, Meant, Naive, carry_out, carry_out_on_the_engine};
 use crate::diff::matching::{Match, matches};
 use crate::diff::*;
+use crate::test_support::property_cases;
 use keywright_model::Template;
 use keywright_model::tables::TableDefinition;
 
@@ -462,14 +463,12 @@ fn holds(before: &Made, after: &Made, seed: u64, naive: Naive) -> Result<(), Fau
     carry_out(&before, &after, &plan, (seed, naive), &made)
 }
 
-/// The number of random pairs; more with `PROPTEST_CASES`, for long searches. A failure prints the smallest
-/// failing pair, with the seed of the application's actions.
-fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(500)
-}
+/// The number of random pairs. A failure prints the smallest failing pair, with the seed of the application's
+/// actions.
+const PAIRS: u32 = 500;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(property_cases(PAIRS)) })]
 
     #[test]
     fn every_read_is_answered_right_after_every_write_of_every_step(

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_keeps_its_colons_whatever_delimits_it() {
+    fn a_time_keeps_its_colons_with_any_delimiter() {
         for time in [
             "2026-01-01",
             "2026-01-01T10:20",

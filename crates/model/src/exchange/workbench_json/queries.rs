@@ -15,8 +15,8 @@ use crate::expression::ConditionExpression;
 use crate::json::Json;
 use crate::template::{Part, Template};
 use crate::{
-    At, Consistency, Entity, Expectation, Given, GivenOp, Index, KeyPart, Model, Node, NodeKind, Operation,
-    Pattern, Read, ReadKind, Table,
+    At, Consistency, Entity, Expectation, Given, GivenOp, Index, KeyAttribute, Model, Node, NodeKind,
+    Operation, Pattern, Read, ReadKind, Table,
 };
 
 /// The patterns of a document's saved queries, and notes on those left out. `model` is the imported model.
@@ -111,7 +111,7 @@ impl<'a> Saved<'a> {
         })
     }
 
-    fn path(&self, index: Option<&'a Index>) -> (&'a KeyPart, Option<&'a KeyPart>) {
+    fn path(&self, index: Option<&'a Index>) -> (&'a KeyAttribute, Option<&'a KeyAttribute>) {
         match index {
             None => (&self.table.partition, self.table.sort.as_ref()),
             Some(index) => (index.partition.first().unwrap_or(&self.table.partition), index.sort.first()),
@@ -128,7 +128,7 @@ impl<'a> Saved<'a> {
     ) -> Result<(Vec<&'a Entity>, u64), String> {
         let (own, other) = self.path(index);
         let holds = |item: &&Item| {
-            let text = |part: &KeyPart| item.get(&part.name).and_then(key_text);
+            let text = |part: &KeyAttribute| item.get(&part.name).and_then(key_text);
             text(own).as_deref() == Some(partition)
                 && other.is_none_or(|part| {
                     item.get(&part.name).is_some_and(|value| sort.is_none_or(|test| test.holds(value)))
@@ -164,7 +164,7 @@ impl<'a> Saved<'a> {
         let mut found: Option<Givens> = None;
         let mut whole = other.is_none();
         for entity in entities {
-            let template = |part: &KeyPart| {
+            let template = |part: &KeyAttribute| {
                 entity.template(&part.name).ok_or_else(|| format!("{} has no `{}`", entity.name, part.name))
             };
             let mut givens = equal(&template(own)?, partition).ok_or("its PK fits no template")?;
