@@ -21,7 +21,7 @@
 //! Where the next parts go:
 //!
 //! - Throughput: a throttle decides in `dispatch`, before an operation runs; its buckets live in `state` and
-//!   are charged with the usage that `support::meter` reports.
+//!   are charged where `Engine::charge` is called, as metrics are.
 //! - History (point-in-time recovery): `write` appends a version in the commit that changes the item, as it
 //!   appends stream records; a folder `history` next to `streams` reads and trims them.
 //! - Jobs (backup, export, import): a folder `jobs` before `background`; a job's progress is a row of the
@@ -57,4 +57,6 @@ pub use support::config::EngineConfig;
 pub use support::env::{AccountId, Caller, Env, Region};
 pub use support::image_memory::ImageMemory;
 pub use support::lane::{Aside, Lane, Presence};
+pub use support::observer::Observer;
 pub use support::wake::NextWake;
+pub use tables::branch::{Branch, BranchFault};

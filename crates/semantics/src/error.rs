@@ -3,6 +3,7 @@
 //! Messages are in `messages`; HTTP statuses and the names of exceptions belong to the `wire` crate.
 
 use crate::codec::EncodedItem;
+use crate::limits::{ERROR_MESSAGE_BYTES_MAX, SHORT_ERROR_MESSAGE_BYTES_MAX};
 use crate::messages::{cancellation, partiql};
 
 /// Every kind of error that the service answers with.
@@ -62,6 +63,45 @@ pub enum ErrorKind {
     UnrecognizedClient,
     /// The request breaks a rule of its operation.
     Validation,
+}
+
+impl ErrorKind {
+    /// All kinds, in their order.
+    pub const ALL: [Self; 27] = [
+        Self::AccessDenied,
+        Self::ConditionalCheckFailed,
+        Self::DuplicateItem,
+        Self::ExpiredIterator,
+        Self::IdempotentParameterMismatch,
+        Self::IncompleteSignature,
+        Self::InternalFailure,
+        Self::InternalServerError,
+        Self::InvalidSignature,
+        Self::ItemCollectionSizeLimitExceeded,
+        Self::LimitExceeded,
+        Self::MissingAuthenticationToken,
+        Self::ProvisionedThroughputExceeded,
+        Self::RequestEntityTooLarge,
+        Self::RequestLimitExceeded,
+        Self::ResourceInUse,
+        Self::ResourceNotFound,
+        Self::Serialization,
+        Self::ServiceUnavailable,
+        Self::Throttling,
+        Self::TransactionCanceled,
+        Self::TransactionConflict,
+        Self::TransactionInProgress,
+        Self::TrimmedDataAccess,
+        Self::UnknownOperation,
+        Self::UnrecognizedClient,
+        Self::Validation,
+    ];
+
+    /// The kind's place in `ALL`.
+    #[expect(clippy::as_conversions, reason = "the number of a variant")]
+    pub const fn place(self) -> usize {
+        self as usize
+    }
 }
 
 /// The reason that a cancelled transaction gives for one of its actions.
@@ -170,7 +210,9 @@ pub struct Error {
 impl Error {
     /// An error without detail.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), detail: Box::default() }
+        let mut error = Self { kind, message: message.into(), detail: Box::default() };
+        error.shorten(ERROR_MESSAGE_BYTES_MAX);
+        error
     }
 
     /// An error of kind [`ErrorKind::Validation`] without detail.
@@ -178,18 +220,29 @@ impl Error {
         Self::new(ErrorKind::Validation, message)
     }
 
-    /// The stored size of all items that the error carries, in bytes. A cancelled transaction can carry many.
+    /// The size of the message and of all items that the error carries, in bytes. A cancelled transaction can
+    /// carry many.
     pub fn stored_bytes(&self) -> usize {
-        match &*self.detail {
+        let items = match &*self.detail {
             ErrorDetail::None => 0,
             ErrorDetail::Item(item) => item.as_bytes().len(),
             ErrorDetail::Reasons(reasons) => reasons.iter().map(CancellationReason::stored_bytes).sum(),
+        };
+        self.message.len() + items
+    }
+
+    fn shorten(&mut self, bytes_max: usize) {
+        if self.message.len() > bytes_max {
+            self.message.truncate(self.message.floor_char_boundary(bytes_max));
+            self.message.shrink_to_fit();
         }
     }
 
-    /// The same error without its items, for a caller that has no memory to render them.
+    /// The same error without its items and with a short message, for a caller that has no memory to render
+    /// more.
     #[must_use]
     pub fn without_items(mut self) -> Self {
+        self.shorten(SHORT_ERROR_MESSAGE_BYTES_MAX);
         match &mut *self.detail {
             ErrorDetail::None => {}
             ErrorDetail::Item(_) => *self.detail = ErrorDetail::None,
@@ -213,3 +266,16 @@ impl std::fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_knows_its_place() {
+        for (place, kind) in ErrorKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind.place(), place, "{kind:?}");
+        }
+        assert_eq!(ErrorKind::Validation.place() + 1, ErrorKind::ALL.len(), "the last kind is in the list");
+    }
+}

@@ -26,6 +26,11 @@ pub const NESTING_LEVELS_MAX: usize = 32;
 pub const STORED_LEVELS_MAX: usize = 128;
 /// Items of one transaction (developer guide: Constraints).
 pub const TRANSACTION_ITEMS_MAX: usize = 100;
+/// Bytes of an error's message; our own bound. It repeats parts of the request, and must not become as long
+/// as requests.
+pub const ERROR_MESSAGE_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of the message where no memory for a longer one is left; our own bound.
+pub const SHORT_ERROR_MESSAGE_BYTES_MAX: usize = 4 * 1024;
 /// Size of all items of one transaction (developer guide: Constraints).
 pub const TRANSACTION_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Size of a request's body (API reference: BatchWriteItem, 16 MB).

@@ -20,4 +20,4 @@ pub mod sigv4;
 pub use decode::{Parts, decode, decode_parts};
 pub use json::{decoded_bytes_max, is_json};
 pub use operation::{Api, Operation};
-pub use render::{RenderedError, render, render_error, unknown_operation};
+pub use render::{RenderedError, error_body_bytes, render, render_error, unknown_operation};

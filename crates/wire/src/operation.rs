@@ -38,6 +38,12 @@ macro_rules! operations {
             /// All operations, in the order of the service models.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
+            /// The operation's place in `ALL`.
+            #[expect(clippy::as_conversions, reason = "the number of a variant")]
+            pub const fn place(self) -> usize {
+                self as usize
+            }
+
             /// The operation's name, which follows the dot in the target header.
             pub const fn name(self) -> &'static str {
                 match self {

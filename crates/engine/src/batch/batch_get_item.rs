@@ -45,6 +45,7 @@ pub(crate) async fn batch_get_item<S: Store>(
     for table in &tables {
         answer.read(&mut pace, &snapshot, table).await?;
     }
+    engine.charge(answer.meter.total());
     Ok(BatchGetItemOutput {
         responses: answer.responses,
         unprocessed_keys: answer.unprocessed,

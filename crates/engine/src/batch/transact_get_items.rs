@@ -49,6 +49,7 @@ pub(crate) async fn transact_get_items<S: Store>(
     if bytes_read > TRANSACTION_BYTES_MAX {
         return Err(Error::validation(messages::TRANSACTION_TOO_LARGE));
     }
+    engine.charge(meter.total());
     Ok(TransactGetItemsOutput {
         responses,
         consumed_capacity: meter.report(request.capacity, CapacityForm::TransactRead),

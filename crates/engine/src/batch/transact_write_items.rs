@@ -1,8 +1,8 @@
 //! TransactWriteItems: up to 100 writes and checks, all or nothing.
 //!
-//! A fault that the request alone shows refuses the request. A fault of one action against its table cancels
-//! the transaction with that one reason. After that all conditions are evaluated, and every failure has its
-//! reason.
+//! A fault that is visible without tables refuses the whole request. A fault of one action against its
+//! table cancels the transaction with that one reason. After that all conditions are evaluated, and every
+//! failure has its reason.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -50,11 +50,11 @@ pub(crate) async fn transact_write_items<S: Store>(
         return Err(Error::new(ErrorKind::TransactionInProgress, messages::TRANSACTION_IN_PROGRESS));
     };
     if let Some(row) = used_token(engine, &key).await? {
-        return replay(request.capacity, token, row);
+        return replay(engine, request.capacity, token, row);
     }
     let new_token = new_token(engine, request, token, key);
     match execute(engine, caller, request, Some(&new_token)).await? {
-        GroupEnd::Replayed(row) => replay(request.capacity, token, row),
+        GroupEnd::Replayed(row) => replay(engine, request.capacity, token, row),
         end => answer(request, end),
     }
 }
@@ -68,7 +68,7 @@ pub(crate) async fn replayed<S: Store>(
 ) -> Result<Option<TransactWriteItemsOutput>, Error> {
     let key = tokens::key(caller.account.as_str(), caller.region.as_str(), &token.token);
     let row = used_token(engine, &key).await?;
-    row.map(|row| replay(capacity, token, row)).transpose()
+    row.map(|row| replay(engine, capacity, token, row)).transpose()
 }
 
 async fn execute<S: Store>(
@@ -119,7 +119,8 @@ fn reads(names: &[String], outcomes: &[Outcome]) -> Vec<(String, HalfUnits)> {
 }
 
 /// The response to a request that was executed before: success, charged as reads.
-fn replay(
+fn replay<S: Store>(
+    engine: &Engine<S>,
     capacity: ReturnConsumedCapacity,
     token: &RequestToken,
     row: TokenRow,
@@ -131,6 +132,7 @@ fn replay(
     for (name, units) in row.reads {
         meter.add(&name, TableUsage { table: Usage::reading(units), ..TableUsage::default() });
     }
+    engine.charge(meter.total());
     Ok(TransactWriteItemsOutput {
         item_collection_metrics: None,
         consumed_capacity: meter.report(capacity, CapacityForm::TransactRead),

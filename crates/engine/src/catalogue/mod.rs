@@ -3,6 +3,7 @@
 //! It knows how a change of a table becomes durable and visible. It does not know what the control-plane
 //! operations mean; `tables` does.
 
+mod branches;
 pub(crate) mod names;
 mod record;
 mod rows;
@@ -23,6 +24,7 @@ use keywright_store::{CommitError, Scan, Snapshot, Store, StoreError, Transactio
 use keywright_store::{Direction, KeyRange};
 use tokio::sync::Mutex;
 
+pub(crate) use branches::Naming;
 pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
 pub(crate) use shards::{NewStream, Succession};
 pub(crate) use stream::{RecordPlace, Shard, ShardHash, Stream, StreamState};
@@ -192,6 +194,13 @@ impl<S: Store> Catalogue<S> {
         cache.names.values().flat_map(BTreeMap::values).chain(cache.doomed.values()).cloned().collect()
     }
 
+    /// Every table of a caller, including deleted ones that still have rows or streams.
+    pub(crate) fn all_of(&self, caller: &Caller) -> Vec<Arc<Table>> {
+        let cache = self.read();
+        let live = cache.names.get(caller).into_iter().flat_map(BTreeMap::values);
+        live.chain(cache.doomed.values().filter(|table| belongs_to(table, caller))).cloned().collect()
+    }
+
     /// The newest copy of a table; the given one if the table was deleted.
     pub(crate) fn newest(&self, table: &Arc<Table>) -> Arc<Table> {
         let cache = self.read();
@@ -203,7 +212,7 @@ impl<S: Store> Catalogue<S> {
     pub(crate) fn all_named(&self, caller: &Caller, name: &str) -> Vec<Arc<Table>> {
         let cache = self.read();
         let live = cache.names.get(caller).and_then(|tables| tables.get(name));
-        let is_meant = |table: &&Arc<Table>| table.name == name && owner(table) == *caller;
+        let is_meant = |table: &&Arc<Table>| table.name == name && belongs_to(table, caller);
         live.into_iter().chain(cache.doomed.values().filter(is_meant)).cloned().collect()
     }
 
@@ -212,16 +221,18 @@ impl<S: Store> Catalogue<S> {
         self.read().doomed.values().cloned().collect()
     }
 
-    /// Adds a table, unless its name is taken. `build` gets the new id; it may be called again after a
-    /// conflict and must use the same public id then.
+    /// Adds a table, unless its name is taken, or `permit` refuses once it is the caller's turn. `build` gets
+    /// the new id; it may be called again after a conflict and must use the same public id then.
     pub(crate) async fn create(
         &self,
         caller: &Caller,
         name: &str,
+        permit: impl Fn() -> Result<(), Error>,
         build: impl Fn(TableId) -> Table,
     ) -> Result<Arc<Table>, Error> {
         let name_row = name_key(caller, name);
         let _turn = self.change_turn.lock().await;
+        permit()?;
         for _ in 0..CHANGE_TRIES_MAX {
             let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
             let rows = txn
@@ -450,6 +461,10 @@ pub(crate) fn record_bytes(table: &Table) -> usize {
 /// The account and region of a table.
 pub(crate) fn owner(table: &Table) -> Caller {
     Caller { account: AccountId::from(table.account.as_str()), region: Region::from(table.region.as_str()) }
+}
+
+fn belongs_to(table: &Table, caller: &Caller) -> bool {
+    table.account == caller.account.as_str() && table.region == caller.region.as_str()
 }
 
 /// An ARN must name the caller's region and account; the region is checked first.

@@ -6,6 +6,7 @@
 //! 0x01 0x02                               the next table id
 //! 0x01 0x03 table id, index id            how far an index's backfill has come
 //! 0x01 0x04 table id, generation          how far the filling of expiry rows has come
+//! 0x01 0x05 account 0x00 region           the ids of a branch's tables
 //! ```
 
 use bytes::Bytes;
@@ -19,6 +20,7 @@ pub(super) const NAMES: u8 = 0x01;
 const NEXT_ID: u8 = 0x02;
 const BACKFILLS: u8 = 0x03;
 const TTL_FILLS: u8 = 0x04;
+const BRANCHES: u8 = 0x05;
 
 /// The key of a table's record. Every write of an item protects it, so a writer bound to an old schema
 /// conflicts.
@@ -31,11 +33,30 @@ pub(super) fn record_key(table: TableId) -> Bytes {
 }
 
 pub(super) fn name_key(caller: &Caller, name: &str) -> Bytes {
-    let mut key = vec![Space::Catalogue.byte(), NAMES];
-    for part in [caller.account.as_str(), "\0", caller.region.as_str(), "\0", name] {
-        key.extend_from_slice(part.as_bytes());
-    }
+    let mut key = name_prefix(caller);
+    key.extend_from_slice(name.as_bytes());
     key.into()
+}
+
+/// The prefix of the names of all tables of an account and region.
+pub(super) fn name_prefix(caller: &Caller) -> Vec<u8> {
+    let mut key = place_key(NAMES, caller);
+    key.push(0);
+    key
+}
+
+/// A part of the catalogue, then an account and region.
+fn place_key(part: u8, caller: &Caller) -> Vec<u8> {
+    let mut key = vec![Space::Catalogue.byte(), part];
+    for text in [caller.account.as_str(), "\0", caller.region.as_str()] {
+        key.extend_from_slice(text.as_bytes());
+    }
+    key
+}
+
+/// The key of the row that lists the tables of a branch.
+pub(super) fn branch_key(caller: &Caller) -> Bytes {
+    place_key(BRANCHES, caller).into()
 }
 
 /// The key of the next table id, which every CreateTable reads and writes.

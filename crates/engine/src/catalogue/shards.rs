@@ -66,6 +66,15 @@ impl Table {
         }
     }
 
+    /// Makes closed shards look as old as they can be: the next step forgets their records.
+    pub(crate) fn expire_shards(&mut self) {
+        for shard in self.streams.iter_mut().flat_map(|stream| &mut stream.shards) {
+            if let Some(closed) = &mut shard.closed {
+                closed.at_ms = 0;
+            }
+        }
+    }
+
     /// Closes one open shard and opens its children. A closed shard stays as it is.
     pub(crate) fn succeed_shard(&mut self, number: u32, how: Succession, now_ms: u64) {
         let Some(stream) = self.live_stream() else { return };

@@ -43,8 +43,7 @@ pub(super) fn is_there(schema: &TableSchema, rest: Option<Condition>) -> Conditi
     Condition::attribute_exists(partition_name(schema)).and(rest)
 }
 
-/// The condition of a DELETE. Deleting a missing item succeeds, whatever the rest of the clause says
-/// (observed).
+/// The condition of a DELETE. Deleting a missing item succeeds, with any rest of the clause (observed).
 pub(super) fn is_absent_or(schema: &TableSchema, rest: Option<Condition>) -> Option<Condition> {
     rest.map(|rest| Condition::attribute_not_exists(partition_name(schema)).or(rest))
 }

@@ -30,10 +30,9 @@ pub(crate) async fn get_item<S: Store>(
     let stored = snapshot.get(&row).await.map_err(|error| fault::storage(&error))?;
     let found = stored.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
     let bytes = found.as_ref().map_or(0, EncodedItem::size_bytes);
-    let usage = || TableUsage {
-        table: Usage::reading(read_units(bytes, read_mode(request.consistency))),
-        ..TableUsage::default()
-    };
+    let read = Usage::reading(read_units(bytes, read_mode(request.consistency)));
+    engine.charge(read);
+    let usage = || TableUsage { table: read, ..TableUsage::default() };
     let consumed_capacity = consumed(request.capacity, &request.table.as_given, CapacityForm::Plain, usage);
     let item = match (found, request.projection.as_ref()) {
         (Some(item), Some(_)) => Some(project(&mut engine.pace(), item, request.projection.as_ref()).await?),

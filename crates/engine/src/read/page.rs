@@ -104,6 +104,7 @@ pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> R
         fill(engine, &snapshot, &plan, &mut page).await?;
     }
     assert!(page.count <= page_rows(&page), "no more rows pass the filter than are evaluated");
+    engine.charge(total(&plan, &page));
     let usage = || usage(&plan, &page);
     let consumed_capacity = consumed(plan.capacity, plan.table_name, CapacityForm::Plain, usage);
     let position =
@@ -302,9 +303,21 @@ fn item_key(plan: &Plan<'_>, key: &KeySchema, row: &EncodedItem) -> Option<Bytes
     Some(layout::item_key(plan.source.table.id, *partition.first()?, sort.first().copied()))
 }
 
-/// The charge of a page: the sum of its rows rounded up once, and each fetched item rounded up on its own.
+/// The charge of a page's rows: their sum rounded up once.
+fn row_usage(plan: &Plan<'_>, page: &Page) -> Usage {
+    Usage::reading(read_units(page.row_bytes, read_mode(plan.consistency)))
+}
+
+/// The charge of a page, of table and index together.
+fn total(plan: &Plan<'_>, page: &Page) -> Usage {
+    let mut total = row_usage(plan, page);
+    total += page.fetched;
+    total
+}
+
+/// The charge of a page: its rows, and each fetched item rounded up on its own.
 fn usage(plan: &Plan<'_>, page: &Page) -> TableUsage {
-    let rows = Usage::reading(read_units(page.row_bytes, read_mode(plan.consistency)));
+    let rows = row_usage(plan, page);
     let mut usage = TableUsage { table: page.fetched, ..TableUsage::default() };
     match plan.source.index {
         None => usage.table += rows,

@@ -2,6 +2,7 @@
 //!
 //! It knows no operation: `dispatch` runs those on it.
 
+pub(crate) mod branching;
 pub(crate) mod next_expiry;
 pub(crate) mod purge_progress;
 pub(crate) mod recount;
@@ -10,6 +11,7 @@ pub(crate) mod stats;
 
 use std::sync::Arc;
 
+use keywright_semantics::capacity::Usage;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::table as messages;
 use keywright_store::Store;
@@ -20,6 +22,8 @@ use crate::support::env::Env;
 use crate::support::lane::{Lane, Pace, Presence};
 use crate::support::latch::Latches;
 use crate::support::layout::TableId;
+use crate::support::observer::Observer;
+use branching::Branching;
 use next_expiry::NextExpiry;
 use purge_progress::PurgeProgress;
 use recount::Recounting;
@@ -31,11 +35,17 @@ pub struct Engine<S: Store> {
     shared: Arc<Shared<S>>,
     /// Whether the client of the request that this clone executes still waits.
     presence: Option<Presence>,
+    /// Receives the figures of the request that this clone executes, instead of the engine's observer.
+    observer: Option<Arc<dyn Observer>>,
 }
 
 impl<S: Store> Clone for Engine<S> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), presence: self.presence.clone() }
+        Self {
+            shared: Arc::clone(&self.shared),
+            presence: self.presence.clone(),
+            observer: self.observer.clone(),
+        }
     }
 }
 
@@ -51,6 +61,7 @@ struct Shared<S: Store> {
     shard_loads: ShardLoads,
     trim_times: TrimTimes,
     next_expiry: NextExpiry,
+    branching: Branching,
 }
 
 impl<S: Store> Engine<S> {
@@ -69,14 +80,40 @@ impl<S: Store> Engine<S> {
             shard_loads: ShardLoads::default(),
             trim_times: TrimTimes::default(),
             next_expiry: NextExpiry::default(),
+            branching: Branching::default(),
         };
-        Self { shared: Arc::new(shared), presence: None }
+        Self { shared: Arc::new(shared), presence: None, observer: None }
     }
 
     /// The same database for one request: its long computations stop if the client leaves before the commit.
     #[must_use]
     pub fn for_client(&self, presence: Presence) -> Self {
-        Self { shared: Arc::clone(&self.shared), presence: Some(presence) }
+        Self { presence: Some(presence), ..self.clone() }
+    }
+
+    /// The same database for one request, whose figures go to this observer and not to the engine's.
+    #[must_use]
+    pub fn observed_by(&self, observer: Arc<dyn Observer>) -> Self {
+        Self { observer: Some(observer), ..self.clone() }
+    }
+
+    fn observer(&self) -> &dyn Observer {
+        self.observer.as_deref().unwrap_or(&*self.shared.config.observer)
+    }
+
+    /// Reports the capacity that a request has consumed.
+    pub(crate) fn charge(&self, usage: Usage) {
+        self.observer().charged(usage);
+    }
+
+    /// Reports that a write met another writer.
+    pub(crate) fn note_conflict(&self) {
+        self.observer().conflicted();
+    }
+
+    /// Whether this is the only handle: no request runs on the database.
+    pub fn is_unshared(&self) -> bool {
+        Arc::strong_count(&self.shared) == 1
     }
 
     /// The lane for long computations; callers of the engine may use it for theirs.
@@ -149,6 +186,10 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn recounting(&self) -> &Recounting<S::Snapshot> {
         &self.shared.recounting
+    }
+
+    pub(crate) fn branching(&self) -> &Branching {
+        &self.shared.branching
     }
 
     pub(crate) fn stats(&self) -> &Stats {

@@ -5,32 +5,33 @@ use keywright_semantics::response::{ListStreamsOutput, Response, StreamSummary};
 use keywright_store::Store;
 
 use super::names::stream_arn;
-use crate::catalogue::owner;
+use crate::catalogue::Table;
 use crate::state::Engine;
 use crate::support::env::Caller;
 
 pub(crate) fn list_streams<S: Store>(engine: &Engine<S>, caller: &Caller, request: &ListStreams) -> Response {
-    let tables = engine.catalogue().all();
-    let wanted = |name: &str| request.table_name.as_deref().is_none_or(|wanted| wanted == name);
-    let mut streams: Vec<StreamSummary> = tables
+    let tables = match &request.table_name {
+        Some(name) => engine.catalogue().all_named(caller, name),
+        None => engine.catalogue().all_of(caller),
+    };
+    let start =
+        request.exclusive_start.as_ref().map(|start| (start.table_name.as_str(), start.label.as_str()));
+    let mut found: Vec<(&str, &str, &Table)> = tables
         .iter()
-        .filter(|table| wanted(&table.name) && owner(table) == *caller)
-        .flat_map(|table| {
-            table.streams.iter().map(|stream| StreamSummary {
-                stream_arn: stream_arn(table, &stream.label),
-                table_name: table.name.clone(),
-                stream_label: stream.label.clone(),
-            })
+        .flat_map(|table| table.streams.iter().map(move |stream| (&*table.name, &*stream.label, &**table)))
+        .filter(|(table, label, _)| start.is_none_or(|start| (*table, *label) > start))
+        .collect();
+    found.sort_unstable_by_key(|(table, label, _)| (*table, *label));
+    let more = found.len() > request.limit;
+    found.truncate(request.limit);
+    let streams: Vec<StreamSummary> = found
+        .iter()
+        .map(|(name, label, table)| StreamSummary {
+            stream_arn: stream_arn(table, label),
+            table_name: (*name).to_owned(),
+            stream_label: (*label).to_owned(),
         })
         .collect();
-    let place = |table: &str, label: &str| (table.to_owned(), label.to_owned());
-    streams.sort_by_cached_key(|stream| place(&stream.table_name, &stream.stream_label));
-    if let Some(start) = &request.exclusive_start {
-        let start = place(&start.table_name, &start.label);
-        streams.retain(|stream| place(&stream.table_name, &stream.stream_label) > start);
-    }
-    let more = streams.len() > request.limit;
-    streams.truncate(request.limit);
     let last_evaluated_stream_arn = streams.last().filter(|_| more).map(|stream| stream.stream_arn.clone());
     Response::ListStreams(ListStreamsOutput { streams, last_evaluated_stream_arn })
 }

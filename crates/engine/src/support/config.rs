@@ -6,11 +6,12 @@ use keywright_semantics::limits::{LOCAL_COLLECTION_BYTES_MAX, STREAM_SHARD_OPEN_
 
 use crate::support::image_memory::ImageMemory;
 use crate::support::lane::Lane;
+use crate::support::observer::{Observer, Unobserved};
 
 /// Definitions of all tables of all accounts and regions: some 30,000 plain tables, or 600 with every index
 /// and tag.
 const RECORD_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// One machine cannot fill more.
+/// One machine's writes cannot fill more shards.
 const STREAM_SHARDS_MAX: u32 = 64;
 /// 64 open shards, each replaced after four hours, are 384 in a day.
 const STREAM_SHARDS_KEPT_MAX: usize = 1000;
@@ -42,6 +43,8 @@ pub struct EngineConfig {
     pub lane: Arc<Lane>,
     /// Memory for the images of large items that are being written.
     pub images: Arc<ImageMemory>,
+    /// Receives what requests consume.
+    pub observer: Arc<dyn Observer>,
 }
 
 impl Default for EngineConfig {
@@ -57,6 +60,7 @@ impl Default for EngineConfig {
             ttl_delay_ms: TTL_DELAY_MS,
             lane: Arc::default(),
             images: Arc::default(),
+            observer: Arc::new(Unobserved),
         }
     }
 }

@@ -34,7 +34,7 @@ impl ImageMemory {
         Self { free: Semaphore::new(permits), units }
     }
 
-    /// A write that needs more than there is takes all.
+    /// The units for so many bytes. A write that needs more than exists takes all.
     fn units_of(&self, bytes: usize) -> u32 {
         u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX).min(self.units)
     }

@@ -10,4 +10,5 @@ pub(crate) mod lane;
 pub(crate) mod latch;
 pub(crate) mod layout;
 pub(crate) mod meter;
+pub(crate) mod observer;
 pub(crate) mod wake;

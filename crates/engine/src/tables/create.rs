@@ -36,7 +36,8 @@ pub(crate) async fn run<S: Store>(
         };
         return Err(Error::new(ErrorKind::ResourceInUse, text));
     }
-    check_limits(engine, caller, request)?;
+    check_room(engine, caller)?;
+    check_units_of(caller, request)?;
     let now_ms = engine.env().now_ms();
     let public_id = uuid(engine.env().random_u128());
     let transition_ms = engine.config().transition_ms;
@@ -56,11 +57,17 @@ pub(crate) async fn run<S: Store>(
         }
         table
     };
-    let table = engine.catalogue().create(caller, &request.name, build).await?;
+    // Once more in its turn: others may have been made meanwhile.
+    let permit = || {
+        engine.pace().check_presence()?;
+        check_room(engine, caller)
+    };
+    let table = engine.catalogue().create(caller, &request.name, permit, build).await?;
     Ok(Response::CreateTable(Box::new(answer(&table, request, engine))))
 }
 
-fn check_limits<S: Store>(engine: &Engine<S>, caller: &Caller, request: &CreateTable) -> Result<(), Error> {
+/// Checks that one more table may be made.
+fn check_room<S: Store>(engine: &Engine<S>, caller: &Caller) -> Result<(), Error> {
     let over = |text: String| Err(Error::new(ErrorKind::LimitExceeded, text));
     if engine.catalogue().count(caller) >= engine.config().tables_max {
         return over(messages::table_limit(engine.config().tables_max));
@@ -68,6 +75,11 @@ fn check_limits<S: Store>(engine: &Engine<S>, caller: &Caller, request: &CreateT
     if engine.catalogue().record_bytes() >= engine.config().record_bytes_max {
         return over(messages::definitions_limit(engine.config().record_bytes_max));
     }
+    Ok(())
+}
+
+fn check_units_of(caller: &Caller, request: &CreateTable) -> Result<(), Error> {
+    let over = |text: String| Err(Error::new(ErrorKind::LimitExceeded, text));
     if let Some(units) = request.throughput {
         check_units(units, caller).or_else(over)?;
     }
@@ -222,7 +234,7 @@ pub(super) fn encryption_state(key_id: Option<&str>, caller: &Caller) -> Encrypt
 }
 
 /// A version 4 UUID of these bits.
-fn uuid(bits: u128) -> String {
+pub(super) fn uuid(bits: u128) -> String {
     let marked = bits & !(0xF << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
     let hex = format!("{marked:032x}");
     let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! The control plane: one file for each operation on tables.
 
+pub(crate) mod branch;
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod describe;

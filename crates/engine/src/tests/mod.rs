@@ -2,6 +2,7 @@
 //! an oracle.
 
 mod batches;
+mod branches;
 mod capacity;
 mod client_bounds;
 mod conflicts;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use keywright_semantics::capacity::{Usage, WriteMode};
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_semantics::limits::ITEM_BYTES_MAX;
@@ -128,14 +129,21 @@ pub(crate) async fn run<'r, S: Store>(
             let at_work = |action: &Action<'_>| engine.latches().has_transaction(&action.key.row);
             let busy: Vec<bool> = actions.iter().map(at_work).collect();
             if busy.contains(&true) {
+                engine.note_conflict();
                 return Ok(GroupEnd::Conflict(busy));
             }
         }
         let guard = engine.latches().acquire(latch_keys(&actions), kind.holder()).await;
         match attempt(engine, &mut pace, &mut room, kind, &actions, token).await? {
-            Attempt::Ended(end) => return Ok(end),
+            Attempt::Ended(end) => {
+                charge(engine, kind, &end);
+                return Ok(end);
+            }
             Attempt::Stale(table) => engine.catalogue().refresh(&table).await?,
-            Attempt::Conflict(read) => last_read = read,
+            Attempt::Conflict(read) => {
+                engine.note_conflict();
+                last_read = read;
+            }
             Attempt::NoRoom(bytes) => {
                 // Not behind the latch: its next holder may be the one that has the memory.
                 drop(guard);
@@ -145,13 +153,31 @@ pub(crate) async fn run<'r, S: Store>(
             }
             Attempt::Unknown(pending) => {
                 if settle(engine, &actions, &pending).await? {
-                    return Ok(GroupEnd::Written(finish(engine, pending.outcomes, Committed::Unsure)));
+                    let end = GroupEnd::Written(finish(engine, pending.outcomes, Committed::Unsure));
+                    charge(engine, kind, &end);
+                    return Ok(end);
                 }
             }
         }
         drop(guard);
     }
     Ok(GroupEnd::Conflict(collided(engine, &bind()?, last_read).await?))
+}
+
+/// Reports the charge of a group that was written. The service's own deletes are free.
+fn charge<S: Store>(engine: &Engine<S>, kind: GroupKind, end: &GroupEnd) {
+    let mode = match kind {
+        GroupKind::Single => WriteMode::Plain,
+        GroupKind::Transaction => WriteMode::Transactional,
+        GroupKind::Expiry => return,
+    };
+    if let GroupEnd::Written(outcomes) = end {
+        let mut total = Usage::default();
+        for outcome in outcomes {
+            total += outcome.change.total_usage(mode);
+        }
+        engine.charge(total);
+    }
 }
 
 /// The actions whose items changed since the last try read them; all actions, if none changed.

@@ -56,11 +56,20 @@ impl fmt::Display for LowerFirst<'_> {
 /// The text of a value, printed as its shape asks.
 pub(super) fn value(shape: &Shape, node: &Node<'_>) -> String {
     if let Node::Text(value) = node {
-        return value.clone().into_owned();
+        return cut(value).into_owned();
     }
     let mut out = String::new();
     write_value(&mut out, shape, node);
     out
+}
+
+/// A text as messages repeat it: a long one is cut.
+pub(super) fn cut(text: &str) -> Cow<'_, str> {
+    if text.len() <= TEXT_BYTES_MAX {
+        return Cow::Borrowed(text);
+    }
+    let end = text.floor_char_boundary(TEXT_BYTES_MAX);
+    Cow::Owned(format!("{}...", text.get(..end).unwrap_or_default()))
 }
 
 /// The JSON text of a value as it was sent, but without blanks.
@@ -84,13 +93,13 @@ fn write_json(out: &mut String, node: &Node<'_>) {
         Node::Object(entries) => {
             out.push('{');
             write_between(out, ",", entries.iter(), |out, (name, inner)| {
-                let _ = write!(out, "{}:", serde_json::Value::from(name.as_ref()));
+                let _ = write!(out, "{}:", serde_json::Value::from(cut(name).as_ref()));
                 write_json(out, inner);
             });
             out.push('}');
         }
         Node::Text(value) => {
-            let _ = write!(out, "{}", serde_json::Value::from(value.as_ref()));
+            let _ = write!(out, "{}", serde_json::Value::from(cut(value).as_ref()));
         }
         Node::Bytes(value) => {
             let _ = write!(out, "\"{}\"", STANDARD.encode(value));
@@ -117,7 +126,7 @@ fn write_value(out: &mut String, shape: &Shape, node: &Node<'_>) {
 
 fn write_scalar(out: &mut String, node: &Node<'_>) {
     let _ = match node {
-        Node::Text(value) => write!(out, "{value}"),
+        Node::Text(value) => write!(out, "{}", cut(value)),
         Node::Integer(value) => write!(out, "{value}"),
         Node::Decimal(value) => write!(out, "{value}"),
         Node::Bool(value) => write!(out, "{value}"),

@@ -106,7 +106,7 @@ impl Path<'_> {
                 Step::Member(name) if lower_first => write!(out, "{}", java_debug::LowerFirst(name)),
                 Step::Member(name) => write!(out, "{name}"),
                 Step::Element(number) => write!(out, "{number}.member"),
-                Step::Entry(key) => write!(out, "{key}.member"),
+                Step::Entry(key) => write!(out, "{}.member", java_debug::cut(key)),
             };
         }
         out

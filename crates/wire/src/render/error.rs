@@ -20,13 +20,20 @@ pub fn unknown_operation() -> Error {
     Error::new(ErrorKind::UnknownOperation, "")
 }
 
-/// Bytes to allocate for an error in addition to its message.
-const AROUND_MESSAGE_BYTES: usize = 128;
+/// Bytes to allocate for an error in addition to its message and items.
+const AROUND_CONTENT_BYTES: usize = 128;
+
+/// Bytes to allocate for an error's body. An item's text is a little longer than its stored form, and a buffer
+/// that has to grow can end twice as large as its content.
+pub fn error_body_bytes(error: &Error) -> usize {
+    let stored = error.stored_bytes();
+    stored + stored / 8 + AROUND_CONTENT_BYTES
+}
 
 /// The status and body of an error.
 pub fn render_error(error: &Error) -> RenderedError {
     let type_name = type_name(error.kind);
-    let mut writer = Writer::with_capacity(error.message.len() + AROUND_MESSAGE_BYTES);
+    let mut writer = Writer::with_capacity(error_body_bytes(error));
     writer.object(|members| {
         members.put("__type", type_name);
         match error.detail.as_ref() {

@@ -14,7 +14,7 @@ mod writer;
 
 use keywright_semantics::response::Response;
 
-pub use error::{RenderedError, render_error, unknown_operation};
+pub use error::{RenderedError, error_body_bytes, render_error, unknown_operation};
 use writer::Writer;
 
 /// Bytes allocated for a response without items; most need no second allocation.

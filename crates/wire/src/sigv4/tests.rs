@@ -140,6 +140,14 @@ fn our_signer_signs_as_the_official_one_does() {
 }
 
 #[test]
+fn a_header_that_is_signed_twice_is_a_wrong_signature() {
+    let mut sent = header_signed();
+    let authorization = sent.header("authorization");
+    *authorization = authorization.replace("SignedHeaders=", "SignedHeaders=host;");
+    assert_eq!(sent.fault(NOW), (ErrorKind::InvalidSignature, auth::SIGNATURE_MISMATCH.to_owned()));
+}
+
+#[test]
 fn a_signature_covers_body_target_path_and_query() {
     let changes: [fn(&mut Sent); 4] = [
         |sent| sent.body.push(b' '),

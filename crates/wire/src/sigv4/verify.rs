@@ -109,6 +109,16 @@ pub fn check_key<'k>(
     Ok(secret)
 }
 
+/// Whether a name occurs twice. Clients sort the names.
+fn repeats(names: &[&str]) -> bool {
+    if names.is_sorted_by(|one, next| one < next) {
+        return false;
+    }
+    let mut sorted = names.to_vec();
+    sorted.sort_unstable();
+    sorted.windows(2).any(|pair| pair.first() == pair.last())
+}
+
 /// Checks the signature of a claim with the secret that `check_key` found. The request must have its body
 /// now.
 pub fn verify_signature(
@@ -118,6 +128,10 @@ pub fn verify_signature(
     signing_keys: &SigningKeys,
 ) -> Result<(), Error> {
     let signed_headers: Vec<&str> = claim.signed_headers().collect();
+    // Each name brings its header's value into the canonical request: repeated ones would make it any size.
+    if repeats(&signed_headers) {
+        return Err(Error::new(ErrorKind::InvalidSignature, auth::SIGNATURE_MISMATCH));
+    }
     let canonical = canonical_request(request, &signed_headers, claim.placement);
     let key = signing_keys.derived(claim, secret);
     let expected = signature(&key, &canonical, &claim.time_text, claim.scope());

@@ -1,0 +1,195 @@
+//! Branches: all tables of one account and region that were made as copies of another's.
+//!
+//! Records without a name are purged when the database is opened, so a copy that a crash interrupts leaves
+//! nothing. A row per branch lists the ids of its tables, so that only those are dropped with it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use keywright_semantics::error::Error;
+use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store, Transaction};
+
+use super::rows::{branch_key, name_key, name_prefix, next_id_key, record_key};
+use super::table::Table;
+use super::{
+    CHANGE_TRIES_MAX, Catalogue, Ended, LOAD_BYTES, LOAD_ROWS, commit, read_u64, record, record_bytes,
+};
+use crate::support::env::Caller;
+use crate::support::fault;
+use crate::support::layout::{self, TableId};
+
+/// How naming the tables of a branch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Naming {
+    Named,
+    /// The account and region have a table already.
+    Occupied,
+}
+
+impl<S: Store> Catalogue<S> {
+    /// The tables of an account and region in this view, in the order of their names.
+    pub(crate) async fn tables_at(&self, view: &impl Snapshot, caller: &Caller) -> Result<Vec<Table>, Error> {
+        let mut range = layout::prefix_range(name_prefix(caller));
+        let mut tables = Vec::new();
+        loop {
+            let scan = forward(range.clone());
+            let page = view.scan(&scan).await.map_err(|fault| fault::storage(&fault))?;
+            let ids = page.entries.iter().filter_map(|entry| read_u64(&entry.value));
+            let keys: Vec<Bytes> = ids.map(|id| record_key(TableId(id))).collect();
+            let records = view.get_many(&keys).await.map_err(|fault| fault::storage(&fault))?;
+            for row in records {
+                let row = row.ok_or_else(fault::internal)?;
+                tables.push(record::decode(&row).map_err(|_unreadable| fault::internal())?);
+            }
+            match page.entries.last() {
+                Some(last) if page.more => range.start = layout::after(&last.key),
+                _ => return Ok(tables),
+            }
+        }
+    }
+
+    /// Stores records that have no name yet. `build` gets the first of their ids; the others follow it.
+    pub(crate) async fn store_unnamed(
+        &self,
+        build: impl Fn(TableId) -> Vec<Table>,
+    ) -> Result<Vec<Table>, Error> {
+        let _turn = self.change_turn.lock().await;
+        for _ in 0..CHANGE_TRIES_MAX {
+            let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
+            let rows = txn.get_for_write(&[next_id_key()]).await.map_err(|fault| fault::storage(&fault))?;
+            let first = rows.first().and_then(Option::as_ref).and_then(|row| read_u64(row)).unwrap_or(1);
+            let tables = build(TableId(first));
+            let mut next = first;
+            for table in &tables {
+                assert_eq!(table.id.0, next, "new tables have the ids that were drawn for them");
+                table.check();
+                txn.put(record_key(table.id), record::encode(table).into());
+                next += 1;
+            }
+            txn.put(next_id_key(), Bytes::copy_from_slice(&next.to_be_bytes()));
+            // After an unknown outcome new ids are drawn. Records without a name are purged at the next open.
+            if commit(txn).await? == Ended::Done {
+                return Ok(tables);
+            }
+        }
+        Err(fault::internal())
+    }
+
+    /// Names stored tables, all in one commit that also writes their records again, unless the account and
+    /// region have a table already.
+    pub(crate) async fn name_all(&self, caller: &Caller, tables: &[Table]) -> Result<Naming, Error> {
+        let names: Vec<Bytes> = tables.iter().map(|table| name_key(caller, &table.name)).collect();
+        let _turn = self.change_turn.lock().await;
+        for _ in 0..CHANGE_TRIES_MAX {
+            if self.count(caller) > 0 {
+                return Ok(Naming::Occupied);
+            }
+            let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
+            let taken = txn.get_for_write(&names).await.map_err(|fault| fault::storage(&fault))?;
+            let ids = || tables.iter().map(|table| Some(table.id.0));
+            let is_own = taken.iter().map(|row| row.as_ref().and_then(|row| read_u64(row))).eq(ids());
+            // An earlier try with unknown outcome named them.
+            if !is_own {
+                if taken.iter().any(Option::is_some) {
+                    return Ok(Naming::Occupied);
+                }
+                for (name, table) in names.iter().zip(tables) {
+                    table.check();
+                    txn.put(record_key(table.id), record::encode(table).into());
+                    txn.put(name.clone(), Bytes::copy_from_slice(&table.id.0.to_be_bytes()));
+                }
+                txn.put(branch_key(caller), encode_ids(tables.iter().map(|table| table.id)));
+                if commit(txn).await? != Ended::Done {
+                    continue;
+                }
+            }
+            let sized: Vec<(Arc<Table>, usize)> =
+                tables.iter().map(|table| (Arc::new(table.clone()), record_bytes(table))).collect();
+            let mut cache = self.write();
+            for (table, bytes) in &sized {
+                cache.admit(table, *bytes);
+            }
+            return Ok(Naming::Named);
+        }
+        Err(fault::internal())
+    }
+
+    /// Leaves stored tables without a name to be purged.
+    pub(crate) fn abandon(&self, tables: impl Iterator<Item = Table>) {
+        let mut cache = self.write();
+        for table in tables {
+            cache.sizes.set(table.id, record_bytes(&table));
+            cache.doomed.insert(table.id, Arc::new(table));
+        }
+    }
+
+    /// Removes the names of a branch's tables in one commit, and returns these tables; `None` if the account
+    /// and region are no branch. `change` prepares a record for the purge.
+    pub(crate) async fn unname_branch(
+        &self,
+        caller: &Caller,
+        change: impl Fn(&mut Table),
+    ) -> Result<Option<Vec<Arc<Table>>>, Error> {
+        let branch = branch_key(caller);
+        let _turn = self.change_turn.lock().await;
+        let mut unsure: Option<Vec<Table>> = None;
+        for _ in 0..CHANGE_TRIES_MAX {
+            let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
+            let row = txn.get_for_write(std::slice::from_ref(&branch)).await;
+            let row = row.map_err(|fault| fault::storage(&fault))?.into_iter().next().flatten();
+            let Some(row) = row else {
+                return Ok(unsure.map(|tables| self.doom_all(caller, tables)));
+            };
+            let ids = decode_ids(&row).ok_or_else(fault::internal)?;
+            let mut tables = self.tables_at(&txn, caller).await?;
+            tables.retain(|table| ids.contains(&table.id));
+            for table in &mut tables {
+                txn.protect(&record_key(table.id));
+                change(table);
+                table.version += 1;
+                table.check();
+                txn.put(record_key(table.id), record::encode(table).into());
+                txn.delete(name_key(caller, &table.name));
+            }
+            txn.delete(branch.clone());
+            match commit(txn).await? {
+                Ended::Done => return Ok(Some(self.doom_all(caller, tables))),
+                Ended::Conflict => {}
+                Ended::Unknown => unsure = Some(tables),
+            }
+        }
+        Err(fault::internal())
+    }
+
+    fn doom_all(&self, caller: &Caller, tables: Vec<Table>) -> Vec<Arc<Table>> {
+        let sized: Vec<(Arc<Table>, usize)> = tables
+            .into_iter()
+            .map(|table| {
+                let bytes = record_bytes(&table);
+                (Arc::new(table), bytes)
+            })
+            .collect();
+        let mut cache = self.write();
+        for (table, bytes) in &sized {
+            cache.admit(table, *bytes);
+            cache.doom(caller, table);
+        }
+        sized.into_iter().map(|(table, _)| table).collect()
+    }
+}
+
+fn forward(range: KeyRange) -> Scan {
+    Scan { range, direction: Direction::Forward, rows_max: LOAD_ROWS, bytes_max: LOAD_BYTES }
+}
+
+const ID_BYTES: usize = 8;
+
+fn encode_ids(ids: impl Iterator<Item = TableId>) -> Bytes {
+    ids.flat_map(|id| id.0.to_be_bytes()).collect::<Vec<u8>>().into()
+}
+
+/// The ids of a branch's row; `None` if its length is wrong.
+fn decode_ids(row: &[u8]) -> Option<Vec<TableId>> {
+    let (ids, rest) = row.as_chunks::<ID_BYTES>();
+    rest.is_empty().then(|| ids.iter().map(|id| TableId(u64::from_be_bytes(*id))).collect())
+}

@@ -1,0 +1,28 @@
+//! Where the engine reports what requests consume, while they do.
+//!
+//! Metrics per table and index, throttles and insights will be fed from the same calls. It does not know how
+//! figures are kept or shown.
+
+use std::fmt::Debug;
+
+use keywright_semantics::capacity::Usage;
+
+/// Receives figures of running requests. It is called on the path of every request, so it must not wait.
+pub trait Observer: Debug + Send + Sync {
+    /// A request has consumed capacity of one or more tables and their indexes. Background work is not
+    /// charged.
+    fn charged(&self, usage: Usage);
+
+    /// A write met another writer on one of its items, and tries again or fails.
+    fn conflicted(&self);
+}
+
+/// Keeps nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Unobserved;
+
+impl Observer for Unobserved {
+    fn charged(&self, _usage: Usage) {}
+
+    fn conflicted(&self) {}
+}

@@ -1,0 +1,268 @@
+//! Branches: copies of all tables of an account and region, as they are at one instant.
+//!
+//! Rows are copied as stored bytes, only the table's id in their keys changes. The copies get their names in
+//! one commit at the end, so nobody sees a part of a branch. This is not an operation of the service.
+
+use bytes::Bytes;
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::Error;
+use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, Transaction};
+
+use crate::catalogue::{IndexStatus, Naming, StreamState, Table, TableStatus, record_bytes};
+use crate::state::Engine;
+use crate::state::stats::{Committed, Counted, Tally};
+use crate::streams;
+use crate::support::env::Caller;
+use crate::support::fault;
+use crate::support::layout::{self, Space, TableId};
+use crate::tables::create::uuid;
+use crate::write::expiry_rows;
+
+/// Rows and bytes of one commit of copied rows.
+const PIECE_ROWS_MAX: usize = 2_000;
+const PIECE_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// Tries of one piece. Nobody else writes its rows, so only an unknown outcome is tried again.
+const PIECE_TRIES_MAX: u32 = 10;
+
+/// A branch as it was made or dropped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Branch {
+    /// The names of its tables, in order.
+    pub tables: Vec<String>,
+    /// The number of copied items; 0 when a branch is dropped.
+    pub items: u64,
+    /// Tables of the account and region that the branch did not make and that stay.
+    pub kept: Vec<String>,
+}
+
+/// Why a branch cannot be made or dropped.
+#[derive(Clone, Debug)]
+pub enum BranchFault {
+    /// The source has no table.
+    NothingToCopy,
+    /// The target has tables already.
+    Occupied,
+    /// A table of the source is being created, changed or deleted; it can be copied when that has ended.
+    Changing(String),
+    /// The target may not have so many tables.
+    TooMany,
+    /// Too many others wait to make a branch.
+    Busy,
+    /// The account and region to drop are no branch.
+    NoBranch,
+    /// The store failed.
+    Store(Error),
+}
+
+impl From<Error> for BranchFault {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl<S: Store> Engine<S> {
+    /// Copies all tables of `from`, items and settings, to the empty `to`, as they are at one instant.
+    ///
+    /// Streams of the copies are new and empty.
+    pub async fn branch(&self, from: &Caller, to: &Caller) -> Result<Branch, BranchFault> {
+        let _turn = self.branching().enter().await.ok_or(BranchFault::Busy)?;
+        self.pace().check_presence()?;
+        if self.catalogue().count(to) > 0 {
+            return Err(BranchFault::Occupied);
+        }
+        let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        let sources = self.catalogue().tables_at(&view, from).await?;
+        check(self, &sources)?;
+        let now_ms = self.env().now_ms();
+        let public_ids: Vec<String> = sources.iter().map(|_| uuid(self.env().random_u128())).collect();
+        let build = |first: TableId| {
+            let sources = sources.iter().zip(&public_ids).zip((first.0..).map(TableId));
+            sources.map(|((source, public_id), id)| copy_of(source, to, id, public_id, now_ms)).collect()
+        };
+        let mut copies = self.catalogue().store_unnamed(build).await?;
+        let filled = fill(self, &view, &sources, &copies).await;
+        drop(view);
+        let moment = streams::Moment::now(self).await?;
+        // Not before: a record without a name and with an open stream would never be purged.
+        for (source, copy) in sources.iter().zip(&mut copies) {
+            if let Some(stream) = source.live_stream() {
+                let namesakes = self.catalogue().all_named(to, &copy.name);
+                streams::enable(copy, &namesakes, stream.view, moment);
+            }
+        }
+        let named = match filled {
+            Ok(tallies) => self.catalogue().name_all(to, &copies).await.map(|naming| (naming, tallies)),
+            Err(fault) => Err(fault),
+        };
+        let fault = match named {
+            Ok((Naming::Named, tallies)) => return Ok(finish(self, &copies, tallies)),
+            Ok((Naming::Occupied, _)) => BranchFault::Occupied,
+            Err(fault) => BranchFault::Store(fault),
+        };
+        self.catalogue().abandon(copies.into_iter().map(without_stream));
+        Err(fault)
+    }
+
+    /// Drops the tables that a branch made, also protected ones. Other tables stay.
+    pub async fn drop_branch(&self, branch: &Caller) -> Result<Branch, BranchFault> {
+        let doom = |table: &mut Table| {
+            table.status = TableStatus::Deleting;
+            table.stream.view = None;
+            // Nobody reads the streams of a dropped branch: they expire at once.
+            table.close_stream(0, 0);
+            table.expire_shards();
+        };
+        let dropped = self.catalogue().unname_branch(branch, doom).await?.ok_or(BranchFault::NoBranch)?;
+        let (kept, _) = self.catalogue().names_after(branch, None, usize::MAX);
+        Ok(Branch { tables: dropped.iter().map(|table| table.name.clone()).collect(), items: 0, kept })
+    }
+}
+
+/// Checks that all tables can be copied, and that there is room for the copies.
+fn check<S: Store>(engine: &Engine<S>, sources: &[Table]) -> Result<(), BranchFault> {
+    if sources.is_empty() {
+        return Err(BranchFault::NothingToCopy);
+    }
+    if let Some(changing) = sources.iter().find(|table| !is_settled(table)) {
+        return Err(BranchFault::Changing(changing.name.clone()));
+    }
+    let copied_bytes: usize = sources.iter().map(record_bytes).sum();
+    if sources.len() > engine.config().tables_max
+        || engine.catalogue().record_bytes() + copied_bytes > engine.config().record_bytes_max
+    {
+        return Err(BranchFault::TooMany);
+    }
+    Ok(())
+}
+
+fn is_settled(table: &Table) -> bool {
+    table.status == TableStatus::Active
+        && !table.ttl.filling
+        && table.states.iter().all(|state| state.status == IndexStatus::Active && state.backfill.is_none())
+}
+
+fn without_stream(table: Table) -> Table {
+    Table { stream: StreamState::default(), streams: Vec::new(), next_shard: 1, ..table }
+}
+
+/// The record of a table's copy. It has no stream yet.
+pub(crate) fn copy_of(source: &Table, to: &Caller, id: TableId, public_id: &str, now_ms: u64) -> Table {
+    let mut copy = Table {
+        id,
+        version: 1,
+        public_id: public_id.to_owned(),
+        account: to.account.to_string(),
+        region: to.region.to_string(),
+        status_until_ms: now_ms,
+        created_ms: now_ms,
+        doomed_indexes: Vec::new(),
+        ..without_stream(source.clone())
+    };
+    // Rows of earlier generations are not copied.
+    copy.ttl.doomed.clear();
+    copy
+}
+
+/// Copies the rows of all tables; returns the counters of the copies.
+pub(crate) async fn fill<S: Store>(
+    engine: &Engine<S>,
+    view: &S::Snapshot,
+    sources: &[Table],
+    copies: &[Table],
+) -> Result<Vec<(Counted, Tally)>, Error> {
+    let mut tallies = Vec::new();
+    for (source, copy) in sources.iter().zip(copies) {
+        let items = Rows { from: layout::items_prefix(source.id), to: layout::items_prefix(copy.id) };
+        tallies.push((Counted::Items(copy.id), items.copy(engine, view).await?));
+        for (_, index, _) in source.indexes() {
+            let entries = Rows {
+                from: layout::index_prefix(source.id, index),
+                to: layout::index_prefix(copy.id, index),
+            };
+            tallies.push((Counted::Entries(copy.id, index), entries.copy(engine, view).await?));
+        }
+        let sizes = Rows {
+            from: layout::table_prefix(Space::Collections, source.id),
+            to: layout::table_prefix(Space::Collections, copy.id),
+        };
+        sizes.copy(engine, view).await?;
+        if let Some((generation, _)) = source.ttl.enabled() {
+            let expiries = Rows {
+                from: expiry_rows::rows_prefix(source.id, generation),
+                to: expiry_rows::rows_prefix(copy.id, generation),
+            };
+            expiries.copy(engine, view).await?;
+        }
+    }
+    Ok(tallies)
+}
+
+/// Rows to copy: those of one prefix, to another.
+struct Rows {
+    from: Vec<u8>,
+    to: Vec<u8>,
+}
+
+impl Rows {
+    async fn copy<S: Store>(&self, engine: &Engine<S>, view: &S::Snapshot) -> Result<Tally, Error> {
+        assert_eq!(self.from.len(), self.to.len(), "a copied key keeps its length");
+        let mut range = layout::prefix_range(self.from.clone());
+        let mut tally = Tally::default();
+        loop {
+            let page = view.scan(&piece(range.clone())).await.map_err(|fault| fault::storage(&fault))?;
+            let rows: Vec<(Bytes, Bytes)> =
+                page.entries.iter().map(|entry| (self.renamed(&entry.key), entry.value.clone())).collect();
+            for (_, value) in &rows {
+                let bytes = EncodedItem::from_stored(value.clone()).map_or(0, |item| item.size_bytes());
+                tally += Tally { rows: 1, bytes: i64::try_from(bytes).unwrap_or(i64::MAX) };
+            }
+            engine.pace().check_presence()?;
+            write(engine, &rows).await?;
+            match page.entries.last() {
+                Some(last) if page.more => range.start = layout::after(&last.key),
+                _ => return Ok(tally),
+            }
+        }
+    }
+
+    fn renamed(&self, key: &[u8]) -> Bytes {
+        let rest = key.strip_prefix(self.from.as_slice()).expect("a scan stays within its range");
+        [self.to.as_slice(), rest].concat().into()
+    }
+}
+
+fn piece(range: KeyRange) -> Scan {
+    Scan { range, direction: Direction::Forward, rows_max: PIECE_ROWS_MAX, bytes_max: PIECE_BYTES_MAX }
+}
+
+/// Writes rows that nobody else writes.
+async fn write<S: Store>(engine: &Engine<S>, rows: &[(Bytes, Bytes)]) -> Result<(), Error> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    for _ in 0..PIECE_TRIES_MAX {
+        let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
+        for (key, value) in rows {
+            txn.put(key.clone(), value.clone());
+        }
+        match txn.commit().await {
+            Ok(_version) => return Ok(()),
+            Err(CommitError::Conflict | CommitError::Unknown) => {}
+            Err(CommitError::TooLarge) => return Err(fault::internal()),
+            Err(CommitError::Failed(fault)) => return Err(fault::storage(&fault)),
+        }
+    }
+    Err(fault::internal())
+}
+
+/// Sets the counters of the copies.
+fn finish<S: Store>(engine: &Engine<S>, copies: &[Table], tallies: Vec<(Counted, Tally)>) -> Branch {
+    let mut items = 0;
+    for (counted, tally) in tallies {
+        if matches!(counted, Counted::Items(_)) {
+            items += u64::try_from(tally.rows).expect("a copy counts its rows upwards from zero");
+        }
+        engine.stats().add(counted, tally, Committed::Unsure);
+    }
+    Branch { tables: copies.iter().map(|copy| copy.name.clone()).collect(), items, kept: Vec::new() }
+}
