@@ -5,15 +5,17 @@ use std::fs::File;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::failure::{Failure, Fault, FaultCause};
 use crate::journal::Segments;
 use crate::layers::{Frozen, Layers};
 use crate::shared::Shared;
 use crate::tables::Tables;
 use crate::watermark::Watermark;
 
-/// Full buffers that wait to be flushed before commits wait too.
+/// Full buffers that may wait for their flush; with one more, commits wait.
 pub(crate) const FROZEN_MAX: usize = 4;
-/// A flushed buffer is freed here after this time, not by the request whose view was the last to hold it.
+/// A flushed buffer is freed by this thread after this time, so that no request has to free it with its
+/// view.
 const BURIAL: Duration = Duration::from_secs(1);
 
 /// What the threads have to do.
@@ -32,7 +34,7 @@ pub(crate) struct Background {
     segments: Arc<Segments>,
     due: Mutex<Due>,
     changed: Condvar,
-    /// Held from reading the set of tables until it is published, so that no older set follows a newer one.
+    /// Held while the set of tables is read and published, so that an older set never replaces a newer one.
     publishing: Mutex<()>,
 }
 
@@ -52,7 +54,7 @@ impl Background {
         self.changed.notify_all();
     }
 
-    /// Waits until another full buffer may wait; false if the threads have ended.
+    /// Waits until there is room for another full buffer; false if the threads have ended.
     pub(crate) fn wait_for_flush(&self) -> bool {
         let mut due = self.due();
         while due.frozen >= FROZEN_MAX && !due.is_closing {
@@ -61,14 +63,21 @@ impl Background {
         !due.is_closing
     }
 
-    /// Ends the threads. What is not flushed is in the journal.
+    /// Ends the threads. Rows that were not flushed are in the journal.
     pub(crate) fn close(&self) {
         self.due().is_closing = true;
         self.changed.notify_all();
     }
 
     fn fail(&self, what: &str, error: &lsm_tree::Error) {
-        self.shared.poison(&format!("{what}: {error}"));
+        let cause = match error {
+            // The rows are in the journal, and the list of tables was not replaced: all that was written or
+            // synced in vain is in new files that nothing names.
+            lsm_tree::Error::Io(error) if self.tables.list_is_unchanged() => FaultCause::of_write(error),
+            lsm_tree::Error::Io(_) => FaultCause::Sync,
+            _ => FaultCause::Write,
+        };
+        self.shared.poison(Fault { cause, reason: format!("{what}: {error}") });
         self.close();
     }
 
@@ -147,7 +156,7 @@ impl Background {
     }
 }
 
-/// What a relaxed store has written and not synced.
+/// Commits that a relaxed store has written and not yet synced.
 #[derive(Default)]
 struct Unsynced {
     files: Vec<Arc<File>>,
@@ -186,8 +195,8 @@ impl Syncer {
     }
 
     /// Syncs what was written and records it.
-    pub(crate) fn sync(&self) -> std::io::Result<()> {
-        // One at a time, so that the watermark never goes back.
+    pub(crate) fn sync(&self) -> Result<(), Failure> {
+        // Held during the whole sync, so that the watermark never goes back.
         let mut watermark = self.watermark.lock().unwrap_or_else(PoisonError::into_inner);
         let mut unsynced = self.unsynced();
         let (files, version) = (std::mem::take(&mut unsynced.files), unsynced.version);
@@ -195,16 +204,21 @@ impl Syncer {
         if files.is_empty() {
             return Ok(());
         }
-        files.iter().try_for_each(|file| file.sync_data())?;
-        watermark.write(version)
+        files.iter().try_for_each(|file| file.sync_data()).map_err(Failure::sync)?;
+        Ok(watermark.write(version)?)
     }
 
     /// Ends the thread and syncs everything, the watermark too.
-    pub(crate) fn close(&self) -> std::io::Result<()> {
+    pub(crate) fn close(&self) -> Result<(), Failure> {
+        self.stop();
+        self.sync()?;
+        self.watermark.lock().unwrap_or_else(PoisonError::into_inner).sync().map_err(Failure::sync)
+    }
+
+    /// Ends the thread.
+    pub(crate) fn stop(&self) {
         self.unsynced().is_closing = true;
         self.changed.notify_all();
-        self.sync()?;
-        self.watermark.lock().unwrap_or_else(PoisonError::into_inner).sync()
     }
 
     /// The thread's work.
@@ -217,8 +231,8 @@ impl Syncer {
             let waited =
                 self.changed.wait_timeout(unsynced, self.interval).unwrap_or_else(PoisonError::into_inner);
             drop(waited);
-            if let Err(error) = self.sync() {
-                self.shared.poison(&format!("the journal could not be synced: {error}"));
+            if let Err(failure) = self.sync() {
+                self.shared.poison(failure.fault("the journal could not be synced"));
                 return;
             }
         }

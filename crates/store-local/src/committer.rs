@@ -13,6 +13,7 @@ use lsm_tree::Slice;
 use crate::background::{Background, Syncer};
 use crate::conflicts::ConflictDetector;
 use crate::dead_ranges::{DeadRange, DeadRanges};
+use crate::failure::{Failure, Fault, FaultCause};
 use crate::journal::{Draft, Journal};
 use crate::keys::{caller_part, log_key};
 use crate::layers::{Frozen, Layers};
@@ -32,19 +33,20 @@ const YIELD_GROUP_LEN_MIN: usize = 4;
 const YIELDS_MAX: usize = 8;
 /// A stored key is one byte longer than the caller's.
 const STORED_KEY_BYTES_MAX: usize = CAPABILITIES.key_bytes_max + 1;
-/// Runs of tables that may wait to be merged before each group waits a little, the longer the more there are.
+/// Runs of tables that may wait to be merged. With more, each group waits, and longer the more runs there
+/// are.
 const UNMERGED_FREE: usize = 12;
-/// The wait for the first run beyond; it grows with the square of their number.
+/// The wait at one run more than `UNMERGED_FREE`; it grows with the square of the surplus.
 const UNMERGED_WAIT: Duration = Duration::from_micros(50);
 
-/// Puts that are remembered to tell whether a dead range was written to meanwhile.
+/// How many of the newest puts are kept, to check whether a reported dead range has been written to since.
 const PUTS_REMEMBERED: usize = 4096;
 
 /// How commits become durable.
 pub(crate) enum Durable {
     /// Each group is synced, and the watermark written, by the commit thread.
     Synced(Watermark),
-    /// By a thread of its own, now and then.
+    /// A separate thread syncs at intervals.
     Relaxed(Arc<Syncer>),
 }
 
@@ -60,7 +62,7 @@ pub(crate) struct Committer {
     /// Bytes written to the journal since the buffer was empty.
     journal_bytes: u64,
     journal_bytes_max: u64,
-    /// The newest commit, in a group that may still be being written.
+    /// The newest commit. Its group may not be completely written yet.
     version: u64,
     conflicts: ConflictDetector,
     changed: LastChanged,
@@ -100,7 +102,8 @@ struct EndGuard(Arc<Shared>);
 impl Drop for EndGuard {
     fn drop(&mut self) {
         if !self.0.is_closing() {
-            self.0.poison("the commit thread ended unexpectedly");
+            let reason = "the commit thread ended unexpectedly".to_owned();
+            self.0.poison(Fault { cause: FaultCause::Defect, reason });
         }
     }
 }
@@ -141,18 +144,22 @@ impl Committer {
             self.freeze();
         }
         while let Some(group) = self.next_group() {
-            if let Err(reason) = self.commit(group) {
-                self.shared.poison(&reason);
-                return;
+            if let Err(fault) = self.commit(group) {
+                self.shared.poison(fault);
+                break;
             }
             self.freeze_if_full();
         }
+        // Also after a failure: what a relaxed store has acknowledged must still reach the disk.
         let closed = match &self.durable {
-            Durable::Synced(watermark) => watermark.sync(),
+            Durable::Synced(watermark) => watermark.sync().map_err(Failure::sync),
             Durable::Relaxed(syncer) => syncer.close(),
         };
-        if let Err(reason) = closed {
-            tracing::error!("the store was not closed cleanly: {reason}");
+        if let Err(failure) = closed {
+            tracing::error!("the store was not closed cleanly: {failure}");
+            if self.shared.fault().is_some() {
+                self.shared.poison(failure.fault("the store could not be closed"));
+            }
         }
     }
 
@@ -201,7 +208,7 @@ impl Committer {
     }
 
     /// Decides, writes and publishes one group. An error poisons the store.
-    fn commit(&mut self, group: Vec<Work>) -> Result<(), String> {
+    fn commit(&mut self, group: Vec<Work>) -> Result<(), Fault> {
         let first = self.version + 1;
         let writes: usize = group.iter().map(|work| work.writes.len() + work.appends.len()).sum();
         let bytes: usize = group.iter().map(|work| work.bytes).sum();
@@ -216,10 +223,10 @@ impl Committer {
         };
         assert!(*last == self.version, "the last commit of a group has the group's version");
         assert!(!outcomes.rows.is_empty(), "a commit writes or appends something");
-        if let Err(error) = self.write(draft, first) {
-            // Its bytes may be in the journal nevertheless, and the next open would recover them.
+        if let Err(failure) = self.write(draft, first) {
+            // The group's bytes may be in the journal, and the next open would then recover them.
             outcomes.answer(&Err(CommitError::Unknown));
-            return Err(format!("a commit could not be written: {error}"));
+            return Err(failure.fault("a commit could not be written"));
         }
         let recorded = self.record_written();
         let shared = Arc::clone(&self.shared);
@@ -237,13 +244,15 @@ impl Committer {
     }
 
     /// Writes the record of a group, and syncs it unless that is done later.
-    fn write(&mut self, draft: Draft, first: u64) -> std::io::Result<()> {
+    fn write(&mut self, draft: Draft, first: u64) -> Result<(), Failure> {
         let pauses = &self.shared.pauses;
         let needs_segment = !self.journal.fits(&draft);
         let cause = if needs_segment { PauseCause::JournalSegment } else { PauseCause::JournalWrite };
         self.journal_bytes += pauses.measure(cause, || self.journal.append(draft, first, self.version))?;
         match &self.durable {
-            Durable::Synced(_) => pauses.measure(PauseCause::JournalSync, || self.journal.sync()),
+            Durable::Synced(_) => {
+                pauses.measure(PauseCause::JournalSync, || self.journal.sync()).map_err(Failure::sync)
+            }
             Durable::Relaxed(syncer) => {
                 syncer.written(self.journal.file(), self.version);
                 Ok(())
@@ -296,12 +305,13 @@ impl Committer {
         outcomes.committed.push((work.reply, self.version));
     }
 
-    /// Takes in ranges without live rows, unless a commit has written to one since.
+    /// Adds reported ranges without live rows to the dead ranges, unless a later commit has written to
+    /// them.
     fn take_in(&mut self, found: Vec<(u64, DeadRange)>) {
         if found.is_empty() {
             return;
         }
-        // All puts since the store was opened are remembered, or those after the oldest one remembered.
+        // Either all puts since the store was opened are kept, or those from the oldest kept one on.
         let oldest = match self.recent_puts.front() {
             Some((version, _)) if self.recent_puts.len() >= PUTS_REMEMBERED => *version,
             Some(_) | None => 0,
@@ -343,12 +353,12 @@ impl Committer {
         put(&mut self.active, row, |key| layers.has_only_active(key));
     }
 
-    /// Records how far commits are durable.
-    fn record_written(&mut self) -> Result<(), String> {
+    /// Records the newest durable commit in the watermark, or leaves that to the syncer.
+    fn record_written(&mut self) -> Result<(), Fault> {
         let Durable::Synced(watermark) = &mut self.durable else { return Ok(()) };
         let version = self.version;
         let written = self.shared.pauses.measure(PauseCause::Watermark, || watermark.write(version));
-        written.map_err(|error| format!("the watermark could not be written: {error}"))
+        written.map_err(|error| Failure::from(error).fault("the watermark could not be written"))
     }
 
     /// Makes the group visible.

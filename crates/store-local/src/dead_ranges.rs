@@ -1,9 +1,9 @@
 //! Ranges of keys without a live row, so that scans need not pass over deleted rows again and again.
 //!
-//! A deleted row stays in the buffers and tables until they are merged. A queue whose rows are taken from its
-//! head would make each scan of the head pass over all rows taken before. A scan that has passed over many
-//! reports the range; the commit thread takes it in, and takes out what a later commit writes to. Nothing is
-//! stored on disk.
+//! A deleted row stays in the buffers and tables until they are merged. A queue whose rows are taken from
+//! its head would make each scan of the head pass over all rows taken before. A scan that has passed over
+//! many of them reports the range. The commit thread adds it to the dead ranges, and removes keys that a
+//! later commit writes. Nothing is stored on disk.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -14,7 +14,7 @@ use crate::keys::after;
 
 /// Deleted rows in a row that make a range worth reporting.
 pub(crate) const RUN_LEN_MIN: usize = 64;
-/// Ranges that are kept. A put into one of them copies all.
+/// The number of ranges that are kept. A put into a range copies all of them.
 const RANGES_MAX: usize = 256;
 
 /// A range that a scan found without live rows.
@@ -63,7 +63,7 @@ impl DeadRanges {
         self.ends.insert(start, end);
     }
 
-    /// Takes out one key, which has a live row from now on.
+    /// Removes one key from the ranges, because it has a live row now.
     pub(crate) fn exclude(&mut self, key: &[u8]) {
         let Some((start, end)) = self.containing(key).map(|(start, end)| (start.clone(), end.clone())) else {
             return;

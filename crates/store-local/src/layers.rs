@@ -1,7 +1,7 @@
-//! What a view of the store reads: the buffer being written, full buffers on their way to disk, and the
-//! tables.
+//! The layers that a view of the store reads: the active write buffer, full buffers waiting to be flushed,
+//! and the tables.
 //!
-//! Newer layers hide older ones: what the first layer with a key says of it counts. The layers of a view
+//! Newer layers hide older ones: the newest layer that has a key decides its value. The layers of a view
 //! never change.
 
 use std::sync::Arc;
@@ -109,11 +109,11 @@ impl Source {
 struct Run {
     /// The first of them.
     first: Slice,
-    /// Those that no range of the view had.
+    /// How many of them are in no dead range of the view.
     len: usize,
 }
 
-/// How many deleted rows are passed over before the view's dead ranges are looked at.
+/// After this many deleted rows in a row, the scan looks for a dead range to skip.
 const LOOK_EVERY: usize = 8;
 
 /// The rows of several layers in order, each key once, without deleted ones.
@@ -129,7 +129,7 @@ pub(crate) struct Merged {
 }
 
 impl Merged {
-    /// Long ranges without live rows that were found.
+    /// Takes the long ranges without live rows that the scan found.
     pub(crate) fn take_found(&mut self) -> Vec<DeadRange> {
         std::mem::take(&mut self.found)
     }
@@ -174,7 +174,7 @@ impl Merged {
         Some(Ok((key, value)))
     }
 
-    /// Counts a deleted row, and goes to the end of the dead range that it is in.
+    /// Counts a deleted row. If it is in a dead range, skips to the end of that range.
     fn pass(&mut self, key: &Slice) {
         let run = self.run.get_or_insert_with(|| Run { first: key.clone(), len: 0 });
         run.len += 1;

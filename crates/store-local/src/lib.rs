@@ -20,6 +20,8 @@ mod committer;
 mod conflicts;
 mod dead_ranges;
 mod error;
+mod failure;
+mod figures;
 mod folder;
 mod journal;
 mod keys;
@@ -38,6 +40,8 @@ mod threads;
 mod watermark;
 
 pub use error::OpenFault;
+pub use failure::{Fault, FaultCause};
+pub use figures::Figures;
 pub use options::{Aside, Durability, LocalOptions};
 pub use pauses::{LONG as LONG_PAUSE, Pause, PauseCause};
 pub use store::{LocalSnapshot, LocalStore, LocalTransaction};

@@ -44,8 +44,8 @@ pub struct LocalOptions {
     pub cache_bytes: u64,
     /// Bytes of rows that the write buffer (memtable) collects before it is flushed as a sorted table.
     pub memtable_bytes: u64,
-    /// Bytes of the journal beyond which the write buffer is flushed early: rows that are overwritten all the
-    /// time fill the journal, not the buffer.
+    /// Bytes of the journal beyond which the write buffer is flushed early: rows that are overwritten
+    /// repeatedly fill the journal, but not the buffer.
     pub journal_bytes: u64,
     /// Sorted tables whose files are kept open for reading.
     pub files_max: usize,

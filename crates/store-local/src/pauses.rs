@@ -1,6 +1,6 @@
-//! Pauses of the commit thread by cause: how often one was long, and the longest.
+//! Pauses of the commit thread by cause: the number of long pauses, and the longest.
 //!
-//! Every commit waits while the thread does; so each thing it does that can take long has a name here.
+//! Every commit waits while the thread waits, so each of its waits that can be long has a name here.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -1,10 +1,10 @@
 //! The row cache: recently written rows by the hash of their keys.
 //!
-//! The engine finds a row in its memtable by about thirty comparisons of keys scattered over memory. Most
+//! Finding a row in the write buffer takes about thirty comparisons of keys scattered over memory. Most
 //! writes read the row that they overwrite, and that row was often written shortly before.
 //!
-//! An entry is always the newest commit of its key: the commit thread inserts a group before it publishes it.
-//! A view older than an entry ignores it and reads from the engine.
+//! An entry is always the newest commit of its key: the commit thread inserts a group before it publishes
+//! it. A view older than an entry ignores it and reads its layers.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -80,7 +80,7 @@ pub(crate) struct RowCache {
 pub(crate) enum Lookup {
     /// The view holds this value; `None` if the key is absent in it.
     Hit(Option<Slice>),
-    /// The cache does not know; the engine does.
+    /// Not in the cache: read the layers.
     Miss,
 }
 

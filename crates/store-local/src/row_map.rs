@@ -20,7 +20,7 @@ const ROW_OVERHEAD_BYTES: usize = 96;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) key: Slice,
-    /// `None` says that the key is deleted, also if older layers hold it.
+    /// `None` means that the key is deleted, even if older layers have it.
     pub(crate) value: Option<Slice>,
 }
 
@@ -35,7 +35,7 @@ enum Node {
     Branch(Vec<Child>),
 }
 
-/// A copy has room for the entry for which it is made.
+/// A copy has room for one more entry, because a node is copied in order to insert.
 impl Clone for Node {
     fn clone(&self) -> Self {
         match self {

@@ -7,6 +7,7 @@ use keywright_store::{CommitError, LastChanged, LogId, StoreError};
 use lsm_tree::Slice;
 
 use crate::dead_ranges::DeadRange;
+use crate::failure::{Fault, FaultCause};
 use crate::layers::Layers;
 use crate::pauses::Pauses;
 use crate::reply::Reply;
@@ -89,7 +90,7 @@ pub(crate) enum State {
     Open,
     Closing,
     /// A write or sync failed, or the thread ended.
-    Poisoned(Arc<str>),
+    Poisoned(Arc<Fault>),
 }
 
 impl Shared {
@@ -173,9 +174,9 @@ impl Shared {
     }
 
     /// Why the store refuses writes; `None` while it accepts them.
-    pub(crate) fn fault(&self) -> Option<String> {
+    pub(crate) fn fault(&self) -> Option<Fault> {
         match &self.queue().state {
-            State::Poisoned(reason) => Some(reason.to_string()),
+            State::Poisoned(fault) => Some(Fault::clone(fault)),
             State::Open | State::Closing => None,
         }
     }
@@ -190,11 +191,16 @@ impl Shared {
         self.arrived.notify_all();
     }
 
-    pub(crate) fn poison(&self, reason: &str) {
+    /// Refuses all writes from now on. The first fault counts, but a failed sync replaces any other.
+    pub(crate) fn poison(&self, fault: Fault) {
         let mut queue = self.queue();
-        if !matches!(queue.state, State::Poisoned(_)) {
-            tracing::error!("the store refuses all writes until it is opened again: {reason}");
-            queue.state = State::Poisoned(reason.into());
+        let is_new = match &queue.state {
+            State::Open | State::Closing => true,
+            State::Poisoned(first) => first.cause != FaultCause::Sync && fault.cause == FaultCause::Sync,
+        };
+        if is_new {
+            tracing::error!("the store refuses all writes until it is opened again: {}", fault.reason);
+            queue.state = State::Poisoned(Arc::new(fault));
         }
         let refused = std::mem::take(&mut queue.waiting);
         drop(queue);

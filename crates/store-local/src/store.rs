@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use keywright_store::{
@@ -13,12 +14,13 @@ use lsm_tree::Slice;
 
 use crate::conflicts::KeyHasher;
 use crate::error::{OpenFault, store_error};
+use crate::failure::Fault;
+use crate::figures::Figures;
 use crate::folder::Folder;
 use crate::keys::{self, ROWS_END, after, caller_key, log_key, log_position, row_key};
 use crate::layers::Merged;
 use crate::open;
 use crate::options::{Aside, CAPABILITIES, LocalOptions};
-use crate::pauses::Pause;
 use crate::reply::reply_channel;
 use crate::row_cache::Lookup;
 use crate::shared::{ConflictCheck, Published, Shared, Work, Write};
@@ -37,9 +39,21 @@ const SHORT_BYTES_MAX: usize = 64 * 1024;
 
 /// A store in a folder. Clones share one store. It closes when the last clone, snapshot and transaction are
 /// dropped.
-#[derive(Clone)]
 pub struct LocalStore {
     inner: Arc<Inner>,
+}
+
+impl Clone for LocalStore {
+    fn clone(&self) -> Self {
+        self.inner.handles.fetch_add(1, Ordering::Relaxed);
+        Self { inner: Arc::clone(&self.inner) }
+    }
+}
+
+impl Drop for LocalStore {
+    fn drop(&mut self) {
+        self.inner.handles.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// The shared state of a store. `Drop` ends the commit thread before the fields are dropped and the folder is
@@ -49,6 +63,8 @@ struct Inner {
     threads: Threads,
     hasher: KeyHasher,
     long_reads: Aside,
+    /// The number of `LocalStore` values. All other references are snapshots.
+    handles: AtomicUsize,
     _folder: Folder,
 }
 
@@ -83,6 +99,7 @@ impl LocalStore {
             threads: opened.threads,
             hasher: KeyHasher::new(),
             long_reads: options.long_reads,
+            handles: AtomicUsize::new(1),
             _folder: opened.folder,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -94,13 +111,27 @@ impl LocalStore {
     }
 
     /// Why the store refuses writes, for the operator; `None` while it accepts them.
-    pub fn fault(&self) -> Option<String> {
+    pub fn fault(&self) -> Option<Fault> {
         self.inner.shared.fault()
     }
 
-    /// The pauses of the commit thread since the store was opened.
-    pub fn pauses(&self) -> Vec<Pause> {
-        self.inner.shared.pauses.all()
+    /// Whether this is the only handle and no snapshot or transaction is open: then the folder is free for
+    /// another opening as soon as this handle is dropped.
+    pub fn is_unshared(&self) -> bool {
+        Arc::strong_count(&self.inner) == 1
+    }
+
+    /// The store's present sizes, and its pauses since it was opened.
+    pub fn figures(&self) -> Figures {
+        // Counted before this method's own view.
+        let references = Arc::strong_count(&self.inner);
+        let handles = self.inner.handles.load(Ordering::Relaxed);
+        Figures::new(
+            references.saturating_sub(handles),
+            &self.inner.shared.published(),
+            self.inner.threads.journal_sizes(),
+            self.inner.shared.pauses.all(),
+        )
     }
 
     fn view(&self) -> LocalSnapshot {

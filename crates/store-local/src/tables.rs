@@ -6,7 +6,7 @@
 //! so that each key has one version in each table and no reader needs sequence numbers.
 
 use std::ops::Bound;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use keywright_store::Direction;
@@ -29,11 +29,15 @@ use crate::row_map::{Row, RowMap};
 const HASH_SLOTS_PER_ROW: f32 = 0.75;
 /// Above all sequence numbers, so that reads see every row, and merges drop all but the newest of a key.
 const NEWEST: u64 = u64::MAX >> 1;
+/// The file in a folder of tables that names the list of tables. It begins with the number of that list.
+const LIST: &str = "current";
 
 /// The tables of a store, and the threads' way to change them.
 #[derive(Clone)]
 pub(crate) struct Tables {
     tree: Tree,
+    /// The file that names the present list of tables.
+    list: PathBuf,
 }
 
 impl Tables {
@@ -62,7 +66,7 @@ impl Tables {
             ]))
             .expect_point_read_hits(false);
         match config.open()? {
-            AnyTree::Standard(tree) => Ok(Self { tree }),
+            AnyTree::Standard(tree) => Ok(Self { tree, list: folder.join(LIST) }),
             AnyTree::Blob(_) => unreachable!("a tree without options for blobs is a standard tree"),
         }
     }
@@ -97,6 +101,14 @@ impl Tables {
         Ok(())
     }
 
+    /// Whether the folder names the list of tables that is in use here: a change of the list that failed has
+    /// not replaced it.
+    pub(crate) fn list_is_unchanged(&self) -> bool {
+        let named = std::fs::read(&self.list).ok();
+        let number = named.as_deref().and_then(<[u8]>::first_chunk).copied().map(u64::from_le_bytes);
+        number == Some(self.tree.current_version().id())
+    }
+
     /// Merges some tables, if it pays; false if there was nothing to do.
     pub(crate) fn merge(&self) -> lsm_tree::Result<bool> {
         let before = self.tree.current_version().id();
@@ -117,6 +129,12 @@ impl TableSet {
     /// Runs that are not merged yet. Every read looks at all of them.
     pub(crate) fn unmerged(&self) -> usize {
         self.unmerged
+    }
+
+    /// The number of tables, and their bytes.
+    pub(crate) fn sizes(&self) -> (usize, u64) {
+        let tables = || self.runs.iter().flat_map(|run| run.iter());
+        (tables().count(), tables().map(|table| table.metadata.file_size).sum())
     }
 
     /// The value of a key in the newest table that has it, unless it is a deletion.
@@ -203,4 +221,29 @@ fn value_of(row: InternalValue) -> (Slice, Option<Slice>) {
 /// A row of a buffer as a row of a table.
 pub(crate) fn pair_of(row: &Row) -> (Slice, Option<Slice>) {
     (row.key.clone(), row.value.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_tables_that_was_replaced_by_a_failed_change_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let tables = Tables::open(folder.path(), &LocalOptions::default()).unwrap();
+        let mut rows = RowMap::default();
+        rows.insert(Row { key: Slice::from(b"key"), value: Some(Slice::from(b"value")) });
+        tables.add(&rows, 1).unwrap();
+        assert!(tables.list_is_unchanged());
+        let list = folder.path().join(LIST);
+        let before = std::fs::read(&list).unwrap();
+        let mut other = before.clone();
+        other[0] += 1;
+        std::fs::write(&list, other).unwrap();
+        assert!(!tables.list_is_unchanged());
+        std::fs::remove_file(&list).unwrap();
+        assert!(!tables.list_is_unchanged());
+        std::fs::write(&list, before).unwrap();
+        assert!(tables.list_is_unchanged());
+    }
 }

@@ -6,13 +6,14 @@ use std::thread::{Builder, JoinHandle};
 
 use crate::background::{Background, Syncer};
 use crate::committer::Committer;
-use crate::journal::Segments;
+use crate::journal::{Segments, Sizes};
 
 pub(crate) struct Threads {
     committer: Mutex<Option<JoinHandle<()>>>,
     others: Mutex<Vec<JoinHandle<()>>>,
     background: Arc<Background>,
     segments: Arc<Segments>,
+    syncer: Option<Arc<Syncer>>,
 }
 
 impl Threads {
@@ -33,12 +34,23 @@ impl Threads {
             start("keywright-flush", Box::new(move || flusher.flush_all()))?;
             start("keywright-merge", Box::new(move || merger.merge_all()))?;
             start("keywright-space", Box::new(move || maker.run()))?;
-            if let Some(syncer) = syncer {
+            if let Some(syncer) = syncer.clone() {
                 start("keywright-sync", Box::new(move || syncer.run()))?;
             }
         }
         let committer = Builder::new().name("keywright-commit".to_owned()).spawn(move || committer.run())?;
-        Ok(Self { committer: Mutex::new(Some(committer)), others: Mutex::new(others), background, segments })
+        Ok(Self {
+            committer: Mutex::new(Some(committer)),
+            others: Mutex::new(others),
+            background,
+            segments,
+            syncer,
+        })
+    }
+
+    /// The sizes of the journal's files.
+    pub(crate) fn journal_sizes(&self) -> Sizes {
+        self.segments.sizes()
     }
 
     /// Waits for the commit thread, which ends once the queue is empty, and ends the others. Idempotent.
@@ -52,6 +64,10 @@ impl Threads {
         }
         self.background.close();
         self.segments.close();
+        if let Some(syncer) = &self.syncer {
+            // The commit thread has ended it, unless it ended by a panic.
+            syncer.stop();
+        }
         let others = std::mem::take(&mut *self.others.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in others {
             let _ = thread.join();

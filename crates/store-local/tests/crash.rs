@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use keywright_store::kit::block_on;
 use keywright_store::{CommitError, LogId, LogRead, Snapshot, Store, StoreError, Transaction};
-use keywright_store_local::{LocalOptions, LocalStore};
+use keywright_store_local::{FaultCause, LocalOptions, LocalStore};
 
 const FOLDER_VARIABLE: &str = "KEYWRIGHT_CRASH_TEST_FOLDER";
 const THREADS: u64 = 6;
@@ -195,7 +195,8 @@ fn child_meets_a_failing_disk() {
     let Some((round, error)) = failed else { panic!("no write failed") };
     assert_eq!(error, CommitError::Unknown, "the next open may recover the bytes");
     assert_eq!(write(round + 1), Err(CommitError::Failed(StoreError::Poisoned)));
-    assert!(store.fault().is_some(), "the operator sees why");
+    let fault = store.fault().expect("the operator sees why");
+    assert_eq!(fault.cause, FaultCause::Write, "a limit of the process is not a full disk: {}", fault.reason);
     let view = block_on(store.snapshot()).unwrap();
     for earlier in 0..round {
         assert_eq!(read_round(&view, "left", earlier), earlier);

@@ -13,7 +13,10 @@ use std::future::Future;
 
 use bytes::Bytes;
 
-/// The version of a commit. A later commit has a greater version, also across restarts.
+/// The version of a commit. It is greater than those of all commits that a view taken before this commit
+/// began could show, also across restarts: of two commits that conflict, and of two that one client makes
+/// one after the other, the later one has the greater version. Commits that have nothing to do with each
+/// other may have versions in another order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommitVersion(
     /// Zero is the empty store; gaps are allowed.
@@ -168,9 +171,10 @@ pub struct LogId {
 /// The position of an entry in its log shard. Positions sort in commit order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogPosition {
-    /// The commit that wrote the entry.
+    /// The version of the commit that wrote the entry, or a greater one: a store may number entries when they
+    /// are first read.
     pub version: CommitVersion,
-    /// The entry's place among all entries of that commit, counted from 0 in the order of `append`.
+    /// The entry's place among all entries of that version, counted upwards in the order of `append`.
     pub index: u32,
 }
 

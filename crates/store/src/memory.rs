@@ -378,7 +378,7 @@ impl Snapshot for MemorySnapshot {
     }
 
     fn changed_at(&self, first_byte: u8) -> CommitVersion {
-        // A commit after this view may raise the answer; a later version is a correct answer too.
+        // A commit after this view may raise the value; any later version is correct.
         CommitVersion(self.shared.read().changed.at(first_byte))
     }
 
@@ -526,7 +526,7 @@ impl Store for MemoryStore {
     }
 
     async fn size_estimate_bytes(&self, range: &KeyRange) -> Result<u64, StoreError> {
-        /// Rows that are added up; the estimate of a larger range is their size.
+        /// Rows whose sizes an estimate adds up; for a larger range it returns the size of these rows.
         const SAMPLE_ROWS: usize = 1000;
         let data = self.shared.read();
         if range.is_empty() {

@@ -15,8 +15,9 @@ use keywright_store::CommitVersion;
 
 pub(crate) use record::Draft;
 pub(crate) use recover::{Recovered, create, recover};
-pub(crate) use segments::Segments;
+pub(crate) use segments::{Segments, Sizes};
 
+use crate::failure::Failure;
 use record::length;
 use segments::{Segment, write_at};
 
@@ -26,7 +27,7 @@ pub(crate) struct Journal {
     segments: Arc<Segments>,
     /// Where the next record goes.
     offset: u64,
-    /// The newest commit written.
+    /// The newest commit that was written.
     last: u64,
 }
 
@@ -41,7 +42,7 @@ impl Journal {
     }
 
     /// Writes the record of a group of commits. It is not synced. Returns the bytes written.
-    pub(crate) fn append(&mut self, draft: Draft, first: u64, last: u64) -> io::Result<u64> {
+    pub(crate) fn append(&mut self, draft: Draft, first: u64, last: u64) -> Result<u64, Failure> {
         assert!(first == self.last + 1 && first <= last, "the journal has every commit, in order");
         let bytes = length(draft.record_bytes());
         if !self.fits(&draft) {

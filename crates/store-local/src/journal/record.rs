@@ -25,12 +25,12 @@ const WRITE_OVERHEAD_BYTES: usize = 40;
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
 
-/// A length in memory as a length in a file.
+/// Converts a length in memory to the integer type that files use.
 pub(super) fn length(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// What a segment says of itself.
+/// The header of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) number: u64,
@@ -67,7 +67,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// For this many writes, whose keys and values have `bytes` together.
+    /// An empty draft with room for this many writes, whose keys and values have `bytes` in total.
     pub(crate) fn with_room(writes: usize, bytes: usize) -> Self {
         let mut draft = Vec::with_capacity(RECORD_HEAD_BYTES + bytes + writes * WRITE_OVERHEAD_BYTES);
         draft.resize(RECORD_HEAD_BYTES, 0);

@@ -1,9 +1,10 @@
-//! Reads the journal at open: applies what is not in tables yet, and tells an unfinished commit from damage.
+//! Reads the journal at open: applies the commits that are not in tables yet, and distinguishes an
+//! unfinished commit from damage.
 //!
 //! A group is written only after the one before it was synced. So bytes that are not a whole record are the
-//! end of the journal, unless whole records follow: then something was damaged. A relaxed store syncs several
-//! groups at once, and a power loss may take any of them; what follows the first gap after the last synced
-//! commit is cut off.
+//! end of the journal, unless whole records follow: then something was damaged. A relaxed store syncs
+//! several groups at once, and a power loss may lose any of them. The journal is cut at the first gap after
+//! the last synced commit.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ pub(crate) struct Recovered {
 
 /// Makes the journal of an empty store.
 pub(crate) fn create(folder: &Path, journal_bytes_max: u64) -> Result<Journal, OpenFault> {
-    let segment = segments::first(folder).map_err(OpenFault::io(folder))?;
+    let segment = segments::first(folder).map_err(|failure| OpenFault::io(folder)(failure.error))?;
     let segments = Arc::new(Segments::new(folder, segment.header.number, segment.bytes, journal_bytes_max));
     Ok(Journal { segment, segments, offset: HEADER_LENGTH, last: 0 })
 }
@@ -35,10 +36,10 @@ pub(crate) fn create(folder: &Path, journal_bytes_max: u64) -> Result<Journal, O
 struct Read {
     path: PathBuf,
     header: Header,
-    /// Empty if it is not the newest that was read.
+    /// The content of the newest segment; empty for older ones.
     bytes: Vec<u8>,
     length: usize,
-    /// Whether something like a record begins where the whole ones end.
+    /// Whether the bytes after the last whole record begin like a record.
     begins_record: bool,
     /// Where its records end.
     end: usize,
@@ -63,7 +64,8 @@ pub(crate) fn recover(
     for number in numbers {
         let mut segment = load(folder, number)?;
         gap = walk(&mut segment, &mut version, &mut apply).or(gap);
-        // Only the newest segment is written again; a journal can be larger than the memory.
+        // Only the newest segment is written to again, so older contents are freed: a journal can exceed
+        // memory.
         if let Some(older) = read.last_mut() {
             older.bytes = Vec::new();
         }
@@ -152,7 +154,7 @@ fn damaged(folder: &Path, read: &[Read], version: u64, gap: &Gap) -> OpenFault {
     }
 }
 
-/// The newest segment that something was written to, as far as one can tell.
+/// The newest segment that seems to have been written to.
 fn last_written(read: &[Read]) -> Option<&Read> {
     let begins_record = |segment: &&Read| segment.begins_record;
     let has_records = |segment: &&Read| segment.end > HEADER_BYTES;
@@ -167,7 +169,7 @@ fn missing(folder: &Path, read: &[Read]) -> Option<PathBuf> {
     gap.map(|(one, _)| segments::path(folder, one + 1))
 }
 
-/// What is known besides the segments that were read.
+/// Facts about the folder that the segments themselves do not show.
 struct Rest {
     version: u64,
     /// The newest segment of the folder.
@@ -180,7 +182,7 @@ struct Rest {
 /// Opens the newest segment with records for writing.
 fn resume(folder: &Path, mut read: Vec<Read>, rest: &Rest) -> std::io::Result<Recovered> {
     let mut spare = None;
-    // Empty segments at the end: the next one serves, others do not come about.
+    // Of the empty segments at the end, the first becomes the spare; the others are removed.
     while read.len() > 1 && read.last().is_some_and(|segment| segment.end == HEADER_BYTES) {
         spare = read.pop();
     }
@@ -189,14 +191,15 @@ fn resume(folder: &Path, mut read: Vec<Read>, rest: &Rest) -> std::io::Result<Re
         let file = Arc::new(OpenOptions::new().read(true).write(true).open(&read.path)?);
         Ok(Segment { header: read.header, file, bytes: length(read.length) })
     };
-    // Commits may be only in the operating system's memory, and readers will see them.
+    // Readers will see these commits, so bytes that may be in the operating system's memory only are
+    // synced.
     for segment in &read {
         open(segment)?.file.sync_data()?;
     }
     let segment = open(&current)?;
     if rest.is_cut {
-        // What is cut off must never come back behind new records: later segments first, then the rest of
-        // this one.
+        // Dropped records must never reappear after new ones. Later segments are removed first, then the
+        // rest of this one is cleared.
         for number in current.header.number + 1..=rest.newest {
             match fs::remove_file(segments::path(folder, number)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
@@ -207,6 +210,9 @@ fn resume(folder: &Path, mut read: Vec<Read>, rest: &Rest) -> std::io::Result<Re
         let zeros = vec![0; current.length - current.end];
         write_at(&segment.file, &zeros, length(current.end))?;
         spare = None;
+    } else {
+        // A process that was killed may have named a segment without syncing the name.
+        sync_names(folder)?;
     }
     segment.file.sync_data()?;
     let made = spare.as_ref().map_or(&current, |spare| spare);
@@ -216,7 +222,7 @@ fn resume(folder: &Path, mut read: Vec<Read>, rest: &Rest) -> std::io::Result<Re
         segments.add_retired(older.header.number, length(older.length), older.last);
     }
     if let Some(spare) = &spare {
-        segments.set_spare(open(spare)?);
+        segments.set_spare(open(spare)?, length(current.length));
     }
     let journal = Journal { segment, segments, offset: length(current.end), last: rest.version };
     Ok(Recovered { journal, version: rest.version })

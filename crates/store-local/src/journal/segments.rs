@@ -1,8 +1,8 @@
-//! The files of the journal: made and zeroed ahead of time, and used again when their commits are in tables.
+//! The files of the journal: created and zeroed ahead of time, and reused once their commits are in tables.
 //!
-//! A sync of a file that grows also writes the file system's own journal, and waits for other files that are
-//! being written. So a segment has its full length and all its blocks before the first record comes, and a
-//! sync of a record writes nothing but the record. A thread of its own keeps one segment ready.
+//! Syncing a file that has grown also writes the file system's journal, and waits for writes to other
+//! files. So a segment has its full length and all its blocks before the first record comes, and a sync of
+//! a record writes nothing but the record. A thread of its own keeps one segment ready.
 //!
 //! ```text
 //! journal/00000012    a segment by its number; numbers rise by one
@@ -17,11 +17,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::record::{HEADER_LENGTH, Header, length};
+use crate::failure::Failure;
 use crate::folder::{create_private, sync_names};
 
 const MIB: u64 = 1024 * 1024;
-/// The first segment is small, so that an empty store is made at once; each is twice as large as the one
-/// before, up to [`SEGMENT_BYTES_MAX`] or a part of what the journal may have.
+/// The first segment is small, so that a new store is created quickly. Each one is twice as large as the
+/// one before, up to [`SEGMENT_BYTES_MAX`] or a fixed part of the journal's maximum.
 const FIRST_BYTES: u64 = MIB;
 const SEGMENT_BYTES_MAX: u64 = 32 * MIB;
 const SEGMENTS_PER_JOURNAL: u64 = 4;
@@ -54,10 +55,12 @@ struct State {
     /// The newest segment made, and its size.
     number: u64,
     bytes: u64,
+    /// Size of the segment that is being written.
+    written_bytes: u64,
     /// A record needs a segment of this size.
     needed_bytes: u64,
     /// Why the last attempt to make a segment failed.
-    fault: Option<io::Error>,
+    fault: Option<Failure>,
     is_closing: bool,
 }
 
@@ -65,6 +68,14 @@ impl State {
     fn takes_obsolete(&mut self) -> Option<Retired> {
         self.retired.pop_front_if(|oldest| oldest.last <= self.flushed)
     }
+}
+
+/// Bytes of a journal's files.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    pub(crate) all_bytes: u64,
+    /// Of the segment that is made next.
+    pub(crate) next_bytes: u64,
 }
 
 /// The segments of a journal, shared by the commit thread and the thread that makes segments.
@@ -86,6 +97,7 @@ impl Segments {
             flushed: 0,
             number,
             bytes,
+            written_bytes: bytes,
             needed_bytes: 0,
             fault: None,
             is_closing: false,
@@ -102,13 +114,16 @@ impl Segments {
         self.state().retired.push_back(Retired { number, bytes, last });
     }
 
-    pub(super) fn set_spare(&self, spare: Segment) {
-        self.state().spare = Some(spare);
+    /// Adds the segment that comes after the one being written, which has this size.
+    pub(super) fn set_spare(&self, spare: Segment, written_bytes: u64) {
+        let mut state = self.state();
+        state.spare = Some(spare);
+        state.written_bytes = written_bytes;
     }
 
     /// Retires a segment and returns the next one, with room for a record of `record_bytes`. Waits until
     /// there is one.
-    pub(super) fn next(&self, full: &Segment, last: u64, record_bytes: u64) -> io::Result<Segment> {
+    pub(super) fn next(&self, full: &Segment, last: u64, record_bytes: u64) -> Result<Segment, Failure> {
         let mut state = self.state();
         state.retired.push_back(Retired { number: full.header.number, bytes: full.bytes, last });
         state.needed_bytes = record_bytes + HEADER_LENGTH;
@@ -118,20 +133,34 @@ impl Segments {
                 self.changed.notify_all();
                 if spare.bytes >= state.needed_bytes {
                     state.needed_bytes = 0;
+                    state.written_bytes = spare.bytes;
                     return Ok(spare);
                 }
-                // It stays empty, in its place in the order of numbers.
+                // It stays empty, but keeps its place in the order of numbers.
                 state.retired.push_back(Retired { number: spare.header.number, bytes: spare.bytes, last });
             }
             if let Some(fault) = state.fault.take() {
                 return Err(fault);
             }
             if state.is_closing {
-                return Err(io::Error::other("the store is being closed"));
+                return Err(io::Error::other("the store is being closed").into());
             }
             self.changed.notify_all();
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// The bytes of the segments.
+    pub(crate) fn sizes(&self) -> Sizes {
+        let state = self.state();
+        let spare = state.spare.as_ref().map_or(0, |spare| spare.bytes);
+        let retired: u64 = state.retired.iter().map(|segment| segment.bytes).sum();
+        Sizes { all_bytes: state.written_bytes + spare + retired, next_bytes: self.next_bytes(&state) }
+    }
+
+    /// The size of the next segment that is made.
+    fn next_bytes(&self, state: &State) -> u64 {
+        (state.bytes * 2).clamp(FIRST_BYTES, self.bytes_max).max(state.needed_bytes)
     }
 
     /// Notes that all commits up to this one are in tables.
@@ -160,7 +189,7 @@ impl Segments {
                 continue;
             }
             let header = Header { number: state.number + 1, salt: RandomState::new().hash_one(()) };
-            let bytes = (state.bytes * 2).clamp(FIRST_BYTES, self.bytes_max).max(state.needed_bytes);
+            let bytes = self.next_bytes(&state);
             drop(state);
             let spare = self.renew(obsolete, needs_spare.then_some((header, bytes)));
             state = self.state();
@@ -171,9 +200,9 @@ impl Segments {
                     state.bytes = bytes;
                     state.spare = Some(spare);
                 }
-                Err(error) => {
-                    tracing::warn!("no journal segment could be made: {error}");
-                    state.fault = Some(error);
+                Err(failure) => {
+                    tracing::warn!("no journal segment could be made: {failure}");
+                    state.fault = Some(failure);
                 }
             }
             self.changed.notify_all();
@@ -181,7 +210,11 @@ impl Segments {
     }
 
     /// Makes a segment from an obsolete one or anew, or removes the obsolete one.
-    fn renew(&self, obsolete: Option<Retired>, wanted: Option<(Header, u64)>) -> io::Result<Option<Segment>> {
+    fn renew(
+        &self,
+        obsolete: Option<Retired>,
+        wanted: Option<(Header, u64)>,
+    ) -> Result<Option<Segment>, Failure> {
         let Some(obsolete) = obsolete else {
             return wanted.map(|(header, bytes)| make(&self.folder, header, bytes)).transpose();
         };
@@ -190,8 +223,9 @@ impl Segments {
             Some((header, bytes)) if bytes == obsolete.bytes => {
                 let new = self.folder.join(NEW);
                 fs::rename(&path, &new)?;
-                // Before the header changes: under its old name it would look damaged.
-                sync_names(&self.folder)?;
+                // Renamed before its header changes: under the old name the new header would look like
+                // damage.
+                sync_names(&self.folder).map_err(Failure::sync)?;
                 let file = OpenOptions::new().read(true).write(true).open(&new)?;
                 finish(&self.folder, file, header, bytes).map(Some)
             }
@@ -224,11 +258,11 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<u64>> {
 }
 
 /// Makes the first segment of an empty journal.
-pub(super) fn first(folder: &Path) -> io::Result<Segment> {
+pub(super) fn first(folder: &Path) -> Result<Segment, Failure> {
     make(folder, Header { number: 1, salt: RandomState::new().hash_one(()) }, FIRST_BYTES)
 }
 
-fn make(folder: &Path, header: Header, bytes: u64) -> io::Result<Segment> {
+fn make(folder: &Path, header: Header, bytes: u64) -> Result<Segment, Failure> {
     let mut file = create_private(&folder.join(NEW))?;
     fill(&mut file, bytes)?;
     finish(folder, file, header, bytes)
@@ -248,11 +282,12 @@ fn fill(file: &mut File, bytes: u64) -> io::Result<()> {
 }
 
 /// Gives a segment its header and, when that is on disk, its name.
-fn finish(folder: &Path, file: File, header: Header, bytes: u64) -> io::Result<Segment> {
+fn finish(folder: &Path, file: File, header: Header, bytes: u64) -> Result<Segment, Failure> {
     write_at(&file, &header.encode(), 0)?;
     file.sync_all()?;
     fs::rename(folder.join(NEW), path(folder, header.number))?;
-    sync_names(folder)?;
+    // Before that, nothing but a new file without commits was written and synced.
+    sync_names(folder).map_err(Failure::sync)?;
     Ok(Segment { header, file: Arc::new(file), bytes })
 }
 

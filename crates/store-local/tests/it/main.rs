@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, reason = "a test that cannot go on stops")]
 
 mod damage;
+mod figures;
 mod kit;
 mod long_reads;
 mod overwriting;

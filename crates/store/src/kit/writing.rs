@@ -1,4 +1,4 @@
-//! Checks of single transactions: their writes, and that these last.
+//! Checks of single transactions: what they write, and that it is still there after reopening.
 
 use std::future::Future;
 use std::pin::pin;
@@ -52,10 +52,10 @@ pub fn a_dropped_transaction_writes_nothing<S: Subject>(subject: &S) {
 pub fn a_transaction_that_writes_nothing_commits<S: Subject>(subject: &S) {
     let store = subject.create();
     let version = put(&store, "a", "1");
-    assert_eq!(commit(begin(&store)), Ok(version));
+    assert!(commit(begin(&store)).expect("nothing conflicts") >= version);
     let mut transaction = begin(&store);
     super::get_for_write(&mut transaction, &[key("a")]);
-    assert_eq!(commit(transaction), Ok(version));
+    assert!(commit(transaction).expect("nothing conflicts") >= version);
 }
 
 pub fn versions_grow_across_reopening<S: Subject>(subject: &S) {
@@ -137,7 +137,7 @@ pub fn long_keys_are_kept<S: Subject>(subject: &S) {
         key.push(last);
         Bytes::from(key)
     };
-    let lengths = [2199, 8191];
+    let lengths = [2199, store.capabilities().key_bytes_max.min(8192) - 1];
     for length in lengths {
         put_all(
             &store,

@@ -1,0 +1,144 @@
+//! A bounded pool of connections, and the session that a view or transaction has on one of them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use keywright_store::StoreError;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_postgres::{Client, NoTls};
+
+use crate::fault;
+use crate::layout::{self, OpenError, Statements};
+use crate::options::PostgresOptions;
+
+/// How long a view or transaction waits for a connection.
+const WAIT: Duration = Duration::from_secs(10);
+/// The first statements of a connection. A statement or a forgotten transaction must not hold locks for ever.
+const SETTINGS: &str = "SET statement_timeout = '30s'; SET idle_in_transaction_session_timeout = '60s'; \
+                        SET lock_timeout = '10s'; SET synchronous_commit = on; SET jit = off";
+
+/// One connection with its prepared statements.
+pub(crate) struct Connection {
+    pub(crate) client: Client,
+    pub(crate) statements: Statements,
+}
+
+/// The connections of one store.
+pub(crate) struct Pool {
+    options: PostgresOptions,
+    runtime: Handle,
+    idle: Mutex<Vec<Connection>>,
+    room: Arc<Semaphore>,
+}
+
+impl Pool {
+    /// Connects, checks the server, and creates the schema if it is not there.
+    pub(crate) async fn open(options: PostgresOptions, runtime: Handle) -> Result<Arc<Self>, OpenError> {
+        let room = Arc::new(Semaphore::new(options.connections_max.max(2)));
+        let pool = Self { options, runtime, idle: Mutex::default(), room };
+        let no_answer = |error: tokio_postgres::Error| OpenError::Unreachable(fault::text(&error));
+        let client = pool.dial().await.map_err(no_answer)?;
+        layout::prepare(&client, &pool.options.schema).await?;
+        let statements = Statements::prepare(&client, &pool.options.schema).await.map_err(no_answer)?;
+        pool.put_back(Connection { client, statements });
+        Ok(Arc::new(pool))
+    }
+
+    /// A new connection. Its work is a task of the runtime; callers may poll outside of it.
+    async fn dial(&self) -> Result<Client, tokio_postgres::Error> {
+        let (config, runtime) = (self.options.config.clone(), self.runtime.clone());
+        let dialled = self.runtime.spawn(async move {
+            let (client, connection) = config.connect(NoTls).await?;
+            // An error ends the connection, and the client reports it with its next statement.
+            runtime.spawn(async move { connection.await.map_err(|_reported_later| ()) });
+            client.batch_execute(SETTINGS).await?;
+            Ok(client)
+        });
+        match dialled.await {
+            Ok(outcome) => outcome,
+            // The runtime is shutting down: an attempt outside of it fails with the right kind of error.
+            Err(_ended) => self.options.config.connect(NoTls).await.map(|(client, _)| client),
+        }
+    }
+
+    /// A connection without a transaction.
+    pub(crate) async fn take(self: &Arc<Self>) -> Result<Session, StoreError> {
+        let waiting = Arc::clone(&self.room).acquire_owned();
+        let place = self.within(waiting).await?.map_err(|_closed| StoreError::Closed)?;
+        loop {
+            let idle = self.idle().pop();
+            let connection = match idle {
+                Some(connection) if connection.client.is_closed() => continue,
+                Some(connection) => connection,
+                None => {
+                    let client = self.within(self.dial()).await?.map_err(|error| fault::of_read(&error))?;
+                    let statements = Statements::prepare(&client, &self.options.schema).await;
+                    Connection { client, statements: statements.map_err(|error| fault::of_read(&error))? }
+                }
+            };
+            return Ok(Session {
+                connection: Some(connection),
+                in_transaction: false,
+                place: Some(place),
+                pool: Arc::clone(self),
+            });
+        }
+    }
+
+    /// Waits for no longer than `WAIT`.
+    async fn within<T>(&self, work: impl Future<Output = T>) -> Result<T, StoreError> {
+        let timed = {
+            // A timer belongs to the runtime in which it is made.
+            let _entered = self.runtime.enter();
+            tokio::time::timeout(WAIT, work)
+        };
+        timed.await.map_err(|_late| {
+            StoreError::Io(format!("PostgreSQL: no connection was free for {} s", WAIT.as_secs()))
+        })
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put_back(&self, connection: Connection) {
+        if !connection.client.is_closed() {
+            self.idle().push(connection);
+        }
+    }
+}
+
+/// One connection, until it is dropped.
+pub(crate) struct Session {
+    /// Present until the drop.
+    connection: Option<Connection>,
+    /// Whether a transaction may be open: then it is rolled back before the connection is used again.
+    pub(crate) in_transaction: bool,
+    place: Option<OwnedSemaphorePermit>,
+    pub(crate) pool: Arc<Pool>,
+}
+
+impl Session {
+    pub(crate) fn connection(&self) -> &Connection {
+        self.connection.as_ref().expect("a session has its connection until it is dropped")
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let (Some(connection), place) = (self.connection.take(), self.place.take()) else { return };
+        if !self.in_transaction {
+            self.pool.put_back(connection);
+            return;
+        }
+        let pool = Arc::clone(&self.pool);
+        // Statements of one connection are executed in order: a COMMIT that was sent comes first.
+        self.pool.runtime.spawn(async move {
+            if connection.client.batch_execute("ROLLBACK").await.is_ok() {
+                pool.put_back(connection);
+            }
+            drop(place);
+        });
+    }
+}

@@ -1,0 +1,261 @@
+//! The schema in the database: its tables, its version, and the statements on them.
+
+use tokio_postgres::{Client, Statement};
+
+use crate::fault;
+
+/// The version of the layout below.
+const LAYOUT: &str = "keywright rows 1";
+/// The oldest server with transaction ids of 64 bits.
+const SERVER_VERSION_MIN: i64 = 130_000;
+/// Serialises the creation of schemas: "keywrigh" as bytes.
+const CREATION_LOCK: i64 = 0x6b65_7977_7269_6768;
+
+/// Why a store cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OpenError {
+    /// The server does not answer or refuses us.
+    Unreachable(String),
+    /// The server lacks what we need.
+    TooOld(String),
+    /// The schema holds tables that are not ours.
+    Foreign(String),
+    /// The schema was written by another version of Keywright.
+    OtherLayout(String),
+}
+
+impl std::fmt::Display for OpenError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unreachable(text) => {
+                write!(formatter, "{text}: check the address, user and password, and that the server runs")
+            }
+            Self::TooOld(version) => {
+                write!(formatter, "PostgreSQL {version} is too old: version 13 or newer is needed")
+            }
+            Self::Foreign(schema) => write!(
+                formatter,
+                "the schema {schema} holds tables that are not Keywright's: name another one with ?schema=NAME"
+            ),
+            Self::OtherLayout(found) => write!(
+                formatter,
+                "the schema has the layout `{found}`, this Keywright needs `{LAYOUT}`: \
+                 use the version that wrote it, or another schema with ?schema=NAME"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+fn no_answer(error: &tokio_postgres::Error) -> OpenError {
+    OpenError::Unreachable(fault::text(error))
+}
+
+/// Checks the server and the schema, and creates the schema if it is not there.
+pub(crate) async fn prepare(client: &Client, schema: &str) -> Result<(), OpenError> {
+    let setting = |name| async move {
+        let row = client.query_one("SELECT current_setting($1)", &[&name]).await;
+        row.map(|row| row.get::<_, String>(0)).map_err(|error| no_answer(&error))
+    };
+    let version = setting("server_version_num").await?;
+    if version.parse().is_ok_and(|version: i64| version < SERVER_VERSION_MIN) {
+        return Err(OpenError::TooOld(setting("server_version").await?));
+    }
+    match found(client, schema).await? {
+        Found::Ours => return Ok(()),
+        Found::Nothing => {}
+    }
+    let create =
+        format!("BEGIN; SELECT pg_advisory_xact_lock({CREATION_LOCK}); {}; COMMIT", creation(schema));
+    match client.batch_execute(&create).await {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            // Another process may have created it while this one waited for the lock.
+            let _ = client.batch_execute("ROLLBACK").await;
+            match found(client, schema).await? {
+                Found::Ours => Ok(()),
+                Found::Nothing => Err(no_answer(&error)),
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    Ours,
+}
+
+async fn found(client: &Client, schema: &str) -> Result<Found, OpenError> {
+    let tables = "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+                  WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f')";
+    let rows = client.query(tables, &[&schema]).await.map_err(|error| no_answer(&error))?;
+    let names: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    if names.is_empty() {
+        return Ok(Found::Nothing);
+    }
+    if !names.iter().any(|name| name == "keywright_layout") {
+        return Err(OpenError::Foreign(schema.to_owned()));
+    }
+    let layout = format!("SELECT layout FROM {schema}.keywright_layout");
+    let row = client.query_opt(&layout, &[]).await.map_err(|error| no_answer(&error))?;
+    match row.map(|row| row.get::<_, String>(0)) {
+        Some(layout) if layout == LAYOUT => Ok(Found::Ours),
+        Some(layout) => Err(OpenError::OtherLayout(layout)),
+        None => Err(OpenError::Foreign(schema.to_owned())),
+    }
+}
+
+/// The statements that create the schema.
+///
+/// `changed` is the transaction that wrote the row last; the partial index finds removed rows by it.
+/// Hot rows are rewritten within their page where there is room, hence the fill factor; autovacuum comes
+/// after 5,000 dead rows and not after a fifth of the table, because a queue is rewritten all the time.
+fn creation(schema: &str) -> String {
+    format!(
+        "CREATE SCHEMA IF NOT EXISTS {schema};
+         CREATE TABLE {schema}.keywright_layout (layout text NOT NULL);
+         INSERT INTO {schema}.keywright_layout VALUES ('{LAYOUT}');
+         CREATE TABLE {schema}.keywright_rows (
+             key bytea PRIMARY KEY, value bytea, changed xid8 NOT NULL
+         ) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000,
+                 autovacuum_vacuum_cost_delay = 0);
+         ALTER TABLE {schema}.keywright_rows ALTER COLUMN key SET STORAGE PLAIN;
+         CREATE INDEX keywright_removed ON {schema}.keywright_rows (changed) WHERE value IS NULL;
+         CREATE TABLE {schema}.keywright_inbox (
+             log bigint, shard bigint, changed xid8, place integer, entry bytea NOT NULL,
+             PRIMARY KEY (log, shard, changed, place)
+         ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);
+         CREATE TABLE {schema}.keywright_log (
+             log bigint, shard bigint, version bigint, place integer, origin xid8 NOT NULL,
+             entry bytea NOT NULL, PRIMARY KEY (log, shard, version, place)
+         );
+         CREATE TABLE {schema}.keywright_heads (
+             log bigint, shard bigint, version bigint NOT NULL, PRIMARY KEY (log, shard)
+         );
+         CREATE FUNCTION {schema}.keywright_settle(one bigint, part bigint) RETURNS void LANGUAGE plpgsql AS $$
+         DECLARE next bigint;
+         BEGIN
+             IF NOT EXISTS (SELECT FROM {schema}.keywright_inbox WHERE log = one AND shard = part) THEN
+                 RETURN;
+             END IF;
+             INSERT INTO {schema}.keywright_heads VALUES (one, part, 0) ON CONFLICT DO NOTHING;
+             SELECT version + 1 INTO next FROM {schema}.keywright_heads
+                 WHERE log = one AND shard = part FOR UPDATE;
+             WITH moved AS (
+                 DELETE FROM {schema}.keywright_inbox WHERE log = one AND shard = part
+                 RETURNING changed, place, entry
+             ), newest AS (
+                 SELECT greatest(next, max(changed::text::bigint)) AS version FROM moved
+             ), numbered AS (
+                 INSERT INTO {schema}.keywright_log
+                 SELECT one, part, newest.version, row_number() OVER (ORDER BY changed, place) - 1, changed, entry
+                 FROM moved, newest
+                 RETURNING version
+             )
+             UPDATE {schema}.keywright_heads SET version = newest.version FROM newest
+                 WHERE log = one AND shard = part AND newest.version IS NOT NULL;
+         END $$"
+    )
+}
+
+/// The prepared statements of one connection.
+pub(crate) struct Statements {
+    pub(crate) snapshot: Statement,
+    pub(crate) get: Statement,
+    pub(crate) forward: Statement,
+    pub(crate) forward_to_end: Statement,
+    pub(crate) backward: Statement,
+    pub(crate) backward_from_end: Statement,
+    pub(crate) guard: Statement,
+    pub(crate) guard_absent: Statement,
+    pub(crate) write: Statement,
+    pub(crate) append: Statement,
+    pub(crate) own_id: Statement,
+    pub(crate) settle: Statement,
+    pub(crate) read_log: Statement,
+    pub(crate) trim_log: Statement,
+    pub(crate) clear: Statement,
+    pub(crate) sweep: Statement,
+}
+
+impl Statements {
+    pub(crate) async fn prepare(client: &Client, schema: &str) -> Result<Self, tokio_postgres::Error> {
+        let rows = format!("{schema}.keywright_rows");
+        let scan = |bounds: &str, order: &str| {
+            format!(
+                "SELECT key, value FROM {rows} WHERE {bounds} AND value IS NOT NULL ORDER BY key {order} LIMIT "
+            )
+        };
+        let within = "key >= $1 AND key < $2";
+        let texts = [
+            "SELECT pg_current_snapshot()::text".to_owned(),
+            format!("SELECT key, value FROM {rows} WHERE key = ANY($1) AND value IS NOT NULL"),
+            scan(within, "ASC") + "$3",
+            scan("key >= $1", "ASC") + "$2",
+            scan(within, "DESC") + "$3",
+            scan("key >= $1", "DESC") + "$2",
+            format!("SELECT key FROM {rows} WHERE key = ANY($1) ORDER BY key FOR SHARE"),
+            format!(
+                "INSERT INTO {rows} SELECT k, NULL, pg_current_xact_id() FROM unnest($1::bytea[]) AS guard(k) \
+                 WHERE NOT EXISTS (SELECT FROM {rows} WHERE key = k) ORDER BY k ON CONFLICT DO NOTHING"
+            ),
+            format!(
+                "INSERT INTO {rows} SELECT k, v, pg_current_xact_id() \
+                 FROM unnest($1::bytea[], $2::bytea[]) AS new(k, v) ORDER BY k \
+                 ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, changed = EXCLUDED.changed"
+            ),
+            format!(
+                "INSERT INTO {schema}.keywright_inbox SELECT l, s, pg_current_xact_id(), p, e \
+                 FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::bytea[]) AS new(l, s, p, e)"
+            ),
+            "SELECT pg_current_xact_id()::text".to_owned(),
+            format!("SELECT {schema}.keywright_settle($1, $2)"),
+            format!(
+                "SELECT version, place, entry, pg_visible_in_snapshot(origin, $5::text::pg_snapshot) \
+                 FROM {schema}.keywright_log WHERE log = $1 AND shard = $2 AND (version, place) > ($3, $4) \
+                 ORDER BY version, place LIMIT $6"
+            ),
+            format!(
+                "DELETE FROM {schema}.keywright_log WHERE log = $1 AND shard = $2 AND (version, place) <= ($3, $4)"
+            ),
+            format!(
+                "UPDATE {rows} SET value = NULL, changed = pg_current_xact_id() WHERE key IN ( \
+                 SELECT key FROM {rows} WHERE key >= $1 AND ($2::bytea IS NULL OR key < $2) \
+                 AND value IS NOT NULL ORDER BY key LIMIT $3 FOR UPDATE)"
+            ),
+            // `age` counts transactions; a view of a running transaction is as old as its `backend_xmin`.
+            format!(
+                "DELETE FROM {rows} WHERE key IN (SELECT key FROM {rows} WHERE value IS NULL \
+                 AND changed < $2::text::xid8 AND age(changed::xid) > (SELECT coalesce(max(age(backend_xmin)), 0) FROM pg_stat_activity) \
+                 ORDER BY changed LIMIT $1 FOR UPDATE SKIP LOCKED) AND value IS NULL"
+            ),
+        ];
+        let prepared = texts.iter().map(|text| client.prepare(text));
+        let prepared = futures_util::future::try_join_all(prepared).await?;
+        let mut prepared = prepared.into_iter();
+        let mut next = || prepared.next().expect("every field has its text");
+        // In the order of the texts.
+        let statements = Self {
+            snapshot: next(),
+            get: next(),
+            forward: next(),
+            forward_to_end: next(),
+            backward: next(),
+            backward_from_end: next(),
+            guard: next(),
+            guard_absent: next(),
+            write: next(),
+            append: next(),
+            own_id: next(),
+            settle: next(),
+            read_log: next(),
+            trim_log: next(),
+            clear: next(),
+            sweep: next(),
+        };
+        assert!(prepared.next().is_none(), "every text has its field");
+        Ok(statements)
+    }
+}

@@ -1,0 +1,109 @@
+//! Where the store is: a `postgres://` URL, to which `schema` is our own addition.
+
+use std::time::Duration;
+
+use tokio_postgres::Config;
+
+const SCHEMA: &str = "keywright";
+/// PostgreSQL cuts longer names.
+const SCHEMA_BYTES_MAX: usize = 63;
+/// Views and transactions at a time.
+const CONNECTIONS_MAX: usize = 50;
+const SWEEP_AFTER: Duration = Duration::from_secs(30);
+
+/// The address and settings of a store.
+#[derive(Clone, Debug)]
+pub struct PostgresOptions {
+    pub(crate) config: Config,
+    pub(crate) schema: String,
+    /// Views and transactions that may be open at a time.
+    pub connections_max: usize,
+    /// How long a removed row stays at least before it is swept: a writer that meets the sweep conflicts, and
+    /// keys that were just removed are often written again.
+    pub sweep_after: Duration,
+}
+
+/// What is wrong with a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionsError(String);
+
+impl std::fmt::Display for OptionsError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for OptionsError {}
+
+impl PostgresOptions {
+    /// Reads `postgres://USER@HOST:PORT/DATABASE?schema=NAME`; other parameters are libpq's.
+    pub fn parse(url: &str) -> Result<Self, OptionsError> {
+        let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        let mut schema = SCHEMA.to_owned();
+        let mut rest: Vec<&str> = Vec::new();
+        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+            match parameter.split_once('=') {
+                Some(("schema", name)) => schema = checked_schema(name)?,
+                _ => rest.push(parameter),
+            }
+        }
+        let url = if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
+        let mut config: Config = url.parse().map_err(|error| {
+            OptionsError(format!(
+                "the address of PostgreSQL cannot be read: {error}; write postgres://USER@HOST:PORT/DATABASE"
+            ))
+        })?;
+        if config.get_application_name().is_none() {
+            config.application_name("keywright");
+        }
+        Ok(Self { config, schema, connections_max: CONNECTIONS_MAX, sweep_after: SWEEP_AFTER })
+    }
+
+    /// The same server with another schema.
+    pub fn with_schema(mut self, name: &str) -> Result<Self, OptionsError> {
+        self.schema = checked_schema(name)?;
+        Ok(self)
+    }
+}
+
+/// Only names that need no quotes: they stand in statements as they are.
+fn checked_schema(name: &str) -> Result<String, OptionsError> {
+    let is_plain =
+        name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+            && name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase())
+            && name.len() <= SCHEMA_BYTES_MAX;
+    let reserved = name.starts_with("pg_") || name == "information_schema";
+    if is_plain && !reserved {
+        return Ok(name.to_owned());
+    }
+    Err(OptionsError(format!(
+        "`{name}` cannot be the schema: write lower-case letters, digits and `_`, a letter first, \
+         at most {SCHEMA_BYTES_MAX}, not beginning with pg_"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_is_taken_out_of_the_url() {
+        let read = PostgresOptions::parse("postgres://me@db:5433/shop?schema=orders&connect_timeout=3");
+        let read = read.expect("it is a URL");
+        assert_eq!(read.schema, "orders");
+        assert_eq!(read.config.get_ports(), [5433]);
+        assert_eq!(read.config.get_dbname(), Some("shop"));
+        let plain = PostgresOptions::parse("postgres://me@db/shop").expect("it is a URL");
+        assert_eq!(plain.schema, "keywright");
+    }
+
+    #[test]
+    fn what_cannot_be_a_schema_or_an_address_is_refused() {
+        for name in ["", "a b", "A", "1a", "pg_catalog", "a;drop", "\u{e9}", &"a".repeat(64)] {
+            let url = format!("postgres://me@db/shop?schema={name}");
+            assert!(PostgresOptions::parse(&url).is_err(), "{name}");
+        }
+        assert!(PostgresOptions::parse("postgres://me@db:x/shop").is_err());
+        assert!(PostgresOptions::parse("postgres://me@db/shop?nonsense=1").is_err());
+    }
+}

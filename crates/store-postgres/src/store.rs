@@ -1,0 +1,181 @@
+//! The store: opens views and transactions, clears ranges, and sweeps removed rows that no view depends on.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use keywright_store::{
+    Capabilities, CommitVersion, KeyRange, LogId, LogPosition, Snapshot as _, Store, StoreError,
+};
+use tokio::runtime::Handle;
+
+use crate::connection::Pool;
+use crate::fault;
+use crate::layout::OpenError;
+use crate::logs;
+use crate::options::PostgresOptions;
+use crate::transaction::PostgresTransaction;
+use crate::view::PostgresView;
+
+/// A key must fit into a third of an index page (2,704 bytes), with the rest of its index entry.
+pub(crate) const CAPABILITIES: Capabilities = Capabilities {
+    key_bytes_max: 2_600,
+    value_bytes_max: 16 * 1024 * 1024,
+    transaction_bytes_max: 64 * 1024 * 1024,
+};
+
+/// Rows that one statement of `clear_range` or of the sweep removes.
+const PIECE_ROWS: i64 = 1_000;
+/// Pause between two sweeps.
+const SWEEP_PAUSE: Duration = Duration::from_secs(1);
+/// Rows of which a size is estimated.
+const SAMPLE_ROWS: i64 = 1_000;
+
+/// A store in a schema of a PostgreSQL database. Clones are handles of the same store.
+#[derive(Clone)]
+pub struct PostgresStore {
+    pool: Arc<Pool>,
+    options: Arc<PostgresOptions>,
+}
+
+impl PostgresStore {
+    /// Opens the store; an empty database gets the schema. Connections run as tasks of this runtime.
+    pub async fn open(options: PostgresOptions, runtime: Handle) -> Result<Self, OpenError> {
+        let pool = Pool::open(options.clone(), runtime.clone()).await?;
+        runtime.spawn(sweep_for_ever(Arc::downgrade(&pool), options.sweep_after));
+        Ok(Self { pool, options: Arc::new(options) })
+    }
+
+    /// The address and settings with which it was opened.
+    pub fn options(&self) -> &PostgresOptions {
+        &self.options
+    }
+}
+
+/// Sweeps until the store is dropped. Several processes may do it: each takes rows that no other one holds.
+async fn sweep_for_ever(pool: Weak<Pool>, after: Duration) {
+    // The newest transaction at each pause, the oldest pause first.
+    let mut newest: VecDeque<(tokio::time::Instant, CommitVersion)> = VecDeque::new();
+    while let Some(pool) = pool.upgrade() {
+        let now = tokio::time::Instant::now();
+        if let Ok(view) = PostgresView::open(&pool).await {
+            newest.push_back((now, view.version()));
+        }
+        let mut before = None;
+        while let Some((at, version)) = newest.front().copied()
+            && now.duration_since(at) >= after
+        {
+            before = Some(version);
+            newest.pop_front();
+        }
+        if let Some(before) = before {
+            while matches!(sweep(&pool, before).await, Ok(count) if i64::try_from(count) == Ok(PIECE_ROWS)) {}
+        }
+        drop(pool);
+        tokio::time::sleep(after.min(SWEEP_PAUSE)).await;
+    }
+}
+
+/// Deletes some rows that were removed before this version and on which no view depends; returns how many.
+async fn sweep(pool: &Arc<Pool>, before: CommitVersion) -> Result<u64, StoreError> {
+    let session = pool.take().await?;
+    let connection = session.connection();
+    let before = before.0.to_string();
+    let swept = connection.client.execute(&connection.statements.sweep, &[&PIECE_ROWS, &before]).await;
+    swept.map_err(|error| fault::of_read(&error))
+}
+
+impl Store for PostgresStore {
+    type Snapshot = PostgresView;
+    type Transaction = PostgresTransaction;
+
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    async fn snapshot(&self) -> Result<PostgresView, StoreError> {
+        PostgresView::open(&self.pool).await
+    }
+
+    async fn begin(&self) -> Result<PostgresTransaction, StoreError> {
+        PostgresView::open(&self.pool).await.map(PostgresTransaction::new)
+    }
+
+    async fn clear_range(&self, range: &KeyRange) -> Result<(), StoreError> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        let session = self.pool.take().await?;
+        let connection = session.connection();
+        let (start, end) = (range.start.as_ref(), range.end.as_deref());
+        loop {
+            let cleared =
+                connection.client.execute(&connection.statements.clear, &[&start, &end, &PIECE_ROWS]).await;
+            match cleared {
+                Ok(0) => return Ok(()),
+                Ok(_more) => {}
+                Err(error) if error.code().is_some_and(fault::is_conflict) => {}
+                Err(error) => return Err(fault::of_read(&error)),
+            }
+        }
+    }
+
+    async fn trim_log(&self, id: LogId, through: LogPosition) -> Result<(), StoreError> {
+        logs::trim(&self.pool, id, through).await
+    }
+
+    /// The planner's estimate of the rows, times the mean size of some of them.
+    async fn size_estimate_bytes(&self, range: &KeyRange) -> Result<u64, StoreError> {
+        let rows = format!("{}.keywright_rows", self.options.schema);
+        let within = "key >= $1 AND ($2::bytea IS NULL OR key < $2) AND value IS NOT NULL";
+        let sample = format!(
+            "SELECT count(*), coalesce(sum(bytes), 0)::bigint FROM (SELECT octet_length(key) + octet_length(value) \
+             AS bytes FROM {rows} WHERE {within} LIMIT {SAMPLE_ROWS}) AS sampled"
+        );
+        let session = self.pool.take().await?;
+        let client = &session.connection().client;
+        let (start, end) = (range.start.as_ref(), range.end.as_deref());
+        let sampled = client.query_one(&sample, &[&start, &end]).await;
+        let sampled = sampled.map_err(|error| fault::of_read(&error))?;
+        let (count, bytes): (i64, i64) = (sampled.get(0), sampled.get(1));
+        let (count, bytes) = (count.max(0).cast_unsigned(), bytes.max(0).cast_unsigned());
+        if i64::try_from(count).unwrap_or(i64::MAX) < SAMPLE_ROWS {
+            return Ok(bytes);
+        }
+        let upper =
+            range.end.as_ref().map_or_else(String::new, |end| format!(" AND key < '\\x{}'", hex(end)));
+        let explain = format!("EXPLAIN SELECT FROM {rows} WHERE key >= '\\x{}'{upper}", hex(&range.start));
+        let plan = client.simple_query(&explain).await.map_err(|error| fault::of_read(&error))?;
+        let planned = plan.iter().find_map(|message| match message {
+            tokio_postgres::SimpleQueryMessage::Row(row) => planned_rows(row.get(0)?),
+            _ => None,
+        });
+        let planned = planned.unwrap_or(count).max(count);
+        Ok(bytes.saturating_mul(planned) / count)
+    }
+}
+
+/// The number after `rows=` in the first line of a plan.
+fn planned_rows(line: &str) -> Option<u64> {
+    let (_, rest) = line.split_once("rows=")?;
+    rest.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let digit = |half: u8| DIGITS.get(usize::from(half)).copied().unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_planned_rows_are_read_from_a_plan() {
+        let line = "Seq Scan on keywright_rows  (cost=0.00..18.50 rows=850 width=0)";
+        assert_eq!(planned_rows(line), Some(850));
+        assert_eq!(planned_rows("  Filter: (value IS NOT NULL)"), None);
+    }
+}

@@ -1,0 +1,171 @@
+//! A transaction: a view, a buffer of writes, and one commit.
+//!
+//! The commit's statements and COMMIT are sent together. Keys that are protected and present are locked for
+//! reading, absent ones get a row without value: PostgreSQL then refuses the commit if another one changed
+//! them after the view, and lets no other change them before the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use keywright_store::{
+    CommitError, CommitVersion, LogEntry, LogId, LogRead, Scan, ScanPage, Snapshot, StoreError, Transaction,
+};
+use tokio_postgres::types::ToSql;
+
+use crate::fault;
+use crate::store::CAPABILITIES;
+use crate::view::PostgresView;
+
+/// A view to which writes are buffered.
+pub struct PostgresTransaction {
+    view: PostgresView,
+    protected: BTreeSet<Bytes>,
+    /// `None` removes the key.
+    writes: BTreeMap<Bytes, Option<Bytes>>,
+    appends: Vec<(LogId, Bytes)>,
+    /// Bytes of all writes, each counted, also those that a later one replaced.
+    bytes: usize,
+    too_large: bool,
+}
+
+impl PostgresTransaction {
+    pub(crate) const fn new(view: PostgresView) -> Self {
+        Self {
+            view,
+            protected: BTreeSet::new(),
+            writes: BTreeMap::new(),
+            appends: Vec::new(),
+            bytes: 0,
+            too_large: false,
+        }
+    }
+
+    fn note(&mut self, key_bytes: usize, value_bytes: usize) {
+        self.bytes = self.bytes.saturating_add(key_bytes).saturating_add(value_bytes);
+        self.too_large |=
+            key_bytes > CAPABILITIES.key_bytes_max || value_bytes > CAPABILITIES.value_bytes_max;
+    }
+
+    async fn send(mut self) -> Result<CommitVersion, CommitError> {
+        let guarded: Vec<&[u8]> =
+            self.protected.iter().filter(|key| !self.writes.contains_key(*key)).map(AsRef::as_ref).collect();
+        let (mut keys, mut values): (Vec<&[u8]>, Vec<Option<&[u8]>>) = (Vec::new(), Vec::new());
+        for (key, value) in &self.writes {
+            keys.push(key);
+            values.push(value.as_deref());
+        }
+        let appends = Appends::of(&self.appends);
+        let changes = !keys.is_empty() || !self.appends.is_empty();
+        let connection = self.view.session.connection();
+        let (client, statements) = (&connection.client, &connection.statements);
+        let guarding: [&(dyn ToSql + Sync); 1] = [&guarded];
+        let writing: [&(dyn ToSql + Sync); 2] = [&keys, &values];
+        let appending: [&(dyn ToSql + Sync); 4] =
+            [&appends.logs, &appends.shards, &appends.places, &appends.entries];
+        // Each future sends its statement when it is first polled, and all are polled in this order.
+        let (guard, absent, write, append, own_id, commit) = futures_util::join!(
+            optional(!guarded.is_empty(), client.query(&statements.guard, &guarding)),
+            optional(!guarded.is_empty(), client.execute(&statements.guard_absent, &guarding)),
+            optional(!keys.is_empty(), client.execute(&statements.write, &writing)),
+            optional(!self.appends.is_empty(), client.execute(&statements.append, &appending)),
+            optional(changes, client.query_one(&statements.own_id, &[])),
+            client.batch_execute("COMMIT"),
+        );
+        guard.map_err(|error| fault::of_commit(&error))?;
+        absent.map_err(|error| fault::of_commit(&error))?;
+        write.map_err(|error| fault::of_commit(&error))?;
+        append.map_err(|error| fault::of_commit(&error))?;
+        let id = own_id.map_err(|error| fault::of_commit(&error))?;
+        commit.map_err(|error| fault::of_commit(&error))?;
+        self.view.session.in_transaction = false;
+        match id {
+            None => Ok(self.view.version()),
+            Some(row) => row.get::<_, &str>(0).parse().map(CommitVersion).map_err(|_| CommitError::Unknown),
+        }
+    }
+}
+
+/// A statement's result if it is sent at all.
+async fn optional<T, E>(wanted: bool, statement: impl Future<Output = Result<T, E>>) -> Result<Option<T>, E> {
+    if wanted { statement.await.map(Some) } else { Ok(None) }
+}
+
+/// The columns of appended entries. Ids are stored as signed numbers of the same bits.
+#[derive(Default)]
+struct Appends<'a> {
+    logs: Vec<i64>,
+    shards: Vec<i64>,
+    places: Vec<i32>,
+    entries: Vec<&'a [u8]>,
+}
+
+impl<'a> Appends<'a> {
+    fn of(appends: &'a [(LogId, Bytes)]) -> Self {
+        let mut columns = Self::default();
+        for (place, (id, entry)) in (0..).zip(appends) {
+            columns.logs.push(id.log.cast_signed());
+            columns.shards.push(id.shard.cast_signed());
+            columns.places.push(place);
+            columns.entries.push(entry);
+        }
+        columns
+    }
+}
+
+impl Snapshot for PostgresTransaction {
+    fn version(&self) -> CommitVersion {
+        self.view.version()
+    }
+
+    async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        self.view.get(key).await
+    }
+
+    async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        self.view.get_many(keys).await
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<ScanPage, StoreError> {
+        self.view.scan(scan).await
+    }
+
+    async fn read_log(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
+        self.view.read_log(read).await
+    }
+}
+
+impl Transaction for PostgresTransaction {
+    async fn get_for_write(&mut self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        self.protected.extend(keys.iter().cloned());
+        self.view.get_many(keys).await
+    }
+
+    fn protect(&mut self, key: &[u8]) {
+        self.protected.insert(Bytes::copy_from_slice(key));
+    }
+
+    fn put(&mut self, key: Bytes, value: Bytes) {
+        self.note(key.len(), value.len());
+        self.writes.insert(key, Some(value));
+    }
+
+    fn delete(&mut self, key: Bytes) {
+        self.note(key.len(), 0);
+        self.writes.insert(key, None);
+    }
+
+    fn append(&mut self, id: LogId, bytes: Bytes) {
+        self.note(0, bytes.len());
+        self.appends.push((id, bytes));
+    }
+
+    async fn commit(self) -> Result<CommitVersion, CommitError> {
+        if self.too_large || self.bytes > CAPABILITIES.transaction_bytes_max {
+            return Err(CommitError::TooLarge);
+        }
+        if self.writes.is_empty() && self.appends.is_empty() && self.protected.is_empty() {
+            return Ok(self.view.version());
+        }
+        self.send().await
+    }
+}

@@ -1,0 +1,7 @@
+//! The kit on a real PostgreSQL server.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod kit;
+mod server;
+mod sweep;
