@@ -14,7 +14,7 @@ use keywright_wire::sigv4::{
 use crate::credentials::Credential;
 
 /// The account of access keys that do not name one.
-const DEFAULT_ACCOUNT: &str = "123456789012";
+pub(crate) const DEFAULT_ACCOUNT: &str = "123456789012";
 
 /// How requests are authenticated.
 #[derive(Debug)]

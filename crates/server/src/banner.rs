@@ -55,22 +55,37 @@ pub(crate) fn complain(fault: &str) {
 }
 
 /// The lines printed once the server listens.
-pub(crate) fn serving(address: SocketAddr, secure: bool, storage: &Storage, signed: bool) -> String {
-    let scheme = if secure { "https" } else { "http" };
-    let endpoint = format!("{scheme}://{}", shown(address));
+pub(crate) fn serving(
+    address: SocketAddr,
+    secure: bool,
+    storage: &Storage,
+    signed: bool,
+    management: Option<SocketAddr>,
+) -> String {
+    let endpoint = endpoint(address, secure);
     let data = match storage {
         Storage::Memory => "in memory; lost when this process ends".to_owned(),
         Storage::Folder { path, .. } => {
             std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
         }
     };
+    let management = match management {
+        Some(address) => format!("http://{}/metrics, /health/ready", shown(address)),
+        None => "off".to_owned(),
+    };
     let signatures = if signed { "verified" } else { "any well-formed one is accepted" };
     let variables = if signed { "" } else { "AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local " };
     format!(
-        "Keywright {version} serves DynamoDB\n  endpoint    {endpoint}\n  data        {data}\n  signatures  {signatures}\n\n\
+        "Keywright {version} serves DynamoDB\n  endpoint    {endpoint}\n  data        {data}\n  signatures  {signatures}\n  management  {management}\n\n\
          Try:  {variables}aws dynamodb list-tables --region us-east-1 --endpoint-url {endpoint}\n",
         version = env!("CARGO_PKG_VERSION")
     )
+}
+
+/// The URL that a client on this machine can use.
+pub(crate) fn endpoint(address: SocketAddr, secure: bool) -> String {
+    let scheme = if secure { "https" } else { "http" };
+    format!("{scheme}://{}", shown(address))
 }
 
 /// The address that a client on this machine can use.
@@ -87,8 +102,14 @@ mod tests {
 
     #[test]
     fn the_banner_says_endpoint_folder_and_a_line_to_copy() {
-        let text = serving("127.0.0.1:8000".parse().unwrap(), false, &Storage::Memory, false);
-        assert!(text.contains("http://127.0.0.1:8000"));
+        let text = serving(
+            "127.0.0.1:8000".parse().unwrap(),
+            false,
+            &Storage::Memory,
+            false,
+            Some("127.0.0.1:8200".parse().unwrap()),
+        );
+        assert!(text.contains("http://127.0.0.1:8000") && text.contains("http://127.0.0.1:8200/metrics"));
         assert!(
             text.contains("aws dynamodb list-tables --region us-east-1 --endpoint-url http://127.0.0.1:8000")
         );

@@ -11,9 +11,7 @@ use hyper::body::{Body as _, Incoming};
 use keywright_semantics::limits::REQUEST_BYTES_MAX;
 
 use crate::budget::{Budget, Exhausted, Share};
-use crate::limits::{
-    BODY_FREE_BYTES, BODY_STEPS_BYTES_MAX, DISCARDED_BYTES_MAX, Limits, UNVERIFIED_BODIES_SHARE,
-};
+use crate::limits::{BODY_FREE_BYTES, BODY_STEPS_BYTES_MAX, Limits, UNVERIFIED_BODIES_SHARE};
 
 /// Why a body was not read completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +50,11 @@ impl BodyBudgets {
     /// The budget for unfinished heads. Where signatures are verified, no head counts as verified yet.
     pub(crate) const fn for_heads(&self, verifies: bool) -> &Arc<Budget> {
         if verifies { &self.unverified } else { &self.all }
+    }
+
+    /// The budget of all bodies, and its part for connections without a verified request.
+    pub(crate) const fn both(&self) -> (&Arc<Budget>, &Arc<Budget>) {
+        (&self.all, &self.unverified)
     }
 
     /// An empty hold for one request. Unverified requests share a part of the memory.
@@ -135,9 +138,9 @@ fn capacity_for(length: usize, most: usize) -> usize {
 }
 
 /// Reads and discards the rest of a body, so that its connection can be used again. A rest longer than
-/// `DISCARDED_BYTES_MAX` is left unread and ends the connection.
-pub(crate) async fn discard(body: &mut Incoming) {
-    let too_long = |bytes: usize| bytes > DISCARDED_BYTES_MAX;
+/// `bytes_max` is left unread and ends the connection.
+pub(crate) async fn discard(body: &mut Incoming, bytes_max: usize) {
+    let too_long = |bytes: usize| bytes > bytes_max;
     if declared_bytes(body).is_some_and(too_long) {
         return;
     }

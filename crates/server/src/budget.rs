@@ -12,6 +12,7 @@ use tokio::sync::{Mutex, Notify};
 /// A shared number of bytes. Taking bytes that are free costs one atomic operation.
 #[derive(Debug)]
 pub(crate) struct Budget {
+    bytes: usize,
     /// Negative while requests that could not wait have taken more than the budget.
     left: AtomicI64,
     /// Number of waiting requests. While it is not zero, new requests queue behind them.
@@ -26,6 +27,15 @@ pub(crate) struct Budget {
 /// The budget had not enough bytes within the waiting time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exhausted;
+
+/// The state of a budget, for metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BudgetFigures {
+    pub(crate) bytes: u64,
+    /// More than `bytes` while requests that could not wait have taken more.
+    pub(crate) used_bytes: u64,
+    pub(crate) waiting: u64,
+}
 
 /// Bytes taken from a budget; dropping it returns them.
 #[derive(Debug)]
@@ -50,6 +60,7 @@ fn signed(bytes: usize) -> i64 {
 impl Budget {
     pub(crate) fn new(bytes: usize, wait: Duration) -> Arc<Self> {
         Arc::new(Self {
+            bytes,
             left: AtomicI64::new(signed(bytes)),
             waiting: AtomicUsize::new(0),
             queue: Mutex::new(()),
@@ -61,6 +72,15 @@ impl Budget {
     /// Whether a request waits or the budget is exhausted.
     pub(crate) fn is_short(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0 || self.left.load(Ordering::Relaxed) <= 0
+    }
+
+    pub(crate) fn figures(&self) -> BudgetFigures {
+        let used = signed(self.bytes).saturating_sub(self.left.load(Ordering::Relaxed));
+        BudgetFigures {
+            bytes: u64::try_from(self.bytes).unwrap_or(u64::MAX),
+            used_bytes: u64::try_from(used).unwrap_or(0),
+            waiting: u64::try_from(self.waiting.load(Ordering::Relaxed)).unwrap_or(u64::MAX),
+        }
     }
 
     /// Takes the bytes and waits for them if necessary.
@@ -151,6 +171,7 @@ mod tests {
         let budget = Budget::new(100, SOON);
         let share = budget.acquire(100).await.unwrap();
         assert_eq!(budget.acquire(1).await.err(), Some(Exhausted));
+        assert_eq!(budget.figures(), BudgetFigures { bytes: 100, used_bytes: 100, waiting: 0 });
         drop(share);
         assert!(budget.acquire(100).await.is_ok());
         assert_eq!(budget.left.load(Ordering::SeqCst), 100);

@@ -6,17 +6,24 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
-use crate::config::Config;
+use crate::config::{self, Config, ManagementPort};
 use crate::credentials::{self, CredentialFile};
-use crate::{banner, bench, model, serve};
+use crate::log::{LogFormat, LogLevel};
+use crate::request_log::RequestLog;
+use crate::{about, banner, bench, data, model, serve};
 
 /// A DynamoDB-compatible database in one binary.
 ///
 /// Without a command, `keywright` serves: `keywright --port 8001` is `keywright serve --port 8001`.
 #[derive(Debug, Parser)]
-#[command(name = "keywright", version, about, long_about, args_conflicts_with_subcommands = true)]
+#[command(
+    name = "keywright",
+    version,
+    long_version = about::LONG_VERSION,
+    args_conflicts_with_subcommands = true
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -32,8 +39,12 @@ enum Command {
     Credentials(CredentialArguments),
     /// Check, convert and compare data models.
     Model(model::ModelArguments),
+    /// Load items into tables and dump them to files.
+    Data(Box<data::DataArguments>),
     /// Benchmark one or more DynamoDB endpoints, interleaved.
     Bench(Box<bench::BenchArguments>),
+    Completions(about::CompletionsArguments),
+    Man(about::ManArguments),
     /// Serve one fixed response, for `bench --limits`.
     #[command(hide = true)]
     BenchFixedHttp(bench::FixedHttpArguments),
@@ -57,12 +68,16 @@ pub(crate) struct ServeArguments {
     /// Read settings from this TOML file [default: keywright.toml in the current folder, if it exists]
     #[arg(long, value_name = "FILE", env = "KEYWRIGHT_CONFIG")]
     pub(crate) config: Option<PathBuf>,
-    /// Listen on this address [default: 127.0.0.1]
-    #[arg(long, value_name = "ADDRESS", env = "KEYWRIGHT_HOST")]
+    /// Listen on this address; localhost is 127.0.0.1 [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS", env = "KEYWRIGHT_HOST", value_parser = config::host)]
     pub(crate) host: Option<IpAddr>,
     /// Listen on this port; 0 picks a free one [default: 8000]
     #[arg(long, value_name = "PORT", env = "KEYWRIGHT_PORT")]
     pub(crate) port: Option<u16>,
+    /// Write the server's address as JSON to this file when it accepts requests; the file is removed when the
+    /// server stops
+    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_READY_FILE")]
+    pub(crate) ready_file: Option<PathBuf>,
     /// Keep all data in this folder; it is created if missing [default: keywright-data] [env: KEYWRIGHT_DATA]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
@@ -111,7 +126,33 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_STREAM_SHARD_MS")]
     pub(crate) stream_shard_ms: Option<u64>,
     #[command(flatten)]
+    pub(crate) watching: WatchArguments,
+    #[command(flatten)]
     pub(crate) limits: LimitArguments,
+}
+
+/// How the server can be watched. docs/guide/operations.md shows it.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Watching")]
+#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
+pub(crate) struct WatchArguments {
+    /// Serve metrics and health on this port; 0 picks a free one, off serves none [default: 8200]
+    #[arg(long, value_name = "PORT", env = "KEYWRIGHT_MANAGEMENT_PORT")]
+    pub(crate) management_port: Option<ManagementPort>,
+    /// Serve them on this address: beyond loopback everyone who reaches the port can read them
+    /// [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS", env = "KEYWRIGHT_MANAGEMENT_HOST", value_parser = config::host)]
+    pub(crate) management_host: Option<IpAddr>,
+    /// Log a line for each request, without values of items: all, errors, or slow:MS for those that took so
+    /// many milliseconds [default without a value: all]
+    #[arg(long, value_name = "WHICH", env = "KEYWRIGHT_REQUEST_LOG", num_args = 0..=1, default_missing_value = "all", require_equals = true)]
+    pub(crate) request_log: Option<RequestLog>,
+    /// Log messages of this level and above [default: warn, or what RUST_LOG says]
+    #[arg(long, value_name = "LEVEL", env = "KEYWRIGHT_LOG_LEVEL")]
+    pub(crate) log_level: Option<LogLevel>,
+    /// Form of the log lines on standard error [default: text]
+    #[arg(long, value_name = "FORMAT", env = "KEYWRIGHT_LOG_FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
 }
 
 /// Limits on what one client can use. docs/reference/limits.md gives the reasons.
@@ -184,7 +225,10 @@ pub(crate) fn run(cli: Cli) -> Result<(), String> {
         Some(Command::Serve(arguments)) => serve::run(Config::merge(*arguments)?),
         Some(Command::Credentials(arguments)) => manage_credentials(&arguments),
         Some(Command::Model(arguments)) => model::run(&arguments),
+        Some(Command::Data(arguments)) => data::run(&arguments),
         Some(Command::Bench(arguments)) => bench::run(&arguments),
+        Some(Command::Completions(arguments)) => about::completions(&arguments, Cli::command()),
+        Some(Command::Man(arguments)) => about::man(&arguments, Cli::command()),
         Some(Command::BenchFixedHttp(arguments)) => bench::serve_fixed(&arguments),
     }
 }

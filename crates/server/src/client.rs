@@ -24,6 +24,11 @@ impl Address {
             ip => Self(ip),
         }
     }
+
+    /// Whether the client runs on this machine.
+    pub(crate) const fn is_loopback(self) -> bool {
+        self.0.is_loopback()
+    }
 }
 
 /// Connections and requests of one address.

@@ -6,17 +6,23 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use serde::Deserialize;
 
-use crate::cli::{DurabilityArgument, LimitArguments, ServeArguments};
+use clap::ValueEnum;
+
+use crate::cli::{DurabilityArgument, LimitArguments, ServeArguments, WatchArguments};
 use crate::hosts::AllowedHosts;
 use crate::limits::{self, Limits, PerAddress};
+use crate::log::{LogFormat, LogSettings};
+use crate::request_log::RequestLog;
 use crate::web_guard::{HostCheck, Origins, WebGuard};
 
 const DEFAULT_FILE: &str = "keywright.toml";
 const DEFAULT_FOLDER: &str = "keywright-data";
 const DEFAULT_PORT: u16 = 8000;
+const DEFAULT_MANAGEMENT_PORT: u16 = 8200;
 const DEFAULT_CACHE_MIB: u64 = 64;
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -38,6 +44,44 @@ pub(crate) enum Storage {
     },
 }
 
+/// Whether and where metrics and health are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ManagementPort {
+    Off,
+    Port(u16),
+}
+
+impl FromStr for ManagementPort {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "off" {
+            return Ok(Self::Off);
+        }
+        let port = text.parse().map_err(|_| format!("\"{text}\" is not known: write a port, or off"))?;
+        Ok(Self::Port(port))
+    }
+}
+
+/// The management port: where it listens, and which requests it answers.
+#[derive(Clone, Debug)]
+pub(crate) struct ManagementConfig {
+    pub(crate) address: SocketAddr,
+    pub(crate) web_guard: WebGuard,
+    /// Whether the user named the port: then it matters if another one is used.
+    pub(crate) port_is_named: bool,
+}
+
+/// An address to listen on. `localhost` is the one that all programs try.
+pub(crate) fn host(text: &str) -> Result<IpAddr, String> {
+    if text.eq_ignore_ascii_case("localhost") {
+        return Ok(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+    text.parse().map_err(|_| {
+        format!("\"{text}\" is not an address of this machine: write one such as 127.0.0.1 or 0.0.0.0, or localhost")
+    })
+}
+
 /// Certificate chain and key, both PEM files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TlsFiles {
@@ -50,6 +94,8 @@ pub(crate) struct TlsFiles {
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) address: SocketAddr,
+    /// Where to write the address once requests are accepted.
+    pub(crate) ready_file: Option<PathBuf>,
     pub(crate) storage: Storage,
     pub(crate) credentials: Option<PathBuf>,
     /// Which web pages and which `Host` names are admitted.
@@ -61,6 +107,10 @@ pub(crate) struct Config {
     /// How long after its expiry time an item is deleted; `None` for the engine's default.
     pub(crate) ttl_delay_ms: Option<u64>,
     pub(crate) limits: Limits,
+    /// `None` if it is off.
+    pub(crate) management: Option<ManagementConfig>,
+    pub(crate) request_log: Option<RequestLog>,
+    pub(crate) log: LogSettings,
 }
 
 /// The configuration file. Its keys are the names of the flags, with hyphens or underscores.
@@ -68,8 +118,20 @@ pub(crate) struct Config {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
     #[serde(alias = "host")]
-    host: Option<IpAddr>,
+    host: Option<String>,
     port: Option<u16>,
+    #[serde(rename = "ready-file", alias = "ready_file")]
+    ready: Option<PathBuf>,
+    #[serde(alias = "management_port")]
+    management_port: Option<PortInFile>,
+    #[serde(alias = "management_host")]
+    management_host: Option<String>,
+    #[serde(alias = "request_log")]
+    request_log: Option<String>,
+    #[serde(alias = "log_level")]
+    log_level: Option<String>,
+    #[serde(alias = "log_format")]
+    log_format: Option<String>,
     data: Option<PathBuf>,
     #[serde(alias = "in_memory")]
     in_memory: Option<bool>,
@@ -107,6 +169,23 @@ struct File {
     answer_budget_mib: Option<u64>,
 }
 
+/// A port as a number, or a word.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum PortInFile {
+    Number(u16),
+    Word(String),
+}
+
+impl PortInFile {
+    fn read(&self) -> Result<ManagementPort, String> {
+        match self {
+            Self::Number(port) => Ok(ManagementPort::Port(*port)),
+            Self::Word(word) => word.parse().map_err(|fault| format!("management-port: {fault}")),
+        }
+    }
+}
+
 impl File {
     fn read(named: Option<&Path>) -> Result<Self, String> {
         let path = named.unwrap_or(Path::new(DEFAULT_FILE));
@@ -136,7 +215,8 @@ impl Config {
         let file = File::read(arguments.config.as_deref())?;
         let durability = arguments.durability.or(file.durability()?).unwrap_or(DurabilityArgument::Synced);
         let limits = limits_of(&arguments.limits, &file)?;
-        let host = arguments.host.or(file.host).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let host = first(arguments.host, file.host.as_deref(), host)?.unwrap_or(LOOPBACK);
+        let watching = Watching::merge(&arguments.watching, &file)?;
         let port = arguments.port.or(file.port).unwrap_or(DEFAULT_PORT);
         let credentials = arguments.credentials.or(file.credentials);
         let allowed = arguments.allow_anonymous_network.or(file.allow_anonymous_network).unwrap_or(false);
@@ -156,13 +236,16 @@ impl Config {
             }
         };
         let verifies = credentials.is_some();
+        let allowed_hosts = first_given(arguments.allowed_host, file.allowed_host);
+        let management = watching.management(&allowed_hosts)?;
         let web_guard = WebGuard::new(
             Origins::new(&first_given(arguments.cors_origin, file.cors_origin), verifies)?,
-            AllowedHosts::new(host, &first_given(arguments.allowed_host, file.allowed_host))?,
+            AllowedHosts::new(host, &allowed_hosts)?,
             HostCheck::of(host, verifies),
         );
         Ok(Self {
             address: SocketAddr::new(host, port),
+            ready_file: arguments.ready_file.or(file.ready),
             storage,
             web_guard,
             credentials,
@@ -174,7 +257,75 @@ impl Config {
             ttl_delay_ms: arguments.ttl_delay_ms.or(file.ttl_delay_ms),
             stream_shard_ms: shard_time(arguments.stream_shard_ms.or(file.stream_shard_ms))?,
             limits,
+            management,
+            request_log: watching.request_log,
+            log: watching.log,
         })
+    }
+}
+
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// The settings of `WatchArguments`, merged.
+struct Watching {
+    port: ManagementPort,
+    port_is_named: bool,
+    host: IpAddr,
+    request_log: Option<RequestLog>,
+    log: LogSettings,
+}
+
+impl Watching {
+    fn merge(arguments: &WatchArguments, file: &File) -> Result<Self, String> {
+        let port = match (arguments.management_port, &file.management_port) {
+            (Some(port), _) => port,
+            (None, Some(port)) => port.read()?,
+            (None, None) => ManagementPort::Port(DEFAULT_MANAGEMENT_PORT),
+        };
+        let named = |name: &str| {
+            let name = name.to_owned();
+            move |fault: String| format!("{name}: {fault}")
+        };
+        let level =
+            first(arguments.log_level, file.log_level.as_deref(), |text| ValueEnum::from_str(text, true));
+        let format =
+            first(arguments.log_format, file.log_format.as_deref(), |text| ValueEnum::from_str(text, true));
+        let request_log = first(arguments.request_log, file.request_log.as_deref(), str::parse);
+        Ok(Self {
+            port,
+            port_is_named: arguments.management_port.is_some() || file.management_port.is_some(),
+            host: first(arguments.management_host, file.management_host.as_deref(), host)?
+                .unwrap_or(LOOPBACK),
+            request_log: request_log.map_err(named("request-log"))?,
+            log: LogSettings {
+                level: level.map_err(named("log-level"))?,
+                format: format.map_err(named("log-format"))?.unwrap_or(LogFormat::Text),
+            },
+        })
+    }
+
+    /// Nothing on this port is signed, so pages are judged as on an API port without credentials.
+    fn management(&self, allowed_hosts: &[String]) -> Result<Option<ManagementConfig>, String> {
+        let ManagementPort::Port(port) = self.port else { return Ok(None) };
+        let web_guard = WebGuard::new(
+            Origins::new(&[], false)?,
+            AllowedHosts::new(self.host, allowed_hosts)?,
+            HostCheck::of(self.host, false),
+        );
+        let address = SocketAddr::new(self.host, port);
+        Ok(Some(ManagementConfig { address, web_guard, port_is_named: self.port_is_named }))
+    }
+}
+
+/// The flag's or variable's value, else that of the file.
+fn first<T>(
+    given: Option<T>,
+    in_file: Option<&str>,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    match given {
+        Some(value) => Ok(Some(value)),
+        None => in_file.map(parse).transpose(),
     }
 }
 

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::task::{Id, JoinSet};
@@ -20,6 +20,33 @@ use crate::limits::{
     PRESSURE_CHECK_MS, ROOM_RETRY_MS, UNVERIFIED_CONNECTIONS_SHARE, VICTIMS_MAX,
 };
 use crate::refused::{Cause, Refused};
+
+/// Figures of the connections, for metrics.
+#[derive(Debug)]
+pub(crate) struct ConnectionFigures {
+    most: usize,
+    open: AtomicUsize,
+    opened: AtomicU64,
+}
+
+impl ConnectionFigures {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self { most: limits.connections_max, open: AtomicUsize::new(0), opened: AtomicU64::new(0) }
+    }
+
+    pub(crate) const fn most(&self) -> usize {
+        self.most
+    }
+
+    pub(crate) fn open(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Connections accepted since the start.
+    pub(crate) fn opened(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
+    }
+}
 
 /// One open connection.
 struct Open {
@@ -55,7 +82,7 @@ pub(crate) struct Connections {
     unadmitted_most: usize,
     unadmitted: Arc<AtomicUsize>,
     addresses: Addresses,
-    opened: u64,
+    figures: Arc<ConnectionFigures>,
     /// Connections asked to close to make room that are still open.
     closing: HashSet<Id>,
     /// Candidates to close, the next one last.
@@ -85,7 +112,13 @@ fn ticks(period: Duration) -> Interval {
 impl Connections {
     /// `verifies`: whether signatures are verified, so that unverified clients get only a part of the
     /// connections.
-    pub(crate) fn new(limits: &Limits, verifies: bool, refused: Arc<Refused>, answers: Arc<Budget>) -> Self {
+    pub(crate) fn new(
+        limits: &Limits,
+        verifies: bool,
+        figures: Arc<ConnectionFigures>,
+        refused: Arc<Refused>,
+        answers: Arc<Budget>,
+    ) -> Self {
         let most = limits.connections_max;
         let policy = CheckPolicy::serving(limits.check_ms);
         Self {
@@ -95,7 +128,7 @@ impl Connections {
             unadmitted_most: if verifies { (most / UNVERIFIED_CONNECTIONS_SHARE).max(1) } else { most },
             unadmitted: Arc::default(),
             addresses: Addresses::new(limits),
-            opened: 0,
+            figures,
             closing: HashSet::new(),
             victims: Vec::new(),
             victims_scope: Scope::All,
@@ -138,12 +171,12 @@ impl Connections {
         connection: impl Future<Output = ()> + Send + 'static,
     ) {
         let task = self.tasks.spawn(connection);
-        let number = self.opened;
-        self.opened += 1;
+        let number = self.figures.opened.fetch_add(1, Ordering::Relaxed);
         let opened_at = environment::instant();
         let watch = Watch::new();
         self.open
             .insert(task.id(), Open { activity, watch, ip, pending_sent_bytes: None, number, opened_at });
+        self.figures.open.store(self.tasks.len(), Ordering::Relaxed);
         self.make_room();
     }
 
@@ -158,6 +191,7 @@ impl Connections {
                     None => return,
                 };
                 self.closing.remove(&id);
+                self.figures.open.store(self.tasks.len(), Ordering::Relaxed);
                 if let Some(open) = self.open.remove(&id) {
                     self.addresses.end(open.ip);
                 }

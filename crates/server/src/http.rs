@@ -16,22 +16,24 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{EXPECT, HOST};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response};
-use keywright_engine::{Caller, Engine, Presence};
+use keywright_engine::{Caller, Lane, Observer, Presence};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages;
 use keywright_semantics::request::Request as Typed;
 use keywright_semantics::response::Response as Answered;
-use keywright_store::Store;
 use keywright_wire::sigv4::{CLAIM_HEADERS, SignedRequest};
-use keywright_wire::{Operation, decode, decoded_bytes_max, is_json, render, render_error};
+use keywright_wire::{Operation, decode, decoded_bytes_max, error_body_bytes, is_json, render, render_error};
 use tokio::sync::{RwLock, Semaphore, watch};
 
 use crate::answer_size;
 use crate::auth::{Authenticator, CheckedClaim};
+use crate::backend::Backend;
 use crate::body::{self, BodyBudgets, BodyFault, Hold};
-use crate::budget::{Budget, Share};
+use crate::branches::{self, Command};
+use crate::budget::{Budget, BudgetFigures, Share};
 use crate::client::Client;
-use crate::connections::Connections;
+use crate::connections::{ConnectionFigures, Connections};
+use crate::database::Database;
 use crate::environment;
 use crate::failed_signatures::FailedSignatures;
 use crate::head_meter::HeadMeter;
@@ -39,18 +41,26 @@ use crate::idle_timeout::Phase;
 use crate::inflate::{InflateFault, inflate};
 use crate::limits::{
     ANSWER_FREE_BYTES, BODY_FREE_BYTES, BODY_SECONDS_MAX, COMPUTED_BYTES_AT_ONCE,
-    DECODED_BYTES_PER_BODY_BYTE, FAILED_BODY_BYTES_MAX, HEAD_BYTES_MAX, Limits, READERS_MAX,
-    SHORT_BODY_BYTES_MAX, STOPPING_BODY_SECONDS_MAX,
+    DECODED_BYTES_PER_BODY_BYTE, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX, HEAD_BYTES_MAX, Limits,
+    READERS_MAX, SHORT_BODY_BYTES_MAX, STOPPING_BODY_SECONDS_MAX, UNVERIFIED_DISCARDS_MAX,
 };
 use crate::refused::{Cause, Refused};
 use crate::request_head::{self, RequestHead};
-use crate::response::{Answer, ResponsePrefs};
+use crate::request_log::{Outcome, RequestLog};
+use crate::request_metrics::RequestMetrics;
+use crate::request_trace::{Detail, Trace};
+use crate::response::{self, Answer, ResponsePrefs};
 use crate::run_to_completion::RunToCompletion;
 use crate::web_guard::{Refusal, WebGuard};
 
 /// Everything a connection needs to answer requests.
-pub(crate) struct Service<S: Store> {
-    engine: Engine<S>,
+pub(crate) struct Service<B: Backend> {
+    database: Arc<Database<B>>,
+    /// For long computations, shared with the engine.
+    lane: Arc<Lane>,
+    metrics: Arc<RequestMetrics>,
+    request_log: Option<RequestLog>,
+    connection_figures: Arc<ConnectionFigures>,
     authenticator: Authenticator,
     web_guard: WebGuard,
     limits: Limits,
@@ -58,12 +68,24 @@ pub(crate) struct Service<S: Store> {
     decoding: Arc<Budget>,
     /// Permits for decoding bodies of medium size.
     readers: Semaphore,
+    unverified_discards: Semaphore,
     answers: Arc<Budget>,
     failed_signatures: FailedSignatures,
     refused: Arc<Refused>,
     stopping: watch::Receiver<bool>,
     /// Read-locked by every write while it is executed, even after its client has disconnected.
     changes: Arc<RwLock<()>>,
+}
+
+/// What a service is made of.
+pub(crate) struct ServiceParts<B: Backend> {
+    pub(crate) database: Arc<Database<B>>,
+    pub(crate) lane: Arc<Lane>,
+    pub(crate) metrics: Arc<RequestMetrics>,
+    pub(crate) authenticator: Authenticator,
+    pub(crate) web_guard: WebGuard,
+    pub(crate) limits: Limits,
+    pub(crate) request_log: Option<RequestLog>,
 }
 
 /// What a request holds of the memory budgets while it is executed.
@@ -94,22 +116,22 @@ impl<'r> RequestContext<'r> {
     }
 }
 
-impl<S: Store> Service<S> {
-    pub(crate) fn new(
-        engine: Engine<S>,
-        authenticator: Authenticator,
-        web_guard: WebGuard,
-        limits: Limits,
-        stopping: watch::Receiver<bool>,
-    ) -> Self {
+impl<B: Backend> Service<B> {
+    pub(crate) fn new(parts: ServiceParts<B>, stopping: watch::Receiver<bool>) -> Self {
+        let ServiceParts { database, lane, metrics, authenticator, web_guard, limits, request_log } = parts;
         let wait = Duration::from_millis(limits.budget_wait_ms);
         Self {
-            engine,
+            database,
+            lane,
+            metrics,
+            request_log,
+            connection_figures: Arc::new(ConnectionFigures::new(&limits)),
             authenticator,
             web_guard,
             bodies: BodyBudgets::new(&limits),
             decoding: Budget::new(limits.decode_budget_bytes, wait),
             readers: Semaphore::new(READERS_MAX),
+            unverified_discards: Semaphore::new(UNVERIFIED_DISCARDS_MAX),
             answers: Budget::new(limits.answer_budget_bytes, wait),
             failed_signatures: FailedSignatures::default(),
             limits,
@@ -122,7 +144,8 @@ impl<S: Store> Service<S> {
     /// An empty set of connections for this service.
     pub(crate) fn connections(&self) -> Connections {
         let (refused, answers) = (Arc::clone(&self.refused), Arc::clone(&self.answers));
-        Connections::new(&self.limits, self.authenticator.verifies(), refused, answers)
+        let figures = Arc::clone(&self.connection_figures);
+        Connections::new(&self.limits, self.authenticator.verifies(), figures, refused, answers)
     }
 
     /// Wraps a connection's stream so that unfinished heads take from the memory for bodies.
@@ -136,6 +159,29 @@ impl<S: Store> Service<S> {
         &self.refused
     }
 
+    pub(crate) fn database(&self) -> &Database<B> {
+        &self.database
+    }
+
+    pub(crate) fn metrics(&self) -> &RequestMetrics {
+        &self.metrics
+    }
+
+    pub(crate) fn connection_figures(&self) -> &ConnectionFigures {
+        &self.connection_figures
+    }
+
+    /// Every budget with its name in metrics.
+    pub(crate) fn budgets(&self) -> [(&'static str, BudgetFigures); 4] {
+        let (bodies, unverified) = self.bodies.both();
+        [
+            ("bodies", bodies.figures()),
+            ("unverified_bodies", unverified.figures()),
+            ("decoded", self.decoding.figures()),
+            ("answers", self.answers.figures()),
+        ]
+    }
+
     /// Resolves once no write is being executed.
     pub(crate) async fn changes_ended(&self) {
         drop(self.changes.write().await);
@@ -143,14 +189,33 @@ impl<S: Store> Service<S> {
 
     /// Answers any request. A panic becomes a 500 response and never ends the process.
     pub(crate) async fn answer(&self, request: Request<Incoming>, client: &Client) -> Response<Full<Bytes>> {
+        let mut trace = Trace::begin();
         let (head, body) = request.into_parts();
         let fields = RequestHead::read(&head.headers);
         let admitted = self.web_guard.check(&fields);
         let prefs = ResponsePrefs::read(&fields, admitted.is_ok());
-        let answer =
-            AssertUnwindSafe(self.respond(&head, &fields, body, admitted, client)).catch_unwind().await;
-        let answer = answer.unwrap_or_else(|_panic| failure(&internal_error()));
-        self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await
+        let responded = self.respond(&head, &fields, body, admitted, client, &mut trace);
+        let answer = AssertUnwindSafe(responded).catch_unwind().await;
+        let answer = answer.unwrap_or_else(|_panic| {
+            trace.error = Some(ErrorKind::InternalServerError);
+            failure(&internal_error())
+        });
+        let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
+        if trace.is_call {
+            self.note(&trace, &response);
+        }
+        response
+    }
+
+    /// Counts an answered request, and logs it if it is one of those.
+    fn note(&self, trace: &Trace, response: &Response<Full<Bytes>>) {
+        let finished =
+            trace.finish(usize::try_from(response.body().size_hint().lower()).unwrap_or(usize::MAX));
+        self.metrics.count(&finished);
+        if let Some(log) = self.request_log {
+            let status = response.status().as_u16();
+            log.note(trace, &finished, Outcome { status, request_id: response::id(response) });
+        }
     }
 
     async fn respond(
@@ -160,20 +225,35 @@ impl<S: Store> Service<S> {
         mut body: Incoming,
         admitted: Result<(), Refusal>,
         client: &Client,
+        trace: &mut Trace,
     ) -> Answer {
-        if let Some(answer) = self.reject_early(head, fields, &body, admitted) {
+        let branches =
+            head.uri.path() == branches::PATH && matches!(head.method, Method::POST | Method::DELETE);
+        trace.is_call = branches || head.method == Method::POST;
+        let early = match admitted {
+            Ok(()) if branches => None,
+            admitted => self.reject_early(head, fields, &body, admitted),
+        };
+        if let Some(answer) = early {
             self.discard(head, &mut body, client).await;
             return answer;
         }
         let Ok(_under_way) = client.begin_request() else {
             self.discard(head, &mut body, client).await;
+            trace.error = Some(ErrorKind::ServiceUnavailable);
             return failure(&self.busy(Cause::RequestsPerAddress));
         };
         let headers = signed_headers(head, self.authenticator.verifies());
         let context = RequestContext { head, fields, headers: &headers, client };
-        match self.serve(&context, body).await {
+        let served = if branches {
+            self.serve_branches(&context, body).await
+        } else {
+            self.serve(&context, body, trace).await
+        };
+        match served {
             Ok(answer) => answer,
             Err(error) => {
+                trace.error = Some(error.kind);
                 self.delay_failed_signature(&error, client).await;
                 self.failed(error).await
             }
@@ -197,7 +277,10 @@ impl<S: Store> Service<S> {
             Method::GET if head.uri.path() == "/" => Some(Answer::health(host(&head.headers))),
             // Only POST and preflight requests are guarded. A GET reads no data, and load balancers use any
             // name.
-            Method::OPTIONS | Method::POST if let Err(refusal) = admitted => Some(failure(&refused(refusal))),
+            Method::OPTIONS | Method::POST if let Err(refusal) = admitted => {
+                self.refused.count(Cause::WebPage);
+                Some(failure(&refused(refusal)))
+            }
             Method::OPTIONS if fields.origin.is_some() => Some(Answer::preflight(&head.headers)),
             Method::POST if body.is_end_stream() || is_amz_json(fields) => None,
             _ => Some(Answer::not_ours()),
@@ -205,13 +288,17 @@ impl<S: Store> Service<S> {
     }
 
     /// Answers a DynamoDB request. The head is checked before the body is read.
-    async fn serve(&self, context: &RequestContext<'_>, body: Incoming) -> Result<Answer, Error> {
-        let (operation, claimed) = match self.authenticate(context) {
+    async fn serve(
+        &self,
+        context: &RequestContext<'_>,
+        body: Incoming,
+        trace: &mut Trace,
+    ) -> Result<Answer, Error> {
+        let (operation, claimed) = match self.authenticate(context, trace) {
             Ok(authenticated) => authenticated,
             Err(error) => return Err(self.prefer_syntax_fault(error, context, body).await),
         };
-        let trusted = !self.authenticator.verifies() || context.client.activity.was_admitted();
-        let mut hold = self.bodies.hold(trusted);
+        let mut hold = self.bodies.hold(self.trusts(context.client));
         let sent = match self.receive(context, body, &mut hold).await {
             Ok(sent) => sent,
             Err(BodyFault::TooLarge) => return Ok(self.refuse(Answer::too_large(), Cause::BodyTooLarge)),
@@ -219,6 +306,7 @@ impl<S: Store> Service<S> {
             Err(BodyFault::Broken) => return Err(not_json()),
             Err(BodyFault::Exhausted) => return Err(self.busy(Cause::BodyBudget)),
         };
+        trace.received_bytes = sent.len();
         let verify = || {
             claimed.verify(&context.signed(&sent)).map_err(|error| {
                 let readable = context.fields.content_encoding.is_none();
@@ -236,21 +324,96 @@ impl<S: Store> Service<S> {
                 opened.map_err(|fault| self.inflate_error(fault))?
             }
         };
-        self.execute(operation, caller, body).await
+        self.execute(operation, caller, body, trace).await
+    }
+
+    /// Makes or drops a branch. With credentials the request must be signed; without, it must come from this
+    /// machine and have a header that pages of other origins cannot send.
+    async fn serve_branches(
+        &self,
+        context: &RequestContext<'_>,
+        mut body: Incoming,
+    ) -> Result<Answer, Error> {
+        let verifies = self.authenticator.verifies();
+        let named =
+            context.head.headers.get(branches::HEADER).is_some_and(|value| value == branches::HEADER_VALUE);
+        let admitted = verifies || (named && context.client.address.is_loopback());
+        if !admitted {
+            self.discard(context.head, &mut body, context.client).await;
+            let (header, value) = (branches::HEADER, branches::HEADER_VALUE);
+            let message =
+                format!("send this request from the server's machine, with the header {header}: {value}");
+            return Ok(branch_refusal(&branches::Refusal::new(403, message)));
+        }
+        let claimed =
+            match verifies.then(|| self.authenticator.check_claim(&context.signed(&[]), environment::now)) {
+                Some(Err(error)) => {
+                    self.discard(context.head, &mut body, context.client).await;
+                    return Err(error);
+                }
+                claimed => claimed.and_then(Result::ok),
+            };
+        let mut hold = self.bodies.hold(self.trusts(context.client));
+        let read = body::read(&mut body, branches::BODY_BYTES_MAX, &mut hold);
+        let Some(Ok(sent)) = self.within_time(read, context.client).await else {
+            let message = format!("the body is longer than {} bytes, or broken", branches::BODY_BYTES_MAX);
+            return Ok(branch_refusal(&branches::Refusal::new(400, message)));
+        };
+        let signer = claimed.map(|claimed| claimed.verify(&context.signed(&sent))).transpose()?;
+        context.client.admit();
+        let command = match branches::read(context.head.method == Method::DELETE, &sent, signer.as_ref()) {
+            Ok(command) => command,
+            Err(refusal) => return Ok(branch_refusal(&refusal)),
+        };
+        let Some(engine) = self.database.engine() else { return Err(self.busy(Cause::StoreReopening)) };
+        let presence = Presence::default();
+        let engine = engine.for_client(presence.clone());
+        let running = Arc::clone(&self.changes).read_owned().await;
+        let asked = command.clone();
+        let change = async move {
+            let outcome = match &asked {
+                Command::Make { from, to } => engine.branch(from, to).await,
+                Command::Drop(branch) => engine.drop_branch(branch).await,
+            };
+            drop(running);
+            Ok::<_, Error>(outcome)
+        };
+        let outcome = RunToCompletion::new(change, presence).await?;
+        Ok(match outcome {
+            Ok(branch) if matches!(command, Command::Drop(_)) => {
+                Answer::json(branches::dropped(&branch), None)
+            }
+            Ok(branch) => Answer::json(branches::made(&branch), None),
+            Err(fault) => branch_refusal(&branches::refusal(&command, fault)?),
+        })
     }
 
     /// The operation and the checked claim of the caller.
     fn authenticate<'a>(
         &'a self,
         context: &RequestContext<'a>,
+        trace: &mut Trace,
     ) -> Result<(Operation, CheckedClaim<'a>), Error> {
         let operation = Operation::from_target(request_head::text(context.fields.target))
             .ok_or_else(|| Error::new(ErrorKind::UnknownOperation, ""))?;
+        trace.operation = Some(operation);
         Ok((operation, self.authenticator.check_claim(&context.signed(&[]), environment::now)?))
     }
 
-    async fn execute(&self, operation: Operation, caller: Caller, body: Bytes) -> Result<Answer, Error> {
+    async fn execute(
+        &self,
+        operation: Operation,
+        caller: Caller,
+        body: Bytes,
+        trace: &mut Trace,
+    ) -> Result<Answer, Error> {
+        if self.request_log.is_some() {
+            trace.detail = Some(Box::new(Detail::of(&caller, &self.metrics)));
+        }
         let (request, decoded) = self.decode(operation, body).await?;
+        if let Some(detail) = &mut trace.detail {
+            detail.note_names(&request);
+        }
         let share = match answer_size::estimate(&request) {
             None => None,
             Some(bytes) => {
@@ -259,7 +422,11 @@ impl<S: Store> Service<S> {
             }
         };
         let changes = request.changes_something();
-        let (response, share) = self.run(caller, request, Memory { decoded, share }).await?;
+        let (response, share) =
+            self.run(caller, request, Memory { decoded, share }, trace.observer()).await?;
+        if let Some(detail) = &mut trace.detail {
+            detail.note(&response);
+        }
         let rendered = self.offload(response.stored_bytes(), || render(&response)).await;
         drop(response);
         let share = match share {
@@ -297,7 +464,7 @@ impl<S: Store> Service<S> {
 
     /// Runs work on this thread, or on the computation lane if it covers many bytes.
     async fn offload<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
-        if bytes <= COMPUTED_BYTES_AT_ONCE { work() } else { self.engine.lane().run(work).await }
+        if bytes <= COMPUTED_BYTES_AT_ONCE { work() } else { self.lane.run(work).await }
     }
 
     /// Memory for an answer that is larger than estimated. Without any left a read is refused, because it can
@@ -313,16 +480,16 @@ impl<S: Store> Service<S> {
     /// The response of a failed request. Items of failed conditions can be large; without memory for them
     /// they are left out.
     async fn failed(&self, error: Error) -> Answer {
-        let stored = error.stored_bytes();
-        if stored <= ANSWER_FREE_BYTES {
+        let bytes = error_body_bytes(&error);
+        if bytes <= ANSWER_FREE_BYTES {
             return failure(&error);
         }
-        let Some(mut share) = self.answers.try_acquire(stored) else {
+        let Some(mut share) = self.answers.try_acquire(bytes) else {
             self.refused.count(Cause::AnswerBudget);
             return failure(&error.without_items());
         };
-        let rendered = self.offload(stored, || render_error(&error)).await;
-        share.resize(rendered.body.len());
+        let rendered = self.offload(bytes, || render_error(&error)).await;
+        share.resize(rendered.body.capacity());
         Answer::error(rendered.status, rendered.body).holding(share)
     }
 
@@ -333,12 +500,22 @@ impl<S: Store> Service<S> {
         caller: Caller,
         request: Typed,
         memory: Memory,
+        observer: Option<Arc<dyn Observer>>,
     ) -> Result<(Answered, Option<Share>), Error> {
+        let running = self.database.running();
+        let Some(running) = running.as_ref() else { return Err(self.busy(Cause::StoreReopening)) };
         if !request.changes_something() {
-            return Ok((self.engine.execute(&caller, request).await?, memory.share));
+            let response = match observer {
+                None => running.engine.execute(&caller, request).await?,
+                Some(observer) => running.engine.observed_by(observer).execute(&caller, request).await?,
+            };
+            return Ok((response, memory.share));
         }
         let presence = Presence::default();
-        let engine = self.engine.for_client(presence.clone());
+        let mut engine = running.engine.for_client(presence.clone());
+        if let Some(observer) = observer {
+            engine = engine.observed_by(observer);
+        }
         let held = Arc::clone(&self.changes).read_owned().await;
         let change = async move {
             let outcome = engine.execute(&caller, request).await;
@@ -366,9 +543,18 @@ impl<S: Store> Service<S> {
     /// Discards a body, so that the connection can be used again.
     async fn discard(&self, head: &Parts, body: &mut Incoming, client: &Client) {
         // A client with `Expect: 100-continue` has not sent its body yet.
-        if !body.is_end_stream() && !head.headers.contains_key(EXPECT) {
-            let _too_slow = self.within_time(body::discard(body), client).await;
+        if body.is_end_stream() || head.headers.contains_key(EXPECT) {
+            return;
         }
+        let place = if self.trusts(client) { None } else { Some(self.unverified_discards.try_acquire()) };
+        let bytes_max =
+            if matches!(place, Some(Err(_))) { FAILED_BODY_BYTES_MAX } else { DISCARDED_BYTES_MAX };
+        let _too_slow = self.within_time(body::discard(body, bytes_max), client).await;
+    }
+
+    /// Whether signatures are not verified, or an earlier one on this connection was valid.
+    fn trusts(&self, client: &Client) -> bool {
+        !self.authenticator.verifies() || client.activity.was_admitted()
     }
 
     /// Runs work on a body within the time limit for bodies; `None` if it takes longer.
@@ -487,6 +673,10 @@ fn is_amz_json(fields: &RequestHead<'_>) -> bool {
     }
     let media = text.split(';').next().unwrap_or_default().trim();
     media.eq_ignore_ascii_case("application/x-amz-json-1.0") || media.eq_ignore_ascii_case("application/json")
+}
+
+fn branch_refusal(refusal: &branches::Refusal) -> Answer {
+    Answer::error(refusal.status, refusal.body())
 }
 
 fn not_json() -> Error {

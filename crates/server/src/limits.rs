@@ -86,8 +86,9 @@ pub(crate) const STORE_FILES_SHARE: usize = 4;
 /// Further descriptors of a store: journals (each 64 MiB, at most eight by default), inputs and outputs of
 /// compactions on four threads, folders that are synced.
 pub(crate) const STORE_SPARE_FILES: usize = 100;
-/// Descriptors of the process itself: standard streams, runtime, listeners, files of settings and keys.
-pub(crate) const PROCESS_FILES: usize = 24;
+/// Descriptors of the process itself: standard streams, runtime, listeners, files of settings and keys, and
+/// connections to the management port.
+pub(crate) const PROCESS_FILES: usize = 24 + MANAGEMENT_CONNECTIONS_MAX;
 
 // Bodies
 
@@ -98,6 +99,10 @@ pub(crate) const STOPPING_BODY_SECONDS_MAX: u64 = 2;
 /// Bytes of a refused body that are read and discarded, so that the connection can be used again. A longer
 /// rest ends the connection.
 pub(crate) const DISCARDED_BYTES_MAX: usize = 4 * REQUEST_BYTES_MAX;
+/// With credentials, a rest longer than `FAILED_BODY_BYTES_MAX` is discarded for so many clients without a
+/// verified request at a time. The others are answered at once and closed: nobody without a key may keep the
+/// server reading.
+pub(crate) const UNVERIFIED_DISCARDS_MAX: usize = 4;
 /// Bytes of a body that take nothing from the budget. Most requests are smaller, and 10,000 connections hold
 /// 160 MiB.
 pub(crate) const BODY_FREE_BYTES: usize = 16 * KIB;
@@ -159,6 +164,26 @@ pub(crate) const TRANSACTION_ANSWER_BYTES: usize = 8 * MIB;
 pub(crate) const BATCH_ANSWER_BYTES: usize = 16 * MIB;
 /// Bytes that TransactWriteItems and BatchWriteItem of many items may read.
 pub(crate) const WRITES_READ_BYTES: usize = 32 * MIB;
+
+// Management
+
+/// Connections to the management port. Each gets one answer; beyond the limit the oldest is closed.
+pub(crate) const MANAGEMENT_CONNECTIONS_MAX: usize = 32;
+/// Time limit of such a connection.
+pub(crate) const MANAGEMENT_SECONDS_MAX: u64 = 10;
+/// Interval at which the threads that serve the API give a sign of life.
+pub(crate) const BEAT_SECONDS: u64 = 1;
+/// Without a sign of life for so long the server counts as stuck.
+pub(crate) const STUCK_SECONDS_MIN: u64 = 30;
+
+// Opening the store again
+
+/// Interval at which a full disk is looked at. It doubles while the disk is full again right away.
+pub(crate) const REOPEN_MS_MIN: u64 = 500;
+/// The longest such interval.
+pub(crate) const REOPEN_MS_MAX: u64 = 30_000;
+/// Time limit of requests that still use the store. Then it is not opened again for now.
+pub(crate) const REOPEN_WAIT_MS_MAX: u64 = 10_000;
 
 // Addresses
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use keywright_store::Store;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
+use crate::backend::Backend;
 use crate::client::Client;
 use crate::connections::Connections;
 use crate::http::Service;
@@ -20,23 +20,19 @@ use crate::idle_timeout::{Phase, TrackedIo};
 use crate::limits::{ACCEPT_RETRY_MS, BACKLOG, HEAD_SECONDS_MAX, READ_BUFFER_BYTES_MAX};
 use crate::refused::Cause;
 
-pub(crate) struct Listener {
-    socket: TcpListener,
+/// An address that is taken, on which nobody listens yet: clients that come too early are refused, and a
+/// start that fails has not looked like a server.
+pub(crate) struct Bound {
+    socket: TcpSocket,
     address: SocketAddr,
     acceptor: Option<TlsAcceptor>,
 }
 
-impl Listener {
-    /// Listens. Must be called within the runtime.
-    pub(crate) fn bind(address: SocketAddr, acceptor: Option<TlsAcceptor>) -> Result<Self, String> {
-        let explain = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::AddrInUse => {
-                format!("{address} is in use by another program: stop it, or choose another port with --port")
-            }
-            _ => format!("cannot listen on {address}: {error}"),
-        };
-        let socket = listen(address).map_err(explain)?;
-        let address = socket.local_addr().map_err(explain)?;
+impl Bound {
+    /// Must be called within the runtime.
+    pub(crate) fn new(address: SocketAddr, acceptor: Option<TlsAcceptor>) -> Result<Self, String> {
+        let socket = bind(address).map_err(|error| explain(address, &error))?;
+        let address = socket.local_addr().map_err(|error| explain(address, &error))?;
         Ok(Self { socket, address, acceptor })
     }
 
@@ -48,8 +44,38 @@ impl Listener {
         self.acceptor.is_some()
     }
 
+    pub(crate) fn listen(self) -> Result<Listener, String> {
+        let socket = self.socket.listen(BACKLOG).map_err(|error| explain(self.address, &error))?;
+        Ok(Listener { socket, acceptor: self.acceptor })
+    }
+}
+
+fn explain(address: SocketAddr, error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            format!("{address} is in use by another program: stop it, or choose another port with --port")
+        }
+        _ => format!("cannot listen on {address}: {error}"),
+    }
+}
+
+fn bind(address: SocketAddr) -> std::io::Result<TcpSocket> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // A restarted server must not wait for the connections of the one before.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
+}
+
+pub(crate) struct Listener {
+    socket: TcpListener,
+    acceptor: Option<TlsAcceptor>,
+}
+
+impl Listener {
     /// Accepts until the server stops, then waits for the connections' running requests.
-    pub(crate) async fn run<S: Store>(self, service: Arc<Service<S>>, mut stopping: watch::Receiver<bool>) {
+    pub(crate) async fn run<B: Backend>(self, service: Arc<Service<B>>, mut stopping: watch::Receiver<bool>) {
         let mut connections = service.connections();
         loop {
             tokio::select! {
@@ -74,22 +100,13 @@ impl Listener {
     }
 }
 
-fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // A restarted server must not wait for the connections of the one before.
-    #[cfg(unix)]
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
-}
-
 /// Starts a connection, unless its address is at its limit.
-fn begin<S: Store>(
+fn begin<B: Backend>(
     connections: &mut Connections,
     stream: TcpStream,
     peer: SocketAddr,
     acceptor: Option<TlsAcceptor>,
-    service: Arc<Service<S>>,
+    service: Arc<Service<B>>,
 ) {
     let Ok(client) = connections.register(peer.ip()) else { return };
     let activity = Arc::clone(&client.activity);
@@ -99,12 +116,12 @@ fn begin<S: Store>(
 
 /// Serves one connection. It has a reference count of its own: that of the service would move between
 /// processors with each request.
-struct Side<S: Store> {
-    service: Arc<Service<S>>,
+struct Side<B: Backend> {
+    service: Arc<Service<B>>,
     client: Client,
 }
 
-async fn connection<S: Store>(stream: TcpStream, acceptor: Option<TlsAcceptor>, side: Arc<Side<S>>) {
+async fn connection<B: Backend>(stream: TcpStream, acceptor: Option<TlsAcceptor>, side: Arc<Side<B>>) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
@@ -122,7 +139,7 @@ async fn connection<S: Store>(stream: TcpStream, acceptor: Option<TlsAcceptor>, 
     }
 }
 
-async fn converse<S: Store, Io>(stream: Io, side: Arc<Side<S>>)
+async fn converse<B: Backend, Io>(stream: Io, side: Arc<Side<B>>)
 where
     Io: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {

@@ -14,7 +14,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
+
+use crate::timestamp;
 
 /// Length of the queue. With `LINE_BYTES_MAX` its lines take at most 8 MiB.
 const LINES_MAX: usize = 1024;
@@ -29,22 +32,76 @@ const WRITE_RETRY: Duration = Duration::from_millis(10);
 /// Set while a server runs.
 static QUEUE: OnceLock<Queue> = OnceLock::new();
 
-/// Starts the server's log: warnings and errors, or the levels of `RUST_LOG`.
-pub(crate) fn start() {
+/// The form of the lines.
+static FORMAT: OnceLock<LogFormat> = OnceLock::new();
+
+/// The least level of messages that are logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+impl LogLevel {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+/// The form of log lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// The settings of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogSettings {
+    /// `None` for what `RUST_LOG` says, or warnings and errors.
+    pub(crate) level: Option<LogLevel>,
+    pub(crate) format: LogFormat,
+}
+
+/// The form that was chosen at the start.
+pub(crate) fn format() -> LogFormat {
+    FORMAT.get().copied().unwrap_or(LogFormat::Text)
+}
+
+/// Starts the server's log.
+pub(crate) fn start(settings: LogSettings) {
+    let _already_chosen = FORMAT.set(settings.format);
     // Without a thread, lines are written directly.
     if let Ok(queue) = Queue::start(io::stderr()) {
         let _already_started = QUEUE.set(queue);
     }
     // The default hook writes directly and would block the panicking thread on the reader.
     std::panic::set_hook(Box::new(|panic| line(&describe(panic))));
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt()
+    let filter = match settings.level {
+        Some(level) => EnvFilter::new(level.name()),
+        None => EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn")),
+    };
+    let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(io::IsTerminal::is_terminal(&io::stderr()))
         // Otherwise a failed write is reported by a macro that panics.
         .log_internal_errors(false)
-        .with_writer(|| LogWriter)
-        .init();
+        .with_writer(|| LogWriter);
+    match settings.format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().flatten_event(true).init(),
+    }
 }
 
 /// Writes a text that ends with a line feed, or drops it.
@@ -72,7 +129,13 @@ fn describe(panic: &PanicHookInfo<'_>) -> String {
     if backtrace.status() == BacktraceStatus::Captured {
         text.push_str(&backtrace.to_string());
     }
-    text
+    match format() {
+        LogFormat::Text => text,
+        LogFormat::Json => {
+            let line = serde_json::json!({"timestamp": timestamp::now(), "level": "ERROR", "message": text});
+            format!("{line}\n")
+        }
+    }
 }
 
 /// The writer for `tracing`, which writes one line at a time.

@@ -1,17 +1,23 @@
 //! The `keywright` binary: parses the command line and runs the command.
 
+mod about;
 mod answer_size;
 mod auth;
+mod backend;
 mod banner;
 mod bench;
 mod body;
+mod branches;
 mod budget;
 mod cli;
 mod client;
 mod config;
 mod connections;
 mod credentials;
+mod data;
+mod database;
 mod descriptors;
+mod endpoint;
 mod environment;
 mod failed_signatures;
 mod head_meter;
@@ -22,15 +28,24 @@ mod inflate;
 mod limits;
 mod listener;
 mod log;
+mod management;
 mod model;
+mod overview;
 mod private_file;
+mod ready_file;
+mod recovery;
 mod refused;
 mod request_head;
+mod request_log;
+mod request_metrics;
+mod request_trace;
 mod response;
 mod run_to_completion;
 mod serve;
 mod timers;
+mod timestamp;
 mod tls;
+mod variables;
 mod web_guard;
 
 use std::io::{ErrorKind, Write as _};

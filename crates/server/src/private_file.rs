@@ -17,7 +17,7 @@ const BYTES_MAX: u64 = 1024 * 1024;
 const LOCK_TRIES: u32 = 250;
 const LOCK_RETRY: Duration = Duration::from_millis(20);
 
-/// Restricts every file and folder that this process creates to its user, whatever the shell's umask is: the
+/// Restricts every file and folder that this process creates to its user, with any umask of the shell: the
 /// storage engine sets no mode. The umask belongs to the process, so this runs before any thread starts.
 pub(crate) fn restrict_umask() {
     #[cfg(unix)]

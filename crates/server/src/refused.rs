@@ -24,11 +24,13 @@ pub(crate) enum Cause {
     Inflation,
     FailedSignature,
     TlsHandshake,
+    WebPage,
+    StoreReopening,
 }
 
 impl Cause {
     /// All causes, in the order of their counts.
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 16] = [
         Self::NoRequestInTime,
         Self::HeadBudget,
         Self::AnswerNotRead,
@@ -43,6 +45,8 @@ impl Cause {
         Self::Inflation,
         Self::FailedSignature,
         Self::TlsHandshake,
+        Self::WebPage,
+        Self::StoreReopening,
     ];
 
     /// A name for metrics.
@@ -62,6 +66,8 @@ impl Cause {
             Self::Inflation => "inflation",
             Self::FailedSignature => "failed_signature",
             Self::TlsHandshake => "tls_handshake",
+            Self::WebPage => "web_page",
+            Self::StoreReopening => "store_reopening",
         }
     }
 

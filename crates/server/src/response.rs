@@ -263,6 +263,11 @@ fn compress(body: Vec<u8>, accepted: &str) -> (Vec<u8>, Option<HeaderValue>) {
     }
 }
 
+/// The id that a framed response gives to its request.
+pub(crate) fn id<T>(response: &Response<T>) -> &str {
+    request_head::text(response.headers().get(REQUEST_ID))
+}
+
 /// A request id: 52 characters of the service's alphabet.
 fn request_id() -> HeaderValue {
     let mut text = [b'0'; 52];

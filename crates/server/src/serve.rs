@@ -6,27 +6,34 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use keywright_engine::{Engine, EngineConfig, Lane};
-use keywright_store::Store;
-use keywright_store::memory::MemoryStore;
-use keywright_store_local::{Aside, Durability, LocalOptions, LocalStore};
+use keywright_engine::{EngineConfig, Lane, Observer};
+use keywright_store_local::{Aside, Durability, LocalOptions};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::auth::Authenticator;
+use crate::backend::{Backend, Folder, Memory};
 use crate::cli::DurabilityArgument;
 use crate::config::{Config, Storage};
 use crate::credentials::CredentialFile;
+use crate::database::Database;
 use crate::descriptors::{self, DataIn};
-use crate::environment::SystemEnv;
-use crate::http::Service;
+use crate::http::{Service, ServiceParts};
 use crate::limits::{CHANGES_SECONDS_MAX, DRAIN_SECONDS_MAX};
-use crate::listener::{self, Listener};
-use crate::{banner, log, private_file, timers, tls};
+use crate::listener::{self, Bound};
+use crate::management::Management;
+use crate::overview::{Heartbeat, Overview};
+use crate::ready_file::ReadyFile;
+use crate::request_metrics::RequestMetrics;
+use crate::{banner, log, private_file, recovery, timers, tls, variables};
 
 pub(crate) fn run(mut config: Config) -> Result<(), String> {
     private_file::restrict_umask();
-    log::start();
+    log::start(config.log);
+    for complaint in variables::misspelt() {
+        tracing::warn!("{complaint}");
+    }
+    config.ready_file.as_deref().map_or(Ok(()), ReadyFile::clear)?;
     let data_in = if config.storage == Storage::Memory { DataIn::Memory } else { DataIn::Files };
     let shares = descriptors::share(data_in, config.limits.connections_max)?;
     config.limits.connections_max = shares.connections_max;
@@ -35,7 +42,7 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
     match config.storage.clone() {
-        Storage::Memory => runtime.block_on(serve(config, MemoryStore::new())),
+        Storage::Memory => runtime.block_on(serve(config, Memory)),
         Storage::Folder { path, durability, cache_bytes, write_buffer_bytes } => {
             let durability = match durability {
                 DurabilityArgument::Synced => Durability::Synced,
@@ -52,20 +59,20 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
                 memtable_bytes: write_buffer_bytes.unwrap_or(default.memtable_bytes),
                 ..default
             };
-            let store = LocalStore::open(&path, options)
-                .map_err(|error| format!("cannot open the data folder {}: {error}", path.display()))?;
-            runtime.block_on(serve(config, store))
+            runtime.block_on(serve(config, Folder { path, options }))
         }
     }
 }
 
-fn engine_config(config: &Config) -> EngineConfig {
+fn engine_config(config: &Config, metrics: &Arc<RequestMetrics>) -> EngineConfig {
     let default = EngineConfig::default();
+    let observer: Arc<dyn Observer> = metrics.clone();
     EngineConfig {
         transition_ms: config.transition_ms,
         ttl_delay_ms: config.ttl_delay_ms.unwrap_or(default.ttl_delay_ms),
         stream_shard_open_ms_max: config.stream_shard_ms.unwrap_or(default.stream_shard_open_ms_max),
         lane: Arc::new(lane()),
+        observer,
         ..default
     }
 }
@@ -77,41 +84,63 @@ fn lane() -> Lane {
     Lane::new(processors.saturating_sub(1).max(1), |work| tokio::task::block_in_place(work))
 }
 
-async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
+/// Everything that can fail for other reasons comes before the store is opened: a failed start makes no data
+/// folder.
+async fn serve<B: Backend>(config: Config, backend: B) -> Result<(), String> {
     let authenticator = match &config.credentials {
         None => Authenticator::Unverified,
         Some(path) => Authenticator::with_keys(CredentialFile::read(path)?.into_map()),
     };
+    let verifies = authenticator.verifies();
     let acceptor = config.tls.as_ref().map(tls::acceptor).transpose()?;
-    let engine_config = engine_config(&config);
-    let engine = Engine::open(store, Arc::new(SystemEnv), engine_config)
-        .await
-        .map_err(|error| format!("cannot open the database: {error}"))?;
-    let listener = Listener::bind(config.address, acceptor)?;
+    let bound = Bound::new(config.address, acceptor)?;
     // Before the banner is printed: a stop signal right after it must end the server cleanly too.
     let stop_signal = listener::stop_signal()?;
-    banner::announce(banner::serving(
-        listener.address(),
-        listener.secure(),
-        &config.storage,
-        authenticator.verifies(),
-    ));
+    let management = config.management.clone().map(Management::start).transpose()?;
+    let metrics = Arc::new(RequestMetrics::default());
+    let engine_config = engine_config(&config, &metrics);
+    let lane = Arc::clone(&engine_config.lane);
+    let database = Arc::new(Database::open(backend, engine_config).await?);
 
     let (stop, stopping) = watch::channel(false);
-    let service = Arc::new(Service::new(
-        engine.clone(),
+    let parts = ServiceParts {
+        database: Arc::clone(&database),
+        lane,
+        metrics,
         authenticator,
-        config.web_guard,
-        config.limits,
-        stopping.clone(),
-    ));
+        web_guard: config.web_guard,
+        limits: config.limits,
+        request_log: config.request_log,
+    };
+    let service = Arc::new(Service::new(parts, stopping.clone()));
+    let heartbeat = Arc::new(Heartbeat::new());
+    let banner = banner::serving(
+        bound.address(),
+        bound.secure(),
+        &config.storage,
+        verifies,
+        management.as_ref().map(Management::address),
+    );
+    let (address, endpoint) = (bound.address(), banner::endpoint(bound.address(), bound.secure()));
+    let listener = bound.listen()?;
+    if let Some(management) = &management {
+        let heartbeat = Arc::clone(&heartbeat);
+        management.watch(Arc::new(Overview::new(Arc::clone(&service), heartbeat, stopping.clone())));
+    }
+    let ready_file = config.ready_file.as_deref().map(|path| ReadyFile::write(path, &endpoint, address));
+    let ready_file = ready_file.transpose()?;
+    banner::announce(banner);
+
     let mut tasks = Tasks::default();
-    tasks.spawn("background work", timers::run(engine.clone(), stopping.clone()));
+    tasks.spawn("background work", timers::run(Arc::clone(&database), stopping.clone()));
+    tasks.spawn("the watch over the store", recovery::run(Arc::clone(&database), stopping.clone()));
+    tasks.spawn("the heartbeat", heartbeat.run(stopping.clone()));
     tasks.spawn("the listener", listener.run(Arc::clone(&service), stopping));
     let outcome = tokio::select! {
         signalled = stop_signal => signalled,
         early = tasks.ended() => Err(format!("{early} ended unexpectedly; the server stops")),
     };
+    drop(ready_file);
     stop.send_replace(true);
     if tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS_MAX), tasks.all_ended()).await.is_err() {
         tracing::warn!("some requests were still running after {DRAIN_SECONDS_MAX} seconds and were cut off");
@@ -125,7 +154,7 @@ async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
         return outcome;
     }
     let closed =
-        engine.shutdown().await.map_err(|error| format!("cannot close the database cleanly: {error}"));
+        database.shut_down().await.map_err(|error| format!("cannot close the database cleanly: {error}"));
     outcome.and(closed)
 }
 

@@ -1,13 +1,15 @@
 //! The timer of background work: calls the engine's step and sleeps for as long as the engine asks.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use keywright_engine::{Engine, NextWake};
-use keywright_store::Store;
+use keywright_engine::NextWake;
 use tokio::sync::watch;
 
+use crate::backend::Backend;
+use crate::database::Database;
 use crate::environment;
 
 /// The longest sleep between two steps, so that work created by a request starts soon.
@@ -19,11 +21,18 @@ const SLEEP_MS_MIN: u64 = 1;
 const AFTER_PANIC_MS: u64 = 1000;
 
 /// Runs steps until the server stops.
-pub(crate) async fn run<S: Store>(engine: Engine<S>, mut stopping: watch::Receiver<bool>) {
+pub(crate) async fn run<B: Backend>(database: Arc<Database<B>>, mut stopping: watch::Receiver<bool>) {
     while !*stopping.borrow() {
         let now = environment::now().0;
         // A panic in one step must not end the others.
-        let wake = AssertUnwindSafe(engine.step(now)).catch_unwind().await.unwrap_or_else(|_panic| {
+        let step = async {
+            match database.engine() {
+                Some(engine) => engine.step(now).await,
+                // The store is being opened again.
+                None => NextWake { at_ms: None },
+            }
+        };
+        let wake = AssertUnwindSafe(step).catch_unwind().await.unwrap_or_else(|_panic| {
             tracing::error!("background work failed and will be retried");
             NextWake { at_ms: Some(now.saturating_add(AFTER_PANIC_MS)) }
         });

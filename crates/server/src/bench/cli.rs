@@ -77,6 +77,9 @@ pub(crate) struct BenchArguments {
     /// Create the bare store in this folder; choose one on the disk of the server's data
     #[arg(long, value_name = "DIR", requires = "limits", default_value = ".")]
     limits_folder: PathBuf,
+    /// Report percentiles per second, and plot them into this SVG file
+    #[arg(long, value_name = "FILE")]
+    trend: Option<PathBuf>,
     /// Format of the report
     #[arg(long, value_name = "FORM", default_value = "table")]
     pub(super) format: Format,
@@ -125,6 +128,8 @@ pub(super) struct Plan {
     pub(super) credentials: Credentials,
     /// Folder of the bare store; `None` without `--limits`.
     pub(super) limits: Option<PathBuf>,
+    /// File of the plot; `None` without `--trend`.
+    pub(super) trend: Option<PathBuf>,
 }
 
 impl BenchArguments {
@@ -171,6 +176,7 @@ impl BenchArguments {
                 region: self.region.clone(),
             },
             limits: self.limits.then(|| self.limits_folder.clone()),
+            trend: self.trend.clone(),
         })
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Endpoint {
     pub(super) name: String,
     /// `host:port`.
     pub(super) authority: String,
-    /// Whether every response is the same, whatever the request.
+    /// Whether the response is the same for every request.
     pub(super) fixed: bool,
 }
 

@@ -1,6 +1,6 @@
 //! One measurement on one endpoint: threads, each with its share of the connections.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
@@ -10,7 +10,7 @@ use super::client::{Connection, Endpoint, Reply};
 use super::keys::Chooser;
 use super::pace::{Pace, Schedule, Times};
 use super::processor::Process;
-use super::tally::{Sending, Tally};
+use super::tally::{Sending, Tally, nanoseconds};
 use super::workload::{Call, DataSet, Kind};
 use crate::environment;
 
@@ -54,7 +54,11 @@ pub(super) fn turn(plan: &Plan, endpoint: &Endpoint, kind: Kind, turn: u64) -> R
     if let Some(schedule) = schedule {
         for due in schedule.left().filter(|due| times.covers(*due)) {
             // The request waited even longer than this.
-            tally.record(times.until.saturating_duration_since(due));
+            let waited = times.until.saturating_duration_since(due);
+            tally.record(waited);
+            if plan.trend.is_some() {
+                tally.trend.record(due.saturating_duration_since(times.from), waited);
+            }
             tally.unsent += 1;
         }
     }
@@ -101,6 +105,7 @@ fn drive(
                 data: plan.data.clone(),
                 kind,
                 times,
+                trend: plan.trend.is_some(),
                 under_way: Arc::default(),
                 checked: !endpoint.fixed,
                 tally: Arc::clone(&tally),
@@ -135,6 +140,8 @@ struct Sender {
     data: DataSet,
     kind: Kind,
     times: Times,
+    /// Whether latencies are also recorded by second.
+    trend: bool,
     /// The time from which the current request's latency counts.
     under_way: Arc<Mutex<Option<Instant>>>,
     /// Whether responses are compared with what is expected.
@@ -153,8 +160,14 @@ impl Sender {
                 self.send(sent).await;
             },
             Some(schedule) => {
+                let mut free = environment::instant();
                 while let Some(due) = schedule.next().await {
+                    if free <= due && self.times.covers(due) {
+                        let late = environment::instant().saturating_duration_since(due);
+                        self.tally().lateness.saturating_record(nanoseconds(late));
+                    }
                     self.send(due).await;
+                    free = environment::instant();
                 }
             }
         }
@@ -174,16 +187,24 @@ impl Sender {
         }
     }
 
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn set_under_way(&self, since: Option<Instant>) {
         *self.under_way.lock().unwrap_or_else(PoisonError::into_inner) = since;
     }
 
     /// The rate counts responses within the measured time, latency the requests due in it.
     fn note(&self, call: &Call, outcome: &Result<Reply, String>, since: Instant, answered: Instant) {
-        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tally = self.tally();
         tally.sent += 1;
         if since >= self.times.from {
-            tally.record(answered.duration_since(since));
+            let latency = answered.duration_since(since);
+            tally.record(latency);
+            if self.trend {
+                tally.trend.record(since.duration_since(self.times.from), latency);
+            }
         }
         if !self.times.covers(answered) {
             return;

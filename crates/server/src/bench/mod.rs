@@ -16,6 +16,7 @@ mod processor;
 mod report;
 mod run;
 mod tally;
+mod trend;
 mod workload;
 
 pub(crate) use cli::{BenchArguments, FixedHttpArguments};
@@ -25,6 +26,10 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<(), String> {
     let plan = arguments.plan()?;
     let report = run::measure(&plan)?;
     report.print(arguments.format)?;
+    if let Some(file) = &plan.trend {
+        std::fs::write(file, report.trend_svg())
+            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    }
     report.silent().map_or(Ok(()), Err)
 }
 

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-/// `/proc` gives times in hundredths of a second, whatever the kernel's own clock is.
+/// `/proc` gives times in hundredths of a second, with any kernel clock.
 const TICK_MS: u64 = 10;
 /// The state of a listening socket in `/proc/net/tcp`.
 const LISTENING: &str = "0A";

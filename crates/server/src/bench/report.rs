@@ -7,6 +7,7 @@ use super::cli::{Format, Plan};
 use super::pace::Pace;
 use super::prepare::Load;
 use super::tally::Tally;
+use super::trend::{self, Trend};
 use super::workload::Kind;
 use crate::banner;
 
@@ -47,6 +48,15 @@ impl Measured {
     pub(super) fn answer_bytes(&self) -> u64 {
         let bytes: u64 = self.rounds.iter().map(|round| round.body_bytes).sum();
         bytes.checked_div(self.answered()).unwrap_or(0)
+    }
+
+    /// The latencies of all rounds by second, one round after the other.
+    fn trend(&self) -> Trend {
+        let mut trend = Trend::default();
+        for round in &self.rounds {
+            trend.append(&round.trend);
+        }
+        trend
     }
 
     fn answered(&self) -> u64 {
@@ -118,9 +128,13 @@ impl std::fmt::Display for Ratio {
 /// A sending thread that is busy for at least this percentage of the time limits the rate itself.
 const BUSY_PERCENT: u64 = 90;
 const P99: f64 = 0.99;
+const P999: f64 = 0.999;
+/// A generator that sends later than this, and by more than one in so many parts of the latency, is reported.
+const LATE_NS_MIN: u64 = 1_000_000;
+const LATE_SHARE: u64 = 4;
 
 /// The reported quantiles: names and fractions.
-const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", P99), ("p99.9", 0.999)];
+const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", P99), ("p99.9", P999)];
 
 impl Report {
     pub(super) fn new(plan: &Plan) -> Self {
@@ -171,6 +185,20 @@ impl Report {
             }
         }
         Ok(())
+    }
+
+    /// A plot for each kind of work on each target.
+    pub(super) fn trend_svg(&self) -> String {
+        let panel = |part: &Part, target: &Measured| {
+            (format!("{}, {}: latency by second", part.kind.name(), target.name), target.trend())
+        };
+        let panels: Vec<(String, Trend)> = self
+            .parts
+            .iter()
+            .flat_map(|part| part.targets.iter().map(move |target| panel(part, target)))
+            .filter(|(_, trend)| !trend.is_empty())
+            .collect();
+        trend::svg(&panels)
     }
 
     fn table(&self) -> String {
@@ -247,9 +275,7 @@ fn target_lines(target: &Measured, first: &Measured) -> Vec<String> {
         total.server_ns().map_or_else(|| "-".to_owned(), shown),
         busy.map_or_else(|| "-".to_owned(), |percent| format!("{percent}%")),
     )];
-    if busy.is_some_and(|percent| percent >= BUSY_PERCENT) {
-        lines.push("    the sending threads were busy: the target may be faster than this".to_owned());
-    }
+    lines.extend(generator_fault(&total).map(|fault| format!("    {fault}")));
     for (fault, count) in &total.faults {
         lines.push(format!("    {count} × {fault}"));
     }
@@ -262,6 +288,10 @@ fn target_lines(target: &Measured, first: &Measured) -> Vec<String> {
     if total.unanswered > 0 {
         lines.push(format!("    {} requests had no response when the drain time ended", total.unanswered));
     }
+    let trend = target.trend();
+    if !trend.is_empty() {
+        lines.extend(trend.table());
+    }
     if total.unended() > 0 {
         lines.push(
             "    the real latencies are higher: these requests count with the time that they had waited"
@@ -269,6 +299,19 @@ fn target_lines(target: &Measured, first: &Measured) -> Vec<String> {
         );
     }
     lines
+}
+
+/// Says that the figures are the generator's and not the target's.
+fn generator_fault(total: &Tally) -> Option<String> {
+    if total.sending.percent().is_some_and(|percent| percent >= BUSY_PERCENT) {
+        return Some("the sending threads were busy: the target may be faster than this".to_owned());
+    }
+    let (late, latency) = (total.lateness.value_at_quantile(P999), total.latency.value_at_quantile(P999));
+    let matters = late >= LATE_NS_MIN && late.saturating_mul(LATE_SHARE) >= latency;
+    matters.then(|| {
+        let late = shown(late);
+        format!("the generator sent late (p99.9 {late}): the target's latencies may be shorter than these")
+    })
 }
 
 fn target_json(kind: Kind, target: &Measured, first: &Measured) -> Value {
@@ -290,6 +333,9 @@ fn target_json(kind: Kind, target: &Measured, first: &Measured) -> Value {
         "first_p99_as_share_of_this": target.p99_ratio(first).map(Ratio::json),
         "server_ns_per_request": total.server_ns(),
         "latencies": total.latency.len(),
+        "generator_late_p999_ns": total.lateness.value_at_quantile(P999),
+        "generator_fault": generator_fault(&total),
+        "trend": target.trend().json(),
         "answered": total.answered,
         "answer_bytes": target.answer_bytes(),
         "faults": total.faults,
@@ -307,7 +353,7 @@ fn decimal(thousandths: u64) -> String {
 }
 
 /// Nanoseconds in a unit that keeps about three digits.
-fn shown(nanoseconds: u64) -> String {
+pub(super) fn shown(nanoseconds: u64) -> String {
     match nanoseconds {
         0..10_000 => format!("{nanoseconds} ns"),
         10_000..10_000_000 => format!("{} µs", nanoseconds / 1000),

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use super::trend::Trend;
+
 /// Latencies are recorded from a nanosecond to a hundred seconds, with three significant digits.
-const LATENCY_NS_MAX: u64 = 100_000_000_000;
+pub(super) const LATENCY_NS_MAX: u64 = 100_000_000_000;
 const DIGITS: u8 = 3;
 
 /// The counts of one measurement, or of several.
@@ -32,6 +34,11 @@ pub(super) struct Tally {
     pub(super) server_time: Duration,
     /// CPU time of the sending threads, and how much they could have used.
     pub(super) sending: Sending,
+    /// How long after its due time a request was sent though its connection waited for it: the generator's
+    /// own part of latencies.
+    pub(super) lateness: Histogram<u64>,
+    /// Latencies by second; empty unless asked for.
+    pub(super) trend: Trend,
 }
 
 /// How busy the load generator was. Near 100 % the rate is the generator's limit and not the server's.
@@ -53,7 +60,9 @@ impl Tally {
     pub(super) fn new() -> Self {
         let latency = Histogram::new_with_max(LATENCY_NS_MAX, DIGITS).expect("these bounds make a histogram");
         Self {
+            lateness: latency.clone(),
             latency,
+            trend: Trend::default(),
             answered: 0,
             body_bytes: 0,
             faults: BTreeMap::new(),
@@ -82,7 +91,7 @@ impl Tally {
 
     pub(super) fn add(&mut self, other: &Self) {
         // Both histograms have the same bounds.
-        let added = self.latency.add(&other.latency);
+        let added = self.latency.add(&other.latency).and(self.lateness.add(&other.lateness));
         debug_assert!(added.is_ok(), "histograms with the same bounds can be added");
         self.answered += other.answered;
         self.body_bytes += other.body_bytes;
@@ -92,6 +101,7 @@ impl Tally {
         self.sending.there += other.sending.there;
         self.measured += other.measured;
         self.sent += other.sent;
+        self.trend.add(&other.trend);
         self.server_time += other.server_time;
         for (name, count) in &other.faults {
             *self.faults.entry(name.clone()).or_default() += count;

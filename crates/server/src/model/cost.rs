@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use keywright_semantics::share::PPM_PER_PERCENT;
+use keywright_semantics::share::{MICRO, PPM_PER_PERCENT};
 
 use clap::Args;
 use keywright_model::data;
@@ -70,8 +70,6 @@ pub(crate) struct PricesArguments {
     #[arg(long, value_name = "PRICES", conflicts_with = "offer")]
     prices: Option<String>,
 }
-
-const MICRO: u64 = 1_000_000;
 
 pub(crate) fn run(arguments: &CostArguments) -> Result<(), String> {
     let model = files::read_model(&arguments.model)?;

@@ -3,8 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use keywright_designer::design::{NoChoice, Stage, Wanted, check_design, choose, try_out};
+use clap::{Args, ValueEnum};
+use keywright_designer::design::{
+    KeyStyle, NoChoice, Prefixes, Stage, Wanted, check_design, choose, try_out,
+};
 
 use super::progress::{Spinner, during};
 use super::{cost, files};
@@ -15,6 +17,7 @@ use crate::banner;
 /// Every pattern is answered with one request. Shows why fewer indexes are not enough, and runs the design on
 /// generated items. Entities need a count and `unique` (or keys), patterns a rate.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct DesignArguments {
     /// The model file
     model: PathBuf,
@@ -27,6 +30,12 @@ pub(crate) struct DesignArguments {
     /// Maximum number of global secondary indexes
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u8).range(0..=20))]
     indexes: u8,
+    /// Prefixes of keys: `short` ones, which every item stores, or `readable` whole words
+    #[arg(long, value_name = "PREFIXES", default_value = "short")]
+    keys: Keys,
+    /// Give indexes no key of several attributes; writers then set one text made of them
+    #[arg(long)]
+    no_multi_attribute_keys: bool,
     /// Keep the keys, indexes and table classes that the model has, and design only what is missing
     #[arg(long)]
     keep: bool,
@@ -42,6 +51,12 @@ pub(crate) struct DesignArguments {
     force: bool,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Keys {
+    Short,
+    Readable,
+}
+
 pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
     let path = &arguments.model;
     let original = files::read_model(path)?;
@@ -53,6 +68,13 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
         indexes: usize::from(arguments.indexes),
         keep: arguments.keep,
         explain: arguments.explain,
+        style: KeyStyle {
+            prefixes: match arguments.keys {
+                Keys::Short => Prefixes::Short,
+                Keys::Readable => Prefixes::Readable,
+            },
+            multi_attribute: !arguments.no_multi_attribute_keys,
+        },
     };
     let spinner = Spinner::new();
     let choice = choose(&original, &wanted, &prices, &read_file, &mut |stage| spinner.show(&named(stage)));

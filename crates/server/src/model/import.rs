@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use keywright_model::exchange::fault::ExchangeFault;
-use keywright_model::exchange::import::{Source, import, readable, takes_a_side};
+use keywright_model::exchange::import::{Source, import, takes_a_side};
 use keywright_model::exchange::live;
-use keywright_model::exchange::to_model::to_model;
 use keywright_model::exchange::workbench_json::Document;
 use keywright_model::{self as model, Model};
 
-use super::fetch::{self, Credentials, Endpoint};
+use super::fetch;
 use super::files::{self, with_ending};
 use crate::banner;
+use crate::endpoint::{Credentials, Endpoint};
 
 /// Create a model file from a document or from live tables
 ///
@@ -155,11 +155,9 @@ fn import_live(arguments: &ImportArguments, endpoint: &Endpoint) -> Result<(), S
         let messages: Vec<String> = faults.iter().map(ToString::to_string).collect();
         messages.join("\n")
     };
-    let draft = live::draft(name, &fetched).map_err(joined)?;
-    let made = to_model(&draft);
-    readable(&made.model).map_err(joined)?;
-    for note in fetched.iter().flat_map(live::notes).chain(made.notes) {
-        banner::note(&note);
+    let made = live::import(name, &fetched).map_err(joined)?;
+    for note in &made.notes {
+        banner::note(note);
     }
     write_model(arguments, &made.model, None)
 }

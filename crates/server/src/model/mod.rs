@@ -2,6 +2,7 @@
 //!
 //! Each command reads files, calls the workbench library and prints what it returns; one file per command.
 
+mod apply;
 mod check;
 mod cost;
 mod design;
@@ -14,7 +15,7 @@ mod format;
 mod heat;
 mod import;
 mod init;
-mod progress;
+pub(crate) mod progress;
 mod show;
 
 use clap::{Args, Subcommand};
@@ -29,6 +30,7 @@ pub(crate) struct ModelArguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Apply(Box<apply::ApplyArguments>),
     Check(check::CheckArguments),
     Cost(cost::CostArguments),
     Design(design::DesignArguments),
@@ -47,6 +49,7 @@ enum Command {
 /// Runs the command. An error is a message for the person at the terminal.
 pub(crate) fn run(arguments: &ModelArguments) -> Result<(), String> {
     match &arguments.command {
+        Command::Apply(arguments) => apply::run(arguments),
         Command::Check(arguments) => check::run(arguments),
         Command::Cost(arguments) => cost::run(arguments),
         Command::Design(arguments) => design::run(arguments),

@@ -12,13 +12,13 @@ use keywright_workbench::run::Progress;
 const QUIET: Duration = Duration::from_millis(300);
 
 /// A progress bar, cleared when it is dropped.
-pub(super) struct Bar {
+pub(crate) struct Bar {
     bar: ProgressBar,
 }
 
 impl Bar {
     /// Indicatif draws nothing if standard error is not a terminal.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {human_pos}/{human_len}") {
             bar.set_style(style.progress_chars("=> "));
@@ -37,7 +37,7 @@ impl Bar {
     }
 
     /// Shows how many of `of` are done.
-    pub(super) fn at(&self, message: &str, done: u64, of: u64) {
+    pub(crate) fn at(&self, message: &str, done: u64, of: u64) {
         if self.bar.is_hidden() || self.bar.elapsed() < QUIET {
             return;
         }

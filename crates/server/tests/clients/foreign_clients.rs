@@ -51,6 +51,24 @@ fn the_aws_cli_runs_the_shared_scenario() {
 
 #[test]
 #[ignore = "needs clients: run `cargo xtask test`"]
+fn the_go_sdk_runs_the_shared_scenario() {
+    let runner = installed("go/run_scenario");
+    let server = Server::in_memory();
+    run(Command::new(runner).arg(&server.endpoint).arg(scripts().join("scenario.json")));
+}
+
+#[test]
+#[ignore = "needs clients: run `cargo xtask test`"]
+fn the_java_sdk_runs_the_shared_scenario() {
+    let libraries = installed("java/lib").join("*");
+    let server = Server::in_memory();
+    let mut java = Command::new("java");
+    java.arg("-classpath").arg(libraries).arg(scripts().join("java/RunScenario.java"));
+    run(java.arg(&server.endpoint).arg(scripts().join("scenario.json")));
+}
+
+#[test]
+#[ignore = "needs clients: run `cargo xtask test`"]
 fn the_javascript_sdk_runs_the_shared_scenario() {
     let folder = installed("javascript");
     let server = Server::in_memory();

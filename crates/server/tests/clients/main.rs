@@ -1,5 +1,5 @@
-//! Official client libraries against a real server: the Rust SDK in this process, boto3, the AWS CLI and the
-//! JavaScript SDK in processes of their own.
+//! Official client libraries against a real server: the Rust SDK in this process; boto3, the AWS CLI and the
+//! SDKs for Go, Java and JavaScript in processes of their own.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 

@@ -4,6 +4,7 @@
 
 #[cfg(target_os = "linux")]
 mod failing_disk;
+mod full_disk;
 mod kills;
 #[cfg(target_os = "linux")]
 mod power_loss;

@@ -12,8 +12,9 @@ use crate::support::snapshot::assert_names;
 fn bench(arguments: &[&str]) -> Value {
     let _alone = exclusive();
     let output = Command::new(env!("CARGO_BIN_EXE_keywright"))
-        .args(["bench", "--format", "json", "--seconds", "1", "--rounds", "2", "--items", "200"])
+        .args(["bench", "--format", "json", "--rounds", "2", "--items", "200"])
         .args(["--warm-up-ms", "50", "--connections", "4"])
+        .args(if arguments.contains(&"--seconds") { &[][..] } else { &["--seconds", "1"] })
         .args(arguments)
         .output()
         .unwrap();
@@ -53,6 +54,32 @@ fn an_open_loop_keeps_its_rate_and_a_filled_table_is_reused() {
         assert!((98..=102).contains(&due), "{result}");
         assert!(result["answered"].as_u64().unwrap() > 0, "{result}");
     }
+}
+
+#[test]
+fn latency_over_time_is_reported_and_plotted() {
+    let server = Server::in_memory();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trend.svg");
+    let report = bench(&[
+        "--endpoint",
+        &server.endpoint,
+        "--operation",
+        "put-item",
+        "--rate",
+        "100",
+        "--seconds",
+        "4",
+        "--trend",
+        file.to_str().unwrap(),
+    ]);
+    let seconds = report["results"][0]["trend"].as_array().unwrap();
+    let requests: Vec<u64> = seconds.iter().map(|second| second["requests"].as_u64().unwrap()).collect();
+    // Two rounds of two seconds. Rounding at the end of a round can add a second with one request.
+    assert!(requests.len() >= 4 && requests.iter().sum::<u64>() >= 396, "{requests:?}");
+    assert!(seconds[0]["p99.9_ns"].as_u64().unwrap() > 0);
+    let plot = std::fs::read_to_string(file).unwrap();
+    assert_eq!(plot.matches("<path").count(), 5, "a line for each percentile");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use keywright_wire::sigv4::{SignedRequest, Signer, TimeMs};
 
 use crate::support::machine::exclusive;
+use crate::support::management::{get, sample};
 use crate::support::raw::{Connection, request};
 use crate::support::{Server, add_key};
 
@@ -238,6 +239,34 @@ fn a_large_body_with_an_invalid_head_is_not_buffered() {
 }
 
 #[test]
+fn large_bodies_of_few_clients_without_a_key_are_read_to_their_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keys.toml");
+    add_key(&file, &[]);
+    let server = Server::start(&["--in-memory", "--credentials", file.to_str().unwrap()]);
+    let head = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\n\
+                X-Amz-Target: DynamoDB_20120810.PutItem\r\nContent-Length: 16000000\r\n\r\n";
+    let piece = vec![b'x'; 15_999_999];
+    let send = || {
+        let mut client = Connection::open(&server);
+        client.stream.get_mut().write_all(head.as_bytes()).unwrap();
+        let sent = client.stream.get_mut().write_all(&piece);
+        (client, sent)
+    };
+    let patient: Vec<_> = (0..4).map(|_| send()).collect();
+    for _ in 0..4 {
+        assert!(send().1.is_err(), "four bodies are being read already");
+    }
+    for (mut client, sent) in patient {
+        sent.unwrap();
+        client.stream.get_mut().write_all(b"x").unwrap();
+        let answer = client.read();
+        assert!(answer.text().contains("MissingAuthenticationToken"), "{}", answer.text());
+    }
+    send().1.unwrap();
+}
+
+#[test]
 fn a_client_with_expect_continue_gets_the_error_of_its_head() {
     let server = Server::in_memory();
     let mut connection = Connection::open(&server);
@@ -309,9 +338,16 @@ fn items_of_failed_conditions_take_from_the_memory_for_responses() {
     for stream in &mut greedy {
         let _ = stream.write_all(&asked);
     }
-    std::thread::sleep(Duration::from_millis(800));
+    let refused = || {
+        let (_, metrics) = get(&server, "/metrics");
+        let used = sample(&metrics, "keywright_budget_used_bytes{budget=\"answers\"}").unwrap();
+        assert!(used <= 32.0 * 1024.0 * 1024.0, "answers of 117 MB are pending, and {used} bytes are held");
+        std::thread::sleep(Duration::from_millis(100));
+        sample(&metrics, "keywright_refused_total{limit=\"answer_budget\"}").is_some_and(|count| count > 0.0)
+    };
+    assert!((0..200).any(|_| refused()), "responses without memory leave out their items");
     let grown = server.resident_mib().saturating_sub(before);
-    assert!(grown < 100, "answers of 117 MB are pending, and {grown} MiB are held");
+    assert!(grown < 288, "{grown} MiB, more than the memory for responses and 256 MiB");
     let answer = Connection::open(&server).call("UpdateItem", update.as_bytes());
     assert_eq!(answer.status, 400);
     assert!(answer.text().contains("ConditionalCheckFailedException"), "{}", answer.text());
@@ -371,4 +407,28 @@ fn send_signed(server: &Server, signer: &mut Signer) -> (u16, Duration) {
     ];
     let begun = now();
     (Connection::open(server).send("POST", &sent, b"{}").status, begun.elapsed())
+}
+
+#[test]
+fn messages_do_not_grow_with_the_request_that_they_repeat() {
+    let server = Server::in_memory();
+    let long = "!".repeat(2_000_000);
+    let writes = [r#"{"PutRequest":{}}"#; 10].join(",");
+    let numbers: Vec<String> = (0..100_000).map(|number| format!(r##""#n{number}":"a""##)).collect();
+    for (operation, body) in [
+        ("BatchWriteItem", format!(r#"{{"RequestItems":{{"{long}":[{writes}]}}}}"#)),
+        ("DescribeTable", format!(r#"{{"TableName":"{long}"}}"#)),
+        ("GetItem", format!(r#"{{"TableName":"Tab","Key":{{"{long}":{{}}}}}}"#)),
+        (
+            "PutItem",
+            format!(
+                r#"{{"TableName":"Tab","Item":{{"a":{{"S":"1"}}}},"ExpressionAttributeNames":{{{}}},"ConditionExpression":"a = a"}}"#,
+                numbers.join(",")
+            ),
+        ),
+    ] {
+        let answer = Connection::open(&server).call(operation, body.as_bytes());
+        assert_eq!(answer.status, 400, "{operation}");
+        assert!(answer.body.len() < 100_000, "{operation}: {} bytes", answer.body.len());
+    }
 }

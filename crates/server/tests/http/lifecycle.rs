@@ -55,6 +55,46 @@ fn a_server_that_cannot_start_names_the_cause() {
 }
 
 #[test]
+fn a_failed_start_leaves_no_data_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("new/data");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let broken = folder.path().join("broken");
+    std::fs::write(&broken, "not a key").unwrap();
+    let broken = broken.to_str().unwrap();
+    for arguments in [
+        &["--port", &port][..],
+        &["--port", "0", "--credentials", broken],
+        &["--port", "0", "--tls-certificate", broken, "--tls-key", broken],
+        &["--port", "0", "--management-host", "192.0.2.1"],
+        &["--port", "0", "--host", "no-such-host"],
+    ] {
+        let ended = std::process::Command::new(env!("CARGO_BIN_EXE_keywright"))
+            .args(["serve", "--data", data.to_str().unwrap()])
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(!ended.status.success(), "{arguments:?}");
+        assert!(!folder.path().join("new").exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn localhost_is_an_address() {
+    let server = Server::start(&["--in-memory", "--host", "localhost"]);
+    assert!(server.endpoint.starts_with("http://127.0.0.1:"), "{}", server.endpoint);
+}
+
+#[test]
+fn a_misspelt_variable_is_reported() {
+    let mut program = std::process::Command::new("env");
+    program.arg("KEYWRIGHT_CACHE_MB=1");
+    let log = Server::under(program, &["--in-memory"]).unwrap().stop_and_read_log();
+    assert_names(&log, &["KEYWRIGHT_CACHE_MB", "KEYWRIGHT_CACHE_MIB"]);
+}
+
+#[test]
 fn a_flipped_byte_in_acknowledged_data_is_found_at_start() {
     let folder = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();

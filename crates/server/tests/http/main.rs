@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
 mod bench;
+mod branches;
 mod hostile_clients;
 mod lifecycle;
+mod management;
 mod presigned;
+mod request_log;
 #[path = "../support/mod.rs"]
 mod support;
 mod surroundings;

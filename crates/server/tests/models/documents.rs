@@ -83,7 +83,7 @@ fn the_settings_page_has_every_flag_of_the_server_and_no_other() {
     let listed: BTreeSet<&str> = page
         .lines()
         .filter_map(|line| line.strip_prefix("| `--"))
-        .filter_map(|line| line.split([' ', '`']).next())
+        .filter_map(|line| line.split([' ', '`', '[']).next())
         .collect();
     assert_eq!(listed, flags);
 }

@@ -50,13 +50,13 @@ fn printed(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// Sends a request that must succeed.
-fn ask(server: &Server, operation: &str, body: &str) -> Json {
+pub(crate) fn ask(server: &Server, operation: &str, body: &str) -> Json {
     let (status, answer) = send(server, operation, body);
     assert_eq!(status, 200, "{operation}: {}", answer.compact());
     answer
 }
 
-fn send(server: &Server, operation: &str, body: &str) -> (u16, Json) {
+pub(crate) fn send(server: &Server, operation: &str, body: &str) -> (u16, Json) {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     let head = format!(
         "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/x-amz-json-1.0\r\n\

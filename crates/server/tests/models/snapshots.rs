@@ -7,13 +7,19 @@ use crate::support::model_command;
 use crate::support::snapshot::{assert_snapshot, session};
 
 /// Commands with a help text of their own.
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 24] = [
     "",
     "serve",
     "credentials",
     "credentials add",
     "bench",
+    "completions",
+    "man",
+    "data",
+    "data load",
+    "data dump",
     "model",
+    "model apply",
     "model init",
     "model check",
     "model cost",

@@ -11,6 +11,7 @@ pub mod history;
 pub mod in_process;
 pub mod ledger;
 pub mod machine;
+pub mod management;
 pub mod naive;
 pub mod raw;
 pub mod register;
@@ -104,8 +105,11 @@ impl Server {
     }
 
     fn run(mut program: Command, arguments: &[&str]) -> Result<Self, String> {
+        let names_port = arguments.iter().any(|argument| argument.starts_with("--management-port"));
+        let management: &[&str] = if names_port { &[] } else { &["--management-port", "0"] };
         let mut process = program
             .args(["serve", "--port", "0"])
+            .args(management)
             .args(arguments)
             .current_dir(std::env::temp_dir())
             .stdout(Stdio::piped())
@@ -142,6 +146,21 @@ impl Server {
     /// `host:port`.
     pub fn address(&self) -> &str {
         self.endpoint.split("//").nth(1).unwrap()
+    }
+
+    /// `host:port` of metrics and health.
+    pub fn management(&self) -> &str {
+        let line = self.banner.lines().find_map(|line| line.trim().strip_prefix("management"));
+        line.unwrap().trim().strip_prefix("http://").unwrap().split('/').next().unwrap()
+    }
+
+    /// Everything that the server has written to standard error once it has ended.
+    pub fn stop_and_read_log(mut self) -> String {
+        let mut log = self.process.stderr.take().unwrap();
+        assert!(self.stop());
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut log, &mut text).unwrap();
+        text
     }
 
     /// Resident memory of the process, in MiB.

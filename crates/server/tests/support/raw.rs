@@ -26,6 +26,10 @@ impl Answer {
         self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
     }
 
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
@@ -39,8 +43,12 @@ impl Connection {
     }
 
     pub fn send(&mut self, method: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        self.send_to("/", method, headers, body)
+    }
+
+    pub fn send_to(&mut self, path: &str, method: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let mut request =
-            format!("{method} / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n", body.len());
+            format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n", body.len());
         for (name, value) in headers {
             for part in [name, ": ", value, "\r\n"] {
                 request.push_str(part);

@@ -1,0 +1,154 @@
+//! The stores that a server runs on, and what it asks of them besides the contract: opening, faults, figures.
+//!
+//! Stores of other machines will have their own implementation here. It does not know requests, nor when a
+//! store is opened again (`recovery`).
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use keywright_store::Store;
+use keywright_store::memory::MemoryStore;
+use keywright_store_local::{Fault, Figures, LocalOptions, LocalStore};
+
+/// A kind of store.
+pub(crate) trait Backend: Send + Sync + 'static {
+    type Store: Store;
+
+    /// Opens the store. May take long.
+    fn open(&self) -> Result<Self::Store, String>;
+
+    /// Why the store refuses writes; `None` while it takes them.
+    fn fault(&self, store: &Self::Store) -> Option<Fault>;
+
+    fn figures(&self, store: &Self::Store) -> Option<Figures>;
+
+    /// Where the data is, for messages.
+    fn place(&self) -> String;
+
+    /// Whether there is room on the disk for this many bytes. May take long.
+    fn has_room(&self, bytes: u64) -> bool;
+
+    /// Whether nobody else uses the store.
+    fn is_unshared(&self, store: &Self::Store) -> bool;
+
+    /// Ends the store's threads; later writes fail. May take long.
+    fn close(&self, store: &Self::Store);
+}
+
+/// A store in memory never fails.
+pub(crate) struct Memory;
+
+impl Backend for Memory {
+    type Store = MemoryStore;
+
+    fn open(&self) -> Result<MemoryStore, String> {
+        Ok(MemoryStore::new())
+    }
+
+    fn fault(&self, _store: &MemoryStore) -> Option<Fault> {
+        None
+    }
+
+    fn figures(&self, _store: &MemoryStore) -> Option<Figures> {
+        None
+    }
+
+    fn place(&self) -> String {
+        "memory".to_owned()
+    }
+
+    fn has_room(&self, _bytes: u64) -> bool {
+        true
+    }
+
+    fn is_unshared(&self, _store: &MemoryStore) -> bool {
+        false
+    }
+
+    fn close(&self, _store: &MemoryStore) {}
+}
+
+/// A store in a folder of this machine.
+pub(crate) struct Folder {
+    pub(crate) path: PathBuf,
+    pub(crate) options: LocalOptions,
+}
+
+impl Backend for Folder {
+    type Store = LocalStore;
+
+    fn open(&self) -> Result<LocalStore, String> {
+        LocalStore::open(&self.path, self.options)
+            .map_err(|error| format!("cannot open the data folder {}: {error}", self.path.display()))
+    }
+
+    fn fault(&self, store: &LocalStore) -> Option<Fault> {
+        store.fault()
+    }
+
+    fn figures(&self, store: &LocalStore) -> Option<Figures> {
+        Some(store.figures())
+    }
+
+    fn place(&self) -> String {
+        std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()).display().to_string()
+    }
+
+    fn has_room(&self, bytes: u64) -> bool {
+        says_room(&self.path, bytes) && takes(&self.path.join(TRIAL), bytes).is_ok()
+    }
+
+    fn is_unshared(&self, store: &LocalStore) -> bool {
+        store.is_unshared()
+    }
+
+    fn close(&self, store: &LocalStore) {
+        store.close();
+    }
+}
+
+/// A file that is written to find out whether there is room.
+const TRIAL: &str = "room";
+/// Bytes of it that are written at once.
+const TRIAL_PART_BYTES: usize = 1024 * 1024;
+
+/// Whether the file system says so: a trial would fill the disk for everybody else.
+#[cfg(unix)]
+fn says_room(path: &Path, bytes: u64) -> bool {
+    rustix::fs::statvfs(path).is_ok_and(|found| found.f_bavail.saturating_mul(found.f_frsize) >= bytes)
+}
+
+#[cfg(not(unix))]
+fn says_room(_path: &Path, _bytes: u64) -> bool {
+    true
+}
+
+/// Writes and removes a file of this size: a quota of the user is not in the figures of the file system.
+fn takes(path: &Path, bytes: u64) -> std::io::Result<()> {
+    let tried = (|| {
+        let mut file = std::fs::File::create(path)?;
+        let part = vec![0; TRIAL_PART_BYTES];
+        let mut left = usize::try_from(bytes).unwrap_or(usize::MAX);
+        while left > 0 {
+            let step = left.min(part.len());
+            file.write_all(part.get(..step).unwrap_or_default())?;
+            left -= step;
+        }
+        file.sync_all()
+    })();
+    std::fs::remove_file(path).and(tried)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_finds_room_and_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let backend = Folder { path: folder.path().to_owned(), options: LocalOptions::default() };
+        assert!(backend.has_room(3 * 1024 * 1024 + 1));
+        assert!(!backend.has_room(u64::MAX));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,207 @@
+//! The endpoint of branches: `POST /_keywright/branch` copies all tables of one place to another, `DELETE`
+//! drops such a copy. A place is an account and region.
+//!
+//! It knows the form of requests and responses. `http` authenticates them, the engine executes them.
+
+use keywright_engine::{AccountId, Branch, BranchFault, Caller, Region};
+use keywright_semantics::error::Error;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::auth::DEFAULT_ACCOUNT;
+
+pub(crate) const PATH: &str = "/_keywright/branch";
+/// Without credentials a request must have this header. A page of a browser cannot send it to another origin
+/// without a preflight.
+pub(crate) const HEADER: &str = "x-keywright";
+pub(crate) const HEADER_VALUE: &str = "branch";
+/// Bytes of a request's body.
+pub(crate) const BODY_BYTES_MAX: usize = 4_096;
+
+const ACCOUNT_DIGITS: usize = 12;
+const REGION_BYTES_MAX: usize = 63;
+
+/// What a request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Make { from: Caller, to: Caller },
+    Drop(Caller),
+}
+
+/// A status and the sentence that explains it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) status: u16,
+    pub(crate) message: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: u16, message: impl Into<String>) -> Self {
+        Self { status, message: message.into() }
+    }
+
+    pub(crate) fn body(&self) -> Vec<u8> {
+        json!({ "message": self.message }).to_string().into_bytes()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MakeBody {
+    from: String,
+    to: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DropBody {
+    branch: String,
+}
+
+/// Reads a request's body. With a `signer`, places without an account are the signer's, and others are
+/// refused.
+pub(crate) fn read(drops: bool, body: &[u8], signer: Option<&Caller>) -> Result<Command, Refusal> {
+    if drops {
+        let read: DropBody = parse(body, r#"{"branch": "PLACE"}"#)?;
+        return Ok(Command::Drop(place("branch", &read.branch, signer)?));
+    }
+    let read: MakeBody = parse(body, r#"{"from": "PLACE", "to": "PLACE"}"#)?;
+    let (from, to) = (place("from", &read.from, signer)?, place("to", &read.to, signer)?);
+    if from == to {
+        return Err(Refusal::new(
+            400,
+            format!("`from` and `to` are both {}: name another place", shown(&to)),
+        ));
+    }
+    Ok(Command::Make { from, to })
+}
+
+fn parse<'b, T: Deserialize<'b>>(body: &'b [u8], form: &str) -> Result<T, Refusal> {
+    serde_json::from_slice(body).map_err(|error| {
+        let places = "a PLACE is REGION or ACCOUNT/REGION, such as 123456789012/us-east-1";
+        Refusal::new(400, format!("the body is not {form}: {error}; {places}"))
+    })
+}
+
+fn place(member: &str, text: &str, signer: Option<&Caller>) -> Result<Caller, Refusal> {
+    let (account, region) = match text.split_once('/') {
+        Some((account, region)) => (Some(account), region),
+        None => (None, text),
+    };
+    let is_region = (1..=REGION_BYTES_MAX).contains(&region.len())
+        && region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if !is_region {
+        let message = format!(
+            "`{member}` is `{text}`: a region has 1 to {REGION_BYTES_MAX} letters, digits and hyphens, \
+             such as us-east-1"
+        );
+        return Err(Refusal::new(400, message));
+    }
+    let own = signer.map_or(DEFAULT_ACCOUNT, |signer| signer.account.as_str());
+    let account = account.unwrap_or(own);
+    if account.len() != ACCOUNT_DIGITS || !account.bytes().all(|byte| byte.is_ascii_digit()) {
+        let message = format!("`{member}` is `{text}`: an account has {ACCOUNT_DIGITS} digits");
+        return Err(Refusal::new(400, message));
+    }
+    if signer.is_some() && account != own {
+        let message = format!("`{member}` is `{text}`: the request is signed by account {own}");
+        return Err(Refusal::new(403, message));
+    }
+    Ok(Caller { account: AccountId::from(account), region: Region::from(region) })
+}
+
+pub(crate) fn shown(place: &Caller) -> String {
+    format!("{}/{}", place.account, place.region)
+}
+
+/// The body of a successful response.
+pub(crate) fn made(branch: &Branch) -> Vec<u8> {
+    json!({ "tables": branch.tables, "items": branch.items }).to_string().into_bytes()
+}
+
+/// The body of the response to a dropped branch.
+pub(crate) fn dropped(branch: &Branch) -> Vec<u8> {
+    let mut body = json!({ "tables": branch.tables });
+    if let Value::Object(members) = &mut body
+        && !branch.kept.is_empty()
+    {
+        members.insert("kept".to_owned(), json!(branch.kept));
+    }
+    body.to_string().into_bytes()
+}
+
+/// The response to a command that failed; the error itself where the store failed.
+pub(crate) fn refusal(command: &Command, fault: BranchFault) -> Result<Refusal, Error> {
+    let (source, target) = match command {
+        Command::Make { from, to } => (shown(from), shown(to)),
+        Command::Drop(branch) => (shown(branch), shown(branch)),
+    };
+    Ok(match fault {
+        BranchFault::NothingToCopy => Refusal::new(404, format!("{source} has no tables to copy")),
+        BranchFault::Occupied => Refusal::new(
+            409,
+            format!("{target} has tables: drop them first, or name a place without tables as `to`"),
+        ),
+        BranchFault::Changing(table) => Refusal::new(
+            409,
+            format!(
+                "table {table} of {source} is being created, changed or deleted: try again when it is ACTIVE"
+            ),
+        ),
+        BranchFault::TooMany => {
+            Refusal::new(409, format!("{source} has too many tables for one more copy: delete some first"))
+        }
+        BranchFault::Busy => Refusal::new(503, "too many branches wait to be made: try again in a moment"),
+        BranchFault::NoBranch => Refusal::new(404, format!("{target} was not made by {PATH}")),
+        BranchFault::Store(error) => return Err(error),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(account: &str, region: &str) -> Caller {
+        Caller { account: AccountId::from(account), region: Region::from(region) }
+    }
+
+    #[test]
+    fn a_place_is_a_region_or_an_account_and_a_region() {
+        let body = br#"{"from": "us-east-1", "to": "000000000001/test-1"}"#;
+        let made = Command::Make {
+            from: caller(DEFAULT_ACCOUNT, "us-east-1"),
+            to: caller("000000000001", "test-1"),
+        };
+        assert_eq!(read(false, body, None), Ok(made));
+        let body = br#"{"branch": "test-1"}"#;
+        assert_eq!(read(true, body, None), Ok(Command::Drop(caller(DEFAULT_ACCOUNT, "test-1"))));
+    }
+
+    #[test]
+    fn a_signer_uses_only_places_of_the_own_account() {
+        let signer = caller("000000000007", "eu-west-1");
+        let body = br#"{"from": "us-east-1", "to": "test-1"}"#;
+        let made =
+            Command::Make { from: caller("000000000007", "us-east-1"), to: caller("000000000007", "test-1") };
+        assert_eq!(read(false, body, Some(&signer)), Ok(made));
+        let foreign = br#"{"from": "us-east-1", "to": "000000000001/test-1"}"#;
+        assert_eq!(read(false, foreign, Some(&signer)).map_err(|refusal| refusal.status), Err(403));
+    }
+
+    #[test]
+    fn what_is_no_place_is_refused_with_a_reason() {
+        let long = "a".repeat(64);
+        for to in ["", "a b", "1/us-east-1", "12345678901x/r", "us-east-1/", long.as_str(), "us-east-1"] {
+            let body = json!({"from": "us-east-1", "to": to}).to_string();
+            let refusal = read(false, body.as_bytes(), None).unwrap_err();
+            assert_eq!(refusal.status, 400, "{to}");
+        }
+        for body in ["", "{}", r#"{"from": "a"}"#, r#"{"from": "a", "to": "b", "more": 1}"#, "[]"] {
+            assert_eq!(
+                read(false, body.as_bytes(), None).map_err(|refusal| refusal.status),
+                Err(400),
+                "{body}"
+            );
+        }
+    }
+}

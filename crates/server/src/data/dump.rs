@@ -1,0 +1,251 @@
+//! `keywright data dump`: writes the items of a table to a file or to standard output.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead as _, BufReader, BufWriter, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use keywright_model::exchange::item_json::read_item;
+use keywright_model::exchange::item_lines::{Form, Reader, Writer};
+use keywright_model::json::Json;
+use keywright_semantics::schema::KeyAttribute;
+use keywright_semantics::value::Item;
+
+use super::progress_file::ProgressFile;
+use super::{FormArgument, table};
+use crate::banner;
+use crate::endpoint::{Client, Credentials, Endpoint, block_on};
+use crate::model::progress::Bar;
+
+/// Write a table's items to a file
+///
+/// Scans the table, which costs read units and is no snapshot: changes during the dump may be missing.
+#[derive(Debug, Args)]
+pub(crate) struct DumpArguments {
+    /// The table
+    #[arg(long, value_name = "NAME")]
+    table: String,
+    /// The endpoint, such as `http://localhost:8000`
+    #[arg(long, value_name = "URL")]
+    endpoint: Endpoint,
+    /// Write here [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The form of the lines
+    #[arg(long, value_name = "FORM", default_value = "dynamodb")]
+    format: FormArgument,
+    /// Go on where an interrupted dump to this file stopped
+    #[arg(long, requires = "output")]
+    resume: bool,
+    /// Overwrite a file that exists
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    credentials: Credentials,
+}
+
+pub(crate) fn run(arguments: &DumpArguments) -> Result<(), String> {
+    let Some(output) = &arguments.output else { return to_standard_output(arguments) };
+    if output.exists() && !arguments.force {
+        return Err(format!("{} exists; pass --force to overwrite it", output.display()));
+    }
+    let partial = partial(output);
+    let progress = ProgressFile::next_to(&partial);
+    let (keys, written) = block_on(async {
+        let mut client = Client::connect(&arguments.endpoint, &arguments.credentials).await?;
+        let description = table::describe(&mut client, &arguments.table).await?;
+        let keys = table::keys(&description)?;
+        let mut file = Partial::open(&partial, &progress, arguments)?;
+        let bar = Bar::new();
+        let of = table::item_count(&description);
+        while let Some(start) = file.next.take() {
+            let (items, next) = page(&mut client, &arguments.table, start).await.map_err(|fault| {
+                format!(
+                    "{fault}; {} items are in {}: --resume goes on after them",
+                    file.items,
+                    partial.display()
+                )
+            })?;
+            file.append(&items, next)?;
+            bar.at(&format!("dumping {}", arguments.table), file.items, of.max(file.items));
+        }
+        Ok((keys, file.items))
+    })?;
+    finish(&partial, output, arguments.format.form(), keys)?;
+    progress.remove()?;
+    banner::note(&format!("{}: {written} items of {}", output.display(), arguments.table));
+    Ok(())
+}
+
+/// Prints the pages as they come. CSV needs all items before its first line.
+fn to_standard_output(arguments: &DumpArguments) -> Result<(), String> {
+    let form = arguments.format.form();
+    if form == Form::Csv {
+        return Err("CSV has a column for every attribute, known at the end only: pass -o FILE".to_owned());
+    }
+    block_on(async {
+        let mut client = Client::connect(&arguments.endpoint, &arguments.credentials).await?;
+        let keys = table::keys(&table::describe(&mut client, &arguments.table).await?)?;
+        let writer = Writer::new(form, keys);
+        let mut next = Some(Start::Beginning);
+        while let Some(start) = next {
+            let (items, more) = page(&mut client, &arguments.table, start).await?;
+            next = more;
+            for item in &items {
+                banner::say(&writer.line(item));
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Where a page begins.
+enum Start {
+    Beginning,
+    /// After the item with this key.
+    After(Json),
+}
+
+/// A page of items, and where the next one begins.
+async fn page(client: &mut Client, table: &str, start: Start) -> Result<(Vec<Item>, Option<Start>), String> {
+    let mut request = Json::object([("TableName", Json::text(table))]);
+    if let Start::After(key) = start {
+        request.set("ExclusiveStartKey", key);
+    }
+    let answer = client.ask_again("Scan", &request).await?;
+    let elements = answer.get("Items").map_or(&[][..], Json::elements);
+    let items = elements.iter().filter_map(read_item).map(|read| read.item).collect();
+    Ok((items, answer.get("LastEvaluatedKey").cloned().map(Start::After)))
+}
+
+/// The unfinished dump in typed lines: `.items.csv.dump`.
+fn partial(output: &Path) -> PathBuf {
+    let name = output.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    output.with_file_name(format!(".{name}.dump"))
+}
+
+/// The file of an unfinished dump.
+struct Partial<'a> {
+    path: &'a Path,
+    file: File,
+    progress: &'a ProgressFile,
+    arguments: &'a DumpArguments,
+    writer: Writer,
+    items: u64,
+    /// Where the next page begins; `None` after the last page.
+    next: Option<Start>,
+}
+
+impl<'a> Partial<'a> {
+    fn open(
+        path: &'a Path,
+        progress: &'a ProgressFile,
+        arguments: &'a DumpArguments,
+    ) -> Result<Self, String> {
+        let explain = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
+        let record = progress.read()?.filter(|_| arguments.resume);
+        let file = OpenOptions::new().create(true).write(true).truncate(false).open(path).map_err(explain)?;
+        let mut own = Self {
+            path,
+            file,
+            progress,
+            arguments,
+            writer: Writer::new(Form::DynamoDb, Vec::new()),
+            items: 0,
+            next: Some(Start::Beginning),
+        };
+        let mut bytes = 0;
+        match &record {
+            Some(record) => {
+                let same = record.str_at("table") == Some(arguments.table.as_str())
+                    && record.str_at("endpoint") == Some(arguments.endpoint.to_string().as_str());
+                let number = |name: &str| record.get(name).and_then(Json::as_u64);
+                let (Some(length), Some(items), true) = (number("bytes"), number("items"), same) else {
+                    return Err(format!(
+                        "{} is of another table or endpoint: dump without --resume to begin again",
+                        progress.path().display()
+                    ));
+                };
+                (bytes, own.items) = (length, items);
+                own.next = match record.get("next") {
+                    Some(Json::Null) | None => None,
+                    Some(key) => Some(Start::After(key.clone())),
+                };
+            }
+            None if arguments.resume => {
+                banner::note("Nothing to resume: the dump begins with the first item.");
+            }
+            None => {}
+        }
+        // Lines after the last record may be incomplete.
+        own.file.set_len(bytes).map_err(explain)?;
+        own.file.seek(SeekFrom::End(0)).map_err(explain)?;
+        Ok(own)
+    }
+
+    /// Appends a page and records where the next one begins.
+    fn append(&mut self, items: &[Item], next: Option<Start>) -> Result<(), String> {
+        let explain = |error: std::io::Error| format!("cannot write {}: {error}", self.path.display());
+        let mut text = String::new();
+        for item in items {
+            text.push_str(&self.writer.line(item));
+            text.push('\n');
+        }
+        self.file.write_all(text.as_bytes()).map_err(explain)?;
+        self.items += u64::try_from(items.len()).unwrap_or(u64::MAX);
+        let bytes = self.file.stream_position().map_err(explain)?;
+        let key = match &next {
+            Some(Start::After(key)) => key.clone(),
+            Some(Start::Beginning) | None => Json::Null,
+        };
+        self.progress.write(&Json::object([
+            ("table", Json::text(&self.arguments.table)),
+            ("endpoint", Json::text(self.arguments.endpoint.to_string())),
+            ("bytes", Json::number(bytes)),
+            ("items", Json::number(self.items)),
+            ("next", key),
+        ]))?;
+        self.next = next;
+        Ok(())
+    }
+}
+
+/// Turns the typed lines into the wanted form, under the wanted name.
+fn finish(partial: &Path, output: &Path, form: Form, keys: Vec<KeyAttribute>) -> Result<(), String> {
+    let explain = |error: std::io::Error| format!("cannot write {}: {error}", output.display());
+    if form == Form::DynamoDb {
+        return std::fs::rename(partial, output).map_err(explain);
+    }
+    let mut writer = Writer::new(form, keys);
+    if form == Form::Csv {
+        each(partial, |item| {
+            writer.see(item);
+            Ok(())
+        })?;
+    }
+    let new = output.with_file_name(format!(
+        ".{}.new",
+        output.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    ));
+    let mut file = BufWriter::new(File::create(&new).map_err(explain)?);
+    if let Some(header) = writer.header() {
+        writeln!(file, "{header}").map_err(explain)?;
+    }
+    each(partial, |item| writeln!(file, "{}", writer.line(item)).map_err(explain))?;
+    file.flush().map_err(explain)?;
+    std::fs::rename(&new, output).map_err(explain)?;
+    std::fs::remove_file(partial).map_err(|error| format!("cannot remove {}: {error}", partial.display()))
+}
+
+/// Passes every item of the typed lines.
+fn each(partial: &Path, mut take: impl FnMut(&Item) -> Result<(), String>) -> Result<(), String> {
+    let explain = |error: std::io::Error| format!("cannot read {}: {error}", partial.display());
+    let mut reader = Reader::new(Some(Form::DynamoDb), Vec::new());
+    for line in BufReader::new(File::open(partial).map_err(explain)?).lines() {
+        let line = line.map_err(explain)?;
+        if let Some(item) = reader.line(&line).map_err(|fault| format!("{}: {fault}", partial.display()))? {
+            take(&item)?;
+        }
+    }
+    Ok(())
+}

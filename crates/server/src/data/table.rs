@@ -1,0 +1,61 @@
+//! What commands need to know of a table at an endpoint.
+
+use std::time::Duration;
+
+use keywright_model::exchange::create_table::read_document;
+use keywright_model::json::Json;
+use keywright_semantics::schema::KeyAttribute;
+
+use crate::endpoint::Client;
+
+/// The error of a table that does not exist.
+pub(crate) const NOT_FOUND: &str = "ResourceNotFoundException";
+
+/// The pause between two looks at a table that is being changed.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Looks before a change counts as stuck: an hour, since the service fills an index of a large table slowly.
+const LOOKS_MAX: u32 = 36_000;
+
+/// The answer of DescribeTable.
+pub(crate) async fn describe(client: &mut Client, name: &str) -> Result<Json, String> {
+    let request = Json::object([("TableName", Json::text(name))]);
+    match client.ask_again("DescribeTable", &request).await {
+        Ok(description) => Ok(description),
+        Err(refusal) if refusal.kind == NOT_FOUND => Err(format!(
+            "{} has no table {name}: create it, for example with `keywright model apply`",
+            client.endpoint
+        )),
+        Err(refusal) => Err(refusal.text),
+    }
+}
+
+/// The attributes of the table's key, partition first.
+pub(crate) fn keys(description: &Json) -> Result<Vec<KeyAttribute>, String> {
+    let tables = read_document(description)
+        .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+    let table = tables.first().ok_or("the endpoint describes no table")?;
+    Ok(table.schema.key.attributes().cloned().collect())
+}
+
+/// The number of items, as the endpoint counts them.
+pub(crate) fn item_count(description: &Json) -> u64 {
+    description.at(&["Table", "ItemCount"]).and_then(Json::as_u64).unwrap_or_default()
+}
+
+/// Waits until a table and its indexes are active.
+pub(crate) async fn wait_until_active(client: &mut Client, name: &str) -> Result<(), String> {
+    for _ in 0..LOOKS_MAX {
+        let description = describe(client, name).await?;
+        let table = description.get("Table").cloned().unwrap_or(Json::Null);
+        let indexes = table.get("GlobalSecondaryIndexes").map_or(&[][..], Json::elements);
+        let active = |status: Option<&str>| status.is_none_or(|status| status == "ACTIVE");
+        if active(table.str_at("TableStatus"))
+            && indexes.iter().all(|index| active(index.str_at("IndexStatus")))
+        {
+            return Ok(());
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Err(format!("{name} is still not ACTIVE after an hour"))
+}

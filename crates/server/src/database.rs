@@ -1,0 +1,204 @@
+//! The open database: the store and the engine over it, which can be opened again after the disk was full.
+//!
+//! Opening again is a restart without the process: store, engine and everything that they keep in memory are
+//! dropped and built anew from the files. So nothing in memory can be ahead of what the files say: catalogue,
+//! counters, latches and positions in streams are read or begun as after a kill. Requests get a temporary
+//! error meanwhile. It does not know when that is worth trying (`recovery`).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use arc_swap::{ArcSwapOption, Guard};
+use keywright_engine::{Engine, EngineConfig};
+use keywright_store_local::{Fault, FaultCause, Figures};
+
+use crate::backend::Backend;
+use crate::environment::{self, SystemEnv};
+use crate::limits::REOPEN_WAIT_MS_MAX;
+use crate::management::health::Health;
+
+/// Interval at which requests that still run are counted.
+const UNUSED_CHECK: Duration = Duration::from_millis(5);
+
+/// A store and the engine over it.
+pub(crate) struct Running<B: Backend> {
+    pub(crate) engine: Engine<B::Store>,
+    store: B::Store,
+}
+
+/// Why nothing is running.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Absence {
+    Reopening,
+    Down(String),
+}
+
+/// The database of a server.
+pub(crate) struct Database<B: Backend> {
+    backend: B,
+    engine_config: EngineConfig,
+    running: ArcSwapOption<Running<B>>,
+    absence: Mutex<Absence>,
+    opened_again: AtomicU64,
+}
+
+/// Why the store was not opened again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotReopened {
+    /// Requests still used it. It runs as before.
+    InUse,
+    /// For good: the server must be restarted.
+    Down,
+}
+
+impl<B: Backend> Database<B> {
+    pub(crate) async fn open(backend: B, engine_config: EngineConfig) -> Result<Self, String> {
+        let running = open(&backend, &engine_config).await?;
+        Ok(Self {
+            backend,
+            engine_config,
+            running: ArcSwapOption::from_pointee(running),
+            absence: Mutex::new(Absence::Reopening),
+            opened_again: AtomicU64::new(0),
+        })
+    }
+
+    /// What is running; `None` while the store is being opened again. Meant for one request.
+    pub(crate) fn running(&self) -> Guard<Option<Arc<Running<B>>>> {
+        self.running.load()
+    }
+
+    /// The engine, for one piece of background work.
+    pub(crate) fn engine(&self) -> Option<Engine<B::Store>> {
+        self.running.load().as_ref().map(|running| running.engine.clone())
+    }
+
+    /// Why the store refuses writes.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        self.running.load().as_ref().and_then(|running| self.backend.fault(&running.store))
+    }
+
+    pub(crate) fn figures(&self) -> Option<Figures> {
+        self.running.load().as_ref().and_then(|running| self.backend.figures(&running.store))
+    }
+
+    /// How often the store was opened again.
+    pub(crate) fn opened_again(&self) -> u64 {
+        self.opened_again.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that the store needs on disk to go on.
+    pub(crate) fn room_bytes(&self) -> u64 {
+        self.figures().map_or(0, |figures| figures.room_bytes)
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.backend.has_room(self.room_bytes())
+    }
+
+    /// The state of the database, as far as it decides about the server's.
+    pub(crate) fn health(&self) -> Health {
+        let Some(fault) = self.fault() else {
+            return if self.running.load().is_some() { Health::Serving } else { self.absent() };
+        };
+        let reason = fault.reason;
+        match fault.cause {
+            FaultCause::NoRoom => {
+                Health::DiskFull { reason, folder: self.backend.place(), room_bytes: self.room_bytes() }
+            }
+            FaultCause::Write | FaultCause::Sync | FaultCause::Defect => Health::WritesFailed { reason },
+        }
+    }
+
+    fn absent(&self) -> Health {
+        match self.absence().clone() {
+            Absence::Reopening => Health::Reopening,
+            Absence::Down(reason) => Health::Down { reason },
+        }
+    }
+
+    fn absence(&self) -> MutexGuard<'_, Absence> {
+        self.absence.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes the store and opens it again, with a new engine. Only for a store whose files can be trusted.
+    pub(crate) async fn reopen(&self) -> Result<(), NotReopened> {
+        let Some(running) = self.running.swap(None) else { return Err(NotReopened::InUse) };
+        let running = match unused(running).await {
+            Ok(running) => running,
+            Err(used) => {
+                self.running.store(Some(used));
+                return Err(NotReopened::InUse);
+            }
+        };
+        match self.open_again(running).await {
+            Ok(running) => {
+                self.running.store(Some(Arc::new(running)));
+                self.opened_again.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(reason) => {
+                *self.absence() = Absence::Down(reason);
+                Err(NotReopened::Down)
+            }
+        }
+    }
+
+    async fn open_again(&self, running: Running<B>) -> Result<Running<B>, String> {
+        let Running { engine, store } = running;
+        drop(engine);
+        let mut waited_ms = 0;
+        while !self.backend.is_unshared(&store) {
+            if waited_ms >= REOPEN_WAIT_MS_MAX {
+                return Err("a snapshot of it is still in use".to_owned());
+            }
+            tokio::time::sleep(UNUSED_CHECK).await;
+            waited_ms += millis(UNUSED_CHECK);
+        }
+        tokio::task::block_in_place(|| self.backend.close(&store));
+        // While it was closed, a sync may have failed.
+        if let Some(fault) = self.backend.fault(&store)
+            && !fault.cause.may_reopen()
+        {
+            return Err(fault.reason);
+        }
+        drop(store);
+        open(&self.backend, &self.engine_config).await
+    }
+
+    /// Writes what is kept in memory only, and closes the store. No request may be running.
+    pub(crate) async fn shut_down(&self) -> Result<(), String> {
+        let Some(engine) = self.engine() else { return Err("the store is not open".to_owned()) };
+        engine.shutdown().await.map_err(|error| error.to_string())
+    }
+}
+
+async fn open<B: Backend>(backend: &B, engine_config: &EngineConfig) -> Result<Running<B>, String> {
+    let store = tokio::task::block_in_place(|| backend.open())?;
+    let engine = Engine::open(store.clone(), Arc::new(SystemEnv), engine_config.clone())
+        .await
+        .map_err(|error| format!("cannot open the database: {error}"))?;
+    Ok(Running { engine, store })
+}
+
+/// Waits until no request uses the engine any more; gives it back if that takes too long.
+async fn unused<B: Backend>(mut running: Arc<Running<B>>) -> Result<Running<B>, Arc<Running<B>>> {
+    let begun = environment::instant();
+    loop {
+        if running.engine.is_unshared() {
+            match Arc::try_unwrap(running) {
+                Ok(running) => return Ok(running),
+                Err(shared) => running = shared,
+            }
+        }
+        if begun.elapsed() >= Duration::from_millis(REOPEN_WAIT_MS_MAX) {
+            return Err(running);
+        }
+        tokio::time::sleep(UNUSED_CHECK).await;
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

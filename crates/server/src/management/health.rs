@@ -1,0 +1,117 @@
+//! The states of a server, and what each means to an operator.
+//!
+//! It does not know how a state is found out.
+
+use serde_json::json;
+
+/// The state of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// The data folder is being opened.
+    Starting,
+    Serving,
+    /// The disk is full. Reads go on. The server opens the store again once so many bytes are free.
+    DiskFull {
+        reason: String,
+        folder: String,
+        room_bytes: u64,
+    },
+    /// A sync or write failed: reads go on, writes wait for a restart.
+    WritesFailed {
+        reason: String,
+    },
+    /// The store is being opened again.
+    Reopening,
+    /// The store could not be opened again.
+    Down {
+        reason: String,
+    },
+    Stopping,
+}
+
+impl Health {
+    /// Whether clients should be sent to this server.
+    pub(crate) const fn is_ready(&self) -> bool {
+        matches!(self, Self::Serving)
+    }
+
+    /// Its name in health reports and metrics.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Serving => "serving",
+            Self::DiskFull { .. } => "disk_full",
+            Self::WritesFailed { .. } => "writes_failed",
+            Self::Reopening => "reopening",
+            Self::Down { .. } => "down",
+            Self::Stopping => "stopping",
+        }
+    }
+
+    /// What is wrong, and what to do; `None` if nothing is.
+    pub(crate) fn explain(&self) -> Option<(String, String)> {
+        let (reason, advice) = match self {
+            Self::Serving => return None,
+            Self::Starting => ("the data folder is being opened".to_owned(), "wait".to_owned()),
+            Self::DiskFull { reason, folder, room_bytes } => (
+                format!("the disk is full: {reason}"),
+                format!(
+                    "free at least {} MiB on the disk of {folder}: the server then takes writes again by itself, \
+                     and no acknowledged write is lost; reads go on meanwhile",
+                    room_bytes.div_ceil(MIB)
+                ),
+            ),
+            Self::WritesFailed { reason } => (
+                format!("the disk failed: {reason}"),
+                "check the disk and the system's log, then restart the server: it must not trust what the system \
+                 shows of a file whose sync failed; reads go on meanwhile"
+                    .to_owned(),
+            ),
+            Self::Reopening => ("the store is being opened again".to_owned(), "wait".to_owned()),
+            Self::Down { reason } => (
+                format!("the store could not be opened again: {reason}"),
+                "check the disk and the system's log, then restart the server".to_owned(),
+            ),
+            Self::Stopping => ("the server has received a stop signal".to_owned(), "wait".to_owned()),
+        };
+        Some((reason, advice))
+    }
+
+    /// The report as a line of JSON.
+    pub(crate) fn json(&self) -> String {
+        let report = match self.explain() {
+            None => json!({"state": self.name()}),
+            Some((reason, advice)) => json!({"state": self.name(), "reason": reason, "advice": advice}),
+        };
+        format!("{report}\n")
+    }
+}
+
+const MIB: u64 = 1024 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_serving_server_is_ready_and_every_other_state_gives_reason_and_advice() {
+        assert_eq!(Health::Serving.json(), "{\"state\":\"serving\"}\n");
+        let full = Health::DiskFull {
+            reason: "no space".to_owned(),
+            folder: "/data".to_owned(),
+            room_bytes: MIB + 1,
+        };
+        let json: serde_json::Value = serde_json::from_str(&full.json()).unwrap();
+        assert!(json["advice"].as_str().unwrap().contains("2 MiB on the disk of /data"), "{json}");
+        for state in [
+            Health::Starting,
+            full,
+            Health::WritesFailed { reason: "x".to_owned() },
+            Health::Reopening,
+            Health::Down { reason: "x".to_owned() },
+            Health::Stopping,
+        ] {
+            assert!(!state.is_ready() && state.explain().is_some(), "{}", state.name());
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Which metrics there are: names, meanings and where each comes from. `docs/reference/metrics.md` lists
+//! them.
+//!
+//! Names follow Prometheus' conventions: a unit at the end, `_total` for counters, seconds and bytes.
+
+use keywright_semantics::error::Error;
+use keywright_store_local::{Figures, LONG_PAUSE, Pause};
+use keywright_wire::render_error;
+
+use super::exposition::{Exposition, Kind, Millionths};
+use super::health::Health;
+use super::process;
+use crate::budget::BudgetFigures;
+use crate::connections::ConnectionFigures;
+use crate::refused::Refused;
+use crate::request_log::units;
+use crate::request_metrics::{CLASS_BOUNDS_US, Totals};
+
+const COUNTER: Kind = Kind::Counter;
+const GAUGE: Kind = Kind::Gauge;
+
+/// The server as a whole, and its process.
+pub(crate) fn server(exposition: &mut Exposition, health: &Health, started_ms: u64) {
+    exposition
+        .metric(GAUGE, "keywright_build_info", "Always 1; the label says the version.")
+        .sample(&[("version", env!("CARGO_PKG_VERSION"))], 1);
+    exposition.single(
+        GAUGE,
+        "keywright_ready",
+        "1 while /health/ready answers 200, else 0.",
+        u8::from(health.is_ready()),
+    );
+    exposition
+        .metric(GAUGE, "keywright_state_info", "Always 1; the label says the state of /health/ready.")
+        .sample(&[("state", health.name())], 1);
+    process::describe(exposition, started_ms);
+}
+
+pub(crate) fn requests(exposition: &mut Exposition, totals: &Totals) {
+    exposition.metric(
+        Kind::Histogram,
+        "keywright_request_duration_seconds",
+        "Requests by operation and duration, from the head to the framed response; none: no operation was named.",
+    );
+    for operation in &totals.operations {
+        exposition.histogram(
+            &[("operation", operation.name)],
+            &operation.classes,
+            &CLASS_BOUNDS_US,
+            Millionths(operation.sum_us),
+        );
+    }
+    exposition.metric(COUNTER, "keywright_requests_total", "Requests by operation.");
+    for operation in &totals.operations {
+        exposition.sample(&[("operation", operation.name)], operation.classes.iter().sum::<u64>());
+    }
+    exposition.metric(
+        COUNTER,
+        "keywright_request_errors_total",
+        "Requests that were answered with an error, by operation and the error's name.",
+    );
+    for operation in &totals.operations {
+        for (kind, count) in &operation.errors {
+            let type_name = render_error(&Error::new(*kind, "")).type_name;
+            let error = type_name.rsplit('#').next().unwrap_or_default();
+            exposition.sample(&[("operation", operation.name), ("error", error)], count);
+        }
+    }
+    let consumed = [
+        (
+            "keywright_consumed_read_units_total",
+            "Read capacity units that requests consumed.",
+            totals.read_halves,
+        ),
+        (
+            "keywright_consumed_write_units_total",
+            "Write capacity units that requests consumed.",
+            totals.write_halves,
+        ),
+    ];
+    for (name, help, halves) in consumed {
+        exposition.single(COUNTER, name, help, units(halves));
+    }
+    exposition.single(
+        COUNTER,
+        "keywright_write_conflicts_total",
+        "Tries of a write that met another writer on one of its items.",
+        totals.conflicts,
+    );
+    let bytes = [
+        ("keywright_received_bytes_total", "Bytes of request bodies.", totals.received_bytes),
+        ("keywright_sent_bytes_total", "Bytes of response bodies.", totals.sent_bytes),
+    ];
+    for (name, help, bytes) in bytes {
+        exposition.single(COUNTER, name, help, bytes);
+    }
+}
+
+pub(crate) fn connections(exposition: &mut Exposition, figures: &ConnectionFigures, refused: &Refused) {
+    exposition.single(GAUGE, "keywright_connections", "Open connections of the API.", figures.open());
+    exposition.single(
+        GAUGE,
+        "keywright_connections_max",
+        "Connections beyond which idle ones are closed.",
+        figures.most(),
+    );
+    exposition.single(
+        COUNTER,
+        "keywright_connections_opened_total",
+        "Connections of the API that were accepted.",
+        figures.opened(),
+    );
+    exposition.metric(
+        COUNTER,
+        "keywright_refused_total",
+        "Requests refused and connections closed, by the limit that did it.",
+    );
+    for (limit, count) in refused.snapshot() {
+        exposition.sample(&[("limit", limit)], count);
+    }
+}
+
+/// Name, meaning and value of a metric of budgets.
+type BudgetMetric = (&'static str, &'static str, fn(&BudgetFigures) -> u64);
+
+pub(crate) fn budgets(exposition: &mut Exposition, budgets: &[(&'static str, BudgetFigures)]) {
+    let metrics: [BudgetMetric; 3] = [
+        ("keywright_budget_bytes", "Memory that requests may take together.", |budget| budget.bytes),
+        ("keywright_budget_used_bytes", "Memory that requests have taken.", |budget| budget.used_bytes),
+        ("keywright_budget_waiting", "Requests that wait for memory.", |budget| budget.waiting),
+    ];
+    for (name, help, value) in metrics {
+        exposition.metric(GAUGE, name, help);
+        for (budget, figures) in budgets {
+            exposition.sample(&[("budget", budget)], value(figures));
+        }
+    }
+}
+
+/// `opened_again`: how often the store was opened again after the disk was full.
+pub(crate) fn store(exposition: &mut Exposition, figures: &Figures, opened_again: u64) {
+    exposition.single(
+        COUNTER,
+        "keywright_store_opened_again_total",
+        "Times that the store was opened again after the disk was full.",
+        opened_again,
+    );
+    exposition.single(
+        COUNTER,
+        "keywright_store_commits_total",
+        "Commits since the data folder was created.",
+        figures.version,
+    );
+    exposition.single(
+        GAUGE,
+        "keywright_store_open_snapshots",
+        "Views of the store that requests and background work hold.",
+        figures.open_snapshots,
+    );
+    exposition
+        .metric(GAUGE, "keywright_store_bytes", "Bytes of the store's files, by part.")
+        .sample(&[("part", "tables")], figures.table_bytes)
+        .sample(&[("part", "journal")], figures.journal_bytes);
+    exposition.single(GAUGE, "keywright_store_tables", "Sorted tables of the store.", figures.tables);
+    exposition.single(
+        GAUGE,
+        "keywright_store_unmerged_runs",
+        "Runs of tables that wait to be merged; each read looks at all of them.",
+        figures.unmerged_runs,
+    );
+    exposition.single(
+        GAUGE,
+        "keywright_store_buffer_bytes",
+        "Bytes of rows in memory that are in the journal and not yet in tables.",
+        figures.buffer_bytes,
+    );
+    exposition.single(
+        GAUGE,
+        "keywright_store_full_buffers",
+        "Full write buffers that wait to be flushed.",
+        figures.full_buffers,
+    );
+    pauses(exposition, &figures.pauses);
+}
+
+fn pauses(exposition: &mut Exposition, pauses: &[Pause]) {
+    let help = format!(
+        "Pauses of the commit thread of at least {} ms, by cause; every write waits during one.",
+        LONG_PAUSE.as_millis()
+    );
+    exposition.metric(COUNTER, "keywright_store_pauses_total", &help);
+    for pause in pauses {
+        exposition.sample(&[("cause", pause.cause.name())], pause.long);
+    }
+    let help = "The longest pause of the commit thread since the store was opened, by cause.";
+    exposition.metric(GAUGE, "keywright_store_longest_pause_seconds", help);
+    for pause in pauses {
+        let us = u64::try_from(pause.longest.as_micros()).unwrap_or(u64::MAX);
+        exposition.sample(&[("cause", pause.cause.name())], Millionths(us));
+    }
+}

@@ -1,0 +1,155 @@
+//! `keywright model apply`: makes at an endpoint what a model has and the endpoint lacks.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use keywright_model::Model;
+use keywright_model::exchange::apply::{Application, Call, Purpose, apply};
+use keywright_model::exchange::live::LiveTable;
+use keywright_model::exchange::of_model::Items;
+use keywright_model::json::Json;
+
+use super::files;
+use super::progress::Bar;
+use crate::banner;
+use crate::data::put;
+use crate::data::table::{self, NOT_FOUND, describe, wait_until_active};
+use crate::endpoint::{Client, Credentials, Endpoint, block_on};
+
+/// Make the tables of a model at an endpoint
+///
+/// Creates tables and global indexes that are missing, and turns on time to live, streams and other
+/// settings that are off. Nothing is dropped or changed: what differs is printed, and the command then
+/// fails.
+#[derive(Debug, Args)]
+pub(crate) struct ApplyArguments {
+    /// The model file
+    model: PathBuf,
+    /// The endpoint, such as `http://localhost:8000`
+    #[arg(long, value_name = "URL")]
+    endpoint: Endpoint,
+    /// Also load the model's items; items that are there stay as they are
+    #[arg(long)]
+    data: bool,
+    /// Leave out deletion protection and point-in-time recovery
+    #[arg(long)]
+    dev: bool,
+    #[command(flatten)]
+    credentials: Credentials,
+}
+
+pub(crate) fn run(arguments: &ApplyArguments) -> Result<(), String> {
+    let (model, items) = if arguments.data {
+        files::load(&arguments.model)?
+    } else {
+        (files::read_model(&arguments.model)?, Items::new())
+    };
+    let purpose = if arguments.dev { Purpose::Development } else { Purpose::Production };
+    let made = block_on(async {
+        let mut client = Client::connect(&arguments.endpoint, &arguments.credentials).await?;
+        let there = existing(&mut client, &model).await?;
+        let made = apply(&model, &there, purpose)
+            .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+        for call in &made.calls {
+            send(&mut client, call).await?;
+        }
+        load(&mut client, &model, &items, &made).await?;
+        Ok(made)
+    })?;
+    report(&made)
+}
+
+/// The tables of the model that the endpoint has.
+async fn existing(client: &mut Client, model: &Model) -> Result<Vec<LiveTable>, String> {
+    let mut found = Vec::new();
+    for table in &model.tables {
+        let request = Json::object([("TableName", Json::text(&table.name))]);
+        let description = match client.ask_again("DescribeTable", &request).await {
+            Ok(description) => description,
+            Err(refusal) if refusal.kind == NOT_FOUND => continue,
+            Err(refusal) => return Err(refusal.text),
+        };
+        // An endpoint without these settings has them off.
+        let time_to_live = client.ask_again("DescribeTimeToLive", &request).await.ok();
+        let backups = client.ask("DescribeContinuousBackups", &request).await.ok();
+        found.push(LiveTable {
+            description,
+            time_to_live,
+            backups,
+            other_settings: Vec::new(),
+            unanswered: Vec::new(),
+            items: Vec::new(),
+        });
+    }
+    Ok(found)
+}
+
+/// Sends a call and waits until its table is active again.
+async fn send(client: &mut Client, call: &Call) -> Result<(), String> {
+    let Call { table, operation, makes, .. } = call;
+    match client.ask(operation, &call.request).await {
+        Ok(_) => banner::note(&format!("{table}: made {makes}")),
+        Err(refusal) if call.is_optional => {
+            banner::note(&format!("{table}: without {makes}: {}", refusal.text));
+            return Ok(());
+        }
+        Err(refusal) => return Err(format!("{table}: cannot make {makes}: {}", refusal.text)),
+    }
+    wait_until_active(client, table).await
+}
+
+/// Loads the model's items: in batches into tables that were just created, one by one into others.
+async fn load(client: &mut Client, model: &Model, items: &Items, made: &Application) -> Result<(), String> {
+    for table in model.tables.iter().filter(|table| items.contains_key(&table.name)) {
+        let own = items.get(&table.name).map(Vec::as_slice).unwrap_or_default();
+        if made.differences.iter().any(|known| known.table == table.name && known.part == "the key") {
+            banner::note(&format!("{}: its items are not loaded, because its key differs", table.name));
+            continue;
+        }
+        let is_new =
+            made.calls.iter().any(|call| call.table == table.name && call.operation == "CreateTable");
+        let keys = table::keys(&describe(client, &table.name).await?)?;
+        let bar = Bar::new();
+        let message = format!("loading {}", table.name);
+        let of = u64::try_from(own.len()).unwrap_or(u64::MAX);
+        let mut loaded = 0_u64;
+        let mut kept = 0_u64;
+        if is_new {
+            for chunk in own.chunks(put::BATCH_ITEMS_MAX) {
+                put::batch(client, &table.name, &keys, chunk).await?;
+                loaded += u64::try_from(chunk.len()).unwrap_or_default();
+                bar.at(&message, loaded, of);
+            }
+        } else {
+            for item in own {
+                match put::new_item(client, &table.name, &keys, item).await? {
+                    put::New::Put => loaded += 1,
+                    put::New::WasThere => kept += 1,
+                }
+                bar.at(&message, loaded + kept, of);
+            }
+        }
+        let kept =
+            if kept == 0 { String::new() } else { format!(", {kept} were there and stay as they are") };
+        banner::note(&format!("{}: loaded {loaded} items{kept}", table.name));
+    }
+    Ok(())
+}
+
+fn report(made: &Application) -> Result<(), String> {
+    for note in &made.notes {
+        banner::note(note);
+    }
+    for difference in &made.differences {
+        banner::say(&difference.to_string());
+    }
+    match made.differences.len() {
+        0 if made.calls.is_empty() => {
+            banner::note("The endpoint has everything that the model has.");
+            Ok(())
+        }
+        0 => Ok(()),
+        1 => Err("1 thing differs from the model and stays as it is".to_owned()),
+        several => Err(format!("{several} things differ from the model and stay as they are")),
+    }
+}

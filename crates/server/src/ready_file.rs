@@ -1,0 +1,54 @@
+//! The file of `--ready-file`: it says where the server listens, from the moment it accepts requests until it
+//! stops.
+//!
+//! Test suites start the server with `--port 0` and wait for this file.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::private_file;
+
+/// The file while the server runs; dropping it removes it.
+#[derive(Debug)]
+pub(crate) struct ReadyFile {
+    path: PathBuf,
+    text: String,
+}
+
+impl ReadyFile {
+    /// Removes the file that a killed server left, so that nobody takes it for this one's.
+    pub(crate) fn clear(path: &Path) -> Result<(), String> {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(format!("cannot remove the old file {} (--ready-file): {error}", path.display()))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Writes the file: a reader finds all of it or no file.
+    pub(crate) fn write(path: &Path, endpoint: &str, address: SocketAddr) -> Result<Self, String> {
+        let content = json!({
+            "endpoint": endpoint,
+            "host": address.ip().to_string(),
+            "port": address.port(),
+            "pid": std::process::id(),
+            "version": env!("CARGO_PKG_VERSION"),
+        });
+        let text = format!("{content:#}\n");
+        private_file::replace(path, &text)
+            .map_err(|error| format!("cannot write {} (--ready-file): {error}", path.display()))?;
+        Ok(Self { path: path.to_owned(), text })
+    }
+}
+
+impl Drop for ReadyFile {
+    fn drop(&mut self) {
+        // Another server may have been started with the same file meanwhile.
+        if std::fs::read_to_string(&self.path).is_ok_and(|text| text == self.text) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}

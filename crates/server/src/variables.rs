@@ -1,0 +1,85 @@
+//! Finds environment variables that look like settings and are none: a misspelt one would be ignored in
+//! silence.
+
+use clap::{Command, CommandFactory as _};
+
+use crate::cli::Cli;
+
+const PREFIX: &str = "KEYWRIGHT_";
+/// Settings that are read by `config` and not by the command line's library.
+const READ_BY_HAND: [&str; 2] = ["KEYWRIGHT_DATA", "KEYWRIGHT_IN_MEMORY"];
+/// Variables that Kubernetes sets for a service called `keywright`.
+const OF_KUBERNETES: [&str; 2] = ["KEYWRIGHT_SERVICE_", "KEYWRIGHT_PORT_"];
+/// A name that differs in more letters was meant to be another one.
+const LETTERS_MAX: usize = 4;
+
+/// A sentence for each variable of this process that is no setting.
+pub(crate) fn misspelt() -> Vec<String> {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let known = known();
+    names.filter_map(|name| complaint(&name, &known)).collect()
+}
+
+/// All variables that some command reads.
+fn known() -> Vec<String> {
+    let mut names: Vec<String> = READ_BY_HAND.map(str::to_owned).to_vec();
+    collect(&Cli::command(), &mut names);
+    names
+}
+
+fn collect(command: &Command, names: &mut Vec<String>) {
+    let variables = command.get_arguments().filter_map(|argument| argument.get_env()?.to_str());
+    names.extend(variables.map(str::to_owned));
+    command.get_subcommands().for_each(|command| collect(command, names));
+}
+
+fn complaint(name: &str, known: &[String]) -> Option<String> {
+    let is_ours = name.to_ascii_uppercase().starts_with(PREFIX);
+    let is_of_others = OF_KUBERNETES.iter().any(|prefix| name.starts_with(prefix));
+    if !is_ours || is_of_others || known.iter().any(|known| known == name) {
+        return None;
+    }
+    let distance = |known: &String| strsim::damerau_levenshtein(&name.to_ascii_uppercase(), known);
+    let closest = known.iter().map(|known| (distance(known), known)).min();
+    Some(match closest.filter(|(letters, _)| *letters <= LETTERS_MAX) {
+        Some((_, closest)) => {
+            format!("the variable {name} is not a setting and has no effect: write {closest}")
+        }
+        None => format!("the variable {name} is not a setting and has no effect: see keywright serve --help"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_variable_is_reported_with_the_closest_name() {
+        let known = known();
+        let says = |name: &str| complaint(name, &known);
+        for (name, closest) in [
+            ("KEYWRIGHT_DATE", "KEYWRIGHT_DATA"),
+            ("KEYWRIGHT_INMEMORY", "KEYWRIGHT_IN_MEMORY"),
+            ("KEYWRIGHT_CACHE_MB", "KEYWRIGHT_CACHE_MIB"),
+            ("KEYWRIGHT_MANAGMENT_PORT", "KEYWRIGHT_MANAGEMENT_PORT"),
+            ("keywright_port", "KEYWRIGHT_PORT"),
+        ] {
+            assert!(says(name).unwrap().ends_with(&format!("write {closest}")), "{:?}", says(name));
+        }
+        assert!(says("KEYWRIGHT_SOMETHING_ELSE_ALTOGETHER").unwrap().ends_with("--help"));
+    }
+
+    #[test]
+    fn settings_and_variables_of_others_are_not_reported() {
+        let known = known();
+        assert!(known.len() > 20, "{known:?}");
+        for name in known.iter().map(String::as_str).chain([
+            "PATH",
+            "KEYWRIGHT",
+            "KEYWRIGHT_SERVICE_HOST",
+            "KEYWRIGHT_PORT_8000_TCP_ADDR",
+        ]) {
+            assert_eq!(complaint(name, &known), None);
+        }
+    }
+}

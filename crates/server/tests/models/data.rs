@@ -1,0 +1,276 @@
+//! `keywright model apply`, `data load` and `data dump`, against a server over HTTP.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use keywright_model::json::Json;
+
+use crate::exchange::{ask, send};
+use crate::support::snapshot::assert_names;
+use crate::support::{Server, model_command};
+
+const MODEL: &str = r#"
+format: 1
+model: shop
+tables:
+  Shop:
+    key: {pk: S, sk: S}
+    ttl: expiresAt
+    stream: new-and-old
+    deletionProtection: true
+    pitr: true
+    indexes:
+      byStatus: {pk: status, sk: at, project: [total]}
+      byTotal: {local: true, sk: total, project: keys}
+  Log: {key: {id: N}}
+entities:
+  Order:
+    table: Shop
+    count: 40
+    key: {pk: "c#{customer}", sk: "o#{order}"}
+    attrs: {customer: S, order: S, status: S, at: S, total: N, expiresAt: N}
+  Entry: {table: Log, count: 10, key: {id: "{id}"}, attrs: {id: N, text: S}}
+data:
+  generate: {seed: 1, sample: 40}
+"#;
+
+fn keywright(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keywright"));
+    command.current_dir(folder).args(arguments).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn data(folder: &Path, arguments: &[&str]) -> Output {
+    let arguments: Vec<&str> = ["data"].iter().chain(arguments).copied().collect();
+    keywright(folder, &arguments).output().unwrap()
+}
+
+fn succeeds(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+fn fails(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    said
+}
+
+fn table(server: &Server, name: &str) -> Json {
+    ask(server, "DescribeTable", &format!(r#"{{"TableName":"{name}"}}"#)).get("Table").unwrap().clone()
+}
+
+/// All items of a table, each as its typed JSON.
+fn items(server: &Server, name: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut request = Json::object([("TableName", Json::text(name))]);
+    loop {
+        let answer = ask(server, "Scan", &request.compact());
+        found.extend(answer.get("Items").unwrap().elements().iter().map(Json::compact));
+        match answer.get("LastEvaluatedKey") {
+            Some(key) => request.set("ExclusiveStartKey", key.clone()),
+            None => return found,
+        }
+    }
+}
+
+fn create(server: &Server, name: &str) {
+    let request = format!(
+        r#"{{"TableName":"{name}","AttributeDefinitions":[{{"AttributeName":"pk","AttributeType":"S"}},{{"AttributeName":"n","AttributeType":"N"}}],"KeySchema":[{{"AttributeName":"pk","KeyType":"HASH"}},{{"AttributeName":"n","KeyType":"RANGE"}}],"BillingMode":"PAY_PER_REQUEST"}}"#
+    );
+    ask(server, "CreateTable", &request);
+}
+
+#[test]
+fn apply_makes_tables_with_their_settings_and_loads_the_models_items() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let server = Server::in_memory();
+    std::fs::write(path.join("shop.yaml"), MODEL).unwrap();
+    let arguments = ["apply", "shop.yaml", "--endpoint", &server.endpoint, "--data"];
+    let said = succeeds(&model_command(path, &arguments));
+    // This server has no point-in-time recovery; everything else is made.
+    assert_names(&said, &["Shop", "Log", "point-in-time recovery", "40 items", "10 items"]);
+    let shop = table(&server, "Shop");
+    assert_eq!(shop.get("DeletionProtectionEnabled"), Some(&Json::Bool(true)));
+    assert_eq!(shop.get("GlobalSecondaryIndexes").unwrap().elements().len(), 1);
+    assert_eq!(shop.get("LocalSecondaryIndexes").unwrap().elements().len(), 1);
+    let view = shop.at(&["StreamSpecification", "StreamViewType"]).and_then(Json::as_str);
+    assert_eq!(view, Some("NEW_AND_OLD_IMAGES"));
+    let ttl = ask(&server, "DescribeTimeToLive", r#"{"TableName":"Shop"}"#);
+    let attribute = ttl.at(&["TimeToLiveDescription", "AttributeName"]).and_then(Json::as_str);
+    assert_eq!(attribute, Some("expiresAt"));
+    assert_eq!((items(&server, "Shop").len(), items(&server, "Log").len()), (40, 10));
+    // What the server has now is what the model says.
+    let again =
+        succeeds(&model_command(path, &["apply", "shop.yaml", "--endpoint", &server.endpoint, "--dev"]));
+    assert_names(&again, &["has everything"]);
+}
+
+#[test]
+fn apply_keeps_what_is_there_and_fails_with_what_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let server = Server::in_memory();
+    let endpoint = server.endpoint.as_str();
+    std::fs::write(path.join("shop.yaml"), MODEL).unwrap();
+    succeeds(&model_command(path, &["apply", "shop.yaml", "--endpoint", endpoint, "--data", "--dev"]));
+    assert_eq!(table(&server, "Shop").get("DeletionProtectionEnabled"), Some(&Json::Bool(false)));
+    let before = items(&server, "Log");
+    let first = Json::parse(before.first().unwrap()).unwrap();
+    let mut changed = first.clone();
+    changed.set("text", Json::object([("S", Json::text("mine"))]));
+    let put = Json::object([("TableName", Json::text("Log")), ("Item", changed.clone())]);
+    ask(&server, "PutItem", &put.compact());
+
+    let other = MODEL
+        .replace("ttl: expiresAt", "ttl: total")
+        .replace("project: [total]", "project: keys")
+        .replace("byTotal: {local: true, sk: total, project: keys}", "byOrder: {pk: order}")
+        .replace(
+            "Log: {key: {id: N}}",
+            "Log: {key: {id: N}, billing: {provisioned: {rcu: 1, wcu: 1}}, stream: keys-only}",
+        );
+    std::fs::write(path.join("other.yaml"), other).unwrap();
+    let output = model_command(path, &["apply", "other.yaml", "--endpoint", endpoint, "--data", "--dev"]);
+    let said = fails(&output);
+    assert_names(&said, &["made index byOrder", "made the stream", "4 things differ"]);
+    let differences = String::from_utf8(output.stdout).unwrap();
+    let parts: Vec<&str> = differences.lines().filter_map(|line| line.split(" is ").next()).collect();
+    assert_eq!(
+        parts,
+        ["Shop: index byStatus", "Shop: index byTotal", "Shop: the time to live", "Log: billing"],
+        "{differences}"
+    );
+    let shop = table(&server, "Shop");
+    assert_eq!(shop.get("GlobalSecondaryIndexes").unwrap().elements().len(), 2);
+    assert_eq!(shop.get("LocalSecondaryIndexes").unwrap().elements().len(), 1);
+    let after = items(&server, "Log");
+    assert!(after.contains(&changed.compact()), "the changed item stays");
+    assert_eq!(after.len(), before.len());
+}
+
+#[test]
+fn apply_leaves_a_table_with_another_key_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::in_memory();
+    create(&server, "Log");
+    std::fs::write(folder.path().join("shop.yaml"), MODEL).unwrap();
+    let output =
+        model_command(folder.path(), &["apply", "shop.yaml", "--endpoint", &server.endpoint, "--data"]);
+    assert_names(&fails(&output), &["Log", "not loaded"]);
+    assert_names(&String::from_utf8_lossy(&output.stdout), &["Log: the key", "pk (S), n (N)", "id (N)"]);
+    assert!(items(&server, "Log").is_empty());
+    assert_eq!(items(&server, "Shop").len(), 40);
+}
+
+const ITEMS: &str = r#"{"Item":{"pk":{"S":"a"},"n":{"N":"1"},"text":{"S":"one, \"two\"\nthree"},"tags":{"SS":["x","y"]},"raw":{"B":"AAE="}}}
+{"Item":{"pk":{"S":"a"},"n":{"N":"2"},"text":{"N":"3"},"deep":{"M":{"l":{"L":[{"BOOL":true},{"NULL":true}]}}}}}
+{"pk":{"S":"b"},"n":{"N":"-1.5"},"text":{"S":""}}
+"#;
+
+#[test]
+fn dumps_in_both_lossless_forms_load_as_the_same_items() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let server = Server::in_memory();
+    let endpoint = server.endpoint.as_str();
+    std::fs::write(path.join("items.jsonl"), ITEMS).unwrap();
+    create(&server, "First");
+    let load = ["load", "items.jsonl", "--table", "First", "--endpoint", endpoint];
+    assert_names(&succeeds(&data(path, &load)), &["loaded 3 items"]);
+    let all = items(&server, "First");
+    assert_eq!(all.len(), 3);
+    for (form, file, other) in [("dynamodb", "a.jsonl", "Second"), ("csv", "a.csv", "Third")] {
+        let dump = ["dump", "--table", "First", "--endpoint", endpoint, "--format", form, "-o", file];
+        succeeds(&data(path, &dump));
+        assert_names(&fails(&data(path, &dump)), &[file, "--force"]);
+        create(&server, other);
+        succeeds(&data(path, &["load", file, "--table", other, "--endpoint", endpoint]));
+        assert_eq!(items(&server, other), all, "{form}");
+    }
+    let plain = data(path, &["dump", "--table", "First", "--endpoint", endpoint, "--format", "plain"]);
+    succeeds(&plain);
+    let plain = String::from_utf8(plain.stdout).unwrap();
+    assert!(plain.lines().any(|line| line == r#"{"pk":"b","n":-1.5,"text":""}"#), "{plain}");
+    let left: Vec<_> = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 3, "no other file is left: {left:?}");
+}
+
+#[test]
+fn nothing_is_loaded_from_a_file_with_a_fault_and_the_fault_has_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let server = Server::in_memory();
+    create(&server, "First");
+    for (text, parts) in [
+        (format!("{ITEMS}{{\"pk\":{{\"S\":\"c\"}}}}\n"), ["items:4", "n is missing"]),
+        (format!("{ITEMS}nonsense\n"), ["items:4", "JSON"]),
+        ("pk,n:N\na,1\nb,x\n".to_owned(), ["items:3", "type N"]),
+        ("pk,n:N\na,1\n\"b,2\n".to_owned(), ["items:3", "not closed"]),
+    ] {
+        std::fs::write(path.join("items"), &text).unwrap();
+        let load = ["load", "items", "--table", "First", "--endpoint", &server.endpoint];
+        assert_names(&fails(&data(path, &load)), &parts);
+        assert!(items(&server, "First").is_empty(), "{text}");
+    }
+    let unknown = data(path, &["load", "items", "--table", "Nothing", "--endpoint", &server.endpoint]);
+    assert_names(&fails(&unknown), &["Nothing", "keywright model apply"]);
+    let csv = data(path, &["dump", "--table", "First", "--endpoint", &server.endpoint, "--format", "csv"]);
+    assert_names(&fails(&csv), &["CSV", "-o FILE"]);
+}
+
+/// Kills the command as soon as the file exists.
+fn killed_at(folder: &Path, arguments: &[&str], file: &str) {
+    let arguments: Vec<&str> = ["data"].iter().chain(arguments).copied().collect();
+    let mut child = keywright(folder, &arguments).spawn().unwrap();
+    let mut looks = 0;
+    while !folder.join(file).exists() {
+        looks += 1;
+        assert!(looks < 30_000, "no progress");
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it recorded its progress");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn an_interrupted_load_and_an_interrupted_dump_go_on_where_they_stopped() {
+    const COUNT: usize = 30_000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let server = Server::in_memory();
+    let endpoint = server.endpoint.as_str();
+    create(&server, "First");
+    let filler = "x".repeat(400);
+    let lines: Vec<String> =
+        (0..COUNT).map(|n| format!(r#"{{"pk":"p{}","n":{n},"text":"{filler}"}}"#, n % 7)).collect();
+    std::fs::write(path.join("items.jsonl"), lines.join("\n")).unwrap();
+    let load = ["load", "items.jsonl", "--table", "First", "--endpoint", endpoint];
+    killed_at(path, &load, "items.jsonl.progress");
+    assert!(items(&server, "First").len() < COUNT);
+    // The first line is before the recorded one: it is not loaded again.
+    let key = r#"{"TableName":"First","Key":{"pk":{"S":"p0"},"n":{"N":"0"}}}"#;
+    ask(&server, "DeleteItem", key);
+    let resume: Vec<&str> = load.iter().copied().chain(["--resume"]).collect();
+    succeeds(&data(path, &resume));
+    assert_eq!(items(&server, "First").len(), COUNT - 1);
+    assert!(!path.join("items.jsonl.progress").exists());
+    assert_eq!(send(&server, "GetItem", key).1.get("Item"), None);
+
+    let dump = ["dump", "--table", "First", "--endpoint", endpoint, "--format", "plain", "-o", "out.jsonl"];
+    killed_at(path, &dump, ".out.jsonl.dump.progress");
+    assert!(!path.join("out.jsonl").exists());
+    let resume: Vec<&str> = dump.iter().copied().chain(["--resume"]).collect();
+    succeeds(&data(path, &resume));
+    let text = std::fs::read_to_string(path.join("out.jsonl")).unwrap();
+    let found: BTreeSet<&str> = text.lines().collect();
+    assert_eq!((text.lines().count(), found.len()), (COUNT - 1, COUNT - 1));
+    let left: Vec<_> = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
