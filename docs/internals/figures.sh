@@ -2,14 +2,34 @@
 # Measures every figure that docs/internals/performance.md reports for a quiet machine: about 25 minutes.
 #
 #   docs/internals/figures.sh KEYWRIGHT FOLDER [DYNOXIDE]
+#   docs/internals/figures.sh tail KEYWRIGHT FOLDER [SECONDS]
+#   docs/internals/figures.sh growth KEYWRIGHT FOLDER
+#   docs/internals/figures.sh overload KEYWRIGHT FOLDER
+#
+# `tail` measures latency over time instead: a million items, requests at half of the closed loop's rate for SECONDS
+# (600 unless given), next to a loop that writes and syncs one file in place. It takes about an hour.
+# `growth` measures reads and writes with 10 thousand, 1 million and 10 million items, then again with a cache of 16 MiB
+# and all memory, the page cache included, held to 256 MiB by a control group (as root). `overload` sends three times
+# what the server can do, and looks at the ten seconds after it.
 #
 # KEYWRIGHT is a dist build of the server (`cargo build --profile dist`), FOLDER an empty folder on the disk to be
 # measured, DYNOXIDE the peer's program (`cargo install dynoxide-rs`; left out if not given). Results are left as text
 # files in FOLDER.
 set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+mode=all
+case "$1" in tail | growth | overload)
+  mode=$1
+  shift
+  ;;
+esac
 keywright=$(realpath "$1")
 mkdir -p "$2" && cd "$2"
-dynoxide=${3:+$(realpath "$3")}
+seconds=600 dynoxide=
+case "$mode" in
+  tail) seconds=${3:-$seconds} ;;
+  all) dynoxide=${3:+$(realpath "$3")} ;;
+esac
 servers=()
 trap 'kill "${servers[@]}" 2>/dev/null || true' EXIT
 
@@ -31,6 +51,90 @@ bench() {
 }
 
 { uname -sr; nproc; grep -m1 'model name' /proc/cpuinfo; df -T . | tail -1; "$keywright" --version; } >machine.txt
+
+# rate FILE: the requests per second of the first target in a report
+rate() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["results"][0]["per_second"])' "$1"; }
+
+if [ "$mode" = tail ]; then
+  start server env RUST_LOG=warn,keywright_store_local=debug "$keywright" serve --port 8710 --data tail
+  sleep 1
+  at=(--endpoint http://127.0.0.1:8710 --items 1000000 --connections 32)
+  bench tail.load "${at[@]}" --operation get-item --seconds 1 --rounds 1
+  for operation in put-item update-item get-item query-10 mixed; do
+    "$keywright" bench "${at[@]}" --operation "$operation" --seconds 15 --rounds 1 --format json >"tail.$operation.closed.json" 2>/dev/null
+    half=$(($(rate "tail.$operation.closed.json") / 2))
+    python3 "$here/bare_sync.py" bare-sync.file "$seconds" >"tail.$operation.sync.txt" &
+    bench "tail.$operation" "${at[@]}" --operation "$operation" --seconds "$seconds" --rounds 1 --rate "$half" --trend "tail.$operation.svg"
+    wait "$!" || true
+  done
+  # Reads of one table while another is written, and alone.
+  half=$(($(rate tail.put-item.closed.json) / 2))
+  for writes in without with; do
+    if [ "$writes" = with ]; then
+      "$keywright" bench "${at[@]}" --operation put-item --seconds "$((seconds / 4 + 10))" --rounds 1 --rate "$((half / 2))" >/dev/null 2>&1 &
+    fi
+    bench "tail.reads.$writes" --endpoint http://127.0.0.1:8710 --table quiet --connections 16 --operation get-item,query-10 \
+      --seconds "$((seconds / 8))" --rounds 1 --rate 2000
+    wait
+  done
+  exit
+fi
+
+# hold_memory PID MIB: moves a process into a control group of so much memory
+hold_memory() {
+  local group
+  if [ -d /sys/fs/cgroup/memory ]; then
+    group=/sys/fs/cgroup/memory/keywright-figures
+    mkdir -p "$group"
+    echo $(($2 << 20)) >"$group/memory.limit_in_bytes"
+  else
+    group=/sys/fs/cgroup/keywright-figures
+    mkdir -p "$group"
+    echo $(($2 << 20)) >"$group/memory.max"
+  fi
+  echo "$1" >"$group/cgroup.procs"
+}
+# io PID: bytes that the process has read from the disk and written to it
+io() { grep -E '^(read|write)_bytes' "/proc/$1/io"; }
+
+if [ "$mode" = growth ]; then
+  for items in 10000 1000000 10000000; do
+    start "growth.$items" "$keywright" serve --port 8710 --data "growth.$items"
+    sleep 1
+    at=(--endpoint http://127.0.0.1:8710 --items "$items" --connections 16 --rounds 1)
+    bench "growth.$items.load" "${at[@]}" --operation get-item --seconds 1
+    io "$last" >"growth.$items.loaded.io"
+    bench "growth.$items" "${at[@]}" --operation get-item,query-10,put-item --seconds 20
+    io "$last" >"growth.$items.worked.io"
+    memory "$last" >"growth.$items.memory"
+    kill "$last" && wait "$last" || true
+    du -sm "growth.$items" >"growth.$items.folder"
+    start "growth.$items.held" "$keywright" serve --port 8710 --data "growth.$items" --cache-mib 16
+    hold_memory "$last" 256
+    sleep 2
+    io "$last" >"growth.$items.held.before.io"
+    bench "growth.$items.held" "${at[@]}" --operation get-item --seconds 20
+    io "$last" >"growth.$items.held.after.io"
+    bench "growth.$items.held.more" "${at[@]}" --operation query-10,put-item --seconds 20
+    kill "$last" && wait "$last" || true
+  done
+  exit
+fi
+
+if [ "$mode" = overload ]; then
+  start server "$keywright" serve --port 8710 --data overload
+  sleep 1
+  at=(--endpoint http://127.0.0.1:8710 --items 100000 --rounds 1)
+  for operation in get-item put-item mixed; do
+    "$keywright" bench "${at[@]}" --connections 64 --operation "$operation" --seconds 10 --format json >"overload.$operation.closed.json" 2>/dev/null
+    most=$(rate "overload.$operation.closed.json")
+    "$keywright" bench "${at[@]}" --connections 2000 --operation "$operation" --seconds 20 --drain-ms 1000 --rate $((most * 3)) >"overload.$operation.during.txt" 2>&1
+    memory "$last" >"overload.$operation.memory"
+    bench "overload.$operation.after" "${at[@]}" --connections 16 --operation "$operation" --seconds 10 --warm-up-ms 0 --rate $((most / 4)) \
+      --trend "overload.$operation.svg"
+  done
+  exit
+fi
 
 start durable "$keywright" serve --port 8710 --data data; durable=$last
 start memory "$keywright" serve --port 8711 --in-memory; in_memory=$last

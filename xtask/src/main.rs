@@ -2,6 +2,7 @@
 
 mod attack;
 mod clock;
+mod dist;
 mod instructions;
 mod shapes;
 mod test;
@@ -14,6 +15,9 @@ usage: cargo xtask TASK
 
   attack [NAME…] [--binary PATH] [--seconds N] [--seed N] [--list] [--json FILE]
                  attack a running server on loopback and measure its quiet clients, its memory and its recovery
+  dist [--binary PATH] [--output DIR] [--fast] [archive|deb|docker|npm|sbom|wheel…]
+                 build a static binary and make the packages that people install, in target/dist; --binary: of this
+                 binary, without building one; --fast: compress little
   instructions [--update]
                  count the instructions of hot operations and compare them with the checked-in figures
   shapes [--check] [BOTOCORE]
@@ -33,6 +37,7 @@ fn main() -> ExitCode {
         match arguments.first().map(String::as_str) {
             Some("attack") => tidy::workspace_root()
                 .and_then(|root| attack::run(&root, arguments.get(1..).unwrap_or_default())),
+            Some("dist") => dist::run(arguments.get(1..).unwrap_or_default()),
             Some("test") => test::run(arguments.get(1..).unwrap_or_default()),
             Some("instructions") => tidy::workspace_root()
                 .and_then(|root| instructions::run(&root, arguments.get(1..).unwrap_or_default())),

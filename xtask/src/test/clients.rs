@@ -1,4 +1,4 @@
-//! Installs the official Python and JavaScript clients that tests drive into `target/clients`.
+//! Installs the official clients of other languages that tests drive into `target/clients`.
 //!
 //! It does not know which tests use them.
 
@@ -42,6 +42,39 @@ pub(super) fn javascript(clients: &Path, scripts: &Path) -> Result<(), String> {
     write(&receipt, &wanted)
 }
 
+/// The runner of the shared scenario with the Go SDK, built again when one of its files changes.
+pub(super) fn go(clients: &Path, scripts: &Path) -> Result<(), String> {
+    let (folder, sources) = (clients.join("go"), scripts.join("go"));
+    let names = ["go.mod", "go.sum", "main.go"];
+    let texts: Result<Vec<String>, String> = names.iter().map(|name| read(&sources.join(name))).collect();
+    let wanted = texts?.concat();
+    let receipt = folder.join("installed.txt");
+    if std::fs::read_to_string(&receipt).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    let mut build = Command::new("go");
+    quietly(build.current_dir(&sources).args(["build", "-o"]).arg(folder.join("run_scenario")).arg("."))?;
+    write(&receipt, &wanted)
+}
+
+/// The Java SDK and what it needs, copied again when its version changes.
+pub(super) fn java(clients: &Path, scripts: &Path) -> Result<(), String> {
+    let folder = clients.join("java");
+    let pom = scripts.join("java/pom.xml");
+    let wanted = read(&pom)?;
+    let receipt = folder.join("installed.txt");
+    if std::fs::read_to_string(&receipt).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    quietly(Command::new("java").arg("-version"))?;
+    // Of an earlier version.
+    let _ = std::fs::remove_dir_all(&folder);
+    let mut copy = Command::new("mvn");
+    copy.args(["--quiet", "--batch-mode", "dependency:copy-dependencies", "--file"]).arg(pom);
+    quietly(copy.arg(format!("-DoutputDirectory={}", folder.join("lib").display())))?;
+    write(&receipt, &wanted)
+}
+
 fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
@@ -57,6 +90,7 @@ fn quietly(command: &mut Command) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{name} failed: {}", said.trim()))
+    // Maven writes its errors to standard output.
+    let said = [output.stdout, output.stderr].concat();
+    Err(format!("{name} failed: {}", String::from_utf8_lossy(&said).trim()))
 }

@@ -11,7 +11,7 @@ mod schedule;
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::clock::Stopwatch;
@@ -20,8 +20,15 @@ use outcome::Totals;
 use programs::Job;
 use schedule::{Ended, LastTimes};
 
-/// What the names of tests that need the JavaScript clients contain.
-const JAVASCRIPT_TESTS: &str = "the_javascript_sdk";
+/// Installs one language's clients into the first folder, from the lists in the second.
+type Install = fn(&Path, &Path) -> Result<(), String>;
+
+/// Languages whose clients may be missing, and what the names of tests that need them contain.
+const OPTIONAL_CLIENTS: &[(&str, Install, &str)] = &[
+    ("Go", clients::go, "the_go_sdk"),
+    ("Java", clients::java, "the_java_sdk"),
+    ("JavaScript", clients::javascript, "the_javascript_sdk"),
+];
 /// How many of the slowest tests are printed.
 const SLOWEST: usize = 20;
 /// The seed of random tests without `--long`; `.cargo/config.toml` sets the same for a plain `cargo test`.
@@ -111,14 +118,15 @@ fn prepare(request: &Request) -> Result<Setting, String> {
         outcome.is_ok()
     };
     let with_python = installed("Python", clients::python(&clients, &scripts));
-    let with_javascript = installed("JavaScript", clients::javascript(&clients, &scripts));
     let mut arguments = request.program.clone();
     // Those tests are ignored unless they are asked for, so that a run without clients does not call them
     // passed.
     if with_python {
         arguments.push("--include-ignored".to_owned());
-        if !with_javascript {
-            arguments.extend(["--skip".to_owned(), JAVASCRIPT_TESTS.to_owned()]);
+        for (name, install, tests) in OPTIONAL_CLIENTS {
+            if !installed(name, install(&clients, &scripts)) {
+                arguments.extend(["--skip".to_owned(), (*tests).to_owned()]);
+            }
         }
     }
     let random = RandomState::new().hash_one("seed");

@@ -26,6 +26,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("keywright-store", &[]),
     ("keywright-store-local", &["keywright-store"]),
+    ("keywright-store-postgres", &["keywright-store"]),
     ("keywright-wire", &["keywright-semantics"]),
     (
         "keywright-workbench",
