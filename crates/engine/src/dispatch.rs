@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use keywright_semantics::error::Error;
+use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
 use keywright_store::{Store, StoreError};
@@ -26,6 +26,14 @@ use crate::write::delete_item::delete_item;
 use crate::write::put_item::put_item;
 use crate::write::update_item::update_item;
 use crate::{partiql, streams, tables};
+
+/// How old the catalogue may be for an operation on items.
+const CATALOGUE_AGE_MS_MAX: u64 = 1_000;
+
+/// Whether a newer catalogue could make another outcome of a failed request. Nothing was written.
+fn may_be_outdated(error: &Error) -> bool {
+    matches!(error.kind, ErrorKind::ResourceNotFound | ErrorKind::Validation)
+}
 
 /// Why a database cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,63 +77,88 @@ impl<S: Store> Engine<S> {
     }
 
     /// Executes one request of a caller.
-    ///
+    pub async fn execute(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
+        if !self.is_shared() {
+            return self.run(caller, &request).await;
+        }
+        self.follow_for(&request).await?;
+        let epoch = self.catalogue().epoch();
+        let outcome = self.run(caller, &request).await;
+        if !outcome.as_ref().is_err_and(may_be_outdated) {
+            return outcome;
+        }
+        // Another process may have made or changed what this one does not know.
+        self.catalogue().follow(self.env().now_ms()).await?;
+        if self.catalogue().epoch() == epoch { outcome } else { self.run(caller, &request).await }
+    }
+
+    /// Makes the catalogue as new as a request needs it: up to date for operations on tables, at most
+    /// `CATALOGUE_AGE_MS_MAX` old for operations on items.
+    async fn follow_for(&self, request: &Request) -> Result<(), Error> {
+        let now_ms = self.env().now_ms();
+        let since_ms = now_ms.saturating_sub(CATALOGUE_AGE_MS_MAX);
+        if request.is_about_items() && self.catalogue().is_followed_since(since_ms) {
+            return Ok(());
+        }
+        Box::pin(self.catalogue().follow(now_ms)).await
+    }
+
     /// All operations but the shortest are boxed: this future is as large as the largest future in it, and it
     /// is copied several times on its way to the executor.
-    pub async fn execute(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
+    async fn run(&self, caller: &Caller, request: &Request) -> Result<Response, Error> {
         match request {
-            Request::CreateTable(request) => Box::pin(tables::create::run(self, caller, &request)).await,
-            Request::DeleteTable(request) => Box::pin(tables::delete::run(self, caller, &request)).await,
+            Request::CreateTable(request) => Box::pin(tables::create::run(self, caller, request)).await,
+            Request::DeleteTable(request) => Box::pin(tables::delete::run(self, caller, request)).await,
             Request::DescribeEndpoints => Ok(tables::describe::endpoints(caller)),
             Request::DescribeLimits => Ok(tables::describe::limits()),
-            Request::DescribeTable(request) => tables::describe::run(self, caller, &request),
+            Request::DescribeTable(request) => tables::describe::run(self, caller, request),
             Request::DescribeStream(request) => {
-                Box::pin(streams::describe_stream(self, caller, &request)).await
+                Box::pin(streams::describe_stream(self, caller, request)).await
             }
-            Request::GetRecords(request) => Box::pin(streams::get_records(self, caller, &request)).await,
+            Request::GetRecords(request) => Box::pin(streams::get_records(self, caller, request)).await,
             Request::GetShardIterator(request) => {
-                Box::pin(streams::get_shard_iterator(self, caller, &request)).await
+                Box::pin(streams::get_shard_iterator(self, caller, request)).await
             }
-            Request::ListStreams(request) => Ok(streams::list_streams(self, caller, &request)),
-            Request::ListTables(request) => Ok(tables::list::run(self, caller, &request)),
-            Request::ListTagsOfResource(request) => tables::tags::list(self, caller, &request),
-            Request::TagResource(request) => Box::pin(tables::tags::tag(self, caller, &request)).await,
-            Request::DescribeTimeToLive(request) => tables::ttl::describe(self, caller, &request),
-            Request::UpdateTimeToLive(request) => Box::pin(tables::ttl::update(self, caller, &request)).await,
-            Request::UntagResource(request) => Box::pin(tables::tags::untag(self, caller, &request)).await,
-            Request::UpdateTable(request) => Box::pin(tables::update::run(self, caller, &request)).await,
+            Request::ListStreams(request) => Ok(streams::list_streams(self, caller, request)),
+            Request::ListTables(request) => Ok(tables::list::run(self, caller, request)),
+            Request::ListTagsOfResource(request) => tables::tags::list(self, caller, request),
+            Request::TagResource(request) => Box::pin(tables::tags::tag(self, caller, request)).await,
+            Request::DescribeTimeToLive(request) => tables::ttl::describe(self, caller, request),
+            Request::UpdateTimeToLive(request) => Box::pin(tables::ttl::update(self, caller, request)).await,
+            Request::UntagResource(request) => Box::pin(tables::tags::untag(self, caller, request)).await,
+            Request::UpdateTable(request) => Box::pin(tables::update::run(self, caller, request)).await,
             Request::BatchGetItem(request) => {
-                Box::pin(batch_get_item(self, caller, &request)).await.map(Response::BatchGetItem)
+                Box::pin(batch_get_item(self, caller, request)).await.map(Response::BatchGetItem)
             }
             Request::BatchWriteItem(request) => {
-                Box::pin(batch_write_item(self, caller, &request)).await.map(Response::BatchWriteItem)
+                Box::pin(batch_write_item(self, caller, request)).await.map(Response::BatchWriteItem)
             }
             Request::DeleteItem(request) => {
-                Box::pin(delete_item(self, caller, &request)).await.map(Response::DeleteItem)
+                Box::pin(delete_item(self, caller, request)).await.map(Response::DeleteItem)
             }
             Request::BatchExecuteStatement(request) => {
-                Box::pin(partiql::batch_execute_statement(self, caller, &request)).await
+                Box::pin(partiql::batch_execute_statement(self, caller, request)).await
             }
             Request::ExecuteStatement(request) => {
-                Box::pin(partiql::execute_statement(self, caller, &request)).await
+                Box::pin(partiql::execute_statement(self, caller, request)).await
             }
             Request::ExecuteTransaction(request) => {
-                Box::pin(partiql::execute_transaction(self, caller, &request)).await
+                Box::pin(partiql::execute_transaction(self, caller, request)).await
             }
-            Request::GetItem(request) => get_item(self, caller, &request).await.map(Response::GetItem),
+            Request::GetItem(request) => get_item(self, caller, request).await.map(Response::GetItem),
             Request::PutItem(request) => {
-                Box::pin(put_item(self, caller, &request)).await.map(Response::PutItem)
+                Box::pin(put_item(self, caller, request)).await.map(Response::PutItem)
             }
-            Request::Query(request) => Box::pin(query(self, caller, &request)).await.map(Response::Query),
-            Request::Scan(request) => Box::pin(scan(self, caller, &request)).await.map(Response::Scan),
+            Request::Query(request) => Box::pin(query(self, caller, request)).await.map(Response::Query),
+            Request::Scan(request) => Box::pin(scan(self, caller, request)).await.map(Response::Scan),
             Request::TransactGetItems(request) => {
-                Box::pin(transact_get_items(self, caller, &request)).await.map(Response::TransactGetItems)
+                Box::pin(transact_get_items(self, caller, request)).await.map(Response::TransactGetItems)
             }
             Request::TransactWriteItems(request) => {
-                Box::pin(transact_write_items(self, caller, &request)).await.map(Response::TransactWriteItems)
+                Box::pin(transact_write_items(self, caller, request)).await.map(Response::TransactWriteItems)
             }
             Request::UpdateItem(request) => {
-                Box::pin(update_item(self, caller, &request)).await.map(Response::UpdateItem)
+                Box::pin(update_item(self, caller, request)).await.map(Response::UpdateItem)
             }
         }
     }
@@ -137,6 +170,17 @@ impl<S: Store> Engine<S> {
 
     /// Writes to the store what is kept in memory only. No request may be running.
     pub async fn shutdown(&self) -> Result<(), Error> {
-        stats_rows::flush(self, stats_rows::Stop::Clean).await
+        stats_rows::flush(self, stats_rows::Stop::Clean).await?;
+        if self.is_shared() { background::members::leave(self).await } else { Ok(()) }
+    }
+
+    /// Whether a shared store answered within this time. A store of one process needs no asking.
+    pub fn has_heard_from_store(&self, within_ms: u64) -> bool {
+        !self.is_shared() || self.catalogue().is_followed_since(self.env().now_ms().saturating_sub(within_ms))
+    }
+
+    /// The number of processes that serve the store.
+    pub fn processes(&self) -> usize {
+        if self.is_shared() { self.members().working() } else { 1 }
     }
 }

@@ -1,7 +1,6 @@
 //! The stores that a server runs on, and what it asks of them besides the contract: opening, faults, figures.
 //!
-//! Stores of other machines will have their own implementation here. It does not know requests, nor when a
-//! store is opened again (`recovery`).
+//! It does not know requests, nor when a store is opened again (`recovery`).
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,6 +8,11 @@ use std::path::{Path, PathBuf};
 use keywright_store::Store;
 use keywright_store::memory::MemoryStore;
 use keywright_store_local::{Fault, Figures, LocalOptions, LocalStore};
+#[cfg(feature = "postgres")]
+use keywright_store_postgres::{PostgresOptions, PostgresStore};
+
+#[cfg(feature = "postgres")]
+use crate::store_url::Password;
 
 /// A kind of store.
 pub(crate) trait Backend: Send + Sync + 'static {
@@ -105,6 +109,59 @@ impl Backend for Folder {
     fn close(&self, store: &LocalStore) {
         store.close();
     }
+}
+
+/// A schema of a PostgreSQL database, which other servers may use at the same time.
+#[cfg(feature = "postgres")]
+pub(crate) struct Postgres {
+    options: PostgresOptions,
+    /// Without the password.
+    url: String,
+}
+
+#[cfg(feature = "postgres")]
+impl Postgres {
+    pub(crate) fn new(url: &str, password: Option<&Password>) -> Result<Self, String> {
+        let mut options = PostgresOptions::parse(url).map_err(|error| format!("--store: {error}"))?;
+        if let Some(password) = password {
+            options = options.with_password(password.reveal());
+        }
+        Ok(Self { options, url: url.to_owned() })
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl Backend for Postgres {
+    type Store = PostgresStore;
+
+    fn open(&self) -> Result<PostgresStore, String> {
+        let runtime = tokio::runtime::Handle::current();
+        runtime
+            .block_on(PostgresStore::open(self.options.clone(), runtime.clone()))
+            .map_err(|error| format!("cannot open the store {}: {error}", self.url))
+    }
+
+    fn fault(&self, _store: &PostgresStore) -> Option<Fault> {
+        None
+    }
+
+    fn figures(&self, _store: &PostgresStore) -> Option<Figures> {
+        None
+    }
+
+    fn place(&self) -> String {
+        self.url.clone()
+    }
+
+    fn has_room(&self, _bytes: u64) -> bool {
+        true
+    }
+
+    fn is_unshared(&self, _store: &PostgresStore) -> bool {
+        false
+    }
+
+    fn close(&self, _store: &PostgresStore) {}
 }
 
 /// A file that is written to find out whether there is room.

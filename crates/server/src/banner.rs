@@ -68,6 +68,7 @@ pub(crate) fn serving(
         Storage::Folder { path, .. } => {
             std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
         }
+        Storage::Postgres { url, .. } => url.clone(),
     };
     let management = match management {
         Some(address) => format!("http://{}/metrics, /health/ready", shown(address)),

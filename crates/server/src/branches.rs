@@ -137,6 +137,10 @@ pub(crate) fn refusal(command: &Command, fault: BranchFault) -> Result<Refusal, 
         Command::Drop(branch) => (shown(branch), shown(branch)),
     };
     Ok(match fault {
+        BranchFault::Shared => Refusal::new(
+            409,
+            "branches need a store that no other server uses: serve from memory or a folder",
+        ),
         BranchFault::NothingToCopy => Refusal::new(404, format!("{source} has no tables to copy")),
         BranchFault::Occupied => Refusal::new(
             409,

@@ -33,7 +33,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve the DynamoDB API from a folder on this machine, or from memory.
+    /// Serve the DynamoDB API from a folder on this machine, from memory, or from a shared store.
     Serve(Box<ServeArguments>),
     /// Manage the access keys that requests must be signed with.
     Credentials(CredentialArguments),
@@ -84,6 +84,13 @@ pub(crate) struct ServeArguments {
     /// Keep all data in memory; it is lost when the process ends [env: KEYWRIGHT_IN_MEMORY]
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub(crate) in_memory: Option<bool>,
+    /// Keep all data in this store: embedded:DIR (as --data DIR), memory: (as --in-memory), or
+    /// postgres://USER@HOST:PORT/DATABASE?schema=NAME, which several servers may share [env: KEYWRIGHT_STORE]
+    #[arg(long, value_name = "URL")]
+    pub(crate) store: Option<String>,
+    /// Read the password of --store from the first line of this file; KEYWRIGHT_STORE_PASSWORD can hold it too
+    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_STORE_PASSWORD_FILE")]
+    pub(crate) store_password_file: Option<PathBuf>,
     /// When a write is acknowledged [default: synced]
     #[arg(long, value_name = "MODE", env = "KEYWRIGHT_DURABILITY")]
     pub(crate) durability: Option<DurabilityArgument>,

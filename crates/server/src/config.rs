@@ -17,12 +17,15 @@ use crate::hosts::AllowedHosts;
 use crate::limits::{self, Limits, PerAddress};
 use crate::log::{LogFormat, LogSettings};
 use crate::request_log::RequestLog;
+use crate::store_url::{Password, StoreUrl};
 use crate::web_guard::{HostCheck, Origins, WebGuard};
 
 const DEFAULT_FILE: &str = "keywright.toml";
 const DEFAULT_FOLDER: &str = "keywright-data";
 const DEFAULT_PORT: u16 = 8000;
 const DEFAULT_MANAGEMENT_PORT: u16 = 8200;
+/// May hold the password of `--store`.
+const PASSWORD_VARIABLE: &str = "KEYWRIGHT_STORE_PASSWORD";
 const DEFAULT_CACHE_MIB: u64 = 64;
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -41,6 +44,11 @@ pub(crate) enum Storage {
         cache_bytes: u64,
         /// The store's own if None.
         write_buffer_bytes: Option<u64>,
+    },
+    Postgres {
+        /// Without the password.
+        url: String,
+        password: Option<Password>,
     },
 }
 
@@ -135,6 +143,9 @@ struct File {
     data: Option<PathBuf>,
     #[serde(alias = "in_memory")]
     in_memory: Option<bool>,
+    store: Option<String>,
+    #[serde(rename = "store-password-file", alias = "store_password_file")]
+    store_password: Option<PathBuf>,
     durability: Option<String>,
     #[serde(alias = "cache_mib")]
     cache_mib: Option<u64>,
@@ -221,14 +232,16 @@ impl Config {
         let credentials = arguments.credentials.or(file.credentials);
         let allowed = arguments.allow_anonymous_network.or(file.allow_anonymous_network).unwrap_or(false);
         check_exposure(host, credentials.as_deref(), allowed)?;
-        let flags = Place { in_memory: arguments.in_memory, data: arguments.data };
-        let storage = match chosen([
-            flags,
-            Place::of_variables()?,
-            Place { in_memory: file.in_memory, data: file.data },
-        ])? {
-            None => Storage::Memory,
-            Some(path) => {
+        let flags = Place { in_memory: arguments.in_memory, data: arguments.data, store: arguments.store };
+        let in_file = Place { in_memory: file.in_memory, data: file.data, store: file.store };
+        let password_file = arguments.store_password_file.or(file.store_password);
+        let storage = match chosen([flags, Place::of_variables()?, in_file])? {
+            StoreUrl::Memory => Storage::Memory,
+            StoreUrl::Postgres(url) => {
+                let variable = std::env::var(PASSWORD_VARIABLE).ok();
+                Storage::Postgres { url, password: Password::find(variable, password_file.as_deref())? }
+            }
+            StoreUrl::Folder(path) => {
                 let cache_mib = arguments.cache_mib.or(file.cache_mib).unwrap_or(DEFAULT_CACHE_MIB);
                 let write_buffer_bytes = arguments.write_buffer_kib.map(|kib| kib.saturating_mul(KIB));
                 let cache_bytes = cache_mib.saturating_mul(MIB);
@@ -374,6 +387,7 @@ fn limits_of(arguments: &LimitArguments, file: &File) -> Result<Limits, String> 
 struct Place {
     in_memory: Option<bool>,
     data: Option<PathBuf>,
+    store: Option<String>,
 }
 
 impl Place {
@@ -384,7 +398,8 @@ impl Place {
                 format!("KEYWRIGHT_IN_MEMORY = \"{text}\" is not known: write \"true\" or \"false\"")
             })?),
         };
-        Ok(Self { in_memory, data: std::env::var_os("KEYWRIGHT_DATA").map(PathBuf::from) })
+        let data = std::env::var_os("KEYWRIGHT_DATA").map(PathBuf::from);
+        Ok(Self { in_memory, data, store: std::env::var("KEYWRIGHT_STORE").ok() })
     }
 }
 
@@ -396,20 +411,27 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// The folder, or `None` for memory. The first source that sets either decides.
-fn chosen(sources: [Place; 3]) -> Result<Option<PathBuf>, String> {
-    for Place { in_memory, data } in sources {
-        match (in_memory, data) {
-            (Some(true), Some(_)) => {
+/// The first source that says where the data is kept decides.
+fn chosen(sources: [Place; 3]) -> Result<StoreUrl, String> {
+    let default = || StoreUrl::Folder(PathBuf::from(DEFAULT_FOLDER));
+    for Place { in_memory, data, store } in sources {
+        match (in_memory, data, store) {
+            (Some(true), Some(_), _) => {
                 return Err("--in-memory and --data exclude each other: choose one".to_owned());
             }
-            (Some(true), None) => return Ok(None),
-            (_, Some(path)) => return Ok(Some(path)),
-            (Some(false), None) => return Ok(Some(PathBuf::from(DEFAULT_FOLDER))),
-            (None, None) => {}
+            (Some(true), None, Some(_)) | (_, Some(_), Some(_)) => {
+                return Err(
+                    "--store says where the data is kept: leave out --data and --in-memory".to_owned()
+                );
+            }
+            (Some(true), None, None) => return Ok(StoreUrl::Memory),
+            (_, None, Some(store)) => return StoreUrl::parse(&store),
+            (_, Some(path), None) => return Ok(StoreUrl::Folder(path)),
+            (Some(false), None, None) => return Ok(default()),
+            (None, None, None) => {}
         }
     }
-    Ok(Some(PathBuf::from(DEFAULT_FOLDER)))
+    Ok(default())
 }
 
 fn check_exposure(host: IpAddr, credentials: Option<&Path>, allowed: bool) -> Result<(), String> {
@@ -467,15 +489,24 @@ mod tests {
 
     #[test]
     fn the_first_source_that_sets_the_storage_decides() {
-        let memory = || Place { in_memory: Some(true), data: None };
-        let folder = |name: &str| Place { in_memory: None, data: Some(name.into()) };
+        let memory = || Place { in_memory: Some(true), ..Place::default() };
+        let folder = |name: &str| Place { data: Some(name.into()), ..Place::default() };
+        let store = |url: &str| Place { store: Some(url.to_owned()), ..Place::default() };
         let none = Place::default;
-        assert_eq!(chosen([memory(), folder("v"), folder("f")]), Ok(None));
-        assert_eq!(chosen([folder("a"), memory(), memory()]), Ok(Some("a".into())));
-        assert_eq!(chosen([none(), memory(), folder("f")]), Ok(None));
-        assert_eq!(chosen([none(), none(), folder("f")]), Ok(Some("f".into())));
-        assert_eq!(chosen([none(), none(), none()]), Ok(Some(DEFAULT_FOLDER.into())));
-        assert!(chosen([Place { data: Some("a".into()), ..memory() }, none(), none()]).is_err());
+        let chose = |name: &str| Ok(StoreUrl::Folder(name.into()));
+        assert_eq!(chosen([memory(), folder("v"), folder("f")]), Ok(StoreUrl::Memory));
+        assert_eq!(chosen([folder("a"), memory(), memory()]), chose("a"));
+        assert_eq!(chosen([none(), memory(), folder("f")]), Ok(StoreUrl::Memory));
+        assert_eq!(chosen([none(), none(), folder("f")]), chose("f"));
+        assert_eq!(chosen([store("embedded:s"), folder("f"), memory()]), chose("s"));
+        assert_eq!(chosen([none(), none(), none()]), chose(DEFAULT_FOLDER));
+        for both in [
+            Place { data: Some("a".into()), ..memory() },
+            Place { store: Some("memory:".to_owned()), ..memory() },
+            Place { store: Some("memory:".to_owned()), ..folder("a") },
+        ] {
+            assert!(chosen([both, none(), none()]).is_err());
+        }
     }
 
     #[test]

@@ -12,6 +12,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::auth::Authenticator;
+#[cfg(feature = "postgres")]
+use crate::backend::Postgres;
 use crate::backend::{Backend, Folder, Memory};
 use crate::cli::DurabilityArgument;
 use crate::config::{Config, Storage};
@@ -34,7 +36,10 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
         tracing::warn!("{complaint}");
     }
     config.ready_file.as_deref().map_or(Ok(()), ReadyFile::clear)?;
-    let data_in = if config.storage == Storage::Memory { DataIn::Memory } else { DataIn::Files };
+    let data_in = match config.storage {
+        Storage::Folder { .. } => DataIn::Files,
+        Storage::Memory | Storage::Postgres { .. } => DataIn::Memory,
+    };
     let shares = descriptors::share(data_in, config.limits.connections_max)?;
     config.limits.connections_max = shares.connections_max;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -60,6 +65,17 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
                 ..default
             };
             runtime.block_on(serve(config, Folder { path, options }))
+        }
+        #[cfg(feature = "postgres")]
+        Storage::Postgres { url, password } => {
+            let backend = Postgres::new(&url, password.as_ref())?;
+            runtime.block_on(serve(config, backend))
+        }
+        #[cfg(not(feature = "postgres"))]
+        Storage::Postgres { .. } => {
+            Err("this keywright was built without PostgreSQL: take a released one, or \
+                                         build it with `cargo build --release --features postgres`"
+                .to_owned())
         }
     }
 }

@@ -9,6 +9,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     key_bytes_max: 16 * 1024,
     value_bytes_max: 16 * 1024 * 1024,
     transaction_bytes_max: 128 * 1024 * 1024,
+    is_shared: false,
 };
 
 /// Runs a closure that may wait for the disk.

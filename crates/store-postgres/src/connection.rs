@@ -27,7 +27,7 @@ pub(crate) struct Connection {
 /// The connections of one store.
 pub(crate) struct Pool {
     options: PostgresOptions,
-    runtime: Handle,
+    pub(crate) runtime: Handle,
     idle: Mutex<Vec<Connection>>,
     room: Arc<Semaphore>,
 }

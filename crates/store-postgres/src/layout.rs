@@ -163,6 +163,7 @@ fn creation(schema: &str) -> String {
 /// The prepared statements of one connection.
 pub(crate) struct Statements {
     pub(crate) snapshot: Statement,
+    pub(crate) snapshot_and_id: Statement,
     pub(crate) get: Statement,
     pub(crate) forward: Statement,
     pub(crate) forward_to_end: Statement,
@@ -172,7 +173,7 @@ pub(crate) struct Statements {
     pub(crate) guard_absent: Statement,
     pub(crate) write: Statement,
     pub(crate) append: Statement,
-    pub(crate) own_id: Statement,
+    pub(crate) status: Statement,
     pub(crate) settle: Statement,
     pub(crate) read_log: Statement,
     pub(crate) trim_log: Statement,
@@ -191,6 +192,7 @@ impl Statements {
         let within = "key >= $1 AND key < $2";
         let texts = [
             "SELECT pg_current_snapshot()::text".to_owned(),
+            "SELECT pg_current_snapshot()::text, pg_current_xact_id()::text".to_owned(),
             format!("SELECT key, value FROM {rows} WHERE key = ANY($1) AND value IS NOT NULL"),
             scan(within, "ASC") + "$3",
             scan("key >= $1", "ASC") + "$2",
@@ -210,7 +212,7 @@ impl Statements {
                 "INSERT INTO {schema}.keywright_inbox SELECT l, s, pg_current_xact_id(), p, e \
                  FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::bytea[]) AS new(l, s, p, e)"
             ),
-            "SELECT pg_current_xact_id()::text".to_owned(),
+            "SELECT pg_xact_status($1::text::xid8)".to_owned(),
             format!("SELECT {schema}.keywright_settle($1, $2)"),
             format!(
                 "SELECT version, place, entry, pg_visible_in_snapshot(origin, $5::text::pg_snapshot) \
@@ -239,6 +241,7 @@ impl Statements {
         // In the order of the texts.
         let statements = Self {
             snapshot: next(),
+            snapshot_and_id: next(),
             get: next(),
             forward: next(),
             forward_to_end: next(),
@@ -248,7 +251,7 @@ impl Statements {
             guard_absent: next(),
             write: next(),
             append: next(),
-            own_id: next(),
+            status: next(),
             settle: next(),
             read_log: next(),
             trim_log: next(),

@@ -15,6 +15,7 @@ mod fault;
 mod layout;
 mod logs;
 mod options;
+mod outcome;
 mod store;
 mod transaction;
 mod view;

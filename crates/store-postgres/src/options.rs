@@ -59,6 +59,13 @@ impl PostgresOptions {
         Ok(Self { config, schema, connections_max: CONNECTIONS_MAX, sweep_after: SWEEP_AFTER })
     }
 
+    /// The same server with this password.
+    #[must_use]
+    pub fn with_password(mut self, password: &str) -> Self {
+        self.config.password(password);
+        self
+    }
+
     /// The same server with another schema.
     pub fn with_schema(mut self, name: &str) -> Result<Self, OptionsError> {
         self.schema = checked_schema(name)?;

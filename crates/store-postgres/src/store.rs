@@ -22,6 +22,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     key_bytes_max: 2_600,
     value_bytes_max: 16 * 1024 * 1024,
     transaction_bytes_max: 64 * 1024 * 1024,
+    is_shared: true,
 };
 
 /// Rows that one statement of `clear_range` or of the sweep removes.
@@ -98,7 +99,8 @@ impl Store for PostgresStore {
     }
 
     async fn begin(&self) -> Result<PostgresTransaction, StoreError> {
-        PostgresView::open(&self.pool).await.map(PostgresTransaction::new)
+        let (view, id) = PostgresView::open_for_write(&self.pool).await?;
+        Ok(PostgresTransaction::new(view, id))
     }
 
     async fn clear_range(&self, range: &KeyRange) -> Result<(), StoreError> {

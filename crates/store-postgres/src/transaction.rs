@@ -5,6 +5,7 @@
 //! them after the view, and lets no other change them before the end.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use keywright_store::{
@@ -12,13 +13,15 @@ use keywright_store::{
 };
 use tokio_postgres::types::ToSql;
 
-use crate::fault;
 use crate::store::CAPABILITIES;
 use crate::view::PostgresView;
+use crate::{fault, outcome};
 
 /// A view to which writes are buffered.
 pub struct PostgresTransaction {
     view: PostgresView,
+    /// The version that a commit gets: the transaction's id.
+    id: CommitVersion,
     protected: BTreeSet<Bytes>,
     /// `None` removes the key.
     writes: BTreeMap<Bytes, Option<Bytes>>,
@@ -29,9 +32,10 @@ pub struct PostgresTransaction {
 }
 
 impl PostgresTransaction {
-    pub(crate) const fn new(view: PostgresView) -> Self {
+    pub(crate) const fn new(view: PostgresView, id: CommitVersion) -> Self {
         Self {
             view,
+            id,
             protected: BTreeSet::new(),
             writes: BTreeMap::new(),
             appends: Vec::new(),
@@ -55,7 +59,6 @@ impl PostgresTransaction {
             values.push(value.as_deref());
         }
         let appends = Appends::of(&self.appends);
-        let changes = !keys.is_empty() || !self.appends.is_empty();
         let connection = self.view.session.connection();
         let (client, statements) = (&connection.client, &connection.statements);
         let guarding: [&(dyn ToSql + Sync); 1] = [&guarded];
@@ -63,24 +66,27 @@ impl PostgresTransaction {
         let appending: [&(dyn ToSql + Sync); 4] =
             [&appends.logs, &appends.shards, &appends.places, &appends.entries];
         // Each future sends its statement when it is first polled, and all are polled in this order.
-        let (guard, absent, write, append, own_id, commit) = futures_util::join!(
+        let (guard, absent, write, append, commit) = futures_util::join!(
             optional(!guarded.is_empty(), client.query(&statements.guard, &guarding)),
             optional(!guarded.is_empty(), client.execute(&statements.guard_absent, &guarding)),
             optional(!keys.is_empty(), client.execute(&statements.write, &writing)),
             optional(!self.appends.is_empty(), client.execute(&statements.append, &appending)),
-            optional(changes, client.query_one(&statements.own_id, &[])),
             client.batch_execute("COMMIT"),
         );
-        guard.map_err(|error| fault::of_commit(&error))?;
-        absent.map_err(|error| fault::of_commit(&error))?;
-        write.map_err(|error| fault::of_commit(&error))?;
-        append.map_err(|error| fault::of_commit(&error))?;
-        let id = own_id.map_err(|error| fault::of_commit(&error))?;
-        commit.map_err(|error| fault::of_commit(&error))?;
-        self.view.session.in_transaction = false;
-        match id {
-            None => Ok(self.view.version()),
-            Some(row) => row.get::<_, &str>(0).parse().map(CommitVersion).map_err(|_| CommitError::Unknown),
+        let ended = guard.err().or(absent.err()).or(write.err()).or(append.err()).or(commit.err());
+        match ended.map(|error| fault::of_commit(&error)) {
+            None => {
+                self.view.session.in_transaction = false;
+                Ok(self.id)
+            }
+            Some(CommitError::Unknown) => {
+                let pool = Arc::clone(&self.view.session.pool);
+                let id = self.id;
+                // Its place in the pool is needed to ask.
+                drop(self);
+                outcome::of(&pool, id).await
+            }
+            Some(error) => Err(error),
         }
     }
 }

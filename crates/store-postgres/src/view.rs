@@ -8,8 +8,10 @@ use keywright_store::{
     CommitVersion, Direction, Entry, LogEntry, LogRead, Scan, ScanPage, Snapshot, StoreError,
 };
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Statement};
 
 use crate::connection::{Pool, Session};
+use crate::layout::Statements;
 use crate::{fault, logs};
 
 /// Rows of one fetch. A scan fetches more until its budget is used.
@@ -27,21 +29,37 @@ pub struct PostgresView {
 
 impl PostgresView {
     pub(crate) async fn open(pool: &Arc<Pool>) -> Result<Self, StoreError> {
+        Self::begin(pool, |statements| &statements.snapshot).await.map(|(view, _answer)| view)
+    }
+
+    /// A view whose transaction has its id already: the id tells how a commit ended whose answer is lost.
+    pub(crate) async fn open_for_write(pool: &Arc<Pool>) -> Result<(Self, CommitVersion), StoreError> {
+        let (view, answer) = Self::begin(pool, |statements| &statements.snapshot_and_id).await?;
+        let id: &str = answer.get(1);
+        let id = id.parse().map_err(|_| StoreError::Corrupt(format!("PostgreSQL: `{id}` is no id")))?;
+        Ok((view, CommitVersion(id)))
+    }
+
+    async fn begin(
+        pool: &Arc<Pool>,
+        first: impl Fn(&Statements) -> &Statement,
+    ) -> Result<(Self, Row), StoreError> {
         let mut session = pool.take().await?;
         session.in_transaction = true;
         let connection = session.connection();
-        let (begun, seen) = futures_util::future::join(
+        let (begun, answer) = futures_util::future::join(
             connection.client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ"),
-            connection.client.query_one(&connection.statements.snapshot, &[]),
+            connection.client.query_one(first(&connection.statements), &[]),
         )
         .await;
         begun.map_err(|error| fault::of_read(&error))?;
-        let seen: String = seen.map_err(|error| fault::of_read(&error))?.get(0);
+        let answer = answer.map_err(|error| fault::of_read(&error))?;
+        let seen: String = answer.get(0);
         let unclear = || StoreError::Corrupt(format!("PostgreSQL: `{seen}` is no snapshot"));
         // The first id that was not assigned yet.
         let next: u64 = seen.split(':').nth(1).and_then(|id| id.parse().ok()).ok_or_else(unclear)?;
         let version = CommitVersion(next.saturating_sub(1));
-        Ok(Self { session, seen, version })
+        Ok((Self { session, seen, version }, answer))
     }
 
     async fn rows(&self, keys: &[&[u8]]) -> Result<HashMap<Bytes, Bytes>, StoreError> {

@@ -33,6 +33,9 @@ pub struct Capabilities {
     pub value_bytes_max: usize,
     /// Bytes of all keys, values and log entries that one transaction writes.
     pub transaction_bytes_max: usize,
+    /// Whether other processes may change the store at the same time. What a caller keeps in memory may then
+    /// be older than the store.
+    pub is_shared: bool,
 }
 
 /// A fault of the store itself. It never means that a commit happened.

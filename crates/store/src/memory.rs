@@ -19,6 +19,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     key_bytes_max: 16 * 1024,
     value_bytes_max: 16 * 1024 * 1024,
     transaction_bytes_max: 256 * 1024 * 1024,
+    is_shared: false,
 };
 
 /// Keys that `clear_range` removes under one lock.
@@ -28,6 +29,7 @@ const CLEAR_KEYS_MAX: usize = 1000;
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     shared: Arc<Shared>,
+    is_shared: bool,
 }
 
 #[derive(Default)]
@@ -229,6 +231,12 @@ impl MemoryStore {
         Self::default()
     }
 
+    /// A new, empty store that says that other processes may use it too. Two engines over it are to each
+    /// other as two processes.
+    pub fn shared() -> Self {
+        Self { is_shared: true, ..Self::default() }
+    }
+
     /// The version of the newest commit.
     pub(crate) fn version(&self) -> u64 {
         self.shared.read().versions.current()
@@ -249,7 +257,7 @@ impl MemoryStore {
             stale: BTreeMap::new(),
             changed: LastChanged::all(data.versions.current()),
         };
-        Self { shared: Arc::new(Shared { data: RwLock::new(copy) }) }
+        Self { shared: Arc::new(Shared { data: RwLock::new(copy) }), is_shared: self.is_shared }
     }
 
     /// Commits without a conflict check.
@@ -504,7 +512,7 @@ impl Store for MemoryStore {
     type Transaction = MemoryTransaction;
 
     fn capabilities(&self) -> Capabilities {
-        CAPABILITIES
+        Capabilities { is_shared: self.is_shared, ..CAPABILITIES }
     }
 
     async fn snapshot(&self) -> Result<MemorySnapshot, StoreError> {

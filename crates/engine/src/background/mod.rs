@@ -5,8 +5,11 @@
 //! After a fault of the store a later step tries again.
 
 pub(crate) mod backfill;
+pub(crate) mod members;
 pub(crate) mod purge;
 pub(crate) mod stats_rows;
+
+use std::sync::atomic::Ordering;
 
 use keywright_semantics::error::Error;
 use keywright_store::Store;
@@ -19,7 +22,7 @@ use crate::catalogue::{
 use crate::state::Engine;
 use crate::state::stats::{self, Counted};
 use crate::streams;
-use crate::support::layout::{self, Space};
+use crate::support::layout::{self, Space, TableId};
 use crate::support::wake::NextWake;
 use crate::ttl;
 use crate::write::{expiry_rows, tokens};
@@ -28,18 +31,30 @@ use crate::write::{expiry_rows, tokens};
 const RETRY_MS: u64 = 1000;
 /// The time between two sweeps of expired tokens. An expired token has no effect before it is removed.
 const TOKEN_SWEEP_MS: u64 = 60_000;
+/// Tokens belong to no table; their sweep is owned like one.
+const TOKENS: TableId = TableId(0);
+/// The time between two looks at what other processes changed in the catalogue.
+const FOLLOW_MS: u64 = 250;
 
 pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake {
     let retry = NextWake { at_ms: Some(now_ms.saturating_add(RETRY_MS)) };
-    let mut wake = stats_rows::step(engine, now_ms).await.unwrap_or(retry);
+    let mut wake = NextWake::default();
+    if engine.is_shared() {
+        let followed = follow(engine, now_ms).await;
+        if followed.is_err() {
+            return retry;
+        }
+        wake = NextWake { at_ms: Some(now_ms.saturating_add(FOLLOW_MS)) };
+    }
+    wake = wake.earlier(stats_rows::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(sweep_tokens(engine, now_ms).await);
-    for table in engine.catalogue().all() {
+    for table in engine.catalogue().all().into_iter().filter(|table| engine.owns(table.id)) {
         let next = work_on(engine, &table, now_ms).await.unwrap_or(retry);
         wake = wake.earlier(next);
         wake = wake.earlier(ttl::maintain(engine, &table, now_ms).await.unwrap_or(retry));
         wake = wake.earlier(streams::maintain(engine, &table, now_ms).await.unwrap_or(retry));
     }
-    for table in engine.catalogue().doomed() {
+    for table in engine.catalogue().doomed().into_iter().filter(|table| engine.owns(table.id)) {
         wake = wake.earlier(match purge_table(engine, &table).await {
             Ok(Purged::Entirely) => NextWake::default(),
             Ok(Purged::Partly) => NextWake { at_ms: Some(now_ms) },
@@ -49,13 +64,26 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     wake
 }
 
+/// Learns what other processes did.
+async fn follow<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> {
+    if !engine.catalogue().is_followed_since(now_ms.saturating_sub(FOLLOW_MS)) {
+        engine.catalogue().follow(now_ms).await?;
+    }
+    members::step(engine, now_ms).await
+}
+
 /// Removes some expired idempotency tokens.
 async fn sweep_tokens<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake {
+    let next_ms = engine.token_sweep().load(Ordering::Relaxed);
+    if now_ms < next_ms || !engine.owns(TOKENS) {
+        return NextWake { at_ms: Some(next_ms.max(now_ms + 1)) };
+    }
     let at_ms = match tokens::sweep(engine.store(), now_ms).await {
         Ok(true) => now_ms,
         Ok(false) => now_ms + TOKEN_SWEEP_MS,
         Err(_fault) => now_ms + RETRY_MS,
     };
+    engine.token_sweep().store(at_ms, Ordering::Relaxed);
     NextWake { at_ms: Some(at_ms) }
 }
 

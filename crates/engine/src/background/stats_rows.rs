@@ -1,16 +1,21 @@
 //! The counters' rows: written by steps and at shutdown, read at open, recounted after an unclean stop.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
-use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, StoreError, Transaction};
+use keywright_store::{
+    CommitError, CommitVersion, Direction, KeyRange, Scan, Snapshot, Store, StoreError, Transaction,
+};
 
 use crate::catalogue::Table;
 use crate::state::Engine;
+use crate::state::members::MemberId;
 use crate::state::recount::PartialCount;
 use crate::state::stats::{self, Counted, Tally};
 use crate::support::fault;
-use crate::support::layout::{self, Space};
+use crate::support::layout::{self, Space, TableId};
 use crate::support::wake::NextWake;
 
 /// The marker of a clean stop: present only while no engine is open and all rows are exact.
@@ -19,6 +24,8 @@ const CLEAN_KEY: &[u8] = &[0x07, 0x00];
 const FLUSH_MS: u64 = 10_000;
 /// Counters that one commit writes.
 const FLUSH_ROWS_MAX: usize = 1000;
+/// Counters that one commit takes over from a process that is gone.
+const INHERIT_ROWS_MAX: usize = 200;
 /// Rows and bytes of one scan of the store.
 const SCAN_ROWS_MAX: usize = 1000;
 const SCAN_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -33,22 +40,15 @@ pub(crate) enum Stop {
 /// Reads the counters. After an unclean stop they are reported until the recount ends.
 pub(crate) async fn load<S: Store>(engine: &Engine<S>) -> Result<(), StoreError> {
     let snapshot = engine.store().snapshot().await?;
-    let mut range = layout::prefix_range(vec![Space::Stats.byte()]);
-    loop {
-        let page = snapshot.scan(&forward(range.clone())).await?;
-        for entry in &page.entries {
-            if let (Some(counted), Some(tally)) = (stats::read_key(&entry.key), stats::decode(&entry.value)) {
-                engine.stats().load(counted, tally);
-            }
-        }
-        match page.entries.last() {
-            Some(last) if page.more => {
-                assert!(last.key >= range.start, "a forward scan advances");
-                range.start = layout::after(&last.key);
-            }
-            _ => break,
-        }
+    if engine.is_shared() {
+        return load_others(engine, &snapshot).await;
     }
+    read_rows(&snapshot, |counted, member, tally| {
+        if member.is_none() {
+            engine.stats().load(counted, tally);
+        }
+    })
+    .await?;
     if snapshot.get(CLEAN_KEY).await?.is_none() {
         let tables = engine.catalogue().all();
         engine.stats().recount(tables.iter().flat_map(|table| counted(table)));
@@ -63,6 +63,77 @@ pub(crate) async fn load<S: Store>(engine: &Engine<S>) -> Result<(), StoreError>
             StoreError::Io(format!("cannot mark the database as open: {fault:?}"))
         }
     })
+}
+
+/// Reads what the other processes over a shared store have counted.
+pub(crate) async fn load_others<S: Store>(engine: &Engine<S>, view: &S::Snapshot) -> Result<(), StoreError> {
+    let mut others: BTreeMap<Counted, Tally> = BTreeMap::new();
+    let own = Some(engine.members().own());
+    read_rows(view, |counted, member, tally| {
+        if member != own {
+            *others.entry(counted).or_default() += tally;
+        }
+    })
+    .await?;
+    engine.stats().set_others(others);
+    Ok(())
+}
+
+/// Adds the counters of a process that is gone to those of nobody, in bounded commits. What it had not
+/// written is lost with it: these figures are informative.
+pub(crate) async fn inherit<S: Store>(engine: &Engine<S>, gone: MemberId) -> Result<(), Error> {
+    let view = engine.store().snapshot().await.map_err(|fault| fault::storage(&fault))?;
+    let mut left = Vec::new();
+    let read = read_rows(&view, |counted, member, _tally| {
+        if member == Some(gone) {
+            left.push(counted);
+        }
+    });
+    read.await.map_err(|fault| fault::storage(&fault))?;
+    drop(view);
+    for part in left.chunks(INHERIT_ROWS_MAX) {
+        let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
+        for counted in part {
+            let keys = [stats::row_key(*counted), stats::member_row_key(*counted, gone)];
+            let rows = txn.get_for_write(&keys).await.map_err(|fault| fault::storage(&fault))?;
+            let mut rows = rows.into_iter().map(|row| row.as_deref().and_then(stats::decode));
+            let (nobodys, its) = (rows.next().flatten(), rows.next().flatten());
+            // Another process may have inherited it already.
+            let Some(its) = its else { continue };
+            let mut sum = nobodys.unwrap_or_default();
+            sum += its;
+            let [nobodys, its] = keys;
+            txn.put(nobodys, stats::encode(sum));
+            txn.delete(its);
+        }
+        written(txn.commit().await)?;
+    }
+    Ok(())
+}
+
+/// Passes every counter's row to `take`.
+async fn read_rows(
+    view: &impl Snapshot,
+    mut take: impl FnMut(Counted, Option<MemberId>, Tally) + Send,
+) -> Result<(), StoreError> {
+    let mut range = layout::prefix_range(vec![Space::Stats.byte()]);
+    loop {
+        let page = view.scan(&forward(range.clone())).await?;
+        for entry in &page.entries {
+            if let (Some((counted, member)), Some(tally)) =
+                (stats::read_key(&entry.key), stats::decode(&entry.value))
+            {
+                take(counted, member, tally);
+            }
+        }
+        match page.entries.last() {
+            Some(last) if page.more => {
+                assert!(last.key >= range.start, "a forward scan advances");
+                range.start = layout::after(&last.key);
+            }
+            _ => return Ok(()),
+        }
+    }
 }
 
 /// All counters of a table.
@@ -123,10 +194,15 @@ async fn next_partial<S: Store>(engine: &Engine<S>) -> Result<Option<PartialCoun
 /// Writes the counters that changed.
 pub(crate) async fn flush<S: Store>(engine: &Engine<S>, stop: Stop) -> Result<(), Error> {
     let exact = engine.stats().is_exact();
+    if engine.is_shared() {
+        // Another process may have deleted a table since: its rows must not come back.
+        let kept: BTreeSet<TableId> = engine.catalogue().all().iter().map(|table| table.id).collect();
+        engine.stats().keep_only(|table| kept.contains(&table));
+    }
     loop {
         let counters = engine.stats().take_unwritten(FLUSH_ROWS_MAX);
         let last = counters.len() < FLUSH_ROWS_MAX;
-        let clean = stop == Stop::Clean && exact && last;
+        let clean = stop == Stop::Clean && exact && last && !engine.is_shared();
         if counters.is_empty() && !clean {
             return Ok(());
         }
@@ -147,12 +223,21 @@ async fn write_rows<S: Store>(
 ) -> Result<(), Error> {
     let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
     for (counted, tally) in counters {
-        txn.put(stats::row_key(*counted), stats::encode(*tally));
+        let key = if engine.is_shared() {
+            stats::member_row_key(*counted, engine.members().own())
+        } else {
+            stats::row_key(*counted)
+        };
+        txn.put(key, stats::encode(*tally));
     }
     if clean {
         txn.put(Bytes::from_static(CLEAN_KEY), Bytes::from_static(&[1]));
     }
-    txn.commit().await.map(|_version| ()).map_err(|fault| match fault {
+    written(txn.commit().await)
+}
+
+fn written(outcome: Result<CommitVersion, CommitError>) -> Result<(), Error> {
+    outcome.map(|_version| ()).map_err(|fault| match fault {
         CommitError::Failed(fault) => fault::storage(&fault),
         CommitError::Conflict | CommitError::TooLarge | CommitError::Unknown => fault::internal(),
     })

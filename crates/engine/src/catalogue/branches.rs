@@ -9,11 +9,10 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store, Transaction};
 
+use super::follow::{LOAD_BYTES, LOAD_ROWS};
 use super::rows::{branch_key, name_key, name_prefix, next_id_key, record_key};
 use super::table::Table;
-use super::{
-    CHANGE_TRIES_MAX, Catalogue, Ended, LOAD_BYTES, LOAD_ROWS, commit, read_u64, record, record_bytes,
-};
+use super::{CHANGE_TRIES_MAX, Catalogue, Ended, read_u64, record, record_bytes};
 use crate::support::env::Caller;
 use crate::support::fault;
 use crate::support::layout::{self, TableId};
@@ -68,7 +67,7 @@ impl<S: Store> Catalogue<S> {
             }
             txn.put(next_id_key(), Bytes::copy_from_slice(&next.to_be_bytes()));
             // After an unknown outcome new ids are drawn. Records without a name are purged at the next open.
-            if commit(txn).await? == Ended::Done {
+            if self.commit(txn).await? == Ended::Done {
                 return Ok(tables);
             }
         }
@@ -99,7 +98,7 @@ impl<S: Store> Catalogue<S> {
                     txn.put(name.clone(), Bytes::copy_from_slice(&table.id.0.to_be_bytes()));
                 }
                 txn.put(branch_key(caller), encode_ids(tables.iter().map(|table| table.id)));
-                if commit(txn).await? != Ended::Done {
+                if self.commit(txn).await? != Ended::Done {
                     continue;
                 }
             }
@@ -152,7 +151,7 @@ impl<S: Store> Catalogue<S> {
                 txn.delete(name_key(caller, &table.name));
             }
             txn.delete(branch.clone());
-            match commit(txn).await? {
+            match self.commit(txn).await? {
                 Ended::Done => return Ok(Some(self.doom_all(caller, tables))),
                 Ended::Conflict => {}
                 Ended::Unknown => unsure = Some(tables),

@@ -4,6 +4,7 @@
 //! operations mean; `tables` does.
 
 mod branches;
+mod follow;
 pub(crate) mod names;
 mod record;
 mod rows;
@@ -14,14 +15,14 @@ mod table;
 mod ttl;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::table as messages;
 use keywright_semantics::request::TableRef;
-use keywright_store::{CommitError, Scan, Snapshot, Store, StoreError, Transaction};
-use keywright_store::{Direction, KeyRange};
+use keywright_store::{CommitError, Store, StoreError, Transaction};
 use tokio::sync::Mutex;
 
 pub(crate) use branches::Naming;
@@ -36,14 +37,11 @@ pub(crate) use ttl::{TtlGeneration, TtlState};
 
 use crate::support::env::{AccountId, Caller, Region};
 use crate::support::fault;
-use crate::support::layout::{self, Space, TableId};
-use rows::{NAMES, RECORDS, name_key, record_key};
+use crate::support::layout::TableId;
+use rows::{name_key, record_key};
 
 /// How often a change of a table is tried again after a conflict.
 const CHANGE_TRIES_MAX: usize = 100;
-/// Records and bytes of one scan when the catalogue is opened.
-const LOAD_ROWS: usize = 500;
-const LOAD_BYTES: usize = 4 * 1024 * 1024;
 
 /// Why the catalogue cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,33 +110,33 @@ pub(crate) struct Catalogue<S> {
     /// Held while a record is changed. Each change reads, compares and writes a whole record: of several
     /// concurrent changes, all but one would fail and start over, and take processor time from reads.
     change_turn: Mutex<()>,
+    is_shared: bool,
+    /// Everything up to this epoch of the stored catalogue is in memory.
+    epoch: AtomicU64,
+    /// When the stored epoch was read last.
+    followed_ms: AtomicU64,
+    /// How often reading it was begun.
+    follows_begun: AtomicU64,
+    /// Held while it is read. The number of the last reading that succeeded.
+    follow_turn: Mutex<u64>,
 }
 
 impl<S: Store> Catalogue<S> {
     /// Reads every table's record.
     pub(crate) async fn open(store: S) -> Result<Self, CatalogueFault> {
-        let mut cache = Cache::default();
-        let mut tables = BTreeMap::new();
-        load(&store, RECORDS, |entry_key, value| {
-            let table = record::decode(&value)
-                .map_err(|fault| CatalogueFault::Record { key: entry_key, text: fault.to_string() })?;
-            cache.sizes.set(table.id, value.len());
-            tables.insert(table.id, Arc::new(table));
-            Ok(())
+        let view = store.snapshot().await?;
+        let (epoch, cache) = follow::read_at(&view).await?;
+        drop(view);
+        Ok(Self {
+            is_shared: store.capabilities().is_shared,
+            store,
+            cache: RwLock::new(cache),
+            change_turn: Mutex::default(),
+            epoch: AtomicU64::new(epoch),
+            followed_ms: AtomicU64::new(0),
+            follows_begun: AtomicU64::new(0),
+            follow_turn: Mutex::default(),
         })
-        .await?;
-        load(&store, NAMES, |entry_key, value| {
-            let id = read_u64(&value).map(TableId);
-            let Some(table) = id.and_then(|id| tables.remove(&id)) else {
-                let text = "the row of a table's name points to no record".to_owned();
-                return Err(CatalogueFault::Record { key: entry_key, text });
-            };
-            cache.insert(table);
-            Ok(())
-        })
-        .await?;
-        cache.doomed = tables;
-        Ok(Self { store, cache: RwLock::new(cache), change_turn: Mutex::default() })
     }
 
     /// The table that a client names, in any state.
@@ -250,7 +248,7 @@ impl<S: Store> Catalogue<S> {
             txn.put(name_row.clone(), Bytes::copy_from_slice(&id.to_be_bytes()));
             txn.put(record_key(table.id), record::encode(&table).into());
             // After an unknown outcome the next try finds the name free, or taken by this very table.
-            if commit(txn).await? == Ended::Done {
+            if self.commit(txn).await? == Ended::Done {
                 let table = Arc::new(table);
                 let bytes = record_bytes(&table);
                 self.write().admit(&table, bytes);
@@ -312,7 +310,7 @@ impl<S: Store> Catalogue<S> {
             table.check();
             table.check_follows(&before);
             txn.put(record_key(id), record::encode(&table).into());
-            match commit(txn).await? {
+            match self.commit(txn).await? {
                 Ended::Done => return Ok((self.adopt(table), result)),
                 Ended::Conflict => {}
                 Ended::Unknown => unsure = Some((table, result)),
@@ -352,7 +350,7 @@ impl<S: Store> Catalogue<S> {
             record.version += 1;
             txn.put(record_key(table.id), record::encode(&record).into());
             txn.delete(name_row.clone());
-            if commit(txn).await? == Ended::Done {
+            if self.commit(txn).await? == Ended::Done {
                 self.write().doom(&caller, table);
                 return Ok(());
             }
@@ -362,10 +360,11 @@ impl<S: Store> Catalogue<S> {
 
     /// Deletes the record of a table whose rows are purged.
     pub(crate) async fn forget(&self, id: TableId) -> Result<(), Error> {
+        let _turn = self.change_turn.lock().await;
         let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
         txn.delete(record_key(id));
         // After an unknown outcome a later step purges and forgets the table again.
-        if commit(txn).await? == Ended::Done {
+        if self.commit(txn).await? == Ended::Done {
             self.write().forget(id);
         }
         Ok(())
@@ -502,31 +501,6 @@ async fn commit<T: Transaction>(txn: T) -> Result<Ended, Error> {
         Err(CommitError::Conflict) => Ok(Ended::Conflict),
         Err(CommitError::Unknown) => Ok(Ended::Unknown),
         Err(CommitError::TooLarge | CommitError::Failed(_)) => Err(fault::internal()),
-    }
-}
-
-/// Passes every row of one part of the catalogue to `take`.
-async fn load<S: Store>(
-    store: &S,
-    part: u8,
-    mut take: impl FnMut(Bytes, Bytes) -> Result<(), CatalogueFault>,
-) -> Result<(), CatalogueFault> {
-    let snapshot = store.snapshot().await?;
-    let end = Some(Bytes::from(vec![Space::Catalogue.byte(), part + 1]));
-    let mut start = Bytes::from(vec![Space::Catalogue.byte(), part]);
-    loop {
-        let range = KeyRange { start: start.clone(), end: end.clone() };
-        let scan = Scan { range, direction: Direction::Forward, rows_max: LOAD_ROWS, bytes_max: LOAD_BYTES };
-        let page = snapshot.scan(&scan).await?;
-        let Some(last) = page.entries.last() else { return Ok(()) };
-        assert!(last.key >= start, "a forward scan advances");
-        start = layout::after(&last.key);
-        for entry in page.entries {
-            take(entry.key, entry.value)?;
-        }
-        if !page.more {
-            return Ok(());
-        }
     }
 }
 

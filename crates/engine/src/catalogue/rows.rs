@@ -7,6 +7,7 @@
 //! 0x01 0x03 table id, index id            how far an index's backfill has come
 //! 0x01 0x04 table id, generation          how far the filling of expiry rows has come
 //! 0x01 0x05 account 0x00 region           the ids of a branch's tables
+//! 0x01 0x06                               how often the catalogue of a shared store was changed
 //! ```
 
 use bytes::Bytes;
@@ -21,6 +22,7 @@ const NEXT_ID: u8 = 0x02;
 const BACKFILLS: u8 = 0x03;
 const TTL_FILLS: u8 = 0x04;
 const BRANCHES: u8 = 0x05;
+const EPOCH: u8 = 0x06;
 
 /// The key of a table's record. Every write of an item protects it, so a writer bound to an old schema
 /// conflicts.
@@ -62,6 +64,11 @@ pub(super) fn branch_key(caller: &Caller) -> Bytes {
 /// The key of the next table id, which every CreateTable reads and writes.
 pub(crate) fn next_id_key() -> Bytes {
     Bytes::from_static(&[0x01, NEXT_ID])
+}
+
+/// The key of the catalogue's epoch.
+pub(super) fn epoch_key() -> Bytes {
+    Bytes::from_static(&[0x01, EPOCH])
 }
 
 /// The key of a backfill's progress.

@@ -3,6 +3,7 @@
 //! It knows no operation: `dispatch` runs those on it.
 
 pub(crate) mod branching;
+pub(crate) mod members;
 pub(crate) mod next_expiry;
 pub(crate) mod purge_progress;
 pub(crate) mod recount;
@@ -10,6 +11,7 @@ pub(crate) mod shard_loads;
 pub(crate) mod stats;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use keywright_semantics::capacity::Usage;
 use keywright_semantics::error::{Error, ErrorKind};
@@ -24,6 +26,7 @@ use crate::support::latch::Latches;
 use crate::support::layout::TableId;
 use crate::support::observer::Observer;
 use branching::Branching;
+use members::Members;
 use next_expiry::NextExpiry;
 use purge_progress::PurgeProgress;
 use recount::Recounting;
@@ -62,12 +65,18 @@ struct Shared<S: Store> {
     trim_times: TrimTimes,
     next_expiry: NextExpiry,
     branching: Branching,
+    members: Members,
+    /// When expired tokens are looked for next.
+    token_sweep_ms: AtomicU64,
+    is_shared: bool,
 }
 
 impl<S: Store> Engine<S> {
     /// An engine over a store whose catalogue has been read.
     pub(crate) fn new(store: S, env: Arc<dyn Env>, config: EngineConfig, catalogue: Catalogue<S>) -> Self {
         let latches = Latches::new(env.random_u128());
+        let members = Members::new(env.random_u128());
+        let is_shared = store.capabilities().is_shared;
         let shared = Shared {
             store,
             env,
@@ -79,8 +88,11 @@ impl<S: Store> Engine<S> {
             latches,
             shard_loads: ShardLoads::default(),
             trim_times: TrimTimes::default(),
-            next_expiry: NextExpiry::default(),
+            next_expiry: if is_shared { NextExpiry::shared() } else { NextExpiry::default() },
             branching: Branching::default(),
+            members,
+            token_sweep_ms: AtomicU64::new(0),
+            is_shared,
         };
         Self { shared: Arc::new(shared), presence: None, observer: None }
     }
@@ -114,6 +126,24 @@ impl<S: Store> Engine<S> {
     /// Whether this is the only handle: no request runs on the database.
     pub fn is_unshared(&self) -> bool {
         Arc::strong_count(&self.shared) == 1
+    }
+
+    /// Whether other processes may change the store at the same time.
+    pub fn is_shared(&self) -> bool {
+        self.shared.is_shared
+    }
+
+    pub(crate) fn members(&self) -> &Members {
+        &self.shared.members
+    }
+
+    pub(crate) fn token_sweep(&self) -> &AtomicU64 {
+        &self.shared.token_sweep_ms
+    }
+
+    /// Whether this process does the background work of a table.
+    pub(crate) fn owns(&self, table: TableId) -> bool {
+        !self.is_shared() || self.members().owns(table)
     }
 
     /// The lane for long computations; callers of the engine may use it for theirs.

@@ -12,6 +12,8 @@ use crate::support::layout::TableId;
 
 /// The time between two scans if no item is known to be due.
 const SCAN_INTERVAL_MS: u64 = 60_000;
+/// The same where other processes write too.
+const SHARED_SCAN_INTERVAL_MS: u64 = 1_000;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -22,12 +24,25 @@ struct Entry {
 }
 
 /// The next expiry of every table that was scanned.
-#[derive(Default)]
-pub(crate) struct NextExpiry(Mutex<BTreeMap<TableId, Entry>>);
+pub(crate) struct NextExpiry {
+    entries: Mutex<BTreeMap<TableId, Entry>>,
+    scan_interval_ms: u64,
+}
+
+impl Default for NextExpiry {
+    fn default() -> Self {
+        Self { entries: Mutex::default(), scan_interval_ms: SCAN_INTERVAL_MS }
+    }
+}
 
 impl NextExpiry {
+    /// For a store to which other processes write: what they commit is found by scans only.
+    pub(crate) fn shared() -> Self {
+        Self { scan_interval_ms: SHARED_SCAN_INTERVAL_MS, ..Self::default() }
+    }
+
     fn entries(&self) -> MutexGuard<'_, BTreeMap<TableId, Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// When the store is to be scanned again; 0 if nothing is known.
@@ -37,7 +52,7 @@ impl NextExpiry {
             return 0;
         };
         let due_ms = entry.earliest.0.saturating_mul(1000).saturating_add(delay_ms);
-        due_ms.min(entry.scanned_ms.saturating_add(SCAN_INTERVAL_MS))
+        due_ms.min(entry.scanned_ms.saturating_add(self.scan_interval_ms))
     }
 
     /// Begins a scan. The caller takes the snapshot after this call, so that no commit is missed.

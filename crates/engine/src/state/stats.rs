@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use keywright_store::CommitVersion;
 
+use super::members::MemberId;
 use crate::support::layout::{IndexId, Space, TableId};
 
 /// The rows of a counter: a table's items or an index's entries.
@@ -18,6 +19,14 @@ use crate::support::layout::{IndexId, Space, TableId};
 pub(crate) enum Counted {
     Items(TableId),
     Entries(TableId, IndexId),
+}
+
+impl Counted {
+    pub(crate) const fn table(self) -> TableId {
+        match self {
+            Self::Items(table) | Self::Entries(table, _) => table,
+        }
+    }
 }
 
 /// A number of rows and their bytes, as the service counts them.
@@ -31,6 +40,13 @@ impl std::ops::AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.rows += other.rows;
         self.bytes += other.bytes;
+    }
+}
+
+impl std::ops::SubAssign for Tally {
+    fn sub_assign(&mut self, other: Self) {
+        self.rows -= other.rows;
+        self.bytes -= other.bytes;
     }
 }
 
@@ -50,6 +66,8 @@ pub(crate) struct Stats {
 #[derive(Default)]
 struct State {
     tallies: BTreeMap<Counted, Tally>,
+    /// What the other processes over a shared store counted.
+    others: BTreeMap<Counted, Tally>,
     /// Counters that differ from their rows.
     unwritten: BTreeSet<Counted>,
     flushed_ms: u64,
@@ -116,8 +134,26 @@ impl Stats {
         self.state().tallies.insert(counted, tally);
     }
 
+    /// Replaces what is known of other processes' counters.
+    pub(crate) fn set_others(&self, others: BTreeMap<Counted, Tally>) {
+        self.state().others = others;
+    }
+
+    /// What all processes counted.
     pub(crate) fn get(&self, counted: Counted) -> Tally {
-        self.state().tallies.get(&counted).copied().unwrap_or_default()
+        let state = self.state();
+        let mut tally = state.tallies.get(&counted).copied().unwrap_or_default();
+        tally += state.others.get(&counted).copied().unwrap_or_default();
+        tally
+    }
+
+    /// Drops the counters of tables that are gone.
+    pub(crate) fn keep_only(&self, is_kept: impl Fn(TableId) -> bool) {
+        let gone: Vec<Counted> =
+            self.state().tallies.keys().copied().filter(|counted| !is_kept(counted.table())).collect();
+        for counted in gone {
+            self.forget(counted);
+        }
     }
 
     /// Drops a counter whose rows are gone.
@@ -179,6 +215,8 @@ impl Stats {
         if let Changes::AfterSnapshot(_, since) = recount.changes {
             tally += since;
         }
+        // What the others counted is not counted twice.
+        tally -= state.others.get(&recount.counted).copied().unwrap_or_default();
         state.tallies.insert(recount.counted, tally);
         state.unwritten.insert(recount.counted);
     }
@@ -226,13 +264,24 @@ pub(crate) fn row_key(counted: Counted) -> Bytes {
     key.into()
 }
 
-/// The counter of a row's key; the inverse of `row_key`.
-pub(crate) fn read_key(key: &[u8]) -> Option<Counted> {
+/// The row of what one process over a shared store counted.
+pub(crate) fn member_row_key(counted: Counted, member: MemberId) -> Bytes {
+    [&*row_key(counted), &member.0.to_be_bytes()].concat().into()
+}
+
+/// The counter of a row's key, and the process that counted if the store is shared; the inverse of `row_key`
+/// and `member_row_key`.
+pub(crate) fn read_key(key: &[u8]) -> Option<(Counted, Option<MemberId>)> {
     let (_, rest) = key.split_first()?;
     let (table, rest) = rest.split_first_chunk::<8>()?;
-    let index = u32::from_be_bytes(rest.try_into().ok()?);
-    let table = TableId(u64::from_be_bytes(*table));
-    Some(if index == 0 { Counted::Items(table) } else { Counted::Entries(table, IndexId(index)) })
+    let (index, rest) = rest.split_first_chunk::<4>()?;
+    let (table, index) = (TableId(u64::from_be_bytes(*table)), u32::from_be_bytes(*index));
+    let member = match rest {
+        [] => None,
+        id => Some(MemberId(u128::from_be_bytes(id.try_into().ok()?))),
+    };
+    let counted = if index == 0 { Counted::Items(table) } else { Counted::Entries(table, IndexId(index)) };
+    Some((counted, member))
 }
 
 /// The first byte of a counter's row: its format.
@@ -308,7 +357,9 @@ mod tests {
     #[test]
     fn rows_read_back_as_they_were_written() {
         for counted in [ITEMS, Counted::Entries(TableId(7), IndexId(3))] {
-            assert_eq!(read_key(&row_key(counted)), Some(counted));
+            assert_eq!(read_key(&row_key(counted)), Some((counted, None)));
+            let member = MemberId(u128::MAX - 5);
+            assert_eq!(read_key(&member_row_key(counted, member)), Some((counted, Some(member))));
         }
         assert_eq!(decode(&encode(rows(-3))), Some(rows(-3)));
         assert_eq!(decode(b"\x02"), None);

@@ -20,6 +20,7 @@ pub(crate) enum Space {
     Tokens,
     Stats,
     Expiries,
+    Members,
 }
 
 impl Space {
@@ -33,6 +34,7 @@ impl Space {
             Self::Stats => 0x06,
             // 0x07 is the marker of a clean stop (`stats_rows`).
             Self::Expiries => 0x08,
+            Self::Members => 0x09,
         }
     }
 }

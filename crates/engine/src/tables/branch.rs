@@ -38,6 +38,8 @@ pub struct Branch {
 /// Why a branch cannot be made or dropped.
 #[derive(Clone, Debug)]
 pub enum BranchFault {
+    /// Other processes may serve the store: they would take a half-made copy for a deleted table.
+    Shared,
     /// The source has no table.
     NothingToCopy,
     /// The target has tables already.
@@ -65,6 +67,9 @@ impl<S: Store> Engine<S> {
     ///
     /// Streams of the copies are new and empty.
     pub async fn branch(&self, from: &Caller, to: &Caller) -> Result<Branch, BranchFault> {
+        if self.is_shared() {
+            return Err(BranchFault::Shared);
+        }
         let _turn = self.branching().enter().await.ok_or(BranchFault::Busy)?;
         self.pace().check_presence()?;
         if self.catalogue().count(to) > 0 {

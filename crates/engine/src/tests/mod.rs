@@ -18,6 +18,7 @@ mod partiql;
 mod partiql_reads;
 mod partiql_transactions;
 mod restart;
+mod shared;
 mod soak;
 mod streams;
 mod tables;

@@ -29,9 +29,11 @@ use crate::write::collections;
 use crate::write::expiry_rows;
 use crate::write::tokens::TokenRow;
 
-/// Tries of a group before it ends as a conflict. Behind the latches the first try succeeds, unless another
-/// process writes the same store.
+/// Tries of a group before it ends as a conflict. Behind the latches the first try succeeds.
 const WRITE_ATTEMPTS_MAX: usize = 16;
+/// The same where other processes write the items too. Each has at most one writer of an item at work, and one
+/// of them succeeds.
+const SHARED_WRITE_ATTEMPTS_MAX: usize = 100;
 
 /// Steps of binding one byte of an item: it is checked, encoded, and projected to the indexes.
 const BINDING_STEPS_PER_BYTE: u64 = 8;
@@ -123,7 +125,8 @@ pub(crate) async fn run<'r, S: Store>(
     let mut last_read = Vec::new();
     let mut pace = engine.pace();
     let mut room = Room::default();
-    for _ in 0..WRITE_ATTEMPTS_MAX {
+    let attempts_max = if engine.is_shared() { SHARED_WRITE_ATTEMPTS_MAX } else { WRITE_ATTEMPTS_MAX };
+    for _ in 0..attempts_max {
         let actions = pace.turn(bind_steps, |_| bind()).await??;
         if kind == GroupKind::Transaction {
             let at_work = |action: &Action<'_>| engine.latches().has_transaction(&action.key.row);
@@ -459,7 +462,7 @@ const SETTLE_ATTEMPTS_MAX: usize = 8;
 /// writers.
 ///
 /// With a token, the token's row shows it. Without one, the items do. If they are as the commit would leave
-/// them, it happened. If they are as before, a new commit rewrites them: the unknown commit then conflicts,
+/// them, it happened, unless another process could have left them so. If they are as before, a new commit rewrites them: the unknown commit then conflicts,
 /// however late it arrives, and the group may be tried again. In any other case another process wrote the
 /// items, and the outcome stays unknown.
 async fn settle<S: Store>(
@@ -490,7 +493,7 @@ async fn settle<S: Store>(
                 .zip(&rows)
                 .all(|((_, change), row)| image(change).as_ref().map(EncodedItem::as_bytes) == row.as_ref())
         };
-        if pending.token.is_none() && all(|change| &change.new) {
+        if pending.token.is_none() && !engine.is_shared() && all(|change| &change.new) {
             return Ok(true);
         }
         if !all(|change| &change.old) {

@@ -105,6 +105,26 @@ pub enum Request {
 }
 
 impl Request {
+    /// Whether it reads or writes items. The others are about tables, their settings and their streams.
+    pub const fn is_about_items(&self) -> bool {
+        matches!(
+            self,
+            Self::BatchExecuteStatement(_)
+                | Self::BatchGetItem(_)
+                | Self::BatchWriteItem(_)
+                | Self::DeleteItem(_)
+                | Self::ExecuteStatement(_)
+                | Self::ExecuteTransaction(_)
+                | Self::GetItem(_)
+                | Self::PutItem(_)
+                | Self::Query(_)
+                | Self::Scan(_)
+                | Self::TransactGetItems(_)
+                | Self::TransactWriteItems(_)
+                | Self::UpdateItem(_)
+        )
+    }
+
     /// Whether executing the request can write to the store.
     pub fn changes_something(&self) -> bool {
         use crate::partiql::Statement;

@@ -1,0 +1,90 @@
+//! The rows by which processes over one shared store know of each other, and what a process leaves behind.
+
+use bytes::Bytes;
+use keywright_semantics::error::Error;
+use keywright_store::{CommitError, Direction, Scan, Snapshot, Store, Transaction};
+
+use super::stats_rows;
+use crate::state::Engine;
+use crate::state::members::MemberId;
+use crate::support::fault;
+use crate::support::layout::{Space, prefix_range};
+
+/// The time between two signs of life.
+const BEAT_MS: u64 = 1_500;
+/// More processes than anybody runs over one store.
+const MEMBERS_MAX: usize = 1_000;
+const MEMBERS_BYTES_MAX: usize = 1024 * 1024;
+/// The first byte of a member's row: its format.
+const FORMAT: u8 = 1;
+
+/// Gives the next sign of life, looks at those of the others, and takes over what dead ones left.
+pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> {
+    let Some(beat) = engine.members().due_beat(now_ms, BEAT_MS) else { return Ok(()) };
+    let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
+    txn.put(row_key(engine.members().own()), encode(beat));
+    ended(txn.commit().await.map(|_version| ()))?;
+    let view = engine.store().snapshot().await.map_err(|fault| fault::storage(&fault))?;
+    let beats = read(&view).await?;
+    stats_rows::load_others(engine, &view).await.map_err(|fault| fault::storage(&fault))?;
+    drop(view);
+    for gone in engine.members().note(&beats, now_ms) {
+        stats_rows::inherit(engine, gone).await?;
+        remove(engine, gone).await?;
+    }
+    Ok(())
+}
+
+/// Says goodbye: the others take over the work at once.
+pub(crate) async fn leave<S: Store>(engine: &Engine<S>) -> Result<(), Error> {
+    remove(engine, engine.members().own()).await
+}
+
+async fn remove<S: Store>(engine: &Engine<S>, member: MemberId) -> Result<(), Error> {
+    let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
+    txn.delete(row_key(member));
+    ended(txn.commit().await.map(|_version| ()))
+}
+
+/// A later step repeats what met a conflict, or whose outcome is unknown.
+fn ended(outcome: Result<(), CommitError>) -> Result<(), Error> {
+    match outcome {
+        Ok(()) | Err(CommitError::Conflict | CommitError::Unknown) => Ok(()),
+        Err(CommitError::Failed(fault)) => Err(fault::storage(&fault)),
+        Err(CommitError::TooLarge) => Err(fault::internal()),
+    }
+}
+
+async fn read(view: &impl Snapshot) -> Result<Vec<(MemberId, u64)>, Error> {
+    let scan = Scan {
+        range: prefix_range(vec![Space::Members.byte()]),
+        direction: Direction::Forward,
+        rows_max: MEMBERS_MAX,
+        bytes_max: MEMBERS_BYTES_MAX,
+    };
+    let page = view.scan(&scan).await.map_err(|fault| fault::storage(&fault))?;
+    Ok(page.entries.iter().filter_map(|entry| Some((read_key(&entry.key)?, decode(&entry.value)?))).collect())
+}
+
+fn row_key(member: MemberId) -> Bytes {
+    let mut key = vec![Space::Members.byte()];
+    key.extend_from_slice(&member.0.to_be_bytes());
+    key.into()
+}
+
+fn read_key(key: &[u8]) -> Option<MemberId> {
+    let (_, id) = key.split_first()?;
+    Some(MemberId(u128::from_be_bytes(id.try_into().ok()?)))
+}
+
+fn encode(beat: u64) -> Bytes {
+    let mut row = vec![FORMAT];
+    row.extend_from_slice(&beat.to_be_bytes());
+    row.into()
+}
+
+/// Rows of other formats belong to newer processes; their work is theirs.
+fn decode(row: &[u8]) -> Option<u64> {
+    let beat = row.get(1..).and_then(<[u8]>::first_chunk::<8>)?;
+    Some(u64::from_be_bytes(*beat))
+}

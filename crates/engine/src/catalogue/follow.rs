@@ -1,0 +1,162 @@
+//! How the copy in memory follows the stored catalogue when other processes change it too.
+//!
+//! A commit that changes the catalogue raises its epoch, a row of its own. A process that reads a higher one
+//! than it knows reads the catalogue again. Stores of one process have no epoch.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use keywright_semantics::error::Error;
+use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store, Transaction};
+
+use super::rows::{NAMES, RECORDS, epoch_key};
+use super::{Cache, Catalogue, CatalogueFault, Ended, commit, read_u64, record};
+use crate::support::fault;
+use crate::support::layout::{self, Space, TableId};
+
+/// Records and bytes of one scan of the catalogue.
+pub(super) const LOAD_ROWS: usize = 500;
+pub(super) const LOAD_BYTES: usize = 4 * 1024 * 1024;
+
+impl<S: Store> Catalogue<S> {
+    /// Whether the epoch was read at this time or later.
+    pub(crate) fn is_followed_since(&self, time_ms: u64) -> bool {
+        self.followed_ms.load(Ordering::Relaxed) >= time_ms
+    }
+
+    /// The epoch that is in memory.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Reads what other processes have changed. Of several callers one reads and the others wait for it.
+    pub(crate) async fn follow(&self, now_ms: u64) -> Result<(), Error> {
+        let begun = self.follows_begun.load(Ordering::Acquire);
+        let mut last_done = self.follow_turn.lock().await;
+        if *last_done > begun {
+            // Another caller began to read after this call.
+            return Ok(());
+        }
+        let number = self.follows_begun.fetch_add(1, Ordering::AcqRel) + 1;
+        let view = self.store.snapshot().await.map_err(|fault| fault::storage(&fault))?;
+        let stored = read_epoch(view.get(&epoch_key()).await.map_err(|fault| fault::storage(&fault))?);
+        if stored != self.epoch() {
+            drop(view);
+            self.reload().await?;
+        }
+        self.followed_ms.fetch_max(now_ms, Ordering::Relaxed);
+        *last_done = number;
+        Ok(())
+    }
+
+    /// Replaces the copy in memory by what is stored.
+    async fn reload(&self) -> Result<(), Error> {
+        // No change of this process may end between the view and its publication.
+        let _turn = self.change_turn.lock().await;
+        let view = self.store.snapshot().await.map_err(|fault| fault::storage(&fault))?;
+        let epoch = read_epoch(view.get(&epoch_key()).await.map_err(|fault| fault::storage(&fault))?);
+        let mut cache = read_all(&view).await.map_err(|_unreadable| fault::internal())?;
+        let mut known = self.write();
+        cache.keep_equal(&known);
+        *known = cache;
+        drop(known);
+        self.epoch.store(epoch, Ordering::Release);
+        Ok(())
+    }
+
+    /// Commits a change of the catalogue.
+    pub(super) async fn commit(&self, mut txn: S::Transaction) -> Result<Ended, Error> {
+        if !self.is_shared {
+            return commit(txn).await;
+        }
+        let row = txn.get_for_write(&[epoch_key()]).await.map_err(|fault| fault::storage(&fault))?;
+        let before = read_epoch(row.into_iter().next().flatten());
+        txn.put(epoch_key(), Bytes::copy_from_slice(&(before + 1).to_be_bytes()));
+        let ended = commit(txn).await?;
+        if ended == Ended::Done {
+            // If other changes came before it, they are still to be read.
+            let _behind =
+                self.epoch.compare_exchange(before, before + 1, Ordering::AcqRel, Ordering::Relaxed);
+        }
+        Ok(ended)
+    }
+}
+
+impl Cache {
+    /// Keeps the known copies of tables that did not change: requests share them.
+    fn keep_equal(&mut self, known: &Self) {
+        let known: BTreeMap<_, _> = known
+            .names
+            .values()
+            .flat_map(BTreeMap::values)
+            .chain(known.doomed.values())
+            .map(|table| (table.id, table))
+            .collect();
+        let tables = self.names.values_mut().flat_map(BTreeMap::values_mut).chain(self.doomed.values_mut());
+        for table in tables {
+            if let Some(same) = known.get(&table.id).filter(|known| known.version == table.version) {
+                *table = Arc::clone(same);
+            }
+        }
+    }
+}
+
+fn read_epoch(row: Option<Bytes>) -> u64 {
+    row.and_then(|row| read_u64(&row)).unwrap_or(0)
+}
+
+/// The epoch and the whole catalogue of a view.
+pub(super) async fn read_at(view: &impl Snapshot) -> Result<(u64, Cache), CatalogueFault> {
+    Ok((read_epoch(view.get(&epoch_key()).await?), read_all(view).await?))
+}
+
+async fn read_all(view: &impl Snapshot) -> Result<Cache, CatalogueFault> {
+    let mut cache = Cache::default();
+    let mut tables = BTreeMap::new();
+    load(view, RECORDS, |entry_key, value| {
+        let table = record::decode(&value)
+            .map_err(|fault| CatalogueFault::Record { key: entry_key, text: fault.to_string() })?;
+        cache.sizes.set(table.id, value.len());
+        tables.insert(table.id, Arc::new(table));
+        Ok(())
+    })
+    .await?;
+    load(view, NAMES, |entry_key, value| {
+        let id = read_u64(&value).map(TableId);
+        let Some(table) = id.and_then(|id| tables.remove(&id)) else {
+            let text = "the row of a table's name points to no record".to_owned();
+            return Err(CatalogueFault::Record { key: entry_key, text });
+        };
+        cache.insert(table);
+        Ok(())
+    })
+    .await?;
+    cache.doomed = tables;
+    Ok(cache)
+}
+
+/// Passes every row of one part of the catalogue to `take`.
+async fn load(
+    view: &impl Snapshot,
+    part: u8,
+    mut take: impl FnMut(Bytes, Bytes) -> Result<(), CatalogueFault>,
+) -> Result<(), CatalogueFault> {
+    let end = Some(Bytes::from(vec![Space::Catalogue.byte(), part + 1]));
+    let mut start = Bytes::from(vec![Space::Catalogue.byte(), part]);
+    loop {
+        let range = KeyRange { start: start.clone(), end: end.clone() };
+        let scan = Scan { range, direction: Direction::Forward, rows_max: LOAD_ROWS, bytes_max: LOAD_BYTES };
+        let page = view.scan(&scan).await?;
+        let Some(last) = page.entries.last() else { return Ok(()) };
+        assert!(last.key >= start, "a forward scan advances");
+        start = layout::after(&last.key);
+        for entry in page.entries {
+            take(entry.key, entry.value)?;
+        }
+        if !page.more {
+            return Ok(());
+        }
+    }
+}

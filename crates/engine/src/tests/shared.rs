@@ -1,0 +1,216 @@
+//! Two engines over one store, as two processes are.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::request::Request;
+use keywright_semantics::request::create_table::NewIndex;
+use keywright_semantics::request::delete_table::DeleteTable;
+use keywright_semantics::request::describe_table::DescribeTable;
+use keywright_semantics::request::time_to_live::{TtlChange, UpdateTimeToLive};
+use keywright_semantics::request::update_table::{IndexUpdate, UpdateTable};
+use keywright_semantics::response::Response;
+use keywright_semantics::schema::{IndexKind, KeyType, Projection, TableSchema};
+use keywright_semantics::value::Item;
+use keywright_store::memory::MemoryStore;
+
+use super::harness::*;
+use crate::state::Engine;
+use crate::support::config::EngineConfig;
+use crate::support::env::Env;
+
+type Process = Engine<MemoryStore>;
+
+struct Pair {
+    one: Process,
+    other: Process,
+    env: Arc<TestEnv>,
+}
+
+fn plain() -> TableSchema {
+    TableSchema { key: key(&[("pk", KeyType::S)], &[]), indexes: Vec::new() }
+}
+
+/// Two processes; the first one has made the table.
+fn pair() -> Pair {
+    let store = MemoryStore::shared();
+    let env = Arc::new(TestEnv::default());
+    env.now_ms.store(1_000_000, Ordering::Relaxed);
+    let open = || {
+        let env: Arc<dyn Env> = Arc::<TestEnv>::clone(&env);
+        block_on(Engine::open(store.clone(), env, EngineConfig::default())).expect("the store opens")
+    };
+    let (one, other) = (open(), open());
+    let pair = Pair { one, other, env };
+    run(&pair.one, create()).expect("there is no such table yet");
+    pair
+}
+
+impl Pair {
+    fn pass(&self, ms: u64) -> u64 {
+        self.env.now_ms.fetch_add(ms, Ordering::Relaxed) + ms
+    }
+
+    /// Lets time pass for both processes, in which they do their background work.
+    fn work(&self, ms: u64) {
+        self.work_of(&[&self.one, &self.other], ms);
+    }
+
+    fn work_of(&self, working: &[&Process], ms: u64) {
+        for _ in 0..ms / 100 {
+            let now_ms = self.pass(100);
+            for process in working {
+                block_on(process.step(now_ms));
+            }
+        }
+    }
+}
+
+fn create() -> Request {
+    Request::CreateTable(Box::new(create_request(plain())))
+}
+
+fn run(process: &Process, request: Request) -> Result<Response, Error> {
+    block_on(process.execute(&caller(), request))
+}
+
+fn put(process: &Process, item: Item) -> Result<(), Error> {
+    run(process, Request::PutItem(Box::new(put_request(item)))).map(drop)
+}
+
+fn get(process: &Process, pk: &str) -> Result<Option<Item>, Error> {
+    match run(process, Request::GetItem(get_request(item([("pk", s(pk))]))))? {
+        Response::GetItem(output) => Ok(output.item.map(|item| item.decode())),
+        _ => panic!("a get is answered by its output"),
+    }
+}
+
+fn scan(process: &Process, index: Option<&str>) -> Result<usize, Error> {
+    match run(process, Request::Scan(Box::new(scan_request(index))))? {
+        Response::Scan(output) => Ok(items(&output).len()),
+        _ => panic!("a scan is answered by its output"),
+    }
+}
+
+fn delete_table(process: &Process) {
+    run(process, Request::DeleteTable(DeleteTable { table: table_ref() })).expect("it is there");
+}
+
+fn change_index(process: &Process, update: IndexUpdate) {
+    let request = UpdateTable {
+        table: table_ref(),
+        definitions: vec![attribute("g", KeyType::N)],
+        billing: None,
+        throughput: None,
+        index_updates: vec![update],
+        stream: None,
+        encryption: None,
+        class: None,
+        deletion_protection: None,
+        on_demand: None,
+        warm: None,
+    };
+    run(process, Request::UpdateTable(Box::new(request))).expect("it is accepted");
+}
+
+fn add_index(process: &Process) {
+    let schema = index("live", IndexKind::Global, key(&[("g", KeyType::N)], &[]), Projection::All);
+    change_index(
+        process,
+        IndexUpdate::Create(NewIndex { schema, throughput: None, on_demand: None, warm: None }),
+    );
+}
+
+fn items_counted(process: &Process) -> u64 {
+    match run(process, Request::DescribeTable(DescribeTable { table: table_ref() })) {
+        Ok(Response::DescribeTable(table)) => table.item_count,
+        other => panic!("the table is described: {other:?}"),
+    }
+}
+
+#[test]
+fn a_table_of_one_process_is_at_once_a_table_of_the_other() {
+    let pair = pair();
+    put(&pair.other, item([("pk", s("a"))])).expect("the table is found in the store");
+    assert!(get(&pair.one, "a").expect("it is read").is_some());
+    assert_eq!(run(&pair.other, create()).unwrap_err().kind, ErrorKind::ResourceInUse);
+}
+
+#[test]
+fn a_deleted_table_is_gone_for_the_other_within_a_second() {
+    let pair = pair();
+    put(&pair.other, item([("pk", s("a"))])).expect("put");
+    delete_table(&pair.one);
+    pair.work_of(&[&pair.one], 100);
+    pair.pass(1_001);
+    assert_eq!(get(&pair.other, "a").unwrap_err().kind, ErrorKind::ResourceNotFound);
+}
+
+#[test]
+fn a_table_made_anew_takes_the_writes_of_a_process_that_knows_the_old_one() {
+    let pair = pair();
+    put(&pair.other, item([("pk", s("old"))])).expect("put");
+    delete_table(&pair.one);
+    pair.work_of(&[&pair.one], 100);
+    run(&pair.one, create()).expect("the name is free");
+    put(&pair.other, item([("pk", s("new"))])).expect("it is bound again");
+    assert!(get(&pair.one, "new").expect("it is read").is_some());
+    assert!(get(&pair.one, "old").expect("it is read").is_none());
+    pair.work(2_000);
+    assert_eq!(scan(&pair.other, None).expect("it is scanned"), 1);
+}
+
+#[test]
+fn a_process_that_does_not_know_an_index_yet_writes_its_entries() {
+    let pair = pair();
+    put(&pair.other, item([("pk", s("a")), ("g", n(1))])).expect("put");
+    add_index(&pair.one);
+    put(&pair.other, item([("pk", s("b")), ("g", n(2))])).expect("it is bound again");
+    pair.work(3_000);
+    for process in [&pair.one, &pair.other] {
+        assert_eq!(scan(process, Some("live")).expect("the index is readable"), 2);
+    }
+    change_index(&pair.other, IndexUpdate::Delete { name: "live".to_owned() });
+    pair.pass(1_001);
+    assert_eq!(scan(&pair.one, Some("live")).unwrap_err().kind, ErrorKind::Validation);
+}
+
+#[test]
+fn each_process_counts_its_own_writes_and_reports_those_of_all() {
+    let pair = pair();
+    for pk in ["a", "b", "c"] {
+        put(&pair.one, item([("pk", s(pk))])).expect("put");
+    }
+    for pk in ["d", "e"] {
+        put(&pair.other, item([("pk", s(pk))])).expect("put");
+    }
+    pair.work(25_000);
+    assert_eq!((items_counted(&pair.one), items_counted(&pair.other)), (5, 5));
+    // One stops cleanly, and its row is taken over.
+    block_on(pair.other.shutdown()).expect("it stops");
+    pair.work_of(&[&pair.one], 5_000);
+    assert_eq!(items_counted(&pair.one), 5);
+}
+
+#[test]
+fn what_a_dead_process_counted_and_owned_is_taken_over() {
+    let pair = pair();
+    let ttl = UpdateTimeToLive { table: table_ref(), change: TtlChange::Enable, attribute: "e".to_owned() };
+    run(&pair.other, Request::UpdateTimeToLive(ttl)).expect("it is enabled");
+    put(&pair.one, item([("pk", s("kept"))])).expect("put");
+    pair.work(25_000);
+    assert_eq!(pair.one.processes(), 2);
+    // Both may own the table; each time the other one dies.
+    for (alive, dead) in [(&pair.one, &pair.other), (&pair.other, &pair.one)] {
+        pair.work(5_000);
+        let due = i64::try_from(pair.env.now_ms.load(Ordering::Relaxed) / 1000).expect("it is small");
+        put(dead, item([("pk", s("due")), ("e", n(due))])).expect("put");
+        // A minute is the delay of expiry, ten seconds that of the change of owner.
+        pair.work_of(&[alive], 71_000);
+        assert_eq!(alive.processes(), 1);
+        assert!(get(alive, "due").expect("it is read").is_none());
+    }
+    pair.work(25_000);
+    assert_eq!((items_counted(&pair.one), items_counted(&pair.other)), (1, 1));
+}

@@ -1,0 +1,136 @@
+//! `--store`: the address of a store as text, and its password.
+//!
+//! A password on the command line is seen by everybody on the machine, so only a variable or a file may hold
+//! one.
+
+use std::path::{Path, PathBuf};
+
+/// Where the data is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum StoreUrl {
+    Memory,
+    Folder(PathBuf),
+    /// A `postgres://` address without password.
+    Postgres(String),
+}
+
+/// A password, which no log shows.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Password(String);
+
+impl std::fmt::Debug for Password {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Password")
+    }
+}
+
+impl Password {
+    #[cfg(feature = "postgres")]
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// The password of a variable, or of the first line of a file; `None` if neither is set.
+    pub(crate) fn find(variable: Option<String>, file: Option<&Path>) -> Result<Option<Self>, String> {
+        match (variable, file) {
+            (Some(_), Some(_)) => {
+                Err("KEYWRIGHT_STORE_PASSWORD and --store-password-file exclude each other: choose one"
+                    .to_owned())
+            }
+            (Some(password), None) => Ok(Some(Self(password))),
+            (None, Some(path)) => {
+                let text = std::fs::read_to_string(path)
+                    .map_err(|error| format!("cannot read the password file {}: {error}", path.display()))?;
+                match text.lines().next() {
+                    Some(line) if !line.is_empty() => Ok(Some(Self(line.to_owned()))),
+                    _ => Err(format!(
+                        "the password file {} is empty: write the password on its first line",
+                        path.display()
+                    )),
+                }
+            }
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+const POSTGRES: [&str; 2] = ["postgres://", "postgresql://"];
+
+impl StoreUrl {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if let Some(folder) = text.strip_prefix("embedded:") {
+            return match folder {
+                "" => Err("--store embedded: names no folder: write embedded:DIR".to_owned()),
+                _ => Ok(Self::Folder(PathBuf::from(folder))),
+            };
+        }
+        if text == "memory:" {
+            return Ok(Self::Memory);
+        }
+        let Some(rest) = POSTGRES.iter().find_map(|scheme| text.strip_prefix(scheme)) else {
+            return Err(format!(
+                "--store {} is not known: write embedded:DIR, memory: or postgres://USER@HOST:PORT/DATABASE",
+                scheme_of(text)
+            ));
+        };
+        if has_password(rest) {
+            return Err("--store holds a password, which everybody on this machine can see: \
+                        leave it out and pass --store-password-file FILE or set KEYWRIGHT_STORE_PASSWORD"
+                .to_owned());
+        }
+        Ok(Self::Postgres(text.to_owned()))
+    }
+}
+
+/// What stands before the address: the rest may be secret.
+fn scheme_of(text: &str) -> &str {
+    text.split_once(':').map_or(text, |(scheme, _)| scheme)
+}
+
+fn has_password(rest: &str) -> bool {
+    let (authority, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let authority = authority.split('/').next().unwrap_or_default();
+    let user = authority.rsplit_once('@').map(|(user, _)| user);
+    user.is_some_and(|user| user.contains(':'))
+        || query.split('&').any(|parameter| parameter.starts_with("password="))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_store_is_read() {
+        assert_eq!(StoreUrl::parse("memory:"), Ok(StoreUrl::Memory));
+        assert_eq!(StoreUrl::parse("embedded:a/b"), Ok(StoreUrl::Folder("a/b".into())));
+        let url = "postgres://me@db:5433/shop?schema=orders";
+        assert_eq!(StoreUrl::parse(url), Ok(StoreUrl::Postgres(url.to_owned())));
+        for unknown in ["", "shop", "mysql://me@db/shop", "embedded:"] {
+            assert!(StoreUrl::parse(unknown).is_err(), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_password_in_the_address_is_refused_and_not_repeated() {
+        for url in ["postgres://me:secret@db/shop", "postgresql://me@db/shop?password=secret"] {
+            let refused = StoreUrl::parse(url).unwrap_err();
+            assert!(!refused.contains("secret"), "{refused}");
+        }
+        assert!(!StoreUrl::parse("mysql://me:secret@db").unwrap_err().contains("secret"));
+    }
+
+    #[test]
+    fn a_password_comes_from_a_variable_or_the_first_line_of_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("password");
+        std::fs::write(&file, "secret\nnote\n").unwrap();
+        let read = Password::find(None, Some(&file)).unwrap();
+        assert_eq!(read, Some(Password("secret".to_owned())));
+        assert_eq!(format!("{read:?}"), "Some(Password)");
+        assert_eq!(Password::find(Some("other".to_owned()), None), Ok(Some(Password("other".to_owned()))));
+        assert!(Password::find(Some("other".to_owned()), Some(&file)).is_err());
+        std::fs::write(&file, "").unwrap();
+        assert!(Password::find(None, Some(&file)).is_err());
+        assert_eq!(Password::find(None, None), Ok(None));
+    }
+}
