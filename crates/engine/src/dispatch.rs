@@ -71,7 +71,9 @@ impl<S: Store> Engine<S> {
     /// Opens the database in the store; an empty store becomes an empty database.
     pub async fn open(store: S, env: Arc<dyn Env>, config: EngineConfig) -> Result<Self, OpenError> {
         let catalogue = Catalogue::open(store.clone()).await?;
+        let opened_ms = env.now_ms();
         let engine = Self::new(store, env, config, catalogue);
+        engine.catalogue().note_followed(opened_ms);
         stats_rows::load(&engine).await?;
         Ok(engine)
     }

@@ -26,6 +26,11 @@ pub(crate) trait Backend: Send + Sync + 'static {
 
     fn figures(&self, store: &Self::Store) -> Option<Figures>;
 
+    /// Questions to a store of another machine that were waited for.
+    fn round_trips(&self, _store: &Self::Store) -> u64 {
+        0
+    }
+
     /// Where the data is, for messages.
     fn place(&self) -> String;
 
@@ -147,6 +152,10 @@ impl Backend for Postgres {
 
     fn figures(&self, _store: &PostgresStore) -> Option<Figures> {
         None
+    }
+
+    fn round_trips(&self, store: &PostgresStore) -> u64 {
+        store.round_trips()
     }
 
     fn place(&self) -> String {

@@ -15,7 +15,7 @@ use keywright_store_local::{Fault, FaultCause, Figures};
 
 use crate::backend::Backend;
 use crate::environment::{self, SystemEnv};
-use crate::limits::REOPEN_WAIT_MS_MAX;
+use crate::limits::{REOPEN_WAIT_MS_MAX, STORE_SILENT_MS};
 use crate::management::health::Health;
 
 /// Interval at which requests that still run are counted.
@@ -41,6 +41,15 @@ pub(crate) struct Database<B: Backend> {
     running: ArcSwapOption<Running<B>>,
     absence: Mutex<Absence>,
     opened_again: AtomicU64,
+}
+
+/// The figures of a store that several servers may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sharing {
+    /// Servers that work, this one included.
+    pub(crate) processes: usize,
+    /// Questions to the store that this server waited for.
+    pub(crate) round_trips: u64,
 }
 
 /// Why the store was not opened again.
@@ -83,6 +92,14 @@ impl<B: Backend> Database<B> {
         self.running.load().as_ref().and_then(|running| self.backend.figures(&running.store))
     }
 
+    /// How the store is shared with other servers; `None` for a store of one server.
+    pub(crate) fn sharing(&self) -> Option<Sharing> {
+        let running = self.running.load();
+        let running = running.as_ref().filter(|running| running.engine.is_shared())?;
+        let round_trips = self.backend.round_trips(&running.store);
+        Some(Sharing { processes: running.engine.processes(), round_trips })
+    }
+
     /// How often the store was opened again.
     pub(crate) fn opened_again(&self) -> u64 {
         self.opened_again.load(Ordering::Relaxed)
@@ -100,7 +117,11 @@ impl<B: Backend> Database<B> {
     /// The state of the database, as far as it decides about the server's.
     pub(crate) fn health(&self) -> Health {
         let Some(fault) = self.fault() else {
-            return if self.running.load().is_some() { Health::Serving } else { self.absent() };
+            return match &*self.running.load() {
+                Some(running) if running.engine.has_heard_from_store(STORE_SILENT_MS) => Health::Serving,
+                Some(_) => Health::StoreSilent { place: self.backend.place() },
+                None => self.absent(),
+            };
         };
         let reason = fault.reason;
         match fault.cause {

@@ -182,6 +182,8 @@ pub(crate) const STUCK_SECONDS_MIN: u64 = 30;
 pub(crate) const REOPEN_MS_MIN: u64 = 500;
 /// The longest such interval.
 pub(crate) const REOPEN_MS_MAX: u64 = 30_000;
+/// A shared store that did not answer for so long makes the server not ready.
+pub(crate) const STORE_SILENT_MS: u64 = 3_000;
 /// Time limit of requests that still use the store. Then it is not opened again for now.
 pub(crate) const REOPEN_WAIT_MS_MAX: u64 = 10_000;
 

@@ -50,6 +50,9 @@ impl<B: Backend> Watched for Overview<B> {
         if let Some(figures) = self.service.database().figures() {
             report::store(exposition, &figures, self.service.database().opened_again());
         }
+        if let Some(sharing) = self.service.database().sharing() {
+            report::shared_store(exposition, &sharing);
+        }
     }
 }
 

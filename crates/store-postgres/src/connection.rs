@@ -1,5 +1,6 @@
 //! A bounded pool of connections, and the session that a view or transaction has on one of them.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -30,13 +31,14 @@ pub(crate) struct Pool {
     pub(crate) runtime: Handle,
     idle: Mutex<Vec<Connection>>,
     room: Arc<Semaphore>,
+    round_trips: AtomicU64,
 }
 
 impl Pool {
     /// Connects, checks the server, and creates the schema if it is not there.
     pub(crate) async fn open(options: PostgresOptions, runtime: Handle) -> Result<Arc<Self>, OpenError> {
         let room = Arc::new(Semaphore::new(options.connections_max.max(2)));
-        let pool = Self { options, runtime, idle: Mutex::default(), room };
+        let pool = Self { options, runtime, idle: Mutex::default(), room, round_trips: AtomicU64::new(0) };
         let no_answer = |error: tokio_postgres::Error| OpenError::Unreachable(fault::text(&error));
         let client = pool.dial().await.map_err(no_answer)?;
         layout::prepare(&client, &pool.options.schema).await?;
@@ -60,6 +62,10 @@ impl Pool {
             // The runtime is shutting down: an attempt outside of it fails with the right kind of error.
             Err(_ended) => self.options.config.connect(NoTls).await.map(|(client, _)| client),
         }
+    }
+
+    pub(crate) fn round_trips(&self) -> u64 {
+        self.round_trips.load(Ordering::Relaxed)
     }
 
     /// A connection without a transaction.
@@ -120,7 +126,9 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// The connection, for one question or several that are sent together.
     pub(crate) fn connection(&self) -> &Connection {
+        self.pool.round_trips.fetch_add(1, Ordering::Relaxed);
         self.connection.as_ref().expect("a session has its connection until it is dropped")
     }
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use bytes::Bytes;
 use keywright_store::{
     Capabilities, CommitVersion, KeyRange, LogId, LogPosition, Snapshot as _, Store, StoreError,
 };
@@ -15,7 +16,7 @@ use crate::layout::OpenError;
 use crate::logs;
 use crate::options::PostgresOptions;
 use crate::transaction::PostgresTransaction;
-use crate::view::PostgresView;
+use crate::view::{self, PostgresView};
 
 /// A key must fit into a third of an index page (2,704 bytes), with the rest of its index entry.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
@@ -45,6 +46,11 @@ impl PostgresStore {
         let pool = Pool::open(options.clone(), runtime.clone()).await?;
         runtime.spawn(sweep_for_ever(Arc::downgrade(&pool), options.sweep_after));
         Ok(Self { pool, options: Arc::new(options) })
+    }
+
+    /// Questions that were sent to the server and waited for.
+    pub fn round_trips(&self) -> u64 {
+        self.pool.round_trips()
     }
 
     /// The address and settings with which it was opened.
@@ -99,8 +105,22 @@ impl Store for PostgresStore {
     }
 
     async fn begin(&self) -> Result<PostgresTransaction, StoreError> {
-        let (view, id) = PostgresView::open_for_write(&self.pool).await?;
-        Ok(PostgresTransaction::new(view, id))
+        let (view, id, _no_values) = PostgresView::open_for_write(&self.pool, &[]).await?;
+        Ok(PostgresTransaction::new(view, id, &[]))
+    }
+
+    async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        let session = self.pool.take().await?;
+        let keys: [&[u8]; 1] = [key];
+        Ok(view::rows(&session, &keys).await?.into_values().next())
+    }
+
+    async fn begin_with(
+        &self,
+        keys: &[Bytes],
+    ) -> Result<(PostgresTransaction, Vec<Option<Bytes>>), StoreError> {
+        let (view, id, values) = PostgresView::open_for_write(&self.pool, keys).await?;
+        Ok((PostgresTransaction::new(view, id, keys), values))
     }
 
     async fn clear_range(&self, range: &KeyRange) -> Result<(), StoreError> {

@@ -32,11 +32,11 @@ pub struct PostgresTransaction {
 }
 
 impl PostgresTransaction {
-    pub(crate) const fn new(view: PostgresView, id: CommitVersion) -> Self {
+    pub(crate) fn new(view: PostgresView, id: CommitVersion, protected: &[Bytes]) -> Self {
         Self {
             view,
             id,
-            protected: BTreeSet::new(),
+            protected: protected.iter().cloned().collect(),
             writes: BTreeMap::new(),
             appends: Vec::new(),
             bytes: 0,
@@ -92,7 +92,10 @@ impl PostgresTransaction {
 }
 
 /// A statement's result if it is sent at all.
-async fn optional<T, E>(wanted: bool, statement: impl Future<Output = Result<T, E>>) -> Result<Option<T>, E> {
+pub(crate) async fn optional<T, E>(
+    wanted: bool,
+    statement: impl Future<Output = Result<T, E>>,
+) -> Result<Option<T>, E> {
     if wanted { statement.await.map(Some) } else { Ok(None) }
 }
 

@@ -12,6 +12,7 @@ use tokio_postgres::{Row, Statement};
 
 use crate::connection::{Pool, Session};
 use crate::layout::Statements;
+use crate::transaction::optional;
 use crate::{fault, logs};
 
 /// Rows of one fetch. A scan fetches more until its budget is used.
@@ -29,44 +30,49 @@ pub struct PostgresView {
 
 impl PostgresView {
     pub(crate) async fn open(pool: &Arc<Pool>) -> Result<Self, StoreError> {
-        Self::begin(pool, |statements| &statements.snapshot).await.map(|(view, _answer)| view)
+        Self::begin(pool, |statements| &statements.snapshot, &[]).await.map(|(view, _, _)| view)
     }
 
     /// A view whose transaction has its id already: the id tells how a commit ended whose answer is lost.
-    pub(crate) async fn open_for_write(pool: &Arc<Pool>) -> Result<(Self, CommitVersion), StoreError> {
-        let (view, answer) = Self::begin(pool, |statements| &statements.snapshot_and_id).await?;
+    /// Also the values of these keys.
+    pub(crate) async fn open_for_write(
+        pool: &Arc<Pool>,
+        keys: &[Bytes],
+    ) -> Result<(Self, CommitVersion, Vec<Option<Bytes>>), StoreError> {
+        let (view, answer, values) =
+            Self::begin(pool, |statements| &statements.snapshot_and_id, keys).await?;
         let id: &str = answer.get(1);
         let id = id.parse().map_err(|_| StoreError::Corrupt(format!("PostgreSQL: `{id}` is no id")))?;
-        Ok((view, CommitVersion(id)))
+        Ok((view, CommitVersion(id), values))
     }
 
+    /// Begins the transaction and reads these keys in one round trip.
     async fn begin(
         pool: &Arc<Pool>,
         first: impl Fn(&Statements) -> &Statement,
-    ) -> Result<(Self, Row), StoreError> {
+        keys: &[Bytes],
+    ) -> Result<(Self, Row, Vec<Option<Bytes>>), StoreError> {
         let mut session = pool.take().await?;
         session.in_transaction = true;
         let connection = session.connection();
-        let (begun, answer) = futures_util::future::join(
+        let wanted: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+        let wanted_values: [&(dyn ToSql + Sync); 1] = [&wanted];
+        // Sent in this order, without waiting for each other.
+        let (begun, answer, found) = futures_util::join!(
             connection.client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ"),
             connection.client.query_one(first(&connection.statements), &[]),
-        )
-        .await;
+            optional(!keys.is_empty(), connection.client.query(&connection.statements.get, &wanted_values)),
+        );
         begun.map_err(|error| fault::of_read(&error))?;
         let answer = answer.map_err(|error| fault::of_read(&error))?;
+        let found = found.map_err(|error| fault::of_read(&error))?;
+        let values = in_order(keys, &by_key(&found.unwrap_or_default()));
         let seen: String = answer.get(0);
         let unclear = || StoreError::Corrupt(format!("PostgreSQL: `{seen}` is no snapshot"));
         // The first id that was not assigned yet.
         let next: u64 = seen.split(':').nth(1).and_then(|id| id.parse().ok()).ok_or_else(unclear)?;
         let version = CommitVersion(next.saturating_sub(1));
-        Ok((Self { session, seen, version }, answer))
-    }
-
-    async fn rows(&self, keys: &[&[u8]]) -> Result<HashMap<Bytes, Bytes>, StoreError> {
-        let connection = self.session.connection();
-        let found = connection.client.query(&connection.statements.get, &[&keys]).await;
-        let found = found.map_err(|error| fault::of_read(&error))?;
-        Ok(found.iter().map(|row| (owned(row.get(0)), owned(row.get(1)))).collect())
+        Ok((Self { session, seen, version }, answer, values))
     }
 
     /// One fetch of a scan, which begins at `from` (inclusive forward, exclusive backward).
@@ -92,6 +98,21 @@ impl PostgresView {
     }
 }
 
+/// The values of the keys that are present.
+pub(crate) async fn rows(session: &Session, keys: &[&[u8]]) -> Result<HashMap<Bytes, Bytes>, StoreError> {
+    let connection = session.connection();
+    let found = connection.client.query(&connection.statements.get, &[&keys]).await;
+    Ok(by_key(&found.map_err(|error| fault::of_read(&error))?))
+}
+
+fn by_key(rows: &[Row]) -> HashMap<Bytes, Bytes> {
+    rows.iter().map(|row| (owned(row.get(0)), owned(row.get(1)))).collect()
+}
+
+fn in_order(keys: &[Bytes], found: &HashMap<Bytes, Bytes>) -> Vec<Option<Bytes>> {
+    keys.iter().map(|key| found.get(key).cloned()).collect()
+}
+
 fn owned(bytes: &[u8]) -> Bytes {
     Bytes::copy_from_slice(bytes)
 }
@@ -102,7 +123,8 @@ impl Snapshot for PostgresView {
     }
 
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        Ok(self.rows(&[key]).await?.into_values().next())
+        let keys: [&[u8]; 1] = [key];
+        Ok(rows(&self.session, &keys).await?.into_values().next())
     }
 
     async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
@@ -110,8 +132,7 @@ impl Snapshot for PostgresView {
             return Ok(Vec::new());
         }
         let wanted: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
-        let found = self.rows(&wanted).await?;
-        Ok(keys.iter().map(|key| found.get(key).cloned()).collect())
+        Ok(in_order(keys, &rows(&self.session, &wanted).await?))
     }
 
     async fn scan(&self, scan: &Scan) -> Result<ScanPage, StoreError> {

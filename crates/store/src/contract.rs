@@ -279,6 +279,23 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// Begins a transaction at the newest commit.
     fn begin(&self) -> impl Future<Output = Result<Self::Transaction, StoreError>> + Send;
 
+    /// The newest value of a key, for a caller that needs no view beyond it.
+    fn get(&self, key: &[u8]) -> impl Future<Output = Result<Option<Bytes>, StoreError>> + Send {
+        async move { self.snapshot().await?.get(key).await }
+    }
+
+    /// Begins a transaction with `get_for_write` of these keys. A store behind a network does both at once.
+    fn begin_with(
+        &self,
+        keys: &[Bytes],
+    ) -> impl Future<Output = Result<(Self::Transaction, Vec<Option<Bytes>>), StoreError>> + Send {
+        async move {
+            let mut txn = self.begin().await?;
+            let values = txn.get_for_write(keys).await?;
+            Ok((txn, values))
+        }
+    }
+
     /// Removes every key of the range, in one or more commits; concurrent readers may see a part of it done.
     fn clear_range(&self, range: &KeyRange) -> impl Future<Output = Result<(), StoreError>> + Send;
 

@@ -26,6 +26,11 @@ impl<S: Store> Catalogue<S> {
         self.followed_ms.load(Ordering::Relaxed) >= time_ms
     }
 
+    /// Notes that the epoch was read at this time.
+    pub(crate) fn note_followed(&self, time_ms: u64) {
+        self.followed_ms.fetch_max(time_ms, Ordering::Relaxed);
+    }
+
     /// The epoch that is in memory.
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
@@ -46,7 +51,7 @@ impl<S: Store> Catalogue<S> {
             drop(view);
             self.reload().await?;
         }
-        self.followed_ms.fetch_max(now_ms, Ordering::Relaxed);
+        self.note_followed(now_ms);
         *last_done = number;
         Ok(())
     }

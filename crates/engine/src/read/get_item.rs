@@ -6,7 +6,7 @@ use keywright_semantics::error::Error;
 use keywright_semantics::expression::Projection;
 use keywright_semantics::request::get_item::GetItem;
 use keywright_semantics::response::{CapacityForm, GetItemOutput};
-use keywright_store::{Snapshot, Store};
+use keywright_store::Store;
 
 use crate::bind::item::check_paths;
 use crate::bind::key::bind_row;
@@ -26,8 +26,7 @@ pub(crate) async fn get_item<S: Store>(
     let table = engine.catalogue().lookup(caller, &request.table)?;
     let row = bind_row(table.id, &table.schema, &request.key)?;
     check_projection(&table, request.projection.as_ref())?;
-    let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    let stored = snapshot.get(&row).await.map_err(|error| fault::storage(&error))?;
+    let stored = engine.store().get(&row).await.map_err(|error| fault::storage(&error))?;
     let found = stored.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
     let bytes = found.as_ref().map_or(0, EncodedItem::size_bytes);
     let read = Usage::reading(read_units(bytes, read_mode(request.consistency)));

@@ -13,7 +13,7 @@ use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_semantics::limits::ITEM_BYTES_MAX;
 use keywright_semantics::response::StreamIdentity;
-use keywright_store::{CommitError, Snapshot, Store, Transaction};
+use keywright_store::{CommitError, Snapshot, Store, StoreError, Transaction};
 
 use crate::catalogue::Table;
 use crate::state::Engine;
@@ -215,17 +215,19 @@ struct Protected {
 }
 
 impl Protected {
-    /// Protects the records of tables known to be current without reading them; the others are to be read.
-    fn of<T: Transaction>(actions: &[Action<'_>], token: Option<&NewToken>, txn: &mut T) -> Self {
+    /// The records of tables are among the rows, unless the caller knows that its copy is current.
+    fn of(
+        actions: &[Action<'_>],
+        token: Option<&NewToken>,
+        mut is_current: impl FnMut(&Table) -> bool,
+    ) -> Self {
         let mut seen: Vec<TableId> = Vec::with_capacity(1);
         let mut tables: Vec<Arc<Table>> = Vec::new();
         let mut collections: Vec<Bytes> = Vec::new();
         for action in actions {
             if !seen.contains(&action.table.id) {
                 seen.push(action.table.id);
-                if action.table.is_known_current(txn) {
-                    txn.protect(&action.table.catalogue_key());
-                } else {
+                if !is_current(&action.table) {
                     tables.push(Arc::clone(&action.table));
                 }
             }
@@ -242,6 +244,30 @@ impl Protected {
     }
 }
 
+/// Begins a transaction and reads what the group protects.
+async fn begin<S: Store>(
+    engine: &Engine<S>,
+    actions: &[Action<'_>],
+    token: Option<&NewToken>,
+) -> Result<(S::Transaction, Protected, Vec<Option<Bytes>>), StoreError> {
+    if engine.is_shared() {
+        // Such a store cannot tell whether a record is as it was, so all of them are read.
+        let protected = Protected::of(actions, token, |_table| false);
+        let (txn, rows) = engine.store().begin_with(&protected.keys).await?;
+        return Ok((txn, protected, rows));
+    }
+    let mut txn = engine.store().begin().await?;
+    let protected = Protected::of(actions, token, |table| {
+        let is_known = table.is_known_current(&txn);
+        if is_known {
+            txn.protect(&table.catalogue_key());
+        }
+        is_known
+    });
+    let rows = txn.get_for_write(&protected.keys).await?;
+    Ok((txn, protected, rows))
+}
+
 /// One try: read, evaluate, buffer, commit.
 async fn attempt<'e, S: Store>(
     engine: &'e Engine<S>,
@@ -251,9 +277,8 @@ async fn attempt<'e, S: Store>(
     actions: &[Action<'_>],
     token: Option<&NewToken>,
 ) -> Result<Attempt, Error> {
-    let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
-    let protected = Protected::of(actions, token, &mut txn);
-    let rows = txn.get_for_write(&protected.keys).await.map_err(|error| fault::storage(&error))?;
+    let (txn, protected, rows) =
+        begin(engine, actions, token).await.map_err(|error| fault::storage(&error))?;
     assert_eq!(rows.len(), protected.keys.len(), "the store answers every protected key");
     let mut rows = rows.into_iter();
     for table in &protected.tables {

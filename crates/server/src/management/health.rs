@@ -20,6 +20,10 @@ pub(crate) enum Health {
     WritesFailed {
         reason: String,
     },
+    /// A store that other servers may use does not answer.
+    StoreSilent {
+        place: String,
+    },
     /// The store is being opened again.
     Reopening,
     /// The store could not be opened again.
@@ -42,6 +46,7 @@ impl Health {
             Self::Serving => "serving",
             Self::DiskFull { .. } => "disk_full",
             Self::WritesFailed { .. } => "writes_failed",
+            Self::StoreSilent { .. } => "store_silent",
             Self::Reopening => "reopening",
             Self::Down { .. } => "down",
             Self::Stopping => "stopping",
@@ -65,6 +70,12 @@ impl Health {
                 format!("the disk failed: {reason}"),
                 "check the disk and the system's log, then restart the server: it must not trust what the system \
                  shows of a file whose sync failed; reads go on meanwhile"
+                    .to_owned(),
+            ),
+            Self::StoreSilent { place } => (
+                format!("the store {place} does not answer"),
+                "check that it runs and can be reached from this machine: the server goes on by itself once it \
+                 answers"
                     .to_owned(),
             ),
             Self::Reopening => ("the store is being opened again".to_owned(), "wait".to_owned()),
@@ -107,6 +118,7 @@ mod tests {
             Health::Starting,
             full,
             Health::WritesFailed { reason: "x".to_owned() },
+            Health::StoreSilent { place: "postgres://db/shop".to_owned() },
             Health::Reopening,
             Health::Down { reason: "x".to_owned() },
             Health::Stopping,

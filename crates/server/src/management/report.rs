@@ -12,6 +12,7 @@ use super::health::Health;
 use super::process;
 use crate::budget::BudgetFigures;
 use crate::connections::ConnectionFigures;
+use crate::database::Sharing;
 use crate::refused::Refused;
 use crate::request_log::units;
 use crate::request_metrics::{CLASS_BOUNDS_US, Totals};
@@ -135,6 +136,22 @@ pub(crate) fn budgets(exposition: &mut Exposition, budgets: &[(&'static str, Bud
             exposition.sample(&[("budget", budget)], value(figures));
         }
     }
+}
+
+/// A store that several servers use.
+pub(crate) fn shared_store(exposition: &mut Exposition, sharing: &Sharing) {
+    exposition.single(
+        GAUGE,
+        "keywright_processes",
+        "Servers that work on the store, as this one sees it.",
+        sharing.processes,
+    );
+    exposition.single(
+        COUNTER,
+        "keywright_store_round_trips_total",
+        "Questions to the store that this server waited for.",
+        sharing.round_trips,
+    );
 }
 
 /// `opened_again`: how often the store was opened again after the disk was full.
