@@ -1,6 +1,6 @@
 //! A bounded pool of connections, and the session that a view or transaction has on one of them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,8 +15,11 @@ use crate::options::PostgresOptions;
 
 /// How long a view or transaction waits for a connection.
 const WAIT: Duration = Duration::from_secs(10);
+/// How long an answer is waited for. The server gives up a statement sooner: beyond this time the network is
+/// cut.
+const ANSWER_WAIT: Duration = Duration::from_secs(12);
 /// The first statements of a connection. A statement or a forgotten transaction must not hold locks for ever.
-const SETTINGS: &str = "SET statement_timeout = '30s'; SET idle_in_transaction_session_timeout = '60s'; \
+const SETTINGS: &str = "SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; \
                         SET lock_timeout = '10s'; SET synchronous_commit = on; SET jit = off";
 
 /// One connection with its prepared statements.
@@ -79,13 +82,14 @@ impl Pool {
                 Some(connection) => connection,
                 None => {
                     let client = self.within(self.dial()).await?.map_err(|error| fault::of_read(&error))?;
-                    let statements = Statements::prepare(&client, &self.options.schema).await;
+                    let statements = self.within(Statements::prepare(&client, &self.options.schema)).await?;
                     Connection { client, statements: statements.map_err(|error| fault::of_read(&error))? }
                 }
             };
             return Ok(Session {
                 connection: Some(connection),
                 in_transaction: false,
+                is_silent: AtomicBool::new(false),
                 place: Some(place),
                 pool: Arc::clone(self),
             });
@@ -121,6 +125,8 @@ pub(crate) struct Session {
     connection: Option<Connection>,
     /// Whether a transaction may be open: then it is rolled back before the connection is used again.
     pub(crate) in_transaction: bool,
+    /// Whether an answer did not come in time: nothing can be asked any more.
+    is_silent: AtomicBool,
     place: Option<OwnedSemaphorePermit>,
     pub(crate) pool: Arc<Pool>,
 }
@@ -133,9 +139,52 @@ impl Session {
     }
 }
 
+/// Why a question has no answer.
+pub(crate) enum Unanswered {
+    Error(tokio_postgres::Error),
+    /// Nothing came in time.
+    Silence,
+}
+
+impl Unanswered {
+    /// As the error of a read, or of anything before a commit is sent.
+    pub(crate) fn of_read(&self) -> StoreError {
+        match self {
+            Self::Error(error) => fault::of_read(error),
+            Self::Silence => {
+                StoreError::Io(format!("PostgreSQL: no answer within {} s", ANSWER_WAIT.as_secs()))
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Waits for the answer to a question, but not for ever.
+    pub(crate) async fn answer<T>(
+        &self,
+        question: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, Unanswered> {
+        let timed = {
+            // A timer belongs to the runtime in which it is made.
+            let _entered = self.pool.runtime.enter();
+            tokio::time::timeout(ANSWER_WAIT, question)
+        };
+        match timed.await {
+            Ok(answer) => answer.map_err(Unanswered::Error),
+            Err(_late) => {
+                self.is_silent.store(true, Ordering::Relaxed);
+                Err(Unanswered::Silence)
+            }
+        }
+    }
+}
+
 impl Drop for Session {
     fn drop(&mut self) {
         let (Some(connection), place) = (self.connection.take(), self.place.take()) else { return };
+        if self.is_silent.load(Ordering::Relaxed) {
+            return;
+        }
         if !self.in_transaction {
             self.pool.put_back(connection);
             return;
@@ -143,7 +192,8 @@ impl Drop for Session {
         let pool = Arc::clone(&self.pool);
         // Statements of one connection are executed in order: a COMMIT that was sent comes first.
         self.pool.runtime.spawn(async move {
-            if connection.client.batch_execute("ROLLBACK").await.is_ok() {
+            let ended = tokio::time::timeout(ANSWER_WAIT, connection.client.batch_execute("ROLLBACK")).await;
+            if matches!(ended, Ok(Ok(()))) {
                 pool.put_back(connection);
             }
             drop(place);

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use keywright_store::{CommitVersion, LogEntry, LogId, LogPosition, LogRead, StoreError};
+use tokio_postgres::types::ToSql;
 
 use crate::connection::Pool;
-use crate::fault;
 
 /// Entries of one fetch.
 const FETCH_MAX: usize = 1_000;
@@ -34,19 +34,18 @@ pub(crate) async fn read(pool: &Arc<Pool>, seen: &str, read: LogRead) -> Result<
     let session = pool.take().await?;
     let connection = session.connection();
     let (log, shard) = columns(read.id);
-    let settled = connection.client.query_one(&connection.statements.settle, &[&log, &shard]).await;
-    settled.map_err(|error| fault::of_read(&error))?;
+    let place: [&(dyn ToSql + Sync); 2] = [&log, &shard];
+    let settling = connection.client.query_one(&connection.statements.settle, &place);
+    session.answer(settling).await.map_err(|fault| fault.of_read())?;
     let mut entries: Vec<LogEntry> = Vec::new();
     let mut bytes = 0_usize;
     let mut after = read.after.map_or((-1, 0), stored);
     loop {
         let wanted = read.entries_max.max(1).saturating_sub(entries.len()).min(FETCH_MAX);
         let limit = i64::try_from(wanted).unwrap_or(i64::MAX);
-        let rows = connection
-            .client
-            .query(&connection.statements.read_log, &[&log, &shard, &after.0, &after.1, &seen, &limit])
-            .await
-            .map_err(|error| fault::of_read(&error))?;
+        let columns: [&(dyn ToSql + Sync); 6] = [&log, &shard, &after.0, &after.1, &seen, &limit];
+        let reading = connection.client.query(&connection.statements.read_log, &columns);
+        let rows = session.answer(reading).await.map_err(|fault| fault.of_read())?;
         for row in &rows {
             let is_seen: bool = row.get(3);
             if !is_seen || (bytes >= read.bytes_max && !entries.is_empty()) {
@@ -70,10 +69,11 @@ pub(crate) async fn trim(pool: &Arc<Pool>, id: LogId, through: LogPosition) -> R
     let session = pool.take().await?;
     let connection = session.connection();
     let (log, shard) = columns(id);
-    let settled = connection.client.query_one(&connection.statements.settle, &[&log, &shard]).await;
-    settled.map_err(|error| fault::of_read(&error))?;
+    let place: [&(dyn ToSql + Sync); 2] = [&log, &shard];
+    let settling = connection.client.query_one(&connection.statements.settle, &place);
+    session.answer(settling).await.map_err(|fault| fault.of_read())?;
     let (version, place) = stored(through);
-    let trimmed =
-        connection.client.execute(&connection.statements.trim_log, &[&log, &shard, &version, &place]).await;
-    trimmed.map(|_count| ()).map_err(|error| fault::of_read(&error))
+    let columns: [&(dyn ToSql + Sync); 4] = [&log, &shard, &version, &place];
+    let trimming = connection.client.execute(&connection.statements.trim_log, &columns);
+    session.answer(trimming).await.map(|_count| ()).map_err(|fault| fault.of_read())
 }

@@ -9,8 +9,9 @@ use keywright_store::{
     Capabilities, CommitVersion, KeyRange, LogId, LogPosition, Snapshot as _, Store, StoreError,
 };
 use tokio::runtime::Handle;
+use tokio_postgres::types::ToSql;
 
-use crate::connection::Pool;
+use crate::connection::{Pool, Unanswered};
 use crate::fault;
 use crate::layout::OpenError;
 use crate::logs;
@@ -88,8 +89,9 @@ async fn sweep(pool: &Arc<Pool>, before: CommitVersion) -> Result<u64, StoreErro
     let session = pool.take().await?;
     let connection = session.connection();
     let before = before.0.to_string();
-    let swept = connection.client.execute(&connection.statements.sweep, &[&PIECE_ROWS, &before]).await;
-    swept.map_err(|error| fault::of_read(&error))
+    let columns: [&(dyn ToSql + Sync); 2] = [&PIECE_ROWS, &before];
+    let sweeping = connection.client.execute(&connection.statements.sweep, &columns);
+    session.answer(sweeping).await.map_err(|fault| fault.of_read())
 }
 
 impl Store for PostgresStore {
@@ -131,13 +133,13 @@ impl Store for PostgresStore {
         let connection = session.connection();
         let (start, end) = (range.start.as_ref(), range.end.as_deref());
         loop {
-            let cleared =
-                connection.client.execute(&connection.statements.clear, &[&start, &end, &PIECE_ROWS]).await;
-            match cleared {
+            let columns: [&(dyn ToSql + Sync); 3] = [&start, &end, &PIECE_ROWS];
+            let clearing = connection.client.execute(&connection.statements.clear, &columns);
+            match session.answer(clearing).await {
                 Ok(0) => return Ok(()),
                 Ok(_more) => {}
-                Err(error) if error.code().is_some_and(fault::is_conflict) => {}
-                Err(error) => return Err(fault::of_read(&error)),
+                Err(Unanswered::Error(error)) if error.code().is_some_and(fault::is_conflict) => {}
+                Err(fault) => return Err(fault.of_read()),
             }
         }
     }
@@ -157,8 +159,9 @@ impl Store for PostgresStore {
         let session = self.pool.take().await?;
         let client = &session.connection().client;
         let (start, end) = (range.start.as_ref(), range.end.as_deref());
-        let sampled = client.query_one(&sample, &[&start, &end]).await;
-        let sampled = sampled.map_err(|error| fault::of_read(&error))?;
+        let columns: [&(dyn ToSql + Sync); 2] = [&start, &end];
+        let sampled = session.answer(client.query_one(&sample, &columns)).await;
+        let sampled = sampled.map_err(|fault| fault.of_read())?;
         let (count, bytes): (i64, i64) = (sampled.get(0), sampled.get(1));
         let (count, bytes) = (count.max(0).cast_unsigned(), bytes.max(0).cast_unsigned());
         if i64::try_from(count).unwrap_or(i64::MAX) < SAMPLE_ROWS {
@@ -167,7 +170,7 @@ impl Store for PostgresStore {
         let upper =
             range.end.as_ref().map_or_else(String::new, |end| format!(" AND key < '\\x{}'", hex(end)));
         let explain = format!("EXPLAIN SELECT FROM {rows} WHERE key >= '\\x{}'{upper}", hex(&range.start));
-        let plan = client.simple_query(&explain).await.map_err(|error| fault::of_read(&error))?;
+        let plan = session.answer(client.simple_query(&explain)).await.map_err(|fault| fault.of_read())?;
         let planned = plan.iter().find_map(|message| match message {
             tokio_postgres::SimpleQueryMessage::Row(row) => planned_rows(row.get(0)?),
             _ => None,

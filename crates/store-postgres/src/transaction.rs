@@ -13,6 +13,7 @@ use keywright_store::{
 };
 use tokio_postgres::types::ToSql;
 
+use crate::connection::Unanswered;
 use crate::store::CAPABILITIES;
 use crate::view::PostgresView;
 use crate::{fault, outcome};
@@ -66,15 +67,22 @@ impl PostgresTransaction {
         let appending: [&(dyn ToSql + Sync); 4] =
             [&appends.logs, &appends.shards, &appends.places, &appends.entries];
         // Each future sends its statement when it is first polled, and all are polled in this order.
-        let (guard, absent, write, append, commit) = futures_util::join!(
-            optional(!guarded.is_empty(), client.query(&statements.guard, &guarding)),
-            optional(!guarded.is_empty(), client.execute(&statements.guard_absent, &guarding)),
-            optional(!keys.is_empty(), client.execute(&statements.write, &writing)),
-            optional(!self.appends.is_empty(), client.execute(&statements.append, &appending)),
-            client.batch_execute("COMMIT"),
-        );
-        let ended = guard.err().or(absent.err()).or(write.err()).or(append.err()).or(commit.err());
-        match ended.map(|error| fault::of_commit(&error)) {
+        let asked = async {
+            let (guard, absent, write, append, commit) = futures_util::join!(
+                optional(!guarded.is_empty(), client.query(&statements.guard, &guarding)),
+                optional(!guarded.is_empty(), client.execute(&statements.guard_absent, &guarding)),
+                optional(!keys.is_empty(), client.execute(&statements.write, &writing)),
+                optional(!self.appends.is_empty(), client.execute(&statements.append, &appending)),
+                client.batch_execute("COMMIT"),
+            );
+            guard.and(absent).and(write).and(append).and(commit)
+        };
+        let ended = self.view.session.answer(asked).await.err();
+        let ended = ended.map(|unanswered| match unanswered {
+            Unanswered::Error(error) => fault::of_commit(&error),
+            Unanswered::Silence => CommitError::Unknown,
+        });
+        match ended {
             None => {
                 self.view.session.in_transaction = false;
                 Ok(self.id)

@@ -12,8 +12,8 @@ use tokio_postgres::{Row, Statement};
 
 use crate::connection::{Pool, Session};
 use crate::layout::Statements;
+use crate::logs;
 use crate::transaction::optional;
-use crate::{fault, logs};
 
 /// Rows of one fetch. A scan fetches more until its budget is used.
 const FETCH_ROWS_MAX: usize = 1_000;
@@ -58,14 +58,19 @@ impl PostgresView {
         let wanted: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
         let wanted_values: [&(dyn ToSql + Sync); 1] = [&wanted];
         // Sent in this order, without waiting for each other.
-        let (begun, answer, found) = futures_util::join!(
-            connection.client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ"),
-            connection.client.query_one(first(&connection.statements), &[]),
-            optional(!keys.is_empty(), connection.client.query(&connection.statements.get, &wanted_values)),
-        );
-        begun.map_err(|error| fault::of_read(&error))?;
-        let answer = answer.map_err(|error| fault::of_read(&error))?;
-        let found = found.map_err(|error| fault::of_read(&error))?;
+        let asked = async {
+            let (begun, answer, found) = futures_util::join!(
+                connection.client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ"),
+                connection.client.query_one(first(&connection.statements), &[]),
+                optional(
+                    !keys.is_empty(),
+                    connection.client.query(&connection.statements.get, &wanted_values)
+                ),
+            );
+            begun?;
+            Ok((answer?, found?))
+        };
+        let (answer, found) = session.answer(asked).await.map_err(|fault| fault.of_read())?;
         let values = in_order(keys, &by_key(&found.unwrap_or_default()));
         let seen: String = answer.get(0);
         let unclear = || StoreError::Corrupt(format!("PostgreSQL: `{seen}` is no snapshot"));
@@ -92,8 +97,8 @@ impl PostgresView {
             (Direction::Backward, Some(to)) => (&statements.backward, vec![&from, to, &limit]),
             (Direction::Backward, None) => (&statements.backward_from_end, vec![&from, &limit]),
         };
-        let rows = connection.client.query(statement, &bounded).await;
-        let rows = rows.map_err(|error| fault::of_read(&error))?;
+        let rows = self.session.answer(connection.client.query(statement, &bounded)).await;
+        let rows = rows.map_err(|fault| fault.of_read())?;
         Ok(rows.iter().map(|row| Entry { key: owned(row.get(0)), value: owned(row.get(1)) }).collect())
     }
 }
@@ -101,8 +106,8 @@ impl PostgresView {
 /// The values of the keys that are present.
 pub(crate) async fn rows(session: &Session, keys: &[&[u8]]) -> Result<HashMap<Bytes, Bytes>, StoreError> {
     let connection = session.connection();
-    let found = connection.client.query(&connection.statements.get, &[&keys]).await;
-    Ok(by_key(&found.map_err(|error| fault::of_read(&error))?))
+    let found = session.answer(connection.client.query(&connection.statements.get, &[&keys])).await;
+    Ok(by_key(&found.map_err(|fault| fault.of_read())?))
 }
 
 fn by_key(rows: &[Row]) -> HashMap<Bytes, Bytes> {

@@ -27,7 +27,8 @@ pub(super) fn build(root: &Path, arguments: &[String]) -> Result<Vec<Job>, Strin
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(root).args(["test", "--no-run", "--message-format", "json-render-diagnostics"]);
     if !chooses_packages(arguments) {
-        cargo.arg("--workspace");
+        // The store on PostgreSQL is left out of the binary by default, and its tests are not.
+        cargo.args(["--workspace", "--features", "keywright-server/postgres"]);
     }
     let output = cargo
         .args(arguments)

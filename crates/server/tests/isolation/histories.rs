@@ -456,10 +456,10 @@ fn the_checker_finds_a_store_that_acknowledges_before_it_syncs() {
 }
 
 /// Runs histories over HTTP and returns the number of their answers.
-fn over_http(server: &Server, histories: u64) -> usize {
+fn over_http(servers: &[&Server], histories: u64) -> usize {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let http = Rc::new(Http::new(server.address()));
-    runtime.block_on(http.call("CreateTable", &create_table())).good();
+    let http: Vec<Rc<Http>> = servers.iter().map(|server| Rc::new(Http::new(server.address()))).collect();
+    runtime.block_on(http[0].call("CreateTable", &create_table())).good();
     let mut answered = 0;
     for seed in 0..histories {
         let history = History::default();
@@ -467,7 +467,8 @@ fn over_http(server: &Server, histories: u64) -> usize {
         runtime.block_on(async {
             let local = tokio::task::LocalSet::new();
             for number in 0..CLIENTS {
-                let api = Shared(Rc::clone(&http));
+                let at = usize::try_from(seed + number).unwrap() % http.len();
+                let api = Shared(Rc::clone(&http[at]));
                 local.spawn_local(client(api, names.clone(), number, seed, Rc::clone(&history)));
             }
             local.await;
@@ -492,10 +493,22 @@ fn histories_over_http_are_linearizable() {
     let histories = wanted("KEYWRIGHT_HISTORIES", HISTORIES_DEFAULT);
     let folder = tempfile::tempdir().unwrap();
     for (name, server) in [("in memory", Server::in_memory()), ("on disk", Server::on(folder.path()))] {
-        let answered = over_http(&server, histories);
+        let answered = over_http(&[&server], histories);
         // An unknown outcome fits any history, so most requests must have been answered.
         let asked = histories * CLIENTS * STEPS;
         assert!(u64::try_from(answered).unwrap() * 10 >= asked * 8, "{name}: {answered} answers of {asked}");
         println!("over HTTP, {name}: {histories} histories, {answered} answers, all linearizable");
     }
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn histories_over_three_servers_of_one_store_are_linearizable() {
+    let Some(url) = crate::support::postgres::url_or_say("histories") else { return };
+    let histories = wanted("KEYWRIGHT_HISTORIES", HISTORIES_DEFAULT);
+    let servers = [Server::on_store(&url), Server::on_store(&url), Server::on_store(&url)];
+    let answered = over_http(&servers.each_ref(), histories);
+    let asked = histories * CLIENTS * STEPS;
+    assert!(u64::try_from(answered).unwrap() * 10 >= asked * 8, "{answered} answers of {asked}");
+    println!("three servers: {histories} histories, {answered} answers, all linearizable");
 }

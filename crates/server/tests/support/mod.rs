@@ -13,6 +13,9 @@ pub mod ledger;
 pub mod machine;
 pub mod management;
 pub mod naive;
+#[cfg(feature = "postgres")]
+#[path = "../../../store-postgres/tests/it/server.rs"]
+pub mod postgres;
 pub mod raw;
 pub mod register;
 pub mod snapshot;
@@ -73,6 +76,11 @@ impl Server {
 
     pub fn in_memory() -> Self {
         Self::start(&["--in-memory"])
+    }
+
+    /// On a store that other servers may use.
+    pub fn on_store(url: &str) -> Self {
+        Self::start(&["--store", url])
     }
 
     pub fn on(folder: &Path) -> Self {

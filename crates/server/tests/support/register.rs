@@ -97,10 +97,16 @@ impl Register {
 
     /// Starts the writers on this endpoint.
     pub fn start(self: &Arc<Self>, endpoint: &str, seed: u64) -> JoinSet<()> {
+        self.start_at(&[endpoint], seed)
+    }
+
+    /// Starts the writers; each sends every change to one of these endpoints.
+    pub fn start_at(self: &Arc<Self>, endpoints: &[&str], seed: u64) -> JoinSet<()> {
         self.done.store(false, Ordering::Relaxed);
         let mut writers = JoinSet::new();
         for writer in 0..WRITERS {
-            let asking = client(endpoint, Caller::default());
+            let asking: Vec<Client> =
+                endpoints.iter().map(|endpoint| client(endpoint, Caller::default())).collect();
             let dice = Dice::new(seed.wrapping_mul(WRITERS) + writer);
             writers.spawn(Arc::clone(self).write(asking, writer, dice));
         }
@@ -112,17 +118,19 @@ impl Register {
         writers.join_all().await;
     }
 
-    async fn write(self: Arc<Self>, client: Client, writer: u64, mut dice: Dice) {
+    async fn write(self: Arc<Self>, clients: Vec<Client>, writer: u64, mut dice: Dice) {
         while !self.done.load(Ordering::Relaxed) {
+            let at = dice.roll(u64::try_from(clients.len()).unwrap());
+            let client = &clients[usize::try_from(at).unwrap()];
             let sort = dice.roll(KEYS);
             let single = place("single", writer, sort);
             match dice.roll(6) {
-                0 => self.put(&client, &single).await,
-                1 => self.update(&client, &single).await,
-                2 => self.delete(&client, &single).await,
-                3 => self.put_batch(&client, writer, sort).await,
-                4 => self.delete_pair(&client, writer, sort).await,
-                _ => self.put_pair(&client, writer, sort).await,
+                0 => self.put(client, &single).await,
+                1 => self.update(client, &single).await,
+                2 => self.delete(client, &single).await,
+                3 => self.put_batch(client, writer, sort).await,
+                4 => self.delete_pair(client, writer, sort).await,
+                _ => self.put_pair(client, writer, sort).await,
             }
         }
     }

@@ -7,7 +7,7 @@ use keywright_store::kit::{Subject, block_on};
 use keywright_store_postgres::{PostgresOptions, PostgresStore};
 use tokio::runtime::Runtime;
 
-use crate::server::server;
+use crate::server::{server, url_or_say};
 
 pub(crate) static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap());
@@ -23,13 +23,7 @@ impl Subject for Postgres {
     type Store = PostgresStore;
 
     fn is_available(&self) -> bool {
-        match server() {
-            Ok(_) => true,
-            Err(reason) => {
-                eprintln!("PASSED OVER: {reason}");
-                false
-            }
-        }
+        url_or_say("kit").is_some()
     }
 
     fn create(&self) -> PostgresStore {

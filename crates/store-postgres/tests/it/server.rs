@@ -1,4 +1,7 @@
-//! A PostgreSQL server of our own, in a temporary folder, reached by a socket in it.
+//! A PostgreSQL server of our own, in a temporary folder, reached by a socket in it. The tests of `server` use
+//! it too.
+
+#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,19 +9,44 @@ use std::sync::OnceLock;
 
 /// A running server. It is started once for all tests of the program, and stopped by a watcher that outlives
 /// the program: statics are not dropped.
-pub(crate) struct PostgresServer {
+pub struct PostgresServer {
     folder: PathBuf,
 }
 
 /// The server, or why there is none.
-pub(crate) fn server() -> Result<&'static PostgresServer, &'static str> {
+pub fn server() -> Result<&'static PostgresServer, &'static str> {
     static SERVER: OnceLock<Result<PostgresServer, String>> = OnceLock::new();
     SERVER.get_or_init(start).as_ref().map_err(String::as_str)
 }
 
+/// The address of a schema of a running server; if there is none, says so.
+pub fn url_or_say(schema: &str) -> Option<String> {
+    match server() {
+        Ok(server) => Some(server.url(schema)),
+        Err(reason) => {
+            eprintln!("PASSED OVER: {reason}");
+            None
+        }
+    }
+}
+
 impl PostgresServer {
+    /// Its socket.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join(".s.PGSQL.5432")
+    }
+
+    /// Runs a statement as the database's owner.
+    pub fn execute(&self, statement: &str) {
+        let psql = programs().expect("the server runs").join("psql");
+        let folder = self.folder.display().to_string();
+        let mut command = Command::new(psql);
+        command.args(["-h", &folder, "-U", "postgres", "-v", "ON_ERROR_STOP=1", "-c", statement]);
+        run(&mut command).unwrap_or_else(|fault| panic!("{fault}"));
+    }
+
     /// The address of a database with this schema.
-    pub(crate) fn url(&self, schema: &str) -> String {
+    pub fn url(&self, schema: &str) -> String {
         let folder = self.folder.display().to_string().replace('/', "%2F");
         format!("postgres://postgres@{folder}/postgres?schema={schema}")
     }

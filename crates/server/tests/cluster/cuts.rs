@@ -1,0 +1,61 @@
+//! The network between one server and the store is cut: that server answers errors in time and is not ready,
+//! the others go on, and nothing is wrong afterwards.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::proxy::Wire;
+use crate::support::Server;
+use crate::support::in_process::{Answer, Api as _, Http};
+use crate::support::management::wait_for_state;
+use crate::support::postgres;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_cut_off_fails_in_time_and_the_others_go_on() {
+    let Some(url) = postgres::url_or_say("cuts") else { return };
+    let wire = Wire::to_socket(postgres::server().unwrap().socket()).await;
+    let through = format!("postgres://postgres@{}/postgres?schema=cuts", wire.address);
+    let (cut_off, other) = (Server::on_store(&through), Server::on_store(&url));
+    let (lost, http) = (Http::new(cut_off.address()), Http::new(other.address()));
+    let create = json!({
+        "TableName": "tab",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    });
+    lost.call("CreateTable", &create).await.good();
+    let add = json!({
+        "TableName": "tab", "Key": {"pk": {"S": "count"}}, "ReturnValues": "ALL_NEW",
+        "UpdateExpression": "ADD n :one", "ExpressionAttributeValues": {":one": {"N": "1"}},
+    });
+    let mut certain = 0;
+    for _ in 0..5 {
+        lost.call("UpdateItem", &add).await.good();
+        http.call("UpdateItem", &add).await.good();
+        certain += 2;
+    }
+    wire.cut();
+    let begun = Instant::now();
+    let answer = lost.call("UpdateItem", &add).await;
+    assert!(matches!(answer, Answer::Unknown(_)), "{answer:?}");
+    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
+    let (status, _) = wait_for_state(&cut_off, "store_silent", Duration::from_secs(20));
+    assert_eq!(status, 503);
+    for _ in 0..5 {
+        http.call("UpdateItem", &add).await.good();
+        certain += 1;
+    }
+    wire.mend();
+    assert_eq!(wait_for_state(&cut_off, "serving", Duration::from_secs(60)).0, 200);
+    let counted = lost.call("UpdateItem", &add).await.good()["Attributes"]["n"]["N"].clone();
+    let counted: u64 = counted.as_str().unwrap().parse().unwrap();
+    certain += 1;
+    // The request during the cut may have been carried out.
+    assert!((certain..=certain + 1).contains(&counted), "{counted} of {certain}");
+    let get = json!({"TableName": "tab", "Key": {"pk": {"S": "count"}}, "ConsistentRead": true});
+    for server in [&lost, &http] {
+        let found = server.call("GetItem", &get).await.good()["Item"]["n"]["N"].clone();
+        assert_eq!(found, counted.to_string());
+    }
+}

@@ -1,0 +1,14 @@
+//! Several servers over one PostgreSQL store. Without PostgreSQL's programs the tests say so and pass over.
+
+#![cfg(all(feature = "postgres", unix))]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+mod cuts;
+mod kills;
+mod proxy;
+mod refusals;
+mod rolling;
+mod round_trips;
+#[path = "../support/mod.rs"]
+mod support;
+mod tables;
