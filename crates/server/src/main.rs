@@ -42,6 +42,7 @@ mod request_trace;
 mod response;
 mod run_to_completion;
 mod serve;
+mod studio;
 mod timers;
 mod timestamp;
 mod tls;

@@ -18,7 +18,7 @@ use keywright_store::Store;
 
 use crate::catalogue::{Catalogue, Table, record_bytes};
 use crate::support::config::EngineConfig;
-use crate::support::env::Env;
+use crate::support::env::{Caller, Env};
 use crate::support::lane::{Lane, Pace, Presence};
 use crate::support::latch::Latches;
 use crate::support::layout::TableId;
@@ -109,6 +109,11 @@ impl<S: Store> Engine<S> {
     /// Reports that a write met another writer.
     pub(crate) fn note_conflict(&self) {
         self.observer().conflicted();
+    }
+
+    /// The accounts and regions that have tables, with their numbers; at most `most`, in order.
+    pub fn places(&self, most: usize) -> Vec<(Caller, usize)> {
+        self.shared.catalogue.places(most)
     }
 
     /// Whether this is the only handle: no request runs on the database.

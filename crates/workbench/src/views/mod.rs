@@ -26,6 +26,7 @@ use keywright_model::data::{self, ReadFile, Sample};
 use keywright_model::{Faults, Model};
 
 pub use entities::{Cardinality, Relation, relations};
+pub use facts::kind;
 pub use page::{Block, Page, Table};
 
 /// One view.
@@ -111,6 +112,11 @@ impl<'a> Looked<'a> {
         let samples = data::load(model, read_file)?;
         let checked = check(model, read_file, progress)?;
         Ok(Self { model, samples, checked })
+    }
+
+    /// A model that has been run, with its items.
+    pub fn of(model: &'a Model, checked: Checked) -> Self {
+        Self { model, samples: checked.report.samples.clone(), checked }
     }
 
     /// A view's page. In the item collections, `pattern` marks the items that it reads and returns.
