@@ -77,3 +77,8 @@ export function go(url, replace = false) {
   else history.pushState(null, "", url);
   window.dispatchEvent(new PopStateEvent("popstate"));
 }
+
+/** An operation of the database, as its own API has it. */
+export async function dynamodb(operation, body, { signal } = {}) {
+  return (await post(`dynamodb/${operation}`, body, signal)).json();
+}

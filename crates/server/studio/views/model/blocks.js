@@ -74,6 +74,13 @@ function tableOf(table, view, marks) {
     </table></div>`;
 }
 
+/** Whether nothing but drawings follows a heading. */
+function onlyDrawings(blocks, from) {
+  const end = blocks.findIndex((block, at) => at >= from && block.heading !== undefined);
+  const own = blocks.slice(from, end < 0 ? undefined : end);
+  return own.length > 0 && own.every((block) => block.drawing !== undefined);
+}
+
 /**
  * @param {{name: string, about: string, title: string, blocks: any[]}} page
  * @param {Marks} marks
@@ -82,7 +89,8 @@ function tableOf(table, view, marks) {
 export function pageView(page, marks, show = {}) {
   return html`<article class="md-page">
     ${show.title === false ? nothing : html`<h2>${visible(page.title)}</h2><p class="md-about">${page.about}</p>`}
-    ${page.blocks.map((block) => {
+    ${page.blocks.map((block, at) => {
+      if (show.drawings === false && block.heading !== undefined && onlyDrawings(page.blocks, at + 1)) return nothing;
       if (block.heading !== undefined) return html`<h3>${visible(block.heading)}</h3>`;
       if (block.text !== undefined) return html`<p>${prose(block.text)}</p>`;
       if (block.list !== undefined) return html`<ul>${block.list.map((line) => html`<li>${prose(line)}</li>`)}</ul>`;

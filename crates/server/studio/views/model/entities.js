@@ -4,10 +4,10 @@
 import { html, nothing, svg } from "../../vendor/lit-html/lit-html.js";
 import { repeat } from "../../vendor/lit-html/directives/repeat.js";
 
-const WIDTH = 220;
+const WIDTH = 204;
 const LINE = 17;
 const HEAD = 40;
-const GAP_X = 96;
+const GAP_X = 72;
 const GAP_Y = 26;
 const MARGIN = 20;
 const SHOWN = 8;
@@ -198,7 +198,7 @@ function node(entity, box, mark, relations, { moved, move, open }) {
     ${shown.map((text, row) => {
       const [name, ...type] = text.split(": ");
       const isKey = entity.identity.includes(name);
-      return svg`<text class="er-attr ${isKey ? "is-key" : ""}" x="12" y=${HEAD + 15 + row * LINE}>${isKey ? "⚿ " : ""}${cut(name, 20)}</text>
+      return svg`<text class="er-attr ${isKey ? "is-key" : ""}" x="12" y=${HEAD + 15 + row * LINE}>${isKey ? "◆ " : ""}${cut(name, 20)}</text>
         <text class="er-type" x=${WIDTH - 12} y=${HEAD + 15 + row * LINE} text-anchor="end">${cut(type.join(": "), 14)}</text>`;
     })}
     ${entity.attributes.length > SHOWN ? svg`<text class="er-type" x="12" y=${HEAD + 15 + SHOWN * LINE}>and ${entity.attributes.length - SHOWN} more</text>` : nothing}

@@ -34,22 +34,25 @@ export function heatView({ heat, marks, calculator }) {
     <p class="md-about">The busiest key of each table and index, at the peak rates of the model. A partition serves
       ${WRITE_LIMIT.toLocaleString("en")} write units and ${READ_LIMIT.toLocaleString("en")} read units a second; the line in each bar is that limit.</p>
     ${heat.keys.length === 0 ? html`<p class="md-nothing">No key is asked for at a known rate: give patterns a <code>rate</code>.</p>` : nothing}
-    <ol class="ht-list">${heat.keys.map((key) => html`<li class="ht is-${key.verdict}">
+    <ol class="ht-list">${heat.keys.map((key) => html`<li class="ht is-${key.verdict ?? "unknown"}">
       <div class="ht-head">
         <code class="ht-key">${template(key.partitionKey)}</code>
         <span class="ht-of">${key.index === null ? key.table : `${key.table}.${key.index}`}${key.localIndexes.length > 0 ? html` with ${key.localIndexes.join(", ")}` : nothing}</span>
         <span class="ht-entities">${key.entities.map((name) => entityName(name, marks.entities))}</span>
-        <span class="ht-verdict is-${key.verdict}"><span aria-hidden="true">${key.verdict === "hot" ? "▲" : key.verdict === "warm" ? "◆" : "●"}</span> ${key.verdict}, ${percent(key.usedPpm)} full</span>
+        ${key.verdict === null
+          ? html`<span class="ht-verdict">unknown</span>`
+          : html`<span class="ht-verdict is-${key.verdict}"><span aria-hidden="true">${key.verdict === "hot" ? "▲" : key.verdict === "warm" ? "◆" : "●"}</span> ${key.verdict}, ${percent(key.usedPpm)} full</span>`}
       </div>
+      ${key.verdict === null ? html`<p class="ht-words">How much of its rate goes to one key is not known: give the entities a <code>count</code>.</p>` : html`
       ${bar(key.writeUnits, WRITE_LIMIT, "write")}
       ${bar(key.readUnits, READ_LIMIT, "read")}
       <p class="ht-words">${percent(key.sharePpm)} of its rate goes to the busiest key.
         ${key.shards > 1 ? html`Spread over <b>${key.shards}</b> shards; ${key.shardsNeeded} needed, ${key.shardsToCool} to be cool.` : nothing}
         ${key.shards === 1 && key.shardsNeeded > 1
           ? key.shardsHelp
-            ? html`It needs <b>${key.shardsNeeded}</b> shards, ${key.shardsToCool} to be cool: write <code>${"{…|shard("}${key.shardsToCool}${")}"}</code> in its key.`
+            ? html`It needs <b>${key.shardsNeeded}</b> shards, ${key.shardsToCool} to be cool: write <code>${`{…|shard(${key.shardsToCool})}`}</code> in its key.`
             : html`Shards do not help: the load is on one item.`
-          : nothing}</p>
+          : nothing}</p>`}
     </li>`)}</ol>
     ${heat.withoutRate?.length > 0 ? html`<p>Not counted, as they have no rate: ${heat.withoutRate.join(", ")}.</p>` : nothing}
     ${heat.notes?.length > 0 ? html`<ul>${heat.notes.map((note) => html`<li>${note}</li>`)}</ul>` : nothing}

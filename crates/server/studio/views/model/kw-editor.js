@@ -141,6 +141,16 @@ function rangeOf(doc, mark) {
   return { from, to: Math.max(from, to) };
 }
 
+/** Properties that were set before the element was defined go through their setters. */
+function adopt(element, names) {
+  for (const name of names) {
+    if (!Object.hasOwn(element, name)) continue;
+    const value = element[name];
+    delete element[name];
+    element[name] = value;
+  }
+}
+
 export class KwEditor extends HTMLElement {
   constructor() {
     super();
@@ -165,6 +175,7 @@ export class KwEditor extends HTMLElement {
   }
 
   connectedCallback() {
+    adopt(this, ["value", "language", "readonly", "label", "diagnostics"]);
     if (!this.view) this.start();
   }
 
@@ -365,7 +376,10 @@ export class KwMerge extends HTMLElement {
   set b(text) { if (text !== this.second) { this.second = text; this.draw(); } }
   set labels(names) { this.names = names; this.draw(); }
 
-  connectedCallback() { this.draw(); }
+  connectedCallback() {
+    adopt(this, ["labels", "a", "b"]);
+    this.draw();
+  }
 
   draw() {
     if (!this.isConnected) return;

@@ -3,6 +3,7 @@
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { classMap } from "../../vendor/lit-html/directives/class-map.js";
 import { keyed } from "../../vendor/lit-html/directives/keyed.js";
+import "../collections/kw-collections.js";
 import { entityMarks } from "../collections/entities.js";
 import { runOf, sourceOf } from "../collections/from_api.js";
 import { save as download } from "../collections/exports.js";
@@ -76,6 +77,7 @@ export class KwModel extends HTMLElement {
 
   connectedCallback() {
     this.classList.add("md");
+    import("./kw-editor.js").then(() => this.dress());
     window.addEventListener("keydown", this.keys);
     window.addEventListener("beforeunload", this.leaving);
     this.ticking = window.setInterval(() => { if (this.ws?.busy) this.update(); }, 500);
@@ -565,7 +567,7 @@ export class KwModel extends HTMLElement {
           move: (name, x, y) => { this.moved = new Map(this.moved).set(name, { x, y }); this.update(); },
           reset: () => { this.moved = new Map(); this.update(); },
           open: (name) => { const entity = ws.outline?.entities.find((one) => one.name === name); if (entity) this.goto(entity.line, entity.column); },
-        })}${pageView(page, marks)}` : nothing;
+        })}${pageView(page, marks, { drawings: (ws.last("view").relations ?? []).length === 0 })}` : nothing;
       }
       case "collections": return this.collectionsView(ws);
       case "findings":

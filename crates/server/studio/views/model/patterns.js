@@ -68,7 +68,7 @@ export function patternsView({ page, check, cost, marks, open, toggle, draw }) {
           <td class="pt-text">
             <button class="pt-fold" aria-expanded=${isOpen} @click=${() => toggle(pattern.id)}>
               <span class="pt-title">${pattern.text ?? ""}</span>
-              <span class="pt-ask">${cell(pattern.id, "kind")} ${cell(pattern.id, "of").split(", ").map((name, at) => html`${at > 0 ? ", " : ""}${entityName(name, marks.entities)}`)}
+              <span class="pt-ask">${cell(pattern.id, "kind")} ${cell(pattern.id, "of").split(", ").map((name) => entityName(name, marks.entities))}
               ${cell(pattern.id, "given, order, filter") !== "-" ? html`<span class="pt-given">${cell(pattern.id, "given, order, filter")}</span>` : nothing}</span>
             </button></td>
           <td>${rate === "-" || rate === "" ? html`<span class="dim">missing</span>` : rate}</td>
