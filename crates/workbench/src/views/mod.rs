@@ -8,6 +8,7 @@
 mod advice;
 mod checklist;
 mod collections;
+mod collections_json;
 mod denormalisation;
 mod entities;
 mod facts;
@@ -25,6 +26,7 @@ use crate::run::Progress;
 use keywright_model::data::{self, ReadFile, Sample};
 use keywright_model::{Faults, Model};
 
+pub use collections_json::collections_json;
 pub use entities::{Cardinality, Relation, relations};
 pub use facts::kind;
 pub use page::{Block, Page, Table};

@@ -4,9 +4,16 @@
 //! `keywright data` call, and returns JSON. It decides nothing of its own.
 
 mod catalogue;
+mod collections;
 mod cost;
+mod create;
+mod design;
+mod diff;
+mod entities;
+mod exchange;
 mod files;
 mod items;
+mod live;
 mod views;
 
 use std::sync::Arc;
@@ -75,16 +82,23 @@ pub(super) const ALL: &[Endpoint] = &[
     light("examples/list", files::list_examples),
     light("examples/read", files::read_example),
     light("item/plain", items::plain),
+    light("items/entities", entities::name),
     light("items/read", items::read),
     light("items/write", items::write),
     heavy("model/check", views::check),
+    heavy("model/collections", collections::run),
     heavy("model/cost", cost::cost),
+    writing(heavy("model/create", create::run)),
+    heavy("model/design", design::run),
+    heavy("model/diff", diff::run),
     light("model/explain", catalogue::explain),
     heavy("model/heat", cost::heat),
     light("model/parse", catalogue::parse),
     light("model/schema", catalogue::schema),
     heavy("model/view", views::view),
     writing(light("models/delete", files::delete)),
+    light("models/export", exchange::export_model),
+    light("models/import", exchange::import_model),
     light("models/list", files::list),
     light("models/read", files::read),
     writing(light("models/write", files::write)),
