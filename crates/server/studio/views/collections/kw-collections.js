@@ -327,6 +327,8 @@ export class KwCollections extends HTMLElement {
                   ? html`<button class="kc-link" @click=${() => this.goto(place.id, this.chosen)}>
                       ${place.pk.map((name) => visible(keyText(item.item[name]))).join(" · ")}
                       ${place.sk.length > 0 ? html` → ${place.sk.map((name) => visible(keyText(item.item[name]))).join(" · ")}` : nothing}</button>`
+                  : missing.some((name) => /** @type {any} */ (item).known && !/** @type {any} */ (item).known.has(name))
+                  ? html`<span>not known: the index it was read from does not hold ${missing.map((name, at) => html`${at > 0 ? ", " : ""}<code>${name}</code>`)}</span>`
                   : html`<span>not in it: lacks ${missing.map((name, at) => html`${at > 0 ? ", " : ""}<code>${name}</code>`)} (sparse)</span>`}
               </li>`;
             })}

@@ -162,7 +162,7 @@ export class KwPicture extends HTMLElement {
     if (width <= 0) return;
     const least = this.drawn.rows === "attributes" ? 460 : 320;
     const count = Math.max(1, Math.min(4, Math.floor((width + GAP) / (least + GAP)), this.cards.length || 1));
-    this.cardWidth = Math.floor((width - (count - 1) * GAP) / count);
+    this.cardWidth = Math.min(760, Math.floor((width - (count - 1) * GAP) / count));
     const bottoms = new Array(count).fill(MARGIN);
     this.columns = Array.from({ length: count }, () => []);
     this.cards.forEach((card, index) => {

@@ -13,10 +13,9 @@ export function exampleCards(examples) {
     const name = example.name.replace(/\.yaml$/, "");
     return html`<li class="ex">
       <a class="ex-link" href=${`/models/${encodeURIComponent(name)}/${example.fails ? "findings" : "patterns"}`}>
-        <span class="ex-name">${name}</span>
+        <span class="ex-name">${visible(example.title || name)}</span> <code class="ex-file">${name}</code>
         ${example.fails ? html`<span class="ex-fails">✗ fails on purpose</span>` : nothing}
       </a>
-      <p class="ex-title">${visible(example.title ?? "")}</p>
       <p class="ex-teaches">${visible(example.teaches ?? "")}</p>
       <p class="ex-facts">${count(number(example.tables), "table")} · ${count(number(example.entities), "entity", "entities")} · ${count(number(example.patterns), "pattern")}
         ${example.source ? html`<br><span class="ex-source">${visible(example.source)}</span>` : nothing}</p>

@@ -52,7 +52,7 @@ export function findingsView({ check, faults, rules, open, toggle, goto, by, sor
           ${finding.fix ? html`<p class="fd-fix"><span aria-hidden="true">→</span> ${prose(finding.fix)}</p>` : nothing}
           <button class="fd-why" aria-expanded=${why} @click=${() => toggle(id)}>${why ? "Hide why" : "Why"}</button>
           ${why ? html`<div class="fd-explain">${rules?.get(finding.rule)
-            ? rules.get(finding.rule).text.split(/\n\n+/).map((paragraph) => html`<p>${prose(paragraph)}</p>`)
+            ? rules.get(finding.rule).text.trim().split(/\n\n+/).slice(1).map((paragraph) => html`<p>${prose(paragraph)}</p>`)
             : html`<p class="dim">…</p>`}</div>` : nothing}
         </li>`;
       })}</ul>`)}
