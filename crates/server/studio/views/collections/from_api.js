@@ -51,14 +51,15 @@ export function runOf(pattern, source) {
   const marks = new Map();
   if (pattern.changes && pattern.changes.length > 0) return runOfWrite(pattern, source);
   if (!pattern.table) return { run: null, source };
-  for (const item of pattern.read) marks.set(item, "left");
-  for (const item of pattern.returned) marks.set(item, "returned");
+  for (const item of pattern.read) if (item !== null) marks.set(item, "left");
+  for (const item of pattern.returned) if (item !== null) marks.set(item, "returned");
   const where = pattern.index === null ? pattern.table : `${pattern.table}.${pattern.index}`;
   return {
     source,
     run: {
       place: placeId(pattern.table, pattern.index),
       marks,
+      more: !!pattern.more,
       words: `${pattern.operation} on ${where}: ${plural(pattern.itemsRead, "item", "items")} read, ${pattern.itemsReturned.toLocaleString("en")} returned, ${unitsText(pattern)}`,
     },
   };
@@ -117,7 +118,7 @@ function runOfWrite(pattern, source) {
       items.push(/** @type {any} */ ({
         table: change.table,
         entity: change.entity,
-        key: old ? old.key : tableKey(source, change),
+        key: change.key ?? old?.key ?? [],
         size: old ? old.size : guessSize(change.after),
         item: change.after,
       }));
@@ -143,12 +144,6 @@ function runOfWrite(pattern, source) {
     source: { ...source, items, places },
     run: { place: first, marks: (first && elsewhere.get(first)) ?? new Map(), elsewhere, words: "" },
   };
-}
-
-function tableKey(source, change) {
-  const place = source.places.find((one) => one.table === change.table && one.index === null);
-  if (!place) return [];
-  return [...keysIn(place, change.after, "pk"), ...keysIn(place, change.after, "sk")].map((part) => part ?? "");
 }
 
 function guessSize(item) {

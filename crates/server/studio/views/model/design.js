@@ -45,7 +45,8 @@ function found(answer, { take, compare, taken, marks, now }) {
     ${answer.shown ? html`<div class="dg-columns">
       ${column("Now", now.keys, now.cost, marks)}
       ${column("Proposed", answer.shown.keys, answer.shown.cost, marks)}</div>` : nothing}
-    ${tables.length > 0 && tables.every((table) => typeof table === "object" && table !== null && table.fewer) ? tables.map(fewer) : nothing}
+    ${answer.fault ? html`<p class="md-error" role="alert">${answer.fault}</p>` : nothing}
+    ${tables.map(ways)}
     <h3>Why these keys, what fewer would cost, and the next best</h3>
     ${explained(answer.text)}
     <details class="ct-prices"><summary>The proposed model</summary><pre class="md-drawing" tabindex="0" role="region" aria-label="The proposed model">${visibleLines(answer.model)}</pre></details>`;
@@ -53,7 +54,24 @@ function found(answer, { take, compare, taken, marks, now }) {
 
 const visibleLines = (text) => text.split("\n").map(visible).join("\n");
 
-const fewer = (table) => html`<p>${String(table.fewer)}</p>`;
+const more = (amount) => (amount.dollars.startsWith("-") ? money(amount.dollars) : `+${money(amount.dollars)}`);
+
+/** The proposal next to fewer indexes and the next best, and what each pattern adds. */
+function ways(table) {
+  const explained = table.explanation;
+  const rows = [
+    ["proposed", table.indexes, money(table.monthly.dollars), "proved the cheapest"],
+    ...(table.fewer ? [["fewer indexes", table.fewer.indexes, table.fewer.more ? more(table.fewer.more) : "—", table.fewer.reason ?? (table.fewer.more ? "needs derived items" : "")]] : []),
+    ...(explained?.runnersUp ?? []).map((one, at) => [at === 0 ? "next best" : "after that", "", one.more ? more(one.more) : "—", ""]),
+  ];
+  return html`<h3>Ways for ${table.table}</h3>
+    <table class="md-table dg-ways"><thead><tr><th scope="col">design</th><th scope="col" class="is-number">indexes</th><th scope="col" class="is-number">a month</th><th scope="col">why</th></tr></thead>
+      <tbody>${rows.map((row) => html`<tr><th scope="row">${row[0]}</th><td class="is-number">${row[1]}</td><td class="is-number">${row[2]}</td><td>${typeof row[3] === "string" ? visible(row[3]) : nothing}</td></tr>`)}</tbody></table>
+    ${explained?.patterns?.length > 0 ? html`<details class="ct-prices"><summary>What each pattern adds</summary>
+      <table class="md-table"><thead><tr><th scope="col">pattern</th><th scope="col" class="is-number">without it, less a month</th><th scope="col" class="is-number">indexes without it</th><th scope="col">forces an index</th></tr></thead>
+      <tbody>${explained.patterns.map((one) => html`<tr><th scope="row">${one.pattern}</th><td class="is-number">${money(one.saves.dollars)}</td><td class="is-number">${one.indexesWithout}</td><td>${one.forces ? "yes" : "no"}</td></tr>`)}</tbody></table></details>` : nothing}
+    ${explained?.breakEvens?.length > 0 ? html`<ul>${explained.breakEvens.map((one) => html`<li>At ${one.percent} % of its rate, ${one.pattern} turns the design.</li>`)}</ul>` : nothing}`;
+}
 
 /** One side: keys of every entity, and the bill. */
 function column(title, view, cost, marks) {

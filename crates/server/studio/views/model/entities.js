@@ -15,7 +15,7 @@ const STEP = 12;
 
 /**
  * @typedef {{name: string, identity: string[], attributes: string[], count: string, size: string}} Entity
- * @typedef {{parent: string, child: string, cardinality: string}} Relation
+ * @typedef {{parent: string, child: string, cardinality: string, through?: string|null, declared?: boolean}} Relation
  * @typedef {{x: number, y: number, height: number, layer: number}} Box
  */
 
@@ -108,9 +108,17 @@ const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…
  * @param {{page: any, relations: Relation[], marks: any, moved: Map<string, {x: number, y: number}>,
  *   move: (name: string, x: number, y: number) => void, reset: () => void, open: (name: string) => void}} input
  */
-export function entitiesView({ page, relations, marks, moved, move, reset, open }) {
+/** Many to many by an entity between them is two relations of that entity. */
+function between(relations) {
+  return relations.flatMap((one) => (one.through
+    ? [{ ...one, child: one.through, cardinality: "1:N" }, { ...one, parent: one.child, child: one.through, cardinality: "1:N" }]
+    : [one]));
+}
+
+export function entitiesView({ page, relations: given, marks, moved, move, reset, open }) {
   const entities = entitiesOf(page);
   if (entities.length === 0) return nothing;
+  const relations = between(given);
   const { boxes, width, height } = layout(entities, relations);
   const at = (name) => {
     const box = /** @type {Box} */ (boxes.get(name));
@@ -144,18 +152,19 @@ function edge(from, to, relation) {
   const bend = itself ? 46 : Math.max(30, Math.abs(x2 - x1) / 2);
   const path = `M ${x1} ${y1} C ${x1 + bend} ${y1}, ${itself ? x2 + bend : x2 - bend} ${y2}, ${x2} ${y2}`;
   const [one, many] = cardinality(relation.cardinality);
-  return svg`<g class="er-edge" aria-hidden="true">
+  return svg`<g class=${relation.declared === false ? "er-edge is-guessed" : "er-edge"} aria-hidden="true">
     <path d=${path}></path>
-    ${many === "N" && !itself ? svg`<path class="er-foot" d="M ${x2} ${y2 - 7} L ${x2 - 11} ${y2} L ${x2} ${y2 + 7}"></path>` : nothing}
+    ${many !== "1" && !itself ? svg`<path class="er-foot" d="M ${x2} ${y2 - 7} L ${x2 - 11} ${y2} L ${x2} ${y2 + 7}"></path>` : nothing}
     <circle cx=${x1} cy=${y1} r="3.5"></circle>
     <text x=${x1 + 9} y=${y1 - 7}>${one}</text>
     <text x=${x2 - 9} y=${y2 - 9} text-anchor="end">${many}</text>
   </g>`;
 }
 
-/** How many of each side, of whatever words the relation has for it. */
+/** How many of each side: "1:N", "M:N", "1:1". */
 function cardinality(text) {
-  return /one.*one|1.*1/i.test(text ?? "") ? ["1", "1"] : ["1", "N"];
+  const [one, many] = (text ?? "1:N").split(":");
+  return [one || "1", many || "N"];
 }
 
 function node(entity, box, mark, relations, { moved, move, open }) {

@@ -286,7 +286,8 @@ export class KwModel extends HTMLElement {
     const settings = JSON.stringify(this.design);
     this.taken = null;
     ws.errors.delete(`design:${settings}`);
-    await ws.need(`design:${settings}`, "model/design", { ...this.design, explain: true });
+    const { multiAttributeKeys, ...options } = this.design;
+    await ws.need(`design:${settings}`, "model/design", { ...options, ...(multiAttributeKeys === false ? { noMultiAttributeKeys: true } : {}), explain: true });
     const answer = ws.last(`design:${settings}`);
     if (answer && ws.fresh(`design:${settings}`)) {
       this.proposal = answer;
@@ -301,10 +302,9 @@ export class KwModel extends HTMLElement {
     if (!ws) return;
     try {
       const keys = await stream("model/view", { text: answer.model, views: ["keys", "indexes"] }, {});
-      const cost = await stream("model/cost", { text: answer.model, settings: {} }, {});
       await ws.need("view", "model/view", {});
       await ws.need("cost:{}", "model/cost", { settings: {} });
-      answer.shown = { keys, cost };
+      answer.shown = { keys, cost: answer.bill };
     } catch {
       // The words of the design stand without the comparison.
     }

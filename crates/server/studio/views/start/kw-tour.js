@@ -69,7 +69,7 @@ export class KwTour extends HTMLElement {
     this.update();
     try {
       if (this.text === null) {
-        const [example, list] = await Promise.all([call("examples/read", { name: model }), call("examples/list", {})]);
+        const [example, list] = await Promise.all([call("examples/read", { name: `${model}.yaml` }), call("examples/list", {})]);
         this.examples = list.examples;
         if (model !== this.model) return;
         this.text = example.text;
