@@ -72,7 +72,7 @@ export class KwPicture extends HTMLElement {
       this.append(this.scroller);
       this.scroller.addEventListener("scroll", () => this.ask(), { passive: true });
       this.scroller.addEventListener("keydown", (event) => this.key(event));
-      this.scroller.addEventListener("click", (event) => this.click(event));
+      this.scroller.addEventListener("click", (event) => this.press(event));
       this.scroller.addEventListener("focus", () => this.ask());
       this.watch = new ResizeObserver(() => { this.place(); this.ask(); });
     }
@@ -248,32 +248,34 @@ export class KwPicture extends HTMLElement {
     const { place, ran, more } = this.drawn;
     const folded = this.folded.has(card.at);
     const box = element("div", "kp-card");
-    box.id = `${this.own}-c${card.index}`;
-    box.setAttribute("role", "treeitem");
-    box.setAttribute("aria-level", "1");
-    box.setAttribute("aria-posinset", String(card.index + 1));
-    box.setAttribute("aria-setsize", String(this.cards.length));
-    box.setAttribute("aria-expanded", String(!folded));
+    box.setAttribute("role", "presentation");
     box.dataset.card = String(card.index);
     const bytes = card.items.reduce((sum, item) => sum + this.drawn.items[item].size, 0);
     const name = card.partition.key.map(visible).join(" · ");
     const count = `${card.items.length.toLocaleString("en")} ${card.items.length === 1 ? "item" : "items"}`;
     const read = card.first >= 0;
-    box.setAttribute("aria-label", `${place.pk.join(", ")} ${name}: ${count}, ${sizeText(bytes)}${read ? `, ${this.readWords(card)}` : ""}`);
     if (read) box.classList.add("is-read");
     else if (ran && !card.items.some((item) => this.drawn.marks.has(item))) box.classList.add("is-unread");
+    // A flat tree: heads are its first level, rows its second. Names come from what is seen, and hidden words.
     const head = element("div", "kp-head");
+    head.id = `${this.own}-c${card.index}`;
+    head.setAttribute("role", "treeitem");
+    head.setAttribute("aria-level", "1");
+    head.setAttribute("aria-posinset", String(card.index + 1));
+    head.setAttribute("aria-setsize", String(this.cards.length));
+    head.setAttribute("aria-expanded", String(!folded));
     head.append(
       element("span", `kp-fold${folded ? " is-folded" : ""}`),
       element("span", "kp-pk", name === "" ? "(empty text)" : name),
       element("span", "kp-sum", `${count} · ${sizeText(bytes)}`),
+      element("span", "kc-hidden", `${read ? `, ${this.readWords(card)}` : ""}, ${place.pk.join(", ")}`),
     );
     head.querySelector(".kp-pk").title = name;
     box.append(head);
     const made = { box, index: card.index, rows: new Map(), items: card.items, group: null };
     if (!folded) {
       const group = element("div", "kp-rows");
-      group.setAttribute("role", "group");
+      group.setAttribute("role", "presentation");
       box.append(group);
       made.group = group;
       if (read) {
@@ -342,13 +344,13 @@ export class KwPicture extends HTMLElement {
       bar.append(fill);
       box.append(bar, element("span", "kp-size", sizeText(item.size)));
     } else if (rows === "attributes") {
-      box.append(element("span", "kp-attrs", this.attributes(item)));
+      box.append(element("span", "kp-attrs", this.attributesOf(item)));
     } else {
       box.append(element("span", "kp-entity", item.entity ?? "no entity"));
     }
-    box.append(sign);
     const word = mark ? MARKS[mark].word : ran ? "not read" : "";
-    box.setAttribute("aria-label", [name, item.entity ?? "no entity", sizeText(item.size), word].filter(Boolean).join(", "));
+    if (rows !== "compact") box.append(element("span", "kc-hidden", `, ${item.entity ?? "no entity"}`));
+    box.append(sign, element("span", "kc-hidden kp-word", word ? `, ${word}` : ""));
     box.title = `${name}  ${item.entity ?? ""}${word ? `  ${word}` : ""}`;
     // Rows stay in order for assistive technology.
     let before = null;
@@ -359,7 +361,7 @@ export class KwPicture extends HTMLElement {
     made.rows.set(row, box);
   }
 
-  attributes(item) {
+  attributesOf(item) {
     const { place } = this.drawn;
     const keys = new Set([...place.pk, ...place.sk]);
     const parts = [];
@@ -427,7 +429,7 @@ export class KwPicture extends HTMLElement {
     }
   }
 
-  click(event) {
+  press(event) {
     const target = /** @type {HTMLElement} */ (event.target);
     const box = target.closest(".kp-card");
     if (!box) return;
@@ -515,7 +517,7 @@ export class KwPicture extends HTMLElement {
       return;
     }
     const made = this.live.get(this.active.card);
-    const box = this.active.row < 0 ? made?.box : made?.rows.get(this.active.row);
+    const box = this.active.row < 0 ? made?.box.querySelector(".kp-head") : made?.rows.get(this.active.row);
     if (!box) return;
     box.classList.add("is-active");
     this.scroller.setAttribute("aria-activedescendant", box.id);

@@ -29,7 +29,7 @@ const VERDICTS = new Map([
 
 /** A verdict with its sign; the word is always there. */
 export function verdict(text) {
-  const found = VERDICTS.get(text) ?? (/^(not met|failed|no )/.test(text) ? ["✗", "bad"] : null);
+  const found = VERDICTS.get(text.toLowerCase()) ?? (/^(not met|failed|no )/i.test(text) ? ["✗", "bad"] : null);
   if (!found) return text;
   return html`<span class="vd vd-${found[1]}"><span aria-hidden="true">${found[0]}</span> ${text}</span>`;
 }

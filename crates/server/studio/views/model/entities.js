@@ -196,7 +196,7 @@ function node(entity, box, mark, relations, { moved, move, open }) {
     target.addEventListener("pointerup", done);
   };
   const shown = entity.attributes.slice(0, SHOWN);
-  return svg`<g class="er-node" tabindex="0" role="button" aria-label=${words} transform="translate(${box.x}, ${box.y})"
+  return svg`<g class="er-node" tabindex="0" role="group" aria-label=${words} transform="translate(${box.x}, ${box.y})"
       @keydown=${key} @pointerdown=${drag} @dblclick=${() => open(entity.name)}>
     <rect class="er-box" width=${WIDTH} height=${box.height} rx="9"></rect>
     <rect class="er-badge ent-${mark ? mark.colour : "none"} ${mark?.striped ? "is-striped" : ""}" x="11" y="11" width="24" height="17" rx="4"></rect>

@@ -166,7 +166,7 @@ export class KwEditor extends HTMLElement {
     this.marks = [];
     this.quiet = false;
     this.parts = { language: new Compartment(), readonly: new Compartment(), label: new Compartment() };
-    this.lang = "yaml";
+    this.syntax = "yaml";
     this.fixed = false;
     this.named = "Editor";
     /** @type {Completer|null} */ this.completer = null;
@@ -221,7 +221,7 @@ export class KwEditor extends HTMLElement {
   }
 
   languagePart() {
-    return this.lang === "yaml" ? yaml() : this.lang === "json" ? json() : [];
+    return this.syntax === "yaml" ? yaml() : this.syntax === "json" ? json() : [];
   }
 
   readonlyPart() {
@@ -229,7 +229,7 @@ export class KwEditor extends HTMLElement {
   }
 
   labelPart() {
-    return EditorView.contentAttributes.of({ "aria-label": this.named, spellcheck: "false" });
+    return EditorView.contentAttributes.of({ "aria-label": this.named, spellcheck: "false", tabindex: "0" });
   }
 
   set(part, value) {
@@ -250,10 +250,10 @@ export class KwEditor extends HTMLElement {
     this.showMarks();
   }
 
-  get language() { return this.lang; }
+  get language() { return this.syntax; }
   set language(name) {
-    if (name === this.lang) return;
-    this.lang = name;
+    if (name === this.syntax) return;
+    this.syntax = name;
     this.set("language", this.languagePart());
   }
 
@@ -388,7 +388,7 @@ export class KwMerge extends HTMLElement {
       doc,
       extensions: [
         lineNumbers(), yaml(), syntaxHighlighting(colours), looks, EditorState.readOnly.of(true),
-        EditorView.contentAttributes.of({ "aria-label": label }),
+        EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
       ],
     });
     this.view = new MergeView({

@@ -124,7 +124,7 @@ export class KwModels extends HTMLElement {
     this.update();
   }
 
-  async remove(model) {
+  async erase(model) {
     try {
       await call("models/delete", { name: model.name, hash: model.hash });
       forget(model.name);
@@ -167,7 +167,7 @@ export class KwModels extends HTMLElement {
           <td class="is-number">${names(model.tables)}</td><td class="is-number">${names(model.entities)}</td><td class="is-number">${names(model.patterns)}</td>
           <td>${new Date(model.changedMs).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}</td>
           <td>${this.writable ? this.deleting === model.name
-            ? html`<span class="md-actions"><button class="md-button" @click=${() => this.remove(model)}>Delete ${model.name}</button><button class="md-button" @click=${() => { this.deleting = null; this.update(); }}>Keep</button></span>`
+            ? html`<span class="md-actions"><button class="md-button" @click=${() => this.erase(model)}>Delete ${model.name}</button><button class="md-button" @click=${() => { this.deleting = null; this.update(); }}>Keep</button></span>`
             : html`<button class="md-link" aria-label="Delete ${model.name}" @click=${() => { this.deleting = model.name; this.update(); }}>Delete…</button>` : nothing}</td></tr>`)}</tbody></table></div>`
         : this.models ? html`<p class="md-nothing">No model file yet. Start with an example, with the starter, or drop a document of another tool here.</p>` : nothing}
       ${this.examples ? html`<h2>Examples</h2>${exampleCards(this.examples.examples)}` : nothing}

@@ -164,7 +164,7 @@ export class KwStream extends HTMLElement {
         keys: change.Keys,
         before: change.OldImage ?? null,
         after: change.NewImage ?? null,
-        expired: record.userIdentity?.type === "Service" && record.userIdentity?.principalId === "dynamodb.amazonaws.com",
+        expired: record.userIdentity?.Type === "Service" && record.userIdentity?.PrincipalId === "dynamodb.amazonaws.com",
       });
     }
     if (this.changes.length > KEPT) this.changes.splice(0, this.changes.length - KEPT);

@@ -16,8 +16,8 @@ export class KwTour extends HTMLElement {
     this.model = CHOSEN;
     this.text = null;
     this.outline = null;
-    this.before = new Map();
-    this.after = /** @type {any} */ (null);
+    this.pages = new Map();
+    this.tried = /** @type {any} */ (null);
     this.error = null;
     this.busy = false;
     this.examples = [];
@@ -29,8 +29,8 @@ export class KwTour extends HTMLElement {
     const other = (model ?? CHOSEN) !== this.model || this.text === null;
     const moved = wanted !== this.step;
     this.step = wanted;
-    if (other) { this.model = model ?? CHOSEN; this.text = null; this.before = new Map(); }
-    if (other || moved) { this.after = null; this.error = null; }
+    if (other) { this.model = model ?? CHOSEN; this.text = null; this.pages = new Map(); }
+    if (other || moved) { this.tried = null; this.error = null; }
     this.update();
     if (other || moved) this.load();
   }
@@ -76,11 +76,11 @@ export class KwTour extends HTMLElement {
         const parsed = await call("model/parse", { text: example.text });
         this.outline = parsed.outline;
       }
-      if (!this.before.has(this.name)) {
+      if (!this.pages.has(this.name)) {
         const name = this.name;
         const answer = await stream("model/view", { text: this.text, views: [name] }, {});
         if (model !== this.model) return;
-        this.before.set(name, answer);
+        this.pages.set(name, answer);
       }
       this.error = null;
     } catch (error) {
@@ -98,7 +98,7 @@ export class KwTour extends HTMLElement {
     const { tries, view } = STEPS[step - 1];
     this.busy = true;
     this.update();
-    const was = this.before.get(view);
+    const was = this.pages.get(view);
     for (const one of tries) {
       const text = one.edit(/** @type {any} */ (this.text), this.outline);
       if (!text || text === this.text) continue;
@@ -107,14 +107,14 @@ export class KwTour extends HTMLElement {
         if (step !== this.step) return;
         const changes = changed(was.views[0], now.views[0]);
         if (changes.length === 0) continue;
-        this.after = { text, words: one.text, answer: now, changes, lines: changedLines(/** @type {any} */ (this.text), text) };
+        this.tried = { text, words: one.text, answer: now, changes, lines: changedLines(/** @type {any} */ (this.text), text) };
         break;
       } catch {
         // This example does not read with the change: the next one.
       }
     }
     this.busy = false;
-    if (!this.after) this.after = { none: true };
+    if (!this.tried) this.tried = { none: true };
     this.update();
     requestAnimationFrame(() => /** @type {HTMLElement|null} */ (this.querySelector("[data-undo]"))?.focus());
   }
@@ -125,7 +125,7 @@ export class KwTour extends HTMLElement {
 
   view() {
     const step = STEPS[this.step - 1];
-    const answer = this.after?.answer ?? this.before.get(step.view) ?? null;
+    const answer = this.tried?.answer ?? this.pages.get(step.view) ?? null;
     const page = answer?.views[0] ?? null;
     const marks = { entities: entityMarks((this.outline?.entities ?? []).map((entity) => entity.name)), places: new Map(), goto: null };
     return html`<div class="tr">
@@ -137,14 +137,14 @@ export class KwTour extends HTMLElement {
         <h1 tabindex="-1">${step.title}</h1>
         <p class="tr-look">${step.look}</p>
         <div class="tr-try">
-          ${this.after?.none ? html`<p>Nothing to try here on this example: choose another one above.</p>`
-          : this.after ? html`
-            <p><b>${this.after.words}</b></p>
+          ${this.tried?.none ? html`<p>Nothing to try here on this example: choose another one above.</p>`
+          : this.tried ? html`
+            <p><b>${this.tried.words}</b></p>
             <p class="dim">In the text:</p>
-            <pre class="tr-lines">${this.after.lines.map(([sign, line]) => html`<span class=${sign === "+" ? "is-new" : "is-old"}>${sign} ${line}\n</span>`)}</pre>
+            <pre class="tr-lines">${this.tried.lines.map(([sign, line]) => html`<span class=${sign === "+" ? "is-new" : "is-old"}>${sign} ${line}\n</span>`)}</pre>
             <p class="dim">What changed in this view:</p>
-            <ul class="tr-changes" role="status">${this.after.changes.slice(0, 8).map((line) => html`<li>${line}</li>`)}${this.after.changes.length > 8 ? html`<li>and ${this.after.changes.length - 8} more</li>` : nothing}</ul>
-            <button class="md-button" data-undo @click=${() => { this.after = null; this.update(); }}>Take it back</button>`
+            <ul class="tr-changes" role="status">${this.tried.changes.slice(0, 8).map((line) => html`<li>${line}</li>`)}${this.tried.changes.length > 8 ? html`<li>and ${this.tried.changes.length - 8} more</li>` : nothing}</ul>
+            <button class="md-button" data-undo @click=${() => { this.tried = null; this.update(); }}>Take it back</button>`
           : html`<button class="md-button" ?disabled=${this.busy || !answer} @click=${() => this.try()}>Try a change</button>`}
         </div>
         <nav class="tr-nav" aria-label="Tour">

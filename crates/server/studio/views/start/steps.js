@@ -43,8 +43,8 @@ export const STEPS = [
     title: "What is asked",
     look: "A model starts with its access patterns: each read and write with its rate, how much it returns, and how consistent it must be. Keys come later, and only because of these.",
     tries: [
-      { text: "The first pattern comes ten times as often.", edit: (text) => once(text, /rate: \{avg: (\d+)/, (_, rate) => `rate: {avg: ${rate}0`) },
-      { text: "The first pattern comes ten times as often.", edit: (text) => once(text, /rate: (\d+)\b/, (_, rate) => `rate: ${rate}0`) },
+      { text: "The first pattern comes ten times as often.", edit: (text) => once(text, /rate: \{avg: (\d+)(?![\d.])/, (_, rate) => `rate: {avg: ${rate}0`) },
+      { text: "The first pattern comes ten times as often.", edit: (text) => once(text, /rate: (\d+)(?![\d.])/, (_, rate) => `rate: ${rate}0`) },
       { text: "The first pattern reads strongly consistent.", edit: (text) => once(text, /^( +)(get|query): (\S+)$/m, (all, indent) => `${all}\n${indent}consistent: true`) },
     ],
   },
