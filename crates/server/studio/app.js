@@ -6,6 +6,14 @@ import { call, context, dynamodb, go } from "./views/model/api.js";
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 const state = { info: /** @type {any} */ (null), tables: /** @type {string[]} */ ([]), error: "" };
 
+/** The views of one table: name, words, module, element. */
+const TABS = /** @type {[string, string, () => Promise<unknown>, string][]} */ ([
+  ["items", "Items", () => import("./views/tables/kw-items.js"), "kw-items"],
+  ["collections", "Collections", () => import("./views/collections/kw-live.js"), "kw-live"],
+  ["schema", "Schema", () => import("./views/tables/kw-schema.js"), "kw-schema"],
+  ["stream", "Stream", () => import("./views/operate/kw-stream.js"), "kw-stream"],
+]);
+
 /** Where an address leads: the module and element of its view, and the element's route. */
 function view() {
   const parts = location.pathname.split("/").filter(Boolean).map(decodeURIComponent);
@@ -17,21 +25,27 @@ function view() {
       : { at: "models", title: "Models", load: () => import("./views/model/kw-models.js"), tag: "kw-models", route: null };
   }
   if (second === "operate") return { at: "operate", title: "Operate", load: () => import("./views/operate/kw-operate.js"), tag: "kw-operate", route: { region: first, panel: third ?? "", query } };
+  if (second === "tables") return { at: "tables", title: "Tables", load: () => import("./views/tables/kw-tables.js"), tag: "kw-tables", route: { region: first } };
   if (second === "t" && third) {
-    const stream = query.get("tab") === "stream";
-    return { at: third, title: third, table: third, load: () => (stream ? import("./views/operate/kw-stream.js") : import("./views/collections/kw-live.js")), tag: stream ? "kw-stream" : "kw-live", route: { region: first, table: third, query } };
+    const tab = fourth === "collections" ? "collections" : fourth === "items" ? "items" : query.get("tab") ?? "schema";
+    const of = TABS.find(([id]) => id === tab) ?? TABS[0];
+    return { at: third, title: third, table: third, region: first, tab: of[0], load: of[2], tag: of[3], route: { region: first, table: third, query } };
   }
   return { at: "start", title: "Start", load: () => import("./views/start/kw-start.js"), tag: "kw-start", route: { step: Number(query.get("step")) || 0, model: query.get("model") } };
 }
 
 let shown = { tag: "", element: /** @type {any} */ (null) };
 
+let turn = 0;
+
 async function draw() {
   const to = view();
+  const own = ++turn;
   const region = context.region ?? state.info?.place?.region ?? "us-east-1";
   document.title = `${to.title} · Keywright`;
   document.documentElement.dataset.region = region;
   await to.load();
+  if (own !== turn) return;
   if (shown.tag !== to.tag) shown = { tag: to.tag, element: document.createElement(to.tag) };
   if (to.route) shown.element.route = to.route;
   const link = (at, href, text) => html`<a href=${href} aria-current=${to.at === at ? "page" : "false"}>${text}</a>`;
@@ -46,13 +60,12 @@ async function draw() {
     </header>
     ${state.error ? html`<p class="gone" role="alert">${state.error}</p>` : nothing}
     <nav class="side" aria-label="Keywright">
-      ${link("models", "/models", "Models")}${link("operate", `/${region}/operate`, "Operate")}${link("start", "/start", "Start")}
-      <h2>Tables</h2>
-      ${state.tables.map((name) => link(name, `/${region}/t/${encodeURIComponent(name)}/collections`, name))}
+      ${link("tables", `/${region}/tables`, "Tables")}${link("models", "/models", "Models")}${link("operate", `/${region}/operate`, "Operate")}${link("start", "/start", "Start")}
+      ${state.tables.length > 0 ? html`<h2>Of this place</h2>` : nothing}
+      ${state.tables.slice(0, 100).map((name) => link(name, `/${region}/t/${encodeURIComponent(name)}/items`, name))}
     </nav>
     <main class="main" id="main" tabindex="-1">${to.table ? html`<div class="table-page"><header><h1>${to.table}</h1>
-      <a href=${`/${region}/t/${encodeURIComponent(to.table)}/collections`} aria-current=${to.tag === "kw-live" ? "page" : "false"}>Collections</a>
-      <a href=${`/${region}/t/${encodeURIComponent(to.table)}?tab=stream`} aria-current=${to.tag === "kw-stream" ? "page" : "false"}>Stream</a></header>${shown.element}</div>` : shown.element}</main>`, app);
+      <nav aria-label="Of this table">${TABS.map(([id, text]) => html`<a href=${`/${to.region}/t/${encodeURIComponent(to.table)}${id === "items" || id === "collections" ? `/${id}` : `?tab=${id}`}`} aria-current=${to.tab === id ? "page" : "false"}>${text}</a>`)}</nav></header>${shown.element}</div>` : shown.element}</main>`, app);
 }
 
 function theme(name) {
@@ -64,6 +77,7 @@ function theme(name) {
 async function tables() {
   try {
     state.tables = (await dynamodb("ListTables", {})).TableNames;
+    if (location.pathname === "/") go(state.tables.length > 0 ? `/${context.region ?? state.info?.place?.region ?? "us-east-1"}/tables` : "/start", true);
   } catch {
     state.tables = [];
   }
@@ -76,10 +90,19 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   go(/** @type {string} */ (link.getAttribute("href")));
 });
-window.addEventListener("popstate", () => draw());
+window.addEventListener("popstate", () => {
+  const region = location.pathname.split("/")[2] === "t" || location.pathname.split("/")[2] === "tables" || location.pathname.split("/")[2] === "operate" ? location.pathname.split("/")[1] : context.region;
+  if (region !== context.region) {
+    context.region = region;
+    tables();
+  } else draw();
+});
 window.addEventListener("kw-tables", () => tables());
 
 theme(localStorage.getItem("kw-theme") ?? "system");
+context.account = new URLSearchParams(location.search).get("account");
+const [here, kind] = location.pathname.split("/").filter(Boolean);
+if (["t", "tables", "operate"].includes(kind)) context.region = here;
 call("state", {}).then((info) => {
   state.info = info;
   tables();
