@@ -136,7 +136,6 @@ pub(crate) struct ServeArguments {
 /// The studio: pages to look at and change tables and models. docs/guide/studio.md shows it.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Studio")]
-#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct StudioArguments {
     /// Serve the studio on this port; 0 picks a free one, off serves none. A taken port is replaced by a
     /// free one [default: 8100]

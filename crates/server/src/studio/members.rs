@@ -21,7 +21,7 @@ pub(super) fn parse(body: &[u8]) -> Result<Json, Refusal> {
 pub(super) fn parse_text(text: &str) -> Result<Json, Refusal> {
     // The tree's own reader reads parts, so its places are within them.
     if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(text) {
-        let at = At { line: error.line(), column: error.column() };
+        let at = At { line: error.line().max(1), column: error.column().max(1) };
         let reason = error.to_string();
         let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
         return Err(Refusal::faults(vec![Fault::new(at, format!("not JSON: {reason}"))]));

@@ -122,7 +122,7 @@ impl ModelFiles {
             }
             Place::Memory(files) => drop(files.insert(name.to_owned(), file.clone())),
             Place::Folder(folder) => {
-                save(folder, name, text).map_err(|error| unwritable(folder, name, &error))?
+                save(folder, name, text).map_err(|error| unwritable(folder, name, &error))?;
             }
         }
         Ok(file)

@@ -202,7 +202,9 @@ impl Studio {
             (SIGN_IN, _) => self.sign_in(head, &body, client).map(|json| reply::json(&json)),
             (_, None) => Err(signed_out()),
             (SIGN_OUT, Some(_)) => {
-                bearer(head).into_iter().for_each(|token| self.sessions.end(token));
+                if let Some(token) = bearer(head) {
+                    self.sessions.end(token);
+                }
                 Ok(reply::json(&Json::Object(Vec::new())))
             }
             (name, Some(visitor)) => match name.strip_prefix(DATABASE) {

@@ -185,7 +185,7 @@ fn faults_have_their_places() {
     assert_eq!(parsed["faults"][0]["line"], 6, "{parsed}");
     let checked = last(&call(&server, "model/check", &json!({"text": broken})));
     assert_eq!(checked["error"]["faults"][0]["line"], 6, "{checked}");
-    let plain = call(&server, "item/plain", &json!({"plain": "{\n \"a\": tru\n}"}));
+    let plain = call(&server, "item/plain", &json!({"plain": "{\n \"a\": tru }"}));
     assert_eq!((plain.status, &plain.json()["error"]["faults"][0]["line"]), (422, &json!(2)));
     let long = call(&server, "model/parse", &json!({"text": " ".repeat(2 << 20)}));
     assert_eq!((long.status, long.kind().as_str()), (413, "too-large"));

@@ -7,40 +7,45 @@ use std::time::Duration;
 use crate::support::Server;
 
 /// The build of a debug binary's pages, which tests run.
-pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "-debug");
-pub const OWN: (&str, &str) = ("x-keywright-studio", BUILD);
+pub(crate) const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "-debug");
+pub(crate) const OWN: (&str, &str) = ("x-keywright-studio", BUILD);
 
-pub struct Answer {
-    pub status: u16,
-    pub headers: Vec<(String, String)>,
-    pub body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
 }
 
 impl Answer {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.body).unwrap_or_else(|fault| panic!("{fault}: {}", self.body))
     }
 
-    pub fn kind(&self) -> String {
+    pub(crate) fn kind(&self) -> String {
         self.json()["error"]["kind"].as_str().unwrap_or_default().to_owned()
     }
 }
 
 /// `host:port` of the studio, if it is on.
-pub fn studio(server: &Server) -> Option<String> {
+pub(crate) fn studio(server: &Server) -> Option<String> {
     let line = server.banner.lines().find_map(|line| line.trim().strip_prefix("studio"))?;
     let address = line.trim().split("//").nth(1)?;
     Some(address.split(' ').next()?.to_owned())
 }
 
 /// Sends one request with these headers and no others but the body's length.
-pub fn ask(address: &str, (method, path): (&str, &str), headers: &[(&str, &str)], body: &[u8]) -> Answer {
+pub(crate) fn ask(
+    address: &str,
+    (method, path): (&str, &str),
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Answer {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     let mut head =
         format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
     for (name, value) in headers {
@@ -86,18 +91,23 @@ fn unchunked(mut rest: &str) -> String {
 }
 
 /// A call of the page.
-pub fn call(server: &Server, name: &str, body: &serde_json::Value) -> Answer {
+pub(crate) fn call(server: &Server, name: &str, body: &serde_json::Value) -> Answer {
     call_with(server, name, &[], body)
 }
 
 /// A call with further headers.
-pub fn call_with(server: &Server, name: &str, more: &[(&str, &str)], body: &serde_json::Value) -> Answer {
+pub(crate) fn call_with(
+    server: &Server,
+    name: &str,
+    more: &[(&str, &str)],
+    body: &serde_json::Value,
+) -> Answer {
     let address = studio(server).expect("the studio is on");
     let headers: Vec<(&str, &str)> = [("Host", address.as_str()), OWN].iter().chain(more).copied().collect();
     ask(&address, ("POST", &format!("/api/{name}")), &headers, body.to_string().as_bytes())
 }
 
 /// The last line of a stream.
-pub fn last(answer: &Answer) -> serde_json::Value {
+pub(crate) fn last(answer: &Answer) -> serde_json::Value {
     serde_json::from_str(answer.body.trim().lines().last().unwrap()).unwrap()
 }

@@ -81,6 +81,7 @@ fn not_saved(name: &str, reason: NotSaved) -> Refusal {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "all calls have this form")]
 pub(super) fn list_examples(_: &Context, _: &Json) -> Outcome {
     let examples = EXAMPLES.iter().map(|example| {
         let own = [

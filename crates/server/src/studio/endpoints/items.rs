@@ -106,7 +106,9 @@ pub(super) fn write(_: &Context, request: &Json) -> Outcome {
     let form = form(request)?.ok_or_else(|| Refusal::fault("the request's `form` is missing"))?;
     let mut writer = Writer::new(form, keys(request)?);
     let items = members::list(request, "items")?.iter().map(typed).collect::<Result<Vec<_>, _>>()?;
-    items.iter().for_each(|item| writer.see(item));
+    for item in &items {
+        writer.see(item);
+    }
     if members::optional(request, "columnsOf").is_some() {
         for json in members::list(request, "columnsOf")? {
             writer.see(&typed(json)?);

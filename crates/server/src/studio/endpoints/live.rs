@@ -10,7 +10,7 @@ use crate::studio::tables::Tables;
 /// Items of one request.
 const PAGE_ITEMS_MAX: u64 = 500;
 /// Tables of one import; nobody reads a larger model.
-const TABLES_MAX: usize = 100;
+const IMPORTED_TABLES_MAX: usize = 100;
 const SAMPLE_DEFAULT: u64 = 500;
 const SAMPLE_MAX: u64 = 10_000;
 
@@ -22,17 +22,17 @@ pub(super) fn asked(tables: &Tables, request: &Json) -> Result<Vec<LiveTable>, R
     if names.is_empty() {
         return Err(Refusal::fault("there are no tables here"));
     }
-    if names.len() > TABLES_MAX {
-        return Err(Refusal::fault(format!("a model has at most {TABLES_MAX} tables: choose some")));
+    if names.len() > IMPORTED_TABLES_MAX {
+        return Err(Refusal::fault(format!("a model has at most {IMPORTED_TABLES_MAX} tables: choose some")));
     }
     names.iter().map(|name| table(tables, name, sample)).collect()
 }
 
 fn all(tables: &Tables) -> Result<Vec<String>, Refusal> {
-    let request = Json::object([("Limit", Json::number(TABLES_MAX))]);
+    let request = Json::object([("Limit", Json::number(IMPORTED_TABLES_MAX))]);
     let answer = tables.ask("ListTables", &request)??;
     if answer.get("LastEvaluatedTableName").is_some() {
-        return Err(Refusal::fault(format!("there are more than {TABLES_MAX} tables: choose some")));
+        return Err(Refusal::fault(format!("there are more than {IMPORTED_TABLES_MAX} tables: choose some")));
     }
     let names = answer.get("TableNames").map_or(&[][..], Json::elements);
     Ok(names.iter().filter_map(Json::as_str).map(str::to_owned).collect())
