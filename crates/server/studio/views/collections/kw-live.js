@@ -35,6 +35,7 @@ export class KwLive extends HTMLElement {
     this.run = null;
     this.models = /** @type {string[]} */ ([]);
     this.by = "";
+    this.examples = /** @type {string[]} */ ([]);
     this.stop = /** @type {AbortController|null} */ (null);
     /** A run by hand may send the second request of a filter; an opened link sends one. */
     this.pressed = false;
@@ -79,7 +80,13 @@ export class KwLive extends HTMLElement {
       const [described, models] = await Promise.all([dynamodb("DescribeTable", { TableName: this.table }), call("models/list", {}).catch(() => ({ models: [] }))]);
       this.describe = described.Table;
       this.ways = waysOf(described.Table);
+      const examples = await call("examples/list", {}).catch(() => ({ examples: [] }));
       this.models = models.models.map((one) => one.name);
+      this.examples = examples.examples.map((one) => one.name);
+      // The model that made the table names its entities; another one is a choice away.
+      const made = localStorage.getItem(`kw-model-of:${this.table}`) ?? "";
+      const file = made.endsWith(".yaml") ? made : `${made}.yaml`;
+      this.by = this.models.includes(file) || this.examples.includes(file) ? file : "";
       await this.ask();
     } catch (error) {
       this.error = error;
@@ -227,7 +234,7 @@ export class KwLive extends HTMLElement {
 
   /** The entities of the items, by a model's templates or guessed from the first thousand. */
   async name() {
-    const model = this.by ? (await call("models/read", { name: this.by })).text : null;
+    const model = this.by ? (await call(this.models.includes(this.by) ? "models/read" : "examples/read", { name: this.by })).text : null;
     const names = [];
     this.guessed = model === null;
     try {
@@ -304,7 +311,7 @@ export class KwLive extends HTMLElement {
       <label class="md-check"><input type="checkbox" .checked=${query.descending} @change=${(event) => set({ descending: event.target.checked })}> newest first</label>
       <button class="md-button is-main" ?disabled=${this.busy}>${query.pk.length >= way.pk.length && query.pk.every((one) => one !== "") ? "Query" : "Scan"}</button>
       <label class="lv-by">Entities <select @change=${async (event) => { this.by = event.target.value; await this.name(); this.draw(); }}>
-        <option value="">guessed</option>${this.models.map((name) => html`<option value=${name} ?selected=${name === this.by}>of ${name}</option>`)}</select></label>
+        <option value="">guessed</option>${[...this.models, ...this.examples.filter((name) => !this.models.includes(name))].map((name) => html`<option value=${name} ?selected=${name === this.by}>of ${name}</option>`)}</select></label>
     </form>`;
   }
 

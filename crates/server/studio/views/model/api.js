@@ -10,6 +10,7 @@ export class ApiError extends Error {
 }
 
 const build = document.querySelector('meta[name="keywright-build"]')?.getAttribute("content") ?? "";
+/** The place and the sign-in of this tab; the frame sets them. */
 export const context = { account: null, region: null, token: null, tab: `m-${crypto.randomUUID().slice(0, 8)}` };
 
 function headers() {
@@ -26,11 +27,14 @@ async function post(name, body, signal) {
     response = await fetch(`/api/${name}`, { method: "POST", headers: headers(), body: JSON.stringify(body), signal });
   } catch (error) {
     if (signal?.aborted) throw new ApiError(499, { kind: "cancelled", text: "cancelled" });
-    throw new ApiError(0, { kind: "gone", text: "the process does not answer" });
+    window.dispatchEvent(new CustomEvent("kw-gone"));
+    throw new ApiError(0, { kind: "gone", text: "The process does not answer." });
   }
   if (!response.ok) {
     const answer = await response.json().catch(() => ({}));
-    throw new ApiError(response.status, answer.error ?? { text: answer.message, kind: "service" });
+    if (answer.error?.kind === "stale-build") window.dispatchEvent(new CustomEvent("kw-stale"));
+    if (answer.error?.kind === "signed-out") window.dispatchEvent(new CustomEvent("kw-signed-out"));
+    throw new ApiError(response.status, answer.error ?? { ...answer, text: answer.message ?? answer.Message, kind: "service" });
   }
   return response;
 }

@@ -258,6 +258,7 @@ export class KwModel extends HTMLElement {
     try {
       const made = await stream("model/create", { text: ws.text, items: this.withItems }, {});
       this.note = { kind: "good", text: `Made ${count(made.tables.length, "table")}, ${count(made.items, "item")}.`, tables: made.tables, notes: made.notes };
+      for (const table of made.tables) localStorage.setItem(`kw-model-of:${nameIn(table)}`, ws.name);
       window.dispatchEvent(new CustomEvent("kw-tables"));
     } catch (error) {
       const part = error.more?.made;
