@@ -10,7 +10,6 @@ export function typeOf(value) {
 /** Control and direction characters as visible marks. */
 export function visible(text) {
   return text.replace(
-    // eslint-disable-next-line no-control-regex
     /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
     (letter) => `\u2039${letter.codePointAt(0)?.toString(16).toUpperCase().padStart(2, "0")}\u203a`,
   );

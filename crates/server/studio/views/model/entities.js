@@ -102,6 +102,11 @@ export function layout(entities, relations) {
   return { boxes, width, height: bottom + MARGIN };
 }
 
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+
+/** A count in few letters: 1.5M. */
+const short = (count) => (/^\d+$/.test(count ?? "") ? compact.format(Number(count)) : "");
+
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 /**
@@ -201,8 +206,8 @@ function node(entity, box, mark, relations, { moved, move, open }) {
     <rect class="er-box" width=${WIDTH} height=${box.height} rx="9"></rect>
     <rect class="er-badge ent-${mark ? mark.colour : "none"} ${mark?.striped ? "is-striped" : ""}" x="11" y="11" width="24" height="17" rx="4"></rect>
     <text class="er-letters ${mark?.striped ? "is-striped" : ""}" x="23" y="23.5" text-anchor="middle">${mark ? mark.letters : ""}</text>
-    <text class="er-name" x="43" y="24.5">${cut(entity.name, 17)}</text>
-    <text class="er-count" x=${WIDTH - 12} y="24" text-anchor="end">${entity.count === "-" ? "" : entity.count}</text>
+    <text class="er-name" x="43" y="24.5">${cut(entity.name, 15)}</text>
+    <text class="er-count" x=${WIDTH - 12} y="24" text-anchor="end">${short(entity.count)}</text>
     <line class="er-rule" x1="0" x2=${WIDTH} y1=${HEAD - 1} y2=${HEAD - 1}></line>
     ${shown.map((text, row) => {
       const [name, ...type] = text.split(": ");

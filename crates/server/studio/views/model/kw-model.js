@@ -528,6 +528,7 @@ export class KwModel extends HTMLElement {
         <button class="md-button" @click=${() => { ws.errors.clear(); this.wants(); }}>Retry</button></div>` : nothing}
       ${!has && broken && this.shown !== "findings" && this.shown !== "edit" ? html`<div class="md-empty"><p>The text does not read yet.</p><ul>${ws.faults.slice(0, 5).map((fault) => html`<li><button class="md-link" @click=${() => this.goto(fault.line, fault.column)}>line ${fault.line}</button> ${prose(fault.text)}</li>`)}</ul></div>` : nothing}
       <div class=${classMap({ "md-stage": true, "is-stale": stale && (broken || !!error), "is-full": this.shown === "collections" })} aria-busy=${!!ws.busy} tabindex="0" role="region" aria-label=${VIEWS.find(([id]) => id === this.shown)?.[1] ?? "View"}>
+        ${!has && !broken && !error && ws.busy && Date.now() - ws.busy.since > 1000 ? html`<p class="dim" role="status">Running the model…</p>` : nothing}
         ${keyed(this.shown, this.content(ws))}
       </div>`;
   }

@@ -54,7 +54,7 @@ export function patternsView({ page, check, cost, marks, open, toggle, draw }) {
     <table class="md-table pt">
       <thead><tr>
         <th scope="col">id</th><th scope="col">pattern</th><th scope="col">rate</th><th scope="col">operation</th>
-        <th scope="col">index</th><th scope="col" class="is-number">read</th><th scope="col" class="is-number">returned</th>
+        <th scope="col" class="pt-index">index</th><th scope="col" class="is-number">read</th><th scope="col" class="is-number">returned</th>
         <th scope="col" class="is-number">units</th><th scope="col" class="is-number">a month</th><th scope="col">result</th>
       </tr></thead>
       <tbody>${repeat(check.patterns, (pattern) => pattern.id, (pattern) => {
@@ -72,8 +72,8 @@ export function patternsView({ page, check, cost, marks, open, toggle, draw }) {
               ${cell(pattern.id, "given, order, filter") !== "-" ? html`<span class="pt-given">${cell(pattern.id, "given, order, filter")}</span>` : nothing}</span>
             </button></td>
           <td>${rate === "-" || rate === "" ? html`<span class="dim">missing</span>` : rate}</td>
-          <td>${pattern.operation ?? html`<span class="dim">—</span>`}</td>
-          <td>${pattern.index ?? pattern.table ?? html`<span class="dim">—</span>`}</td>
+          <td>${pattern.operation ?? html`<span class="dim">—</span>`}<span class="pt-on" aria-hidden="true">${pattern.index ?? pattern.table ?? ""}</span></td>
+          <td class="pt-index">${pattern.index ?? pattern.table ?? html`<span class="dim">—</span>`}</td>
           <td class="is-number">${pattern.itemsRead ?? ""}</td>
           <td class="is-number">${pattern.itemsReturned ?? ""}</td>
           <td class="is-number">${pattern.operation ? unitsOf(pattern) : html`<span class="dim">—</span>`}</td>
