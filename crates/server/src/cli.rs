@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
-use crate::config::{self, Config, ManagementPort};
+use crate::config::{self, Config, OwnPort};
 use crate::credentials::{self, CredentialFile};
 use crate::log::{LogFormat, LogLevel};
 use crate::request_log::RequestLog;
@@ -88,7 +88,8 @@ pub(crate) struct ServeArguments {
     /// postgres://USER@HOST:PORT/DATABASE?schema=NAME, which several servers may share [env: KEYWRIGHT_STORE]
     #[arg(long, value_name = "URL")]
     pub(crate) store: Option<String>,
-    /// Read the password of --store from the first line of this file; KEYWRIGHT_STORE_PASSWORD can hold it too
+    /// Read the password of --store from the first line of this file; KEYWRIGHT_STORE_PASSWORD can hold it
+    /// too
     #[arg(long, value_name = "FILE", env = "KEYWRIGHT_STORE_PASSWORD_FILE")]
     pub(crate) store_password_file: Option<PathBuf>,
     /// When a write is acknowledged [default: synced]
@@ -133,9 +134,31 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_STREAM_SHARD_MS")]
     pub(crate) stream_shard_ms: Option<u64>,
     #[command(flatten)]
+    pub(crate) studio: StudioArguments,
+    #[command(flatten)]
     pub(crate) watching: WatchArguments,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
+}
+
+/// The studio: pages to look at and change tables and models. docs/guide/studio.md shows it.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Studio")]
+pub(crate) struct StudioArguments {
+    /// Serve the studio on this port; 0 picks a free one, off serves none. A taken port is replaced by a
+    /// free one [default: 8100]
+    #[arg(long, value_name = "PORT", env = "KEYWRIGHT_STUDIO_PORT")]
+    pub(crate) studio_port: Option<OwnPort>,
+    /// Serve the studio on this address. Beyond loopback it asks for --credentials as --host does
+    /// [default: 127.0.0.1 while --host is loopback, else no studio]
+    #[arg(long, value_name = "ADDRESS", env = "KEYWRIGHT_STUDIO_HOST", value_parser = config::host)]
+    pub(crate) studio_host: Option<IpAddr>,
+    /// Let the studio read tables and models, and change none
+    #[arg(long, env = "KEYWRIGHT_STUDIO_READ_ONLY", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub(crate) studio_read_only: Option<bool>,
+    /// Folder of the studio's model files [default: models in the data folder; in memory if the data is]
+    #[arg(long, value_name = "DIR", env = "KEYWRIGHT_MODELS")]
+    pub(crate) models: Option<PathBuf>,
 }
 
 /// How the server can be watched. docs/guide/operations.md shows it.
@@ -145,7 +168,7 @@ pub(crate) struct ServeArguments {
 pub(crate) struct WatchArguments {
     /// Serve metrics and health on this port; 0 picks a free one, off serves none [default: 8200]
     #[arg(long, value_name = "PORT", env = "KEYWRIGHT_MANAGEMENT_PORT")]
-    pub(crate) management_port: Option<ManagementPort>,
+    pub(crate) management_port: Option<OwnPort>,
     /// Serve them on this address: beyond loopback everyone who reaches the port can read them
     /// [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS", env = "KEYWRIGHT_MANAGEMENT_HOST", value_parser = config::host)]

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use clap::ValueEnum;
 
-use crate::cli::{DurabilityArgument, LimitArguments, ServeArguments, WatchArguments};
+use crate::cli::{DurabilityArgument, LimitArguments, ServeArguments, StudioArguments, WatchArguments};
 use crate::hosts::AllowedHosts;
 use crate::limits::{self, Limits, PerAddress};
 use crate::log::{LogFormat, LogSettings};
@@ -24,6 +24,9 @@ const DEFAULT_FILE: &str = "keywright.toml";
 const DEFAULT_FOLDER: &str = "keywright-data";
 const DEFAULT_PORT: u16 = 8000;
 const DEFAULT_MANAGEMENT_PORT: u16 = 8200;
+const DEFAULT_STUDIO_PORT: u16 = 8100;
+/// The folder of model files in the data folder.
+const MODELS_FOLDER: &str = "models";
 /// May hold the password of `--store`.
 const PASSWORD_VARIABLE: &str = "KEYWRIGHT_STORE_PASSWORD";
 const DEFAULT_CACHE_MIB: u64 = 64;
@@ -52,14 +55,14 @@ pub(crate) enum Storage {
     },
 }
 
-/// Whether and where metrics and health are served.
+/// Whether and where something besides the API is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ManagementPort {
+pub(crate) enum OwnPort {
     Off,
     Port(u16),
 }
 
-impl FromStr for ManagementPort {
+impl FromStr for OwnPort {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -78,6 +81,25 @@ pub(crate) struct ManagementConfig {
     pub(crate) web_guard: WebGuard,
     /// Whether the user named the port: then it matters if another one is used.
     pub(crate) port_is_named: bool,
+}
+
+/// Where the studio keeps model files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ModelsIn {
+    /// Until the process ends.
+    Memory,
+    Folder(PathBuf),
+}
+
+/// The studio. Invariant: without credentials its address is loopback, unless `--allow-anonymous-network` is
+/// set.
+#[derive(Clone, Debug)]
+pub(crate) struct StudioConfig {
+    pub(crate) address: SocketAddr,
+    /// The names under which browsers may reach it.
+    pub(crate) hosts: AllowedHosts,
+    pub(crate) read_only: bool,
+    pub(crate) models: ModelsIn,
 }
 
 /// An address to listen on. `localhost` is the one that all programs try.
@@ -117,6 +139,8 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// `None` if it is off.
     pub(crate) management: Option<ManagementConfig>,
+    /// `None` if it is off.
+    pub(crate) studio: Option<StudioConfig>,
     pub(crate) request_log: Option<RequestLog>,
     pub(crate) log: LogSettings,
 }
@@ -134,6 +158,13 @@ struct File {
     management_port: Option<PortInFile>,
     #[serde(alias = "management_host")]
     management_host: Option<String>,
+    #[serde(alias = "studio_port")]
+    studio_port: Option<PortInFile>,
+    #[serde(alias = "studio_host")]
+    studio_host: Option<String>,
+    #[serde(alias = "studio_read_only")]
+    studio_read_only: Option<bool>,
+    models: Option<PathBuf>,
     #[serde(alias = "request_log")]
     request_log: Option<String>,
     #[serde(alias = "log_level")]
@@ -189,10 +220,10 @@ enum PortInFile {
 }
 
 impl PortInFile {
-    fn read(&self) -> Result<ManagementPort, String> {
+    fn read(&self, setting: &str) -> Result<OwnPort, String> {
         match self {
-            Self::Number(port) => Ok(ManagementPort::Port(*port)),
-            Self::Word(word) => word.parse().map_err(|fault| format!("management-port: {fault}")),
+            Self::Number(port) => Ok(OwnPort::Port(*port)),
+            Self::Word(word) => word.parse().map_err(|fault| format!("{setting}: {fault}")),
         }
     }
 }
@@ -223,18 +254,19 @@ impl File {
 
 impl Config {
     pub(crate) fn merge(arguments: ServeArguments) -> Result<Self, String> {
-        let file = File::read(arguments.config.as_deref())?;
+        let mut file = File::read(arguments.config.as_deref())?;
         let durability = arguments.durability.or(file.durability()?).unwrap_or(DurabilityArgument::Synced);
         let limits = limits_of(&arguments.limits, &file)?;
         let host = first(arguments.host, file.host.as_deref(), host)?.unwrap_or(LOOPBACK);
         let watching = Watching::merge(&arguments.watching, &file)?;
         let port = arguments.port.or(file.port).unwrap_or(DEFAULT_PORT);
-        let credentials = arguments.credentials.or(file.credentials);
+        let credentials = arguments.credentials.or(file.credentials.take());
         let allowed = arguments.allow_anonymous_network.or(file.allow_anonymous_network).unwrap_or(false);
-        check_exposure(host, credentials.as_deref(), allowed)?;
+        let consent = Consent { credentials: credentials.as_deref(), anonymous: allowed };
+        check_exposure(host, consent)?;
         let flags = Place { in_memory: arguments.in_memory, data: arguments.data, store: arguments.store };
-        let in_file = Place { in_memory: file.in_memory, data: file.data, store: file.store };
-        let password_file = arguments.store_password_file.or(file.store_password);
+        let in_file = Place { in_memory: file.in_memory, data: file.data.take(), store: file.store.take() };
+        let password_file = arguments.store_password_file.or(file.store_password.take());
         let storage = match chosen([flags, Place::of_variables()?, in_file])? {
             StoreUrl::Memory => Storage::Memory,
             StoreUrl::Postgres(url) => {
@@ -249,8 +281,9 @@ impl Config {
             }
         };
         let verifies = credentials.is_some();
-        let allowed_hosts = first_given(arguments.allowed_host, file.allowed_host);
+        let allowed_hosts = first_given(arguments.allowed_host, std::mem::take(&mut file.allowed_host));
         let management = watching.management(&allowed_hosts)?;
+        let studio = studio(arguments.studio, &file, (host, &storage), consent, &allowed_hosts)?;
         let web_guard = WebGuard::new(
             Origins::new(&first_given(arguments.cors_origin, file.cors_origin), verifies)?,
             AllowedHosts::new(host, &allowed_hosts)?,
@@ -271,6 +304,7 @@ impl Config {
             stream_shard_ms: shard_time(arguments.stream_shard_ms.or(file.stream_shard_ms))?,
             limits,
             management,
+            studio,
             request_log: watching.request_log,
             log: watching.log,
         })
@@ -281,7 +315,7 @@ const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// The settings of `WatchArguments`, merged.
 struct Watching {
-    port: ManagementPort,
+    port: OwnPort,
     port_is_named: bool,
     host: IpAddr,
     request_log: Option<RequestLog>,
@@ -292,8 +326,8 @@ impl Watching {
     fn merge(arguments: &WatchArguments, file: &File) -> Result<Self, String> {
         let port = match (arguments.management_port, &file.management_port) {
             (Some(port), _) => port,
-            (None, Some(port)) => port.read()?,
-            (None, None) => ManagementPort::Port(DEFAULT_MANAGEMENT_PORT),
+            (None, Some(port)) => port.read("management-port")?,
+            (None, None) => OwnPort::Port(DEFAULT_MANAGEMENT_PORT),
         };
         let named = |name: &str| {
             let name = name.to_owned();
@@ -319,7 +353,7 @@ impl Watching {
 
     /// Nothing on this port is signed, so pages are judged as on an API port without credentials.
     fn management(&self, allowed_hosts: &[String]) -> Result<Option<ManagementConfig>, String> {
-        let ManagementPort::Port(port) = self.port else { return Ok(None) };
+        let OwnPort::Port(port) = self.port else { return Ok(None) };
         let web_guard = WebGuard::new(
             Origins::new(&[], false)?,
             AllowedHosts::new(self.host, allowed_hosts)?,
@@ -328,6 +362,41 @@ impl Watching {
         let address = SocketAddr::new(self.host, port);
         Ok(Some(ManagementConfig { address, web_guard, port_is_named: self.port_is_named }))
     }
+}
+
+/// The studio is on while the API listens on loopback. Beyond, it must be given an address: no server opens
+/// pages to a network by accident.
+fn studio(
+    arguments: StudioArguments,
+    file: &File,
+    (api_host, storage): (IpAddr, &Storage),
+    consent: Consent<'_>,
+    allowed_hosts: &[String],
+) -> Result<Option<StudioConfig>, String> {
+    let port = match (arguments.studio_port, &file.studio_port) {
+        (Some(port), _) => port,
+        (None, Some(port)) => port.read("studio-port")?,
+        (None, None) => OwnPort::Port(DEFAULT_STUDIO_PORT),
+    };
+    let named = first(arguments.studio_host, file.studio_host.as_deref(), host)?;
+    let OwnPort::Port(port) = port else { return Ok(None) };
+    let host = match named {
+        Some(host) => host,
+        None if api_host.is_loopback() => LOOPBACK,
+        None => return Ok(None),
+    };
+    check_exposure(host, consent)?;
+    let models = match (arguments.models.or_else(|| file.models.clone()), storage) {
+        (Some(folder), _) => ModelsIn::Folder(folder),
+        (None, Storage::Memory | Storage::Postgres { .. }) => ModelsIn::Memory,
+        (None, Storage::Folder { path, .. }) => ModelsIn::Folder(path.join(MODELS_FOLDER)),
+    };
+    Ok(Some(StudioConfig {
+        address: SocketAddr::new(host, port),
+        hosts: AllowedHosts::new(host, allowed_hosts)?,
+        read_only: arguments.studio_read_only.or(file.studio_read_only).unwrap_or(false),
+        models,
+    }))
 }
 
 /// The flag's or variable's value, else that of the file.
@@ -434,8 +503,15 @@ fn chosen(sources: [Place; 3]) -> Result<StoreUrl, String> {
     Ok(default())
 }
 
-fn check_exposure(host: IpAddr, credentials: Option<&Path>, allowed: bool) -> Result<(), String> {
-    if host.is_loopback() || credentials.is_some() || allowed {
+/// What allows listening beyond loopback.
+#[derive(Clone, Copy, Debug)]
+struct Consent<'a> {
+    credentials: Option<&'a Path>,
+    anonymous: bool,
+}
+
+fn check_exposure(host: IpAddr, consent: Consent<'_>) -> Result<(), String> {
+    if host.is_loopback() || consent.credentials.is_some() || consent.anonymous {
         return Ok(());
     }
     Err(format!(
@@ -517,6 +593,25 @@ mod tests {
             Config::merge(ServeArguments { allow_anonymous_network: Some(true), ..open.clone() }).is_ok()
         );
         assert!(Config::merge(ServeArguments { credentials: Some("keys.toml".into()), ..open }).is_ok());
+    }
+
+    #[test]
+    fn the_studio_is_on_while_all_is_on_loopback_and_beyond_only_by_an_address() {
+        let of = |arguments: ServeArguments| Config::merge(arguments).map(|config| config.studio);
+        let studio = |studio: StudioArguments| ServeArguments { studio, ..arguments() };
+        let own = of(arguments()).unwrap().unwrap();
+        assert_eq!((own.address.to_string().as_str(), own.read_only), ("127.0.0.1:8100", false));
+        assert_eq!(own.models, ModelsIn::Folder(Path::new("keywright-data").join("models")));
+        let off = StudioArguments { studio_port: Some(OwnPort::Off), ..StudioArguments::default() };
+        assert!(of(studio(off)).unwrap().is_none());
+        let everywhere: IpAddr = "0.0.0.0".parse().unwrap();
+        let open =
+            ServeArguments { host: Some(everywhere), allow_anonymous_network: Some(true), ..arguments() };
+        assert!(of(open.clone()).unwrap().is_none(), "no page beyond loopback by accident");
+        let named = StudioArguments { studio_host: Some(everywhere), ..StudioArguments::default() };
+        let both = ServeArguments { studio: named.clone(), ..open };
+        assert_eq!(of(both).unwrap().unwrap().address.to_string(), "0.0.0.0:8100");
+        assert!(of(studio(named)).unwrap_err().contains("0.0.0.0"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use futures_util::future::poll_immediate;
+use futures_util::future::{BoxFuture, poll_immediate};
 use http_body_util::Full;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{EXPECT, HOST};
@@ -44,6 +44,7 @@ use crate::limits::{
     DECODED_BYTES_PER_BODY_BYTE, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX, HEAD_BYTES_MAX, Limits,
     READERS_MAX, SHORT_BODY_BYTES_MAX, STOPPING_BODY_SECONDS_MAX, UNVERIFIED_DISCARDS_MAX,
 };
+use crate::listener::Serving;
 use crate::refused::{Cause, Refused};
 use crate::request_head::{self, RequestHead};
 use crate::request_log::{Outcome, RequestLog};
@@ -51,6 +52,7 @@ use crate::request_metrics::RequestMetrics;
 use crate::request_trace::{Detail, Trace};
 use crate::response::{self, Answer, ResponsePrefs};
 use crate::run_to_completion::RunToCompletion;
+use crate::studio::{Access, Api, Call, Called};
 use crate::web_guard::{Refusal, WebGuard};
 
 /// Everything a connection needs to answer requests.
@@ -141,24 +143,6 @@ impl<B: Backend> Service<B> {
         }
     }
 
-    /// An empty set of connections for this service.
-    pub(crate) fn connections(&self) -> Connections {
-        let (refused, answers) = (Arc::clone(&self.refused), Arc::clone(&self.answers));
-        let figures = Arc::clone(&self.connection_figures);
-        Connections::new(&self.limits, self.authenticator.verifies(), figures, refused, answers)
-    }
-
-    /// Wraps a connection's stream so that unfinished heads take from the memory for bodies.
-    pub(crate) fn meter<Io>(&self, stream: Io, client: &Client) -> HeadMeter<Io> {
-        let budget = Arc::clone(self.bodies.for_heads(self.authenticator.verifies()));
-        HeadMeter::new(stream, Arc::clone(&client.activity), budget, Arc::clone(&self.refused))
-    }
-
-    /// Counts of what limits have refused or closed.
-    pub(crate) fn refused(&self) -> &Refused {
-        &self.refused
-    }
-
     pub(crate) fn database(&self) -> &Database<B> {
         &self.database
     }
@@ -187,24 +171,35 @@ impl<B: Backend> Service<B> {
         drop(self.changes.write().await);
     }
 
-    /// Answers any request. A panic becomes a 500 response and never ends the process.
-    pub(crate) async fn answer(&self, request: Request<Incoming>, client: &Client) -> Response<Full<Bytes>> {
+    /// Executes a request of the studio: as one of a client, but without a signature of its own.
+    async fn called(&self, call: Call, prefs: ResponsePrefs<'_>) -> Called {
+        let Call { operation, caller, body, access } = call;
         let mut trace = Trace::begin();
-        let (head, body) = request.into_parts();
-        let fields = RequestHead::read(&head.headers);
-        let admitted = self.web_guard.check(&fields);
-        let prefs = ResponsePrefs::read(&fields, admitted.is_ok());
-        let responded = self.respond(&head, &fields, body, admitted, client, &mut trace);
-        let answer = AssertUnwindSafe(responded).catch_unwind().await;
-        let answer = answer.unwrap_or_else(|_panic| {
-            trace.error = Some(ErrorKind::InternalServerError);
-            failure(&internal_error())
-        });
-        let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
-        if trace.is_call {
-            self.note(&trace, &response);
+        trace.is_call = true;
+        trace.operation = Some(operation);
+        trace.received_bytes = body.len();
+        if self.request_log.is_some() {
+            trace.detail = Some(Box::new(Detail::of(&caller, &self.metrics)));
         }
-        response
+        let executed = async {
+            let (request, decoded) = self.decode(operation, body).await?;
+            if access == Access::Read && request.changes_something() {
+                return Ok(None);
+            }
+            self.perform(caller, request, decoded, &mut trace).await.map(Some)
+        };
+        let executed = AssertUnwindSafe(executed).catch_unwind().await;
+        let answer = match executed.unwrap_or_else(|_panic| Err(internal_error())) {
+            Ok(Some(answer)) => answer,
+            Ok(None) => return Called::Changes,
+            Err(error) => {
+                trace.error = Some(error.kind);
+                self.failed(error).await
+            }
+        };
+        let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
+        self.note(&trace, &response);
+        Called::Answered { response, took: trace.elapsed() }
     }
 
     /// Counts an answered request, and logs it if it is one of those.
@@ -411,6 +406,16 @@ impl<B: Backend> Service<B> {
             trace.detail = Some(Box::new(Detail::of(&caller, &self.metrics)));
         }
         let (request, decoded) = self.decode(operation, body).await?;
+        self.perform(caller, request, decoded, trace).await
+    }
+
+    async fn perform(
+        &self,
+        caller: Caller,
+        request: Typed,
+        decoded: Option<Share>,
+        trace: &mut Trace,
+    ) -> Result<Answer, Error> {
         if let Some(detail) = &mut trace.detail {
             detail.note_names(&request);
         }
@@ -635,6 +640,59 @@ impl<B: Backend> Service<B> {
             }
             InflateFault::Exhausted => self.busy(Cause::BodyBudget),
         }
+    }
+}
+
+impl<B: Backend> Api for Service<B> {
+    fn call<'a>(&'a self, call: Call, prefs: ResponsePrefs<'a>) -> BoxFuture<'a, Called> {
+        self.called(call, prefs).boxed()
+    }
+
+    fn places(&self, most: usize) -> Vec<(Caller, usize)> {
+        self.database.engine().map(|engine| engine.places(most)).unwrap_or_default()
+    }
+
+    fn authenticator(&self) -> &Authenticator {
+        &self.authenticator
+    }
+}
+
+impl<B: Backend> Serving for Service<B> {
+    type Body = Full<Bytes>;
+
+    fn connections(&self) -> Connections {
+        let (refused, answers) = (Arc::clone(&self.refused), Arc::clone(&self.answers));
+        let figures = Arc::clone(&self.connection_figures);
+        Connections::new(&self.limits, self.authenticator.verifies(), figures, refused, answers)
+    }
+
+    fn meter<Io>(&self, stream: Io, client: &Client) -> HeadMeter<Io> {
+        let budget = Arc::clone(self.bodies.for_heads(self.authenticator.verifies()));
+        HeadMeter::new(stream, Arc::clone(&client.activity), budget, Arc::clone(&self.refused))
+    }
+
+    fn refused(&self) -> &Refused {
+        &self.refused
+    }
+
+    /// Answers any request. A panic becomes a 500 response and never ends the process.
+    async fn answer(&self, request: Request<Incoming>, client: &Client) -> Response<Full<Bytes>> {
+        let mut trace = Trace::begin();
+        let (head, body) = request.into_parts();
+        let fields = RequestHead::read(&head.headers);
+        let admitted = self.web_guard.check(&fields);
+        let prefs = ResponsePrefs::read(&fields, admitted.is_ok());
+        let responded = self.respond(&head, &fields, body, admitted, client, &mut trace);
+        let answer = AssertUnwindSafe(responded).catch_unwind().await;
+        let answer = answer.unwrap_or_else(|_panic| {
+            trace.error = Some(ErrorKind::InternalServerError);
+            failure(&internal_error())
+        });
+        let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
+        if trace.is_call {
+            self.note(&trace, &response);
+        }
+        response
     }
 }
 

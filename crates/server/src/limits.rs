@@ -87,8 +87,8 @@ pub(crate) const STORE_FILES_SHARE: usize = 4;
 /// compactions on four threads, folders that are synced.
 pub(crate) const STORE_SPARE_FILES: usize = 100;
 /// Descriptors of the process itself: standard streams, runtime, listeners, files of settings and keys, and
-/// connections to the management port.
-pub(crate) const PROCESS_FILES: usize = 24 + MANAGEMENT_CONNECTIONS_MAX;
+/// connections to the management port and the studio.
+pub(crate) const PROCESS_FILES: usize = 24 + MANAGEMENT_CONNECTIONS_MAX + STUDIO_CONNECTIONS_MAX;
 
 // Bodies
 
@@ -175,6 +175,43 @@ pub(crate) const MANAGEMENT_SECONDS_MAX: u64 = 10;
 pub(crate) const BEAT_SECONDS: u64 = 1;
 /// Without a sign of life for so long the server counts as stuck.
 pub(crate) const STUCK_SECONDS_MIN: u64 = 30;
+
+// The studio
+
+/// Connections to the studio. A browser opens six; beyond the limit an idle one is closed.
+pub(crate) const STUDIO_CONNECTIONS_MAX: usize = 64;
+/// Body of a request of the studio's own API.
+pub(crate) const STUDIO_BODY_BYTES_MAX: usize = 16 * MIB;
+/// Memory for such bodies.
+pub(crate) const STUDIO_BODIES_BYTES: usize = 64 * MIB;
+/// Text of a model.
+pub(crate) const MODEL_BYTES_MAX: usize = MIB;
+/// Items that a model of the studio runs on, and their bytes.
+pub(crate) const SAMPLES_MAX: usize = 20_000;
+pub(crate) const SAMPLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Model files in the folder that are listed.
+pub(crate) const MODELS_LISTED_MAX: usize = 1_000;
+/// Accounts and regions that are listed.
+pub(crate) const PLACES_MAX: usize = 200;
+/// Heavy calls that run at the same time in the process.
+pub(crate) const JOBS_MAX: usize = 2;
+/// How long a heavy call waits for others.
+pub(crate) const JOB_WAIT_SECONDS_MAX: u64 = 60;
+/// Tabs whose heavy calls are known.
+pub(crate) const TABS_MAX: usize = 256;
+/// Interval between lines of progress.
+pub(crate) const PROGRESS_MS_MIN: u64 = 100;
+/// Lines of a stream that wait for their client.
+pub(crate) const STREAM_LINES_MAX: usize = 16;
+/// Runs of models that are kept, so that the next view of the same text does not run it again.
+pub(crate) const RUNS_KEPT_MAX: usize = 4;
+/// Signed-in tabs.
+pub(crate) const SESSIONS_MAX: usize = 256;
+/// Time after which a token that was not used ends.
+pub(crate) const SESSION_IDLE_MS: u64 = 8 * 3_600 * 1_000;
+/// Failures of signing in that an address may have within `SIGN_IN_WINDOW_MS`.
+pub(crate) const SIGN_IN_FAILURES_MAX: usize = 5;
+pub(crate) const SIGN_IN_WINDOW_MS: u64 = 60_000;
 
 // Opening the store again
 

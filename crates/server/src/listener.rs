@@ -4,21 +4,47 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
-use crate::backend::Backend;
 use crate::client::Client;
 use crate::connections::Connections;
-use crate::http::Service;
+use crate::head_meter::HeadMeter;
 use crate::idle_timeout::{Phase, TrackedIo};
 use crate::limits::{ACCEPT_RETRY_MS, BACKLOG, HEAD_SECONDS_MAX, READ_BUFFER_BYTES_MAX};
-use crate::refused::Cause;
+use crate::refused::{Cause, Refused};
+
+/// A free port, chosen by the system.
+const ANY_PORT: u16 = 0;
+
+/// What a listener feeds with connections and requests: the API, or the studio.
+pub(crate) trait Serving: Send + Sync + 'static {
+    type Body: Body<Data = Bytes, Error: std::error::Error + Send + Sync> + Send + 'static;
+
+    /// An empty set of connections.
+    fn connections(&self) -> Connections;
+
+    /// Wraps a connection's stream so that unfinished heads take from the memory for bodies.
+    fn meter<Io>(&self, stream: Io, client: &Client) -> HeadMeter<Io>;
+
+    /// Counts of what limits have refused or closed.
+    fn refused(&self) -> &Refused;
+
+    /// Answers any request.
+    fn answer(
+        &self,
+        request: Request<Incoming>,
+        client: &Client,
+    ) -> impl Future<Output = Response<Self::Body>> + Send;
+}
 
 /// An address that is taken, on which nobody listens yet: clients that come too early are refused, and a
 /// start that fails has not looked like a server.
@@ -34,6 +60,26 @@ impl Bound {
         let socket = bind(address).map_err(|error| explain(address, &error))?;
         let address = socket.local_addr().map_err(|error| explain(address, &error))?;
         Ok(Self { socket, address, acceptor })
+    }
+
+    /// Listens at once. If the port is taken, another one is chosen.
+    pub(crate) fn any_port(
+        address: SocketAddr,
+        acceptor: Option<TlsAcceptor>,
+    ) -> Result<(SocketAddr, Listener), String> {
+        let listening = |address| {
+            let socket = bind(address)?;
+            let address = socket.local_addr()?;
+            socket.listen(BACKLOG).map(|socket| (address, socket))
+        };
+        let (address, socket) = match listening(address) {
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
+                listening(SocketAddr::new(address.ip(), ANY_PORT))
+            }
+            listening => listening,
+        }
+        .map_err(|error| format!("cannot listen on {address} for the studio: {error}"))?;
+        Ok((address, Listener { socket, acceptor }))
     }
 
     pub(crate) const fn address(&self) -> SocketAddr {
@@ -75,7 +121,7 @@ pub(crate) struct Listener {
 
 impl Listener {
     /// Accepts until the server stops, then waits for the connections' running requests.
-    pub(crate) async fn run<B: Backend>(self, service: Arc<Service<B>>, mut stopping: watch::Receiver<bool>) {
+    pub(crate) async fn run<S: Serving>(self, service: Arc<S>, mut stopping: watch::Receiver<bool>) {
         let mut connections = service.connections();
         loop {
             tokio::select! {
@@ -101,12 +147,12 @@ impl Listener {
 }
 
 /// Starts a connection, unless its address is at its limit.
-fn begin<B: Backend>(
+fn begin<S: Serving>(
     connections: &mut Connections,
     stream: TcpStream,
     peer: SocketAddr,
     acceptor: Option<TlsAcceptor>,
-    service: Arc<Service<B>>,
+    service: Arc<S>,
 ) {
     let Ok(client) = connections.register(peer.ip()) else { return };
     let activity = Arc::clone(&client.activity);
@@ -116,12 +162,12 @@ fn begin<B: Backend>(
 
 /// Serves one connection. It has a reference count of its own: that of the service would move between
 /// processors with each request.
-struct Side<B: Backend> {
-    service: Arc<Service<B>>,
+struct Side<S: Serving> {
+    service: Arc<S>,
     client: Client,
 }
 
-async fn connection<B: Backend>(stream: TcpStream, acceptor: Option<TlsAcceptor>, side: Arc<Side<B>>) {
+async fn connection<S: Serving>(stream: TcpStream, acceptor: Option<TlsAcceptor>, side: Arc<Side<S>>) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
@@ -139,7 +185,7 @@ async fn connection<B: Backend>(stream: TcpStream, acceptor: Option<TlsAcceptor>
     }
 }
 
-async fn converse<B: Backend, Io>(stream: Io, side: Arc<Side<B>>)
+async fn converse<S: Serving, Io>(stream: Io, side: Arc<Side<S>>)
 where
     Io: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {

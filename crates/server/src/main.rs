@@ -43,6 +43,7 @@ mod response;
 mod run_to_completion;
 mod serve;
 mod store_url;
+mod studio;
 mod timers;
 mod timestamp;
 mod tls;

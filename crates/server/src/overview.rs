@@ -10,6 +10,7 @@ use crate::backend::Backend;
 use crate::environment;
 use crate::http::Service;
 use crate::limits::{BEAT_SECONDS, STUCK_SECONDS_MIN};
+use crate::listener::Serving as _;
 use crate::management::Watched;
 use crate::management::exposition::Exposition;
 use crate::management::health::Health;

@@ -45,9 +45,13 @@ impl Trace {
         }
     }
 
+    pub(crate) fn elapsed(&self) -> Duration {
+        environment::instant().saturating_duration_since(self.begun)
+    }
+
     /// Ends the request with a response of this size.
     pub(crate) fn finish(&self, sent_bytes: usize) -> Finished {
-        let took = environment::instant().saturating_duration_since(self.begun);
+        let took = self.elapsed();
         let Self { operation, error, received_bytes, .. } = *self;
         Finished { operation, error, took, received_bytes, sent_bytes }
     }

@@ -15,6 +15,7 @@ use crate::auth::Authenticator;
 #[cfg(feature = "postgres")]
 use crate::backend::Postgres;
 use crate::backend::{Backend, Folder, Memory};
+use crate::banner::{Addresses, StudioLine};
 use crate::cli::DurabilityArgument;
 use crate::config::{Config, Storage};
 use crate::credentials::CredentialFile;
@@ -27,6 +28,7 @@ use crate::management::Management;
 use crate::overview::{Heartbeat, Overview};
 use crate::ready_file::ReadyFile;
 use crate::request_metrics::RequestMetrics;
+use crate::studio::{Api, Studio, Surroundings};
 use crate::{banner, log, private_file, recovery, timers, tls, variables};
 
 pub(crate) fn run(mut config: Config) -> Result<(), String> {
@@ -102,14 +104,18 @@ fn lane() -> Lane {
 
 /// Everything that can fail for other reasons comes before the store is opened: a failed start makes no data
 /// folder.
-async fn serve<B: Backend>(config: Config, backend: B) -> Result<(), String> {
+async fn serve<B: Backend>(mut config: Config, backend: B) -> Result<(), String> {
     let authenticator = match &config.credentials {
         None => Authenticator::Unverified,
         Some(path) => Authenticator::with_keys(CredentialFile::read(path)?.into_map()),
     };
     let verifies = authenticator.verifies();
     let acceptor = config.tls.as_ref().map(tls::acceptor).transpose()?;
-    let bound = Bound::new(config.address, acceptor)?;
+    let bound = Bound::new(config.address, acceptor.clone())?;
+    let studio = config.studio.take().map(|own| {
+        Bound::any_port(own.address, acceptor).map(|(address, listener)| (own, address, listener))
+    });
+    let studio = studio.transpose()?;
     // Before the banner is printed: a stop signal right after it must end the server cleanly too.
     let stop_signal = listener::stop_signal()?;
     let management = config.management.clone().map(Management::start).transpose()?;
@@ -130,14 +136,17 @@ async fn serve<B: Backend>(config: Config, backend: B) -> Result<(), String> {
     };
     let service = Arc::new(Service::new(parts, stopping.clone()));
     let heartbeat = Arc::new(Heartbeat::new());
-    let banner = banner::serving(
-        bound.address(),
-        bound.secure(),
-        &config.storage,
-        verifies,
-        management.as_ref().map(Management::address),
-    );
+    let addresses = Addresses {
+        api: bound.address(),
+        secure: bound.secure(),
+        studio: studio
+            .as_ref()
+            .map(|(own, address, _)| StudioLine { address: *address, wanted: own.address.port() }),
+        management: management.as_ref().map(Management::address),
+    };
+    let banner = banner::serving(addresses, &config.storage, verifies);
     let (address, endpoint) = (bound.address(), banner::endpoint(bound.address(), bound.secure()));
+    let secure = bound.secure();
     let listener = bound.listen()?;
     if let Some(management) = &management {
         let heartbeat = Arc::clone(&heartbeat);
@@ -151,6 +160,13 @@ async fn serve<B: Backend>(config: Config, backend: B) -> Result<(), String> {
     tasks.spawn("background work", timers::run(Arc::clone(&database), stopping.clone()));
     tasks.spawn("the watch over the store", recovery::run(Arc::clone(&database), stopping.clone()));
     tasks.spawn("the heartbeat", heartbeat.run(stopping.clone()));
+    if let Some((own, _, listener)) = studio {
+        let api: Arc<dyn Api> = service.clone();
+        let surroundings =
+            Surroundings { endpoint, secure, storage: config.storage.clone(), limits: config.limits };
+        let studio = Studio::new(own, api, surroundings, stopping.clone());
+        tasks.spawn("the studio", listener.run(Arc::new(studio), stopping.clone()));
+    }
     tasks.spawn("the listener", listener.run(Arc::clone(&service), stopping));
     let outcome = tokio::select! {
         signalled = stop_signal => signalled,

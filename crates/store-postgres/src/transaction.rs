@@ -77,7 +77,7 @@ impl PostgresTransaction {
             );
             guard.and(absent).and(write).and(append).and(commit)
         };
-        let ended = self.view.session.answer(asked).await.err();
+        let ended = self.view.session.answer(Box::pin(asked)).await.err();
         let ended = ended.map(|unanswered| match unanswered {
             Unanswered::Error(error) => fault::of_commit(&error),
             Unanswered::Silence => CommitError::Unknown,

@@ -2,8 +2,8 @@
 
 use crate::lint::lint;
 use crate::report::{Checked, Remark};
-use crate::run::{Progress, Report, run};
-use keywright_model::data::{ReadFile, shortfalls};
+use crate::run::{Progress, Report, run_on};
+use keywright_model::data::{self, ReadFile, Sample, shortfalls};
 use keywright_model::{Faults, Model};
 
 /// Runs a model and applies the rules.
@@ -12,7 +12,16 @@ pub fn check(
     read_file: ReadFile<'_>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Checked, Faults> {
-    let report = run(model, read_file, progress)?;
+    check_on(model, data::load(model, read_file)?, progress)
+}
+
+/// Runs a model on these items and applies the rules.
+pub fn check_on(
+    model: &Model,
+    samples: Vec<Sample>,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Checked, Faults> {
+    let report = run_on(model, samples, progress)?;
     let findings = lint(model, &report);
     let notes = sizes(model, &report);
     Ok(Checked { report, findings, notes })

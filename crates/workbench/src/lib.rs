@@ -16,4 +16,4 @@ pub mod price;
 pub mod report;
 pub mod run;
 pub mod views;
-pub use check::check;
+pub use check::{check, check_on};

@@ -28,18 +28,29 @@ pub(super) fn python(clients: &Path, scripts: &Path) -> Result<(), String> {
 
 /// The JavaScript SDK, installed again when its version changes.
 pub(super) fn javascript(clients: &Path, scripts: &Path) -> Result<(), String> {
-    let folder = clients.join("javascript");
+    npm(&clients.join("javascript"), scripts)
+}
+
+/// The packages of a `package.json`, installed again when it changes.
+fn npm(folder: &Path, scripts: &Path) -> Result<(), String> {
     let wanted = read(&scripts.join("package.json"))?;
     let receipt = folder.join("installed.txt");
     if std::fs::read_to_string(&receipt).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
-    std::fs::create_dir_all(&folder)
+    std::fs::create_dir_all(folder)
         .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     write(&folder.join("package.json"), &wanted)?;
     let mut install = Command::new("npm");
-    quietly(install.args(["install", "--no-package-lock", "--no-audit", "--no-fund"]).current_dir(&folder))?;
+    quietly(install.args(["install", "--no-package-lock", "--no-audit", "--no-fund"]).current_dir(folder))?;
     write(&receipt, &wanted)
+}
+
+/// What drives the studio's pages in Chromium, which must be here already.
+pub(super) fn studio(clients: &Path, scripts: &Path) -> Result<(), String> {
+    quietly(Command::new("chromium").arg("--version"))?;
+    quietly(Command::new("node").arg("--version"))?;
+    npm(&clients.join("studio"), &scripts.with_file_name("studio"))
 }
 
 /// The runner of the shared scenario with the Go SDK, built again when one of its files changes.

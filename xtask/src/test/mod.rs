@@ -28,6 +28,7 @@ const OPTIONAL_CLIENTS: &[(&str, Install, &str)] = &[
     ("Go", clients::go, "the_go_sdk"),
     ("Java", clients::java, "the_java_sdk"),
     ("JavaScript", clients::javascript, "the_javascript_sdk"),
+    ("Chromium", clients::studio, "in_chromium"),
 ];
 /// How many of the slowest tests are printed.
 const SLOWEST: usize = 20;

@@ -20,6 +20,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "keywright-semantics",
             "keywright-store",
             "keywright-store-local",
+            "keywright-store-postgres",
             "keywright-wire",
             "keywright-workbench",
         ],

@@ -176,6 +176,13 @@ impl<S: Store> Catalogue<S> {
         (page, more)
     }
 
+    /// The callers that have tables, with their numbers; at most `most`, in order.
+    pub(crate) fn places(&self, most: usize) -> Vec<(Caller, usize)> {
+        let cache = self.read();
+        let filled = cache.names.iter().filter(|(_, tables)| !tables.is_empty());
+        filled.take(most).map(|(caller, tables)| (caller.clone(), tables.len())).collect()
+    }
+
     pub(crate) fn count(&self, caller: &Caller) -> usize {
         self.read().names.get(caller).map_or(0, BTreeMap::len)
     }

@@ -20,7 +20,7 @@ use keywright_store::Store;
 
 use crate::catalogue::{Catalogue, Table, record_bytes};
 use crate::support::config::EngineConfig;
-use crate::support::env::Env;
+use crate::support::env::{Caller, Env};
 use crate::support::lane::{Lane, Pace, Presence};
 use crate::support::latch::Latches;
 use crate::support::layout::TableId;
@@ -68,7 +68,8 @@ struct Shared<S: Store> {
     members: Members,
     /// When expired tokens are looked for next.
     token_sweep_ms: AtomicU64,
-    is_shared: bool,
+    /// Whether other processes may change the store at the same time.
+    has_peers: bool,
 }
 
 impl<S: Store> Engine<S> {
@@ -76,7 +77,7 @@ impl<S: Store> Engine<S> {
     pub(crate) fn new(store: S, env: Arc<dyn Env>, config: EngineConfig, catalogue: Catalogue<S>) -> Self {
         let latches = Latches::new(env.random_u128());
         let members = Members::new(env.random_u128());
-        let is_shared = store.capabilities().is_shared;
+        let has_peers = store.capabilities().is_shared;
         let shared = Shared {
             store,
             env,
@@ -88,11 +89,11 @@ impl<S: Store> Engine<S> {
             latches,
             shard_loads: ShardLoads::default(),
             trim_times: TrimTimes::default(),
-            next_expiry: if is_shared { NextExpiry::shared() } else { NextExpiry::default() },
+            next_expiry: if has_peers { NextExpiry::shared() } else { NextExpiry::default() },
             branching: Branching::default(),
             members,
             token_sweep_ms: AtomicU64::new(0),
-            is_shared,
+            has_peers,
         };
         Self { shared: Arc::new(shared), presence: None, observer: None }
     }
@@ -123,6 +124,11 @@ impl<S: Store> Engine<S> {
         self.observer().conflicted();
     }
 
+    /// The accounts and regions that have tables, with their numbers; at most `most`, in order.
+    pub fn places(&self, most: usize) -> Vec<(Caller, usize)> {
+        self.shared.catalogue.places(most)
+    }
+
     /// Whether this is the only handle: no request runs on the database.
     pub fn is_unshared(&self) -> bool {
         Arc::strong_count(&self.shared) == 1
@@ -130,7 +136,7 @@ impl<S: Store> Engine<S> {
 
     /// Whether other processes may change the store at the same time.
     pub fn is_shared(&self) -> bool {
-        self.shared.is_shared
+        self.shared.has_peers
     }
 
     pub(crate) fn members(&self) -> &Members {

@@ -31,8 +31,8 @@ use crate::write::tokens::TokenRow;
 
 /// Tries of a group before it ends as a conflict. Behind the latches the first try succeeds.
 const WRITE_ATTEMPTS_MAX: usize = 16;
-/// The same where other processes write the items too. Each has at most one writer of an item at work, and one
-/// of them succeeds.
+/// The same where other processes write the items too. Each has at most one writer of an item at work, and
+/// one of them succeeds.
 const SHARED_WRITE_ATTEMPTS_MAX: usize = 100;
 
 /// Steps of binding one byte of an item: it is checked, encoded, and projected to the indexes.
@@ -487,9 +487,9 @@ const SETTLE_ATTEMPTS_MAX: usize = 8;
 /// writers.
 ///
 /// With a token, the token's row shows it. Without one, the items do. If they are as the commit would leave
-/// them, it happened, unless another process could have left them so. If they are as before, a new commit rewrites them: the unknown commit then conflicts,
-/// however late it arrives, and the group may be tried again. In any other case another process wrote the
-/// items, and the outcome stays unknown.
+/// them, it happened, unless another process could have left them so. If they are as before, a new commit
+/// rewrites them: the unknown commit then conflicts, however late it arrives, and the group may be tried
+/// again. In any other case another process wrote the items, and the outcome stays unknown.
 async fn settle<S: Store>(
     engine: &Engine<S>,
     actions: &[Action<'_>],

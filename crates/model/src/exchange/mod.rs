@@ -17,6 +17,7 @@ pub mod item_lines;
 pub mod lines;
 pub mod live;
 pub mod of_model;
+pub mod plain_json;
 mod repair;
 mod sample_counts;
 mod sidecar;

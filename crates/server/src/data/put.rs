@@ -87,7 +87,8 @@ pub(crate) async fn new_item(
     }
 }
 
-fn key_text(keys: &[KeyAttribute], item: &Item) -> String {
+/// A text that two items share only if they have the same key.
+pub(crate) fn key_text(keys: &[KeyAttribute], item: &Item) -> String {
     let values: Vec<String> = keys.iter().map(|key| format!("{:?}", item.get(&key.name))).collect();
     values.join(" ")
 }

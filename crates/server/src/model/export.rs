@@ -117,7 +117,7 @@ fn refuse_idle(arguments: &ExportArguments) -> Result<(), String> {
 }
 
 /// Accepts a region by its form, because new ones open every year: `eu-west-1`, `us-gov-east-1`.
-fn region(text: &str) -> Result<String, String> {
+pub(crate) fn region(text: &str) -> Result<String, String> {
     let parts: Vec<&str> = text.split('-').collect();
     let lower = |part: &&str| part.len() > 1 && part.bytes().all(|letter| letter.is_ascii_lowercase());
     let formed = match parts.split_last() {
@@ -189,7 +189,7 @@ fn without_data(made: &Model) -> String {
 }
 
 /// The current time as the Workbench writes it: `Apr 25, 2023, 05:37 PM`.
-fn workbench_date() -> String {
+pub(crate) fn workbench_date() -> String {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let basic = environment::now().to_basic();

@@ -8,7 +8,7 @@ mod cost;
 mod design;
 mod diff;
 mod explain;
-mod export;
+pub(crate) mod export;
 mod fetch;
 mod files;
 mod format;

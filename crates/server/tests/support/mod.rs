@@ -115,9 +115,12 @@ impl Server {
     fn run(mut program: Command, arguments: &[&str]) -> Result<Self, String> {
         let names_port = arguments.iter().any(|argument| argument.starts_with("--management-port"));
         let management: &[&str] = if names_port { &[] } else { &["--management-port", "0"] };
+        let names_studio = arguments.iter().any(|argument| argument.starts_with("--studio"));
+        let studio: &[&str] = if names_studio { &[] } else { &["--studio-port", "off"] };
         let mut process = program
             .args(["serve", "--port", "0"])
             .args(management)
+            .args(studio)
             .args(arguments)
             .current_dir(std::env::temp_dir())
             .stdout(Stdio::piped())

@@ -1,5 +1,5 @@
-//! A PostgreSQL server of our own, in a temporary folder, reached by a socket in it. The tests of `server` use
-//! it too.
+//! A PostgreSQL server of our own, in a temporary folder, reached by a socket in it. The tests of `server`
+//! use it too.
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
 

@@ -23,8 +23,8 @@ pub fn unknown_operation() -> Error {
 /// Bytes to allocate for an error in addition to its message and items.
 const AROUND_CONTENT_BYTES: usize = 128;
 
-/// Bytes to allocate for an error's body. An item's text is a little longer than its stored form, and a buffer
-/// that has to grow can end twice as large as its content.
+/// Bytes to allocate for an error body. The text of an item is a little longer than its stored form, and a
+/// buffer that has to grow can end twice as large as its content.
 pub fn error_body_bytes(error: &Error) -> usize {
     let stored = error.stored_bytes();
     stored + stored / 8 + AROUND_CONTENT_BYTES

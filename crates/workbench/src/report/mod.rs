@@ -58,7 +58,7 @@ fn operation(pattern: &PatternReport) -> String {
     if pattern.requests > pattern.partitions { format!("{name}, {} pages", pattern.requests) } else { name }
 }
 
-fn verdict(pattern: &PatternReport) -> &'static str {
+pub(crate) fn verdict(pattern: &PatternReport) -> &'static str {
     use crate::run::Outcome;
     match pattern.outcome {
         Outcome::Met => "met",
@@ -70,7 +70,7 @@ fn verdict(pattern: &PatternReport) -> &'static str {
 }
 
 /// What went wrong, one sentence each.
-fn complaints(pattern: &PatternReport) -> Vec<String> {
+pub(crate) fn complaints(pattern: &PatternReport) -> Vec<String> {
     use crate::run::Outcome;
     match &pattern.outcome {
         Outcome::Met | Outcome::Ran => Vec::new(),

@@ -54,7 +54,15 @@ pub fn run(
     read_file: ReadFile<'_>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Report, Faults> {
-    let samples = data::load(model, read_file)?;
+    run_on(model, data::load(model, read_file)?, progress)
+}
+
+/// Runs every pattern of a model on these items.
+pub fn run_on(
+    model: &Model,
+    samples: Vec<Sample>,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Report, Faults> {
     let (mut database, collisions) = opened(model, &samples, progress)?;
     let mut patterns = Vec::new();
     for (done, pattern) in model.patterns.iter().enumerate() {

@@ -54,29 +54,44 @@ fn run_summary(run: &PatternReport) -> String {
     )
 }
 
-/// An item in a collection's drawing.
-struct Entry<'a> {
-    sample: &'a Sample,
+/// An item in a collection.
+pub(super) struct Entry<'a> {
+    pub(super) sample: &'a Sample,
     /// Sort key and table key, so that equal sort keys have an order.
     order: Vec<u8>,
     shown: String,
     mark: char,
 }
 
-fn path(
-    looked: &Looked<'_>,
+/// The items of one partition, as a Query reads them.
+pub(super) struct Partition<'a> {
+    /// The values of the partition key.
+    pub(super) key: Vec<String>,
+    pub(super) entries: Vec<Entry<'a>>,
+}
+
+/// The attributes of the key of a table or index.
+pub(super) fn key_parts<'a>(
+    table: &'a Table,
+    index: Option<&'a Index>,
+) -> (Vec<&'a KeyAttribute>, Vec<&'a KeyAttribute>) {
+    match index {
+        None => (vec![&table.partition], table.sort.iter().collect()),
+        Some(index) => (index.partition.iter().collect(), index.sort.iter().collect()),
+    }
+}
+
+/// The partitions of a table or index by their names, each in the order of its sort key.
+pub(super) fn partitions<'a>(
+    looked: &'a Looked<'_>,
     table: &Table,
     index: Option<&Index>,
     run: Option<&PatternReport>,
-    page: &mut Page,
-) {
-    let (partition, sort): (Vec<&KeyAttribute>, Vec<&KeyAttribute>) = match index {
-        None => (vec![&table.partition], table.sort.iter().collect()),
-        Some(index) => (index.partition.iter().collect(), index.sort.iter().collect()),
-    };
-    let mut partitions: BTreeMap<String, Vec<Entry<'_>>> = BTreeMap::new();
+) -> BTreeMap<String, Partition<'a>> {
+    let (partition, sort) = key_parts(table, index);
+    let mut partitions: BTreeMap<String, Partition<'a>> = BTreeMap::new();
     for sample in latest(looked, table) {
-        let (Some(name), Some(shown)) = (texts(&sample.item, &partition), texts(&sample.item, &sort)) else {
+        let (Some(key), Some(shown)) = (values(&sample.item, &partition), values(&sample.item, &sort)) else {
             continue;
         };
         let mut order = Vec::new();
@@ -86,8 +101,25 @@ fn path(
             }
         }
         let mark = run.map_or(' ', |run| mark(table, &sample.item, run));
-        partitions.entry(name).or_default().push(Entry { sample, order, shown, mark });
+        let entry = Entry { sample, order, shown: shown.join(BETWEEN), mark };
+        let place = partitions.entry(key.join(BETWEEN));
+        place.or_insert_with(|| Partition { key, entries: Vec::new() }).entries.push(entry);
     }
+    for partition in partitions.values_mut() {
+        partition.entries.sort_by(|one, other| one.order.cmp(&other.order));
+    }
+    partitions
+}
+
+fn path(
+    looked: &Looked<'_>,
+    table: &Table,
+    index: Option<&Index>,
+    run: Option<&PatternReport>,
+    page: &mut Page,
+) {
+    let partitions = partitions(looked, table, index, run);
+    let (partition, sort) = key_parts(table, index);
     let names =
         |parts: &[&KeyAttribute]| parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join("+");
     let place = index.map_or_else(
@@ -100,29 +132,28 @@ fn path(
         format!("{} → {}", names(&partition), names(&sort))
     };
     page.heading(format!("{place}: {keys}"));
-    let items: usize = partitions.values().map(Vec::len).sum();
+    let items: usize = partitions.values().map(|partition| partition.entries.len()).sum();
     page.say(format!("{} partitions, {items} items.", partitions.len()));
     page.draw(drawn(partitions), None);
 }
 
 /// Each key once: the last item put under it.
-fn latest<'a>(looked: &'a Looked<'_>, table: &Table) -> Vec<&'a Sample> {
+pub(super) fn latest<'a>(looked: &'a Looked<'_>, table: &Table) -> Vec<&'a Sample> {
     let own: Vec<&KeyAttribute> = table.key_parts().collect();
-    let mut found: BTreeMap<Option<String>, &Sample> = BTreeMap::new();
+    let mut found: BTreeMap<Option<Vec<String>>, &Sample> = BTreeMap::new();
     for sample in looked.samples.iter().filter(|sample| sample.table == table.name) {
-        found.insert(texts(&sample.item, &own), sample);
+        found.insert(values(&sample.item, &own), sample);
     }
     found.into_values().collect()
 }
 
-/// The values of some attributes as one text; `None` if one is missing, because the item is then not in the
-/// index.
-fn texts(item: &Item, parts: &[&KeyAttribute]) -> Option<String> {
-    let values: Option<Vec<String>> = parts
-        .iter()
-        .map(|part| item.get(&part.name).map(|value| key_text(value).unwrap_or_else(|| hex(value))))
-        .collect();
-    values.map(|values| values.join(" | "))
+/// What stands between the values of several key attributes.
+const BETWEEN: &str = " | ";
+
+/// The values of some attributes; `None` if one is missing, because the item is then not in the index.
+pub(super) fn values(item: &Item, parts: &[&KeyAttribute]) -> Option<Vec<String>> {
+    let text = |value| key_text(value).unwrap_or_else(|| hex(value));
+    parts.iter().map(|part| item.get(&part.name).map(text)).collect()
 }
 
 fn hex(value: &AttributeValue) -> String {
@@ -147,14 +178,14 @@ fn mark(table: &Table, item: &Item, run: &PatternReport) -> char {
     }
 }
 
-fn drawn(partitions: BTreeMap<String, Vec<Entry<'_>>>) -> String {
-    let mut all: Vec<(String, Vec<Entry<'_>>)> = partitions.into_iter().collect();
+fn drawn(partitions: BTreeMap<String, Partition<'_>>) -> String {
+    let mut all: Vec<(String, Vec<Entry<'_>>)> =
+        partitions.into_iter().map(|(name, partition)| (name, partition.entries)).collect();
     // Partitions that the pattern touched come first, so that they are drawn even if others are only counted.
     all.sort_by_key(|(_, entries)| entries.iter().all(|entry| entry.mark == ' '));
     let more = all.len().saturating_sub(PARTITIONS_MAX);
     let mut out = String::new();
-    for (name, mut entries) in all.into_iter().take(PARTITIONS_MAX) {
-        entries.sort_by(|one, other| one.order.cmp(&other.order));
+    for (name, entries) in all.into_iter().take(PARTITIONS_MAX) {
         let _ = writeln!(out, "[{name}]");
         let width =
             entries.iter().take(ITEMS_MAX).map(|entry| entry.shown.chars().count()).max().unwrap_or(0);

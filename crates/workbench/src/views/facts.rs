@@ -30,7 +30,7 @@ pub(super) fn or_nothing(text: String) -> String {
 }
 
 /// The kind of a pattern, as the model file names it.
-pub(super) const fn kind(pattern: &Pattern) -> &'static str {
+pub const fn kind(pattern: &Pattern) -> &'static str {
     match &pattern.operation {
         Operation::Read(read) => match read.kind {
             ReadKind::Get => "get",

@@ -8,6 +8,7 @@
 mod advice;
 mod checklist;
 mod collections;
+mod collections_json;
 mod denormalisation;
 mod entities;
 mod facts;
@@ -25,7 +26,9 @@ use crate::run::Progress;
 use keywright_model::data::{self, ReadFile, Sample};
 use keywright_model::{Faults, Model};
 
+pub use collections_json::collections_json;
 pub use entities::{Cardinality, Relation, relations};
+pub use facts::kind;
 pub use page::{Block, Page, Table};
 
 /// One view.
@@ -111,6 +114,11 @@ impl<'a> Looked<'a> {
         let samples = data::load(model, read_file)?;
         let checked = check(model, read_file, progress)?;
         Ok(Self { model, samples, checked })
+    }
+
+    /// A model that has been run, with its items.
+    pub fn of(model: &'a Model, checked: Checked) -> Self {
+        Self { model, samples: checked.report.samples.clone(), checked }
     }
 
     /// A view's page. In the item collections, `pattern` marks the items that it reads and returns.

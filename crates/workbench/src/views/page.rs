@@ -4,6 +4,8 @@
 
 use std::fmt::Write as _;
 
+use keywright_model::json::Json;
+
 /// One view of a model, ready to be printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
@@ -60,6 +62,28 @@ impl Page {
 
     pub(super) fn draw(&mut self, text: String, mermaid: Option<String>) {
         self.blocks.push(Block::Drawing { text, mermaid });
+    }
+
+    /// The page as data: what a program draws has the words of `text`.
+    pub fn json(&self) -> Json {
+        let texts = |texts: &[String]| Json::List(texts.iter().map(Json::text).collect());
+        let block = |block: &Block| match block {
+            Block::Heading(text) => Json::object([("heading", Json::text(text))]),
+            Block::Text(text) => Json::object([("text", Json::text(text))]),
+            Block::List(lines) => Json::object([("list", texts(lines))]),
+            Block::Table(table) => {
+                let rows = Json::List(table.rows.iter().map(|row| texts(row)).collect());
+                Json::object([("table", Json::object([("headers", texts(&table.headers)), ("rows", rows)]))])
+            }
+            Block::Drawing { text, mermaid } => {
+                let mermaid = mermaid.as_ref().map_or(Json::Null, Json::text);
+                Json::object([("drawing", Json::object([("text", Json::text(text)), ("mermaid", mermaid)]))])
+            }
+        };
+        Json::object([
+            ("title", Json::text(&self.title)),
+            ("blocks", Json::List(self.blocks.iter().map(block).collect())),
+        ])
     }
 
     /// The page for a terminal.
@@ -168,6 +192,10 @@ mod tests {
         assert_eq!(
             page.markdown(),
             "# Keys\n\n## Shop\n\nOne table.\n\n- first\n  and more\n\n| entity | PK |\n|---|---|\n| Order | o#{id}\\|x |\n\n```mermaid\nerDiagram\n```\n"
+        );
+        assert_eq!(
+            page.json().compact(),
+            r#"{"title":"Keys","blocks":[{"heading":"Shop"},{"text":"One table."},{"list":["first\nand more"]},{"table":{"headers":["entity","PK"],"rows":[["Order","o#{id}|x"]]}},{"drawing":{"text":"A -- B","mermaid":"erDiagram"}}]}"#
         );
     }
 }

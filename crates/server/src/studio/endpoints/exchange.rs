@@ -1,0 +1,98 @@
+//! Models from other formats and live tables, and models in other formats.
+
+use keywright_model::exchange::cloudformation::Resource;
+use keywright_model::exchange::export::{Target, export};
+use keywright_model::exchange::fault::ExchangeFault;
+use keywright_model::exchange::import::{Source, import};
+use keywright_model::exchange::live;
+use keywright_model::exchange::of_model::{Items, of_model, stored_items};
+use keywright_model::exchange::workbench_json::Document;
+use keywright_model::json::Json;
+use keywright_model::{Model, write};
+
+use super::live::asked;
+use super::{Context, Outcome, texts};
+use crate::model::export::{region, workbench_date};
+use crate::studio::members;
+use crate::studio::model_files::ModelFiles;
+use crate::studio::refusal::Refusal;
+use crate::studio::runs;
+
+/// The name of a model whose source has none.
+const NAME: &str = "imported";
+
+pub(super) fn import_model(context: &Context, request: &Json) -> Outcome {
+    let name = members::optional_text(request, "name")?.unwrap_or(NAME);
+    if let Some(wanted) = members::optional(request, "live") {
+        let tables = asked(&context.tables(), wanted)?;
+        let made = live::import(name, &tables).map_err(|faults| of_faults(&faults))?;
+        return Ok(made_json(&write(&made.model), &made.notes, "live"));
+    }
+    let text = members::text(request, "text")?;
+    // A model file is taken as it is, comments included.
+    if let Err(faults) = import(name, text, None).map(|imported| imported.source)
+        && keywright_model::parse(text).is_err()
+    {
+        return Err(of_faults(&faults));
+    }
+    Ok(match import(name, text, None) {
+        Ok(imported) => {
+            let source = match imported.source {
+                Source::Workbench(_) => "workbench",
+                Source::CreateTable => "create-table",
+                Source::CloudFormation => "cloudformation",
+            };
+            made_json(&write(&imported.model), &imported.notes, source)
+        }
+        Err(_) => made_json(text, &[], "model"),
+    })
+}
+
+fn made_json(text: &str, notes: &[String], source: &str) -> Json {
+    Json::object([("text", Json::text(text)), ("notes", texts(notes)), ("source", Json::text(source))])
+}
+
+pub(super) fn of_faults(faults: &[ExchangeFault]) -> Refusal {
+    Refusal::fault(faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+}
+
+/// A model and its items, from a model file or a text that `import` reads.
+pub(super) fn load(text: &str, files: &ModelFiles) -> Result<(Model, Items), Refusal> {
+    if let Ok(imported) = import(NAME, text, None) {
+        let items = stored_items(&imported.model);
+        return Ok((imported.model, items));
+    }
+    let model = runs::parse(text)?;
+    let (samples, _) = runs::samples(&model, files)?;
+    let mut items = Items::new();
+    for sample in samples {
+        items.entry(sample.table).or_default().push(sample.item);
+    }
+    Ok((model, items))
+}
+
+pub(super) fn export_model(context: &Context, request: &Json) -> Outcome {
+    let (model, items) = load(members::text(request, "text")?, &context.shared.models)?;
+    let regions = members::texts(request, "regions")?;
+    if let Some(wrong) = regions.iter().find(|name| region(name).is_err()) {
+        return Err(Refusal::fault(format!("{wrong}: a region has the form eu-west-1")));
+    }
+    let resource =
+        || if regions.is_empty() { Resource::AsModelled } else { Resource::GlobalTable(regions.clone()) };
+    let (target, ending) = match members::text(request, "target")? {
+        "workbench" => {
+            let base = members::optional_text(request, "base")?;
+            let base = base.map(Document::parse).transpose().map_err(|faults| of_faults(&faults))?;
+            (Target::Workbench { base, written: workbench_date() }, "workbench.json")
+        }
+        "create-table" => (Target::CreateTable, "create-table.json"),
+        "cli" => (Target::AwsCli, "sh"),
+        "cloudformation" => (Target::CloudFormationYaml(resource()), "template.yaml"),
+        "cloudformation-json" => (Target::CloudFormationJson(resource()), "template.json"),
+        other => return Err(Refusal::fault(format!("there is no target `{other}`"))),
+    };
+    let exported = export(&of_model(&model, &items), &target).map_err(|faults| of_faults(&faults))?;
+    let mut out = made_json(&exported.text, &exported.notes, "model");
+    out.set("file", Json::text(format!("{}.{ending}", model.name)));
+    Ok(out)
+}

@@ -1,0 +1,121 @@
+//! Items in other forms: plain JSON that keeps all digits, and the lines of `keywright data`.
+
+use keywright_model::exchange::item_json::{read_item, write_item};
+use keywright_model::exchange::item_lines::{Form, Reader, Writer};
+use keywright_model::exchange::plain_json::{read_plain, write_plain};
+use keywright_model::json::Json;
+use keywright_model::{At, Fault, KeyAttribute};
+use keywright_semantics::schema::KeyType;
+use keywright_semantics::value::Item;
+
+use super::{Context, Outcome};
+use crate::studio::members;
+use crate::studio::refusal::{Refusal, fault_json};
+
+/// Faults of one text that are reported.
+const FAULTS_MAX: usize = 100;
+
+/// An item in the typed form.
+pub(super) fn typed(json: &Json) -> Result<Item, Refusal> {
+    let read = read_item(json).filter(|read| read.typed);
+    read.map(|read| read.item).ok_or_else(|| {
+        Refusal::fault("an item is not in DynamoDB's typed form, such as {\"id\": {\"S\": \"a\"}}")
+    })
+}
+
+/// Typed to plain, or plain to typed.
+pub(super) fn plain(_: &Context, request: &Json) -> Outcome {
+    let first = members::texts(request, "first")?;
+    if let Some(text) = members::optional_text(request, "plain")? {
+        let json = members::parse_text(text)?;
+        let item = read_plain(text, &json).map_err(Refusal::faults)?;
+        return Ok(Json::object([("typed", write_item(&item, &first))]));
+    }
+    if let Some(json) = members::optional(request, "typed") {
+        return Ok(Json::object([("plain", Json::text(write_plain(&typed(json)?, &first).pretty()))]));
+    }
+    let texts = members::list(request, "items")?
+        .iter()
+        .map(|json| Ok(Json::text(write_plain(&typed(json)?, &first).pretty())));
+    Ok(Json::object([("plain", Json::List(texts.collect::<Result<_, Refusal>>()?))]))
+}
+
+fn form(request: &Json) -> Result<Option<Form>, Refusal> {
+    Ok(match members::optional_text(request, "form")? {
+        None => None,
+        Some("dynamodb") => Some(Form::DynamoDb),
+        Some("plain") => Some(Form::Plain),
+        Some("csv") => Some(Form::Csv),
+        Some(other) => {
+            return Err(Refusal::fault(format!("there is no form `{other}`: write dynamodb, plain or csv")));
+        }
+    })
+}
+
+/// The key attributes of a table: `[{"name", "type"}]`.
+fn keys(request: &Json) -> Result<Vec<KeyAttribute>, Refusal> {
+    let keys = members::list(request, "keys")?.iter().map(|key| {
+        let key_type = match members::text(key, "type")? {
+            "S" => KeyType::S,
+            "N" => KeyType::N,
+            "B" => KeyType::B,
+            other => return Err(Refusal::fault(format!("a key attribute has no type {other}"))),
+        };
+        Ok(KeyAttribute { name: members::text(key, "name")?.to_owned(), key_type })
+    });
+    keys.collect()
+}
+
+/// Reads lines as `keywright data load` does. Lines with faults are passed over and reported.
+pub(super) fn read(_: &Context, request: &Json) -> Outcome {
+    let (text, form, keys) = (members::text(request, "text")?, form(request)?, keys(request)?);
+    let mut order: Vec<String> = keys.iter().map(|key| key.name.clone()).collect();
+    order.dedup();
+    let mut reader = Reader::new(form, keys);
+    let (mut items, mut faults, mut count) = (Vec::new(), Vec::new(), 0_usize);
+    let mut note = |line: usize, text: String| {
+        count += 1;
+        if faults.len() < FAULTS_MAX {
+            faults.push(fault_json(&Fault::new(At { line, column: 1 }, text)));
+        }
+    };
+    let mut last = 0;
+    for (line, content) in text.split('\n').enumerate() {
+        last = line + 1;
+        match reader.line(content) {
+            Ok(Some(item)) => {
+                let place = ("line", Json::number(last));
+                items.push(Json::object([place, ("item", write_item(&item, &order))]));
+            }
+            Ok(None) => {}
+            Err(fault) => note(last, fault),
+        }
+    }
+    if let Err(fault) = reader.finish() {
+        note(last, fault);
+    }
+    Ok(Json::object([
+        ("items", Json::List(items)),
+        ("faults", Json::List(faults)),
+        ("faultsCount", Json::number(count)),
+    ]))
+}
+
+/// Writes lines as `keywright data dump` does. The columns of CSV are those of the items in `columnsOf` too.
+pub(super) fn write(_: &Context, request: &Json) -> Outcome {
+    let form = form(request)?.ok_or_else(|| Refusal::fault("the request's `form` is missing"))?;
+    let mut writer = Writer::new(form, keys(request)?);
+    let items = members::list(request, "items")?.iter().map(typed).collect::<Result<Vec<_>, _>>()?;
+    for item in &items {
+        writer.see(item);
+    }
+    if members::optional(request, "columnsOf").is_some() {
+        for json in members::list(request, "columnsOf")? {
+            writer.see(&typed(json)?);
+        }
+    }
+    let header = if members::switch(request, "header")? { writer.header() } else { None };
+    let lines = header.into_iter().chain(items.iter().map(|item| writer.line(item)));
+    let text: String = lines.map(|line| line + "\n").collect();
+    Ok(Json::object([("text", Json::text(text))]))
+}

@@ -1,0 +1,90 @@
+//! The studio: pages in the browser to look at and change tables and models, and the small API under them.
+//!
+//! It listens on a port of its own, because the API's port answers every GET and every origin in the
+//! service's way. Items and tables go through the API's own path ([`Api`]): nothing here knows what an
+//! operation means. What a model means comes from the crates that `keywright model` uses.
+//!
+//! - `service`: a request from head to response, in order; `guard`: which requests of browsers are admitted;
+//!   `headers`: what every response carries; `assets`: the pages themselves.
+//! - `sessions`: signing in; `refusal`: errors of the studio itself; `reply`: bodies, whole or line by line.
+//! - `jobs`: long calls, their progress and their end; `endpoints`: the list of calls, one file for each
+//!   group.
+
+mod assets;
+mod endpoints;
+mod examples;
+mod guard;
+mod headers;
+mod jobs;
+mod members;
+mod model_files;
+mod refusal;
+mod reply;
+mod runs;
+mod service;
+mod sessions;
+mod tables;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http_body_util::Full;
+use hyper::Response;
+use keywright_engine::Caller;
+use keywright_wire::Operation;
+
+use crate::auth::Authenticator;
+use crate::config::Storage;
+use crate::limits::Limits;
+use crate::response::ResponsePrefs;
+pub(crate) use service::Studio;
+
+/// Whether a request may change something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// A request to the database.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) operation: Operation,
+    pub(crate) caller: Caller,
+    pub(crate) body: Bytes,
+    pub(crate) access: Access,
+}
+
+/// The outcome of a call.
+#[derive(Debug)]
+pub(crate) enum Called {
+    Answered {
+        response: Response<Full<Bytes>>,
+        took: Duration,
+    },
+    /// It would change something and may not. Nothing was executed.
+    Changes,
+}
+
+/// The database as the studio uses it: by the requests of the API.
+pub(crate) trait Api: Send + Sync {
+    /// Executes a request as one of a client, with its limits, errors and figures.
+    fn call<'a>(&'a self, call: Call, prefs: ResponsePrefs<'a>) -> BoxFuture<'a, Called>;
+
+    /// The accounts and regions that have tables, with their numbers.
+    fn places(&self, most: usize) -> Vec<(Caller, usize)>;
+
+    fn authenticator(&self) -> &Authenticator;
+}
+
+/// What the studio says about the server.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    /// The URL of the API.
+    pub(crate) endpoint: String,
+    /// Whether the studio's port has TLS.
+    pub(crate) secure: bool,
+    pub(crate) storage: Storage,
+    pub(crate) limits: Limits,
+}

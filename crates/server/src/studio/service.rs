@@ -1,0 +1,435 @@
+//! A request of the studio from head to response. All decisions on that way are in this file, in their order:
+//! guard, page or file, own header, session, body, call.
+//!
+//! The listener, TLS, timeouts and shutdown are those of the API's port, which is why this is hyper and not a
+//! framework over it. It does not know what a call does (`endpoints`).
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{AUTHORIZATION, CACHE_CONTROL, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Request, Response, StatusCode};
+use keywright_engine::{AccountId, Caller, Region};
+use keywright_model::json::Json;
+use keywright_wire::sigv4::SignedRequest;
+use tokio::sync::watch;
+
+use super::endpoints::{self, Context, Endpoint, Way};
+use super::guard::{Guard, STUDIO, Target};
+use super::headers::seal;
+use super::jobs::{self, Jobs};
+use super::model_files::ModelFiles;
+use super::refusal::{Kind, Refusal};
+use super::reply::{self, Reply};
+use super::runs::Runs;
+use super::sessions::{Session, Sessions};
+use super::{Access, Api, Call, Called, Surroundings, assets, members, tables};
+use crate::auth::DEFAULT_ACCOUNT;
+use crate::body::{self, BodyBudgets, BodyFault};
+use crate::budget::Budget;
+use crate::client::Client;
+use crate::config::StudioConfig;
+use crate::connections::{ConnectionFigures, Connections};
+use crate::environment;
+use crate::head_meter::HeadMeter;
+use crate::idle_timeout::Phase;
+use crate::limits::{
+    BODY_SECONDS_MAX, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX, Limits, PerAddress, STUDIO_BODIES_BYTES,
+    STUDIO_BODY_BYTES_MAX, STUDIO_CONNECTIONS_MAX,
+};
+use crate::listener::Serving;
+use crate::refused::{Cause, Refused};
+use crate::request_head::{RequestHead, visible};
+use crate::response::ResponsePrefs;
+
+const ACCOUNT: HeaderName = HeaderName::from_static("x-keywright-account");
+const REGION: HeaderName = HeaderName::from_static("x-keywright-region");
+const TAB: HeaderName = HeaderName::from_static("x-keywright-tab");
+const MICROS: HeaderName = HeaderName::from_static("x-keywright-micros");
+
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
+/// The region of calls that name none.
+pub(super) const DEFAULT_REGION: &str = "us-east-1";
+const PLACE_BYTES_MAX: usize = 64;
+const TAB_BYTES_MAX: usize = 40;
+const BEARER: &str = "Bearer ";
+/// The calls that are answered before signing in.
+const STATE: &str = "state";
+const SIGN_IN: &str = "sign-in";
+const SIGN_OUT: &str = "sign-out";
+const DATABASE: &str = "dynamodb/";
+
+/// What all calls share.
+pub(super) struct Shared {
+    pub(super) api: Arc<dyn Api>,
+    pub(super) surroundings: Surroundings,
+    pub(super) build: String,
+    pub(super) access: Access,
+    pub(super) models: ModelFiles,
+    pub(super) runs: Runs,
+}
+
+/// The studio.
+pub(crate) struct Studio {
+    shared: Arc<Shared>,
+    guard: Guard,
+    sessions: Sessions,
+    jobs: Jobs,
+    limits: Limits,
+    bodies: BodyBudgets,
+    answers: Arc<Budget>,
+    figures: Arc<ConnectionFigures>,
+    refused: Arc<Refused>,
+}
+
+/// Who calls.
+#[derive(Clone, Debug)]
+struct Visitor {
+    caller: Caller,
+    session: Option<Session>,
+}
+
+impl Studio {
+    pub(crate) fn new(
+        config: StudioConfig,
+        api: Arc<dyn Api>,
+        surroundings: Surroundings,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        let limits = Limits {
+            connections_max: STUDIO_CONNECTIONS_MAX,
+            connections_per_address: PerAddress::Unlimited,
+            requests_per_address: PerAddress::Unlimited,
+            body_budget_bytes: STUDIO_BODIES_BYTES,
+            ..surroundings.limits
+        };
+        let wait = Duration::from_millis(limits.budget_wait_ms);
+        let scheme = if surroundings.secure { "https" } else { "http" };
+        let shared = Shared {
+            api,
+            surroundings,
+            build: assets::build(),
+            access: if config.read_only { Access::Read } else { Access::Write },
+            models: ModelFiles::new(config.models),
+            runs: Runs::default(),
+        };
+        Self {
+            shared: Arc::new(shared),
+            guard: Guard { hosts: config.hosts, scheme },
+            sessions: Sessions::default(),
+            jobs: Jobs::new(stopping),
+            bodies: BodyBudgets::new(&limits),
+            answers: Budget::new(limits.answer_budget_bytes, wait),
+            figures: Arc::new(ConnectionFigures::new(&limits)),
+            limits,
+            refused: Arc::default(),
+        }
+    }
+
+    async fn respond(&self, head: &Parts, mut body: Incoming, client: &Client) -> Response<Reply> {
+        let target = Target::of(head.uri.path());
+        let answered = match self.guard.check(head, target) {
+            Err(reason) => {
+                self.refused.count(Cause::WebPage);
+                Err(Refusal::new(Kind::Foreign, reason))
+            }
+            Ok(()) => match target {
+                Target::Page => Ok(self.page()),
+                Target::Icon => Ok(file(assets::icon())),
+                Target::Asset(path) => Ok(self.asset(path)),
+                Target::Api(name) => self.call(name, head, &mut body, client).await,
+            },
+        };
+        answered.unwrap_or_else(|refusal| reply::refused(&refusal))
+    }
+
+    fn page(&self) -> Response<Reply> {
+        match assets::page(&self.shared.build) {
+            Some(page) => reply::whole(StatusCode::OK, HTML, page),
+            None => reply::whole(StatusCode::NOT_FOUND, TEXT, "this build has no pages\n"),
+        }
+    }
+
+    /// A file of this build. In a debug build it may change at any time.
+    fn asset(&self, path: &str) -> Response<Reply> {
+        let own = path.split_once('/').filter(|(build, _)| *build == self.shared.build);
+        let mut response = file(own.and_then(|(_, path)| assets::file(path)));
+        if response.status().is_success() && !cfg!(debug_assertions) {
+            response.headers_mut().insert(CACHE_CONTROL, FOR_EVER);
+        }
+        response
+    }
+
+    async fn call(
+        &self,
+        name: &str,
+        head: &Parts,
+        body: &mut Incoming,
+        client: &Client,
+    ) -> Result<Response<Reply>, Refusal> {
+        if head.headers.get(STUDIO).is_none_or(|build| build != self.shared.build.as_str()) {
+            let text = "the page is of another build of the server: reload it";
+            return Err(Refusal::new(Kind::StaleBuild, text));
+        }
+        let visitor = match self.visitor(head) {
+            Ok(visitor) => Some(visitor),
+            Err(_) if matches!(name, STATE | SIGN_IN) => None,
+            Err(refusal) => {
+                discard(body, FAILED_BODY_BYTES_MAX).await;
+                return Err(refusal);
+            }
+        };
+        let mut hold = self.bodies.hold(visitor.is_some());
+        if body::declared_bytes(body).is_some_and(|bytes| bytes > STUDIO_BODY_BYTES_MAX) {
+            discard(body, DISCARDED_BYTES_MAX).await;
+            return Err(body_fault(BodyFault::TooLarge));
+        }
+        client.activity.enter(Phase::AwaitingBody);
+        let read = body::read(body, STUDIO_BODY_BYTES_MAX, &mut hold);
+        let read = tokio::time::timeout(Duration::from_secs(BODY_SECONDS_MAX), read).await;
+        client.activity.enter(Phase::Executing);
+        let body = read.unwrap_or(Err(BodyFault::TooSlow)).map_err(body_fault)?;
+        match (name, visitor) {
+            (STATE, visitor) => Ok(reply::json(&self.state(visitor))),
+            (SIGN_IN, _) => self.sign_in(head, &body, client).map(|json| reply::json(&json)),
+            (_, None) => Err(signed_out()),
+            (SIGN_OUT, Some(_)) => {
+                if let Some(token) = bearer(head) {
+                    self.sessions.end(token);
+                }
+                Ok(reply::json(&Json::Object(Vec::new())))
+            }
+            (name, Some(visitor)) => match name.strip_prefix(DATABASE) {
+                Some(operation) => self.database(operation, head, body, visitor).await,
+                None => self.endpoint(name, head, body, visitor, client).await,
+            },
+        }
+    }
+
+    /// The place of a call, which a session limits to its account.
+    fn visitor(&self, head: &Parts) -> Result<Visitor, Refusal> {
+        let part = |name: &HeaderName, default: &str| -> Result<String, Refusal> {
+            let Some(value) = head.headers.get(name) else { return Ok(default.to_owned()) };
+            let is_plain = |text: &&str| {
+                let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+                (1..=PLACE_BYTES_MAX).contains(&text.len()) && text.bytes().all(plain)
+            };
+            let text = visible(value).filter(is_plain);
+            text.map(str::to_owned).ok_or_else(|| Refusal::fault(format!("{name} is no account or region")))
+        };
+        let session = if self.shared.api.authenticator().verifies() {
+            let token = bearer(head).ok_or_else(signed_out)?;
+            Some(self.sessions.used(token, environment::now().0).ok_or_else(signed_out)?)
+        } else {
+            None
+        };
+        let own = session.as_ref().map_or(DEFAULT_ACCOUNT, |session| &session.account);
+        let (account, region) = (part(&ACCOUNT, own)?, part(&REGION, DEFAULT_REGION)?);
+        if session.is_some() && account != own {
+            return Err(Refusal::new(Kind::Foreign, "this session may use the tables of its own account"));
+        }
+        let caller =
+            Caller { account: AccountId::from(account.as_str()), region: Region::from(region.as_str()) };
+        Ok(Visitor { caller, session })
+    }
+
+    /// Exchanges a signature over this very request for a token.
+    fn sign_in(&self, head: &Parts, body: &[u8], client: &Client) -> Result<Json, Refusal> {
+        let authenticator = self.shared.api.authenticator();
+        if !authenticator.verifies() {
+            return Err(Refusal::fault("this server has no credentials: nobody needs to sign in"));
+        }
+        let now_ms = environment::now().0;
+        if !self.sessions.may_try(client.address, now_ms) {
+            return Err(Refusal::new(Kind::Busy, "too many failures: try again in a minute"));
+        }
+        let headers: Vec<(&str, &str)> = head
+            .headers
+            .iter()
+            .filter_map(|(name, value)| visible(value).map(|value| (name.as_str(), value)))
+            .collect();
+        let query = head.uri.query().unwrap_or_default();
+        let signed = SignedRequest {
+            method: head.method.as_str(),
+            path: head.uri.path(),
+            query,
+            headers: &headers,
+            body,
+        };
+        let verified =
+            authenticator.check_claim(&signed, environment::now).and_then(|claim| claim.verify(&signed));
+        let caller = verified.map_err(|error| {
+            self.refused.count(Cause::FailedSignature);
+            self.sessions.note_failure(client.address, now_ms);
+            Refusal::new(Kind::SignedOut, error.message)
+        })?;
+        client.admit();
+        let (token, session) = self.sessions.begin(caller.account.as_str(), now_ms);
+        Ok(Json::object([
+            ("token", Json::text(token)),
+            ("account", Json::text(session.account)),
+            ("endsMs", Json::number(session.ends_ms)),
+        ]))
+    }
+
+    fn state(&self, visitor: Option<Visitor>) -> Json {
+        let needed = self.shared.api.authenticator().verifies();
+        let session = visitor.as_ref().and_then(|visitor| visitor.session.as_ref());
+        let sign_in = Json::object([
+            ("needed", Json::Bool(needed)),
+            ("account", session.map_or(Json::Null, |session| Json::text(&session.account))),
+            ("endsMs", session.map_or(Json::Null, |session| Json::number(session.ends_ms))),
+        ]);
+        let mut state = Json::object([
+            ("build", Json::text(&self.shared.build)),
+            ("version", Json::text(env!("CARGO_PKG_VERSION"))),
+            ("signIn", sign_in),
+        ]);
+        if let Some(visitor) = visitor {
+            let only = session_account(&visitor);
+            for (name, value) in endpoints::state(&self.shared, &visitor.caller, only) {
+                state.set(name, value);
+            }
+        }
+        state
+    }
+
+    /// A request of the API, answered as it would be there.
+    async fn database(
+        &self,
+        name: &str,
+        head: &Parts,
+        body: Bytes,
+        visitor: Visitor,
+    ) -> Result<Response<Reply>, Refusal> {
+        let Some(operation) = tables::operation(name) else {
+            return Err(Refusal::new(Kind::NotFound, format!("there is no operation {name}")));
+        };
+        let fields = RequestHead::read(&head.headers);
+        let call = Call { operation, caller: visitor.caller, body, access: self.shared.access };
+        match self.shared.api.call(call, ResponsePrefs::read(&fields, false)).await {
+            Called::Changes => Err(read_only()),
+            Called::Answered { response, took } => {
+                let mut response = response.map(Reply::Whole);
+                let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+                response.headers_mut().insert(MICROS, HeaderValue::from(micros));
+                Ok(response)
+            }
+        }
+    }
+
+    async fn endpoint(
+        &self,
+        name: &str,
+        head: &Parts,
+        body: Bytes,
+        visitor: Visitor,
+        client: &Client,
+    ) -> Result<Response<Reply>, Refusal> {
+        let Some(&Endpoint { name, access, way }) = endpoints::ALL.iter().find(|own| own.name == name) else {
+            return Err(Refusal::new(Kind::NotFound, format!("there is no call {name}")));
+        };
+        if access == Access::Write && self.shared.access == Access::Read {
+            return Err(read_only());
+        }
+        let context = Context { shared: Arc::clone(&self.shared), caller: visitor.caller };
+        match way {
+            Way::Light(run) => {
+                let work = move || run(&context, &members::parse(&body)?);
+                let done = tokio::task::spawn_blocking(work).await;
+                done.unwrap_or_else(|_panic| Err(jobs::internal())).map(|json| reply::json(&json))
+            }
+            Way::Heavy(run) => {
+                let work =
+                    move |reporter: &mut jobs::Reporter| run(&context, &members::parse(&body)?, reporter);
+                let activity = Arc::clone(&client.activity);
+                Ok(reply::stream(self.jobs.start(tab(head), name, activity, work)))
+            }
+        }
+    }
+}
+
+impl Serving for Studio {
+    type Body = Reply;
+
+    fn connections(&self) -> Connections {
+        let (refused, answers) = (Arc::clone(&self.refused), Arc::clone(&self.answers));
+        Connections::new(&self.limits, false, Arc::clone(&self.figures), refused, answers)
+    }
+
+    fn meter<Io>(&self, stream: Io, client: &Client) -> HeadMeter<Io> {
+        let budget = Arc::clone(self.bodies.for_heads(false));
+        HeadMeter::new(stream, Arc::clone(&client.activity), budget, Arc::clone(&self.refused))
+    }
+
+    fn refused(&self) -> &Refused {
+        &self.refused
+    }
+
+    /// A panic becomes an error and never ends the process.
+    async fn answer(&self, request: Request<Incoming>, client: &Client) -> Response<Reply> {
+        let (head, body) = request.into_parts();
+        let responded = AssertUnwindSafe(self.respond(&head, body, client)).catch_unwind().await;
+        seal(responded.unwrap_or_else(|_panic| reply::refused(&jobs::internal())))
+    }
+}
+
+fn file(asset: Option<assets::Asset>) -> Response<Reply> {
+    match asset {
+        Some(asset) => {
+            let bytes = match asset.bytes {
+                std::borrow::Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+                std::borrow::Cow::Owned(bytes) => Bytes::from(bytes),
+            };
+            reply::whole(StatusCode::OK, HeaderValue::from_static(asset.media_type), bytes)
+        }
+        None => reply::whole(StatusCode::NOT_FOUND, TEXT, "this build has no such file\n"),
+    }
+}
+
+/// Reads the rest of a body that is refused, so that the client sees the answer.
+async fn discard(body: &mut Incoming, bytes_max: usize) {
+    if !body.is_end_stream() {
+        let rest = body::discard(body, bytes_max);
+        let _too_slow = tokio::time::timeout(Duration::from_secs(BODY_SECONDS_MAX), rest).await;
+    }
+}
+
+fn body_fault(fault: BodyFault) -> Refusal {
+    match fault {
+        BodyFault::TooLarge => {
+            Refusal::new(Kind::TooLarge, format!("a body has at most {STUDIO_BODY_BYTES_MAX} bytes"))
+        }
+        BodyFault::Exhausted => Refusal::new(Kind::Busy, "there is no memory for the body: try again"),
+        BodyFault::TooSlow | BodyFault::Broken => Refusal::fault("the body did not arrive"),
+    }
+}
+
+fn signed_out() -> Refusal {
+    Refusal::new(Kind::SignedOut, "sign in first")
+}
+
+fn read_only() -> Refusal {
+    Refusal::new(Kind::ReadOnly, "the studio is read-only (--studio-read-only): nothing was changed")
+}
+
+fn bearer(head: &Parts) -> Option<&str> {
+    head.headers.get(AUTHORIZATION).and_then(visible)?.strip_prefix(BEARER)
+}
+
+/// The tab that a call comes from.
+fn tab(head: &Parts) -> Option<&str> {
+    head.headers.get(TAB).and_then(visible).filter(|tab| (1..=TAB_BYTES_MAX).contains(&tab.len()))
+}
+
+fn session_account(visitor: &Visitor) -> Option<&str> {
+    visitor.session.as_ref().map(|session| session.account.as_str())
+}

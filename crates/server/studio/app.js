@@ -1,0 +1,208 @@
+// The frame: where the address leads, what stands left and above, the theme.
+
+import { html, nothing, render } from "./vendor/lit-html/lit-html.js";
+import { call, context, dynamodb, go } from "./views/model/api.js";
+
+const app = /** @type {HTMLElement} */ (document.getElementById("app"));
+const state = { info: /** @type {any} */ (null), tables: /** @type {string[]} */ ([]), error: "", stale: false };
+
+/** The views of one table: name, words, module, element. */
+const TABS = /** @type {[string, string, () => Promise<unknown>, string][]} */ ([
+  ["items", "Items", () => import("./views/tables/kw-items.js"), "kw-items"],
+  ["collections", "Collections", () => import("./views/collections/kw-live.js"), "kw-live"],
+  ["schema", "Schema", () => import("./views/tables/kw-schema.js"), "kw-schema"],
+  ["stream", "Stream", () => import("./views/operate/kw-stream.js"), "kw-stream"],
+]);
+
+/** Where an address leads: the module and element of its view, and the element's route. */
+function view() {
+  const parts = location.pathname.split("/").filter(Boolean).map(decodeURIComponent);
+  const query = new URLSearchParams(location.search);
+  const [first, second, third, fourth] = parts;
+  if (first === "models") {
+    return second
+      ? { at: "models", title: second, load: () => import("./views/model/kw-model.js"), tag: "kw-model", route: { name: second, view: third ?? "patterns", pattern: query.get("pattern"), compare: query.get("compare") } }
+      : { at: "models", title: "Models", load: () => import("./views/model/kw-models.js"), tag: "kw-models", route: null };
+  }
+  if (second === "operate") return { at: "operate", title: "Operate", load: () => import("./views/operate/kw-operate.js"), tag: "kw-operate", route: { region: first, panel: third ?? "", query } };
+  if (second === "tables") return { at: "tables", title: "Tables", load: () => import("./views/tables/kw-tables.js"), tag: "kw-tables", route: { region: first } };
+  if (second === "t" && third) {
+    const tab = fourth === "collections" ? "collections" : fourth === "items" ? "items" : query.get("tab") ?? "schema";
+    const of = TABS.find(([id]) => id === tab) ?? TABS[0];
+    return { at: third, title: third, table: third, region: first, tab: of[0], load: of[2], tag: of[3], route: { region: first, table: third, query } };
+  }
+  return { at: "start", title: "Start", load: () => import("./views/start/kw-start.js"), tag: "kw-start", route: { step: Number(query.get("step")) || 0, model: query.get("model") } };
+}
+
+/** A dialog of every table and view, found by typing. */
+const palette = { open: false, text: "", at: 0 };
+
+function found() {
+  const region = context.region ?? state.info?.place?.region ?? "us-east-1";
+  const all = [
+    ["Tables", `/${region}/tables`], ["Models", "/models"], ["Operate: streams", `/${region}/operate/streams`], ["Operate: time to live", `/${region}/operate/ttl`],
+    ["Start", "/start"], ["Tour", "/start?step=1"],
+    ...state.tables.flatMap((name) => [[name, `/${region}/t/${encodeURIComponent(name)}/items`], [`${name}: collections`, `/${region}/t/${encodeURIComponent(name)}/collections`], [`${name}: schema`, `/${region}/t/${encodeURIComponent(name)}?tab=schema`]]),
+  ];
+  const words = palette.text.toLowerCase();
+  return all.filter(([text]) => text.toLowerCase().includes(words)).slice(0, 12);
+}
+
+function openPalette() {
+  palette.open = true;
+  palette.text = "";
+  palette.at = 0;
+  draw().then(() => /** @type {HTMLDialogElement|null} */ (document.querySelector("dialog.palette"))?.showModal());
+}
+
+function paletteView() {
+  if (!palette.open) return nothing;
+  const list = found();
+  const choose = (at) => { const one = list[at]; closePalette(); if (one) go(one[1]); };
+  return html`<dialog class="palette" aria-label="Find or do" @close=${() => closePalette()}>
+    <input role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant=${`palette-${palette.at}`} aria-label="Find a table or a view" placeholder="Find a table or a view" .value=${palette.text}
+      @input=${(event) => { palette.text = event.target.value; palette.at = 0; draw(); }}
+      @keydown=${(event) => {
+        if (event.key === "ArrowDown" || event.key === "ArrowUp") { event.preventDefault(); palette.at = Math.max(0, Math.min(list.length - 1, palette.at + (event.key === "ArrowDown" ? 1 : -1))); draw(); }
+        if (event.key === "Enter") { event.preventDefault(); choose(palette.at); }
+      }}>
+    <ul id="palette-list" role="listbox" aria-label="Found">${list.map(([text], at) => html`<li id=${`palette-${at}`} role="option" aria-selected=${at === palette.at} @click=${() => choose(at)}>${text}</li>`)}</ul></dialog>`;
+}
+
+function closePalette() {
+  if (!palette.open) return;
+  palette.open = false;
+  draw();
+}
+
+let shown = { tag: "", element: /** @type {any} */ (null) };
+
+let turn = 0;
+
+async function draw() {
+  const locked = state.info?.signIn?.needed && !state.info.signIn.account;
+  const to = locked ? { at: "", title: "Sign in", load: () => import("./views/tables/kw-sign-in.js"), tag: "kw-sign-in", route: null } : view();
+  const own = ++turn;
+  const region = context.region ?? state.info?.place?.region ?? "us-east-1";
+  document.title = `${to.title} · Keywright`;
+  document.documentElement.dataset.region = region;
+  await to.load();
+  if (own !== turn) return;
+  if (shown.tag !== to.tag) shown = { tag: to.tag, element: document.createElement(to.tag) };
+  if (to.route) shown.element.route = to.route;
+  const link = (at, href, text) => html`<a href=${href} aria-current=${to.at === at ? "page" : "false"}>${text}</a>`;
+  render(html`
+    <a class="skip" href="#main">Skip to the view</a>
+    <header class="top">
+      <a class="brand" href="/start"><img src="/favicon.ico" alt="">Keywright</a>
+      <span class="place">${region} ${state.info?.place?.account ?? ""}</span>
+      <button class="find" @click=${() => openPalette()}>Find or do <kbd>Ctrl K</kbd></button>
+      <span class="end">
+        ${state.info?.signIn?.account ? html`<button class="find" @click=${() => signOut()}>Sign out</button>` : nothing}
+        ${state.info?.readOnly ? html`<span>read-only</span>` : nothing}
+        <label>Theme <select @change=${(event) => theme(event.target.value)}>${["system", "light", "dark"].map((one) => html`<option ?selected=${one === (localStorage.getItem("kw-theme") ?? "system")}>${one}</option>`)}</select></label></span>
+    </header>
+    ${state.error ? html`<p class="gone" role="alert">${state.error} ${state.stale ? html`<button class="find" @click=${() => location.reload()}>Reload</button>` : nothing}</p>` : nothing}
+    <nav class="side" aria-label="Keywright">
+      ${link("tables", `/${region}/tables`, "Tables")}${link("models", "/models", "Models")}${link("operate", `/${region}/operate`, "Operate")}${link("start", "/start", "Start")}
+      ${state.tables.length > 0 ? html`<h2>Of this place</h2>` : nothing}
+      ${state.tables.slice(0, 100).map((name) => link(name, `/${region}/t/${encodeURIComponent(name)}/items`, name))}
+    </nav>
+    ${paletteView()}<main class="main" id="main" tabindex="-1">${to.table ? html`<div class="table-page"><header><h1>${to.table}</h1>
+      <nav aria-label="Of this table">${TABS.map(([id, text]) => html`<a href=${`/${to.region}/t/${encodeURIComponent(to.table)}${id === "items" || id === "collections" ? `/${id}` : `?tab=${id}`}`} aria-current=${to.tab === id ? "page" : "false"}>${text}</a>`)}</nav></header>${shown.element}</div>` : shown.element}</main>`, app);
+}
+
+function theme(name) {
+  localStorage.setItem("kw-theme", name);
+  if (name === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = name;
+}
+
+async function tables() {
+  try {
+    state.tables = (await dynamodb("ListTables", {})).TableNames;
+    if (location.pathname === "/") go(state.tables.length > 0 ? `/${context.region ?? state.info?.place?.region ?? "us-east-1"}/tables` : "/start", true);
+  } catch {
+    state.tables = [];
+  }
+  draw();
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target instanceof Element ? event.target.closest("a[href^='/']") : null;
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+  event.preventDefault();
+  go(/** @type {string} */ (link.getAttribute("href")));
+});
+window.addEventListener("popstate", () => {
+  const region = location.pathname.split("/")[2] === "t" || location.pathname.split("/")[2] === "tables" || location.pathname.split("/")[2] === "operate" ? location.pathname.split("/")[1] : context.region;
+  if (region !== context.region) {
+    context.region = region;
+    tables();
+  } else draw();
+});
+window.addEventListener("kw-tables", () => tables());
+
+/** While the process does not answer: a banner with the time, and a look every two seconds. */
+let looking = 0;
+window.addEventListener("kw-gone", () => {
+  if (looking) return;
+  state.error = `The process has not answered since ${new Date().toLocaleTimeString()}. What you typed is kept.`;
+  draw();
+  looking = window.setInterval(async () => {
+    try {
+      await call("state", {});
+    } catch (error) {
+      if (/** @type {any} */ (error).kind === "gone") return;
+    }
+    clearInterval(looking);
+    looking = 0;
+    if (!state.stale) state.error = "";
+    begin();
+  }, 2000);
+});
+window.addEventListener("kw-stale", () => {
+  state.stale = true;
+  state.error = "A newer Keywright runs now.";
+  draw();
+});
+window.addEventListener("kw-signed-in", () => begin());
+window.addEventListener("kw-signed-out", () => {
+  if (!state.info || !state.info.signIn?.account) return;
+  sessionStorage.removeItem("kw-token");
+  context.token = null;
+  begin();
+});
+
+async function signOut() {
+  await call("sign-out", {}).catch(() => {});
+  sessionStorage.removeItem("kw-token");
+  context.token = null;
+  begin();
+}
+
+window.addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key === "k") {
+    event.preventDefault();
+    openPalette();
+  }
+});
+
+async function begin() {
+  try {
+    state.info = await call("state", {});
+    if (state.info.signIn?.needed && !state.info.signIn.account) { state.tables = []; draw(); return; }
+    if (state.info.signIn?.account) context.account = state.info.signIn.account;
+    await tables();
+  } catch (error) {
+    if (!looking && !state.stale) state.error = /** @type {Error} */ (error).message;
+    draw();
+  }
+}
+
+theme(localStorage.getItem("kw-theme") ?? "system");
+context.account = new URLSearchParams(location.search).get("account");
+const [here, kind] = location.pathname.split("/").filter(Boolean);
+if (["t", "tables", "operate"].includes(kind)) context.region = here;
+context.token = sessionStorage.getItem("kw-token");
+begin();

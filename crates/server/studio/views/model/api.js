@@ -1,0 +1,88 @@
+// Calls of the process: POST /api/NAME with the headers of this page. Streams of progress lines end with "done".
+
+export class ApiError extends Error {
+  constructor(status, error) {
+    super(error.text ?? `status ${status}`);
+    this.kind = error.kind ?? "internal";
+    this.faults = error.faults ?? null;
+    this.more = error;
+  }
+}
+
+const build = document.querySelector('meta[name="keywright-build"]')?.getAttribute("content") ?? "";
+/** The place and the sign-in of this tab; the frame sets them. */
+export const context = { account: null, region: null, token: null, tab: `m-${crypto.randomUUID().slice(0, 8)}` };
+
+function headers() {
+  const all = { "content-type": "application/json", "x-keywright-studio": build, "x-keywright-tab": context.tab };
+  if (context.account) all["x-keywright-account"] = context.account;
+  if (context.region) all["x-keywright-region"] = context.region;
+  if (context.token) all.authorization = `Bearer ${context.token}`;
+  return all;
+}
+
+async function post(name, body, signal) {
+  let response;
+  try {
+    response = await fetch(`/api/${name}`, { method: "POST", headers: headers(), body: JSON.stringify(body), signal });
+  } catch (error) {
+    if (signal?.aborted) throw new ApiError(499, { kind: "cancelled", text: "cancelled" });
+    window.dispatchEvent(new CustomEvent("kw-gone"));
+    throw new ApiError(0, { kind: "gone", text: "The process does not answer." });
+  }
+  if (!response.ok) {
+    const answer = await response.json().catch(() => ({}));
+    if (answer.error?.kind === "stale-build") window.dispatchEvent(new CustomEvent("kw-stale"));
+    if (answer.error?.kind === "signed-out") window.dispatchEvent(new CustomEvent("kw-signed-out"));
+    throw new ApiError(response.status, answer.error ?? { ...answer, text: answer.message ?? answer.Message, kind: "service" });
+  }
+  return response;
+}
+
+export async function call(name, body, { signal } = {}) {
+  return (await post(name, body, signal)).json();
+}
+
+export async function stream(name, body, { signal, progress } = {}) {
+  const response = await post(name, body, signal);
+  const reader = /** @type {ReadableStream} */ (response.body).pipeThrough(new TextDecoderStream()).getReader();
+  let left = "";
+  for (;;) {
+    let part;
+    try {
+      part = await reader.read();
+    } catch {
+      throw new ApiError(499, { kind: signal?.aborted ? "cancelled" : "gone", text: "the answer broke off" });
+    }
+    if (part.done) break;
+    left += part.value;
+    let end;
+    while ((end = left.indexOf("\n")) >= 0) {
+      const line = left.slice(0, end);
+      left = left.slice(end + 1);
+      if (line === "") continue;
+      const answer = JSON.parse(line);
+      if (answer.progress) progress?.(answer.progress);
+      else if (answer.error) throw new ApiError(200, answer.error);
+      else return answer.done;
+    }
+  }
+  if (left.trim() !== "") {
+    const answer = JSON.parse(left);
+    if (answer.error) throw new ApiError(200, answer.error);
+    return answer.done;
+  }
+  throw new ApiError(499, { kind: "gone", text: "the answer broke off" });
+}
+
+/** Goes to another place of the studio. */
+export function go(url, replace = false) {
+  if (replace) history.replaceState(null, "", url);
+  else history.pushState(null, "", url);
+  window.dispatchEvent(new PopStateEvent("popstate"));
+}
+
+/** An operation of the database, as its own API has it. */
+export async function dynamodb(operation, body, { signal } = {}) {
+  return (await post(`dynamodb/${operation}`, body, signal)).json();
+}

@@ -1,0 +1,92 @@
+// Better keys with proof: what the model has, what is proposed, what it costs, and what forces each key.
+
+import { html, nothing } from "../../vendor/lit-html/lit-html.js";
+import { visible } from "../collections/typed.js";
+import { pageView } from "./blocks.js";
+import { money } from "./words.js";
+
+/**
+ * @param {{answer: any, settings: any, set: (name: string, value: any) => void, run: () => void, running: boolean,
+ *   take: () => void, compare: () => void, taken: string|null, tables: string[], marks: any, now: {keys: any, cost: any}, error: any}} input
+ */
+export function designView({ answer, settings, set, run, running, take, compare, taken, tables, marks, now, error }) {
+  return html`<div class="md-page">
+    <p class="md-about">Finds the keys and indexes that answer every pattern with one request at the least cost, and proves that fewer do not.
+      Entities need a <code>count</code> and <code>unique</code> or keys, patterns a <code>rate</code>.</p>
+    <fieldset class="ct-settings"><legend>Settings</legend>
+      ${tables.length > 1 ? html`<label class="ct-setting"><span>Table</span><select @change=${(event) => set("table", event.target.value || undefined)}>
+        <option value="">all</option>${tables.map((name) => html`<option value=${name} ?selected=${settings.table === name}>${name}</option>`)}</select></label>` : nothing}
+      <label class="ct-setting"><span>At most</span><span class="ct-field"><input type="number" min="0" max="20" .value=${String(settings.indexes ?? 5)}
+        @change=${(event) => set("indexes", Number(event.target.value))}>indexes</span></label>
+      <label class="ct-setting"><span>Prefixes of keys</span><select @change=${(event) => set("keys", event.target.value)}>
+        <option value="short" ?selected=${settings.keys !== "readable"}>short</option><option value="readable" ?selected=${settings.keys === "readable"}>readable</option></select></label>
+      <label class="ct-setting is-flag"><input type="checkbox" .checked=${!!settings.keep} @change=${(event) => set("keep", event.target.checked)}> <span>Keep the keys there are</span></label>
+      <label class="ct-setting is-flag"><input type="checkbox" .checked=${settings.multiAttributeKeys !== false} @change=${(event) => set("multiAttributeKeys", event.target.checked)}> <span>Keys of several attributes</span></label>
+      <button class="md-button is-main" ?disabled=${running} @click=${run}>${running ? "Searching…" : answer ? "Search again" : "Find the keys"}</button>
+    </fieldset>
+    ${error && !error.faults?.length ? html`<p class="md-error" role="alert">${error.message}</p>` : nothing}
+    ${error?.faults?.length ? html`<div class="md-error" role="alert"><p><b>There is no design:</b></p><ul>${error.faults.map((fault) => html`<li>${fault.line ? html`<button class="md-link" @click=${() => marks.goto(fault.line, fault.column)}>line ${fault.line}</button> ` : nothing}${visible(fault.text)}</li>`)}</ul></div>` : nothing}
+    ${answer ? found(answer, { take, compare, taken, marks, now }) : nothing}
+  </div>`;
+}
+
+function found(answer, { take, compare, taken, marks, now }) {
+  const tables = answer.tables ?? [];
+  return html`
+    <div class="dg-verdict ${answer.agrees ? "is-good" : "is-bad"}">
+      <span aria-hidden="true">${answer.agrees ? "✓" : "✗"}</span>
+      <span>${answer.trial || (answer.agrees ? "Proved on generated items." : "The proof failed.")}</span>
+      <span class="dg-actions">
+        <button class="md-button is-main" @click=${take}>Take it as a new file</button>
+        <button class="md-button" @click=${compare}>Compare with this model</button></span>
+    </div>
+    ${taken ? html`<p class="md-pass">Saved as <a class="md-link" href=${`/models/${encodeURIComponent(taken)}/patterns`}>${taken}</a>; this model is untouched.</p>` : nothing}
+    ${(answer.notices ?? []).map((notice) => html`<p class="dg-notice">${visible(String(notice))}</p>`)}
+    ${answer.shown ? html`<div class="dg-columns">
+      ${column("Now", now.keys, now.cost, marks)}
+      ${column("Proposed", answer.shown.keys, answer.shown.cost, marks)}</div>` : nothing}
+    ${answer.fault ? html`<p class="md-error" role="alert">${answer.fault}</p>` : nothing}
+    ${tables.map(ways)}
+    <h3>Why these keys, what fewer would cost, and the next best</h3>
+    ${explained(answer.text)}
+    <details class="ct-prices"><summary>The proposed model</summary><pre class="md-drawing" tabindex="0" role="region" aria-label="The proposed model">${visibleLines(answer.model)}</pre></details>`;
+}
+
+const visibleLines = (text) => text.split("\n").map(visible).join("\n");
+
+const more = (amount) => (amount.dollars.startsWith("-") ? money(amount.dollars) : `+${money(amount.dollars)}`);
+
+/** The proposal next to fewer indexes and the next best, and what each pattern adds. */
+function ways(table) {
+  const explained = table.explanation;
+  const rows = [
+    ["proposed", table.indexes, money(table.monthly.dollars), "proved the cheapest"],
+    ...(table.fewer ? [["fewer indexes", table.fewer.indexes, table.fewer.more ? more(table.fewer.more) : "—", table.fewer.reason ?? (table.fewer.more ? "needs derived items" : "")]] : []),
+    ...(explained?.runnersUp ?? []).map((one, at) => [at === 0 ? "next best" : "after that", "", one.more ? more(one.more) : "—", ""]),
+  ];
+  return html`<h3>Ways for ${table.table}</h3>
+    <table class="md-table dg-ways"><thead><tr><th scope="col">design</th><th scope="col" class="is-number">indexes</th><th scope="col" class="is-number">a month</th><th scope="col">why</th></tr></thead>
+      <tbody>${rows.map((row) => html`<tr><th scope="row">${row[0]}</th><td class="is-number">${row[1]}</td><td class="is-number">${row[2]}</td><td>${typeof row[3] === "string" ? visible(row[3]) : nothing}</td></tr>`)}</tbody></table>
+    ${explained?.patterns?.length > 0 ? html`<details class="ct-prices"><summary>What each pattern adds</summary>
+      <table class="md-table"><thead><tr><th scope="col">pattern</th><th scope="col" class="is-number">without it, less a month</th><th scope="col" class="is-number">indexes without it</th><th scope="col">forces an index</th></tr></thead>
+      <tbody>${explained.patterns.map((one) => html`<tr><th scope="row">${one.pattern}</th><td class="is-number">${money(one.saves.dollars)}</td><td class="is-number">${one.indexesWithout}</td><td>${one.forces ? "yes" : "no"}</td></tr>`)}</tbody></table></details>` : nothing}
+    ${explained?.breakEvens?.length > 0 ? html`<ul>${explained.breakEvens.map((one) => html`<li>At ${one.percent} % of its rate, ${one.pattern} turns the design.</li>`)}</ul>` : nothing}`;
+}
+
+/** One side: keys of every entity, and the bill. */
+function column(title, view, cost, marks) {
+  const page = view?.views.find((one) => one.name === "keys");
+  return html`<section class="dg-column" aria-label=${title}>
+    <h3>${title} ${cost ? html`<span class="dg-bill">${money(cost.total.dollars)} <span class="dim">a month${cost.whole ? "" : ", at least"}</span></span>` : nothing}</h3>
+    ${page ? pageView(page, { ...marks, goto: null }, { title: false }) : html`<p class="dim">Nothing that runs yet.</p>`}
+  </section>`;
+}
+
+/** The words of the command, its aligned lines as they are and its sentences as paragraphs. */
+function explained(text) {
+  const parts = text.trimEnd().split(/\n\n+/);
+  return html`<div class="dg-words">${parts.map((part) =>
+    /\S {2,}\S/.test(part.split("\n")[0]) && part.split("\n").length > 1
+      ? html`<pre class="md-drawing" tabindex="0" role="region" aria-label="Keys">${visibleLines(part)}</pre>`
+      : html`<ul>${part.split("\n").map((line) => html`<li>${visible(line)}</li>`)}</ul>`)}</div>`;
+}

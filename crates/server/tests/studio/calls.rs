@@ -1,0 +1,248 @@
+//! The calls of the API under the pages: what they return is what the commands print.
+
+use serde_json::{Value, json};
+
+use crate::http::{call, call_with, last};
+use crate::support::{Server, model_command};
+
+fn start() -> Server {
+    Server::start(&["--in-memory", "--studio-port", "0"])
+}
+
+fn done(server: &Server, name: &str, body: &Value) -> Value {
+    let answer = call(server, name, body);
+    assert_eq!(answer.status, 200, "{name}: {}", answer.body);
+    let last = last(&answer);
+    assert!(last.get("error").is_none(), "{name}: {last}");
+    last["done"].clone()
+}
+
+fn examples(server: &Server) -> Vec<(String, bool, String)> {
+    let list = call(server, "examples/list", &json!({})).json();
+    let read = |example: &Value| {
+        let name = example["name"].as_str().unwrap().to_owned();
+        let text =
+            call(server, "examples/read", &json!({"name": name})).json()["text"].as_str().unwrap().to_owned();
+        (name, example["fails"] == true, text)
+    };
+    list["examples"].as_array().unwrap().iter().map(read).collect()
+}
+
+#[test]
+fn every_example_gives_what_the_commands_print() {
+    let server = start();
+    let folder = tempfile::tempdir().unwrap();
+    let all = examples(&server);
+    assert_eq!(all.len(), 17);
+    for (name, fails, text) in all {
+        std::fs::write(folder.path().join(&name), &text).unwrap();
+        let printed = |arguments: &[&str]| -> String {
+            String::from_utf8(model_command(folder.path(), arguments).stdout).unwrap()
+        };
+        let json_of = |arguments: &[&str]| -> Value { serde_json::from_str(&printed(arguments)).unwrap() };
+        let check = done(&server, "model/check", &json!({"text": text}));
+        assert_eq!(check["passes"], !fails, "{name}");
+        assert_eq!(check, json_of(&["check", &name, "--format", "json"]), "{name}");
+        let cost = done(&server, "model/cost", &json!({"text": text}));
+        assert_eq!(cost, json_of(&["cost", &name, "--format", "json"]), "{name}");
+        let heat = done(&server, "model/heat", &json!({"text": text}));
+        assert_eq!(heat, json_of(&["heat", &name, "--format", "json"]), "{name}");
+        let views = done(&server, "model/view", &json!({"text": text}))["views"].clone();
+        let names: Vec<&str> =
+            views.as_array().unwrap().iter().map(|view| view["name"].as_str().unwrap()).collect();
+        let arguments: Vec<&str> = ["show", &name].into_iter().chain(names.iter().copied()).collect();
+        let shown = printed(&arguments);
+        for text in views.as_array().unwrap().iter().flat_map(words) {
+            for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+                assert!(shown.contains(line), "{name}: `{line}` is not in what show prints");
+            }
+        }
+    }
+}
+
+/// Every text of a view.
+fn words(view: &Value) -> Vec<String> {
+    match view {
+        Value::Object(members) => members
+            .iter()
+            .filter(|(name, _)| !["name", "about", "mermaid"].contains(&name.as_str()))
+            .flat_map(|(_, value)| words(value))
+            .collect(),
+        Value::Array(elements) => elements.iter().flat_map(words).collect(),
+        Value::String(text) => vec![text.clone()],
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn collections_mark_what_the_pattern_report_says() {
+    let server = start();
+    let of = |name: &str, pattern: &str| {
+        let text = call(&server, "examples/read", &json!({"name": name})).json()["text"].clone();
+        done(&server, "model/collections", &json!({"text": text, "pattern": pattern}))
+    };
+    let shop = of("ecommerce.yaml", "P6");
+    let (items, places) = (shop["items"].as_array().unwrap(), shop["places"].as_array().unwrap());
+    assert_eq!(places.len(), 3, "the table and two indexes");
+    assert_eq!((&shop["pattern"]["index"], &shop["pattern"]["order"]), (&json!("GSI1"), &json!("ascending")));
+    let own = places.iter().find(|place| place["index"] == "GSI1").unwrap();
+    let listed: Vec<&Value> = own["partitions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|own| own["items"].as_array().unwrap())
+        .collect();
+    for item in shop["pattern"]["returned"].as_array().unwrap() {
+        assert!(listed.contains(&item), "what it returned is in its index");
+        assert!(items[usize::try_from(item.as_u64().unwrap()).unwrap()]["item"].is_object());
+    }
+    let filtered = of("building-blocks.yaml", "P4");
+    let count = |name: &str| filtered["pattern"][name].as_array().unwrap().len();
+    assert!(filtered["pattern"]["filter"].is_string(), "{}", filtered["pattern"]);
+    assert_eq!(json!(count("returned")), filtered["pattern"]["itemsReturned"]);
+    assert!(count("read") > count("returned"), "the filter leaves items out");
+}
+
+#[test]
+fn a_write_pattern_shows_the_places_that_its_items_enter_and_leave() {
+    let server = start();
+    let mut seen = std::collections::BTreeSet::new();
+    for (name, _, text) in examples(&server) {
+        let all = done(&server, "model/collections", &json!({"text": text}));
+        for pattern in all["patterns"].as_array().unwrap() {
+            let body = json!({"text": text, "pattern": pattern["id"]});
+            let own = done(&server, "model/collections", &body)["pattern"].clone();
+            let Some(changes) = own["changes"].as_array() else { continue };
+            for change in changes {
+                let what = change["what"].as_str().unwrap();
+                for place in change["places"].as_array().unwrap() {
+                    let moved = place["what"].as_str().unwrap();
+                    seen.insert(moved.to_owned());
+                    match what {
+                        "put" => assert_eq!(moved, "entered", "{name} {pattern}"),
+                        "deleted" => assert_eq!(moved, "left", "{name} {pattern}"),
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+    for what in ["entered", "left", "moved", "rewritten", "stayed"] {
+        assert!(seen.contains(what), "no example shows {what}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_model_becomes_tables_and_items_and_comes_back() {
+    let server = start();
+    let text = call(&server, "examples/read", &json!({"name": "orders.yaml"})).json()["text"].clone();
+    let made = done(&server, "model/create", &json!({"text": text, "items": true}));
+    assert!(made["items"].as_u64().unwrap() > 3, "{made}");
+    let table = made["tables"][0].as_str().unwrap();
+    let scanned = call(&server, "dynamodb/Scan", &json!({"TableName": table})).json();
+    assert_eq!(scanned["Count"], made["items"]);
+    let again = last(&call(&server, "model/create", &json!({"text": text, "items": true})));
+    assert_eq!((&again["error"]["kind"], &again["error"]["existing"]), (&json!("faults"), &json!([table])));
+    let elsewhere =
+        call_with(&server, "dynamodb/ListTables", &[("x-keywright-region", "eu-west-1")], &json!({}));
+    assert_eq!(elsewhere.json(), json!({"TableNames": []}), "the place of the call alone");
+    let live = call(&server, "models/import", &json!({"live": {"tables": null}})).json();
+    assert_eq!(live["source"], "live");
+    let diff = json!({"before": {"text": text}, "after": {"live": {}}});
+    assert!(done(&server, "model/diff", &diff)["difference"]["changes"].is_array());
+    for target in ["workbench", "create-table", "cli", "cloudformation", "cloudformation-json"] {
+        let exported = call(&server, "models/export", &json!({"text": text, "target": target})).json();
+        assert!(exported["text"].as_str().unwrap().contains(table), "{target}");
+        if target == "workbench" {
+            let back = call(&server, "models/import", &json!({"text": exported["text"]})).json();
+            assert_eq!(back["source"], "workbench", "{back}");
+        }
+    }
+    let items = &scanned["Items"];
+    let named =
+        call(&server, "items/entities", &json!({"table": table, "items": items, "model": text})).json();
+    assert_eq!(named["guessed"], false);
+    assert!(named["names"].as_array().unwrap().iter().all(Value::is_string), "{named}");
+    let guessed = call(&server, "items/entities", &json!({"table": table, "items": items})).json();
+    assert_eq!(guessed["guessed"], true);
+}
+
+#[test]
+fn a_design_is_a_model_that_passes() {
+    let server = start();
+    let text = call(&server, "examples/read", &json!({"name": "orders.yaml"})).json()["text"].clone();
+    let design = done(&server, "model/design", &json!({"text": text, "explain": true}));
+    assert_eq!((&design["agrees"], &design["fault"]), (&json!(true), &Value::Null), "{}", design["trial"]);
+    let check = done(&server, "model/check", &json!({"text": design["model"]}));
+    assert_eq!(check["passes"], true);
+}
+
+#[test]
+fn faults_have_their_places() {
+    let server = start();
+    let broken = "format: 1\nmodel: x\ntables:\n  Tab:\n    key: {pk: S}\n    kye: 1\n";
+    let parsed = call(&server, "model/parse", &json!({"text": broken})).json();
+    assert_eq!(parsed["faults"][0]["line"], 6, "{parsed}");
+    let checked = last(&call(&server, "model/check", &json!({"text": broken})));
+    assert_eq!(checked["error"]["faults"][0]["line"], 6, "{checked}");
+    let plain = call(&server, "item/plain", &json!({"plain": "{\n \"a\": tru }"}));
+    assert_eq!((plain.status, &plain.json()["error"]["faults"][0]["line"]), (422, &json!(2)));
+    let long = call(&server, "model/parse", &json!({"text": " ".repeat(2 << 20)}));
+    assert_eq!((long.status, long.kind().as_str()), (413, "too-large"));
+    let nothing = call(&server, "no/such/call", &json!({}));
+    assert_eq!((nothing.status, nothing.kind().as_str()), (404, "not-found"));
+}
+
+#[test]
+fn a_save_over_a_changed_file_is_refused_with_both_texts() {
+    let folder = tempfile::tempdir().unwrap();
+    let models = folder.path().join("models");
+    let server = Server::start(&["--in-memory", "--studio-port", "0", "--models", models.to_str().unwrap()]);
+    let write = |body: Value| call(&server, "models/write", &body);
+    let first = write(json!({"name": "shop.yaml", "text": "one", "hash": null})).json();
+    std::fs::write(models.join("shop.yaml"), "by an editor").unwrap();
+    let refused = write(json!({"name": "shop.yaml", "text": "two", "hash": first["hash"]}));
+    assert_eq!((refused.status, refused.kind().as_str()), (409, "changed"));
+    let theirs = &refused.json()["error"]["theirs"];
+    assert_eq!(theirs["text"], "by an editor");
+    assert_eq!(std::fs::read_to_string(models.join("shop.yaml")).unwrap(), "by an editor");
+    let saved = write(json!({"name": "shop.yaml", "text": "two", "hash": theirs["hash"]}));
+    assert_eq!(saved.status, 200, "{}", saved.body);
+    let list = call(&server, "models/list", &json!({})).json();
+    assert_eq!(list["models"][0]["name"], "shop.yaml");
+    assert_eq!(write(json!({"name": "../evil.yaml", "text": "", "hash": null})).status, 422);
+}
+
+#[test]
+fn items_go_through_plain_json_and_lines_unchanged() {
+    let server = start();
+    let digits = "12345678901234567890123456789012345678";
+    let typed = json!({
+        "pk": {"S": ""}, "n": {"N": digits}, "small": {"N": "0.0000000001"},
+        "like": {"M": {"S": {"S": "x"}}}, "ss": {"SS": ["a"]}, "b": {"B": "AAE="}, "l": {"L": [{"NULL": true}]},
+    });
+    let plain = call(&server, "item/plain", &json!({"typed": typed})).json();
+    let text = plain["plain"].as_str().unwrap();
+    assert!(text.contains(digits), "{text}");
+    let back = call(&server, "item/plain", &json!({"plain": text})).json();
+    assert_eq!(back["typed"], typed);
+    let keys = json!([{"name": "pk", "type": "S"}]);
+    for form in ["dynamodb", "csv"] {
+        let body = json!({"items": [typed, typed], "form": form, "keys": keys, "header": true});
+        let written = call(&server, "items/write", &body).json();
+        let body = json!({"text": written["text"], "form": form, "keys": keys});
+        let read = call(&server, "items/read", &body).json();
+        assert_eq!(
+            (&read["items"][1]["item"], &read["faultsCount"]),
+            (&typed, &json!(0)),
+            "{form}: {written}"
+        );
+    }
+    let faulty = call(
+        &server,
+        "items/read",
+        &json!({"text": "{\"pk\":{\"S\":\"a\"}}\nnonsense\n", "form": "dynamodb", "keys": keys}),
+    )
+    .json();
+    assert_eq!((&faulty["items"][0]["line"], &faulty["faults"][0]["line"]), (&json!(1), &json!(2)));
+}

@@ -1,0 +1,214 @@
+// Tables, items, schema, sign-in and what the frame says when the process is gone.
+
+import {spawnSync} from 'node:child_process';
+import {mkdtempSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {equal, ok, same, test, until} from './lib.mjs';
+
+/** A file with one access key, and the key. */
+const keys = join(mkdtempSync(join(tmpdir(), 'kw-')), 'keys.toml');
+const added = spawnSync(process.env.KEYWRIGHT_BINARY ?? 'target/debug/keywright', ['credentials', 'add', '--file', keys], {encoding: 'utf8'}).stdout;
+const [id, secret] = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'].map((name) => added.match(new RegExp(`${name}=(\\S+)`))[1]);
+
+const table = (name, more = {}) => ({TableName: name, BillingMode: 'PAY_PER_REQUEST',
+  AttributeDefinitions: [{AttributeName: 'pk', AttributeType: 'S'}, {AttributeName: 'sk', AttributeType: 'S'}],
+  KeySchema: [{AttributeName: 'pk', KeyType: 'HASH'}, {AttributeName: 'sk', KeyType: 'RANGE'}], ...more});
+const DIGITS = '12345678901234567890123456789012345678';
+
+/** Changes the text in the item's editor. */
+const rewrite = (t, from, to) => t.page.locator('.it-editor kw-editor').evaluate((editor, [one, other]) => {
+  const view = editor.view;
+  view.dispatch({changes: {from: 0, to: view.state.doc.length, insert: view.state.doc.toString().replace(one, other)}});
+}, [from, to]);
+
+const item = async (t, key) => (await t.database('GetItem', {TableName: 'Shop', Key: key, ConsistentRead: true})).Item;
+const KEY = {pk: {S: 'a'}, sk: {S: '1'}};
+
+test('S3: of 2,500 tables the list describes only what is near the window, and finds one', async (t) => {
+  for (let at = 0; at < 2500; at += 1) await t.database('CreateTable', table(`T${String(at).padStart(4, '0')}`));
+  await t.open('/us-east-1/tables');
+  await t.page.getByText('2,500 tables').waitFor();
+  await t.page.getByLabel('Find a table').fill('T2345');
+  await t.page.locator('.tb-row').getByRole('link', {name: 'T2345'}).waitFor();
+  equal(await t.page.locator('.tb-row').count(), 1);
+  await until('its items are counted', async () => (await t.page.locator('.tb-row').textContent()).includes('0'));
+  const described = t.requests.filter((one) => one.path.endsWith('/DescribeTable')).length;
+  ok(described < 60, `${described} DescribeTable`);
+  await t.accessible();
+});
+
+test('S4: create, add and drop an index, time to live, protection, delete', async (t) => {
+  await t.open('/us-east-1/tables');
+  await t.page.getByRole('button', {name: 'Create a table'}).click();
+  await t.accessible();
+  await t.page.getByLabel('Name', {exact: true}).fill('Made');
+  await t.page.getByLabel('Sort key', {exact: true}).fill('sk');
+  await t.page.getByRole('button', {name: 'Create', exact: true}).click();
+  await t.page.waitForURL('**/us-east-1/t/Made/items');
+  await t.page.getByRole('link', {name: 'Schema'}).click();
+  await t.page.getByLabel('New index').fill('byName');
+  await t.page.getByLabel('partition key', {exact: true}).fill('name');
+  await t.page.getByRole('button', {name: 'Add it'}).click();
+  const described = async () => (await t.database('DescribeTable', {TableName: 'Made'})).Table;
+  await until('the index is there', async () => (await described()).GlobalSecondaryIndexes?.[0].IndexStatus === 'ACTIVE');
+  await t.page.getByRole('button', {name: 'Drop byName'}).click();
+  await until('the index is gone', async () => !(await described()).GlobalSecondaryIndexes);
+  await t.page.getByPlaceholder('attribute').fill('until');
+  await t.page.locator('form', {hasText: 'Time to live'}).getByRole('button').click();
+  await until('time to live is on', async () =>
+    (await t.database('DescribeTimeToLive', {TableName: 'Made'})).TimeToLiveDescription.AttributeName === 'until');
+  await t.page.locator('p', {hasText: 'Deletion protection'}).getByRole('button').click();
+  await until('it is protected', async () => (await described()).DeletionProtectionEnabled);
+  await t.accessible();
+  await t.page.getByRole('link', {name: 'Tables', exact: true}).click();
+  const drop = async () => {
+    await t.page.getByRole('button', {name: 'Delete Made'}).click();
+    await t.page.getByLabel(/Type Made to delete/).fill('Made');
+    await t.page.getByRole('button', {name: 'Delete', exact: true}).click();
+  };
+  await drop();
+  const refused = await t.database('DeleteTable', {TableName: 'Made'}).catch((error) => error.message);
+  const text = refused.slice(refused.lastIndexOf('Exception: ') + 11);
+  await t.page.getByText(text).waitFor();
+  await t.database('UpdateTable', {TableName: 'Made', DeletionProtectionEnabled: false});
+  await drop();
+  await until('it is gone', async () => (await t.database('ListTables', {})).TableNames.length === 0);
+});
+
+test('S6: queries by the form, descending, and pages with each item once; the strip counts', async (t) => {
+  await t.database('CreateTable', table('Shop'));
+  for (let at = 0; at < 120; at += 1) await t.database('PutItem', {TableName: 'Shop', Item: {pk: {S: at < 60 ? 'a' : 'b'}, sk: {S: String(at).padStart(3, '0')}}});
+  await t.open('/us-east-1/t/Shop/items');
+  await t.page.getByText('1 request', {exact: true}).waitFor();
+  const scans = () => t.requests.filter((one) => /dynamodb\/(Scan|Query)$/.test(one.path)).map((one) => JSON.parse(one.body));
+  same(scans().map((one) => one.Limit), [50]);
+  await t.page.getByRole('button', {name: 'Next page'}).click();
+  await t.page.getByText('2 requests').waitFor();
+  await t.page.getByRole('button', {name: 'Next page'}).click();
+  await t.page.getByText('that is all').waitFor();
+  const counts = await t.page.locator('.it-strip').textContent();
+  ok(counts.includes('read 120') && counts.includes('returned 120'), counts);
+  equal(await t.page.locator('kw-items').evaluate((element) => new Set(element.items.map((one) => one.sk.S)).size), 120);
+  ok((await t.page.locator('.it-row').count()) <= 60);
+  await t.page.getByLabel('pk', {exact: true}).fill('a');
+  await t.page.locator('.lv-form label', {hasText: 'sk'}).last().locator('select').selectOption('begins_with');
+  await t.page.getByLabel('Value of sk').fill('01');
+  await t.page.getByLabel('descending').check();
+  await t.page.getByRole('button', {name: 'Query', exact: true}).click();
+  await until('ten in order', async () => JSON.stringify(await t.page.locator('kw-items').evaluate((element) => element.items.map((one) => one.sk.S))) ===
+    JSON.stringify(['019', '018', '017', '016', '015', '014', '013', '012', '011', '010']));
+  const before = scans().length;
+  await t.page.reload();
+  await t.page.getByText('1 request', {exact: true}).waitFor();
+  equal(scans().length, before + 1);
+  await t.accessible();
+});
+
+test('S11: 38 digits and 1E-130 survive the edit of another attribute', async (t) => {
+  await t.database('CreateTable', table('Shop'));
+  const all = {...KEY, digits: {N: DIGITS}, tiny: {N: '1E-130'}, list: {L: [{N: DIGITS}, {NS: [DIGITS, '0.1']}]}, name: {S: 'old'}};
+  await t.database('PutItem', {TableName: 'Shop', Item: all});
+  const read = await item(t, KEY);
+  await t.open('/us-east-1/t/Shop/items');
+  await t.page.locator('.it-open').click();
+  await t.page.locator('.it-editor kw-editor .cm-content').waitFor();
+  await t.accessible();
+  await rewrite(t, '"old"', '"new"');
+  await t.page.locator('.it-editor').getByRole('button', {name: 'Save'}).click();
+  await t.page.locator('.it-editor').waitFor({state: 'detached'});
+  same(await item(t, KEY), {...read, name: {S: 'new'}});
+});
+
+test('S13, S14: a save keeps what others changed, refuses what they changed too, and never brings an item back', async (t) => {
+  await t.database('CreateTable', table('Shop'));
+  await t.database('PutItem', {TableName: 'Shop', Item: {...KEY, one: {S: 'old'}, two: {S: 'old'}}});
+  await t.open('/us-east-1/t/Shop/items');
+  const open = async () => {
+    await t.page.locator('.it-open').click();
+    await t.page.locator('.it-editor kw-editor .cm-content').waitFor();
+  };
+  const save = () => t.page.locator('.it-editor').getByRole('button', {name: 'Save', exact: true}).click();
+  const other = (name, value) => t.database('UpdateItem', {TableName: 'Shop', Key: KEY, UpdateExpression: 'SET #n = :v',
+    ExpressionAttributeNames: {'#n': name}, ExpressionAttributeValues: {':v': {S: value}}});
+  await open();
+  await other('one', 'theirs');
+  await rewrite(t, '"two": {\n    "S": "old"', '"two": {\n    "S": "mine"');
+  await save();
+  await t.page.locator('.it-editor').waitFor({state: 'detached'});
+  same(await item(t, KEY), {...KEY, one: {S: 'theirs'}, two: {S: 'mine'}});
+  await open();
+  await other('one', 'again');
+  await rewrite(t, '"theirs"', '"mine"');
+  await save();
+  await t.page.getByText('Another client changed it meanwhile').waitFor();
+  ok((await t.page.locator('.it-editor .md-table').textContent()).includes('again'));
+  await t.accessible();
+  equal((await item(t, KEY)).one.S, 'again');
+  await t.page.getByRole('button', {name: 'Save mine on what is there now'}).click();
+  await t.page.locator('.it-editor').waitFor({state: 'detached'});
+  equal((await item(t, KEY)).one.S, 'mine');
+  await open();
+  await t.database('DeleteItem', {TableName: 'Shop', Key: KEY});
+  await rewrite(t, '"mine"', '"late"');
+  await save();
+  await t.page.getByText('Another client deleted the item meanwhile').waitFor();
+  equal(await item(t, KEY), undefined);
+});
+
+test('S30: hostile texts stay texts', async (t) => {
+  await t.database('CreateTable', table('Shop'));
+  const texts = ['<img src=x onerror=alert(1)>', 'javascript:alert(1)', '"><script>alert(1)</script>', '__proto__', '\u202Eabc', '{{constructor}}', 'a\u0000b'];
+  for (const [at, text] of texts.entries()) {
+    await t.database('PutItem', {TableName: 'Shop', Item: {pk: {S: text}, sk: {S: String(at)}, [`x${text}`]: {S: text}}});
+  }
+  for (const path of ['items', 'collections']) {
+    await t.open(`/us-east-1/t/Shop/${path}`);
+    await t.page.locator(path === 'items' ? '.it-row' : '.kp-card').first().waitFor();
+    equal(await t.page.locator(path === 'items' ? '.it-row' : '.kp-card').count(), texts.length);
+    equal(await t.page.locator('img[src="x"], main script').count(), 0);
+    equal(await t.page.locator('a[href^="javascript"]').count(), 0);
+  }
+});
+
+test('S33: nothing shows before the sign-in; the token is forgotten at sign-out', {args: ['--credentials', keys]}, async (t) => {
+  await t.open('/models');
+  await t.page.getByRole('heading', {name: 'Sign in'}).waitFor();
+  equal(await t.page.locator('kw-models').count(), 0);
+  await t.accessible();
+  await t.page.getByLabel('Access key').fill(id);
+  await t.page.getByLabel('Secret').fill('wrong');
+  await t.page.getByRole('button', {name: 'Sign in'}).click();
+  await t.page.getByRole('alert').waitFor();
+  await t.page.getByLabel('Secret').fill(secret);
+  await t.page.getByRole('button', {name: 'Sign in'}).click();
+  await t.page.getByRole('heading', {name: 'Models', exact: true}).waitFor();
+  same(await t.context.cookies(), []);
+  await t.page.getByRole('button', {name: 'Sign out'}).click();
+  await t.page.getByRole('heading', {name: 'Sign in'}).waitFor();
+  equal(await t.page.evaluate(() => sessionStorage.getItem('kw-token')), null);
+});
+
+test('S35: a process that is gone is said with the time, and the page goes on when it is back', async (t) => {
+  t.allow(/Failed to load resource/);
+  await t.open('/models/ecommerce/patterns');
+  await t.page.locator('.pt-row').first().waitFor();
+  await t.server.stop();
+  await t.page.getByLabel('with items').waitFor();
+  await t.page.getByRole('button', {name: 'Create these tables here'}).click();
+  await t.page.getByText('The process has not answered since').waitFor();
+  await t.restart();
+  await until('the banner goes', async () => (await t.page.locator('.gone').count()) === 0, 15_000);
+  equal(await t.page.locator('.pt-row').count(), 10);
+});
+
+test('the palette finds a table by keys alone', async (t) => {
+  await t.database('CreateTable', table('Shop'));
+  await t.open('/models');
+  await t.page.getByRole('link', {name: 'Shop', exact: true}).waitFor();
+  await t.page.keyboard.press('Control+k');
+  await t.page.getByRole('combobox', {name: 'Find a table or a view'}).fill('shop: coll');
+  await t.accessible();
+  await t.page.keyboard.press('Enter');
+  await t.page.waitForURL('**/us-east-1/t/Shop/collections');
+});

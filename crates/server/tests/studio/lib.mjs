@@ -1,0 +1,222 @@
+// What the tests of the studio's pages share: a server for each test, a real browser, and the rules that hold
+// everywhere. A page's error, a violation of its policy or a request to another origin fails any test.
+//
+// By hand: KEYWRIGHT_BINARY=target/debug/keywright KEYWRIGHT_STUDIO_MODULES=FOLDER/node_modules node FILE [PART OF A NAME]
+//
+//   import {test, equal} from './lib.mjs';
+//   test('a table is listed', async (t) => {
+//     await t.database('CreateTable', {…});
+//     await t.open('/us-east-1/tables');
+//     await t.page.getByText('Orders').waitFor();
+//     await t.accessible();
+//   });
+import {spawn} from 'node:child_process';
+import {mkdirSync, readFileSync} from 'node:fs';
+import {createRequire} from 'node:module';
+import {deepStrictEqual, ok, strictEqual} from 'node:assert';
+
+const modules = process.env.KEYWRIGHT_STUDIO_MODULES ?? '/nowhere/node_modules';
+const require = createRequire(`${modules}/`);
+const binary = process.env.KEYWRIGHT_BINARY ?? 'target/debug/keywright';
+const pictures = process.env.KEYWRIGHT_STUDIO_PICTURES;
+const chromium = process.env.KEYWRIGHT_CHROMIUM ?? '/usr/bin/chromium';
+const TEST_MS_MAX = 120_000;
+const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+  '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+
+export {deepStrictEqual as same, ok, strictEqual as equal};
+
+/** Waits until a function returns something true. */
+export async function until(what, condition, ms = 10_000) {
+  const end = Date.now() + ms;
+  for (;;) {
+    const found = await condition();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`not within ${ms} ms: ${what}`);
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
+/** A server of its own, in memory unless the arguments say otherwise. */
+export async function serve(args = []) {
+  const where = args.includes('--data') ? [] : ['--in-memory'];
+  const ports = args.includes('--studio-port') ? [] : ['--studio-port', '0'];
+  const own = args.includes('--port') ? [] : ['--port', '0'];
+  const child = spawn(binary, ['serve', ...where, ...own, ...ports, '--management-port', 'off', ...args],
+    {stdio: ['ignore', 'pipe', 'pipe']});
+  let banner = '';
+  let log = '';
+  child.stderr.on('data', (data) => { log += data; });
+  await new Promise((done, failed) => {
+    child.once('exit', () => failed(new Error(`the server ended: ${log}`)));
+    child.stdout.on('data', (data) => {
+      banner += data;
+      if (banner.includes('Try:')) done(undefined);
+    });
+  });
+  child.removeAllListeners('exit');
+  const line = (name) => banner.match(new RegExp(`^ +${name} +(http\\S+)`, 'm'))?.[1] ?? '';
+  const stop = () => new Promise((done) => {
+    if (child.exitCode !== null || child.signalCode !== null) return done(undefined);
+    child.once('exit', () => done(undefined));
+    child.kill('SIGKILL');
+  });
+  return {studio: line('studio'), endpoint: line('endpoint'), banner, stop, log: () => log};
+}
+
+/** One test's server, browser context and page. */
+class Trial {
+  constructor(browser, server, name) {
+    this.browser = browser;
+    this.server = server;
+    this.name = name;
+    this.faults = [];
+    this.allowed = [];
+    /** Every request of the browser: {method, path, body}. */
+    this.requests = [];
+    this.build = '';
+  }
+
+  get studio() { return this.server.studio; }
+
+  /** Faults that match this are expected. */
+  allow(pattern) { this.allowed.push(pattern); }
+
+  /** A browser context with a page; the first is made by itself. */
+  async begin(options = {}) {
+    this.context = await this.browser.newContext({viewport: {width: 1280, height: 800}, ...options});
+    this.context.on('page', (page) => this.watch(page));
+    this.page = await this.context.newPage();
+    return this.page;
+  }
+
+  watch(page) {
+    page.setDefaultTimeout(15_000);
+    page.on('pageerror', (error) => this.faults.push(`page error: ${error.stack ?? error}`));
+    page.on('console', (message) => {
+      if (message.type() !== 'error') return;
+      // The browser reports every answer of 400 and more; those of the API are part of its protocol.
+      if (message.text().startsWith('Failed to load resource') && message.location().url.includes('/api/')) return;
+      this.faults.push(`console: ${message.text()} (${message.location().url})`);
+    });
+    page.on('request', (request) => {
+      const url = new URL(request.url());
+      if (url.protocol === 'data:' || url.protocol === 'blob:') return;
+      if (url.origin !== this.server.studio) this.faults.push(`a request to ${url.origin}`);
+      this.requests.push({method: request.method(), path: url.pathname, body: request.postData()});
+    });
+  }
+
+  /** Opens a path of the studio. */
+  async open(path = '/') { await this.page.goto(this.studio + path); }
+
+  /** Calls the studio's API from outside of the page: the last line of a stream, or the error. */
+  async call(name, body = {}, place = {}) {
+    if (!this.build) {
+      const page = await (await fetch(this.studio + '/')).text();
+      this.build = page.match(/name="keywright-build" content="([^"]*)"/)?.[1] ?? '';
+    }
+    const headers = {'x-keywright-studio': this.build};
+    if (place.region) headers['x-keywright-region'] = place.region;
+    if (place.account) headers['x-keywright-account'] = place.account;
+    const answer = await fetch(`${this.studio}/api/${name}`, {method: 'POST', headers, body: JSON.stringify(body)});
+    const lines = (await answer.text()).trim().split('\n');
+    return JSON.parse(lines[lines.length - 1]);
+  }
+
+  /** A request of the API's port, as any client sends it. Throws the service's error. */
+  async database(operation, body, {region = 'us-east-1', account = 'local'} = {}) {
+    const streams = ['ListStreams', 'DescribeStream', 'GetShardIterator', 'GetRecords'].includes(operation);
+    const answer = await fetch(this.server.endpoint, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-amz-json-1.0',
+        'x-amz-target': `${streams ? 'DynamoDBStreams' : 'DynamoDB'}_20120810.${operation}`,
+        'x-amz-date': '20261121T000000Z',
+        authorization: `AWS4-HMAC-SHA256 Credential=${account}/20261121/${region}/dynamodb/aws4_request, ` +
+          'SignedHeaders=host, Signature=00',
+      },
+      body: JSON.stringify(body),
+    });
+    const json = JSON.parse(await answer.text());
+    if (!answer.ok) throw new Error(`${operation}: ${json.__type}: ${json.message}`);
+    return json;
+  }
+
+  /** Fails if axe finds something of WCAG 2.0 to 2.2, A and AA. */
+  async accessible(where = this.page) {
+    const axe = readFileSync(require.resolve('axe-core'), 'utf8');
+    // Through the protocol, so that the page's policy does not refuse the script.
+    await where.evaluate(axe);
+    const found = await where.evaluate(() => globalThis.axe.run(document,
+      {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']}));
+    const text = found.violations.map((one) =>
+      `${one.id}: ${one.help}\n  ${one.nodes.slice(0, 5).map((node) => `${node.target} ${node.failureSummary}`).join('\n  ')}`);
+    strictEqual(text.join('\n'), '', 'axe');
+  }
+
+  /** A picture for people to look at, if a folder for pictures is set. */
+  async picture(name) {
+    if (!pictures) return;
+    mkdirSync(pictures, {recursive: true});
+    await this.page.screenshot({path: `${pictures}/${name}.png`});
+  }
+
+  /** Kills the server and starts another one on the same ports. */
+  async restart(args = []) {
+    const port = (url) => new URL(url).port;
+    const ports = ['--port', port(this.server.endpoint), '--studio-port', port(this.server.studio)];
+    await this.server.stop();
+    this.server = await serve([...ports, ...args]);
+  }
+}
+
+const queue = [];
+
+/** Registers a test. `options`: `args` of the server, `context` of the browser. */
+export function test(name, options, run) {
+  queue.push(typeof options === 'function' ? {name, options: {}, run: options} : {name, options, run});
+}
+
+async function runOne(browser, {name, options, run}) {
+  const server = await serve(options.args);
+  const trial = new Trial(browser, server, name);
+  try {
+    await trial.begin(options.context);
+    let timer;
+    const late = new Promise((_, failed) => {
+      timer = setTimeout(() => failed(new Error(`longer than ${TEST_MS_MAX} ms`)), TEST_MS_MAX);
+    });
+    await Promise.race([run(trial), late]).finally(() => clearTimeout(timer));
+    const faults = trial.faults.filter((fault) => !trial.allowed.some((allowed) => allowed.test(fault)));
+    strictEqual(faults.join('\n'), '', 'faults of the page');
+  } catch (error) {
+    await trial.picture(`failed-${name.replace(/\W+/g, '-')}`).catch(() => undefined);
+    throw error;
+  } finally {
+    await trial.context?.close().catch(() => undefined);
+    await trial.server.stop();
+  }
+}
+
+// All tests of the file that imports this, once it has registered them.
+setImmediate(async () => {
+  const wanted = process.argv[2] ?? '';
+  const chosen = queue.filter(({name}) => name.includes(wanted));
+  if (chosen.length === 0) return;
+  const browser = await require('playwright-core').chromium.launch({executablePath: chromium, args: FLAGS});
+  let failed = 0;
+  for (const one of chosen) {
+    const begun = Date.now();
+    try {
+      await runOne(browser, one);
+      console.log(`ok      ${one.name} (${Date.now() - begun} ms)`);
+    } catch (error) {
+      failed += 1;
+      console.log(`FAILED  ${one.name}\n${error.stack ?? error}`);
+    }
+  }
+  await browser.close();
+  console.log(`${chosen.length - failed} of ${chosen.length} passed`);
+  process.exitCode = failed === 0 ? 0 : 1;
+});

@@ -1,0 +1,12 @@
+//! The studio against a real server: its guard, sessions and calls over raw HTTP; its pages in Chromium.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+mod calls;
+mod guard;
+mod http;
+mod pages;
+mod read_only;
+mod sign_in;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,64 @@
+//! The pages in Chromium: each `*.mjs` next to this file, run by Node.
+//!
+//! `cargo xtask test` installs what they need and sets `KEYWRIGHT_CLIENTS` to its folder. Without it they are
+//! ignored; with it a missing part fails them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+/// What the test files import.
+const SHARED: &str = "lib";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/studio")
+}
+
+fn files() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let is_test = |path: &PathBuf| {
+        path.extension().is_some_and(|ending| ending == "mjs")
+            && !path.file_stem().unwrap().to_str().unwrap().starts_with(SHARED)
+    };
+    let mut files: Vec<PathBuf> = entries.filter(is_test).collect();
+    files.sort();
+    files
+}
+
+/// What a file's tests say, if they fail.
+fn failure(file: &Path, clients: &Path) -> Option<String> {
+    let mut node = Command::new("node");
+    node.arg(file).current_dir(folder()).env("KEYWRIGHT_BINARY", env!("CARGO_BIN_EXE_keywright"));
+    node.env("KEYWRIGHT_STUDIO_MODULES", clients.join("studio/node_modules"));
+    node.env("KEYWRIGHT_STUDIO_PICTURES", clients.join("studio/pictures"));
+    let output = node.output().unwrap();
+    let said = format!(
+        "== {}\n{}{}",
+        file.display(),
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    (!output.status.success()).then_some(said)
+}
+
+#[test]
+#[ignore = "needs Chromium, Node and npm: run `cargo xtask test`"]
+fn the_pages_work_in_chromium() {
+    let clients =
+        PathBuf::from(std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` sets the folder"));
+    let left = Mutex::new(files());
+    let failed = Mutex::new(Vec::new());
+    // Two files at a time: a browser and a server share what a core can do.
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let Some(file) = left.lock().unwrap().pop() else { break };
+                    failed.lock().unwrap().extend(failure(&file, &clients));
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
