@@ -120,7 +120,14 @@ function theme(name) {
 
 async function tables() {
   try {
-    state.tables = (await dynamodb("ListTables", {})).TableNames;
+    const names = [];
+    let start;
+    do {
+      const page = await dynamodb("ListTables", start ? { ExclusiveStartTableName: start } : {});
+      names.push(...page.TableNames);
+      start = page.LastEvaluatedTableName;
+    } while (start);
+    state.tables = names;
     if (location.pathname === "/") go(state.tables.length > 0 ? `/${context.region ?? state.info?.place?.region ?? "us-east-1"}/tables` : "/start", true);
   } catch {
     state.tables = [];

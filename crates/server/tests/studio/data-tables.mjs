@@ -212,3 +212,59 @@ test('the palette finds a table by keys alone', async (t) => {
   await t.page.keyboard.press('Enter');
   await t.page.waitForURL('**/us-east-1/t/Shop/collections');
 });
+
+/** Sets attributes in the item's editor. */
+const change = (t, attributes) => t.page.locator('.it-editor kw-editor').evaluate((editor, more) => {
+  const view = editor.view;
+  const text = JSON.stringify({...JSON.parse(view.state.doc.toString()), ...more}, null, 2);
+  view.dispatch({changes: {from: 0, to: view.state.doc.length, insert: text}});
+}, attributes);
+const openItem = async (t) => {
+  await t.page.locator('.it-open').first().click();
+  await t.page.locator('.it-editor kw-editor .cm-content').waitFor();
+};
+const saveItem = (t) => t.page.locator('.it-editor').getByRole('button', {name: 'Save', exact: true}).click();
+
+test('conflict: mine on theirs keeps the other attribute of the other client', async (t) => {
+  await t.database('CreateTable', table('Shop'));
+  await t.database('PutItem', {TableName: 'Shop', Item: {...KEY, one: {S: 'old'}, two: {S: 'old'}, gone: {S: 'x'}}});
+  await t.open('/us-east-1/t/Shop/items');
+  await openItem(t);
+  await t.database('UpdateItem', {TableName: 'Shop', Key: KEY, UpdateExpression: 'SET #o = :v, #t = :v, #n = :v REMOVE gone', ExpressionAttributeNames: {'#o':'one','#t':'two','#n':'new'}, ExpressionAttributeValues: {':v': {S: 'theirs'}}});
+  await change(t, {two: {S: 'mine'}});
+  await saveItem(t);
+  await t.page.getByRole('button', {name: 'Save mine on what is there now'}).click();
+  await t.page.locator('.it-editor').waitFor({state: 'detached'});
+  same(await item(t, KEY), {...KEY, one: {S: 'theirs'}, two: {S: 'mine'}, new: {S: 'theirs'}});
+});
+test('an attribute named constructor: shown where it is, added where it is not', async (t) => {
+  await t.database('CreateTable', table('Shop'));
+  await t.database('PutItem', {TableName: 'Shop', Item: {...KEY}});
+  await t.database('PutItem', {TableName: 'Shop', Item: {pk: {S: 'b'}, sk: {S: '1'}, constructor: {S: 'x'}, toString: {N: '1'}}});
+  await t.open('/us-east-1/t/Shop/items');
+  await until('two rows', async () => (await t.page.locator('.it-row').count()) === 2);
+  await t.page.locator('.it-open', {hasText: 'a'}).click();
+  await t.page.locator('.it-editor kw-editor .cm-content').waitFor();
+  await change(t, {constructor: {S: 'added'}});
+  await saveItem(t);
+  await t.page.locator('.it-editor').waitFor({state: 'detached', timeout: 4000});
+  equal((await item(t, KEY)).constructor.S, 'added');
+});
+test('a key of two attributes, only the second typed: the address keeps it in its place', async (t) => {
+  await t.database('CreateTable', table('Shop', {AttributeDefinitions: ['pk','sk','g1','g2'].map((AttributeName) => ({AttributeName, AttributeType: 'S'})),
+    GlobalSecondaryIndexes: [{IndexName: 'byG', KeySchema: [{AttributeName:'g1',KeyType:'HASH'},{AttributeName:'g2',KeyType:'HASH'}], Projection: {ProjectionType:'ALL'}}]}));
+  await t.open('/us-east-1/t/Shop/items?index=byG');
+  await t.page.getByLabel('g2', {exact: true}).fill('x');
+  await t.page.getByRole('button', {name: /^Scan/}).click();
+  await t.page.waitForURL('**pk=**');
+  equal(await t.page.getByLabel('g2', {exact: true}).inputValue(), 'x');
+  equal(await t.page.getByLabel('g1', {exact: true}).inputValue(), '');
+});
+test('the palette finds a table past the first hundred', async (t) => {
+  for (let at = 0; at < 150; at += 1) await t.database('CreateTable', table(`T${String(at).padStart(4, '0')}`));
+  await t.open('/us-east-1/tables');
+  await t.page.getByText('150 tables').waitFor();
+  await t.page.keyboard.press('Control+k');
+  await t.page.getByLabel('Find a table or a view').fill('T0140');
+  await t.page.getByRole('option', {name: 'T0140', exact: true}).waitFor({timeout: 4000});
+});

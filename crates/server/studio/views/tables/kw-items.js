@@ -198,7 +198,7 @@ export class KwItems extends HTMLElement {
         this.update();
         return;
       } else {
-        const changed = [...new Set([...Object.keys(item), ...Object.keys(editing.read)])].filter((name) => !same(item[name], editing.read[name]));
+        const changed = [...new Set([...Object.keys(item), ...Object.keys(editing.read)])].filter((name) => !same(own(item, name), own(editing.read, name)));
         if (changed.length === 0) { this.editing = null; this.update(); return; }
         const names = { "#k": keys[0] };
         const values = {};
@@ -207,9 +207,9 @@ export class KwItems extends HTMLElement {
         const conditions = ["attribute_exists(#k)"];
         changed.forEach((name, at) => {
           names[`#a${at}`] = name;
-          if (item[name] === undefined) removes.push(`#a${at}`);
+          if (own(item, name) === undefined) removes.push(`#a${at}`);
           else { values[`:n${at}`] = item[name]; sets.push(`#a${at} = :n${at}`); }
-          if (editing.read[name] === undefined) conditions.push(`attribute_not_exists(#a${at})`);
+          if (own(editing.read, name) === undefined) conditions.push(`attribute_not_exists(#a${at})`);
           else { values[`:o${at}`] = editing.read[name]; conditions.push(`#a${at} = :o${at}`); }
         });
         await dynamodb("UpdateItem", {
@@ -228,6 +228,24 @@ export class KwItems extends HTMLElement {
       }
       this.update();
     }
+  }
+
+  /** Saves on what is there now: theirs, but for the attributes that were changed here. */
+  saveOnTheirs() {
+    const editing = this.editing;
+    let mine;
+    try {
+      mine = JSON.parse(editing.text);
+    } catch (error) {
+      editing.faults = [String(/** @type {Error} */ (error).message)];
+      this.update();
+      return;
+    }
+    editing.text = JSON.stringify(rebased(editing.read, editing.theirs, mine), null, 2);
+    editing.read = editing.theirs;
+    editing.theirs = null;
+    editing.faults = [];
+    this.save();
   }
 
   async erase() {
@@ -308,7 +326,7 @@ export class KwItems extends HTMLElement {
       <div class="it-head" role="row" aria-rowindex="1">${columns.map((name) => html`<span role="columnheader" class=${classMap({ "it-cell": true, "is-key": keys.has(name) })}>${visible(name)}</span>`)}${this.columns.length > COLUMNS ? html`<span role="columnheader" class="it-more">+${this.columns.length - COLUMNS}</span>` : nothing}</div>
       ${gap(from)}
       ${repeat(shown, (_, at) => from + at, (item, at) => html`<div id=${`it-row-${from + at}`} class=${classMap({ "it-row": true, "is-chosen": from + at === this.chosen })} role="row" aria-rowindex=${from + at + 2} @click=${() => { this.chosen = from + at; this.update(); }} @dblclick=${() => this.open(item)}>
-        ${columns.map((name, column) => html`<span role="gridcell" class=${classMap({ "it-cell": true, "is-key": keys.has(name), "is-number": typeOf(item[name]) === "N" })}>${item[name] === undefined ? nothing
+        ${columns.map((name, column) => html`<span role="gridcell" class=${classMap({ "it-cell": true, "is-key": keys.has(name), "is-number": typeOf(own(item, name)) === "N" })}>${own(item, name) === undefined ? nothing
           : column === 0 ? html`<button class="md-link it-open" tabindex="-1" @click=${() => this.open(item)}>${visible(keyText(item[name])) || "(empty)"}</button>` : shortText(item[name])}</span>`)}</div>`)}
       ${gap(this.items.length - to)}
     </div>`;
@@ -339,7 +357,7 @@ export class KwItems extends HTMLElement {
         ${editing.gone ? html`<p>Another client deleted the item meanwhile. Nothing was written.</p>` : nothing}
         ${editing.theirs ? html`<p>Another client changed it meanwhile; nothing was written.</p>
           <table class="md-table"><thead><tr><th scope="col">attribute</th><th scope="col">you read</th><th scope="col">now there</th></tr></thead><tbody>${Object.keys({ ...editing.theirs, ...editing.read }).filter((name) => !same(editing.theirs[name], editing.read[name])).map((name) => html`<tr><th scope="row">${visible(name)}</th><td>${editing.read[name] ? shortText(editing.read[name]) : "—"}</td><td>${editing.theirs[name] ? shortText(editing.theirs[name]) : "—"}</td></tr>`)}</tbody></table>
-          <button class="md-button" @click=${() => { editing.read = editing.theirs; editing.theirs = null; editing.faults = []; this.save(); }}>Save mine on what is there now</button>
+          <button class="md-button" @click=${() => this.saveOnTheirs()}>Save mine on what is there now</button>
           <button class="md-button" @click=${() => { const theirs = editing.theirs; this.editing = { ...editing, read: theirs, text: JSON.stringify(theirs, null, 2), theirs: null, faults: [] }; this.update(); }}>Take theirs</button>` : nothing}</div>` : nothing}
       <kw-editor .language=${"json"} .label=${"Item as DynamoDB JSON"} .readonly=${this.readOnly} .value=${editing.text} @change=${(event) => { editing.text = event.detail.value; this.update(); }} @save=${() => this.save()}></kw-editor>
       ${this.readOnly ? nothing : html`<p class="mf-line it-actions"><button class="md-button is-main" @click=${() => this.save()}>Save</button>${editing.isNew ? nothing : html`<button class="md-button" @click=${() => this.erase()}>Delete the item</button>`}</p>`}
@@ -354,6 +372,20 @@ function gap(rows) {
   made.setAttribute("role", "presentation");
   made.style.height = `${rows * ROW}px`;
   return made;
+}
+
+/** An attribute of an item by its name; never a member that every object has. */
+const own = (item, name) => (Object.hasOwn(item, name) ? item[name] : undefined);
+
+/** What is there now, with the attributes that differ between what was read and mine as they are in mine. */
+function rebased(read, theirs, mine) {
+  const merged = new Map(Object.entries(theirs));
+  for (const name of new Set([...Object.keys(read), ...Object.keys(mine)])) {
+    if (same(own(mine, name), own(read, name))) continue;
+    if (Object.hasOwn(mine, name)) merged.set(name, mine[name]);
+    else merged.delete(name);
+  }
+  return Object.fromEntries(merged);
 }
 
 /** Whether two typed values are written alike; the order of members does not count. */
@@ -384,7 +416,7 @@ function fromSearch(search) {
 function toSearch(query) {
   const search = new URLSearchParams();
   if (query.index) search.set("index", query.index);
-  for (const one of query.pk) if (one) search.append("pk", one);
+  if (query.pk.some(Boolean)) for (const one of query.pk) search.append("pk", one ?? "");
   if (query.op) { search.set("op", query.op); search.set("sk", query.sk); if (query.op === "BETWEEN") search.set("to", query.to); }
   if (query.descending) search.set("order", "descending");
   for (const name of ["filter", "names", "values"]) if (query[name]) search.set(name, query[name]);
