@@ -100,12 +100,15 @@ const FLAGS: &str = "-C strip=symbols";
 /// library's function, which a static program does not find, and then for `/dev/random`.
 const LINUX_FLAGS: &str = "-C target-feature=+crt-static --cfg getrandom_backend=\"linux_getrandom\"";
 
+/// What released binaries have and `cargo run --release` leaves out, to build faster.
+pub(super) const FEATURES: &str = "keywright-server/postgres";
+
 /// Builds the binary of the `packaged` profile for this machine; on Linux a static one.
 pub(super) fn build(root: &Path) -> Result<PathBuf, String> {
     let target = host()?;
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(root).args(["build", "--profile", PROFILE, "--target", &target]);
-    cargo.args(["--package", "keywright-server", "--bin", "keywright"]);
+    cargo.args(["--package", "keywright-server", "--bin", "keywright", "--features", FEATURES]);
     let more = if target.contains("linux") { LINUX_FLAGS } else { "" };
     cargo.env("RUSTFLAGS", format!("{FLAGS} {more}"));
     if let Some(commit) = commit(root) {

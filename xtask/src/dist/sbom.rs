@@ -13,6 +13,7 @@ const PACKAGE: &str = "keywright-server";
 pub(super) fn make(dist: &Dist) -> Result<Vec<PathBuf>, String> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(&dist.root).args(["metadata", "--format-version", "1", "--locked"]);
+    cargo.args(["--features", super::binary::FEATURES]);
     cargo.args(["--filter-platform", &dist.binary.target]);
     let metadata: Value =
         serde_json::from_slice(&output_of(&mut cargo)?).map_err(|error| error.to_string())?;
