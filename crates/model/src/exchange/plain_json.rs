@@ -121,7 +121,6 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::item_json::write_item;
 
     fn read(text: &str) -> Result<Item, Faults> {
         read_plain(text, &Json::parse(text).expect("JSON"))
@@ -135,7 +134,7 @@ mod tests {
         );
         let item = read_item(&Json::parse(&typed).expect("JSON")).expect("an item").item;
         let plain = write_plain(&item, &[]).pretty();
-        assert_eq!(write_item(&read(&plain).expect(&plain), &[]).compact(), typed, "{plain}");
+        assert_eq!(read(&plain).expect(&plain), item, "{plain}");
         assert!(plain.contains(&digits) && plain.contains("\"m\": {\n    \"S\": \"x\""), "{plain}");
     }
 
