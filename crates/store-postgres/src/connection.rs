@@ -18,6 +18,8 @@ const WAIT: Duration = Duration::from_secs(10);
 /// How long an answer is waited for. The server gives up a statement sooner: beyond this time the network is
 /// cut.
 const ANSWER_WAIT: Duration = Duration::from_secs(12);
+/// Connections for logs, in addition to those for views and transactions.
+const LOG_CONNECTIONS_MAX: usize = 8;
 /// The first statements of a connection. A statement or a forgotten transaction must not hold locks for ever.
 const SETTINGS: &str = "SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; \
                         SET lock_timeout = '10s'; SET synchronous_commit = on; SET jit = off";
@@ -34,6 +36,9 @@ pub(crate) struct Pool {
     pub(crate) runtime: Handle,
     idle: Mutex<Vec<Connection>>,
     room: Arc<Semaphore>,
+    /// For reading and trimming logs. A view that reads a log holds a connection already: if it waited for
+    /// another one of the same number, as many views as there are connections would wait for each other.
+    log_room: Arc<Semaphore>,
     round_trips: AtomicU64,
 }
 
@@ -41,7 +46,9 @@ impl Pool {
     /// Connects, checks the server, and creates the schema if it is not there.
     pub(crate) async fn open(options: PostgresOptions, runtime: Handle) -> Result<Arc<Self>, OpenError> {
         let room = Arc::new(Semaphore::new(options.connections_max.max(2)));
-        let pool = Self { options, runtime, idle: Mutex::default(), room, round_trips: AtomicU64::new(0) };
+        let log_room = Arc::new(Semaphore::new(LOG_CONNECTIONS_MAX));
+        let (idle, round_trips) = (Mutex::default(), AtomicU64::new(0));
+        let pool = Self { options, runtime, idle, room, log_room, round_trips };
         let no_answer = |error: tokio_postgres::Error| OpenError::Unreachable(fault::text(&error));
         let client = pool.dial().await.map_err(no_answer)?;
         layout::prepare(&client, &pool.options.schema).await?;
@@ -73,7 +80,16 @@ impl Pool {
 
     /// A connection without a transaction.
     pub(crate) async fn take(self: &Arc<Self>) -> Result<Session, StoreError> {
-        let waiting = Arc::clone(&self.room).acquire_owned();
+        self.take_from(&self.room).await
+    }
+
+    /// The same for a log. Who holds it must not wait for a further connection.
+    pub(crate) async fn take_for_log(self: &Arc<Self>) -> Result<Session, StoreError> {
+        self.take_from(&self.log_room).await
+    }
+
+    async fn take_from(self: &Arc<Self>, room: &Arc<Semaphore>) -> Result<Session, StoreError> {
+        let waiting = Arc::clone(room).acquire_owned();
         let place = self.within(waiting).await?.map_err(|_closed| StoreError::Closed)?;
         loop {
             let idle = self.idle().pop();

@@ -31,7 +31,7 @@ fn stored(position: LogPosition) -> (i64, i32) {
 
 /// Reads the entries that the view with this snapshot sees.
 pub(crate) async fn read(pool: &Arc<Pool>, seen: &str, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
-    let session = pool.take().await?;
+    let session = pool.take_for_log().await?;
     let connection = session.connection();
     let (log, shard) = columns(read.id);
     let place: [&(dyn ToSql + Sync); 2] = [&log, &shard];
@@ -66,7 +66,7 @@ pub(crate) async fn read(pool: &Arc<Pool>, seen: &str, read: LogRead) -> Result<
 
 /// Removes the entries up to and including a position.
 pub(crate) async fn trim(pool: &Arc<Pool>, id: LogId, through: LogPosition) -> Result<(), StoreError> {
-    let session = pool.take().await?;
+    let session = pool.take_for_log().await?;
     let connection = session.connection();
     let (log, shard) = columns(id);
     let place: [&(dyn ToSql + Sync); 2] = [&log, &shard];

@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod kit;
+mod pool;
 mod server;
 mod sweep;

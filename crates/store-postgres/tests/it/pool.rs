@@ -1,0 +1,28 @@
+//! Connections are few, and nobody waits for one while others wait for his.
+
+use bytes::Bytes;
+use keywright_store::kit::block_on;
+use keywright_store::{LogId, LogRead, Snapshot as _, Store as _, Transaction as _};
+use keywright_store_postgres::{PostgresOptions, PostgresStore, PostgresView};
+
+use crate::kit::RUNTIME;
+use crate::server::url_or_say;
+
+const VIEWS: usize = 3;
+
+#[test]
+fn views_that_take_all_connections_read_their_logs() {
+    let Some(url) = url_or_say("pool") else { return };
+    let mut options = PostgresOptions::parse(&url).unwrap();
+    options.connections_max = VIEWS;
+    let store = block_on(PostgresStore::open(options, RUNTIME.handle().clone())).unwrap();
+    let id = LogId { log: 1, shard: 1 };
+    let mut transaction = block_on(store.begin()).unwrap();
+    transaction.append(id, Bytes::from_static(b"entry"));
+    block_on(transaction.commit()).unwrap();
+    let views: Vec<PostgresView> = (0..VIEWS).map(|_| block_on(store.snapshot()).unwrap()).collect();
+    for view in &views {
+        let read = LogRead { id, after: None, entries_max: 10, bytes_max: usize::MAX };
+        assert_eq!(block_on(view.read_log(read)).unwrap().len(), 1);
+    }
+}
