@@ -73,7 +73,7 @@ impl<S: Store> Catalogue<S> {
 
     /// Commits a change of the catalogue.
     pub(super) async fn commit(&self, mut txn: S::Transaction) -> Result<Ended, Error> {
-        if !self.is_shared {
+        if !self.store.capabilities().is_shared {
             return commit(txn).await;
         }
         let row = txn.get_for_write(&[epoch_key()]).await.map_err(|fault| fault::storage(&fault))?;

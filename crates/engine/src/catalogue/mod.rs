@@ -110,7 +110,6 @@ pub(crate) struct Catalogue<S> {
     /// Held while a record is changed. Each change reads, compares and writes a whole record: of several
     /// concurrent changes, all but one would fail and start over, and take processor time from reads.
     change_turn: Mutex<()>,
-    is_shared: bool,
     /// Everything up to this epoch of the stored catalogue is in memory.
     epoch: AtomicU64,
     /// When the stored epoch was read last.
@@ -128,7 +127,6 @@ impl<S: Store> Catalogue<S> {
         let (epoch, cache) = follow::read_at(&view).await?;
         drop(view);
         Ok(Self {
-            is_shared: store.capabilities().is_shared,
             store,
             cache: RwLock::new(cache),
             change_turn: Mutex::default(),

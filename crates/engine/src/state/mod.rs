@@ -68,8 +68,6 @@ struct Shared<S: Store> {
     members: Members,
     /// When expired tokens are looked for next.
     token_sweep_ms: AtomicU64,
-    /// Whether other processes may change the store at the same time.
-    has_peers: bool,
 }
 
 impl<S: Store> Engine<S> {
@@ -77,7 +75,7 @@ impl<S: Store> Engine<S> {
     pub(crate) fn new(store: S, env: Arc<dyn Env>, config: EngineConfig, catalogue: Catalogue<S>) -> Self {
         let latches = Latches::new(env.random_u128());
         let members = Members::new(env.random_u128());
-        let has_peers = store.capabilities().is_shared;
+        let is_shared = store.capabilities().is_shared;
         let shared = Shared {
             store,
             env,
@@ -89,11 +87,10 @@ impl<S: Store> Engine<S> {
             latches,
             shard_loads: ShardLoads::default(),
             trim_times: TrimTimes::default(),
-            next_expiry: if has_peers { NextExpiry::shared() } else { NextExpiry::default() },
+            next_expiry: if is_shared { NextExpiry::shared() } else { NextExpiry::default() },
             branching: Branching::default(),
             members,
             token_sweep_ms: AtomicU64::new(0),
-            has_peers,
         };
         Self { shared: Arc::new(shared), presence: None, observer: None }
     }
@@ -136,7 +133,7 @@ impl<S: Store> Engine<S> {
 
     /// Whether other processes may change the store at the same time.
     pub fn is_shared(&self) -> bool {
-        self.shared.has_peers
+        self.shared.store.capabilities().is_shared
     }
 
     pub(crate) fn members(&self) -> &Members {

@@ -29,6 +29,7 @@ use keywright_semantics::request::query::{FilterDialect, Query};
 use keywright_semantics::request::scan::Scan;
 use keywright_semantics::request::table_ref::TableRef;
 use keywright_semantics::request::update_item::UpdateItem;
+use keywright_semantics::request::update_table::{IndexUpdate, UpdateTable};
 use keywright_semantics::response::{PageOutput, WriteItemOutput};
 use keywright_semantics::schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection as IndexProjection, TableSchema,
@@ -182,6 +183,23 @@ pub(crate) fn create_request(schema: TableSchema) -> CreateTable {
         deletion_protection: false,
         tags: BTreeMap::new(),
     }
+}
+
+/// Adds or deletes an index of the test's table; `g` is a number.
+pub(crate) fn index_request(update: IndexUpdate) -> Request {
+    Request::UpdateTable(Box::new(UpdateTable {
+        table: table_ref(),
+        definitions: vec![attribute("g", KeyType::N)],
+        billing: None,
+        throughput: None,
+        index_updates: vec![update],
+        stream: None,
+        encryption: None,
+        class: None,
+        deletion_protection: None,
+        on_demand: None,
+        warm: None,
+    }))
 }
 
 fn values(values: &Item) -> Vec<(String, Result<AttributeValue, keywright_semantics::value::ValueFault>)> {

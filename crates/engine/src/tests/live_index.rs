@@ -3,9 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use keywright_semantics::request::Request;
 use keywright_semantics::request::create_table::NewIndex;
-use keywright_semantics::request::update_table::{IndexUpdate, UpdateTable};
+use keywright_semantics::request::update_table::IndexUpdate;
 use keywright_semantics::schema::{IndexKind, KeyType, Projection, TableSchema};
 use keywright_semantics::value::Item;
 use keywright_store::memory::MemoryStore;
@@ -20,21 +19,7 @@ fn plain() -> TableSchema {
 }
 
 fn change(bench: &Bench<MemoryStore>, update: IndexUpdate) {
-    let request = UpdateTable {
-        table: table_ref(),
-        definitions: vec![attribute("g", KeyType::N)],
-        billing: None,
-        throughput: None,
-        index_updates: vec![update],
-        stream: None,
-        encryption: None,
-        class: None,
-        deletion_protection: None,
-        on_demand: None,
-        warm: None,
-    };
-    block_on(bench.engine.execute(&caller(), Request::UpdateTable(Box::new(request))))
-        .expect("it is accepted");
+    block_on(bench.engine.execute(&caller(), index_request(update))).expect("it is accepted");
 }
 
 fn wait_until_readable(bench: &Bench<MemoryStore>) {

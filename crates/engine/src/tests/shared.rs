@@ -9,7 +9,7 @@ use keywright_semantics::request::create_table::NewIndex;
 use keywright_semantics::request::delete_table::DeleteTable;
 use keywright_semantics::request::describe_table::DescribeTable;
 use keywright_semantics::request::time_to_live::{TtlChange, UpdateTimeToLive};
-use keywright_semantics::request::update_table::{IndexUpdate, UpdateTable};
+use keywright_semantics::request::update_table::IndexUpdate;
 use keywright_semantics::response::Response;
 use keywright_semantics::schema::{IndexKind, KeyType, Projection, TableSchema};
 use keywright_semantics::value::Item;
@@ -98,20 +98,7 @@ fn delete_table(process: &Process) {
 }
 
 fn change_index(process: &Process, update: IndexUpdate) {
-    let request = UpdateTable {
-        table: table_ref(),
-        definitions: vec![attribute("g", KeyType::N)],
-        billing: None,
-        throughput: None,
-        index_updates: vec![update],
-        stream: None,
-        encryption: None,
-        class: None,
-        deletion_protection: None,
-        on_demand: None,
-        warm: None,
-    };
-    run(process, Request::UpdateTable(Box::new(request))).expect("it is accepted");
+    run(process, index_request(update)).expect("it is accepted");
 }
 
 fn add_index(process: &Process) {
