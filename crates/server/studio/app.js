@@ -1,7 +1,7 @@
 // The frame: where the address leads, what stands left and above, the theme.
 
 import { html, nothing, render } from "./vendor/lit-html/lit-html.js";
-import { call, context, dynamodb, go } from "./views/model/api.js";
+import { call, context, go, tableNames } from "./views/model/api.js";
 
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 const state = { info: /** @type {any} */ (null), tables: /** @type {string[]} */ ([]), error: "", stale: false };
@@ -120,14 +120,7 @@ function theme(name) {
 
 async function tables() {
   try {
-    const names = [];
-    let start;
-    do {
-      const page = await dynamodb("ListTables", start ? { ExclusiveStartTableName: start } : {});
-      names.push(...page.TableNames);
-      start = page.LastEvaluatedTableName;
-    } while (start);
-    state.tables = names;
+    state.tables = await tableNames();
     if (location.pathname === "/") go(state.tables.length > 0 ? `/${context.region ?? state.info?.place?.region ?? "us-east-1"}/tables` : "/start", true);
   } catch {
     state.tables = [];

@@ -86,3 +86,15 @@ export function go(url, replace = false) {
 export async function dynamodb(operation, body, { signal } = {}) {
   return (await post(`dynamodb/${operation}`, body, signal)).json();
 }
+
+/** The names of the tables here, page by page until there are so many or none is left. */
+export async function tableNames(most = Infinity) {
+  const names = [];
+  let start;
+  do {
+    const page = await dynamodb("ListTables", start ? { ExclusiveStartTableName: start } : {});
+    names.push(...page.TableNames);
+    start = page.LastEvaluatedTableName;
+  } while (start && names.length < most);
+  return names;
+}

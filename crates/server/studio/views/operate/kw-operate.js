@@ -1,7 +1,7 @@
 // <kw-operate>: what the database does now. Only panels whose figures this build serves are shown.
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
-import { call, dynamodb, go } from "../model/api.js";
+import { dynamodb, go, tableNames } from "../model/api.js";
 import { styles } from "../model/styles.js";
 import "./kw-stream.js";
 
@@ -20,7 +20,6 @@ export class KwOperate extends HTMLElement {
     this.expiries = /** @type {any[]|null} */ (null);
     this.error = null;
     this.timer = 0;
-    this.counts = true;
     this.reading = false;
   }
 
@@ -69,28 +68,12 @@ export class KwOperate extends HTMLElement {
     this.streams = streams;
   }
 
-  async tables() {
-    const names = [];
-    let start;
-    do {
-      const page = await dynamodb("ListTables", start ? { ExclusiveStartTableName: start } : {});
-      names.push(...page.TableNames);
-      start = page.LastEvaluatedTableName;
-    } while (start && names.length < 300);
-    return names;
-  }
-
   async loadExpiries() {
-    const names = await this.tables();
     const list = [];
-    for (const name of names) {
+    for (const name of await tableNames(300)) {
       const { TimeToLiveDescription } = await dynamodb("DescribeTimeToLive", { TableName: name });
       if (TimeToLiveDescription?.TimeToLiveStatus !== "ENABLED" && TimeToLiveDescription?.TimeToLiveStatus !== "ENABLING") continue;
-      const counts = this.counts ? await call("ttl/backlog", { table: name }).catch((error) => {
-        if (error.kind === "not-found") this.counts = false;
-        return null;
-      }) : null;
-      list.push({ name, attribute: TimeToLiveDescription.AttributeName, status: TimeToLiveDescription.TimeToLiveStatus, counts });
+      list.push({ name, attribute: TimeToLiveDescription.AttributeName, status: TimeToLiveDescription.TimeToLiveStatus });
     }
     this.expiries = list;
   }
@@ -125,15 +108,9 @@ export class KwOperate extends HTMLElement {
   expiryView() {
     if (!this.expiries) return html`<div aria-busy="true"></div>`;
     if (this.expiries.length === 0) return html`<div class="md-empty"><h2>No table has time to live</h2><p>Items with a time in the chosen attribute are deleted after it, at no cost.</p></div>`;
-    const counted = this.expiries.some((one) => one.counts);
-    return html`<div class="md-table-room" tabindex="0" role="region" aria-label="Time to live"><table class="md-table mf-table"><thead><tr><th scope="col">table</th><th scope="col">attribute</th><th scope="col">status</th>
-      ${counted ? html`<th scope="col" class="is-number">due, not deleted</th><th scope="col">next due</th>` : nothing}</tr></thead>
-      <tbody>${this.expiries.map((one) => html`<tr><th scope="row"><a class="md-link" href=${`/${this.region}/t/${encodeURIComponent(one.name)}/items`}>${one.name}</a></th><td><code>${one.attribute}</code></td><td>${one.status.toLowerCase()}</td>
-        ${counted ? html`<td class="is-number" data-due>${dueText(one.counts)}</td><td>${nextText(one.counts)}</td>` : nothing}</tr>`)}</tbody></table></div>`;
+    return html`<div class="md-table-room" tabindex="0" role="region" aria-label="Time to live"><table class="md-table mf-table"><thead><tr><th scope="col">table</th><th scope="col">attribute</th><th scope="col">status</th></tr></thead>
+      <tbody>${this.expiries.map((one) => html`<tr><th scope="row"><a class="md-link" href=${`/${this.region}/t/${encodeURIComponent(one.name)}/items`}>${one.name}</a></th><td><code>${one.attribute}</code></td><td>${one.status.toLowerCase()}</td></tr>`)}</tbody></table></div>`;
   }
 }
-
-const dueText = (counts) => (counts ? `${Number(counts.due ?? 0).toLocaleString("en")}${counts.cut ? " or more" : ""}` : "—");
-const nextText = (counts) => (counts?.nextMs ? new Date(counts.nextMs).toLocaleString() : "—");
 
 if (!customElements.get("kw-operate")) customElements.define("kw-operate", KwOperate);

@@ -3,7 +3,7 @@
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { repeat } from "../../vendor/lit-html/directives/repeat.js";
 import { sizeText, visible } from "../collections/typed.js";
-import { call, dynamodb, go } from "../model/api.js";
+import { call, dynamodb, go, tableNames } from "../model/api.js";
 import { styles } from "../model/styles.js";
 
 styles();
@@ -59,14 +59,7 @@ export class KwTables extends HTMLElement {
 
   async load() {
     try {
-      const names = [];
-      let start;
-      do {
-        const page = await dynamodb("ListTables", start ? { ExclusiveStartTableName: start } : {});
-        names.push(...page.TableNames);
-        start = page.LastEvaluatedTableName;
-      } while (start);
-      this.names = names;
+      this.names = await tableNames();
       this.error = null;
     } catch (error) {
       this.error = error;
