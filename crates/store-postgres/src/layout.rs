@@ -228,9 +228,11 @@ impl Statements {
                  AND value IS NOT NULL ORDER BY key LIMIT $3 FOR UPDATE)"
             ),
             // `age` counts transactions; a view of a running transaction is as old as its `backend_xmin`.
+            // Transactions in other databases of the server see none of these rows.
             format!(
                 "DELETE FROM {rows} WHERE key IN (SELECT key FROM {rows} WHERE value IS NULL \
-                 AND changed < $2::text::xid8 AND age(changed::xid) > (SELECT coalesce(max(age(backend_xmin)), 0) FROM pg_stat_activity) \
+                 AND changed <= $2::text::xid8 AND age(changed::xid) > ( \
+                 SELECT coalesce(max(age(backend_xmin)), 0) FROM pg_stat_activity WHERE datname = current_database()) \
                  ORDER BY changed LIMIT $1 FOR UPDATE SKIP LOCKED) AND value IS NULL"
             ),
         ];

@@ -69,27 +69,27 @@ async fn sweep_for_ever(pool: Weak<Pool>, after: Duration) {
         if let Ok(view) = PostgresView::open(&pool).await {
             newest.push_back((now, view.version()));
         }
-        let mut before = None;
+        let mut up_to = None;
         while let Some((at, version)) = newest.front().copied()
             && now.duration_since(at) >= after
         {
-            before = Some(version);
+            up_to = Some(version);
             newest.pop_front();
         }
-        if let Some(before) = before {
-            while matches!(sweep(&pool, before).await, Ok(count) if i64::try_from(count) == Ok(PIECE_ROWS)) {}
+        if let Some(up_to) = up_to {
+            while matches!(sweep(&pool, up_to).await, Ok(count) if i64::try_from(count) == Ok(PIECE_ROWS)) {}
         }
         drop(pool);
         tokio::time::sleep(after.min(SWEEP_PAUSE)).await;
     }
 }
 
-/// Deletes some rows that were removed before this version and on which no view depends; returns how many.
-async fn sweep(pool: &Arc<Pool>, before: CommitVersion) -> Result<u64, StoreError> {
+/// Deletes some rows that were removed up to this version and on which no view depends; returns how many.
+async fn sweep(pool: &Arc<Pool>, up_to: CommitVersion) -> Result<u64, StoreError> {
     let session = pool.take().await?;
     let connection = session.connection();
-    let before = before.0.to_string();
-    let columns: [&(dyn ToSql + Sync); 2] = [&PIECE_ROWS, &before];
+    let up_to = up_to.0.to_string();
+    let columns: [&(dyn ToSql + Sync); 2] = [&PIECE_ROWS, &up_to];
     let sweeping = connection.client.execute(&connection.statements.sweep, &columns);
     session.answer(sweeping).await.map_err(|fault| fault.of_read())
 }

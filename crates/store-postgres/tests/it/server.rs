@@ -45,10 +45,15 @@ impl PostgresServer {
         run(&mut command).unwrap_or_else(|fault| panic!("{fault}"));
     }
 
-    /// The address of a database with this schema.
+    /// The address of a schema in the database that all tests share.
     pub fn url(&self, schema: &str) -> String {
+        self.url_in("postgres", schema)
+    }
+
+    /// The address of a schema in a database.
+    pub fn url_in(&self, database: &str, schema: &str) -> String {
         let folder = self.folder.display().to_string().replace('/', "%2F");
-        format!("postgres://postgres@{folder}/postgres?schema={schema}")
+        format!("postgres://postgres@{folder}/{database}?schema={schema}")
     }
 }
 
