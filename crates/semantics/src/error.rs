@@ -5,6 +5,7 @@
 use crate::codec::EncodedItem;
 use crate::limits::{ERROR_MESSAGE_BYTES_MAX, SHORT_ERROR_MESSAGE_BYTES_MAX};
 use crate::messages::{cancellation, partiql};
+use crate::throttle::ThrottlingReason;
 
 /// Every kind of error that the service answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -184,6 +185,9 @@ impl CancellationReason {
     }
 }
 
+/// Bytes of a reason of throttling, without its resource: names and punctuation.
+const THROTTLING_REASON_BYTES: usize = 80;
+
 /// Data that an error carries in addition to its message.
 #[derive(Clone, Debug, Default)]
 pub enum ErrorDetail {
@@ -194,6 +198,8 @@ pub enum ErrorDetail {
     Item(EncodedItem),
     /// One reason for each action of a cancelled transaction.
     Reasons(Vec<CancellationReason>),
+    /// The limits that refused the request.
+    Throttling(Vec<ThrottlingReason>),
 }
 
 /// An error as the client will see it.
@@ -225,6 +231,9 @@ impl Error {
     pub fn stored_bytes(&self) -> usize {
         let items = match &*self.detail {
             ErrorDetail::None => 0,
+            ErrorDetail::Throttling(reasons) => {
+                reasons.iter().map(|reason| THROTTLING_REASON_BYTES + reason.resource.len()).sum()
+            }
             ErrorDetail::Item(item) => item.as_bytes().len(),
             ErrorDetail::Reasons(reasons) => reasons.iter().map(CancellationReason::stored_bytes).sum(),
         };
@@ -244,7 +253,7 @@ impl Error {
     pub fn without_items(mut self) -> Self {
         self.shorten(SHORT_ERROR_MESSAGE_BYTES_MAX);
         match &mut *self.detail {
-            ErrorDetail::None => {}
+            ErrorDetail::None | ErrorDetail::Throttling(_) => {}
             ErrorDetail::Item(_) => *self.detail = ErrorDetail::None,
             ErrorDetail::Reasons(reasons) => reasons.iter_mut().for_each(CancellationReason::drop_item),
         }

@@ -20,4 +20,5 @@ pub mod schema;
 pub mod sequence;
 pub mod share;
 pub mod size;
+pub mod throttle;
 pub mod value;

@@ -101,6 +101,19 @@ pub const SHARD_ITERATOR_MS: u64 = 15 * 60 * 1000;
 pub const PARTITION_WRITE_UNITS_MAX: u64 = 1000;
 /// Read units per second that one partition sustains (developer guide: partition key design).
 pub const PARTITION_READ_UNITS_MAX: u64 = 3000;
+/// Bytes that one partition holds (developer guide: partitions).
+pub const PARTITION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
+/// Seconds for which unused provisioned units are saved (developer guide: burst capacity).
+pub const BURST_SECONDS: u64 = 300;
+/// Decreases of provisioned units on one day without waiting, for a table and each index on its own
+/// (observed).
+pub const FREE_DECREASES_A_DAY: u64 = 4;
+/// The time between further decreases on that day (observed).
+pub const DECREASE_INTERVAL_MS: u64 = 60 * 60 * 1000;
+/// Switches to on-demand mode within 24 hours (developer guide: on-demand capacity mode).
+pub const ON_DEMAND_SWITCHES_MAX: usize = 4;
+/// Changes of the table class within 30 days (observed).
+pub const CLASS_CHANGES_MAX: usize = 2;
 /// Age at which an expiry time is ignored: five years (developer guide: Time to Live).
 pub const TTL_PAST_SECONDS_MAX: u64 = 5 * 365 * 24 * 60 * 60;
 /// Time between two changes of a table's time to live (API reference: UpdateTimeToLive).

@@ -13,6 +13,7 @@ pub mod shape;
 pub mod stream;
 pub mod table;
 pub mod tags;
+pub mod throttle;
 pub mod transaction;
 pub mod transport;
 pub mod ttl;

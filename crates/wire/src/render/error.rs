@@ -1,6 +1,7 @@
 //! The error table: the type name, HTTP status and member names of each kind of error.
 
 use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
+use keywright_semantics::throttle::ThrottlingReason;
 
 use super::writer::{Array, Members, Render, Writer};
 
@@ -46,6 +47,10 @@ pub fn render_error(error: &Error) -> RenderedError {
                 members.put("CancellationReasons", Array(reasons));
                 message(members, error);
             }
+            ErrorDetail::Throttling(reasons) => {
+                message(members, error);
+                members.put(reasons_member(error.kind), Array(reasons));
+            }
         }
     });
     RenderedError { status: status(error.kind), type_name, body: writer.finish() }
@@ -61,6 +66,23 @@ fn message(members: &mut Members<'_>, error: &Error) {
             members.put("Message", &error.message);
         }
         _ => members.put("message", &error.message),
+    }
+}
+
+/// The member with the reasons of throttling, which the service model spells in two ways.
+const fn reasons_member(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Throttling => "throttlingReasons",
+        _ => "ThrottlingReasons",
+    }
+}
+
+impl Render for ThrottlingReason {
+    fn render(&self, writer: &mut Writer) {
+        writer.object(|members| {
+            members.put("reason", &self.name());
+            members.put("resource", &self.resource);
+        });
     }
 }
 
