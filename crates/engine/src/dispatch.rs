@@ -9,7 +9,7 @@ use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
 use keywright_store::{Store, StoreError};
 
-use crate::background::{self, stats_rows};
+use crate::background::{self, stats_rows, throughput_rows};
 use crate::batch::batch_get_item::batch_get_item;
 use crate::batch::batch_write_item::batch_write_item;
 use crate::batch::transact_get_items::transact_get_items;
@@ -75,6 +75,7 @@ impl<S: Store> Engine<S> {
         let engine = Self::new(store, env, config, catalogue);
         engine.catalogue().note_followed(opened_ms);
         stats_rows::load(&engine).await?;
+        throughput_rows::load(&engine).await?;
         Ok(engine)
     }
 
@@ -172,6 +173,7 @@ impl<S: Store> Engine<S> {
 
     /// Writes to the store what is kept in memory only. No request may be running.
     pub async fn shutdown(&self) -> Result<(), Error> {
+        throughput_rows::save(self).await?;
         stats_rows::flush(self, stats_rows::Stop::Clean).await?;
         if self.is_shared() { background::members::leave(self).await } else { Ok(()) }
     }

@@ -5,11 +5,12 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: support < catalogue < bind < state < read, write < batch < partiql, streams, ttl < tables
+//! Layers: support < catalogue < throughput < bind < state < read, write < batch < partiql, streams, ttl < tables
 //! < background < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.
+//! - `throughput`: which request a limit refuses, and what each request leaves; pure.
 //! - `bind`: a request and a table's schema become keys, ranges and plans.
 //! - `state`: the `Engine` value and what it keeps in memory; it imports no operation.
 //! - `read`, `write`: the page loop and the write core, each with its single-item operations.
@@ -20,8 +21,6 @@
 //!
 //! Where the next parts go:
 //!
-//! - Throughput: a throttle decides in `dispatch`, before an operation runs; its buckets live in `state` and
-//!   are charged where `Engine::charge` is called, as metrics are.
 //! - History (point-in-time recovery): `write` appends a version in the commit that changes the item, as it
 //!   appends stream records; a folder `history` next to `streams` reads and trims them.
 //! - Jobs (backup, export, import): a folder `jobs` before `background`; a job's progress is a row of the
@@ -44,6 +43,7 @@ mod state;
 mod streams;
 mod support;
 mod tables;
+mod throughput;
 mod ttl;
 mod write;
 
@@ -58,5 +58,6 @@ pub use support::env::{AccountId, Caller, Env, Region};
 pub use support::image_memory::ImageMemory;
 pub use support::lane::{Aside, Lane, Presence};
 pub use support::observer::Observer;
+pub use support::throughput::{SplitRules, Throttle, ThroughputConfig};
 pub use support::wake::NextWake;
 pub use tables::branch::{Branch, BranchFault};

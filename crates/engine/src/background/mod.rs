@@ -8,6 +8,7 @@ pub(crate) mod backfill;
 pub(crate) mod members;
 pub(crate) mod purge;
 pub(crate) mod stats_rows;
+pub(crate) mod throughput_rows;
 
 use std::sync::atomic::Ordering;
 
@@ -47,6 +48,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
         wake = NextWake { at_ms: Some(now_ms.saturating_add(FOLLOW_MS)) };
     }
     wake = wake.earlier(stats_rows::step(engine, now_ms).await.unwrap_or(retry));
+    wake = wake.earlier(throughput_rows::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(sweep_tokens(engine, now_ms).await);
     for table in engine.catalogue().all().into_iter().filter(|table| engine.owns(table.id)) {
         let next = work_on(engine, &table, now_ms).await.unwrap_or(retry);
@@ -227,7 +229,15 @@ async fn purge_rows<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purge
     }
     engine.stats().forget(Counted::Items(table.id));
     engine.next_expiry().forget(table.id);
-    let spaces = [Space::Items, Space::IndexEntries, Space::Collections, Space::Stats, Space::Expiries];
+    engine.ledgers().forget(table.id);
+    let spaces = [
+        Space::Items,
+        Space::IndexEntries,
+        Space::Collections,
+        Space::Stats,
+        Space::Expiries,
+        Space::Throughput,
+    ];
     let prefixes = spaces.into_iter().map(|space| layout::table_prefix(space, table.id));
     for prefix in prefixes.chain(progress_prefixes(table.id)) {
         if purge_some(engine, prefix).await? == Purged::Partly {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use keywright_semantics::capacity::{TableUsage, Usage, read_units};
+use keywright_semantics::capacity::{HalfUnits, TableUsage, Usage, read_units};
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_semantics::limits::BATCH_GET_BYTES_MAX;
@@ -13,15 +13,19 @@ use keywright_semantics::request::UnprocessedKeys;
 use keywright_semantics::request::batch_get_item::{BatchGetItem, BatchGetTable};
 use keywright_semantics::request::parts::KeysAndAttributesParts;
 use keywright_semantics::response::{BatchGetItemOutput, CapacityForm};
+use keywright_semantics::throttle::Throttled;
 use keywright_store::{Snapshot, Store};
 
 use crate::bind::key::bind_row;
+use crate::catalogue::Table;
 use crate::read::get_item::{check_projection, project};
 use crate::read::page::read_mode;
 use crate::state::Engine;
+use crate::state::admission::ReadOf;
 use crate::support::env::Caller;
 use crate::support::fault;
 use crate::support::lane::Pace;
+use crate::support::layout::within_items;
 use crate::support::meter::Meter;
 
 /// Keys of one read of the store: it bounds what is read beyond the response's limit.
@@ -30,6 +34,7 @@ const CHUNK_KEYS_MAX: usize = 16;
 /// One table's keys, bound.
 struct BoundTable<'r> {
     request: &'r BatchGetTable,
+    table: Arc<Table>,
     keys: Vec<Bytes>,
 }
 
@@ -43,9 +48,13 @@ pub(crate) async fn batch_get_item<S: Store>(
     let mut answer = Answer::default();
     let mut pace = engine.pace();
     for table in &tables {
-        answer.read(&mut pace, &snapshot, table).await?;
+        answer.read(engine, &mut pace, &snapshot, table).await?;
     }
-    engine.charge(answer.meter.total());
+    if answer.processed == 0
+        && let Some(throttled) = answer.throttled
+    {
+        return Err(throttled.into_error());
+    }
     Ok(BatchGetItemOutput {
         responses: answer.responses,
         unprocessed_keys: answer.unprocessed,
@@ -73,8 +82,8 @@ fn bind<'r, S: Store>(
             }
             keys.push(key);
         }
-        check_projection(&Arc::clone(&table), asked.projection.as_ref())?;
-        tables.push(BoundTable { request: asked, keys });
+        check_projection(&table, asked.projection.as_ref())?;
+        tables.push(BoundTable { request: asked, table, keys });
     }
     Ok(tables)
 }
@@ -86,46 +95,67 @@ struct Answer {
     unprocessed: UnprocessedKeys,
     meter: Meter,
     bytes: usize,
+    processed: usize,
+    /// Why the first refused item was refused.
+    throttled: Option<Throttled>,
 }
 
 impl Answer {
-    /// Reads a table's keys until the response is full; the rest is returned as unprocessed.
-    async fn read<T: Snapshot>(
+    /// Reads a table's keys until the response is full; the rest, and what limits refuse, is returned as
+    /// unprocessed.
+    async fn read<S: Store>(
         &mut self,
+        engine: &Engine<S>,
         pace: &mut Pace<'_>,
-        snapshot: &T,
+        snapshot: &S::Snapshot,
         table: &BoundTable<'_>,
     ) -> Result<(), Error> {
         let asked = table.request;
         let name = &asked.table.as_given;
+        let of = ReadOf { table: &table.table, index: None };
         let mut items = Vec::new();
+        let mut left = Vec::new();
+        let mut units = HalfUnits(0);
         let mut done = 0;
         'full: for keys in table.keys.chunks(CHUNK_KEYS_MAX) {
             if self.bytes >= BATCH_GET_BYTES_MAX {
                 break;
             }
             let rows = snapshot.get_many(keys).await.map_err(|error| fault::storage(&error))?;
-            for row in rows {
+            for (row, key) in rows.into_iter().zip(keys) {
                 let item = row.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
                 let bytes = item.as_ref().map_or(0, EncodedItem::size_bytes);
                 if self.bytes + bytes > BATCH_GET_BYTES_MAX {
                     self.bytes = BATCH_GET_BYTES_MAX;
                     break 'full;
                 }
-                self.bytes += bytes;
                 done += 1;
-                let units = read_units(bytes, read_mode(asked.consistency));
-                self.meter.add(name, TableUsage { table: Usage::reading(units), ..TableUsage::default() });
+                let cost = read_units(bytes, read_mode(asked.consistency));
+                if let Err(throttled) = engine.admit_item_read(of, cost, || within_items(key)) {
+                    self.throttled.get_or_insert(throttled);
+                    left.push(done - 1);
+                    continue;
+                }
+                self.bytes += bytes;
+                self.processed += 1;
+                units += cost;
                 if let Some(item) = item {
                     items.push(project(pace, item, asked.projection.as_ref()).await?);
                 }
             }
         }
+        if units > HalfUnits(0) {
+            let usage = Usage::reading(units);
+            engine.note_consumed(&table.table, None, usage);
+            self.meter.add(name, TableUsage { table: usage, ..TableUsage::default() });
+        }
         assert!(items.len() <= done, "an item is returned for a key that was read");
         assert!(self.bytes <= BATCH_GET_BYTES_MAX, "a response keeps its size limit");
         self.responses.push((name.clone(), items));
-        if let Some(keys) = asked.parts.keys.get(done..).filter(|keys| !keys.is_empty()) {
-            let parts = KeysAndAttributesParts { keys: keys.to_vec(), ..asked.parts.clone() };
+        left.extend(done..asked.parts.keys.len());
+        if !left.is_empty() {
+            let keys = left.into_iter().filter_map(|place| asked.parts.keys.get(place).cloned()).collect();
+            let parts = KeysAndAttributesParts { keys, ..asked.parts.clone() };
             self.unprocessed.push((name.clone(), parts));
         }
         Ok(())

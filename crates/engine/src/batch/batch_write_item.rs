@@ -13,6 +13,7 @@ use keywright_semantics::request::batch_write_item::{BatchWrite, BatchWriteItem,
 use keywright_semantics::request::common::OnConditionFailure;
 use keywright_semantics::response::{BatchWriteItemOutput, CapacityForm};
 use keywright_semantics::size::item_bytes;
+use keywright_semantics::throttle::Throttled;
 use keywright_semantics::value::Item;
 use keywright_store::Store;
 
@@ -53,17 +54,40 @@ pub(crate) async fn batch_write_item<S: Store>(
     let steps = binding_steps(bytes_of(&places));
     engine.pace().turn(steps, |_| check(engine, caller, request, &places)).await??;
     let mut answer = Answer::default();
-    let mut groups = vec![places.as_slice()];
+    let mut throttled: Option<Throttled> = None;
+    let mut groups = vec![places.clone()];
     while let Some(group) = groups.pop() {
         let bind = || group.iter().map(|place| bind_write(engine, caller, *place)).collect();
-        let steps = binding_steps(bytes_of(group));
+        let steps = binding_steps(bytes_of(&group));
         match run(engine, GroupKind::Single, None, steps, bind).await? {
             GroupEnd::TooLarge if group.len() > 1 => {
                 let (first, second) = group.split_at(group.len() / 2);
-                groups.extend([second, first]);
+                groups.extend([second.to_vec(), first.to_vec()]);
             }
-            end => answer.add(group, end)?,
+            // What limits let through is written without the rest.
+            GroupEnd::Throttled(refusals) => {
+                assert_eq!(refusals.len(), group.len(), "every write of a group is refused or not");
+                let mut rest = Vec::new();
+                for (place, refusal) in group.into_iter().zip(refusals) {
+                    match refusal {
+                        None => rest.push(place),
+                        Some(refusal) => {
+                            answer.leave(place);
+                            throttled.get_or_insert(refusal);
+                        }
+                    }
+                }
+                if !rest.is_empty() {
+                    groups.push(rest);
+                }
+            }
+            end => answer.add(&group, end)?,
         }
+    }
+    if answer.left == places.len()
+        && let Some(throttled) = throttled
+    {
+        return Err(throttled.into_error());
     }
     Ok(BatchWriteItemOutput {
         unprocessed_items: answer.unprocessed,
@@ -123,6 +147,8 @@ struct Answer {
     meter: Meter,
     collections: CollectionReport,
     unprocessed: UnprocessedItems,
+    /// The number of unprocessed writes.
+    left: usize,
 }
 
 impl Answer {
@@ -148,12 +174,13 @@ impl Answer {
                 .flatten()
                 .next()
                 .map_or_else(fault::internal, |refusal| refused(refusal, OnConditionFailure::Nothing))),
-            GroupEnd::Replayed(_) | GroupEnd::TooLarge => Err(fault::internal()),
+            GroupEnd::Replayed(_) | GroupEnd::TooLarge | GroupEnd::Throttled(_) => Err(fault::internal()),
         }
     }
 
     /// Returns a write as unprocessed, for the client to send again.
     fn leave(&mut self, place: Place<'_>) {
+        self.left += 1;
         let name = &place.table.table.as_given;
         let Some(parts) = place.table.parts.get(place.position).cloned() else { return };
         match self.unprocessed.iter_mut().find(|(table, _)| table == name) {

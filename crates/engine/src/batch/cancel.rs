@@ -3,6 +3,7 @@
 use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
 use keywright_semantics::messages::data_plane as messages;
 use keywright_semantics::request::common::OnConditionFailure;
+use keywright_semantics::throttle::Throttled;
 
 use crate::write::change::Refusal;
 
@@ -21,6 +22,19 @@ pub(crate) fn cancelled_by_fault(count: usize, place: usize, message: String) ->
         *reason = CancellationReason::Validation { message };
     }
     cancelled(reasons)
+}
+
+/// The error of a transaction of which limits refuse some actions. A quota of the account refuses the whole
+/// request.
+pub(crate) fn cancelled_by_limits(refusals: Vec<Option<Throttled>>) -> Error {
+    let is_whole = |throttled: &Throttled| throttled.cancellation().is_none();
+    if let Some(throttled) = refusals.iter().flatten().find(|throttled| is_whole(throttled)) {
+        return throttled.clone().into_error();
+    }
+    let reason = |throttled: Option<Throttled>| {
+        throttled.and_then(|throttled| throttled.cancellation()).unwrap_or(CancellationReason::None)
+    };
+    cancelled(refusals.into_iter().map(reason).collect())
 }
 
 /// The cancellation reason of one action.

@@ -1,45 +1,53 @@
 //! TransactGetItems: up to 100 items, read from one snapshot.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use keywright_semantics::capacity::{ReadMode, TableUsage, Usage, read_units};
+use keywright_semantics::capacity::{HalfUnits, ReadMode, TableUsage, Usage, read_units};
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_semantics::limits::TRANSACTION_BYTES_MAX;
 use keywright_semantics::messages::data_plane as messages;
 use keywright_semantics::request::transact_get_items::TransactGetItems;
 use keywright_semantics::response::{CapacityForm, TransactGetItemsOutput};
+use keywright_semantics::throttle::Direction;
 use keywright_store::{Snapshot, Store};
 
-use crate::batch::cancel::cancelled_by_fault;
+use crate::batch::cancel::{cancelled_by_fault, cancelled_by_limits};
 use crate::bind::key::bind_row;
 use crate::bind::{BindFault, FaultScope};
+use crate::catalogue::Table;
 use crate::read::get_item::{check_projection, project};
 use crate::state::Engine;
 use crate::support::env::Caller;
 use crate::support::fault;
+use crate::support::layout::within_items;
 use crate::support::meter::Meter;
+use crate::throughput::{Arm, Demand, Together};
 
 pub(crate) async fn transact_get_items<S: Store>(
     engine: &Engine<S>,
     caller: &Caller,
     request: &TransactGetItems,
 ) -> Result<TransactGetItemsOutput, Error> {
-    let keys = bind(engine, caller, request)?;
+    let (tables, keys) = bind(engine, caller, request)?;
     let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let rows = snapshot.get_many(&keys).await.map_err(|error| fault::storage(&error))?;
     assert_eq!(rows.len(), request.gets.len(), "the store answers every key");
     let mut meter = Meter::default();
     let mut responses = Vec::with_capacity(rows.len());
     let mut bytes_read = 0;
+    let mut demands = Vec::with_capacity(rows.len());
     let mut pace = engine.pace();
-    for (get, row) in request.gets.iter().zip(rows) {
+    for ((get, row), (table, key)) in request.gets.iter().zip(rows).zip(tables.iter().zip(&keys)) {
         let item = row.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
         let bytes = item.as_ref().map_or(0, EncodedItem::size_bytes);
         bytes_read += bytes;
         let units = read_units(bytes, ReadMode::Transactional);
         meter.add(&get.table.as_given, TableUsage { table: Usage::reading(units), ..TableUsage::default() });
+        let arm = Arm { index: None, direction: Direction::Read, key: Some(within_items(key)), units };
+        demands.push(Demand { table, arms: vec![arm] });
         let item = match item {
             Some(item) => Some(project(&mut pace, item, get.projection.as_ref()).await?),
             None => None,
@@ -49,7 +57,8 @@ pub(crate) async fn transact_get_items<S: Store>(
     if bytes_read > TRANSACTION_BYTES_MAX {
         return Err(Error::validation(messages::TRANSACTION_TOO_LARGE));
     }
-    engine.charge(meter.total());
+    admit(engine, &demands)?;
+    note_consumed(engine, &demands);
     Ok(TransactGetItemsOutput {
         responses,
         consumed_capacity: meter.report(request.capacity, CapacityForm::TransactRead),
@@ -60,7 +69,7 @@ fn bind<S: Store>(
     engine: &Engine<S>,
     caller: &Caller,
     request: &TransactGetItems,
-) -> Result<Vec<Bytes>, Error> {
+) -> Result<(Vec<Arc<Table>>, Vec<Bytes>), Error> {
     let mut tables = Vec::with_capacity(request.gets.len());
     for get in &request.gets {
         tables.push(engine.catalogue().lookup(caller, &get.table)?);
@@ -83,5 +92,28 @@ fn bind<S: Store>(
     for (place, key) in bound.into_iter().enumerate() {
         keys.push(key.map_err(|fault| cancelled_by_fault(count, place, fault.message))?);
     }
-    Ok(keys)
+    Ok((tables, keys))
+}
+
+/// Charges all reads, or cancels the transaction.
+fn admit<S: Store>(engine: &Engine<S>, demands: &[Demand<'_>]) -> Result<(), Error> {
+    if demands.iter().all(|demand| !engine.is_limited(demand.table)) {
+        return Ok(());
+    }
+    engine.admit_demands(demands, Together::All).map_err(cancelled_by_limits)
+}
+
+/// Reports what the transaction consumed of each table.
+fn note_consumed<S: Store>(engine: &Engine<S>, demands: &[Demand<'_>]) {
+    let units_of = |demand: &Demand<'_>| demand.arms.iter().fold(HalfUnits(0), |sum, arm| sum + arm.units);
+    let mut seen: Vec<(&Table, HalfUnits)> = Vec::new();
+    for demand in demands {
+        match seen.iter_mut().find(|(table, _)| table.id == demand.table.id) {
+            Some((_, units)) => *units += units_of(demand),
+            None => seen.push((demand.table, units_of(demand))),
+        }
+    }
+    for (table, units) in seen {
+        engine.note_consumed(table, None, Usage::reading(units));
+    }
 }

@@ -21,12 +21,13 @@ use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::Item;
 use keywright_store::{Snapshot, Store};
 
-use crate::batch::cancel::{cancelled, cancelled_by_fault, reason};
+use crate::batch::cancel::{cancelled, cancelled_by_fault, cancelled_by_limits, reason};
 use crate::bind::item::{bind_put, check_condition, check_update};
 use crate::bind::key::bind_key;
 use crate::bind::{BindFault, FaultScope};
 use crate::catalogue::Table;
 use crate::state::Engine;
+use crate::state::admission::ReadOf;
 use crate::support::env::Caller;
 use crate::support::fault;
 use crate::support::latch::Holder;
@@ -50,11 +51,11 @@ pub(crate) async fn transact_write_items<S: Store>(
         return Err(Error::new(ErrorKind::TransactionInProgress, messages::TRANSACTION_IN_PROGRESS));
     };
     if let Some(row) = used_token(engine, &key).await? {
-        return replay(engine, request.capacity, token, row);
+        return replay(engine, caller, request.capacity, token, row);
     }
     let new_token = new_token(engine, request, token, key);
     match execute(engine, caller, request, Some(&new_token)).await? {
-        GroupEnd::Replayed(row) => replay(engine, request.capacity, token, row),
+        GroupEnd::Replayed(row) => replay(engine, caller, request.capacity, token, row),
         end => answer(request, end),
     }
 }
@@ -68,7 +69,7 @@ pub(crate) async fn replayed<S: Store>(
 ) -> Result<Option<TransactWriteItemsOutput>, Error> {
     let key = tokens::key(caller.account.as_str(), caller.region.as_str(), &token.token);
     let row = used_token(engine, &key).await?;
-    row.map(|row| replay(engine, capacity, token, row)).transpose()
+    row.map(|row| replay(engine, caller, capacity, token, row)).transpose()
 }
 
 async fn execute<S: Store>(
@@ -121,6 +122,7 @@ fn reads(names: &[String], outcomes: &[Outcome]) -> Vec<(String, HalfUnits)> {
 /// The response to a request that was executed before: success, charged as reads.
 fn replay<S: Store>(
     engine: &Engine<S>,
+    caller: &Caller,
     capacity: ReturnConsumedCapacity,
     token: &RequestToken,
     row: TokenRow,
@@ -130,9 +132,13 @@ fn replay<S: Store>(
     }
     let mut meter = Meter::default();
     for (name, units) in row.reads {
+        // The name of an ARN is behind its last slash.
+        let table = name.rsplit('/').next().and_then(|name| engine.catalogue().find(caller, name));
+        if let Some(table) = table {
+            engine.charge_read(ReadOf { table: &table, index: None }, units, Vec::new);
+        }
         meter.add(&name, TableUsage { table: Usage::reading(units), ..TableUsage::default() });
     }
-    engine.charge(meter.total());
     Ok(TransactWriteItemsOutput {
         item_collection_metrics: None,
         consumed_capacity: meter.report(capacity, CapacityForm::TransactRead),
@@ -152,6 +158,7 @@ fn answer(request: &TransactWriteItems, end: GroupEnd) -> Result<TransactWriteIt
                     .collect(),
             ))
         }
+        GroupEnd::Throttled(refusals) => Err(cancelled_by_limits(refusals)),
         GroupEnd::TooLarge => Err(Error::validation(messages::TRANSACTION_TOO_LARGE)),
         GroupEnd::Replayed(_) => Err(fault::internal()),
     }

@@ -13,13 +13,15 @@ use keywright_semantics::expression::{Condition, Work};
 use keywright_semantics::request::common::Consistency;
 use keywright_semantics::request::parts::ReturnConsumedCapacity;
 use keywright_semantics::response::{CapacityForm, PageOutput};
-use keywright_semantics::schema::{IndexKind, KeySchema};
+use keywright_semantics::schema::{IndexKind, IndexSchema, KeySchema};
+use keywright_semantics::throttle::Throttled;
 use keywright_store::{Direction, Entry, KeyRange, Scan, Snapshot, Store};
 
 use crate::bind::key::stored_values;
 use crate::bind::source::{Fetch, Output, Source};
 use crate::bind::start_key::{beyond, contains};
 use crate::state::Engine;
+use crate::state::admission::ReadOf;
 use crate::support::fault;
 use crate::support::lane::{Pace, Turn};
 use crate::support::layout;
@@ -67,6 +69,34 @@ impl Plan<'_> {
         };
         filter.and(output).and(Work::fixed(ROW_STEPS))
     }
+
+    /// What the page is charged to: rows of a local index to the table.
+    const fn read_of(&self) -> ReadOf<'_> {
+        let index = match self.source.index {
+            Some((id, IndexSchema { kind: IndexKind::Global, .. })) => Some(id),
+            _ => None,
+        };
+        ReadOf { table: self.source.table, index }
+    }
+
+    /// The key at which the page begins, and the one at which its range ends.
+    fn ends(&self) -> (&Bytes, &Bytes) {
+        let end = self.range.end.as_ref().unwrap_or(&self.range.start);
+        match self.direction {
+            Direction::Forward => (&self.range.start, end),
+            Direction::Backward => (end, &self.range.start),
+        }
+    }
+
+    /// The part of a key within the table or index that is charged. A local index's entries lie where their
+    /// collection begins.
+    fn within(&self, key: &Bytes) -> Bytes {
+        match self.source.index {
+            None => layout::within_items(key),
+            Some((_, IndexSchema { kind: IndexKind::Global, .. })) => layout::within_index(key),
+            Some(_) => layout::collection_of(&layout::within_index(key)),
+        }
+    }
 }
 
 /// A page, and the bytes evaluated for it.
@@ -88,6 +118,8 @@ struct Page {
     fetched_bytes: usize,
     /// The last row evaluated, if the page ended before the range did.
     last: Option<EncodedItem>,
+    /// That row's key.
+    reached: Option<Bytes>,
 }
 
 impl Page {
@@ -99,12 +131,19 @@ impl Page {
 /// Reads one page.
 pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> Result<ReadPage, Error> {
     let mut page = Page::default();
+    let (first, end) = plan.ends();
+    engine.admit_read(plan.read_of(), || plan.within(first)).map_err(Throttled::into_error)?;
     if plan.range.end.as_ref().is_none_or(|end| plan.range.start < end) {
         let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         fill(engine, &snapshot, &plan, &mut page).await?;
     }
     assert!(page.count <= page_rows(&page), "no more rows pass the filter than are evaluated");
-    engine.charge(total(&plan, &page));
+    engine.charge_read(plan.read_of(), total(&plan, &page).read, || {
+        let last = page.reached.as_ref().unwrap_or(end);
+        let (one, other) = (plan.within(first), plan.within(last));
+        let (low, high) = if one <= other { (one, other) } else { (other, one) };
+        engine.touched(plan.read_of(), &low, &high)
+    });
     let usage = || usage(&plan, &page);
     let consumed_capacity = consumed(plan.capacity, plan.table_name, CapacityForm::Plain, usage);
     let position =
@@ -257,6 +296,7 @@ fn evaluate_turn(
         let is_full = page.scanned >= limit || page.bytes() >= plan.bytes_max;
         if is_full {
             page.last = Some(row.clone());
+            page.reached = Some(entry.key);
         }
         keep(plan, page, item.unwrap_or(row));
         if is_full {

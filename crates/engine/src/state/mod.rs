@@ -2,6 +2,7 @@
 //!
 //! It knows no operation: `dispatch` runs those on it.
 
+pub(crate) mod admission;
 pub(crate) mod branching;
 pub(crate) mod members;
 pub(crate) mod next_expiry;
@@ -23,7 +24,7 @@ use crate::support::config::EngineConfig;
 use crate::support::env::{Caller, Env};
 use crate::support::lane::{Lane, Pace, Presence};
 use crate::support::latch::Latches;
-use crate::support::layout::TableId;
+use crate::support::layout::{IndexId, TableId};
 use crate::support::observer::Observer;
 use branching::Branching;
 use members::Members;
@@ -32,6 +33,8 @@ use purge_progress::PurgeProgress;
 use recount::Recounting;
 use shard_loads::{ShardLoads, TrimTimes};
 use stats::Stats;
+
+use crate::throughput::Ledgers;
 
 /// A database over a store. Clones are handles of the same database.
 pub struct Engine<S: Store> {
@@ -56,6 +59,7 @@ struct Shared<S: Store> {
     store: S,
     env: Arc<dyn Env>,
     config: EngineConfig,
+    opened_ms: u64,
     catalogue: Catalogue<S>,
     stats: Stats,
     recounting: Recounting<S::Snapshot>,
@@ -66,6 +70,9 @@ struct Shared<S: Store> {
     next_expiry: NextExpiry,
     branching: Branching,
     members: Members,
+    ledgers: Ledgers,
+    /// When partitions and peaks are saved next.
+    throughput_save_ms: AtomicU64,
     /// When expired tokens are looked for next.
     token_sweep_ms: AtomicU64,
 }
@@ -76,8 +83,10 @@ impl<S: Store> Engine<S> {
         let latches = Latches::new(env.random_u128());
         let members = Members::new(env.random_u128());
         let is_shared = store.capabilities().is_shared;
+        let opened_ms = env.now_ms();
         let shared = Shared {
             store,
+            opened_ms,
             env,
             config,
             catalogue,
@@ -90,6 +99,8 @@ impl<S: Store> Engine<S> {
             next_expiry: if is_shared { NextExpiry::shared() } else { NextExpiry::default() },
             branching: Branching::default(),
             members,
+            ledgers: Ledgers::default(),
+            throughput_save_ms: AtomicU64::new(0),
             token_sweep_ms: AtomicU64::new(0),
         };
         Self { shared: Arc::new(shared), presence: None, observer: None }
@@ -111,8 +122,8 @@ impl<S: Store> Engine<S> {
         self.observer.as_deref().unwrap_or(&*self.shared.config.observer)
     }
 
-    /// Reports the capacity that a request has consumed.
-    pub(crate) fn charge(&self, usage: Usage) {
+    /// Reports the capacity that a request has consumed of a table or index.
+    pub(crate) fn note_consumed(&self, _table: &Table, _index: Option<IndexId>, usage: Usage) {
         self.observer().charged(usage);
     }
 
@@ -138,6 +149,14 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn members(&self) -> &Members {
         &self.shared.members
+    }
+
+    pub(crate) fn ledgers(&self) -> &Ledgers {
+        &self.shared.ledgers
+    }
+
+    pub(crate) fn throughput_save(&self) -> &AtomicU64 {
+        &self.shared.throughput_save_ms
     }
 
     pub(crate) fn token_sweep(&self) -> &AtomicU64 {
@@ -187,6 +206,11 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn env(&self) -> &dyn Env {
         &*self.shared.env
+    }
+
+    /// When this process opened the database.
+    pub(crate) fn opened_ms(&self) -> u64 {
+        self.shared.opened_ms
     }
 
     pub(crate) fn config(&self) -> &EngineConfig {

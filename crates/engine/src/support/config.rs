@@ -7,6 +7,7 @@ use keywright_semantics::limits::{LOCAL_COLLECTION_BYTES_MAX, STREAM_SHARD_OPEN_
 use crate::support::image_memory::ImageMemory;
 use crate::support::lane::Lane;
 use crate::support::observer::{Observer, Unobserved};
+use crate::support::throughput::ThroughputConfig;
 
 /// Definitions of all tables of all accounts and regions: some 30,000 plain tables, or 600 with every index
 /// and tag.
@@ -45,6 +46,8 @@ pub struct EngineConfig {
     pub images: Arc<ImageMemory>,
     /// Receives what requests consume.
     pub observer: Arc<dyn Observer>,
+    /// Limits of throughput.
+    pub throughput: ThroughputConfig,
 }
 
 impl Default for EngineConfig {
@@ -61,6 +64,7 @@ impl Default for EngineConfig {
             lane: Arc::default(),
             images: Arc::default(),
             observer: Arc::new(Unobserved),
+            throughput: ThroughputConfig::default(),
         }
     }
 }

@@ -21,6 +21,7 @@ pub(crate) enum Space {
     Stats,
     Expiries,
     Members,
+    Throughput,
 }
 
 impl Space {
@@ -35,6 +36,7 @@ impl Space {
             // 0x07 is the marker of a clean stop (`stats_rows`).
             Self::Expiries => 0x08,
             Self::Members => 0x09,
+            Self::Throughput => 0x0a,
         }
     }
 }
@@ -52,6 +54,9 @@ const HEAD_BYTES: usize = 1 + 8 + 4 + 16;
 const HASH_BYTES: usize = 16;
 /// The offset of the partition hash in an item's key: after `space | table id`.
 const ITEM_HASH_AT: usize = 1 + 8;
+
+/// The offset of the partition hash in an index entry's key: after `space | table id | index id`.
+const INDEX_HASH_AT: usize = ITEM_HASH_AT + 4;
 
 /// The prefix of all keys of one table in one space.
 pub(crate) fn table_prefix(space: Space, table: TableId) -> Vec<u8> {
@@ -89,6 +94,21 @@ pub(crate) fn item_key(table: TableId, partition: KeyValueRef<'_>, sort: Option<
 /// The part of a key after `space | table id`.
 pub(crate) fn within_table(key: &[u8]) -> &[u8] {
     key.get(ITEM_HASH_AT..).unwrap_or_default()
+}
+
+/// The part of an item's key after `space | table id`, for its owner.
+pub(crate) fn within_items(key: &Bytes) -> Bytes {
+    key.slice(ITEM_HASH_AT.min(key.len())..)
+}
+
+/// The part of an index entry's key after `space | table id | index id`.
+pub(crate) fn within_index(key: &Bytes) -> Bytes {
+    key.slice(INDEX_HASH_AT.min(key.len())..)
+}
+
+/// The collection's part of a key within a table or index: its partition hash.
+pub(crate) fn collection_of(within: &Bytes) -> Bytes {
+    within.slice(..HASH_BYTES.min(within.len()))
 }
 
 /// The first bytes of the partition hash in an item's key.

@@ -1,6 +1,6 @@
 //! The consumed capacity that a response reports, by table and index, if the client asked for it.
 
-use keywright_semantics::capacity::{TableUsage, Usage};
+use keywright_semantics::capacity::TableUsage;
 use keywright_semantics::request::parts::ReturnConsumedCapacity;
 use keywright_semantics::response::{CapacityForm, ConsumedCapacity};
 
@@ -35,15 +35,6 @@ impl Meter {
             }
             None => self.tables.push((table_name.to_owned(), usage)),
         }
-    }
-
-    /// The usage of all tables and indexes together.
-    pub(crate) fn total(&self) -> Usage {
-        let mut total = Usage::default();
-        for (_, usage) in &self.tables {
-            total += usage.total();
-        }
-        total
     }
 
     pub(crate) fn report(

@@ -11,4 +11,5 @@ pub(crate) mod latch;
 pub(crate) mod layout;
 pub(crate) mod meter;
 pub(crate) mod observer;
+pub(crate) mod throughput;
 pub(crate) mod wake;

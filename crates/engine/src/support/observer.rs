@@ -6,6 +6,7 @@
 use std::fmt::Debug;
 
 use keywright_semantics::capacity::Usage;
+use keywright_semantics::throttle::{Direction, Limit};
 
 /// Receives figures of running requests. It is called on the path of every request, so it must not wait.
 pub trait Observer: Debug + Send + Sync {
@@ -15,6 +16,9 @@ pub trait Observer: Debug + Send + Sync {
 
     /// A write met another writer on one of its items, and tries again or fails.
     fn conflicted(&self);
+
+    /// A limit refused a request, or an item of a batch.
+    fn throttled(&self, limit: Limit, direction: Direction);
 }
 
 /// Keeps nothing.
@@ -25,4 +29,6 @@ impl Observer for Unobserved {
     fn charged(&self, _usage: Usage) {}
 
     fn conflicted(&self) {}
+
+    fn throttled(&self, _limit: Limit, _direction: Direction) {}
 }

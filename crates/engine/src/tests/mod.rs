@@ -22,6 +22,7 @@ mod shared;
 mod soak;
 mod streams;
 mod tables;
+mod throttling;
 mod transactions;
 mod ttl;
 mod writes;

@@ -136,15 +136,6 @@ impl Change {
         self.item_tally().bytes + indexes.map(|(_, change)| change.bytes_delta).sum::<i64>()
     }
 
-    /// The charge of the write, of table and indexes together.
-    pub(crate) fn total_usage(&self, mode: WriteMode) -> Usage {
-        let mut total = write_units(self.larger_image_bytes(), mode);
-        for (_, change) in &self.indexes {
-            total += change.units;
-        }
-        Usage::writing(total)
-    }
-
     /// The charge of the write: the table by the larger image, each index by the change of its stored entry.
     pub(crate) fn usage(&self, table: &Table, mode: WriteMode) -> TableUsage {
         let mut usage = TableUsage {

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use keywright_semantics::capacity::{Usage, WriteMode};
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_semantics::limits::ITEM_BYTES_MAX;
 use keywright_semantics::response::StreamIdentity;
+use keywright_semantics::throttle::Throttled;
 use keywright_store::{CommitError, Snapshot, Store, StoreError, Transaction};
 
 use crate::catalogue::Table;
@@ -25,6 +25,7 @@ use crate::support::latch::Holder;
 use crate::support::layout::{Space, TableId};
 use crate::write::append::{self, Author};
 use crate::write::change::{Action, Change, Effect, Outcome, Refusal, evaluate, image_bytes};
+use crate::write::charges;
 use crate::write::collections;
 use crate::write::expiry_rows;
 use crate::write::tokens::TokenRow;
@@ -90,6 +91,8 @@ pub(crate) enum GroupEnd {
     Conflict(Vec<bool>),
     /// The group is larger than a commit may be; nothing was written.
     TooLarge,
+    /// Limits of throughput refuse these actions; nothing was written.
+    Throttled(Vec<Option<Throttled>>),
 }
 
 /// One try of a group.
@@ -136,10 +139,13 @@ pub(crate) async fn run<'r, S: Store>(
                 return Ok(GroupEnd::Conflict(busy));
             }
         }
+        if let Err(refusals) = charges::check(engine, kind, &actions) {
+            return Ok(GroupEnd::Throttled(refusals));
+        }
         let guard = engine.latches().acquire(latch_keys(&actions), kind.holder()).await;
         match attempt(engine, &mut pace, &mut room, kind, &actions, token).await? {
             Attempt::Ended(end) => {
-                charge(engine, kind, &end);
+                charges::note(engine, kind, &actions, &end);
                 return Ok(end);
             }
             Attempt::Stale(table) => engine.catalogue().refresh(&table).await?,
@@ -157,7 +163,7 @@ pub(crate) async fn run<'r, S: Store>(
             Attempt::Unknown(pending) => {
                 if settle(engine, &actions, &pending).await? {
                     let end = GroupEnd::Written(finish(engine, pending.outcomes, Committed::Unsure));
-                    charge(engine, kind, &end);
+                    charges::note(engine, kind, &actions, &end);
                     return Ok(end);
                 }
             }
@@ -165,22 +171,6 @@ pub(crate) async fn run<'r, S: Store>(
         drop(guard);
     }
     Ok(GroupEnd::Conflict(collided(engine, &bind()?, last_read).await?))
-}
-
-/// Reports the charge of a group that was written. The service's own deletes are free.
-fn charge<S: Store>(engine: &Engine<S>, kind: GroupKind, end: &GroupEnd) {
-    let mode = match kind {
-        GroupKind::Single => WriteMode::Plain,
-        GroupKind::Transaction => WriteMode::Transactional,
-        GroupKind::Expiry => return,
-    };
-    if let GroupEnd::Written(outcomes) = end {
-        let mut total = Usage::default();
-        for outcome in outcomes {
-            total += outcome.change.total_usage(mode);
-        }
-        engine.charge(total);
-    }
 }
 
 /// The actions whose items changed since the last try read them; all actions, if none changed.
@@ -305,9 +295,19 @@ async fn attempt<'e, S: Store>(
         Ok(outcomes) => outcomes,
         Err(refusals) => return Ok(Attempt::Ended(GroupEnd::Refused(refusals))),
     };
+    let charged = match charges::admit(engine, kind, actions, &outcomes) {
+        Ok(charged) => charged,
+        Err(refusals) => return Ok(Attempt::Ended(GroupEnd::Throttled(refusals))),
+    };
     let token = token.map(|token| (token.key.clone(), (token.row)(&outcomes)));
     let author = Author { identity: kind.identity(), now_ms };
-    commit(engine, txn, actions, author, Pending { outcomes, token }).await
+    let attempt = commit(engine, txn, actions, author, Pending { outcomes, token }).await;
+    match &attempt {
+        // The charge of a commit of unknown outcome stays.
+        Ok(Attempt::Ended(GroupEnd::Written(_)) | Attempt::Unknown(_)) => {}
+        _ => charged.iter().for_each(|demand| engine.give_back(demand)),
+    }
+    attempt
 }
 
 async fn commit<S: Store>(

@@ -19,6 +19,7 @@ use crate::bind::item::check_condition;
 use crate::bind::key::ItemKey;
 use crate::catalogue::Table;
 use crate::state::Engine;
+use crate::state::admission::first_error;
 use crate::support::env::Caller;
 use crate::support::fault;
 use crate::support::meter::consumed;
@@ -63,6 +64,9 @@ pub(crate) async fn write_one<'r, S: Store>(
         }
         GroupEnd::Conflict(_) => {
             return Err(Error::new(ErrorKind::TransactionConflict, cancellation::CONFLICT));
+        }
+        GroupEnd::Throttled(refusals) => {
+            return Err(first_error(refusals).unwrap_or_else(fault::internal));
         }
         GroupEnd::Replayed(_) | GroupEnd::TooLarge => return Err(fault::internal()),
     };
