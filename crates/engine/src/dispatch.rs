@@ -113,7 +113,7 @@ impl<S: Store> Engine<S> {
             Request::CreateTable(request) => Box::pin(tables::create::run(self, caller, request)).await,
             Request::DeleteTable(request) => Box::pin(tables::delete::run(self, caller, request)).await,
             Request::DescribeEndpoints => Ok(tables::describe::endpoints(caller)),
-            Request::DescribeLimits => Ok(tables::describe::limits()),
+            Request::DescribeLimits => Ok(tables::describe::limits(self)),
             Request::DescribeTable(request) => tables::describe::run(self, caller, request),
             Request::DescribeStream(request) => {
                 Box::pin(streams::describe_stream(self, caller, request)).await

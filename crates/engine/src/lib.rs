@@ -5,13 +5,14 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: support < catalogue < throughput < bind < state < read, write < batch < partiql, streams, ttl < tables
-//! < background < dispatch
+//! Layers: support < catalogue < throughput, metrics < bind < state < read, write < batch < partiql, streams, ttl
+//! < tables < background < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.
 //! - `throughput`: which request a limit refuses, and what each request leaves; pure.
 //! - `bind`: a request and a table's schema become keys, ranges and plans.
+//! - `metrics`: what requests consumed, per table and minute, in memory.
 //! - `state`: the `Engine` value and what it keeps in memory; it imports no operation.
 //! - `read`, `write`: the page loop and the write core, each with its single-item operations.
 //! - `batch`: operations on many items, transactions included.
@@ -37,6 +38,8 @@ mod batch;
 mod bind;
 mod catalogue;
 mod dispatch;
+#[allow(dead_code, reason = "operations call it where they charge")]
+mod metrics;
 mod partiql;
 mod read;
 mod state;

@@ -138,7 +138,22 @@ pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) watching: WatchArguments,
     #[command(flatten)]
+    pub(crate) throughput: ThroughputArguments,
+    #[command(flatten)]
     pub(crate) limits: LimitArguments,
+}
+
+/// Limits of throughput, as the service has them. docs/guide/throttling.md explains them.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Throughput")]
+pub(crate) struct ThroughputArguments {
+    /// Which limits refuse requests: off; table (provisioned units, ceilings, quotas); full (also partitions,
+    /// and the level of on-demand tables). The tag keywright:throttle chooses for one table [default: off]
+    #[arg(long, value_name = "WHICH", env = "KEYWRIGHT_THROTTLE")]
+    pub(crate) throttle: Option<String>,
+    /// Seconds of its provisioned units that a new table has saved [default: 1]
+    #[arg(long, value_name = "SECONDS", env = "KEYWRIGHT_BURST_START_S")]
+    pub(crate) burst_start_s: Option<u64>,
 }
 
 /// The studio: pages to look at and change tables and models. docs/guide/studio.md shows it.

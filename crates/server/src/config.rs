@@ -11,6 +11,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 
 use clap::ValueEnum;
+use keywright_engine::ThroughputConfig;
 
 use crate::cli::{DurabilityArgument, LimitArguments, ServeArguments, StudioArguments, WatchArguments};
 use crate::hosts::AllowedHosts;
@@ -18,6 +19,7 @@ use crate::limits::{self, Limits, PerAddress};
 use crate::log::{LogFormat, LogSettings};
 use crate::request_log::RequestLog;
 use crate::store_url::{Password, StoreUrl};
+use crate::throughput;
 use crate::web_guard::{HostCheck, Origins, WebGuard};
 
 const DEFAULT_FILE: &str = "keywright.toml";
@@ -131,6 +133,7 @@ pub(crate) struct Config {
     /// Which web pages and which `Host` names are admitted.
     pub(crate) web_guard: WebGuard,
     pub(crate) tls: Option<TlsFiles>,
+    pub(crate) throughput: ThroughputConfig,
     pub(crate) transition_ms: u64,
     /// How long a stream shard stays open; `None` for the engine's default.
     pub(crate) stream_shard_ms: Option<u64>,
@@ -197,6 +200,13 @@ struct File {
     ttl_delay_ms: Option<u64>,
     #[serde(alias = "stream_shard_ms")]
     stream_shard_ms: Option<u64>,
+    throttle: Option<String>,
+    #[serde(alias = "burst_start_s")]
+    burst_start_s: Option<u64>,
+    #[serde(default)]
+    throughput: throughput::Section,
+    #[serde(default)]
+    quotas: throughput::Quotas,
     #[serde(alias = "connections_max")]
     connections_max: Option<usize>,
     #[serde(alias = "connections_per_address")]
@@ -298,6 +308,12 @@ impl Config {
             tls: tls_files(
                 arguments.tls_certificate.or(file.tls_certificate),
                 arguments.tls_key.or(file.tls_key),
+            )?,
+            throughput: throughput::merge(
+                &arguments.throughput,
+                file.throttle.as_deref(),
+                file.burst_start_s,
+                (file.throughput, file.quotas),
             )?,
             transition_ms: arguments.transition_ms.or(file.transition_ms).unwrap_or(0),
             ttl_delay_ms: arguments.ttl_delay_ms.or(file.ttl_delay_ms),

@@ -44,6 +44,7 @@ mod run_to_completion;
 mod serve;
 mod store_url;
 mod studio;
+mod throughput;
 mod timers;
 mod timestamp;
 mod tls;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use keywright_engine::Observer;
 use keywright_semantics::capacity::Usage;
 use keywright_semantics::error::ErrorKind;
+use keywright_semantics::throttle::{Direction, Limit};
 use keywright_wire::Operation;
 
 /// Upper bounds of the classes of durations, in microseconds. Longer ones are in a last class.
@@ -24,6 +25,8 @@ const STRIPES: usize = 16;
 /// All operations, and one place for requests that name none.
 const OPERATIONS: usize = Operation::ALL.len() + 1;
 const KINDS: usize = ErrorKind::ALL.len();
+const LIMITS: usize = Limit::ALL.len();
+const DIRECTIONS: usize = Direction::ALL.len();
 
 /// The place of requests that name no operation.
 const NO_OPERATION: usize = OPERATIONS - 1;
@@ -88,6 +91,8 @@ pub(crate) struct RequestMetrics {
     stripes: Box<[Stripe]>,
     /// For each operation, its failures by kind.
     errors: Box<[[AtomicU64; KINDS]]>,
+    /// Refusals by direction and limit. They are rare: no stripes.
+    throttled: [[AtomicU64; LIMITS]; DIRECTIONS],
 }
 
 /// Sums over all threads.
@@ -98,6 +103,8 @@ pub(crate) struct Totals {
     pub(crate) read_halves: u64,
     pub(crate) write_halves: u64,
     pub(crate) conflicts: u64,
+    /// Refusals that occurred, by what was short.
+    pub(crate) throttled: Vec<(Direction, Limit, u64)>,
     pub(crate) received_bytes: u64,
     pub(crate) sent_bytes: u64,
 }
@@ -120,6 +127,7 @@ impl Default for RequestMetrics {
         Self {
             stripes: (0..STRIPES).map(|_| Stripe::default()).collect(),
             errors: (0..OPERATIONS).map(|_| no_errors()).collect(),
+            throttled: std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))),
         }
     }
 }
@@ -157,9 +165,17 @@ impl RequestMetrics {
             read_halves: sum(|stripe| &stripe.read_halves),
             write_halves: sum(|stripe| &stripe.write_halves),
             conflicts: sum(|stripe| &stripe.conflicts),
+            throttled: self.throttled().collect(),
             received_bytes: sum(|stripe| &stripe.received_bytes),
             sent_bytes: sum(|stripe| &stripe.sent_bytes),
         }
+    }
+
+    fn throttled(&self) -> impl Iterator<Item = (Direction, Limit, u64)> {
+        let of = |(direction, counts)| {
+            Limit::ALL.into_iter().zip(counts).map(move |(limit, count)| (direction, limit, read(count)))
+        };
+        Direction::ALL.into_iter().zip(&self.throttled).flat_map(of).filter(|(_, _, count)| *count > 0)
     }
 
     /// The sums of one operation; `None` if nobody has asked for it.
@@ -196,6 +212,13 @@ impl Observer for RequestMetrics {
     fn conflicted(&self) {
         if let Some(stripe) = self.stripe() {
             add(&stripe.conflicts, 1);
+        }
+    }
+
+    fn throttled(&self, limit: Limit, direction: Direction) {
+        let limits = self.throttled.get(direction.place());
+        if let Some(count) = limits.and_then(|limits| limits.get(limit.place())) {
+            add(count, 1);
         }
     }
 }

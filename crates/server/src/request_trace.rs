@@ -12,6 +12,7 @@ use keywright_semantics::error::ErrorKind;
 use keywright_semantics::partiql::Statement;
 use keywright_semantics::request::{Request, TableRef};
 use keywright_semantics::response::{PageOutput, Response};
+use keywright_semantics::throttle::{Direction, Limit};
 use keywright_wire::Operation;
 
 use crate::environment;
@@ -129,6 +130,10 @@ impl Observer for RequestFigures {
     fn conflicted(&self) {
         self.conflicts.fetch_add(1, Ordering::Relaxed);
         self.all.conflicted();
+    }
+
+    fn throttled(&self, limit: Limit, direction: Direction) {
+        self.all.throttled(limit, direction);
     }
 }
 

@@ -91,6 +91,7 @@ fn engine_config(config: &Config, metrics: &Arc<RequestMetrics>) -> EngineConfig
         stream_shard_open_ms_max: config.stream_shard_ms.unwrap_or(default.stream_shard_open_ms_max),
         lane: Arc::new(lane()),
         observer,
+        throughput: config.throughput,
         ..default
     }
 }

@@ -30,8 +30,8 @@ pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key
 pub(crate) use shards::{NewStream, Succession};
 pub(crate) use stream::{RecordPlace, Shard, ShardHash, Stream, StreamState};
 pub(crate) use table::{
-    Backfill, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus, OnDemandLimits, Seen, Table,
-    TableStatus, Throughput, Warm,
+    Backfill, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus, ModeChanges, OnDemandLimits,
+    Seen, Table, TableStatus, Throughput, Warm, note_change,
 };
 pub(crate) use ttl::{TtlGeneration, TtlState};
 

@@ -16,8 +16,8 @@ use super::shards::NewStream;
 use super::stored::BillingModeRecord;
 use super::stream::{Stream, StreamState};
 use super::table::{
-    ClassState, DoomedIndex, EncryptionState, IndexState, OnDemandLimits, Seen, Table, TableStatus,
-    Throughput, Warm,
+    ClassState, DoomedIndex, EncryptionState, IndexState, ModeChanges, OnDemandLimits, Seen, Table,
+    TableStatus, Throughput, Warm,
 };
 use super::ttl::TtlState;
 use crate::support::layout::TableId;
@@ -129,8 +129,14 @@ pub(crate) fn encode(table: &Table) -> Vec<u8> {
     start.extend_from_slice(&table.version.to_be_bytes());
     let later =
         LaterRecord { streams: table.streams.clone(), next_shard: table.next_shard, ttl: table.ttl.clone() };
+    let changes = Some(&table.mode_changes).filter(|changes| !changes.is_empty());
     postcard::to_extend(&TableRecord::from(table), start)
         .and_then(|bytes| postcard::to_extend(&later, bytes))
+        // Releases that do not know it ignore what follows the record they know.
+        .and_then(|bytes| match changes {
+            Some(changes) => postcard::to_extend(changes, bytes),
+            None => Ok(bytes),
+        })
         .expect("a record of owned values encodes into a vector")
 }
 
@@ -148,7 +154,10 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
     if format == Some(FORMAT_FIRST) {
         begin_stream(&mut table);
     } else {
-        let later: LaterRecord = postcard::from_bytes(rest).map_err(malformed)?;
+        let (later, rest): (LaterRecord, _) = postcard::take_from_bytes(rest).map_err(malformed)?;
+        if !rest.is_empty() {
+            table.mode_changes = postcard::from_bytes(rest).map_err(malformed)?;
+        }
         table.streams = later.streams;
         table.next_shard = later.next_shard;
         table.ttl = later.ttl;
@@ -309,6 +318,7 @@ impl From<TableRecord> for Table {
             deletion_protection: record.deletion_protection,
             deletion_protection_changed_ms: record.deletion_protection_changed_ms,
             tags: record.tags,
+            mode_changes: ModeChanges::default(),
             seen: Seen::default(),
         }
     }
@@ -352,6 +362,15 @@ mod tests {
         let stream = read.live_stream().expect("a stream was enabled");
         assert_eq!((stream.label.as_str(), stream.open_shards().count()), ("label", 1));
         assert!(read.ttl.enabled().is_none());
+    }
+
+    #[test]
+    fn changes_of_the_mode_are_kept_behind_what_older_releases_read() {
+        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let changes = ModeChanges { to_on_demand_ms: vec![1, 2], class_ms: vec![3] };
+        let changed = Table { mode_changes: changes.clone(), ..(*table).clone() };
+        assert_eq!(decode(&encode(&changed)).map(|table| table.mode_changes), Ok(changes));
+        assert!(encode(&changed).starts_with(&encode(&table)), "older releases read the same record");
     }
 
     #[test]

@@ -53,6 +53,27 @@ impl Throughput {
     }
 }
 
+/// Times of changes that the service counts, as far back as it counts them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ModeChanges {
+    /// Switches to on-demand mode.
+    pub to_on_demand_ms: Vec<u64>,
+    /// Changes of the table class.
+    pub class_ms: Vec<u64>,
+}
+
+impl ModeChanges {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.to_on_demand_ms.is_empty() && self.class_ms.is_empty()
+    }
+}
+
+/// Notes a change at this time, and forgets those that no longer count.
+pub(crate) fn note_change(times: &mut Vec<u64>, now_ms: u64, counted_ms: u64) {
+    times.retain(|time| time.saturating_add(counted_ms) > now_ms);
+    times.push(now_ms);
+}
+
 /// Ceilings of on-demand capacity, as the client set them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OnDemandLimits {
@@ -153,6 +174,7 @@ pub(crate) struct Table {
     pub deletion_protection: bool,
     pub deletion_protection_changed_ms: Option<u64>,
     pub tags: BTreeMap<String, String>,
+    pub mode_changes: ModeChanges,
     /// Not stored.
     pub seen: Seen,
 }

@@ -156,7 +156,7 @@ impl<S: Store> Engine<S> {
         };
         found.sort_by_key(|shortage| (shortage.limit == Limit::KeyRangeThroughput, name(shortage.index)));
         for shortage in &found {
-            self.note_throttled(shortage);
+            self.note_throttled(table, shortage);
         }
         let reason = |shortage: &Shortage| {
             let of_index = name(shortage.index);
@@ -172,8 +172,10 @@ impl<S: Store> Engine<S> {
     }
 
     /// Reports that a limit refused a request or an item.
-    fn note_throttled(&self, shortage: &Shortage) {
-        self.observer().throttled(shortage.limit, shortage.direction);
+    fn note_throttled(&self, table: &Table, shortage: &Shortage) {
+        let Shortage { limit, index, direction } = *shortage;
+        self.observer().throttled(limit, direction);
+        self.metrics().throttled(table, index, limit, direction, self.env().now_ms());
     }
 }
 

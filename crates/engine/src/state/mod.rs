@@ -20,6 +20,7 @@ use keywright_semantics::messages::table as messages;
 use keywright_store::Store;
 
 use crate::catalogue::{Catalogue, Table, record_bytes};
+use crate::metrics::Metrics;
 use crate::support::config::EngineConfig;
 use crate::support::env::{Caller, Env};
 use crate::support::lane::{Lane, Pace, Presence};
@@ -62,6 +63,7 @@ struct Shared<S: Store> {
     opened_ms: u64,
     catalogue: Catalogue<S>,
     stats: Stats,
+    metrics: Metrics,
     recounting: Recounting<S::Snapshot>,
     purge_progress: PurgeProgress,
     latches: Arc<Latches>,
@@ -91,6 +93,7 @@ impl<S: Store> Engine<S> {
             config,
             catalogue,
             stats: Stats::default(),
+            metrics: Metrics::default(),
             recounting: Recounting::default(),
             purge_progress: PurgeProgress::default(),
             latches,
@@ -123,8 +126,9 @@ impl<S: Store> Engine<S> {
     }
 
     /// Reports the capacity that a request has consumed of a table or index.
-    pub(crate) fn note_consumed(&self, _table: &Table, _index: Option<IndexId>, usage: Usage) {
+    pub(crate) fn note_consumed(&self, table: &Table, index: Option<IndexId>, usage: Usage) {
         self.observer().charged(usage);
+        self.metrics().consumed(table, index, usage, self.env().now_ms());
     }
 
     /// Reports that a write met another writer.
@@ -247,6 +251,11 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn branching(&self) -> &Branching {
         &self.shared.branching
+    }
+
+    /// Metrics of tables and indexes, per minute.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
     }
 
     pub(crate) fn stats(&self) -> &Stats {

@@ -1,6 +1,6 @@
 //! Settings of throughput limits.
 
-use keywright_semantics::limits::{ACCOUNT_UNITS_MAX, TABLE_UNITS_MAX};
+use keywright_semantics::limits::ACCOUNT_UNITS_MAX;
 
 /// Which limits refuse requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,8 +57,6 @@ pub struct ThroughputConfig {
     pub split: SplitRules,
     /// Minutes until a peak raises the level of an on-demand table.
     pub peak_minutes: u64,
-    /// Units that one table or index may have.
-    pub table_units_max: u64,
     /// Units that all provisioned tables of an account may have.
     pub account_units_max: u64,
 }
@@ -70,7 +68,6 @@ impl Default for ThroughputConfig {
             burst_start_s: 1,
             split: SplitRules::default(),
             peak_minutes: 30,
-            table_units_max: TABLE_UNITS_MAX,
             account_units_max: ACCOUNT_UNITS_MAX,
         }
     }

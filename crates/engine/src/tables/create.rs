@@ -13,10 +13,12 @@ use keywright_semantics::response::{
 };
 use keywright_store::Store;
 
+use super::capacity_changes::check_account;
 use super::describe::{INITIAL_ON_DEMAND, View, describe};
+use super::tags::check_throttle_tag;
 use crate::catalogue::{
-    ClassState, EncryptionState, IndexState, IndexStatus, OnDemandLimits, Seen, StreamState, Table,
-    TableStatus, Throughput, TtlState, Warm,
+    ClassState, EncryptionState, IndexState, IndexStatus, ModeChanges, OnDemandLimits, Seen, StreamState,
+    Table, TableStatus, Throughput, TtlState, Warm,
 };
 use crate::state::Engine;
 use crate::streams;
@@ -36,8 +38,11 @@ pub(crate) async fn run<S: Store>(
         };
         return Err(Error::new(ErrorKind::ResourceInUse, text));
     }
+    check_throttle_tag(&request.tags)?;
     check_room(engine, caller)?;
     check_units_of(caller, request)?;
+    let indexes = request.indexes.iter().filter_map(|index| index.throughput);
+    check_account(engine, caller, None, request.throughput.into_iter().chain(indexes))?;
     let now_ms = engine.env().now_ms();
     let public_id = uuid(engine.env().random_u128());
     let transition_ms = engine.config().transition_ms;
@@ -180,6 +185,7 @@ fn new_table(caller: &Caller, request: &CreateTable, id: TableId, now_ms: u64) -
         deletion_protection: request.deletion_protection,
         deletion_protection_changed_ms: None,
         tags: request.tags.clone(),
+        mode_changes: ModeChanges::default(),
         seen: Seen::default(),
     }
 }

@@ -3,7 +3,7 @@
 
 use keywright_semantics::error::Error;
 use keywright_semantics::limits::{
-    ACCOUNT_UNITS_MAX, INITIAL_ON_DEMAND_READ_UNITS, INITIAL_ON_DEMAND_WRITE_UNITS, TABLE_UNITS_MAX,
+    INITIAL_ON_DEMAND_READ_UNITS, INITIAL_ON_DEMAND_WRITE_UNITS, TABLE_UNITS_MAX,
 };
 use keywright_semantics::request::DescribeTable;
 use keywright_semantics::request::parts::{BillingMode, ProjectionType, SseType};
@@ -38,11 +38,12 @@ pub(crate) fn run<S: Store>(
     Ok(Response::DescribeTable(Box::new(describe(&table, View::of(engine)))))
 }
 
-/// The service's default quotas of an account.
-pub(crate) fn limits() -> Response {
+/// The quotas of an account.
+pub(crate) fn limits<S: Store>(engine: &Engine<S>) -> Response {
+    let account_units_max = engine.config().throughput.account_units_max;
     Response::DescribeLimits(DescribeLimitsOutput {
-        account_max_read_capacity_units: ACCOUNT_UNITS_MAX,
-        account_max_write_capacity_units: ACCOUNT_UNITS_MAX,
+        account_max_read_capacity_units: account_units_max,
+        account_max_write_capacity_units: account_units_max,
         table_max_read_capacity_units: TABLE_UNITS_MAX,
         table_max_write_capacity_units: TABLE_UNITS_MAX,
     })

@@ -1,6 +1,7 @@
 //! The control plane: one file for each operation on tables.
 
 pub(crate) mod branch;
+pub(crate) mod capacity_changes;
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod describe;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use std::collections::BTreeMap;
+
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::limits::TAGS_MAX;
 use keywright_semantics::messages::{table as messages, tags};
@@ -12,6 +14,7 @@ use keywright_store::Store;
 use crate::catalogue::{Table, TableStatus};
 use crate::state::Engine;
 use crate::support::env::Caller;
+use crate::support::throughput::Throttle;
 
 /// The table of an ARN: in the caller's account, then in the caller's region, then existing and not being
 /// created.
@@ -36,6 +39,7 @@ pub(crate) async fn tag<S: Store>(
 ) -> Result<Response, Error> {
     let table = find(engine, caller, &request.resource)?;
     let add = |table: &mut Table| {
+        check_throttle_tag(&request.tags)?;
         table.tags.extend(request.tags.clone());
         if table.tags.len() > TAGS_MAX {
             return Err(Error::validation(tags::TOO_MANY));
@@ -67,4 +71,14 @@ pub(crate) fn list<S: Store>(
 ) -> Result<Response, Error> {
     let table = find(engine, caller, &request.resource)?;
     Ok(Response::ListTagsOfResource(ListTagsOfResourceOutput { tags: table.tags.clone(), next_token: None }))
+}
+
+/// Refuses a word that the tag for throttling does not know: a misspelt one would silently have no effect.
+pub(super) fn check_throttle_tag(tags: &BTreeMap<String, String>) -> Result<(), Error> {
+    match tags.get(Throttle::TAG) {
+        Some(word) if Throttle::from_word(word).is_none() => {
+            Err(Error::validation(messages::invalid(tags::UNKNOWN_THROTTLE)))
+        }
+        _ => Ok(()),
+    }
 }

@@ -20,6 +20,10 @@ use keywright_semantics::response::{
 use keywright_semantics::schema::{IndexKind, KeyAttribute, KeySchema};
 use keywright_store::Store;
 
+use super::capacity_changes::{
+    CLASS_COUNTED_MS, SWITCHES_COUNTED_MS, check_account, check_class_change, check_decrease, check_switch,
+    keep_warm,
+};
 use super::create::{
     check_ceilings, check_index_ceilings, check_index_units, check_units, check_warm, encryption_state,
     on_demand_limits, provisioned, warm_state,
@@ -27,6 +31,7 @@ use super::create::{
 use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use crate::catalogue::{
     Backfill, ClassState, DoomedIndex, IndexState, IndexStatus, Table, TableStatus, Throughput, Warm,
+    note_change,
 };
 use crate::state::Engine;
 use crate::streams;
@@ -45,8 +50,15 @@ pub(crate) async fn run<S: Store>(
         now_ms: engine.env().now_ms(),
         transition_ms: engine.config().transition_ms,
         moment: streams::Moment::now(engine).await?,
+        counts_changes: engine.is_limited(&found),
         namesakes: engine.catalogue().all_named(caller, &found.name),
     };
+    let units = request.index_updates.iter().filter_map(|update| match update {
+        IndexUpdate::Create(index) => index.throughput,
+        IndexUpdate::Update { throughput, .. } => *throughput,
+        IndexUpdate::Delete { .. } => None,
+    });
+    check_account(engine, caller, Some(&found), request.throughput.into_iter().chain(units))?;
     let (table, before) = engine.change_table(found.id, |table| update.apply(table)).await?;
     let description = update.answer(describe(&before, View::of(engine)), describe(&table, View::of(engine)));
     Ok(Response::UpdateTable(Box::new(description)))
@@ -59,6 +71,8 @@ struct Update<'a> {
     now_ms: u64,
     transition_ms: u64,
     moment: streams::Moment,
+    /// Whether decreases and switches are limited.
+    counts_changes: bool,
     /// The caller's tables of that name, including deleted ones.
     namesakes: Vec<Arc<Table>>,
 }
@@ -185,6 +199,9 @@ impl Update<'_> {
         match (self.request.billing, self.request.throughput) {
             (Some(BillingMode::PayPerRequest), _) => {
                 if table.billing != BillingMode::PayPerRequest {
+                    if self.counts_changes {
+                        check_switch(table, self.now_ms)?;
+                    }
                     self.make_on_demand(table);
                 }
                 Ok(())
@@ -203,8 +220,11 @@ impl Update<'_> {
     fn make_on_demand(&self, table: &mut Table) {
         table.billing = BillingMode::PayPerRequest;
         table.on_demand_since_ms = Some(self.now_ms);
+        note_change(&mut table.mode_changes.to_on_demand_ms, self.now_ms, SWITCHES_COUNTED_MS);
+        keep_warm(&mut table.warm, table.throughput);
         table.throughput = Throughput::default();
         for state in &mut table.states {
+            keep_warm(&mut state.warm, state.throughput);
             state.throughput = Throughput::default();
         }
     }
@@ -245,8 +265,23 @@ impl Update<'_> {
         }
         check_units(units, self.caller).map_err(over_limit)?;
         if current != requested {
-            move_units(&mut table.throughput, units, self.now_ms);
+            self.move_units(&mut table.throughput, &mut table.warm, units)?;
         }
+        Ok(())
+    }
+
+    /// Changes provisioned units, unless a decrease comes too early. What was provisioned once stays warm.
+    fn move_units(
+        &self,
+        throughput: &mut Throughput,
+        warm: &mut Option<Warm>,
+        units: Units,
+    ) -> Result<(), Error> {
+        if self.counts_changes {
+            check_decrease(throughput, units, self.now_ms)?;
+        }
+        keep_warm(warm, *throughput);
+        moved_units(throughput, units, self.now_ms);
         Ok(())
     }
 
@@ -328,7 +363,7 @@ impl Update<'_> {
                     let change = UnitsChange { current, requested };
                     return Err(Error::validation(messages::index_units_unchanged(name, change)));
                 }
-                move_units(&mut state.throughput, units, self.now_ms);
+                self.move_units(&mut state.throughput, &mut state.warm, units)?;
             }
             (_, None) => {}
         }
@@ -382,6 +417,10 @@ impl Update<'_> {
         if let Some(class) = self.request.class {
             let current = table.class.map_or(TableClass::Standard, |state| state.class);
             if class != current {
+                if self.counts_changes {
+                    check_class_change(table, self.now_ms)?;
+                }
+                note_change(&mut table.mode_changes.class_ms, self.now_ms, CLASS_COUNTED_MS);
                 table.class = Some(ClassState { class, changed_ms: Some(self.now_ms) });
             }
         }
@@ -515,7 +554,7 @@ fn check_types_kept(table: &Table, new: &KeySchema) -> Result<(), Error> {
     }
 }
 
-fn move_units(throughput: &mut Throughput, units: Units, now_ms: u64) {
+fn moved_units(throughput: &mut Throughput, units: Units, now_ms: u64) {
     if units.read_units > throughput.read_units || units.write_units > throughput.write_units {
         throughput.last_increase_ms = Some(now_ms);
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use keywright_semantics::error::{Error, ErrorDetail, ErrorKind};
-use keywright_semantics::request::Throughput;
 use keywright_semantics::request::common::OnConditionFailure;
 use keywright_semantics::request::create_table::CreateTable;
 use keywright_semantics::request::parts::BillingMode;
 use keywright_semantics::request::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics};
 use keywright_semantics::request::transact_write_items::{TransactAction, TransactWrite, TransactWriteItems};
+use keywright_semantics::request::{Request, Throughput};
 use keywright_semantics::schema::TableSchema;
 use keywright_semantics::throttle::ThrottlingReason;
 use keywright_semantics::value::Item;
@@ -170,4 +170,13 @@ fn a_tag_chooses_for_its_table() {
     assert!((0..100).all(|number| freed.put(row(number)).is_ok()));
     let armed = bench_of(Throttle::Off, tagged("table"));
     assert_eq!(armed.puts(row).0, 1);
+}
+
+#[test]
+fn a_misspelt_mode_of_the_tag_is_refused() {
+    let bench = bench_of(Throttle::Off, provisioned(1, 1));
+    let tags = BTreeMap::from([(Throttle::TAG.to_owned(), "fulll".to_owned())]);
+    let request = CreateTable { name: "other".to_owned(), tags, ..provisioned(1, 1) };
+    let created = block_on(bench.engine.execute(&caller(), Request::CreateTable(Box::new(request))));
+    assert_eq!(created.expect_err("no such mode").kind, ErrorKind::Validation);
 }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use keywright_semantics::capacity::HalfUnits;
 use keywright_semantics::limits::{
     BURST_SECONDS, INITIAL_ON_DEMAND_READ_UNITS, INITIAL_ON_DEMAND_WRITE_UNITS, PARTITION_BYTES_MAX,
+    TABLE_UNITS_MAX,
 };
 use keywright_semantics::schema::{BillingMode, IndexKind};
 use keywright_semantics::throttle::{Direction, Limit};
@@ -178,7 +179,7 @@ impl Resource {
             provisioned: None,
             level: None,
             maximum: [None, None],
-            quota: Direction::ALL.map(|_| Bucket::new(config.table_units_max, 1, 1, now_ms)),
+            quota: Direction::ALL.map(|_| Bucket::new(TABLE_UNITS_MAX, 1, 1, now_ms)),
             partitions: None,
             is_full: false,
             peaks: Peaks { minute: now_ms / MINUTE_MS, ..Peaks::default() },

@@ -434,6 +434,44 @@ pub fn units_above_table_limit(name: &str, units: u64, region: &str) -> String {
     )
 }
 
+/// Units that, with those of other tables, are beyond the account's quota; `name` is the member.
+pub fn units_above_account_limit(
+    name: &str,
+    reserved: u64,
+    limit: u64,
+    requested: u64,
+    region: &str,
+) -> String {
+    format!(
+        "This request would have caused the {name} limit to be exceeded for the account in {region}. Current {name} \
+         reserved by the account: {reserved}. Limit: {limit}. Requested: {requested}. \
+         Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
+    )
+}
+
+/// A decrease of units before its time; `last` and `next` are times as [`crate::messages::table`] has them:
+/// `Friday, October 9, 2026 at 12:21:34 AM Coordinated Universal Time`.
+pub fn too_many_decreases(today: u64, last: &str, next: &str) -> String {
+    format!(
+        "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. After the \
+         first 4 decreases, each subsequent decrease in the same UTC day can be performed at most once every 3600 \
+         seconds. Number of decreases today: {today}. Last decrease at {last}. Next decrease can be made at {next}"
+    )
+}
+
+/// One more switch to on-demand mode than a day allows. The service's text is known for a limit of one a day
+/// only; times are as in `Sat Feb 23 03:07:45 UTC 2019`.
+pub fn too_many_switches(most: usize, last: &str, next: &str) -> String {
+    format!(
+        "Subscriber limit exceeded: Update to PayPerRequest mode are limited to {most} times in 1 day(s). \
+         Last update at {last}. Next update can be made at {next}"
+    )
+}
+
+/// One more change of the table class than 30 days allow.
+pub const TOO_MANY_CLASS_CHANGES: &str =
+    "Subscriber limit exceeded: Updates to TableClass are limited to 2 times in 30 day(s).";
+
 /// Units of an index beyond [`crate::limits::TABLE_UNITS_MAX`]; `name` is the member.
 pub fn units_above_index_limit(name: &str, index: &str, units: u64, region: &str) -> String {
     format!(

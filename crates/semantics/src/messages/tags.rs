@@ -59,3 +59,6 @@ pub fn invalid_value(value: &str) -> String {
 pub fn duplicate_key(key: &str) -> String {
     format!("Duplicate Tag Keys provided as input: Duplicate Tag Key found {key}")
 }
+
+/// Keywright's own: a value of its tag `keywright:throttle` that means nothing.
+pub const UNKNOWN_THROTTLE: &str = "The tag keywright:throttle takes one of off, table, full";

@@ -88,6 +88,14 @@ pub(crate) fn requests(exposition: &mut Exposition, totals: &Totals) {
         "Tries of a write that met another writer on one of its items.",
         totals.conflicts,
     );
+    exposition.metric(
+        COUNTER,
+        "keywright_throttled_total",
+        "Requests, or items of a batch, that a limit of throughput refused.",
+    );
+    for (direction, limit, count) in &totals.throttled {
+        exposition.sample(&[("direction", direction.name()), ("limit", limit.name())], count);
+    }
     let bytes = [
         ("keywright_received_bytes_total", "Bytes of request bodies.", totals.received_bytes),
         ("keywright_sent_bytes_total", "Bytes of response bodies.", totals.sent_bytes),

@@ -306,7 +306,9 @@ fn failure(
                 }
             }
         }
-        ErrorDetail::None | ErrorDetail::Item(_) => codes = vec![format!("{:?}", fault.kind)],
+        ErrorDetail::None | ErrorDetail::Item(_) | ErrorDetail::Throttling(_) => {
+            codes = vec![format!("{:?}", fault.kind)]
+        }
     }
     let met = codes == fails.reasons || matches!(fails.reasons.as_slice(), [one] if codes.contains(one));
     (!met).then(|| {

@@ -1,0 +1,174 @@
+//! What is added up in memory within one minute: cells, a histogram of durations, and the figures of one
+//! table.
+//!
+//! Values are thousandths of the metric's unit. It knows neither the names of metrics nor rows of the store.
+
+use keywright_semantics::capacity::{HALVES_PER_UNIT, HalfUnits, Usage};
+use keywright_semantics::throttle::{Direction, Limit};
+
+use crate::support::layout::IndexId;
+
+/// Values are kept in this part of a unit.
+pub(crate) const PER_UNIT: u64 = 1000;
+const PER_HALF_UNIT: u64 = PER_UNIT / HALVES_PER_UNIT;
+
+/// The values of one metric in one stretch of time.
+///
+/// Invariant: without values all members are zero; otherwise `min <= max` and `max <= sum`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cell {
+    /// The values added up, in thousandths.
+    pub sum: u64,
+    /// The number of values.
+    pub count: u64,
+    /// The smallest value, in thousandths.
+    pub min: u64,
+    /// The largest value, in thousandths.
+    pub max: u64,
+}
+
+impl Cell {
+    /// Adds one value, in thousandths.
+    #[inline]
+    pub(crate) fn add(&mut self, value: u64) {
+        self.min = if self.count == 0 { value } else { self.min.min(value) };
+        self.max = self.max.max(value);
+        self.sum = self.sum.saturating_add(value);
+        self.count += 1;
+    }
+
+    /// Adds several values of one.
+    pub(crate) fn add_events(&mut self, events: u64) {
+        if events > 0 {
+            self.merge(&Self {
+                sum: events.saturating_mul(PER_UNIT),
+                count: events,
+                min: PER_UNIT,
+                max: PER_UNIT,
+            });
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+        self.max = self.max.max(other.max);
+        self.sum = self.sum.saturating_add(other.sum);
+        self.count = self.count.saturating_add(other.count);
+        assert!(self.min <= self.max, "the smallest value is not above the largest");
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// Classes per doubling of a duration: percentiles are exact within an eighth.
+const PER_DOUBLING: usize = 8;
+const PER_DOUBLING_BITS: u32 = 3;
+/// Doublings above eight microseconds: the last class begins after four minutes.
+const DOUBLINGS: usize = 25;
+/// Durations below eight microseconds have a class each.
+const CLASSES: usize = PER_DOUBLING * (DOUBLINGS + 1);
+
+/// How many values fell into each class of size, in thousandths of the unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Histogram {
+    classes: [u32; CLASSES],
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { classes: [0; CLASSES] }
+    }
+}
+
+impl Histogram {
+    fn class(value: u64) -> usize {
+        let Some(bits) = value.checked_ilog2().filter(|bits| *bits >= PER_DOUBLING_BITS) else {
+            return usize::try_from(value).unwrap_or_default();
+        };
+        let shift = bits - PER_DOUBLING_BITS;
+        let within = usize::try_from(value >> shift).unwrap_or_default() - PER_DOUBLING;
+        let doubling = usize::try_from(shift).unwrap_or_default() + 1;
+        (doubling * PER_DOUBLING + within).min(CLASSES - 1)
+    }
+
+    /// The smallest value of a class.
+    pub(crate) fn floor(class: usize) -> u64 {
+        let (doubling, within) = (class / PER_DOUBLING, class % PER_DOUBLING);
+        let within = u64::try_from(within).unwrap_or_default();
+        match doubling.checked_sub(1) {
+            None => within,
+            Some(shift) => (within + (1 << PER_DOUBLING_BITS)) << shift,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, value: u64) {
+        if let Some(count) = self.classes.get_mut(Self::class(value)) {
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// Adds to one class what a row says of it.
+    pub(crate) fn add_class(&mut self, class: usize, values: u32) {
+        if let Some(count) = self.classes.get_mut(class) {
+            *count = count.saturating_add(values);
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (class, values) in other.filled() {
+            self.add_class(class, values);
+        }
+    }
+
+    /// The classes that have values, with their numbers.
+    pub(crate) fn filled(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.classes.iter().copied().enumerate().filter(|(_, values)| *values > 0)
+    }
+}
+
+/// The capacity and throttles of a table or one of its global indexes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Arm {
+    /// Consumed units, by direction.
+    pub consumed: [Cell; Direction::ALL.len()],
+    /// Refused items, by direction and limit.
+    pub throttled: [[u64; Limit::ALL.len()]; Direction::ALL.len()],
+}
+
+impl Arm {
+    #[inline]
+    pub(crate) fn add_consumed(&mut self, usage: Usage) {
+        let [read, write] = &mut self.consumed;
+        if usage.read > HalfUnits(0) {
+            read.add(usage.read.0.saturating_mul(PER_HALF_UNIT));
+        }
+        if usage.write > HalfUnits(0) {
+            write.add(usage.write.0.saturating_mul(PER_HALF_UNIT));
+        }
+    }
+
+    pub(crate) fn add_throttled(&mut self, limit: Limit, direction: Direction) {
+        let by_limit = self.throttled.get_mut(direction.place());
+        let count = by_limit.and_then(|limits| limits.get_mut(limit.place()));
+        *count.expect("every limit and direction has a place") += 1;
+    }
+}
+
+/// The figures of one table in one minute.
+#[derive(Clone, Debug)]
+pub(crate) struct TableFigures {
+    /// Minutes since 1970.
+    pub minute: u64,
+    pub account: String,
+    pub region: String,
+    pub name: String,
+    pub base: Arm,
+    /// Global indexes that were touched, with their names.
+    pub indexes: Vec<(IndexId, String, Arm)>,
+}
