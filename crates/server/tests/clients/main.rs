@@ -8,3 +8,4 @@ mod requirements;
 mod rust_sdk;
 #[path = "../support/mod.rs"]
 mod support;
+mod throttling;
