@@ -80,7 +80,7 @@ async fn refusals_name_the_limit_and_the_table() {
     let PutItemError::ProvisionedThroughputExceededException(error) = error else { panic!("{error:?}") };
     let reason = error.throttling_reasons().first().expect("a reason is given");
     assert_eq!(reason.reason(), Some("TableWriteProvisionedThroughputExceeded"));
-    assert_eq!(reason.resource(), Some("arn:aws:dynamodb:us-east-1:000000000000:table/Provisioned"));
+    assert_eq!(reason.resource(), Some("arn:aws:dynamodb:us-east-1:123456789012:table/Provisioned"));
     let read = client.get_item().table_name("Provisioned").set_key(Some(item(0))).send().await;
     assert!(read.is_ok(), "reads have units of their own");
 
