@@ -22,6 +22,7 @@ mod descriptors;
 mod endpoint;
 mod environment;
 mod failed_signatures;
+mod handshake;
 mod head_meter;
 mod hosts;
 mod http;

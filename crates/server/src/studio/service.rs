@@ -365,7 +365,7 @@ impl Serving for Studio {
         Connections::new(&self.limits, false, Arc::clone(&self.figures), refused, answers)
     }
 
-    fn meter<Io>(&self, stream: Io, client: &Client) -> HeadMeter<Io> {
+    fn meter<Io: tokio::io::AsyncRead>(&self, stream: Io, client: &Client) -> HeadMeter<Io> {
         let budget = Arc::clone(self.bodies.for_heads(false));
         HeadMeter::new(stream, Arc::clone(&client.activity), budget, Arc::clone(&self.refused))
     }
