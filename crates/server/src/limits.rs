@@ -206,6 +206,8 @@ pub(crate) const MODELS_LISTED_MAX: usize = 1_000;
 pub(crate) const PLACES_MAX: usize = 200;
 /// Heavy calls that run at the same time in the process.
 pub(crate) const JOBS_MAX: usize = 2;
+/// Light calls that run at the same time: each may parse a model of 1 MiB, on a thread of its own.
+pub(crate) const LIGHT_CALLS_MAX: usize = 4;
 /// How long a heavy call waits for others.
 pub(crate) const JOB_WAIT_SECONDS_MAX: u64 = 60;
 /// Tabs whose heavy calls are known.

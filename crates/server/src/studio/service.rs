@@ -344,8 +344,7 @@ impl Studio {
         match way {
             Way::Light(run) => {
                 let work = move || run(&context, &members::parse(&body)?);
-                let done = tokio::task::spawn_blocking(work).await;
-                done.unwrap_or_else(|_panic| Err(jobs::internal())).map(|json| reply::json(&json))
+                self.jobs.run_light(work).await.map(|json| reply::json(&json))
             }
             Way::Heavy(run) => {
                 let work =
