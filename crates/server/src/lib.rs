@@ -22,6 +22,8 @@ mod descriptors;
 mod endpoint;
 mod environment;
 mod failed_signatures;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod handshake;
 mod head_meter;
 mod hosts;

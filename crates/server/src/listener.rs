@@ -205,6 +205,15 @@ async fn secured<S: Serving>(
     None
 }
 
+/// Serves a connection that is no socket.
+#[cfg(feature = "fuzz")]
+pub(crate) async fn serve_stream<S: Serving, Io>(stream: Io, client: Client, service: Arc<S>)
+where
+    Io: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    converse(stream, Arc::new(Side { service, client })).await;
+}
+
 async fn converse<S: Serving, Io>(stream: Io, side: Arc<Side<S>>)
 where
     Io: AsyncRead + AsyncWrite + Unpin + Send + 'static,
