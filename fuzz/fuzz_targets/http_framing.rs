@@ -35,7 +35,8 @@ fn answers(mut rest: &[u8]) -> Vec<Answer> {
     while !rest.is_empty() {
         let end = find(rest, b"\r\n\r\n").unwrap_or_else(|| panic!("a head ends: {rest:?}"));
         let (head, after) = (&rest[..end], &rest[end + 4..]);
-        let head = std::str::from_utf8(head).expect("heads are text");
+        // A preflight's answer repeats a header of the request, which need not be text.
+        let head = String::from_utf8_lossy(head);
         let (line, headers) = head.split_once("\r\n").unwrap_or((head, ""));
         let status = line.strip_prefix("HTTP/1.1 ").or_else(|| line.strip_prefix("HTTP/1.0 "));
         let status: u16 =
@@ -52,7 +53,7 @@ fn answers(mut rest: &[u8]) -> Vec<Answer> {
         answers.push(Answer { status, body: after[..length].to_vec() });
         rest = &after[length..];
     }
-    // Whether the client is told to go on depends on how much of the body is there.
+    // Whether the server asks for the body depends on how much of it is there.
     answers.retain(|answer| answer.status != 100);
     answers
 }

@@ -46,7 +46,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "tiny-chunks",
-        what: "8 bodies of 16 MB in chunks of a byte",
+        what: "8 bodies of 1 MB in chunks of a byte",
         why: "a read of the socket brings thousands of pieces, which no limit of bytes counts",
         setting: Setting::MEMORY,
         prepare: nothing,
@@ -90,7 +90,7 @@ fn deep(field: &Field<'_>) {
 
 fn tiny_chunks(field: &Field<'_>) {
     let mut request = field.sender.chunked_head("PutItem");
-    request.extend_from_slice(&b"1\r\n \r\n".repeat(BODY_BYTES - ROOM));
+    request.extend_from_slice(&b"1\r\n \r\n".repeat(BODY_BYTES / 16));
     request.extend_from_slice(b"0\r\n\r\n");
     field.repeat(8, &[request]);
 }
