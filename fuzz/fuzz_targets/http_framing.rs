@@ -37,7 +37,7 @@ fn answers(mut rest: &[u8]) -> Vec<Answer> {
         let (head, after) = (&rest[..end], &rest[end + 4..]);
         // A preflight's answer repeats a header of the request, which need not be text.
         let head = String::from_utf8_lossy(head);
-        let (line, headers) = head.split_once("\r\n").unwrap_or((head, ""));
+        let (line, headers) = head.split_once("\r\n").unwrap_or((&*head, ""));
         let status = line.strip_prefix("HTTP/1.1 ").or_else(|| line.strip_prefix("HTTP/1.0 "));
         let status: u16 =
             status.expect("a status line").get(..3).expect("a status").parse().expect("a number");
