@@ -12,12 +12,12 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::budget::Budget;
-use crate::client::{Addresses, Client, TooMany};
+use crate::client::{Addresses, Client, Counts, TooMany};
 use crate::environment;
 use crate::idle_timeout::{Activity, CloseRequest, Phase, Watch};
 use crate::limits::{
-    CONNECTIONS_AHEAD_MAX, CheckPolicy, KNOWN_VICTIMS_MAX, Limits, NEW_CONNECTION, PRESSED_ANSWER_BYTES_MIN,
-    PRESSURE_CHECK_MS, ROOM_RETRY_MS, UNVERIFIED_CONNECTIONS_SHARE, VICTIMS_MAX,
+    CONNECTIONS_AHEAD_MAX, CheckPolicy, HANDSHAKES_SHARE, KNOWN_VICTIMS_MAX, Limits, NEW_CONNECTION,
+    PRESSED_ANSWER_BYTES_MIN, PRESSURE_CHECK_MS, ROOM_RETRY_MS, UNVERIFIED_CONNECTIONS_SHARE, VICTIMS_MAX,
 };
 use crate::refused::{Cause, Refused};
 
@@ -72,6 +72,11 @@ struct Victim {
 enum Scope {
     All,
     Unadmitted,
+    Handshakes,
+}
+
+impl Scope {
+    const EACH: [Self; 3] = [Self::All, Self::Unadmitted, Self::Handshakes];
 }
 
 pub(crate) struct Connections {
@@ -80,7 +85,9 @@ pub(crate) struct Connections {
     most: usize,
     /// Maximum number of connections without an admitted request.
     unadmitted_most: usize,
-    unadmitted: Arc<AtomicUsize>,
+    /// Maximum number of TLS handshakes under way.
+    handshakes_most: usize,
+    counts: Counts,
     addresses: Addresses,
     figures: Arc<ConnectionFigures>,
     /// Connections asked to close to make room that are still open.
@@ -126,7 +133,8 @@ impl Connections {
             open: HashMap::new(),
             most,
             unadmitted_most: if verifies { (most / UNVERIFIED_CONNECTIONS_SHARE).max(1) } else { most },
-            unadmitted: Arc::default(),
+            handshakes_most: (most / HANDSHAKES_SHARE).max(1),
+            counts: Counts::default(),
             addresses: Addresses::new(limits),
             figures,
             closing: HashSet::new(),
@@ -155,7 +163,7 @@ impl Connections {
     /// Registers the client of a new connection, unless its address is at its limit.
     pub(crate) fn register(&mut self, ip: IpAddr) -> Result<Client, TooMany> {
         match self.addresses.begin(ip) {
-            Ok(request_limit) => Ok(Client::new(ip, request_limit, Arc::clone(&self.unadmitted))),
+            Ok(limits) => Ok(Client::new(ip, limits, self.counts.clone())),
             Err(too_many) => {
                 self.refused.count(Cause::ConnectionsPerAddress);
                 Err(too_many)
@@ -182,7 +190,7 @@ impl Connections {
 
     /// Handles the next event: a connection that has ended, or a check that is due.
     pub(crate) async fn next_event(&mut self) {
-        let crowded = self.excess(Scope::All) > 0 || self.excess(Scope::Unadmitted) > 0;
+        let crowded = Scope::EACH.iter().any(|scope| self.excess(*scope) > 0);
         tokio::select! {
             ended = self.tasks.join_next_with_id() => {
                 let id = match ended {
@@ -255,13 +263,18 @@ impl Connections {
     fn excess(&self, scope: Scope) -> usize {
         match scope {
             Scope::All => self.tasks.len().saturating_sub(self.most),
-            Scope::Unadmitted => self.unadmitted.load(Ordering::Relaxed).saturating_sub(self.unadmitted_most),
+            Scope::Unadmitted => {
+                self.counts.unadmitted.load(Ordering::Relaxed).saturating_sub(self.unadmitted_most)
+            }
+            Scope::Handshakes => {
+                self.counts.handshakes.load(Ordering::Relaxed).saturating_sub(self.handshakes_most)
+            }
         }
     }
 
     /// Asks as many connections to close as exceed the limits.
     fn make_room(&mut self) {
-        for scope in [Scope::All, Scope::Unadmitted] {
+        for scope in Scope::EACH {
             let wanted = self.excess(scope).saturating_sub(self.closing.len());
             for _ in 0..wanted {
                 let Some(victim) = self.next_victim(scope) else { break };
@@ -301,7 +314,11 @@ impl Connections {
         let now = environment::instant();
         let is_new = |open: &Open| now.saturating_duration_since(open.opened_at) < NEW_CONNECTION;
         let eligible = self.open.iter().filter(|(id, open)| {
-            let chosen = scope == Scope::All || !open.activity.was_admitted();
+            let chosen = match scope {
+                Scope::All => true,
+                Scope::Unadmitted => !open.activity.was_admitted(),
+                Scope::Handshakes => open.activity.phase() == Phase::Handshake,
+            };
             chosen && !self.closing.contains(*id)
         });
         let mut ranked: Vec<_> = eligible

@@ -23,6 +23,7 @@ use keywright_semantics::request::Request as Typed;
 use keywright_semantics::response::Response as Answered;
 use keywright_wire::sigv4::{CLAIM_HEADERS, SignedRequest};
 use keywright_wire::{Operation, decode, decoded_bytes_max, error_body_bytes, is_json, render, render_error};
+use tokio::io::AsyncRead;
 use tokio::sync::{RwLock, Semaphore, watch};
 
 use crate::answer_size;
@@ -666,7 +667,7 @@ impl<B: Backend> Serving for Service<B> {
         Connections::new(&self.limits, self.authenticator.verifies(), figures, refused, answers)
     }
 
-    fn meter<Io>(&self, stream: Io, client: &Client) -> HeadMeter<Io> {
+    fn meter<Io: AsyncRead>(&self, stream: Io, client: &Client) -> HeadMeter<Io> {
         let budget = Arc::clone(self.bodies.for_heads(self.authenticator.verifies()));
         HeadMeter::new(stream, Arc::clone(&client.activity), budget, Arc::clone(&self.refused))
     }

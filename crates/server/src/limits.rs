@@ -19,12 +19,23 @@ pub(crate) const HEAD_BYTES_MAX: usize = 16 * KIB;
 /// headers of 16 KiB each must fit, with room for separators.
 pub(crate) const READ_BUFFER_BYTES_MAX: usize = 64 * KIB;
 /// Bytes of an unfinished head that take nothing from the body budget. Real heads are smaller.
-pub(crate) const HEAD_FREE_BYTES: usize = 8 * KIB;
-/// Time limit of a TLS handshake, and of a request head counted from the last response. The periodic check
-/// can add one interval to the latter.
+pub(crate) const HEAD_FREE_BYTES: u64 = 8 * 1024;
+/// Bytes that one read takes from a socket. What a read of a body takes beyond its end is the beginning of
+/// the next head, which no budget counts.
+pub(crate) const READ_BYTES_MAX: u64 = 16 * 1024;
+/// Time limit of a request head counted from the last response. The periodic check can add one interval.
 pub(crate) const HEAD_SECONDS_MAX: u32 = 30;
 /// Time limit of a head after a stop signal.
 const STOPPING_HEAD_MS_MAX: u32 = 2_000;
+
+// TLS handshakes
+
+/// Time limit of a handshake: two round trips, and its turn among others.
+pub(crate) const HANDSHAKE_SECONDS_MAX: u64 = 10;
+/// Bytes that a handshake may send. Clients without a certificate send 2 to 4 KiB.
+pub(crate) const HANDSHAKE_BYTES_MAX: u64 = 16 * 1024;
+/// One in this many connections, of one address and of all, may be in its handshake.
+pub(crate) const HANDSHAKES_SHARE: usize = 4;
 
 // Responses that are not read
 
@@ -195,6 +206,8 @@ pub(crate) const MODELS_LISTED_MAX: usize = 1_000;
 pub(crate) const PLACES_MAX: usize = 200;
 /// Heavy calls that run at the same time in the process.
 pub(crate) const JOBS_MAX: usize = 2;
+/// Light calls that run at the same time: each may parse a model of 1 MiB, on a thread of its own.
+pub(crate) const LIGHT_CALLS_MAX: usize = 4;
 /// How long a heavy call waits for others.
 pub(crate) const JOB_WAIT_SECONDS_MAX: u64 = 60;
 /// Tabs whose heavy calls are known.

@@ -13,13 +13,14 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::client::Client;
 use crate::connections::Connections;
+use crate::handshake::{Bounded, HandshakeFault, Handshakes};
 use crate::head_meter::HeadMeter;
 use crate::idle_timeout::{Phase, TrackedIo};
-use crate::limits::{ACCEPT_RETRY_MS, BACKLOG, HEAD_SECONDS_MAX, READ_BUFFER_BYTES_MAX};
+use crate::limits::{ACCEPT_RETRY_MS, BACKLOG, READ_BUFFER_BYTES_MAX};
 use crate::refused::{Cause, Refused};
 
 /// A free port, chosen by the system.
@@ -33,7 +34,7 @@ pub(crate) trait Serving: Send + Sync + 'static {
     fn connections(&self) -> Connections;
 
     /// Wraps a connection's stream so that unfinished heads take from the memory for bodies.
-    fn meter<Io>(&self, stream: Io, client: &Client) -> HeadMeter<Io>;
+    fn meter<Io: AsyncRead>(&self, stream: Io, client: &Client) -> HeadMeter<Io>;
 
     /// Counts of what limits have refused or closed.
     fn refused(&self) -> &Refused;
@@ -51,21 +52,21 @@ pub(crate) trait Serving: Send + Sync + 'static {
 pub(crate) struct Bound {
     socket: TcpSocket,
     address: SocketAddr,
-    acceptor: Option<TlsAcceptor>,
+    tls: Option<Handshakes>,
 }
 
 impl Bound {
     /// Must be called within the runtime.
-    pub(crate) fn new(address: SocketAddr, acceptor: Option<TlsAcceptor>) -> Result<Self, String> {
+    pub(crate) fn new(address: SocketAddr, tls: Option<Handshakes>) -> Result<Self, String> {
         let socket = bind(address).map_err(|error| explain(address, &error))?;
         let address = socket.local_addr().map_err(|error| explain(address, &error))?;
-        Ok(Self { socket, address, acceptor })
+        Ok(Self { socket, address, tls })
     }
 
     /// Listens at once. If the port is taken, another one is chosen.
     pub(crate) fn any_port(
         address: SocketAddr,
-        acceptor: Option<TlsAcceptor>,
+        tls: Option<Handshakes>,
     ) -> Result<(SocketAddr, Listener), String> {
         let listening = |address| {
             let socket = bind(address)?;
@@ -79,7 +80,7 @@ impl Bound {
             listening => listening,
         }
         .map_err(|error| format!("cannot listen on {address} for the studio: {error}"))?;
-        Ok((address, Listener { socket, acceptor }))
+        Ok((address, Listener { socket, tls }))
     }
 
     pub(crate) const fn address(&self) -> SocketAddr {
@@ -87,12 +88,12 @@ impl Bound {
     }
 
     pub(crate) const fn secure(&self) -> bool {
-        self.acceptor.is_some()
+        self.tls.is_some()
     }
 
     pub(crate) fn listen(self) -> Result<Listener, String> {
         let socket = self.socket.listen(BACKLOG).map_err(|error| explain(self.address, &error))?;
-        Ok(Listener { socket, acceptor: self.acceptor })
+        Ok(Listener { socket, tls: self.tls })
     }
 }
 
@@ -116,7 +117,7 @@ fn bind(address: SocketAddr) -> std::io::Result<TcpSocket> {
 
 pub(crate) struct Listener {
     socket: TcpListener,
-    acceptor: Option<TlsAcceptor>,
+    tls: Option<Handshakes>,
 }
 
 impl Listener {
@@ -127,7 +128,7 @@ impl Listener {
             tokio::select! {
                 accepted = self.socket.accept(), if connections.has_room() => match accepted {
                     Ok((stream, peer)) => {
-                        begin(&mut connections, stream, peer, self.acceptor.clone(), Arc::clone(&service));
+                        begin(&mut connections, stream, peer, self.tls.clone(), Arc::clone(&service));
                     }
                     Err(error) => {
                         tracing::warn!(%error, "cannot accept a connection");
@@ -151,13 +152,13 @@ fn begin<S: Serving>(
     connections: &mut Connections,
     stream: TcpStream,
     peer: SocketAddr,
-    acceptor: Option<TlsAcceptor>,
+    tls: Option<Handshakes>,
     service: Arc<S>,
 ) {
     let Ok(client) = connections.register(peer.ip()) else { return };
     let activity = Arc::clone(&client.activity);
     let side = Arc::new(Side { service, client });
-    connections.begin(peer.ip(), activity, connection(stream, acceptor, side));
+    connections.begin(peer.ip(), activity, connection(stream, tls, side));
 }
 
 /// Serves one connection. It has a reference count of its own: that of the service would move between
@@ -167,22 +168,50 @@ struct Side<S: Serving> {
     client: Client,
 }
 
-async fn connection<S: Serving>(stream: TcpStream, acceptor: Option<TlsAcceptor>, side: Arc<Side<S>>) {
+async fn connection<S: Serving>(stream: TcpStream, tls: Option<Handshakes>, side: Arc<Side<S>>) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
-    let Some(acceptor) = acceptor else { return converse(stream, side).await };
-    let handshake =
-        tokio::time::timeout(Duration::from_secs(HEAD_SECONDS_MAX.into()), acceptor.accept(stream));
+    match tls {
+        None => converse(stream, side).await,
+        Some(tls) => {
+            if let Some(secure) = secured(stream, &tls, &side).await {
+                converse(secure, side).await;
+            }
+        }
+    }
+}
+
+/// The connection after its TLS handshake.
+async fn secured<S: Serving>(
+    stream: TcpStream,
+    tls: &Handshakes,
+    side: &Side<S>,
+) -> Option<TlsStream<Bounded<TcpStream>>> {
+    let refused = side.service.refused();
+    let Ok(_under_way) = side.client.begin_handshake() else {
+        refused.count(Cause::TlsHandshake);
+        return None;
+    };
     let outcome = tokio::select! {
-        outcome = handshake => outcome,
-        _ = side.client.activity.close_requested() => return,
+        outcome = tls.accept(stream) => outcome,
+        _ = side.client.activity.close_requested() => return None,
     };
     match outcome {
-        Ok(Ok(secure)) => converse(secure, side).await,
-        Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
-        Err(_elapsed) => side.service.refused().count(Cause::TlsHandshake),
+        Ok(secure) => return Some(secure),
+        Err(HandshakeFault::Failed(error)) => tracing::debug!(%error, "TLS handshake failed"),
+        Err(HandshakeFault::TooSlow) => refused.count(Cause::TlsHandshake),
     }
+    None
+}
+
+/// Serves a connection that is no socket.
+#[cfg(feature = "fuzz")]
+pub(crate) async fn serve_stream<S: Serving, Io>(stream: Io, client: Client, service: Arc<S>)
+where
+    Io: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    converse(stream, Arc::new(Side { service, client })).await;
 }
 
 async fn converse<S: Serving, Io>(stream: Io, side: Arc<Side<S>>)

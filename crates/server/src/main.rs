@@ -1,60 +1,6 @@
-//! The `keywright` binary: parses the command line and runs the command.
+//! The `keywright` binary: the program of the library with its allocator.
 
-mod about;
-mod answer_size;
-mod auth;
-mod backend;
-mod banner;
-mod bench;
-mod body;
-mod branches;
-mod budget;
-mod cli;
-mod client;
-mod config;
-mod connections;
-mod credentials;
-mod data;
-mod database;
-mod descriptors;
-mod endpoint;
-mod environment;
-mod failed_signatures;
-mod head_meter;
-mod hosts;
-mod http;
-mod idle_timeout;
-mod inflate;
-mod limits;
-mod listener;
-mod log;
-mod management;
-mod model;
-mod overview;
-mod private_file;
-mod ready_file;
-mod recovery;
-mod refused;
-mod request_head;
-mod request_log;
-mod request_metrics;
-mod request_trace;
-mod response;
-mod run_to_completion;
-mod serve;
-mod store_url;
-mod studio;
-mod throughput;
-mod timers;
-mod timestamp;
-mod tls;
-mod variables;
-mod web_guard;
-
-use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
-
-use clap::Parser;
 
 /// A request makes about forty small allocations and a batch several hundred. Allocation is the second
 /// largest part of a request's cost.
@@ -63,35 +9,5 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(outcome) => return print_outcome(&outcome),
-    };
-    let code = match cli::run(cli) {
-        Ok(()) if banner::all_written() => ExitCode::SUCCESS,
-        // The failure was reported when it happened.
-        Ok(()) => ExitCode::FAILURE,
-        Err(fault) => {
-            banner::complain(&fault);
-            ExitCode::FAILURE
-        }
-    };
-    log::finish();
-    code
-}
-
-/// Prints help, the version or a usage error. Help that cannot be written is a failure, as with any other
-/// output.
-fn print_outcome(outcome: &clap::Error) -> ExitCode {
-    let written = outcome.print().and_then(|()| std::io::stdout().flush());
-    match written {
-        _ if outcome.use_stderr() => {
-            u8::try_from(outcome.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
-        }
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            banner::complain(&format!("cannot write to standard output: {error}"));
-            ExitCode::FAILURE
-        }
-        _ => ExitCode::SUCCESS,
-    }
+    keywright::run()
 }

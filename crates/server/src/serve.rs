@@ -21,6 +21,7 @@ use crate::config::{Config, Storage};
 use crate::credentials::CredentialFile;
 use crate::database::Database;
 use crate::descriptors::{self, DataIn};
+use crate::handshake::Handshakes;
 use crate::http::{Service, ServiceParts};
 use crate::limits::{CHANGES_SECONDS_MAX, DRAIN_SECONDS_MAX};
 use crate::listener::{self, Bound};
@@ -111,10 +112,10 @@ async fn serve<B: Backend>(mut config: Config, backend: B) -> Result<(), String>
         Some(path) => Authenticator::with_keys(CredentialFile::read(path)?.into_map()),
     };
     let verifies = authenticator.verifies();
-    let acceptor = config.tls.as_ref().map(tls::acceptor).transpose()?;
-    let bound = Bound::new(config.address, acceptor.clone())?;
+    let handshakes = config.tls.as_ref().map(tls::acceptor).transpose()?.map(Handshakes::new);
+    let bound = Bound::new(config.address, handshakes.clone())?;
     let studio = config.studio.take().map(|own| {
-        Bound::any_port(own.address, acceptor).map(|(address, listener)| (own, address, listener))
+        Bound::any_port(own.address, handshakes).map(|(address, listener)| (own, address, listener))
     });
     let studio = studio.transpose()?;
     // Before the banner is printed: a stop signal right after it must end the server cleanly too.

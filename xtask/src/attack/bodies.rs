@@ -45,6 +45,14 @@ pub(crate) const ATTACKS: &[Attack] = &[
         strike: placeholders,
     },
     Attack {
+        name: "tiny-chunks",
+        what: "8 bodies of 1 MB in chunks of a byte",
+        why: "a read of the socket brings thousands of pieces, which no limit of bytes counts",
+        setting: Setting::MEMORY,
+        prepare: nothing,
+        strike: tiny_chunks,
+    },
+    Attack {
         name: "gzip-bombs",
         what: "16 MB from 16 KB, 100 at once",
         why: "a thousand times as large when opened; or thousands of empty members",
@@ -78,6 +86,13 @@ fn deep(field: &Field<'_>) {
     };
     let item = format!(r#"{{"TableName":"{TABLE}","Item":{{"pk":"#);
     field.repeat(8, &[unfinished(&item, r#"{"L":["#), unfinished("", "["), unfinished("", r#"{"a":"#)]);
+}
+
+fn tiny_chunks(field: &Field<'_>) {
+    let mut request = field.sender.chunked_head("PutItem");
+    request.extend_from_slice(&b"1\r\n \r\n".repeat(BODY_BYTES / 16));
+    request.extend_from_slice(b"0\r\n\r\n");
+    field.repeat(8, &[request]);
 }
 
 fn placeholders(field: &Field<'_>) {

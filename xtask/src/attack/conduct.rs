@@ -2,6 +2,7 @@
 //! judges.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::thread;
@@ -27,6 +28,9 @@ const STOP_MAX: Duration = Duration::from_secs(5);
 /// The quiet clients alone, for comparison.
 const BEFORE: Duration = Duration::from_millis(1500);
 const LOOK: Duration = Duration::from_millis(100);
+
+/// A tenth of the weight of a thread of normal priority.
+const ATTACKER_NICE: &str = "10";
 
 /// The default cache, three budgets of 256 MiB (bodies, answers, decoding), and 256 MiB for all else.
 const PEAK_MIB_MAX: u64 = 64 + 3 * 256 + 256;
@@ -178,7 +182,7 @@ fn go_through_phases(
     let quiet_ticks = per_second(ticks, server.cpu_ticks(), timer.elapsed());
     let field = Field::new(server, seed, time, quiet_ticks);
     quiet.advance();
-    (outcome.attack.strike)(&field);
+    strike(outcome.attack, &field);
     while !field.over() && server.ended().is_none() {
         thread::sleep(LOOK);
     }
@@ -198,6 +202,32 @@ fn go_through_phases(
     match server.stop(STOP_MAX) {
         Ok(took) => outcome.stopped = Some(took),
         Err(fault) => outcome.faults.push(fault),
+    }
+}
+
+/// Attacks at a low priority: the attacker's programs stand for other machines, and must not take the
+/// processors that the server and the quiet clients share.
+fn strike(attack: &Attack, field: &Field<'_>) {
+    thread::scope(|scope| {
+        start(scope, "attacker", || {
+            // Threads inherit the priority of the thread that starts them.
+            if let Err(fault) = lower_priority() {
+                field.fault(fault);
+            }
+            (attack.strike)(field);
+        });
+    });
+}
+
+/// Lowers the priority of this thread, which on Linux has its own.
+fn lower_priority() -> Result<(), String> {
+    let own = std::fs::read_link("/proc/thread-self").map_err(|error| format!("/proc: {error}"))?;
+    let id = own.file_name().and_then(std::ffi::OsStr::to_str).ok_or("/proc names no thread")?;
+    let status = Command::new("renice").args(["-n", ATTACKER_NICE, "-p", id]).stdout(Stdio::null()).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("the attacker keeps its priority: renice ended with {status}")),
+        Err(error) => Err(format!("the attacker keeps its priority: renice: {error}")),
     }
 }
 
@@ -270,4 +300,32 @@ fn judge(outcome: &mut Outcome) {
     require(outcome.not_served == 0, format!("{} new clients are not served", outcome.not_served));
     require(outcome.recovered.is_some(), format!("not as before within {} s", RECOVERY_MAX.as_secs()));
     outcome.faults = faults;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The niceness of the calling thread: the 19th field of its `stat`, after the name in parentheses.
+    fn niceness() -> i32 {
+        let text = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+        let (_, rest) = text.rsplit_once(')').unwrap();
+        rest.split_whitespace().nth(16).unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn the_threads_of_an_attack_have_a_lower_priority_and_the_others_keep_theirs() {
+        let own = niceness();
+        let of_attacker = thread::scope(|scope| {
+            let attacker = thread::Builder::new().spawn_scoped(scope, || {
+                lower_priority().unwrap();
+                thread::scope(|scope| {
+                    thread::Builder::new().spawn_scoped(scope, niceness).unwrap().join().unwrap()
+                })
+            });
+            attacker.unwrap().join().unwrap()
+        });
+        assert_eq!(of_attacker, (own + 10).min(19));
+        assert_eq!(niceness(), own);
+    }
 }

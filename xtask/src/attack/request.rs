@@ -25,7 +25,7 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub(crate) fn request(&self, operation: &str, body: &[u8]) -> Vec<u8> {
-        self.rendered(operation, body, body.len(), "")
+        self.rendered(operation, body, &format!("Content-Length: {}", body.len()))
     }
 
     pub(crate) fn gzipped(&self, operation: &str, body: &[u8]) -> Vec<u8> {
@@ -34,15 +34,22 @@ impl Sender {
 
     /// A body that is gzipped already.
     pub(crate) fn encoded(&self, operation: &str, body: &[u8]) -> Vec<u8> {
-        self.rendered(operation, body, body.len(), "Content-Encoding: gzip\r\n")
+        let framing = format!("Content-Encoding: gzip\r\nContent-Length: {}", body.len());
+        self.rendered(operation, body, &framing)
     }
 
     /// Only the head of a request whose body has `length` bytes.
     pub(crate) fn head(&self, operation: &str, length: usize) -> Vec<u8> {
-        self.rendered(operation, b"", length, "")
+        self.rendered(operation, b"", &format!("Content-Length: {length}"))
     }
 
-    fn rendered(&self, operation: &str, body: &[u8], length: usize, more: &str) -> Vec<u8> {
+    /// Only the head of a request whose body comes in chunks.
+    pub(crate) fn chunked_head(&self, operation: &str) -> Vec<u8> {
+        self.rendered(operation, b"", "Transfer-Encoding: chunked")
+    }
+
+    /// `framing`: the headers that say how the body is sent.
+    fn rendered(&self, operation: &str, body: &[u8], framing: &str) -> Vec<u8> {
         let (host, date) = (self.address.to_string(), sign::now());
         let target = format!("DynamoDB_20120810.{operation}");
         let authorization = match &self.key {
@@ -56,7 +63,7 @@ impl Sender {
         let head = format!(
             "POST / HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/x-amz-json-1.0\r\n\
              X-Amz-Target: {target}\r\nX-Amz-Date: {date}\r\nAuthorization: {authorization}\r\n\
-             {more}Content-Length: {length}\r\n\r\n"
+             {framing}\r\n\r\n"
         );
         let mut bytes = head.into_bytes();
         bytes.extend_from_slice(body);

@@ -21,6 +21,12 @@ const IDLE_FEW: usize = 1_100;
 /// More than the connections that the server takes.
 const IDLE_MANY: usize = 10_050;
 const SLOW_HEADS: usize = 500;
+/// As many connections as clients without a key get.
+const LARGE_HEADS: usize = 5_000;
+/// A little less than what the server reads of a head.
+const LARGE_HEAD_BYTES: usize = 60_000;
+/// Makes the server read in large pieces.
+const LARGE_BODY_BYTES: usize = 30_000;
 /// This program's own descriptors: quiet clients, prober, files.
 const OWN_DESCRIPTORS: usize = 100;
 
@@ -57,7 +63,37 @@ pub(crate) const ATTACKS: &[Attack] = &[
         prepare: nothing,
         strike: slow_heads,
     },
+    Attack {
+        name: "large-heads/first",
+        what: "5,000 unfinished heads of 60 KB",
+        why: "the first read of a connection took memory that no budget counted",
+        setting: Setting::WITHOUT_KEY,
+        prepare: nothing,
+        strike: |field| field.hold_connections(bounded(LARGE_HEADS), &large_head(field)),
+    },
+    Attack {
+        name: "large-heads/after-body",
+        what: "the same after a request with a body",
+        why: "a read of the body also took the beginning of the next head",
+        setting: Setting::WITHOUT_KEY,
+        prepare: nothing,
+        strike: |field| {
+            let mut bytes = field.sender.head("GetItem", LARGE_BODY_BYTES);
+            bytes.resize(bytes.len() + LARGE_BODY_BYTES, b' ');
+            bytes.extend(large_head(field));
+            field.hold_connections(bounded(LARGE_HEADS), &bytes);
+        },
+    },
 ];
+
+/// A head without an end.
+fn large_head(field: &Field<'_>) -> Vec<u8> {
+    let mut head = field.sender.health();
+    head.truncate(head.len().saturating_sub(2));
+    head.extend_from_slice(b"X-Large: ");
+    head.resize(LARGE_HEAD_BYTES, b'x');
+    head
+}
 
 /// As many connections as this program may open.
 fn bounded(wanted: usize) -> usize {

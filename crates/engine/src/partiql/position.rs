@@ -70,9 +70,15 @@ fn checksum(parts: [&[u8]; 2]) -> [u8; SUM_BYTES] {
 
 #[cfg(test)]
 mod tests {
+    use keywright_semantics::error::ErrorKind;
+    use keywright_semantics::request::parts::ExecuteStatementParts;
+    use keywright_semantics::request::{ExecuteStatement, Request};
+    use keywright_semantics::response::Response;
     use keywright_semantics::value::AttributeValue;
+    use keywright_store::memory::MemoryStore;
 
     use super::*;
+    use crate::tests::harness::*;
 
     #[test]
     fn a_token_is_valid_for_its_own_statement_only() {
@@ -88,6 +94,68 @@ mod tests {
                 let refused = Position::parse(wrong, &mine).expect_err(wrong);
                 assert_eq!(refused.message, messages::INVALID_TOKEN, "{wrong}");
             }
+        }
+    }
+
+    /// The rows that a forged token of the statement gives, or the text of the error.
+    fn forged(
+        bench: &Bench<MemoryStore>,
+        statement: &str,
+        range: u32,
+        after: Option<Item>,
+    ) -> Result<Vec<Item>, String> {
+        let mut parts = ExecuteStatementParts {
+            statement: statement.to_owned(),
+            parameters: None,
+            consistent_read: None,
+            next_token: None,
+            return_consumed_capacity: None,
+            limit: None,
+            return_values_on_condition_check_failure: None,
+        };
+        let request = ExecuteStatement::validate(parts.clone()).expect("a statement");
+        parts.next_token = Some(Position { range, after }.to_token(&request.fingerprint));
+        let request =
+            Request::ExecuteStatement(Box::new(ExecuteStatement::validate(parts).expect("a token")));
+        match block_on(bench.engine.execute(&caller(), request)) {
+            Ok(Response::ExecuteStatement(page)) => Ok(page.items.iter().map(EncodedItem::decode).collect()),
+            Ok(other) => panic!("an answer of another operation: {other:?}"),
+            Err(error) => {
+                assert_eq!(error.kind, ErrorKind::Validation);
+                Err(error.message)
+            }
+        }
+    }
+
+    #[test]
+    fn a_forged_token_reads_no_row_outside_its_statement() {
+        let bench = bench();
+        let row = |pk: &str, sk: &str| item([("pk", s(pk)), ("sk", s(sk))]);
+        for (pk, sk) in [("p", "1"), ("p", "2"), ("q", "1"), ("r", "1")] {
+            bench.put(row(pk, sk)).expect("put");
+        }
+        let both = "SELECT pk, sk FROM t WHERE pk IN ['p', 'q']";
+        assert_eq!(forged(&bench, both, 1, None), Ok(vec![row("q", "1")]));
+        assert_eq!(forged(&bench, both, 0, Some(row("p", "1"))), Ok(vec![row("p", "2"), row("q", "1")]));
+        for range in [2, 1_000_000, u32::MAX - 1, u32::MAX] {
+            assert_eq!(forged(&bench, both, range, None), Err(messages::INVALID_TOKEN.to_owned()), "{range}");
+        }
+        // A key of another partition lies before or after everything that the range selects.
+        for other in ["q", "r", "s"] {
+            let rows = forged(&bench, "SELECT pk, sk FROM t WHERE pk = 'p'", 0, Some(row(other, "0")));
+            assert!(rows.expect("a page").iter().all(|row| row["pk"] == s("p")), "{other}");
+        }
+        let deep = (0..20).fold(AttributeValue::Null, |inner, _| AttributeValue::L(vec![inner]));
+        for wrong in [
+            Item::new(),
+            item([("pk", s("p"))]),
+            item([("pk", s("p")), ("sk", n(1))]),
+            item([("pk", s("p")), ("sk", s(""))]),
+            item([("pk", s("p")), ("sk", s(&"x".repeat(2_000)))]),
+            item([("pk", s("p")), ("sk", deep)]),
+            item([("pk", s("p")), ("sk", s("1")), ("more", n(1))]),
+        ] {
+            assert!(forged(&bench, both, 0, Some(wrong.clone())).is_err(), "{wrong:?}");
         }
     }
 }

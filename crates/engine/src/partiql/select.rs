@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_semantics::limits::{PAGE_BYTES_MAX, PARTIQL_READS_PER_PAGE_MAX};
+use keywright_semantics::messages::partiql as messages;
 use keywright_semantics::partiql::Select;
 use keywright_semantics::request::common::Consistency;
 use keywright_semantics::request::parts::ReturnConsumedCapacity;
@@ -76,6 +77,10 @@ pub(super) async fn select<S: Store>(
         rows: reading.limit.map(NonZeroU32::get),
     };
     let first = usize::try_from(from.range).unwrap_or(usize::MAX);
+    // Clients can compute a token's checksum: a forged one may name any range and any key.
+    if first > 0 && first >= bound.ranges.len() {
+        return Err(Error::validation(messages::INVALID_TOKEN));
+    }
     let mut after = from.after;
     for (number, part) in (from.range..).zip(bound.ranges.iter().skip(first)) {
         if budget.is_spent() {

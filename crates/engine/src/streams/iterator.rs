@@ -62,7 +62,13 @@ fn checksum(arn: &str, body: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use keywright_semantics::error::ErrorKind;
+    use keywright_semantics::request::parts::StreamViewType;
+    use keywright_store::memory::MemoryStore;
+
     use super::*;
+    use crate::support::config::EngineConfig;
+    use crate::tests::harness::*;
 
     fn iterator(after: Option<LogPosition>) -> ShardIterator {
         let arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/Shop/stream/2026-01-02T03:04:05.678";
@@ -88,6 +94,45 @@ mod tests {
             let changed = String::from_utf8(changed).expect("ASCII");
             assert_eq!(ShardIterator::parse(&changed), None, "{changed}");
             assert_eq!(ShardIterator::parse(&text[..at]), None);
+        }
+    }
+
+    /// The checksum has no secret, so a client can compute it for any text.
+    #[test]
+    fn a_forged_iterator_reads_only_the_callers_own_streams() {
+        let mut table = create_request(schema());
+        table.stream = Some(StreamViewType::NewImage);
+        let bench = bench_with(MemoryStore::new(), EngineConfig::default(), table);
+        bench.put(item([("pk", s("p")), ("sk", s("1"))])).expect("put");
+        let own = bench.stream();
+        let now_ms = bench.engine.env().now_ms();
+        let read = |iterator: &ShardIterator| {
+            bench.records(&iterator.to_text(), 1_000).map(|page| page.records.len())
+        };
+        let made = |stream: &StreamRef, shard, after, issued_ms| ShardIterator {
+            stream: stream.clone(),
+            shard,
+            after,
+            issued_ms,
+        };
+        let shard = (0..100).find(|number| read(&made(&own, *number, None, now_ms)).is_ok());
+        let shard = shard.expect("the stream has a shard");
+        assert_eq!(read(&made(&own, shard, None, now_ms)).expect("its own"), 1);
+        // Beyond the last record there is nothing, and an issue time to come gives no more than others.
+        let far = LogPosition { version: CommitVersion(u64::MAX), index: 0 };
+        for after in [far, LogPosition::LAST] {
+            assert_eq!(read(&made(&own, shard, Some(after), u64::MAX)).expect("a page"), 0);
+        }
+        for number in [shard + 1, u32::MAX] {
+            assert!(read(&made(&own, number, None, now_ms)).is_err());
+        }
+        for (from, to) in
+            [("000000000000", "111111111111"), ("us-east-1", "eu-west-1"), ("table/t/", "table/other/")]
+        {
+            assert!(own.arn.contains(from), "{}", own.arn);
+            let other = StreamRef::read(&own.arn.replace(from, to)).expect("a stream's name");
+            let refused = read(&made(&other, shard, None, now_ms)).expect_err("not the caller's");
+            assert_eq!(refused.kind, ErrorKind::ResourceNotFound);
         }
     }
 }

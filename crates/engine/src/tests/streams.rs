@@ -57,7 +57,7 @@ impl<S: Store> Bench<S> {
         }
     }
 
-    pub(super) fn stream(&self) -> StreamRef {
+    pub(crate) fn stream(&self) -> StreamRef {
         let streams = self.streams();
         StreamRef::parse(&streams.last().expect("there is a stream").stream_arn).expect("a stream's name")
     }
@@ -92,7 +92,7 @@ impl<S: Store> Bench<S> {
         }
     }
 
-    pub(super) fn records(&self, iterator: &str, limit: usize) -> Result<GetRecordsOutput, Error> {
+    pub(crate) fn records(&self, iterator: &str, limit: usize) -> Result<GetRecordsOutput, Error> {
         let request = GetRecords { shard_iterator: iterator.into(), limit };
         match block_on(self.engine.execute(&caller(), Request::GetRecords(request)))? {
             Response::GetRecords(output) => Ok(output),

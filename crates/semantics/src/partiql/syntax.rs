@@ -58,7 +58,7 @@ impl Binary {
             | Self::LessOrEqual
             | Self::Greater
             | Self::GreaterOrEqual => 3,
-            Self::Plus | Self::Minus => 4,
+            Self::Plus | Self::Minus => SUM,
         }
     }
 }
@@ -246,13 +246,18 @@ impl Display for Path {
     }
 }
 
+/// The precedence of sums.
+const SUM: u8 = 4;
+/// The precedence of paths, values and what is in parentheses.
+const PRIMARY: u8 = 5;
+
 impl Term {
     const fn tightness(&self) -> u8 {
         match &self.kind {
             TermKind::Binary { operator, .. } => operator.tightness(),
             TermKind::Not(_) => 2,
             TermKind::In { .. } | TermKind::Between { .. } | TermKind::Is { .. } => 3,
-            _ => 5,
+            _ => PRIMARY,
         }
     }
 
@@ -372,8 +377,16 @@ impl Display for RawStatement {
                 write!(formatter, "UPDATE {source}")?;
                 for change in changes {
                     match change {
-                        RawChange::Set(path, value) => write!(formatter, " SET {path} = {value}")?,
-                        RawChange::Remove(path) => write!(formatter, " REMOVE {path}")?,
+                        RawChange::Set(path, value) => {
+                            formatter.write_str(" SET ")?;
+                            path.within(formatter, PRIMARY)?;
+                            formatter.write_str(" = ")?;
+                            value.within(formatter, SUM)?;
+                        }
+                        RawChange::Remove(path) => {
+                            formatter.write_str(" REMOVE ")?;
+                            path.within(formatter, PRIMARY)?;
+                        }
                     }
                 }
                 where_clause(formatter, condition.as_ref())?;

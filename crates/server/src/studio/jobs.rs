@@ -20,7 +20,9 @@ use super::refusal::{Kind, Refusal};
 use super::reply::Lines;
 use crate::environment;
 use crate::idle_timeout::Activity;
-use crate::limits::{JOB_WAIT_SECONDS_MAX, JOBS_MAX, PROGRESS_MS_MIN, STREAM_LINES_MAX, TABS_MAX};
+use crate::limits::{
+    JOB_WAIT_SECONDS_MAX, JOBS_MAX, LIGHT_CALLS_MAX, PROGRESS_MS_MIN, STREAM_LINES_MAX, TABS_MAX,
+};
 
 /// Whether a job must end.
 #[derive(Debug, Default)]
@@ -94,6 +96,7 @@ struct Tab {
 #[derive(Debug)]
 pub(super) struct Jobs {
     places: Arc<Semaphore>,
+    light_places: Arc<Semaphore>,
     tabs: Mutex<HashMap<String, Tab>>,
     stopping: watch::Receiver<bool>,
 }
@@ -103,7 +106,23 @@ type Places = (Option<OwnedMutexGuard<()>>, Option<OwnedSemaphorePermit>);
 
 impl Jobs {
     pub(super) fn new(stopping: watch::Receiver<bool>) -> Self {
-        Self { places: Arc::new(Semaphore::new(JOBS_MAX)), tabs: Mutex::default(), stopping }
+        let places = |count| Arc::new(Semaphore::new(count));
+        let (places, light_places) = (places(JOBS_MAX), places(LIGHT_CALLS_MAX));
+        Self { places, light_places, tabs: Mutex::default(), stopping }
+    }
+
+    /// Runs a light call, few at a time.
+    pub(super) async fn run_light(
+        &self,
+        work: impl FnOnce() -> Result<Json, Refusal> + Send + 'static,
+    ) -> Result<Json, Refusal> {
+        let place = Arc::clone(&self.light_places).acquire_owned().await.map_err(|_closed| internal())?;
+        let running = tokio::task::spawn_blocking(move || {
+            // Until its thread is free, even if its client has left.
+            let _place = place;
+            work()
+        });
+        running.await.unwrap_or_else(|_panic| Err(internal()))
     }
 
     /// Starts a job and returns its lines.
@@ -207,6 +226,8 @@ pub(super) fn internal() -> Refusal {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
     use super::*;
 
     fn activity() -> Arc<Activity> {
@@ -243,6 +264,24 @@ mod tests {
     fn jobs() -> (watch::Sender<bool>, Jobs) {
         let (stop, stopping) = watch::channel(false);
         (stop, Jobs::new(stopping))
+    }
+
+    #[tokio::test]
+    async fn light_calls_run_few_at_a_time() {
+        let jobs = Jobs::new(watch::channel(false).1);
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let calls = (0..3 * LIGHT_CALLS_MAX).map(|_| {
+            let (running, most) = (Arc::clone(&running), Arc::clone(&most));
+            jobs.run_light(move || {
+                most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(20));
+                running.fetch_sub(1, Ordering::SeqCst);
+                Ok(Json::Null)
+            })
+        });
+        let done = futures_util::future::join_all(calls).await;
+        assert!(done.iter().all(Result::is_ok));
+        assert_eq!(most.load(Ordering::SeqCst), LIGHT_CALLS_MAX);
     }
 
     #[tokio::test]

@@ -344,8 +344,7 @@ impl Studio {
         match way {
             Way::Light(run) => {
                 let work = move || run(&context, &members::parse(&body)?);
-                let done = tokio::task::spawn_blocking(work).await;
-                done.unwrap_or_else(|_panic| Err(jobs::internal())).map(|json| reply::json(&json))
+                self.jobs.run_light(work).await.map(|json| reply::json(&json))
             }
             Way::Heavy(run) => {
                 let work =
@@ -365,7 +364,7 @@ impl Serving for Studio {
         Connections::new(&self.limits, false, Arc::clone(&self.figures), refused, answers)
     }
 
-    fn meter<Io>(&self, stream: Io, client: &Client) -> HeadMeter<Io> {
+    fn meter<Io: tokio::io::AsyncRead>(&self, stream: Io, client: &Client) -> HeadMeter<Io> {
         let budget = Arc::clone(self.bodies.for_heads(false));
         HeadMeter::new(stream, Arc::clone(&client.activity), budget, Arc::clone(&self.refused))
     }

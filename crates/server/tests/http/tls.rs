@@ -1,7 +1,10 @@
 //! TLS: a client that trusts the certificate is served, and wrong files are named.
 
+use std::io::{ErrorKind, Read as _};
 use std::sync::Arc;
+use std::time::Duration;
 
+use rcgen::{CertifiedKey, KeyPair};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
@@ -9,29 +12,92 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::support::Server;
 
+/// A certificate for localhost, in a folder with the files that the server reads.
+struct Identity {
+    made: CertifiedKey<KeyPair>,
+    folder: tempfile::TempDir,
+}
+
+impl Identity {
+    fn make() -> Self {
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("c.pem"), made.cert.pem()).unwrap();
+        std::fs::write(folder.path().join("k.pem"), made.signing_key.serialize_pem()).unwrap();
+        Self { made, folder }
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn start(&self, arguments: &[&str]) -> Server {
+        let (certificate, key) = (self.file("c.pem"), self.file("k.pem"));
+        let files = ["--in-memory", "--tls-certificate", &certificate, "--tls-key", &key];
+        Server::start(&[files.as_slice(), arguments].concat())
+    }
+
+    /// Makes a handshake on the connection, and a request. Returns the response.
+    async fn ask(&self, stream: std::net::TcpStream) -> std::io::Result<String> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.made.cert.der().clone()).unwrap();
+        let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+        stream.set_nonblocking(true)?;
+        let stream = tokio::net::TcpStream::from_std(stream)?;
+        let name = ServerName::try_from("localhost").unwrap();
+        let mut secure = TlsConnector::from(Arc::new(config)).connect(name, stream).await?;
+        secure.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await?;
+        let mut answer = String::new();
+        secure.read_to_string(&mut answer).await?;
+        Ok(answer)
+    }
+}
+
 #[tokio::test]
 async fn a_client_that_trusts_the_certificate_is_served() {
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let (certificate, key) = (folder.path().join("c.pem"), folder.path().join("k.pem"));
-    std::fs::write(&certificate, made.cert.pem()).unwrap();
-    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
-    let files = [certificate.to_str().unwrap(), key.to_str().unwrap()];
-    let server = Server::start(&["--in-memory", "--tls-certificate", files[0], "--tls-key", files[1]]);
+    let identity = Identity::make();
+    let server = identity.start(&[]);
     assert!(server.endpoint.starts_with("https://"));
-
-    let mut roots = RootCertStore::empty();
-    roots.add(made.cert.der().clone()).unwrap();
-    let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
-    let stream = tokio::net::TcpStream::connect(server.address()).await.unwrap();
-    let name = ServerName::try_from("localhost").unwrap();
-    let mut secure = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
-    secure.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
-    let mut answer = String::new();
-    secure.read_to_string(&mut answer).await.unwrap();
+    let stream = std::net::TcpStream::connect(server.address()).unwrap();
+    let answer = identity.ask(stream).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains("healthy: localhost"), "{answer}");
 
-    let swapped = ["--in-memory", "--tls-certificate", files[1], "--tls-key", files[1]];
-    let fault = Server::try_start(&swapped).err().unwrap();
+    let key = identity.file("k.pem");
+    let fault =
+        Server::try_start(&["--in-memory", "--tls-certificate", &key, "--tls-key", &key]).err().unwrap();
     assert!(fault.contains("k.pem"), "{fault}");
+}
+
+#[tokio::test]
+async fn unfinished_handshakes_take_a_quarter_of_an_addresss_connections() {
+    let identity = Identity::make();
+    let server = identity.start(&["--connections-per-address", "8"]);
+    let connect = || {
+        let stream = std::net::TcpStream::connect(server.address()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        stream
+    };
+    let (silent, finishing) = (connect(), connect());
+    let mut third = connect();
+    let read = third.read(&mut [0; 16]).map_err(|error| error.kind());
+    assert!(matches!(read, Ok(0) | Err(ErrorKind::ConnectionReset)), "it is closed: {read:?}");
+    assert!(identity.ask(finishing).await.unwrap().starts_with("HTTP/1.1 200 OK"));
+    assert!(identity.ask(connect()).await.unwrap().starts_with("HTTP/1.1 200 OK"), "a place is free again");
+    drop(silent);
+}
+
+#[tokio::test]
+async fn unfinished_handshakes_make_room_for_new_clients() {
+    let identity = Identity::make();
+    let server = identity.start(&["--connections-max", "64"]);
+    let connect = || std::net::TcpStream::connect(server.address()).unwrap();
+    let silent: Vec<std::net::TcpStream> = (0..40).map(|_| connect()).collect();
+    assert!(identity.ask(connect()).await.unwrap().starts_with("HTTP/1.1 200 OK"));
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let is_open = |mut stream: &std::net::TcpStream| {
+        stream.set_nonblocking(true).unwrap();
+        stream.read(&mut [0; 16]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    };
+    let open = silent.iter().filter(|stream| is_open(stream)).count();
+    assert_eq!(open, 16, "a quarter of all connections");
 }

@@ -19,6 +19,8 @@ const CANONICAL: &[(&str, &str)] = &[
         r#"INSERT INTO "T" VALUE {'pk': 'it''s', 'n': -1.5e3, 'l': [1, NULL, true], 's': <<'a', 'b'>>, 'm': {'x': ?}}"#),
     ("update T set a=a+1 remove b.c set d=list_append(d,[1]) where pk=? returning all new *",
         r#"UPDATE "T" SET "a" = "a" + 1 REMOVE "b"."c" SET "d" = list_append("d", [1]) WHERE "pk" = ? RETURNING ALL NEW *"#),
+    ("update T set a=(b<>2) set (c=1)=(d) remove (e or f)",
+        r#"UPDATE "T" SET "a" = ("b" <> 2) SET ("c" = 1) = "d" REMOVE ("e" OR "f")"#),
     ("FROM T WHERE pk = 1 SET a = 2, b = 3", r#"UPDATE "T" SET "a" = 2 SET "b" = 3 WHERE "pk" = 1"#),
     ("delete from T where pk = 'x' -- note\n and sk = .5 /* done */ RETURNING ALL OLD *",
         r#"DELETE FROM "T" WHERE "pk" = 'x' AND "sk" = .5 RETURNING ALL OLD *"#),

@@ -1,0 +1,112 @@
+//! Connections without sockets, for fuzz targets: bytes in, the bytes of the responses out.
+//!
+//! It does not know what a valid response is.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use keywright_engine::{EngineConfig, Lane};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
+use crate::auth::Authenticator;
+use crate::backend::Memory;
+use crate::client::{AddressLimits, Client, Counts};
+use crate::database::Database;
+use crate::hosts::AllowedHosts;
+use crate::http::{Service, ServiceParts};
+use crate::limits::{self, Limits, PerAddress};
+use crate::listener;
+use crate::web_guard::{HostCheck, Origins, WebGuard};
+
+const MIB: usize = 1024 * 1024;
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// Bytes that wait in each direction of a connection.
+const PIPE_BYTES: usize = 64 * 1024;
+/// Turns that the server gets for its answers before the client closes its side. hyper sends none after that.
+const TURNS: usize = 100;
+
+/// A server in memory, without credentials.
+pub struct Fuzzed {
+    runtime: Runtime,
+    service: Arc<Service<Memory>>,
+    _stop: watch::Sender<bool>,
+}
+
+impl Fuzzed {
+    /// Starts the server.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the server does not start.
+    pub fn start() -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("the runtime starts");
+        let (stop, stopping) = watch::channel(false);
+        let lane = Arc::new(Lane::new(1, |work| tokio::task::block_in_place(work)));
+        let config = EngineConfig { lane: Arc::clone(&lane), ..EngineConfig::default() };
+        let database = runtime.block_on(Database::open(Memory, config)).expect("an empty store opens");
+        let parts = ServiceParts {
+            database: Arc::new(database),
+            lane,
+            metrics: Arc::default(),
+            authenticator: Authenticator::Unverified,
+            web_guard: WebGuard::new(
+                Origins::new(&[], false).expect("no name is wrong"),
+                AllowedHosts::new(HERE, &[]).expect("no name is wrong"),
+                HostCheck::of(HERE, false),
+            ),
+            limits: limits(),
+            request_log: None,
+        };
+        Self { runtime, service: Arc::new(Service::new(parts, stopping)), _stop: stop }
+    }
+
+    /// Sends the pieces on one connection, each as one write, and closes the sending side. Returns everything
+    /// that the server answers until it closes.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the server does.
+    pub fn answers(&self, pieces: &[&[u8]]) -> Vec<u8> {
+        let (server_side, client_side) = tokio::io::duplex(PIPE_BYTES);
+        let client = Client::new(HERE, AddressLimits::default(), Counts::default());
+        let served = listener::serve_stream(server_side, client, Arc::clone(&self.service));
+        let (mut from_server, mut to_server) = tokio::io::split(client_side);
+        let send = async {
+            for piece in pieces {
+                // The server may have closed already.
+                if to_server.write_all(piece).await.is_err() {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+            for _ in 0..TURNS {
+                tokio::task::yield_now().await;
+            }
+            let _ = to_server.shutdown().await;
+        };
+        let mut answered = Vec::new();
+        let receive = from_server.read_to_end(&mut answered);
+        let (received, (), ()) = self.runtime.block_on(async { tokio::join!(receive, send, served) });
+        received.expect("reading from memory does not fail");
+        answered
+    }
+}
+
+fn limits() -> Limits {
+    Limits {
+        connections_max: limits::CONNECTIONS_MAX,
+        connections_per_address: PerAddress::Unlimited,
+        requests_per_address: PerAddress::Unlimited,
+        body_budget_bytes: 256 * MIB,
+        decode_budget_bytes: 256 * MIB,
+        answer_budget_bytes: 256 * MIB,
+        check_ms: limits::CHECK_MS,
+        budget_wait_ms: limits::BUDGET_WAIT_MS_MAX,
+    }
+}
