@@ -87,6 +87,25 @@ export async function dynamodb(operation, body, { signal } = {}) {
   return (await post(`dynamodb/${operation}`, body, signal)).json();
 }
 
+/** An operation with its body as it is typed: status, type and message of an error, the answer as text. */
+export async function raw(operation, text) {
+  let response;
+  try {
+    response = await fetch(`/api/dynamodb/${operation}`, { method: "POST", headers: headers(), body: text });
+  } catch {
+    window.dispatchEvent(new CustomEvent("kw-gone"));
+    throw new ApiError(0, { kind: "gone", text: "The process does not answer." });
+  }
+  const answer = await response.text();
+  let json;
+  try { json = JSON.parse(answer); } catch { json = null; }
+  const own = json?.error;
+  return {
+    status: response.status, micros: Number(response.headers.get("x-keywright-micros") ?? 0), text: json ? JSON.stringify(json, null, 2) : answer,
+    type: own?.kind ?? (typeof json?.__type === "string" ? json.__type.split("#").at(-1) : ""), message: own?.text ?? (response.ok ? "" : json?.message ?? json?.Message ?? ""),
+  };
+}
+
 /** The names of the tables here, page by page until there are so many or none is left. */
 export async function tableNames(most = Infinity) {
   const names = [];
