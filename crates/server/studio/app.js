@@ -140,9 +140,12 @@ function placePicker(region) {
       <button>Go there</button></form></div>` : nothing}</details>`;
 }
 
+/** The account of a page whose address names none. */
+const firstAccount = "123456789012";
+
 /** Another place is another page: nothing of the old one stays. */
 function toPlace(account, region) {
-  location.assign(`/${region}/tables${account && account !== "local" ? `?account=${encodeURIComponent(account)}` : ""}`);
+  location.assign(`/${region}/tables${account && account !== firstAccount ? `?account=${encodeURIComponent(account)}` : ""}`);
 }
 
 function theme(name) {
@@ -235,7 +238,7 @@ async function begin() {
 }
 
 theme(localStorage.getItem("kw-theme") ?? "system");
-context.account = new URLSearchParams(location.search).get("account");
+context.account = context.named = new URLSearchParams(location.search).get("account");
 const [here, kind] = location.pathname.split("/").filter(Boolean);
 if (["t", "tables", "operate"].includes(kind)) context.region = here;
 context.token = sessionStorage.getItem("kw-token");

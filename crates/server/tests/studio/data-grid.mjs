@@ -118,7 +118,7 @@ test('S7, S8, S9, S10: the strip counts as the service does; reading on has boun
   await t.picture('requests');
 });
 
-test('S15: staged changes: one stale of 100 stops a transaction and is named; one by one 99 are written', async (t) => {
+test('S15: staged changes: one stale of 100 stops a transaction and is named; one by one 99 are written', {context: {colorScheme: 'dark'}}, async (t) => {
   await t.database('CreateTable', table('Shop'));
   await fill(t, 'Shop', 100, (at) => ({pk: {S: 'a'}, sk: {S: sk(at)}, n: {N: '1'}, name: {S: 'old'}}));
   await t.open('/us-east-1/t/Shop/items?limit=100');
@@ -273,7 +273,7 @@ test('S16: a change of many leaves what does not pass; Stop and resume touch eac
   equal(items.filter((one) => one.seen).length, Number((await t.page.locator('kw-bulk .bk-body').textContent()).match(/([\d,]+) written/)[1].replace(',', '')));
 });
 
-test('S17: what is exported comes back in each form; faults are reported by line', async (t) => {
+test('S17: what is exported comes back in each form; faults are reported by line', {context: {colorScheme: 'dark'}}, async (t) => {
   await t.database('CreateTable', table('Shop'));
   const hard = ['=1+1', 'a "quoted" text', 'two\nlines', 'comma, and ; more', "'", '-2', '', '\u202Eabc', '<b>'];
   await fill(t, 'Shop', 120, (at) => ({pk: {S: 'a'}, sk: {S: sk(at)}, text: {S: hard[at % hard.length]}, n: {N: '12345678901234567890123456789012345678'},
@@ -283,7 +283,7 @@ test('S17: what is exported comes back in each form; faults are reported by line
   await button(t, 'Export').click();
   await t.page.locator('kw-transfer').getByLabel(/^Items/).selectOption('all');
   const files = {};
-  for (const form of ['dynamodb', 'plain', 'csv', 'sheet']) {
+  for (const form of ['dynamodb', 'kept', 'csv', 'sheet']) {
     await t.page.locator('kw-transfer').getByLabel(/^as /).selectOption(form);
     const [download] = await Promise.all([t.page.waitForEvent('download'), button(t, 'Export', t.page.locator('form')).click()]);
     await t.page.getByText('120 items written').waitFor();
@@ -291,13 +291,13 @@ test('S17: what is exported comes back in each form; faults are reported by line
   }
   await t.accessible();
   ok(readFileSync(files.sheet, 'utf8').includes("'=1+1"), 'formulas are defused');
-  for (const form of ['dynamodb', 'plain', 'csv']) {
+  for (const form of ['dynamodb', 'kept', 'csv']) {
     const name = `Back-${form}`;
     await t.database('CreateTable', table(name));
     await t.open(`/us-east-1/t/${name}/items`);
     await button(t, 'Import').click();
     await t.page.getByLabel(/^Form /).selectOption(form);
-    await t.page.getByLabel('If the key is there').selectOption(form === 'plain' ? 'overwrite' : 'skip');
+    await t.page.getByLabel('If the key is there').selectOption(form === 'kept' ? 'overwrite' : 'skip');
     await t.page.getByLabel('File').setInputFiles({name: 'items', mimeType: 'text/plain', buffer: readFileSync(files[form])});
     await t.page.getByText('no faults').waitFor();
     await button(t, 'Import', t.page.locator('kw-transfer')).click();
@@ -305,7 +305,7 @@ test('S17: what is exported comes back in each form; faults are reported by line
     same(await scan(t, name), whole);
   }
   const lines = Array.from({length: 1100}, (_, at) => (at + 1 === 3 ? '{"pk": "b", ' : at + 1 === 999 ? '{"pk": "b"}' : JSON.stringify({pk: 'b', sk: sk(at)})));
-  await t.open('/us-east-1/t/Back-plain/items');
+  await t.open('/us-east-1/t/Back-kept/items');
   await button(t, 'Import').click();
   await t.page.getByLabel('File').setInputFiles({name: 'items.jsonl', mimeType: 'text/plain', buffer: Buffer.from(`${lines.join('\n')}\n`)});
   await t.page.getByText('2 faults').waitFor();
@@ -315,7 +315,7 @@ test('S17: what is exported comes back in each form; faults are reported by line
   await t.picture('import');
   await button(t, 'Import', t.page.locator('kw-transfer')).click();
   await t.page.getByText('Done.').waitFor({timeout: 30_000});
-  equal((await scan(t, 'Back-plain')).length, 120 + 1098);
+  equal((await scan(t, 'Back-kept')).length, 120 + 1098);
 });
 
 test('S18: the code that is copied runs and returns what the page shows', {context: {permissions: ['clipboard-read', 'clipboard-write']}}, async (t) => {
@@ -374,6 +374,17 @@ test('S5: CreateTable pasted makes the table, and what the page shows of it make
     return JSON.parse(JSON.stringify(Table, (member, value) => (/Arn$|Label$|DateTime$|^TableId$|^TableName$/.test(member) ? undefined : value)));
   };
   same(await facts('Two'), await facts('One'));
+  // Another region and account, by their names; the address keeps both.
+  await t.database('CreateTable', table('Far'), {region: 'eu-west-1', account: '210987654321'});
+  await t.page.reload();
+  await t.page.locator('details.place summary').click();
+  await t.accessible();
+  await t.page.locator('.place-list > button', {hasText: 'eu-west-1'}).click();
+  await t.page.waitForURL('**/eu-west-1/tables?account=210987654321');
+  await t.page.locator('.tb-row').getByRole('link', {name: 'Far'}).click();
+  await t.page.getByText('No items.').waitFor();
+  await t.page.reload();
+  await t.page.getByText('No items.').waitFor();
 });
 
 test('S37, S39: of 100,000 rows few exist; columns, order and search are of what is loaded; 320 pixels hold it', async (t) => {

@@ -11,7 +11,7 @@
 //     await t.accessible();
 //   });
 import {spawn} from 'node:child_process';
-import {mkdirSync, readFileSync} from 'node:fs';
+import {existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {deepStrictEqual, ok, strictEqual} from 'node:assert';
 
@@ -171,6 +171,15 @@ class Trial {
   }
 }
 
+/** One page with all pictures, for people who change how things look (S40). */
+function album() {
+  if (!pictures || !existsSync(pictures)) return;
+  const names = readdirSync(pictures).filter((name) => name.endsWith('.png')).sort();
+  const figure = (name) => `<figure><figcaption>${name.slice(0, -4)}</figcaption><a href="${name}"><img src="${name}" alt="" width="420" loading="lazy"></a></figure>`;
+  writeFileSync(`${pictures}/index.html`, `<!doctype html><meta charset="utf-8"><title>Studio: ${names.length} pictures</title>` +
+    `<style>body{font:13px system-ui;display:flex;flex-wrap:wrap;gap:12px}figure{margin:0}img{border:1px solid #ccc}</style>${names.map(figure).join('')}\n`);
+}
+
 const queue = [];
 
 /** Registers a test. `options`: `args` of the server, `context` of the browser. */
@@ -217,6 +226,7 @@ setImmediate(async () => {
     }
   }
   await browser.close();
+  album();
   console.log(`${chosen.length - failed} of ${chosen.length} passed`);
   process.exitCode = failed === 0 ? 0 : 1;
 });

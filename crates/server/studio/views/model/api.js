@@ -11,7 +11,7 @@ export class ApiError extends Error {
 
 const build = document.querySelector('meta[name="keywright-build"]')?.getAttribute("content") ?? "";
 /** The place and the sign-in of this tab; the frame sets them. */
-export const context = { account: null, region: null, token: null, tab: `m-${crypto.randomUUID().slice(0, 8)}` };
+export const context = { account: null, named: /** @type {string|null} */ (null), region: null, token: null, tab: `m-${crypto.randomUUID().slice(0, 8)}` };
 
 function headers() {
   const all = { "content-type": "application/json", "x-keywright-studio": build, "x-keywright-tab": context.tab };
@@ -75,8 +75,19 @@ export async function stream(name, body, { signal, progress } = {}) {
   throw new ApiError(499, { kind: "gone", text: "the answer broke off" });
 }
 
+/** The address without the account, which every address of another account carries, and without the panel that is open. */
+export function here() {
+  const search = new URLSearchParams(location.search);
+  search.delete("account");
+  search.delete("show");
+  return location.pathname + (search.size > 0 ? `?${search}` : "");
+}
+
 /** Goes to another place of the studio. */
-export function go(url, replace = false) {
+export function go(path, replace = false) {
+  const target = new URL(path, location.href);
+  if (context.named) target.searchParams.set("account", context.named);
+  const url = target.pathname + target.search;
   if (replace) history.replaceState(null, "", url);
   else history.pushState(null, "", url);
   window.dispatchEvent(new PopStateEvent("popstate"));

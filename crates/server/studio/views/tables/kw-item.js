@@ -72,7 +72,8 @@ export class KwItem extends HTMLElement {
   }
 
   async edit({ read, item }) {
-    const text = JSON.stringify(item, null, 2);
+    const first = this.keys.filter((name) => Object.hasOwn(item, name));
+    const text = JSON.stringify(Object.fromEntries([...first, ...Object.keys(item).filter((name) => !first.includes(name))].map((name) => [name, item[name]])), null, 2);
     this.editing = { read, text, first: text, faults: [], conflict: null, gone: false, kept: false };
     const wanted = this.form;
     this.form = "typed";

@@ -6,7 +6,7 @@ import { classMap } from "../../vendor/lit-html/directives/class-map.js";
 import { repeat } from "../../vendor/lit-html/directives/repeat.js";
 import { compareDecimals, waysOf } from "../collections/live.js";
 import { keyText, shortText, typeOf, visible } from "../collections/typed.js";
-import { call, context, dynamodb, go } from "../model/api.js";
+import { call, context, dynamodb, go, here } from "../model/api.js";
 import { styles } from "../model/styles.js";
 import { SORTS, blank, fromSearch, limitOf, requestOf, sortsOffered, textOf, toSearch } from "./ask.js";
 import { copyMenu } from "./copy.js";
@@ -197,7 +197,7 @@ export class KwItems extends HTMLElement {
   submit(event) {
     event.preventDefault();
     const url = `/${this.region}/t/${encodeURIComponent(this.table)}/items${toSearch(this.query)}`;
-    if (url === location.pathname + location.search) this.ask();
+    if (url === here()) this.ask();
     else { this.query = blank(); go(url); }
   }
 

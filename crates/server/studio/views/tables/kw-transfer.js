@@ -14,7 +14,7 @@ const LANES = 6;
 /** What one export holds in the page before it becomes a file. */
 const EXPORT_ITEMS_MAX = 500_000;
 const ROUNDS_MAX = 10;
-const FORMS = [["dynamodb", "DynamoDB JSON lines", "jsonl"], ["plain", "plain JSON lines", "jsonl"], ["csv", "CSV with types", "csv"], ["sheet", "CSV for spreadsheets", "csv"]];
+const FORMS = [["dynamodb", "DynamoDB JSON lines", "jsonl"], ["kept", "plain JSON lines that keep types", "jsonl"], ["plain", "plain JSON lines for other programs", "jsonl"], ["csv", "CSV with types", "csv"], ["sheet", "CSV for spreadsheets", "csv"]];
 const CLASHES = [["skip", "leave the item that is there"], ["overwrite", "overwrite it"], ["stop", "stop there"]];
 
 export class KwTransfer extends HTMLElement {
@@ -232,7 +232,7 @@ export class KwTransfer extends HTMLElement {
     return html`<form class="lv-form" aria-label="What to export" @submit=${(event) => { event.preventDefault(); this.export(); }}>
         ${this.select("scope", scopes, "Items")}${this.select("as", FORMS, "as")}
         ${this.stop ? html`<button class="md-button" type="button" @click=${() => this.stop?.abort()}>Stop</button>` : html`<button class="md-button is-main">Export</button>`}</form>
-      <p class="sg-said dim">${this.form.as === "sheet" ? "Formulas are defused with an apostrophe. This form does not come back by an import." : this.form.as === "plain" ? "What plain JSON has no word for, such as sets, stays typed." : "Import takes it back as it is."}</p>
+      <p class="sg-said dim">${this.form.as === "sheet" ? "Formulas are defused with an apostrophe. This form does not come back by an import." : this.form.as === "kept" ? "What JSON has no word for, such as sets, stays typed. Import takes it back as this form." : this.form.as === "plain" ? "Sets become lists and binary values become texts: an import of it is not the same." : "Import takes it back as it is."}</p>
       <p class="sg-said" role="status">${this.said}</p>`;
   }
 
@@ -241,7 +241,7 @@ export class KwTransfer extends HTMLElement {
     const busy = !!this.stop;
     return html`<form class="lv-form" aria-label="What to import" @submit=${(event) => { event.preventDefault(); this.try(); }}>
         <label>File <input type="file" ?disabled=${busy} @change=${(event) => { this.file = event.target.files[0] ?? null; this.fileName = this.file ? event.target.files[0].name : ""; this.dry = this.work = null; if (this.file) this.try(); else this.update(); }}></label>
-        ${this.select("from", [["", "as it looks"], ["dynamodb", "DynamoDB JSON lines"], ["plain", "plain JSON lines"], ["csv", "CSV"]], "Form")}
+        ${this.select("from", [["", "as it looks"], ["dynamodb", "DynamoDB JSON lines"], ["kept", "plain JSON that keeps types"], ["plain", "plain JSON"], ["csv", "CSV"]], "Form")}
         ${this.select("clash", CLASHES, "If the key is there")}
         <button class="md-button" ?disabled=${busy || !this.blob()}>Try it dry</button></form>
       ${this.file ? nothing : html`<label class="tf-text"><span class="dim">or paste lines</span><textarea rows="4" spellcheck="false" .value=${this.form.text} ?disabled=${busy} @input=${(event) => { this.form.text = event.target.value; this.dry = this.work = null; this.update(); }}></textarea></label>`}
