@@ -286,7 +286,7 @@ export class KwItems extends HTMLElement {
       ${this.error ? html`<div class="md-error" role="alert"><p>${this.error.more?.__type ? html`<b>${this.error.more.__type.split("#").at(-1)}</b> ` : nothing}${this.error.message}</p></div>` : nothing}
       ${this.strip()}${this.tools()}${this.below()}
       <div class="it-body"><div class="it-left">${this.grid()}</div>
-        <kw-item .table=${this.table} .keys=${this.keys()} .readOnly=${this.readOnly} @saved=${() => this.ask()} @staged=${() => this.update()} @closed=${() => this.update()}></kw-item></div>`;
+        <kw-item .keys=${this.keys()} .table=${this.table} .readOnly=${this.readOnly} @saved=${() => this.ask()} @staged=${() => this.update()} @closed=${() => this.update()}></kw-item></div>`;
   }
 
   form() {

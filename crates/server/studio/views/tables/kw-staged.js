@@ -15,7 +15,7 @@ const WORDS = { new: "new item", change: "changed", delete: "deleted", move: "ne
 export class KwStaged extends HTMLElement {
   constructor() {
     super();
-    this.table = "";
+    this.ofTable = "";
     this.readOnly = false;
     this.said = "";
     this.failed = "";
@@ -31,7 +31,14 @@ export class KwStaged extends HTMLElement {
   disconnectedCallback() { window.removeEventListener("kw-staged", this.changed); }
 
   changed = () => this.update();
-  list() { return staged.ofTable(this.table); }
+  list() { return staged.ofTable(this.ofTable); }
+
+  set table(name) {
+    if (name === this.ofTable) return;
+    this.ofTable = name;
+    this.said = this.failed = "";
+    this.update();
+  }
 
   /** Marks a change as refused: what is there now stands next to it. */
   refuse(one, theirs) {

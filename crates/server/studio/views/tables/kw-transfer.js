@@ -25,7 +25,7 @@ export class KwTransfer extends HTMLElement {
     /** `[{name, type}]` of the table's key. */ this.keys = /** @type {any[]} */ ([]);
     this.asked = /** @type {any} */ (null);
     this.loaded = /** @type {any[]} */ ([]);
-    this.selected = /** @type {any[]} */ ([]);
+    this.chosen = /** @type {any[]} */ ([]);
     this.form = { scope: "loaded", as: "dynamodb", from: "", clash: "skip", text: "" };
     this.file = /** @type {Blob|null} */ (null);
     this.fileName = "";
@@ -38,6 +38,12 @@ export class KwTransfer extends HTMLElement {
 
   connectedCallback() { this.update(); }
   disconnectedCallback() { this.stop?.abort(); }
+
+  /** The selected items: the last property that is given, and a new list each time. */
+  set selected(list) {
+    this.chosen = list;
+    this.update();
+  }
 
   async begin(run) {
     this.error = this.said = "";
@@ -56,7 +62,7 @@ export class KwTransfer extends HTMLElement {
   export() {
     return this.begin(async (signal) => {
       const { scope, as } = this.form;
-      let items = scope === "selected" ? this.selected : this.loaded;
+      let items = scope === "selected" ? this.chosen : this.loaded;
       let whole = true;
       if (scope === "all") {
         items = [];
@@ -228,7 +234,7 @@ export class KwTransfer extends HTMLElement {
   }
 
   exporting() {
-    const scopes = [["loaded", `the ${this.loaded.length.toLocaleString("en")} items read so far`], ...(this.selected.length > 0 ? [["selected", `the ${this.selected.length} selected`]] : []), ["all", `all that the ${this.asked?.operation === "Query" ? "query" : "scan"} finds`]];
+    const scopes = [["loaded", `the ${this.loaded.length.toLocaleString("en")} items read so far`], ...(this.chosen.length > 0 ? [["selected", `the ${this.chosen.length} selected`]] : []), ["all", `all that the ${this.asked?.operation === "Query" ? "query" : "scan"} finds`]];
     return html`<form class="lv-form" aria-label="What to export" @submit=${(event) => { event.preventDefault(); this.export(); }}>
         ${this.select("scope", scopes, "Items")}${this.select("as", FORMS, "as")}
         ${this.stop ? html`<button class="md-button" type="button" @click=${() => this.stop?.abort()}>Stop</button>` : html`<button class="md-button is-main">Export</button>`}</form>
