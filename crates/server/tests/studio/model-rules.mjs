@@ -25,7 +25,7 @@ for (const colorScheme of ['light', 'dark']) {
         await settled(t);
         if (view === 'findings') await t.page.locator('.fd-why').evaluateAll((list) => list.forEach((one) => one.click()));
         if (view === 'patterns') await t.page.locator('.pt-fold').evaluateAll((list) => list.forEach((one) => one.click()));
-        await t.accessible();
+        await t.accessible(t.page, colorScheme === 'dark' ? 'colours' : 'all');
         await t.picture(`${model}-${view}-${colorScheme}`);
       }
     }
