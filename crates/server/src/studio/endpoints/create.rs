@@ -56,7 +56,7 @@ impl Drop for Undo<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             for name in &self.made.tables {
-                // Nobody waits for the answer of a cancelled call. What cannot be deleted stays in the list of tables.
+                // Nobody waits for the answer of a cancelled call. What cannot be deleted stays listed.
                 let _unheard = remove(self.tables, name);
             }
         }
