@@ -40,7 +40,7 @@ pub(super) fn plain(_: &Context, request: &Json) -> Outcome {
     Ok(Json::object([("plain", Json::List(texts.collect::<Result<_, Refusal>>()?))]))
 }
 
-/// Plain JSON that keeps types is a form of the page alone. A line of it is what `item/plain` reads and writes.
+/// Plain JSON that keeps types: a form of the page alone, whose lines `item/plain` reads and writes.
 const KEPT: &str = "kept";
 
 fn is_kept(request: &Json) -> Result<bool, Refusal> {
