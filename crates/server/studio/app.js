@@ -2,15 +2,17 @@
 
 import { html, nothing, render } from "./vendor/lit-html/lit-html.js";
 import { call, context, go, tableNames } from "./views/model/api.js";
+import { all as stagedAll } from "./views/tables/staged.js";
 
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
-const state = { info: /** @type {any} */ (null), tables: /** @type {string[]} */ ([]), error: "", stale: false };
+const state = { info: /** @type {any} */ (null), tables: /** @type {string[]} */ ([]), error: "", stale: false, places: false };
 
 /** The views of one table: name, words, module, element. */
 const TABS = /** @type {[string, string, () => Promise<unknown>, string][]} */ ([
   ["items", "Items", () => import("./views/tables/kw-items.js"), "kw-items"],
   ["collections", "Collections", () => import("./views/collections/kw-live.js"), "kw-live"],
   ["schema", "Schema", () => import("./views/tables/kw-schema.js"), "kw-schema"],
+  ["request", "Requests", () => import("./views/tables/kw-request.js"), "kw-request"],
   ["stream", "Stream", () => import("./views/operate/kw-stream.js"), "kw-stream"],
 ]);
 
@@ -42,7 +44,7 @@ function found() {
   const all = [
     ["Tables", `/${region}/tables`], ["Models", "/models"], ["Operate: streams", `/${region}/operate/streams`], ["Operate: time to live", `/${region}/operate/ttl`],
     ["Start", "/start"], ["Tour", "/start?step=1"],
-    ...state.tables.flatMap((name) => [[name, `/${region}/t/${encodeURIComponent(name)}/items`], [`${name}: collections`, `/${region}/t/${encodeURIComponent(name)}/collections`], [`${name}: schema`, `/${region}/t/${encodeURIComponent(name)}?tab=schema`]]),
+    ...state.tables.flatMap((name) => [[name, `/${region}/t/${encodeURIComponent(name)}/items`], [`${name}: collections`, `/${region}/t/${encodeURIComponent(name)}/collections`], [`${name}: schema`, `/${region}/t/${encodeURIComponent(name)}?tab=schema`], [`${name}: requests and PartiQL`, `/${region}/t/${encodeURIComponent(name)}?tab=request`]]),
   ];
   const words = palette.text.toLowerCase();
   return all.filter(([text]) => text.toLowerCase().includes(words)).slice(0, 12);
@@ -95,10 +97,11 @@ async function draw() {
     <a class="skip" href="#main">Skip to the view</a>
     <header class="top">
       <a class="brand" href="/start"><img src="/favicon.ico" alt="">Keywright</a>
-      <span class="place">${region} ${state.info?.place?.account ?? ""}</span>
+      ${placePicker(region)}
       <button class="find" @click=${() => openPalette()}>Find or do <kbd>Ctrl K</kbd></button>
       <span class="end">
         ${state.info?.signIn?.account ? html`<button class="find" @click=${() => signOut()}>Sign out</button>` : nothing}
+        ${stagedLink(region)}
         ${state.info?.readOnly ? html`<span>read-only</span>` : nothing}
         <label>Theme <select @change=${(event) => theme(event.target.value)}>${["system", "light", "dark"].map((one) => html`<option ?selected=${one === (localStorage.getItem("kw-theme") ?? "system")}>${one}</option>`)}</select></label></span>
     </header>
@@ -110,6 +113,39 @@ async function draw() {
     </nav>
     ${paletteView()}<main class="main" id="main" tabindex="-1">${to.table ? html`<div class="table-page"><header><h1>${to.table}</h1>
       <nav aria-label="Of this table">${TABS.map(([id, text]) => html`<a href=${`/${to.region}/t/${encodeURIComponent(to.table)}${id === "items" || id === "collections" ? `/${id}` : `?tab=${id}`}`} aria-current=${to.tab === id ? "page" : "false"}>${text}</a>`)}</nav></header>${shown.element}</div>` : shown.element}</main>`, app);
+}
+
+/** All that waits to be written, and the way there. */
+function stagedLink(region) {
+  const waiting = stagedAll();
+  const path = `/${region}/t/${encodeURIComponent(waiting[0]?.table ?? "")}/items`;
+  // The request that is shown there stays.
+  const search = new URLSearchParams(location.pathname === path ? location.search : "");
+  search.set("show", "staged");
+  return waiting.length === 0 ? nothing : html`<a class="waits" href=${`${path}?${search}`}>${waiting.length} staged</a>`;
+}
+
+/** The account and region whose tables are shown: those that have tables, and any other by its name. */
+function placePicker(region) {
+  const account = state.info?.place?.account ?? "";
+  if (!state.info?.place) return html`<span class="place">${region}</span>`;
+  const places = new Map((state.info.places ?? []).map((one) => [`${one.account} ${one.region}`, one]));
+  const here = `${account} ${region}`;
+  if (!places.has(here)) places.set(here, { account, region, tables: 0 });
+  return html`<details class="place" @toggle=${(event) => { state.places = event.target.open; draw(); }}><summary><span class="unseen">Place: </span>${region} ${account}</summary>${state.places ? html`<div class="place-list">
+    ${[...places].map(([id, one]) => html`<button aria-current=${id === here} @click=${() => toPlace(one.account, one.region)}>${one.region} <span>${one.account} · ${one.tables} ${one.tables === 1 ? "table" : "tables"}</span></button>`)}
+    <form @submit=${(event) => { event.preventDefault(); const { elements } = event.target; toPlace(elements.namedItem("account").value.trim() || account, elements.namedItem("region").value.trim() || region); }}>
+      <label>Region <input name="region" placeholder=${region} pattern="[A-Za-z0-9_\-]{1,64}"></label>
+      ${state.info.signIn?.account ? html`<input type="hidden" name="account" value="">` : html`<label>Account <input name="account" placeholder=${account} pattern="[A-Za-z0-9_\-]{1,64}"></label>`}
+      <button>Go there</button></form></div>` : nothing}</details>`;
+}
+
+/** The account of a page whose address names none. */
+const firstAccount = "123456789012";
+
+/** Another place is another page: nothing of the old one stays. */
+function toPlace(account, region) {
+  location.assign(`/${region}/tables${account && account !== firstAccount ? `?account=${encodeURIComponent(account)}` : ""}`);
 }
 
 function theme(name) {
@@ -142,6 +178,7 @@ window.addEventListener("popstate", () => {
   } else draw();
 });
 window.addEventListener("kw-tables", () => tables());
+window.addEventListener("kw-staged", () => draw());
 
 /** While the process does not answer: a banner with the time, and a look every two seconds. */
 let looking = 0;
@@ -201,7 +238,7 @@ async function begin() {
 }
 
 theme(localStorage.getItem("kw-theme") ?? "system");
-context.account = new URLSearchParams(location.search).get("account");
+context.account = context.named = new URLSearchParams(location.search).get("account");
 const [here, kind] = location.pathname.split("/").filter(Boolean);
 if (["t", "tables", "operate"].includes(kind)) context.region = here;
 context.token = sessionStorage.getItem("kw-token");

@@ -1,8 +1,11 @@
 //! The calls of the API under the pages: what they return is what the commands print.
 
+use std::io::Read as _;
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
-use crate::http::{call, call_with, last};
+use crate::http::{call, call_with, last, send};
 use crate::support::{Server, model_command};
 
 fn start() -> Server {
@@ -130,6 +133,55 @@ fn a_write_pattern_shows_the_places_that_its_items_enter_and_leave() {
     for what in ["entered", "left", "moved", "rewritten", "stayed"] {
         assert!(seen.contains(what), "no example shows {what}: {seen:?}");
     }
+}
+
+#[test]
+fn a_cancelled_creation_leaves_no_tables() {
+    let server = start();
+    let text = "format: 1
+model: many
+tables:
+  Many: {key: {pk: S, sk: S}}
+entities:
+  Thing: {count: 4000, key: {pk: 'P#{group}', sk: 'T#{thing}'}, attrs: {group: {type: S, distinct: 4}, thing: S}}
+patterns:
+  - {id: P1, query: Thing, given: {group: eq}, rate: 1}
+data:
+  generate: {seed: 1, sample: 4000}
+";
+    let tables = || call(&server, "dynamodb/ListTables", &json!({})).json()["TableNames"].clone();
+    let mut stream = send(&server, "model/create", &json!({"text": text, "items": true}));
+    // Leaves as soon as items are put, which is after the table was made.
+    let (mut said, mut part) = (String::new(), [0; 4096]);
+    while !said.contains("putting items into Many") {
+        let count = stream.read(&mut part).unwrap();
+        assert!(count > 0, "it ended first: {said}");
+        said.push_str(&String::from_utf8_lossy(&part[..count]));
+    }
+    assert!(!said.contains("\"done\":{"), "{said}");
+    drop(stream);
+    let begun = Instant::now();
+    while tables() != json!([]) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{}", tables());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn plain_json_that_keeps_types_comes_back_with_its_lines() {
+    let server = start();
+    let keys = json!([{"name": "id", "type": "S"}]);
+    let item = json!({"id": {"S": "a"}, "n": {"N": "12345678901234567890123456789012345678"}, "set": {"NS": ["1", "2"]},
+        "bytes": {"B": "AAEC"}, "like": {"M": {"S": {"S": "x"}}}, "empty": {"S": ""}});
+    let request = json!({"form": "kept", "keys": keys, "items": [item, item]});
+    let text = call(&server, "items/write", &request).json()["text"].as_str().unwrap().to_owned();
+    assert!(text.starts_with("{\"id\":\"a\",") && text.ends_with("}\n"), "{text}");
+    let faulty = format!("{text}\n{{\"id\": \n{{\"id\":{{\"N\":\"x\"}}}}\n");
+    let read = call(&server, "items/read", &json!({"form": "kept", "keys": keys, "text": faulty})).json();
+    assert_eq!(read["items"], json!([{"line": 1, "item": item}, {"line": 2, "item": item}]));
+    let lines: Vec<_> =
+        read["faults"].as_array().unwrap().iter().map(|fault| fault["line"].clone()).collect();
+    assert_eq!(lines, [json!(4), json!(5)]);
 }
 
 #[test]

@@ -169,6 +169,22 @@ test('S30: hostile texts stay texts', async (t) => {
     equal(await t.page.locator('img[src="x"], main script').count(), 0);
     equal(await t.page.locator('a[href^="javascript"]').count(), 0);
   }
+  // In the editor, each as fields; then all of them in the list of what is staged. What is staged is what was read.
+  await t.open('/us-east-1/t/Shop/items');
+  await t.page.locator('.it-row').first().waitFor();
+  for (const open of await t.page.locator('.it-open').all()) {
+    await open.click();
+    await t.page.locator('.it-editor').waitFor();
+    await t.page.getByRole('button', {name: 'Fields', exact: true}).click();
+    await t.page.locator('.tr-row').nth(2).waitFor();
+  }
+  await t.page.getByRole('grid').focus();
+  await t.page.keyboard.press('Control+a');
+  await t.page.getByRole('button', {name: 'Stage their deletion'}).click();
+  await t.page.locator('.sg-one').nth(texts.length - 1).waitFor();
+  equal(await t.page.locator('img[src="x"], main script, a[href^="javascript"]').count(), 0);
+  await t.page.getByRole('button', {name: 'Commit as one transaction'}).click();
+  await until('all are gone', async () => (await t.database('Scan', {TableName: 'Shop'})).Count === 0);
 });
 
 test('S33: nothing shows before the sign-in; the token is forgotten at sign-out', {args: ['--credentials', keys]}, async (t) => {

@@ -90,6 +90,22 @@ fn unchunked(mut rest: &str) -> String {
     body
 }
 
+/// Sends a call of the page and leaves its answer to the caller.
+pub(crate) fn send(server: &Server, name: &str, body: &serde_json::Value) -> TcpStream {
+    let address = studio(server).expect("the studio is on");
+    let mut stream = TcpStream::connect(&address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    let (header, build) = OWN;
+    let body = body.to_string();
+    let head = format!(
+        "POST /api/{name} HTTP/1.1\r\nHost: {address}\r\n{header}: {build}\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(body.as_bytes()).unwrap();
+    stream
+}
+
 /// A call of the page.
 pub(crate) fn call(server: &Server, name: &str, body: &serde_json::Value) -> Answer {
     call_with(server, name, &[], body)

@@ -11,7 +11,7 @@
 //     await t.accessible();
 //   });
 import {spawn} from 'node:child_process';
-import {mkdirSync, readFileSync} from 'node:fs';
+import {existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {deepStrictEqual, ok, strictEqual} from 'node:assert';
 
@@ -143,13 +143,17 @@ class Trial {
     return json;
   }
 
-  /** Fails if axe finds something of WCAG 2.0 to 2.2, A and AA. */
-  async accessible(where = this.page) {
+  /**
+   * Fails if axe finds something of WCAG 2.0 to 2.2, A and AA. With "colours" it looks at contrast alone: the one
+   * rule that another theme can break.
+   */
+  async accessible(where = this.page, what = 'all') {
     const axe = readFileSync(require.resolve('axe-core'), 'utf8');
     // Through the protocol, so that the page's policy does not refuse the script.
     await where.evaluate(axe);
-    const found = await where.evaluate(() => globalThis.axe.run(document,
-      {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']}));
+    const runOnly = what === 'colours' ? {type: 'rule', values: ['color-contrast']}
+      : {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']};
+    const found = await where.evaluate((only) => globalThis.axe.run(document, {runOnly: only}), runOnly);
     const text = found.violations.map((one) =>
       `${one.id}: ${one.help}\n  ${one.nodes.slice(0, 5).map((node) => `${node.target} ${node.failureSummary}`).join('\n  ')}`);
     strictEqual(text.join('\n'), '', 'axe');
@@ -169,6 +173,15 @@ class Trial {
     await this.server.stop();
     this.server = await serve([...ports, ...args]);
   }
+}
+
+/** One page with all pictures, for people who change how things look (S40). */
+function album() {
+  if (!pictures || !existsSync(pictures)) return;
+  const names = readdirSync(pictures).filter((name) => name.endsWith('.png')).sort();
+  const figure = (name) => `<figure><figcaption>${name.slice(0, -4)}</figcaption><a href="${name}"><img src="${name}" alt="" width="420" loading="lazy"></a></figure>`;
+  writeFileSync(`${pictures}/index.html`, `<!doctype html><meta charset="utf-8"><title>Studio: ${names.length} pictures</title>` +
+    `<style>body{font:13px system-ui;display:flex;flex-wrap:wrap;gap:12px}figure{margin:0}img{border:1px solid #ccc}</style>${names.map(figure).join('')}\n`);
 }
 
 const queue = [];
@@ -217,6 +230,7 @@ setImmediate(async () => {
     }
   }
   await browser.close();
+  album();
   console.log(`${chosen.length - failed} of ${chosen.length} passed`);
   process.exitCode = failed === 0 ? 0 : 1;
 });

@@ -23,9 +23,9 @@ for (const colorScheme of ['light', 'dark']) {
       for (const view of VIEWS) {
         await t.open(`/models/${model}/${view}`);
         await settled(t);
-        if (view === 'findings') for (const why of await t.page.locator('.fd-why').all()) await why.click();
-        if (view === 'patterns') for (const fold of await t.page.locator('.pt-fold').all()) await fold.click();
-        await t.accessible();
+        if (view === 'findings') await t.page.locator('.fd-why').evaluateAll((list) => list.forEach((one) => one.click()));
+        if (view === 'patterns') await t.page.locator('.pt-fold').evaluateAll((list) => list.forEach((one) => one.click()));
+        await t.accessible(t.page, colorScheme === 'dark' ? 'colours' : 'all');
         await t.picture(`${model}-${view}-${colorScheme}`);
       }
     }

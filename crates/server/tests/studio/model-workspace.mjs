@@ -131,7 +131,7 @@ for (const part of [0, 1, 2]) test(`S22: every view of every example shows the w
       await t.page.locator(one === 'patterns' ? '.pt tbody tr' : '.md-page').first().waitFor();
       if (one === 'patterns') {
         await until('patterns are joined', async () => (await stage(t)).includes('/s') || !markdown.includes('/s'));
-        for (const fold of await t.page.locator('.pt-fold').all()) await fold.click();
+        await t.page.locator('.pt-fold').evaluateAll((folds) => folds.forEach((fold) => fold.click()));
       }
       const shown = await stage(t);
       for (const line of markdown.replace(/```[^]*?```/g, '').split('\n')) {

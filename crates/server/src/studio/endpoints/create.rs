@@ -1,6 +1,7 @@
 //! Makes the tables of a model in the place of the call, and puts its items.
 //!
-//! It makes only what is not there: a table of the same name refuses the whole call.
+//! It makes only what is not there: a table of the same name refuses the whole call. A call that is cancelled
+//! leaves none of its tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -45,6 +46,32 @@ impl Made {
     }
 }
 
+/// Deletes the tables that a cancelled call has made. A cancelled job ends by unwinding its thread.
+struct Undo<'t> {
+    tables: &'t Tables,
+    made: Made,
+}
+
+impl Drop for Undo<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            for name in &self.made.tables {
+                // Nobody waits for the answer of a cancelled call. What cannot be deleted stays listed.
+                let _unheard = remove(self.tables, name);
+            }
+        }
+    }
+}
+
+fn remove(tables: &Tables, name: &str) -> Result<(), Refusal> {
+    wait_until_active(tables, name)?;
+    let table = ("TableName", Json::text(name));
+    let unprotected = Json::object([table.clone(), ("DeletionProtectionEnabled", Json::Bool(false))]);
+    let _as_it_was = tables.ask("UpdateTable", &unprotected)?;
+    tables.ask("DeleteTable", &Json::object([table]))??;
+    Ok(())
+}
+
 pub(super) fn run(context: &Context, request: &Json, reporter: &mut Reporter) -> Outcome {
     let model = runs::parse(text(request, "text")?)?;
     let wants_items = switch(request, "items")?;
@@ -58,10 +85,11 @@ pub(super) fn run(context: &Context, request: &Json, reporter: &mut Reporter) ->
         }
     }
     let plan = apply(&model, &[], purpose).map_err(|faults| of_faults(&faults))?;
-    let mut made = Made { notes: plan.notes.clone(), ..Made::default() };
-    let done = make(&tables, &plan.calls, &items, &mut made, reporter);
-    done.map_err(|refusal| refusal.with("made", made.json()))?;
-    Ok(made.json())
+    let made = Made { notes: plan.notes.clone(), ..Made::default() };
+    let mut undo = Undo { tables: &tables, made };
+    let done = make(&tables, &plan.calls, &items, &mut undo.made, reporter);
+    done.map_err(|refusal| refusal.with("made", undo.made.json()))?;
+    Ok(undo.made.json())
 }
 
 fn refuse_existing<'n>(tables: &Tables, names: impl Iterator<Item = &'n str>) -> Result<(), Refusal> {

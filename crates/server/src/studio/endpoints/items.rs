@@ -40,14 +40,23 @@ pub(super) fn plain(_: &Context, request: &Json) -> Outcome {
     Ok(Json::object([("plain", Json::List(texts.collect::<Result<_, Refusal>>()?))]))
 }
 
+/// Plain JSON that keeps types: a form of the page alone, whose lines `item/plain` reads and writes.
+const KEPT: &str = "kept";
+
+fn is_kept(request: &Json) -> Result<bool, Refusal> {
+    Ok(members::optional_text(request, "form")? == Some(KEPT))
+}
+
 fn form(request: &Json) -> Result<Option<Form>, Refusal> {
     Ok(match members::optional_text(request, "form")? {
-        None => None,
+        None | Some(KEPT) => None,
         Some("dynamodb") => Some(Form::DynamoDb),
         Some("plain") => Some(Form::Plain),
         Some("csv") => Some(Form::Csv),
         Some(other) => {
-            return Err(Refusal::fault(format!("there is no form `{other}`: write dynamodb, plain or csv")));
+            return Err(Refusal::fault(format!(
+                "there is no form `{other}`: write dynamodb, plain, kept or csv"
+            )));
         }
     })
 }
@@ -79,10 +88,11 @@ pub(super) fn read(_: &Context, request: &Json) -> Outcome {
             faults.push(fault_json(&Fault::new(At { line, column: 1 }, text)));
         }
     };
+    let is_kept = is_kept(request)?;
     let mut last = 0;
     for (line, content) in text.split('\n').enumerate() {
         last = line + 1;
-        match reader.line(content) {
+        match if is_kept { kept_line(content) } else { reader.line(content) } {
             Ok(Some(item)) => {
                 let place = ("line", Json::number(last));
                 items.push(Json::object([place, ("item", write_item(&item, &order))]));
@@ -101,11 +111,26 @@ pub(super) fn read(_: &Context, request: &Json) -> Outcome {
     ]))
 }
 
+/// A line of plain JSON that keeps types. Blank lines hold no item.
+fn kept_line(line: &str) -> Result<Option<Item>, String> {
+    if line.trim().is_empty() {
+        return Ok(None);
+    }
+    let json = Json::parse(line).map_err(|fault| fault.to_string())?;
+    let item = read_plain(line, &json);
+    item.map(Some).map_err(|faults| faults.first().map_or_else(String::new, |fault| fault.text.clone()))
+}
+
 /// Writes lines as `keywright data dump` does. The columns of CSV are those of the items in `columnsOf` too.
 pub(super) fn write(_: &Context, request: &Json) -> Outcome {
+    let items = members::list(request, "items")?.iter().map(typed).collect::<Result<Vec<_>, _>>()?;
+    if is_kept(request)? {
+        let order: Vec<String> = keys(request)?.into_iter().map(|key| key.name).collect();
+        let text: String = items.iter().map(|item| write_plain(item, &order).compact() + "\n").collect();
+        return Ok(Json::object([("text", Json::text(text))]));
+    }
     let form = form(request)?.ok_or_else(|| Refusal::fault("the request's `form` is missing"))?;
     let mut writer = Writer::new(form, keys(request)?);
-    let items = members::list(request, "items")?.iter().map(typed).collect::<Result<Vec<_>, _>>()?;
     for item in &items {
         writer.see(item);
     }

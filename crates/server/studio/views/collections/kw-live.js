@@ -2,7 +2,7 @@
 // with a filter, running sends a second request without it, so that what was read and left out is shown too.
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
-import { call, dynamodb, go } from "../model/api.js";
+import { call, dynamodb, go, here } from "../model/api.js";
 import { styles } from "../model/styles.js";
 import { placeId } from "./from_api.js";
 import "./kw-collections.js";
@@ -270,7 +270,7 @@ export class KwLive extends HTMLElement {
     if (query.filter.name) search.set("filter", JSON.stringify([query.filter.name, query.filter.op, query.filter.type, query.filter.value]));
     if (query.descending) search.set("order", "descending");
     const url = `/${this.region}/t/${encodeURIComponent(this.table)}/collections${search.size > 0 ? `?${search}` : ""}`;
-    if (url === location.pathname + location.search) this.ask();
+    if (url === here()) this.ask();
     else { this.query = blank(); go(url); }
   }
 

@@ -11,7 +11,7 @@ export class ApiError extends Error {
 
 const build = document.querySelector('meta[name="keywright-build"]')?.getAttribute("content") ?? "";
 /** The place and the sign-in of this tab; the frame sets them. */
-export const context = { account: null, region: null, token: null, tab: `m-${crypto.randomUUID().slice(0, 8)}` };
+export const context = { account: null, named: /** @type {string|null} */ (null), region: null, token: null, tab: `m-${crypto.randomUUID().slice(0, 8)}` };
 
 function headers() {
   const all = { "content-type": "application/json", "x-keywright-studio": build, "x-keywright-tab": context.tab };
@@ -75,8 +75,19 @@ export async function stream(name, body, { signal, progress } = {}) {
   throw new ApiError(499, { kind: "gone", text: "the answer broke off" });
 }
 
+/** The address without the account, which every address of another account carries, and without the panel that is open. */
+export function here() {
+  const search = new URLSearchParams(location.search);
+  search.delete("account");
+  search.delete("show");
+  return location.pathname + (search.size > 0 ? `?${search}` : "");
+}
+
 /** Goes to another place of the studio. */
-export function go(url, replace = false) {
+export function go(path, replace = false) {
+  const target = new URL(path, location.href);
+  if (context.named) target.searchParams.set("account", context.named);
+  const url = target.pathname + target.search;
   if (replace) history.replaceState(null, "", url);
   else history.pushState(null, "", url);
   window.dispatchEvent(new PopStateEvent("popstate"));
@@ -85,6 +96,25 @@ export function go(url, replace = false) {
 /** An operation of the database, as its own API has it. */
 export async function dynamodb(operation, body, { signal } = {}) {
   return (await post(`dynamodb/${operation}`, body, signal)).json();
+}
+
+/** An operation with its body as it is typed: status, type and message of an error, the answer as text. */
+export async function raw(operation, text) {
+  let response;
+  try {
+    response = await fetch(`/api/dynamodb/${operation}`, { method: "POST", headers: headers(), body: text });
+  } catch {
+    window.dispatchEvent(new CustomEvent("kw-gone"));
+    throw new ApiError(0, { kind: "gone", text: "The process does not answer." });
+  }
+  const answer = await response.text();
+  let json;
+  try { json = JSON.parse(answer); } catch { json = null; }
+  const own = json?.error;
+  return {
+    status: response.status, micros: Number(response.headers.get("x-keywright-micros") ?? 0), text: json ? JSON.stringify(json, null, 2) : answer,
+    type: own?.kind ?? (typeof json?.__type === "string" ? json.__type.split("#").at(-1) : ""), message: own?.text ?? (response.ok ? "" : json?.message ?? json?.Message ?? ""),
+  };
 }
 
 /** The names of the tables here, page by page until there are so many or none is left. */

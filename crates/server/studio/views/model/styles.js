@@ -13,4 +13,5 @@ function add(name) {
 export function styles() {
   add("../collections/collections.css");
   add("./model.css");
+  add("../tables/items.css");
 }

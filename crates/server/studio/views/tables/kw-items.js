@@ -1,21 +1,34 @@
 // <kw-items>: asks a table or an index, and shows what the answer cost. Opening sends one Query page or one Scan of
-// 50 items. An item is edited as DynamoDB JSON; saving writes what changed, if it is still what was read.
+// 50 items. Edits of cells and items are staged, and written under conditions (kw-item, kw-staged).
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { classMap } from "../../vendor/lit-html/directives/class-map.js";
 import { repeat } from "../../vendor/lit-html/directives/repeat.js";
-import { waysOf } from "../collections/live.js";
-import { keyText, shortText, sizeText, itemSize, typeOf, visible } from "../collections/typed.js";
-import { call, dynamodb, go } from "../model/api.js";
+import { compareDecimals, waysOf } from "../collections/live.js";
+import { keyText, shortText, typeOf, visible } from "../collections/typed.js";
+import { call, context, dynamodb, go, here } from "../model/api.js";
 import { styles } from "../model/styles.js";
+import { SORTS, blank, fromSearch, limitOf, requestOf, sortsOffered, textOf, toSearch } from "./ask.js";
+import { copyMenu } from "./copy.js";
+import "./kw-item.js";
+import "./kw-staged.js";
+import { keyOf, own, same } from "./save.js";
+import * as staged from "./staged.js";
 
 styles();
 
 const FIRST = 50;
 const ROW = 28;
-const OVER = 12;
+const OVER = 8;
 const COLUMNS = 14;
-const SORTS = [["", "any"], ["=", "="], ["begins_with", "begins with"], ["BETWEEN", "between"], ["<", "<"], ["<=", "≤"], [">", ">"], [">=", "≥"]];
+/** Rows that exist at a time. */
+const ROWS_MAX = 48;
+/** Rows that are kept; then the oldest go. */
+const KEPT_MAX = 100_000;
+/** Reading on ends at so many found, or about so many bytes read. */
+const FOUND_MAX = 100;
+const READ_ON_BYTES = 10 << 20;
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 
 export class KwItems extends HTMLElement {
   constructor() {
@@ -31,10 +44,20 @@ export class KwItems extends HTMLElement {
     this.sums = none();
     this.error = null;
     this.busy = false;
+    this.reading = false;
     this.readOnly = false;
-    this.editing = /** @type {any} */ (null);
+    this.endpoint = "";
     this.top = 0;
     this.chosen = 0;
+    this.column = 0;
+    this.dropped = 0;
+    /** What stands below the form: "", "staged", "bulk", "export" or "import". */ this.panel = "";
+    this.find = "";
+    this.sort = { name: "", down: false };
+    this.away = /** @type {Set<string>} */ (new Set());
+    this.selected = /** @type {Set<any>} */ (new Set());
+    /** The cell that is edited. */ this.cell = /** @type {any} */ (null);
+    this.rowsOf = /** @type {any} */ ({ key: "", items: null, rows: [] });
     this.stop = /** @type {AbortController|null} */ (null);
   }
 
@@ -48,22 +71,33 @@ export class KwItems extends HTMLElement {
       this.region = region;
       this.table = table;
       this.described = null;
-      this.editing = null;
+      this.panel = query.get("show") === "staged" ? "staged" : "";
       this.items = [];
+      this.away = new Set(stored(`kw-hidden:${table}`));
       this.load();
-    } else if (asked && this.described) this.ask();
+    } else {
+      if (query.get("show") === "staged") this.panel = "staged";
+      if (asked && this.described) this.ask();
+      else this.update();
+    }
   }
 
   connectedCallback() {
     this.classList.add("md", "it");
-    import("../model/kw-editor.js");
-    call("state", {}).then((state) => { this.readOnly = state.readOnly; this.update(); }, () => {});
+    this.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && event.shiftKey && (event.ctrlKey || event.metaKey)) { event.preventDefault(); this.panel = "staged"; this.update(); }
+    });
+    window.addEventListener("kw-staged", this.changed);
+    call("state", {}).then((state) => { this.readOnly = state.readOnly; this.endpoint = state.endpoint; this.update(); }, () => {});
     this.update();
   }
 
   disconnectedCallback() {
+    window.removeEventListener("kw-staged", this.changed);
     this.stop?.abort();
   }
+
+  changed = () => this.update();
 
   async load() {
     this.error = null;
@@ -79,34 +113,36 @@ export class KwItems extends HTMLElement {
   }
 
   way() { return this.ways.find((one) => one.name === this.query.index) ?? this.ways[0]; }
-  typeOfKey(name) { return this.described.AttributeDefinitions.find((one) => one.AttributeName === name)?.AttributeType ?? "S"; }
+  typeOfKey = (name) => this.described.AttributeDefinitions.find((one) => one.AttributeName === name)?.AttributeType ?? "S";
+  keys() { return [...this.ways[0].pk, ...this.ways[0].sk]; }
+  keyTypes() { return this.keys().map((name) => ({ name, type: this.typeOfKey(name) })); }
+  request() { return requestOf(this.table, this.way(), this.query, this.typeOfKey); }
+  editor() { return /** @type {any} */ (this.querySelector("kw-item")); }
 
-  request() {
-    const { query } = this;
-    const way = this.way();
-    const base = { TableName: this.table, ReturnConsumedCapacity: "INDEXES", ...(way.kind === "table" ? {} : { IndexName: way.name }) };
-    const filter = query.filter
-      ? { FilterExpression: query.filter, ...(query.names ? { ExpressionAttributeNames: JSON.parse(query.names) } : {}), ...(query.values ? { ExpressionAttributeValues: JSON.parse(query.values) } : {}) }
-      : {};
-    if (way.pk.some((_, at) => !query.pk[at])) return { operation: "Scan", body: { ...base, ...filter } };
-    const names = { ...filter.ExpressionAttributeNames };
-    const values = { ...filter.ExpressionAttributeValues };
-    const conditions = way.pk.map((name, at) => {
-      names[`#k${at}`] = name;
-      values[`:k${at}`] = { [this.typeOfKey(name)]: query.pk[at] };
-      return `#k${at} = :k${at}`;
-    });
-    if (query.op && way.sk.length > 0) {
-      const type = this.typeOfKey(way.sk[0]);
-      names["#k_s"] = way.sk[0];
-      values[":k_s"] = { [type]: query.sk };
-      if (query.op === "BETWEEN") values[":k_t"] = { [type]: query.to };
-      conditions.push(query.op === "BETWEEN" ? "#k_s BETWEEN :k_s AND :k_t" : query.op === "begins_with" ? "begins_with(#k_s, :k_s)" : `#k_s ${query.op} :k_s`);
-    }
-    return { operation: "Query", body: { ...base, ...filter, KeyConditionExpression: conditions.join(" AND "), ExpressionAttributeNames: names, ExpressionAttributeValues: values, ...(query.descending ? { ScanIndexForward: false } : {}) } };
+  /** One page. @param {{more?: boolean, limit?: any, signal: AbortSignal}} how */
+  async page({ more = false, limit, signal }) {
+    const { operation, body } = this.request();
+    const started = performance.now();
+    const page = await dynamodb(operation, { ...body, ...limit, ...(more ? { ExclusiveStartKey: this.next } : {}) }, { signal });
+    if (!more) { this.items = []; this.sums = none(); this.top = 0; this.chosen = 0; this.dropped = 0; this.selected = new Set(); this.cell = null; }
+    this.items = this.items.concat(page.Items);
+    if (this.items.length > KEPT_MAX) { this.dropped += this.items.length - KEPT_MAX; this.items = this.items.slice(-KEPT_MAX); }
+    this.next = page.LastEvaluatedKey ?? null;
+    const { sums } = this;
+    const used = page.ConsumedCapacity;
+    const parts = new Map(sums.parts);
+    const add = (name, units) => { if (units !== undefined) parts.set(name, (parts.get(name) ?? 0) + units); };
+    add("the table", used?.Table?.CapacityUnits);
+    for (const kind of ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"]) for (const [name, one] of Object.entries(used?.[kind] ?? {})) add(name, one.CapacityUnits);
+    this.sums = {
+      operation, requests: sums.requests + 1, read: sums.read + page.ScannedCount, returned: sums.returned + page.Count,
+      units: sums.units + (used?.CapacityUnits ?? 0), parts, ms: sums.ms + performance.now() - started, last: page.Count,
+    };
+    this.order();
+    return page;
   }
 
-  async ask(more = false) {
+  async begin(run) {
     this.stop?.abort();
     const stop = new AbortController();
     this.stop = stop;
@@ -114,27 +150,44 @@ export class KwItems extends HTMLElement {
     this.error = null;
     this.update();
     try {
-      const { operation, body } = this.request();
-      const started = performance.now();
-      const page = await dynamodb(operation, { ...body, ...(operation === "Scan" ? { Limit: FIRST } : {}), ...(more ? { ExclusiveStartKey: this.next } : {}) }, { signal: stop.signal });
-      if (!more) { this.items = []; this.sums = none(); this.top = 0; this.chosen = 0; }
-      this.items = [...this.items, ...page.Items];
-      this.next = page.LastEvaluatedKey ?? null;
-      this.sums = {
-        operation, requests: this.sums.requests + 1, read: this.sums.read + page.ScannedCount, returned: this.sums.returned + page.Count,
-        units: this.sums.units + (page.ConsumedCapacity?.CapacityUnits ?? 0), ms: performance.now() - started,
-      };
-      this.order();
+      await run(stop.signal);
     } catch (error) {
       if (!stop.signal.aborted) this.error = error;
     }
-    if (this.stop === stop) { this.busy = false; this.update(); }
+    if (this.stop === stop) { this.busy = false; this.reading = false; this.update(); }
+  }
+
+  ask(more = false) {
+    return this.begin((signal) => this.page({ more, signal, limit: { ...(this.request().operation === "Scan" ? { Limit: FIRST } : {}), ...limitOf(this.query) } }));
+  }
+
+  /** Pages until so many are found, so much is read, or it is stopped. */
+  readOn() {
+    return this.begin(async (signal) => {
+      this.reading = true;
+      let found = 0;
+      let bytes = 0;
+      while (this.next && found < FOUND_MAX && bytes < READ_ON_BYTES && !signal.aborted) {
+        const page = await this.page({ more: true, signal, limit: limitOf(this.query) });
+        found += page.Count;
+        // Half a unit for each 4 KB read; one for a strong read.
+        bytes += (page.ConsumedCapacity?.CapacityUnits ?? 1) * (this.query.strong ? 4096 : 8192);
+        this.update();
+      }
+    });
+  }
+
+  halt() {
+    this.stop?.abort();
+    this.stop = null;
+    this.busy = this.reading = false;
+    this.update();
   }
 
   /** Keys first, then attributes by how many items have them. */
   order() {
     const way = this.way();
-    const keys = [...new Set([...this.ways[0].pk, ...this.ways[0].sk, ...way.pk, ...way.sk])];
+    const keys = [...new Set([...this.keys(), ...way.pk, ...way.sk])];
     const counts = new Map();
     for (const item of this.items) for (const name of Object.keys(item)) counts.set(name, (counts.get(name) ?? 0) + 1);
     const rest = [...counts.keys()].filter((name) => !keys.includes(name)).sort((one, other) => counts.get(other) - counts.get(one));
@@ -144,17 +197,18 @@ export class KwItems extends HTMLElement {
   submit(event) {
     event.preventDefault();
     const url = `/${this.region}/t/${encodeURIComponent(this.table)}/items${toSearch(this.query)}`;
-    if (url === location.pathname + location.search) this.ask();
+    if (url === here()) this.ask();
     else { this.query = blank(); go(url); }
   }
 
   async open(item) {
-    const key = this.keyOf(item);
+    if (!item || !this.editor()?.mayClose(() => this.open(item))) return;
     this.error = null;
     try {
-      const read = (await dynamodb("GetItem", { TableName: this.table, Key: key, ConsistentRead: true })).Item;
-      if (!read) throw new Error("The item is not there any more.");
-      this.editing = { isNew: false, key, read, text: JSON.stringify(read, null, 2), faults: [], theirs: null };
+      const waits = staged.find(this.table, this.keys(), item);
+      const read = (await dynamodb("GetItem", { TableName: this.table, Key: keyOf(this.keys(), item), ConsistentRead: true })).Item;
+      if (!read && !waits) throw new Error("The item is not there any more.");
+      this.editor().edit(waits?.before && waits.after ? { read: waits.before, item: waits.after } : { read, item: read });
     } catch (error) {
       this.error = error;
     }
@@ -162,114 +216,66 @@ export class KwItems extends HTMLElement {
   }
 
   create() {
-    const item = {};
-    for (const name of [...this.ways[0].pk, ...this.ways[0].sk]) item[name] = { [this.typeOfKey(name)]: "" };
-    this.editing = { isNew: true, key: null, read: null, text: JSON.stringify(item, null, 2), faults: [], theirs: null };
+    if (!this.editor()?.mayClose(() => this.create())) return;
+    const item = Object.fromEntries(this.keyTypes().map(({ name, type }) => [name, { [type]: "" }]));
+    this.editor().edit({ read: null, item });
     this.update();
   }
 
-  keyOf(item) {
-    const key = {};
-    for (const name of [...this.ways[0].pk, ...this.ways[0].sk]) key[name] = item[name];
-    return key;
+  async show(panel) {
+    // An element takes its properties once it is defined.
+    if (panel === "bulk") await import("./kw-bulk.js");
+    if (panel === "export" || panel === "import") await import("./kw-transfer.js");
+    this.panel = this.panel === panel ? "" : panel;
+    this.update();
   }
 
-  /** Writes what changed, on condition that each changed attribute is what was read and the item is there. */
-  async save() {
-    const editing = this.editing;
-    if (!editing) return;
-    editing.faults = [];
-    editing.theirs = null;
-    let item;
+  /** The selected items as deletions; an index that lacks attributes is no base for one, so these are read. */
+  async stageDeletes() {
     try {
-      item = JSON.parse(editing.text);
-    } catch (error) {
-      editing.faults = [String(/** @type {Error} */ (error).message)];
-      this.update();
-      return;
-    }
-    const [base] = this.ways;
-    const keys = [...base.pk, ...base.sk];
-    try {
-      if (editing.isNew) {
-        await dynamodb("PutItem", { TableName: this.table, Item: item, ConditionExpression: "attribute_not_exists(#k)", ExpressionAttributeNames: { "#k": keys[0] } });
-      } else if (keys.some((name) => same(item[name], editing.read[name]) === false)) {
-        editing.faults = ["The key of an item does not change: create the new item, then delete this one."];
-        this.update();
-        return;
-      } else {
-        const changed = [...new Set([...Object.keys(item), ...Object.keys(editing.read)])].filter((name) => !same(own(item, name), own(editing.read, name)));
-        if (changed.length === 0) { this.editing = null; this.update(); return; }
-        const names = { "#k": keys[0] };
-        const values = {};
-        const sets = [];
-        const removes = [];
-        const conditions = ["attribute_exists(#k)"];
-        changed.forEach((name, at) => {
-          names[`#a${at}`] = name;
-          if (own(item, name) === undefined) removes.push(`#a${at}`);
-          else { values[`:n${at}`] = item[name]; sets.push(`#a${at} = :n${at}`); }
-          if (own(editing.read, name) === undefined) conditions.push(`attribute_not_exists(#a${at})`);
-          else { values[`:o${at}`] = editing.read[name]; conditions.push(`#a${at} = :o${at}`); }
-        });
-        await dynamodb("UpdateItem", {
-          TableName: this.table, Key: editing.key, ConditionExpression: conditions.join(" AND "), ReturnValuesOnConditionCheckFailure: "ALL_OLD",
-          UpdateExpression: [sets.length > 0 ? `SET ${sets.join(", ")}` : "", removes.length > 0 ? `REMOVE ${removes.join(", ")}` : ""].filter(Boolean).join(" "),
-          ExpressionAttributeNames: names, ...(Object.keys(values).length > 0 ? { ExpressionAttributeValues: values } : {}),
-        });
+      const changes = [];
+      for (const item of this.selected) {
+        const whole = this.way().whole ? item : (await dynamodb("GetItem", { TableName: this.table, Key: keyOf(this.keys(), item), ConsistentRead: true })).Item;
+        if (whole) changes.push({ before: whole, after: null });
       }
-      this.editing = null;
-      await this.ask();
+      staged.stageAll(this.table, this.keys(), changes);
+      this.selected = new Set();
+      this.panel = "staged";
     } catch (error) {
-      editing.faults = [/** @type {Error} */ (error).message];
-      if (/ConditionalCheckFailed/.test(/** @type {any} */ (error).more?.__type ?? "") && !editing.isNew) {
-        editing.theirs = /** @type {any} */ (error).more.Item ?? null;
-        editing.gone = editing.theirs === null;
+      this.error = error;
+    }
+    this.update();
+  }
+
+  editCell(item, name) {
+    const value = own(item, name);
+    if (this.readOnly || this.keys().includes(name) || !["S", "N", "BOOL"].includes(typeOf(value)) || /[\r\n]/.test(keyText(value))) { this.open(item); return; }
+    this.cell = { item, name, text: keyText(value), type: typeOf(value), fault: "" };
+    this.update();
+    /** @type {HTMLInputElement|null} */ (this.querySelector(".it-input"))?.focus();
+  }
+
+  endCell(take) {
+    const { cell } = this;
+    if (!cell) return;
+    if (take) {
+      if (cell.type === "N" && !NUMBER.test(cell.text)) { cell.fault = "This is no number."; this.update(); return; }
+      if (cell.type === "BOOL" && !["true", "false"].includes(cell.text)) { cell.fault = "Write true or false."; this.update(); return; }
+      const waits = staged.find(this.table, this.keys(), cell.item);
+      const value = cell.type === "BOOL" ? { BOOL: cell.text === "true" } : { [cell.type]: cell.text };
+      const after = Object.fromEntries([...Object.entries(waits?.after ?? cell.item).filter(([name]) => name !== cell.name), [cell.name, value]]);
+      try {
+        staged.stage(this.table, this.keys(), waits?.before ?? cell.item, after);
+      } catch (error) {
+        this.error = error;
       }
-      this.update();
     }
+    this.cell = null;
+    this.update();
+    /** @type {HTMLElement|null} */ (this.querySelector(".it-grid"))?.focus();
   }
 
-  /** Saves on what is there now: theirs, but for the attributes that were changed here. */
-  saveOnTheirs() {
-    const editing = this.editing;
-    let mine;
-    try {
-      mine = JSON.parse(editing.text);
-    } catch (error) {
-      editing.faults = [String(/** @type {Error} */ (error).message)];
-      this.update();
-      return;
-    }
-    editing.text = JSON.stringify(rebased(editing.read, editing.theirs, mine), null, 2);
-    editing.read = editing.theirs;
-    editing.theirs = null;
-    editing.faults = [];
-    this.save();
-  }
-
-  async erase() {
-    const { key, read } = this.editing;
-    try {
-      const names = {};
-      const values = {};
-      const conditions = Object.keys(read).slice(0, 90).map((name, at) => {
-        names[`#a${at}`] = name;
-        values[`:a${at}`] = read[name];
-        return `#a${at} = :a${at}`;
-      });
-      await dynamodb("DeleteItem", { TableName: this.table, Key: key, ConditionExpression: conditions.join(" AND "), ExpressionAttributeNames: names, ExpressionAttributeValues: values });
-      this.editing = null;
-      await this.ask();
-    } catch (error) {
-      this.editing.faults = [/** @type {Error} */ (error).message];
-      this.update();
-    }
-  }
-
-  update() {
-    if (this.isConnected) render(this.view(), this);
-  }
+  update() { if (this.isConnected) render(this.view(), this); }
 
   view() {
     if (!this.described) return this.error
@@ -278,8 +284,9 @@ export class KwItems extends HTMLElement {
     return html`
       ${this.form()}
       ${this.error ? html`<div class="md-error" role="alert"><p>${this.error.more?.__type ? html`<b>${this.error.more.__type.split("#").at(-1)}</b> ` : nothing}${this.error.message}</p></div>` : nothing}
-      ${this.strip()}
-      <div class="it-body ${this.editing ? "is-editing" : ""}">${this.grid()}${this.editing ? this.editor() : nothing}</div>`;
+      ${this.strip()}${this.tools()}${this.below()}
+      <div class="it-body"><div class="it-left">${this.grid()}</div>
+        <kw-item .keys=${this.keys()} .table=${this.table} .readOnly=${this.readOnly} @saved=${() => this.ask()} @staged=${() => this.update()} @closed=${() => this.update()}></kw-item></div>`;
   }
 
   form() {
@@ -287,81 +294,161 @@ export class KwItems extends HTMLElement {
     const way = this.way();
     const set = (change) => { Object.assign(query, change); this.update(); };
     const isQuery = way.pk.every((_, at) => query.pk[at]);
-    return html`<form class="lv-form" aria-label="What to read" @submit=${(event) => this.submit(event)}>
-      <label>Of <select @change=${(event) => set({ index: event.target.value, pk: [], op: "", sk: "", to: "" })}>${this.ways.map((one) => html`<option value=${one.name} ?selected=${one.name === way.name}>${one.name || this.table}</option>`)}</select></label>
-      ${way.pk.map((name, at) => html`<label>${name} <input .value=${query.pk[at] ?? ""} placeholder="any" @input=${(event) => { const pk = [...query.pk]; pk[at] = event.target.value; set({ pk }); }}></label>`)}
-      ${way.sk.length > 0 && isQuery ? html`<label>${way.sk[0]} <select @change=${(event) => set({ op: event.target.value })}>${SORTS.map(([value, text]) => html`<option value=${value} ?selected=${value === query.op}>${text}</option>`)}</select></label>
-        ${query.op ? html`<input aria-label="Value of ${way.sk[0]}" .value=${query.sk} @input=${(event) => set({ sk: event.target.value })}>` : nothing}
-        ${query.op === "BETWEEN" ? html`<span>and</span><input aria-label="Last value of ${way.sk[0]}" .value=${query.to} @input=${(event) => set({ to: event.target.value })}>` : nothing}` : nothing}
+    const at = (list, place, value) => { const next = [...list]; next[place] = value; return Array.from(next, (one) => one ?? ""); };
+    const sorts = way.sk.length > 0 && isQuery ? sortsOffered(way, query) : [];
+    return html`<form class="lv-form" aria-label="What to read" @submit=${(event) => this.submit(event)} @keydown=${(event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.submit(event); }}>
+      <label>Of <select @change=${(event) => set({ index: event.target.value, pk: [], ops: [], sks: [], to: "", strong: false })}>${this.ways.map((one) => html`<option value=${one.name} ?selected=${one.name === way.name}>${one.name || this.table}</option>`)}</select></label>
+      ${way.pk.map((name, place) => html`<label>${name} <input .value=${query.pk[place] ?? ""} placeholder="any" @input=${(event) => set({ pk: at(query.pk, place, event.target.value) })}></label>`)}
+      ${sorts.map((name, place) => html`<label>${name} <select @change=${(event) => set({ ops: at(query.ops, place, event.target.value).slice(0, place + 1), sks: query.sks.slice(0, place + 1) })}>${SORTS.map(([value, text]) => html`<option value=${value} ?selected=${value === (query.ops[place] ?? "")}>${text}</option>`)}</select></label>
+        ${query.ops[place] ? html`<input aria-label="Value of ${name}" .value=${query.sks[place] ?? ""} @input=${(event) => set({ sks: at(query.sks, place, event.target.value) })}>` : nothing}
+        ${query.ops[place] === "BETWEEN" ? html`<span>and</span><input aria-label="Last value of ${name}" .value=${query.to} @input=${(event) => set({ to: event.target.value })}>` : nothing}`)}
       <details class="it-filter" ?open=${!!query.filter}><summary>Filter</summary><div class="mf-line">
         <label>Expression <input .value=${query.filter} placeholder="total > :t" @input=${(event) => { query.filter = event.target.value; }}></label>
         <label>Names <input .value=${query.names} placeholder='{"#n": "name"}' @input=${(event) => { query.names = event.target.value; }}></label>
         <label>Values <input .value=${query.values} placeholder='{":t": {"N": "5"}}' @input=${(event) => { query.values = event.target.value; }}></label></div></details>
       ${isQuery ? html`<label class="md-check"><input type="checkbox" .checked=${query.descending} @change=${(event) => set({ descending: event.target.checked })}> descending</label>` : nothing}
+      ${way.kind === "global" ? nothing : html`<label class="md-check"><input type="checkbox" .checked=${query.strong} @change=${(event) => set({ strong: event.target.checked })}> strong</label>`}
+      <label>limit <input class="it-limit" inputmode="numeric" pattern="[1-9][0-9]{0,6}" .value=${query.limit} placeholder=${isQuery ? "none" : String(FIRST)} @input=${(event) => { query.limit = event.target.value; }}></label>
       <button class="md-button is-main" ?disabled=${this.busy}>${isQuery ? "Query" : "Scan: reads everything"}</button>
-      ${this.readOnly ? nothing : html`<button class="md-button lv-by" type="button" @click=${() => this.create()}>New item</button>`}
+      ${this.endpoint ? copyMenu(() => ({ operation: this.request().operation, body: { ...this.request().body, ...limitOf(query), ...(isQuery || query.limit ? {} : { Limit: FIRST }) }, endpoint: this.endpoint, region: context.region ?? this.region })) : nothing}
     </form>`;
   }
 
   strip() {
     const { sums } = this;
     const thrown = sums.read > sums.returned ? Math.round((100 * (sums.read - sums.returned)) / sums.read) : 0;
+    const parts = [...sums.parts].filter(([, units]) => units > 0);
     return html`<div class="kc-strip it-strip" role="status"><div class="kc-run">
       ${sums.requests > 0 ? html`<span>${sums.requests === 1 ? "1 request" : `${sums.requests} requests`}</span><span>read <b>${sums.read.toLocaleString("en")}</b></span><span>returned <b>${sums.returned.toLocaleString("en")}</b></span>
         ${thrown > 0 ? html`<span class=${thrown >= 50 ? "vd-bad" : ""}>${thrown} % thrown away${thrown >= 50 ? " (L003)" : ""}</span>` : nothing}
-        <span><b>${sums.units}</b> RCU</span><span class="dim">${sums.ms.toFixed(1)} ms</span>` : nothing}</div>
-      ${this.next ? html`<button class="md-button" ?disabled=${this.busy} @click=${() => this.ask(true)}>Next page</button>` : sums.requests > 0 ? html`<span class="dim">that is all</span>` : nothing}
+        <span><b>${sums.units}</b> RCU${parts.length === 1 && parts[0][0] === "the table" ? nothing : html` <span class="dim">${parts.map(([name, units]) => `${units} on ${name}`).join(", ")}</span>`}</span><span class="dim">${sums.ms.toFixed(1)} ms</span>` : nothing}</div>
+      ${this.busy && sums.requests > 0 ? html`<button class="md-button" @click=${() => this.halt()}>Stop</button>` : this.next
+        ? html`<button class="md-button" @click=${() => this.ask(true)}>Next page</button><button class="md-button" @click=${() => this.readOn()}>Read on until ${FOUND_MAX} found, at most 10 MB</button>`
+        : sums.requests > 0 ? html`<span class="dim">that is all</span>` : nothing}
     </div>`;
   }
+
+  /** What is done with what is loaded. */
+  tools() {
+    const waiting = staged.ofTable(this.table).length;
+    const rows = this.rows();
+    const press = (panel, words) => html`<button class="md-button" aria-expanded=${this.panel === panel} @click=${() => this.show(panel)}>${words}</button>`;
+    return html`<div class="it-tools">
+      ${this.items.length > 0 ? html`<input class="it-find" type="search" aria-label="Find in what is loaded" placeholder="Find in what is loaded" .value=${this.find} @input=${(event) => { this.find = event.target.value; this.top = 0; this.chosen = 0; this.update(); }}>
+        ${this.find || this.sort.name || this.dropped > 0 ? html`<span class="dim" role="status">${this.find ? `${rows.length.toLocaleString("en")} of ` : ""}${this.items.length.toLocaleString("en")} loaded${this.sort.name ? `, these sorted by ${visible(this.sort.name)}` : ""}${this.dropped > 0 ? `, ${this.dropped.toLocaleString("en")} earlier ones no longer kept` : ""}</span>` : nothing}
+        <details class="it-columns"><summary>Columns</summary><div class="it-columns-list">${this.columns.filter((name) => !this.keys().includes(name)).slice(0, 200).map((name) => html`<label class="md-check"><input type="checkbox" aria-label="Column ${visible(name)}" .checked=${!this.away.has(name)} @change=${() => this.hide(name)}> ${visible(name)}</label>`)}</div></details>` : nothing}
+      ${this.selected.size > 0 ? html`<b role="status">${this.selected.size} selected</b>${this.readOnly ? nothing : html`<button class="md-button" @click=${() => this.stageDeletes()}>Stage their deletion</button>`}` : nothing}
+      <span class="md-actions">${waiting > 0 ? html`<button class="md-button it-waiting" aria-expanded=${this.panel === "staged"} @click=${() => this.show("staged")}>${waiting} staged</button>` : nothing}
+        ${this.readOnly ? nothing : html`<button class="md-button" @click=${() => this.create()}>New item</button>${press("bulk", "Change all…")}${press("import", "Import")}`}${press("export", "Export")}</span></div>`;
+  }
+
+  hide(name) {
+    if (this.away.has(name)) this.away.delete(name);
+    else this.away.add(name);
+    localStorage.setItem(`kw-hidden:${this.table}`, JSON.stringify([...this.away]));
+    this.update();
+  }
+
+  below() {
+    let asked;
+    try { asked = this.request(); } catch { asked = null; }
+    const done = () => { this.panel = ""; this.update(); };
+    switch (this.panel) {
+      case "staged": return html`<kw-staged .table=${this.table} .readOnly=${this.readOnly} @done=${done} @committed=${() => this.ask()}></kw-staged>`;
+      case "bulk": return asked ? html`<kw-bulk .table=${this.table} .keys=${this.keys()} .request=${asked} @done=${done} @committed=${() => this.ask()}></kw-bulk>` : nothing;
+      case "export": case "import":
+        return html`<kw-transfer .mode=${this.panel} .table=${this.table} .keys=${this.keyTypes()} .asked=${asked} .loaded=${this.items} .selected=${[...this.selected]} @done=${done} @committed=${() => this.ask()}></kw-transfer>`;
+      default: return nothing;
+    }
+  }
+
+  /** What is loaded, as it is found and sorted. */
+  rows() {
+    const key = `${this.find} ${this.sort.name} ${this.sort.down}`;
+    if (this.rowsOf.items === this.items && this.rowsOf.key === key) return this.rowsOf.rows;
+    const words = this.find.toLowerCase();
+    let rows = words ? this.items.filter((item) => textOf(item).includes(words)) : this.items;
+    const { name, down } = this.sort;
+    if (name) rows = [...rows].sort((one, other) => compare(own(one, name), own(other, name)) * (down ? -1 : 1));
+    this.rowsOf = { items: this.items, key, rows };
+    return rows;
+  }
+
+  shownColumns() { return this.columns.filter((name) => !this.away.has(name)).slice(0, COLUMNS); }
 
   grid() {
-    if (this.items.length === 0) return html`<div class="md-empty"><p>${this.busy ? "" : this.next ? "This page has no item that passes, but there is more to read." : this.sums.read > 0 ? `${this.sums.read} read, none passed the filter.` : "No items."}</p></div>`;
-    const columns = this.columns.slice(0, COLUMNS);
-    const from = Math.max(0, Math.floor(this.top / ROW) - OVER);
-    const to = Math.min(this.items.length, from + 60 - OVER);
-    const shown = this.items.slice(from, to);
+    if (this.items.length === 0) return html`<div class="md-empty"><p>${this.busy ? "" : this.next ? "This page has no item that passes, but there is more to read." : this.sums.read > 0 ? `${this.sums.read.toLocaleString("en")} read, none passed the filter.` : "No items."}</p></div>`;
+    const rows = this.rows();
+    const columns = this.shownColumns();
+    const hidden = this.columns.length - columns.length;
+    const from = Math.max(0, Math.min(Math.floor(this.top / ROW) - OVER, rows.length - ROWS_MAX));
+    const to = Math.min(rows.length, from + ROWS_MAX);
     const keys = new Set([...this.way().pk, ...this.way().sk]);
-    return html`<div class="it-grid" tabindex="0" role="grid" aria-label="Items" aria-rowcount=${this.items.length + 1} aria-colcount=${columns.length} aria-activedescendant=${`it-row-${this.chosen}`}
-      @scroll=${(event) => { this.top = event.target.scrollTop; this.update(); }} @keydown=${(event) => this.keys(event)}>
-      <div class="it-head" role="row" aria-rowindex="1">${columns.map((name) => html`<span role="columnheader" class=${classMap({ "it-cell": true, "is-key": keys.has(name) })}>${visible(name)}</span>`)}${this.columns.length > COLUMNS ? html`<span role="columnheader" class="it-more">+${this.columns.length - COLUMNS}</span>` : nothing}</div>
+    const waiting = new Map(staged.ofTable(this.table).filter((one) => one.before).map((one) => [idOf(one.keys, one.before), one]));
+    const base = this.keys();
+    return html`<div class="it-grid" tabindex="0" role="grid" aria-label="Items" aria-multiselectable="true" aria-rowcount=${rows.length + 1} aria-colcount=${columns.length} aria-activedescendant=${`it-cell-${this.chosen}-${this.column}`}
+      @scroll=${(event) => { this.top = event.target.scrollTop; this.update(); }} @keydown=${(event) => this.pressed(event)}>
+      <div class="it-head" role="row" aria-rowindex="1">${columns.map((name, at) => html`<span role="columnheader" aria-colindex=${at + 1} aria-sort=${this.sort.name === name ? (this.sort.down ? "descending" : "ascending") : "none"} class=${classMap({ "it-cell": true, "is-key": keys.has(name), "is-number": typeOf(own(rows[0] ?? {}, name)) === "N" })}>
+        <button class="it-sort" tabindex="-1" title="Sort what is loaded" @click=${() => { this.sort = this.sort.name !== name ? { name, down: false } : this.sort.down ? { name: "", down: false } : { name, down: true }; this.update(); }}>${visible(name)}${this.sort.name === name ? (this.sort.down ? " ▾" : " ▴") : ""}</button></span>`)}${hidden > 0 ? html`<span role="columnheader" class="it-more">+${hidden}</span>` : nothing}</div>
       ${gap(from)}
-      ${repeat(shown, (_, at) => from + at, (item, at) => html`<div id=${`it-row-${from + at}`} class=${classMap({ "it-row": true, "is-chosen": from + at === this.chosen })} role="row" aria-rowindex=${from + at + 2} @click=${() => { this.chosen = from + at; this.update(); }} @dblclick=${() => this.open(item)}>
-        ${columns.map((name, column) => html`<span role="gridcell" class=${classMap({ "it-cell": true, "is-key": keys.has(name), "is-number": typeOf(own(item, name)) === "N" })}>${own(item, name) === undefined ? nothing
-          : column === 0 ? html`<button class="md-link it-open" tabindex="-1" @click=${() => this.open(item)}>${visible(keyText(item[name])) || "(empty)"}</button>` : shortText(item[name])}</span>`)}</div>`)}
-      ${gap(this.items.length - to)}
+      ${repeat(rows.slice(from, to), (_, at) => from + at, (item, at) => this.row(item, from + at, columns, keys, waiting.get(idOf(base, item))))}
+      ${gap(rows.length - to)}
     </div>`;
   }
 
-  keys(event) {
-    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -this.items.length, End: this.items.length };
-    const step = steps[event.key];
-    if (step !== undefined) {
-      event.preventDefault();
-      this.chosen = Math.min(this.items.length - 1, Math.max(0, this.chosen + step));
-      const grid = event.currentTarget;
-      const at = this.chosen * ROW;
-      if (at < grid.scrollTop) grid.scrollTop = at;
-      else if (at + 2 * ROW + 8 > grid.scrollTop + grid.clientHeight) grid.scrollTop = at + 2 * ROW + 8 - grid.clientHeight;
-      this.update();
-    } else if (event.key === "Enter") this.open(this.items[this.chosen]);
+  row(item, at, columns, keys, waits) {
+    const chosen = at === this.chosen;
+    return html`<div class=${classMap({ "it-row": true, "is-chosen": chosen, "is-selected": this.selected.has(item), "is-gone": !!waits && !waits.after })} role="row" aria-rowindex=${at + 2} aria-selected=${this.selected.has(item)}
+      @click=${(event) => { this.chosen = at; if (event.ctrlKey || event.metaKey) this.select(item); else this.update(); }}>
+      ${columns.map((name, column) => {
+        const before = own(item, name);
+        const value = waits?.after ? own(waits.after, name) : before;
+        const changed = !!waits?.after && !same(before, value);
+        const editing = this.cell?.item === item && this.cell.name === name;
+        return html`<span role="gridcell" id=${`it-cell-${at}-${column}`} aria-colindex=${column + 1} class=${classMap({ "it-cell": true, "is-key": keys.has(name), "is-number": typeOf(value) === "N", "is-staged": changed, "is-at": chosen && column === this.column })} @dblclick=${() => this.editCell(item, name)}>${
+          editing ? this.input()
+          : value === undefined ? (changed ? html`<span class="dim">removed</span>` : nothing)
+          : column === 0 ? html`<button class="md-link it-open" tabindex="-1" @click=${() => this.open(item)}>${visible(keyText(value)) || "(empty)"}</button>`
+          : html`${changed ? html`<span class="kc-hidden">staged: </span>` : nothing}${mark(value)}${shortText(value)}`}</span>`;
+      })}</div>`;
   }
 
-  editor() {
-    const editing = this.editing;
-    let bytes = "";
-    try { bytes = sizeText(itemSize(JSON.parse(editing.text))); } catch { bytes = ""; }
-    return html`<section class="it-editor" aria-label=${editing.isNew ? "New item" : "Item"}>
-      <div class="kc-chosen-head"><strong>${editing.isNew ? "New item" : Object.values(editing.key).map((value) => visible(keyText(value))).join(" / ")}</strong><span class="dim">DynamoDB JSON ${bytes}</span>
-        <button class="kc-tool kc-close" aria-label="Close the item" @click=${() => { this.editing = null; this.update(); }}>✕</button></div>
-      ${editing.faults.length > 0 ? html`<div class="md-error" role="alert">${editing.faults.map((fault) => html`<p>${fault}</p>`)}
-        ${editing.gone ? html`<p>Another client deleted the item meanwhile. Nothing was written.</p>` : nothing}
-        ${editing.theirs ? html`<p>Another client changed it meanwhile; nothing was written.</p>
-          <table class="md-table"><thead><tr><th scope="col">attribute</th><th scope="col">you read</th><th scope="col">now there</th></tr></thead><tbody>${Object.keys({ ...editing.theirs, ...editing.read }).filter((name) => !same(editing.theirs[name], editing.read[name])).map((name) => html`<tr><th scope="row">${visible(name)}</th><td>${editing.read[name] ? shortText(editing.read[name]) : "—"}</td><td>${editing.theirs[name] ? shortText(editing.theirs[name]) : "—"}</td></tr>`)}</tbody></table>
-          <button class="md-button" @click=${() => this.saveOnTheirs()}>Save mine on what is there now</button>
-          <button class="md-button" @click=${() => { const theirs = editing.theirs; this.editing = { ...editing, read: theirs, text: JSON.stringify(theirs, null, 2), theirs: null, faults: [] }; this.update(); }}>Take theirs</button>` : nothing}</div>` : nothing}
-      <kw-editor .language=${"json"} .label=${"Item as DynamoDB JSON"} .readonly=${this.readOnly} .value=${editing.text} @change=${(event) => { editing.text = event.detail.value; this.update(); }} @save=${() => this.save()}></kw-editor>
-      ${this.readOnly ? nothing : html`<p class="mf-line it-actions"><button class="md-button is-main" @click=${() => this.save()}>Save</button>${editing.isNew ? nothing : html`<button class="md-button" @click=${() => this.erase()}>Delete the item</button>`}</p>`}
-    </section>`;
+  input() {
+    const { cell } = this;
+    return html`<input class="it-input" aria-label="New value of ${visible(cell.name)}" aria-invalid=${!!cell.fault} title=${cell.fault} .value=${cell.text} @input=${(event) => { cell.text = event.target.value; cell.fault = ""; }}
+      @keydown=${(event) => { event.stopPropagation(); if (event.key === "Enter") { event.preventDefault(); this.endCell(true); } if (event.key === "Escape") this.endCell(false); }} @blur=${() => { if (this.cell === cell && !cell.fault) this.endCell(true); }}>`;
+  }
+
+  select(item) {
+    if (this.selected.has(item)) this.selected.delete(item);
+    else this.selected.add(item);
+    this.update();
+  }
+
+  pressed(event) {
+    const rows = this.rows();
+    const columns = this.shownColumns();
+    const item = rows[this.chosen];
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 };
+    const ctrl = event.ctrlKey || event.metaKey;
+    let to = this.chosen + (steps[event.key] ?? 0);
+    if (event.key === "ArrowRight") this.column = Math.min(columns.length - 1, this.column + 1);
+    else if (event.key === "ArrowLeft") this.column = Math.max(0, this.column - 1);
+    else if (event.key === "Home") { if (ctrl) to = 0; else this.column = 0; } else if (event.key === "End") { if (ctrl) to = rows.length - 1; else this.column = columns.length - 1; } else if (event.key === " ") this.select(item);
+    else if (event.key === "a" && ctrl) this.selected = this.selected.size === rows.length ? new Set() : new Set(rows);
+    else if (event.key === "Enter") { event.preventDefault(); this.open(item); return; } else if (event.key === "c" && ctrl && item && !String(getSelection())) {
+      const value = own(item, columns[this.column]);
+      if (value !== undefined) navigator.clipboard?.writeText(["S", "N", "B"].includes(typeOf(value)) ? keyText(value) : JSON.stringify(value)).catch(() => {});
+    } else if (steps[event.key] === undefined) return;
+    event.preventDefault();
+    this.chosen = Math.min(rows.length - 1, Math.max(0, to));
+    const grid = event.currentTarget;
+    const y = this.chosen * ROW;
+    if (y < grid.scrollTop) grid.scrollTop = y;
+    else if (y + 2 * ROW + 8 > grid.scrollTop + grid.clientHeight) grid.scrollTop = y + 2 * ROW + 8 - grid.clientHeight;
+    this.top = grid.scrollTop;
+    this.update();
+    this.querySelector(`#it-cell-${this.chosen}-${this.column}`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 }
 
@@ -374,53 +461,24 @@ function gap(rows) {
   return made;
 }
 
-/** An attribute of an item by its name; never a member that every object has. */
-const own = (item, name) => (Object.hasOwn(item, name) ? item[name] : undefined);
+/** What a type that looks like another is marked with. */
+const MARKS = { BOOL: "?", B: "b", M: "{}", L: "[]", SS: "S…", NS: "N…", BS: "b…", NULL: "∅" };
+const mark = (value) => (MARKS[typeOf(value)] ? html`<span class="it-type" aria-hidden="true">${MARKS[typeOf(value)]}</span>` : nothing);
 
-/** What is there now, with the attributes that differ between what was read and mine as they are in mine. */
-function rebased(read, theirs, mine) {
-  const merged = new Map(Object.entries(theirs));
-  for (const name of new Set([...Object.keys(read), ...Object.keys(mine)])) {
-    if (same(own(mine, name), own(read, name))) continue;
-    if (Object.hasOwn(mine, name)) merged.set(name, mine[name]);
-    else merged.delete(name);
-  }
-  return Object.fromEntries(merged);
+const idOf = (keys, item) => keys.map((name) => `${typeOf(item[name])}:${keyText(item[name])}`).join("\u0000");
+
+/** Absent last, numbers by value, all else by its text. */
+function compare(one, other) {
+  if (one === undefined || other === undefined) return one === other ? 0 : one === undefined ? 1 : -1;
+  if (typeOf(one) === "N" && typeOf(other) === "N") return compareDecimals(one.N, other.N);
+  const [a, b] = [shortText(one), shortText(other)];
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Whether two typed values are written alike; the order of members does not count. */
-function same(one, other) {
-  if (one === undefined || other === undefined) return one === other;
-  const sorted = (value) => (Array.isArray(value) ? value.map(sorted) : value && typeof value === "object"
-    ? Object.fromEntries(Object.keys(value).sort().map((name) => [name, sorted(value[name])])) : value);
-  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
+function stored(name) {
+  try { return JSON.parse(localStorage.getItem(name) ?? "[]"); } catch { return []; }
 }
 
-const none = () => ({ operation: "", requests: 0, read: 0, returned: 0, units: 0, ms: 0 });
-const blank = () => ({ index: "", pk: /** @type {string[]} */ ([]), op: "", sk: "", to: "", descending: false, filter: "", names: "", values: "" });
-
-function fromSearch(search) {
-  const query = blank();
-  query.index = search.get("index") ?? "";
-  query.pk = search.getAll("pk");
-  query.op = SORTS.some(([op]) => op === search.get("op")) ? search.get("op") ?? "" : "";
-  query.sk = search.get("sk") ?? "";
-  query.to = search.get("to") ?? "";
-  query.descending = search.get("order") === "descending";
-  query.filter = search.get("filter") ?? "";
-  query.names = search.get("names") ?? "";
-  query.values = search.get("values") ?? "";
-  return query;
-}
-
-function toSearch(query) {
-  const search = new URLSearchParams();
-  if (query.index) search.set("index", query.index);
-  if (query.pk.some(Boolean)) for (const one of query.pk) search.append("pk", one ?? "");
-  if (query.op) { search.set("op", query.op); search.set("sk", query.sk); if (query.op === "BETWEEN") search.set("to", query.to); }
-  if (query.descending) search.set("order", "descending");
-  for (const name of ["filter", "names", "values"]) if (query[name]) search.set(name, query[name]);
-  return search.size > 0 ? `?${search}` : "";
-}
+const none = () => ({ operation: "", requests: 0, read: 0, returned: 0, units: 0, parts: /** @type {Map<string, number>} */ (new Map()), ms: 0, last: 0 });
 
 if (!customElements.get("kw-items")) customElements.define("kw-items", KwItems);

@@ -1,0 +1,218 @@
+// <kw-item>: one item as DynamoDB JSON, as plain JSON that keeps all digits, or as a tree of typed fields. A save writes
+// what changed if that still is what was read; what is typed is not dropped without a question.
+
+import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
+import { itemSize, keyText, sizeText, visible } from "../collections/typed.js";
+import { call, context, dynamodb } from "../model/api.js";
+import { changedNames, keyOf, refusedBy, requestOf, writesOf } from "./save.js";
+import * as staged from "./staged.js";
+import { resolved, threeWay } from "./three.js";
+import { tree } from "./tree.js";
+
+const FORMS = [["typed", "DynamoDB JSON"], ["plain", "Plain JSON"], ["tree", "Fields"]];
+const ITEM_BYTES_MAX = 400 << 10;
+
+export class KwItem extends HTMLElement {
+  constructor() {
+    super();
+    this.ofTable = "";
+    this.keys = /** @type {string[]} */ ([]);
+    this.readOnly = false;
+    /** What is edited: `read` as it was read (null: new), `text` in `form`, `first` the text at the beginning. */
+    this.editing = /** @type {any} */ (null);
+    this.form = "typed";
+    /** What waits for an answer to "drop it?". */ this.asking = /** @type {null|(() => void)} */ (null);
+    this.busy = false;
+  }
+
+  set table(name) {
+    if (name === this.ofTable) return;
+    this.ofTable = name;
+    this.editing = null;
+    // An edit that was left without a word, such as by the address, goes on.
+    try {
+      const kept = JSON.parse(sessionStorage.getItem(this.draft()) ?? "null");
+      if (kept) { this.editing = { ...kept, faults: [], conflict: null, gone: false, kept: true }; this.form = kept.form; }
+    } catch { /* Not ours. */ }
+    this.update();
+  }
+
+  connectedCallback() {
+    import("../model/kw-editor.js");
+    this.update();
+  }
+
+  draft() { return `kw-draft:${context.account ?? ""}:${context.region ?? ""}:${this.ofTable}`; }
+  get dirty() { return !!this.editing && this.editing.text !== this.editing.first && !this.readOnly; }
+
+  /** Keeps what is typed over a way out of the page. */
+  keep() {
+    const { editing } = this;
+    try {
+      if (this.dirty) sessionStorage.setItem(this.draft(), JSON.stringify({ read: editing.read, text: editing.text, first: editing.first, form: this.form }));
+      else sessionStorage.removeItem(this.draft());
+    } catch { /* Larger than the browser keeps. */ }
+  }
+
+  /** Whether another item may be shown now; if not, it is asked, and `next` follows. */
+  mayClose(next) {
+    if (!this.dirty) { this.close(); return true; }
+    this.asking = () => { this.close(); next(); };
+    this.update();
+    /** @type {HTMLDialogElement|null} */ (this.querySelector("dialog"))?.showModal();
+    return false;
+  }
+
+  close() {
+    this.editing = null;
+    this.asking = null;
+    this.keep();
+    this.update();
+    this.dispatchEvent(new CustomEvent("closed"));
+  }
+
+  async edit({ read, item }) {
+    const first = this.keys.filter((name) => Object.hasOwn(item, name));
+    const text = JSON.stringify(Object.fromEntries([...first, ...Object.keys(item).filter((name) => !first.includes(name))].map((name) => [name, item[name]])), null, 2);
+    this.editing = { read, text, first: text, faults: [], conflict: null, gone: false, kept: false };
+    const wanted = this.form;
+    this.form = "typed";
+    if (wanted !== "typed") await this.turn(wanted);
+    this.editing.first = this.editing.text;
+    // A staged change is not what was read: it is kept like one that is typed.
+    if (read && changedNames(read, item).length > 0) this.editing.first = "";
+    this.update();
+  }
+
+  /** The item of the text, in any form. Faults are noted; null then. */
+  async item(form = this.form) {
+    const { editing } = this;
+    editing.faults = [];
+    try {
+      if (form === "plain") return (await call("item/plain", { plain: editing.text, first: this.keys })).typed;
+      return JSON.parse(editing.text);
+    } catch (error) {
+      const faults = /** @type {any} */ (error).faults;
+      editing.faults = faults ? faults.map((one) => `line ${one.line}: ${one.text}`) : [/** @type {Error} */ (error).message];
+      this.update();
+      return null;
+    }
+  }
+
+  async turn(form) {
+    const { editing } = this;
+    const item = await this.item();
+    if (!item) return;
+    const clean = editing.text === editing.first;
+    try {
+      editing.text = form === "plain" ? (await call("item/plain", { typed: item, first: this.keys })).plain : JSON.stringify(item, null, 2);
+      if (clean) editing.first = editing.text;
+      this.form = form;
+    } catch (error) {
+      editing.faults = [/** @type {Error} */ (error).message];
+    }
+    this.update();
+  }
+
+  typed(text) {
+    this.editing.text = text;
+    this.keep();
+    this.update();
+  }
+
+  async stage() {
+    if (this.readOnly) return;
+    const item = await this.item();
+    if (!item) return;
+    try {
+      staged.stage(this.ofTable, this.keys, this.editing.read, item);
+      const next = this.asking;
+      this.close();
+      next?.();
+      this.dispatchEvent(new CustomEvent("staged"));
+    } catch (error) {
+      this.editing.faults = [/** @type {Error} */ (error).message];
+      this.update();
+    }
+  }
+
+  async save() {
+    const item = await this.item();
+    if (item) await this.write(item);
+  }
+
+  /** Writes a change of what was read; null deletes it. */
+  async write(after) {
+    const { editing } = this;
+    editing.conflict = null;
+    editing.gone = false;
+    editing.faults = [];
+    this.busy = true;
+    this.update();
+    try {
+      const writes = writesOf(this.ofTable, this.keys, { before: editing.read, after });
+      const waits = staged.find(this.ofTable, this.keys, editing.read ?? after);
+      if (writes.length > 0) {
+        const { operation, body } = requestOf(writes);
+        await dynamodb(operation, body);
+      }
+      if (waits) staged.reject(new Set([waits.id]));
+      this.busy = false;
+      this.close();
+      if (writes.length > 0) this.dispatchEvent(new CustomEvent("saved"));
+      return;
+    } catch (error) {
+      editing.faults = [/** @type {Error} */ (error).message];
+      const refused = refusedBy(error);
+      if (refused && editing.read) {
+        const theirs = [...refused.values()].find((item) => item && this.keys.every((name) => JSON.stringify(item[name]) === JSON.stringify(editing.read[name]))) ?? null;
+        if (theirs && after) editing.conflict = { before: editing.read, theirs, after, take: new Map() };
+        else if (theirs) editing.faults = ["Another client changed it meanwhile; nothing was deleted. Open it again to see it."];
+        else if (refused.has(0) && [...refused.values()][0]) editing.faults = ["An item with the new key is there already; nothing was written."];
+        else editing.gone = true;
+      }
+    }
+    this.busy = false;
+    this.update();
+  }
+
+  /** Saves on what is there now, with the choices made. */
+  saveOnTheirs() {
+    const { editing } = this;
+    const merged = resolved(editing.conflict);
+    editing.read = editing.conflict.theirs;
+    return this.write(merged);
+  }
+
+  update() { if (this.isConnected) render(this.view(), this); }
+
+  view() {
+    const { editing } = this;
+    if (!editing) return nothing;
+    const isNew = !editing.read;
+    let item = null;
+    if (this.form !== "plain") { try { item = JSON.parse(editing.text); } catch { item = null; } }
+    let bytes = 0;
+    try { bytes = itemSize(item ?? {}); } catch { bytes = 0; }
+    const name = isNew ? "New item" : Object.values(keyOf(this.keys, editing.read)).map((value) => visible(keyText(value))).join(" / ");
+    return html`<section class="it-editor" aria-label=${isNew ? "New item" : "Item"} @keydown=${(event) => { if (event.key === "s" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); this.stage(); } }}>
+      <div class="kc-chosen-head"><strong>${name}</strong>${bytes > 0 ? html`<span class="dim">${sizeText(bytes)} of ${sizeText(ITEM_BYTES_MAX)} · ${Math.ceil(bytes / 4096) / 2} to read, ${Math.ceil(bytes / 1024)} to write</span>` : nothing}
+        <button class="kc-tool kc-close" aria-label="Close the item" @click=${() => this.mayClose(() => {})}>✕</button></div>
+      <div class="it-forms" role="group" aria-label="Form of the item">${FORMS.map(([id, words]) => html`<button class="md-button" aria-pressed=${id === this.form} @click=${() => this.turn(id)}>${words}</button>`)}</div>
+      ${editing.kept ? html`<p class="it-note">This edit was left unsaved, and is kept.</p>` : nothing}
+      ${editing.faults.length > 0 || editing.gone ? html`<div class="md-error" role="alert">${editing.faults.map((fault) => html`<p>${fault}</p>`)}
+        ${editing.gone ? html`<p>Another client deleted the item meanwhile. Nothing was written.</p>` : nothing}
+        ${editing.conflict ? html`<p>Another client changed it meanwhile; nothing was written.</p>${threeWay(editing.conflict, () => this.update())}
+          <button class="md-button" @click=${() => this.saveOnTheirs()}>Save mine on what is there now</button>
+          <button class="md-button" @click=${() => { const { theirs } = editing.conflict; this.edit({ read: theirs, item: theirs }); }}>Take theirs</button>` : nothing}</div>` : nothing}
+      ${this.form === "tree"
+        ? item ? html`<div class="tr" role="region" aria-label="Fields" tabindex="0">${tree(item, { locked: new Set(isNew ? [] : this.keys), readOnly: this.readOnly }, (next) => this.typed(JSON.stringify(next, null, 2)))}</div>` : html`<p class="it-note vd-bad">The text is no item.</p>`
+        : html`<kw-editor .language=${"json"} .label=${this.form === "plain" ? "Item as plain JSON" : "Item as DynamoDB JSON"} .readonly=${this.readOnly} .value=${editing.text} @change=${(event) => this.typed(event.detail.value)} @save=${() => this.stage()}></kw-editor>`}
+      ${this.readOnly ? nothing : html`<p class="mf-line it-actions"><button class="md-button is-main" ?disabled=${this.busy} @click=${() => this.save()}>Save</button><button class="md-button" ?disabled=${this.busy} title="Ctrl+S" @click=${() => this.stage()}>Stage</button>${isNew ? nothing : html`<button class="md-button" ?disabled=${this.busy} @click=${() => this.write(null)}>Delete the item</button>`}</p>`}
+      ${this.asking ? html`<dialog class="palette it-ask" aria-label="Unsaved changes" @close=${() => { this.asking = null; this.update(); }}><p>The item is changed and not saved.</p>
+        <p class="mf-line"><button class="md-button is-main" @click=${() => { this.asking = null; this.update(); }}>Keep editing</button><button class="md-button" @click=${() => this.stage()}>Stage it</button><button class="md-button" @click=${() => { const next = this.asking; next?.(); }}>Drop the changes</button></p></dialog>` : nothing}
+    </section>`;
+  }
+}
+
+if (!customElements.get("kw-item")) customElements.define("kw-item", KwItem);
