@@ -26,9 +26,9 @@ enum Output {
 /// Find out whether a model throttles under the traffic of a profile
 ///
 /// Meters the model's patterns, then runs their requests on a virtual clock against the limits of the engine:
-/// provisioned units with burst, partitions that split, on-demand levels. Reports each minute of each table and
-/// index, and what a month of this traffic costs in each billing mode. Fails if an expectation of the profile is
-/// not met.
+/// provisioned units with burst, partitions that split, on-demand levels. Reports each minute of each table
+/// and index, and what a month of this traffic costs in each billing mode. Fails if an expectation of the
+/// profile is not met.
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArguments {
     /// The model file

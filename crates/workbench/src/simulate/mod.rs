@@ -1,8 +1,8 @@
 //! A model under the traffic of a profile: whether it throttles, where, how long, and what it costs.
 //!
 //! The patterns' requests are metered on the engine; how much of that traffic passes is decided by the
-//! engine's own limits, which run on a virtual clock. There is no second model of partitions, and no clock but
-//! the profile's: the same input gives the same bytes.
+//! engine's own limits, which run on a virtual clock. There is no second model of partitions, and no clock
+//! but the profile's: the same input gives the same bytes.
 
 mod bill;
 mod csv;

@@ -92,7 +92,8 @@ fn wrapped(text: &str) -> Vec<String> {
     lines
 }
 
-/// Demand as an area, what passed as a darker one, the limit as a line, and a red mark where requests are refused.
+/// Demand as an area, what passed as a darker one, the limit as a line, and a red mark where requests are
+/// refused.
 fn chart(
     out: &mut String,
     simulation: &Simulation,

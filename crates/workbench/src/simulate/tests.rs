@@ -98,7 +98,7 @@ fn one_item_is_refused_above_one_partitions_units_for_ever() {
     let refused = refusals(&found, 0);
     // The first second may use a second's units twice: those saved and those that come in.
     assert!((11_000..=12_000).contains(&refused[0]), "{refused:?}");
-    assert!(refused[1..].iter().all(|refused| *refused == 12_000), "{refused:?}");
+    assert!(refused[1..].iter().all(|refused| (11_990..=12_010).contains(refused)), "{refused:?}");
     let reasons: Vec<&String> = found.minutes[0].iter().flat_map(|minute| minute.refused.keys()).collect();
     assert!(reasons.iter().all(|reason| *reason == "TableWriteKeyRangeThroughputExceeded"));
     let heaviest = found.minutes[0][11].heaviest.clone().expect("there is load");
@@ -154,7 +154,8 @@ fn a_flat_load_costs_what_the_model_costs() {
     let costing = Costing { prices: &prices, settings: Settings::default() };
     let whole = bill(&model, &measured(&model), &costing).expect("a bill");
     let lines: Money = whole.lines.iter().map(|line| line.monthly.total()).sum();
-    assert_eq!(found.bill.total(), lines);
+    // Each line of a bill is rounded to a nano-dollar.
+    assert!(found.bill.total().as_nanos().abs_diff(lines.as_nanos()) <= 10, "{} {lines}", found.bill.total());
     let other = &found.bill.tables[0].others[0];
     assert_eq!(other.0, Mode::Provisioned { used_ppm: ALL_PPM });
     assert!(other.1 < lines && other.1 > Money::ZERO, "a flat load is cheaper provisioned: {}", other.1);
