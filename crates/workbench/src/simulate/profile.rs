@@ -213,6 +213,6 @@ mod tests {
     fn hours_of_the_day_scale_the_rate() {
         let mut own = pattern(&[(0, 1000, false)]);
         own.day = Some((0..24).map(|hour| hour * 10).collect());
-        assert_eq!([0, 3600, 90_000].map(|second| own.rate_micro(second, 3_600_000, 0)), [100, 200, 20]);
+        assert_eq!([0, 3600, 90_000].map(|second| own.rate_micro(second, 3_600_000, 0)), [100, 200, 200]);
     }
 }

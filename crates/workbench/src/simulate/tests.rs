@@ -17,12 +17,13 @@ entities:
   Tally:
     count: 1
     size: 200
-    key: {pk: \"VOTES#{candidate}#{shard:SHARDS}\", sk: TOTAL}
+    key: {pk: \"VOTES#{candidate}#{shard|shard(SHARDS)}\", sk: TOTAL}
     attrs:
       candidate: {type: S, distinct: 1}
+      shard: {type: N, distinct: SHARDS}
       votes: N
 patterns:
-  - {id: vote, text: Somebody votes, update: Tally, add: {votes: \":one\"}, rate: RATE, example: {candidate: ann, shard: 0, one: 1}}
+  - {id: vote, text: Somebody votes, update: Tally, add: \"votes :one\", rate: RATE, example: {candidate: ann, shard: 0, one: 1}}
 data: {generate: {seed: 1, sample: 1}}
 ";
 
