@@ -55,7 +55,7 @@ mod tests;
 
 pub use catalogue::CatalogueFault;
 pub use dispatch::OpenError;
-pub use state::Engine;
+pub use state::{Engine, Trial, TrialArm, TrialPart};
 pub use support::config::EngineConfig;
 pub use support::env::{AccountId, Caller, Env, Region};
 pub use support::image_memory::ImageMemory;
@@ -64,3 +64,4 @@ pub use support::observer::Observer;
 pub use support::throughput::{SplitRules, Throttle, ThroughputConfig};
 pub use support::wake::NextWake;
 pub use tables::branch::{Branch, BranchFault};
+pub use throughput::{LimitState, PartitionState, Whole};

@@ -39,6 +39,7 @@ enum Command {
     Credentials(CredentialArguments),
     /// Check, convert and compare data models.
     Model(model::ModelArguments),
+    Simulate(model::SimulateArguments),
     /// Load items into tables and dump them to files.
     Data(Box<data::DataArguments>),
     /// Benchmark one or more DynamoDB endpoints, interleaved.
@@ -270,6 +271,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), String> {
         Some(Command::Serve(arguments)) => serve::run(Config::merge(*arguments)?),
         Some(Command::Credentials(arguments)) => manage_credentials(&arguments),
         Some(Command::Model(arguments)) => model::run(&arguments),
+        Some(Command::Simulate(arguments)) => model::run_simulation(&arguments),
         Some(Command::Data(arguments)) => data::run(&arguments),
         Some(Command::Bench(arguments)) => bench::run(&arguments),
         Some(Command::Completions(arguments)) => about::completions(&arguments, Cli::command()),

@@ -6,7 +6,7 @@
 //! (`keywright-designer`). It opens no sockets, starts no threads and reads no clocks; the server's
 //! `keywright model` commands read files and print reports.
 //!
-//! Layers: price < run < heat, cost < lint < report < check < views
+//! Layers: price < run < heat, cost < simulate, lint < report < check < views
 
 mod check;
 pub mod cost;
@@ -15,5 +15,6 @@ pub mod lint;
 pub mod price;
 pub mod report;
 pub mod run;
+pub mod simulate;
 pub mod views;
 pub use check::{check, check_on};

@@ -30,7 +30,7 @@ impl<S: Store> Engine<S> {
     }
 
     /// Calls with what limits begin with, and the present time.
-    fn with_context<R>(&self, call: impl FnOnce(&Context<'_>) -> R) -> R {
+    pub(super) fn with_context<R>(&self, call: impl FnOnce(&Context<'_>) -> R) -> R {
         let bytes = |table: TableId, index: Option<IndexId>| {
             let counted = index.map_or(Counted::Items(table), |index| Counted::Entries(table, index));
             u64::try_from(self.stats().get(counted).bytes).unwrap_or(0)
@@ -148,7 +148,7 @@ impl<S: Store> Engine<S> {
     }
 
     /// The refusal for these shortages, which are counted.
-    fn throttled(&self, table: &Table, mut found: Vec<Shortage>) -> Throttled {
+    pub(super) fn throttled(&self, table: &Table, mut found: Vec<Shortage>) -> Throttled {
         let name = |index: Option<IndexId>| {
             index
                 .and_then(|id| table.indexes().find(|(_, other, _)| *other == id))

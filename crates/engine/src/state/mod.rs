@@ -10,6 +10,7 @@ pub(crate) mod purge_progress;
 pub(crate) mod recount;
 pub(crate) mod shard_loads;
 pub(crate) mod stats;
+mod trial;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -34,6 +35,7 @@ use purge_progress::PurgeProgress;
 use recount::Recounting;
 use shard_loads::{ShardLoads, TrimTimes};
 use stats::Stats;
+pub use trial::{Trial, TrialArm, TrialPart};
 
 use crate::throughput::Ledgers;
 

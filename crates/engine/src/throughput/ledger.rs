@@ -12,7 +12,7 @@ use keywright_semantics::schema::{BillingMode, IndexKind};
 use keywright_semantics::throttle::{Direction, Limit};
 
 use super::bucket::{Bucket, MilliUnits, milli};
-use super::map::{PartitionMap, needed};
+use super::map::{PartitionMap, PartitionState, needed};
 use super::partition::MINUTE_MS;
 use super::saved::{SavedResource, SavedTable};
 use crate::catalogue::{OnDemandLimits, Table, Throughput, Warm};
@@ -332,6 +332,16 @@ impl Resource {
     }
 }
 
+/// The limits of a table or index, for reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitState {
+    /// Read and write units a second: provisioned, or the level that on-demand capacity has reached, and no
+    /// more than its maximum.
+    pub units: [u64; 2],
+    /// Its partitions in the order of their keys; none where partitions are not enforced.
+    pub partitions: Vec<PartitionState>,
+}
+
 /// What a table's limits begin with, apart from its record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Birth {
@@ -482,6 +492,21 @@ impl TableLedger {
         };
         let indexes = self.indexes.iter().map(|(id, resource)| (Some(*id), save(resource)));
         std::iter::once((None, save(&self.table))).chain(indexes).collect()
+    }
+
+    /// The limits of the table or an index as they stand.
+    pub(crate) fn state(&mut self, index: Option<IndexId>) -> Option<LimitState> {
+        let resource = self.resource(index)?;
+        let terms = resource.terms;
+        let units = Direction::ALL.map(|direction| match terms.billing {
+            BillingMode::Provisioned => terms.provisioned(direction),
+            BillingMode::PayPerRequest => {
+                let level = terms.level(direction, &resource.peaks);
+                terms.maximum(direction).map_or(level, |maximum| maximum.min(level))
+            }
+        });
+        let partitions = resource.partitions.as_ref().map(PartitionMap::states).unwrap_or_default();
+        Some(LimitState { units, partitions })
     }
 
     /// The partitions of the table or an index.

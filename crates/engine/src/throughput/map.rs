@@ -3,11 +3,20 @@
 
 use keywright_semantics::throttle::Direction;
 
-use super::partition::{Cut, Partition, ceiling};
+use super::partition::{Cut, Partition, Whole, ceiling};
 use crate::support::throughput::SplitRules;
 
 /// Partitions of one table or index; our own bound for what a client can make the server keep.
 const PARTITIONS_MAX: usize = 4096;
+
+/// One partition, for reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionState {
+    /// The first key within the table or index: the partition hash, then the sort key.
+    pub start: Vec<u8>,
+    /// Why it was not split when a split was due; none if it was, or never had to be.
+    pub whole: Option<Whole>,
+}
 
 /// The partitions in the order of their keys. Invariant: the first begins at the empty key.
 #[derive(Clone, Debug)]
@@ -43,6 +52,12 @@ impl PartitionMap {
 
     pub(crate) fn starts(&self) -> Vec<Vec<u8>> {
         self.partitions.iter().map(|partition| partition.start.to_vec()).collect()
+    }
+
+    /// Every partition as it stands.
+    pub(crate) fn states(&self) -> Vec<PartitionState> {
+        let state = |own: &Partition| PartitionState { start: own.start.to_vec(), whole: own.whole };
+        self.partitions.iter().map(state).collect()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -20,8 +20,11 @@ use keywright_semantics::schema::BillingMode;
 use keywright_semantics::throttle::{Direction, Limit};
 
 use self::bucket::{Bucket, milli};
+pub use self::ledger::LimitState;
 use self::ledger::TableLedger;
 pub(crate) use self::ledger::{Arm, Shortage};
+pub use self::map::PartitionState;
+pub use self::partition::Whole;
 use self::saved::SavedTable;
 use crate::catalogue::Table;
 use crate::support::layout::{IndexId, TableId};
@@ -224,6 +227,16 @@ impl Ledgers {
         let mut inner = self.lock();
         inner.tables.remove(&table);
         inner.saved.remove(&table);
+    }
+
+    /// The limits of a table or index as they stand.
+    pub(crate) fn state(
+        &self,
+        table: &Table,
+        index: Option<IndexId>,
+        context: &Context<'_>,
+    ) -> Option<LimitState> {
+        self.lock().ledger(table, context).state(index)
     }
 
     /// The partitions of a table or index.

@@ -97,8 +97,8 @@ impl Samples {
 }
 
 /// Why a hot partition is not cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whole {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Whole {
     /// One item bears the load, alone in its partition.
     OneItem,
     /// One collection bears the load, and a table with local indexes keeps it together.
@@ -129,6 +129,8 @@ pub(crate) struct Partition {
     last: MinuteLoad,
     hot_minutes: u64,
     split_due_ms: Option<u64>,
+    /// Why its last due split was not made.
+    pub whole: Option<Whole>,
 }
 
 impl Partition {
@@ -142,6 +144,7 @@ impl Partition {
             last: MinuteLoad::default(),
             hot_minutes: 0,
             split_due_ms: None,
+            whole: None,
         }
     }
 
@@ -221,7 +224,12 @@ impl Partition {
         if !was_hot {
             return Some(Cut::Cooled);
         }
-        Some(self.cut(end, cuts_collections))
+        let cut = self.cut(end, cuts_collections);
+        self.whole = match &cut {
+            Cut::Not(whole) => Some(*whole),
+            Cut::At(_) | Cut::Cooled => None,
+        };
+        Some(cut)
     }
 
     fn cut(&self, end: Option<&[u8]>, cuts_collections: bool) -> Cut {

@@ -17,10 +17,12 @@ mod import;
 mod init;
 pub(crate) mod progress;
 mod show;
+mod simulate;
 
 use clap::{Args, Subcommand};
 
 use crate::banner;
+pub(crate) use simulate::{SimulateArguments, run as run_simulation};
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelArguments {

@@ -105,13 +105,15 @@ fn documents() -> Vec<(PathBuf, String)> {
         .collect()
 }
 
-/// Copies the example models to `examples/models` in a folder, where the guides use them.
+/// Copies the examples to the same folders below this one, where the guides use them.
 fn copy_examples(folder: &Path) {
-    let target = folder.join("examples/models");
-    std::fs::create_dir_all(&target).expect("a folder");
-    for entry in std::fs::read_dir(root().join("examples/models")).expect("the examples") {
-        let entry = entry.expect("an entry");
-        std::fs::copy(entry.path(), target.join(entry.file_name())).expect("a copy");
+    for own in ["examples/models", "examples/simulations"] {
+        let target = folder.join(own);
+        std::fs::create_dir_all(&target).expect("a folder");
+        for entry in std::fs::read_dir(root().join(own)).expect("the examples") {
+            let entry = entry.expect("an entry");
+            std::fs::copy(entry.path(), target.join(entry.file_name())).expect("a copy");
+        }
     }
 }
 

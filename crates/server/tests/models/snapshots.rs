@@ -7,7 +7,7 @@ use crate::support::model_command;
 use crate::support::snapshot::{assert_snapshot, session};
 
 /// Commands with a help text of their own.
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "",
     "serve",
     "credentials",
@@ -32,6 +32,7 @@ const COMMANDS: [&str; 24] = [
     "model import",
     "model schema",
     "model show",
+    "simulate",
 ];
 
 #[test]

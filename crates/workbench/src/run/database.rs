@@ -159,7 +159,7 @@ pub fn parts_of(item: &Item) -> AttributeMapPart {
     item.iter().map(|(name, value)| (name.clone(), Ok(value.clone()))).collect()
 }
 
-fn drive<F: Future>(future: F) -> Result<F::Output, String> {
+pub(crate) fn drive<F: Future>(future: F) -> Result<F::Output, String> {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
     for _ in 0..POLLS_MAX {
@@ -170,7 +170,7 @@ fn drive<F: Future>(future: F) -> Result<F::Output, String> {
     Err("the engine in memory waits for something that never comes".to_owned())
 }
 
-fn create_parts(table: &Table) -> CreateTableParts {
+pub(crate) fn create_parts(table: &Table) -> CreateTableParts {
     let mut definitions: Vec<AttributeDefinitionParts> = Vec::new();
     for part in table.key_parts().chain(table.indexes.iter().flat_map(Index::key_parts)) {
         if definitions.iter().all(|known| known.attribute_name != part.name) {

@@ -28,6 +28,7 @@ use keywright_model::data::{self, ReadFile, Sample};
 use keywright_model::{Fault, Faults, Model};
 
 pub use database::{Database, key_texts, parts_of};
+pub(crate) use database::{create_parts, drive};
 pub use expect::units;
 pub use measure::{Measured, Note, measure};
 pub(crate) use plan::missing;
