@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::monitoring::fault::Fault;
 use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
 use keywright_store::{Store, StoreError};
@@ -25,7 +26,7 @@ use crate::support::wake::NextWake;
 use crate::write::delete_item::delete_item;
 use crate::write::put_item::put_item;
 use crate::write::update_item::update_item;
-use crate::{partiql, streams, tables};
+use crate::{answered, monitoring, partiql, streams, tables};
 
 /// How old the catalogue may be for an operation on items.
 const CATALOGUE_AGE_MS_MAX: u64 = 1_000;
@@ -81,18 +82,40 @@ impl<S: Store> Engine<S> {
 
     /// Executes one request of a caller.
     pub async fn execute(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
-        if !self.is_shared() {
-            return self.run(caller, &request).await;
-        }
-        self.follow_for(&request).await?;
+        let started_us = self.env().now_us();
+        let outcome = if self.is_shared() {
+            self.run_on_shared(caller, &request).await
+        } else {
+            self.run(caller, &request).await
+        };
+        answered::answered(self, caller, &request, &outcome, started_us);
+        outcome
+    }
+
+    /// Counts a request that was refused before it was typed.
+    pub fn note_refused(&self, caller: &Caller, error: &Error) {
+        answered::refused(self, caller, error);
+    }
+
+    /// Executes one request of a caller on metrics and alarms.
+    pub async fn monitor(
+        &self,
+        caller: &Caller,
+        request: keywright_semantics::monitoring::request::Request,
+    ) -> Result<keywright_semantics::monitoring::response::Response, Fault> {
+        Box::pin(monitoring::execute(self, caller, request)).await
+    }
+
+    async fn run_on_shared(&self, caller: &Caller, request: &Request) -> Result<Response, Error> {
+        self.follow_for(request).await?;
         let epoch = self.catalogue().epoch();
-        let outcome = self.run(caller, &request).await;
+        let outcome = self.run(caller, request).await;
         if !outcome.as_ref().is_err_and(may_be_outdated) {
             return outcome;
         }
         // Another process may have made or changed what this one does not know.
         self.catalogue().follow(self.env().now_ms()).await?;
-        if self.catalogue().epoch() == epoch { outcome } else { self.run(caller, &request).await }
+        if self.catalogue().epoch() == epoch { outcome } else { self.run(caller, request).await }
     }
 
     /// Makes the catalogue as new as a request needs it: up to date for operations on tables, at most
@@ -174,6 +197,7 @@ impl<S: Store> Engine<S> {
     /// Writes to the store what is kept in memory only. No request may be running.
     pub async fn shutdown(&self) -> Result<(), Error> {
         throughput_rows::save(self).await?;
+        monitoring::rows::flush_all(self).await?;
         stats_rows::flush(self, stats_rows::Stop::Clean).await?;
         if self.is_shared() { background::members::leave(self).await } else { Ok(()) }
     }

@@ -6,7 +6,7 @@
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
 //! Layers: support < catalogue < throughput, metrics < bind < state < read, write < batch < partiql, streams, ttl
-//! < tables < background < dispatch
+//! < tables, monitoring < background < answered < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.
@@ -18,7 +18,9 @@
 //! - `batch`: operations on many items, transactions included.
 //! - `partiql`, `streams`, `ttl`, `tables`: operations, one file each, and the work they leave to later
 //!   steps.
-//! - `background`: one bounded piece of due work; `dispatch`: open, execute, step, shut down.
+//! - `monitoring`: points in the store, operations on metrics, alarms.
+//! - `background`: one bounded piece of due work; `answered`: metrics of answered requests; `dispatch`: open,
+//!   execute, step, shut down.
 //!
 //! Where the next parts go:
 //!
@@ -33,13 +35,14 @@
 
 #![warn(missing_docs)]
 
+mod answered;
 mod background;
 mod batch;
 mod bind;
 mod catalogue;
 mod dispatch;
-#[allow(dead_code, reason = "operations call it where they charge")]
 mod metrics;
+mod monitoring;
 mod partiql;
 mod read;
 mod state;

@@ -12,6 +12,7 @@ pub mod expression;
 pub mod key;
 pub mod limits;
 pub mod messages;
+pub mod monitoring;
 pub mod number;
 pub mod partiql;
 pub mod request;

@@ -49,15 +49,16 @@ impl Authenticator {
     pub(crate) fn check_claim<'a>(
         &'a self,
         request: &SignedRequest<'a>,
+        service: &'static str,
         now: impl FnOnce() -> TimeMs,
     ) -> Result<CheckedClaim<'a>, Error> {
         match self {
             Self::Unverified => {
-                let claim = read_claim(request, TimeCheck::Skip)?;
+                let claim = read_claim(request, service, TimeCheck::Skip)?;
                 Ok(CheckedClaim::Trusted(caller(account_of_open_key(claim.access_key_id()), claim.region())))
             }
             Self::Keys { credentials, signing_keys } => {
-                let claim = read_claim(request, TimeCheck::Now(now()))?;
+                let claim = read_claim(request, service, TimeCheck::Now(now()))?;
                 let secret = check_key(request, &claim, credentials)?;
                 let credential = credentials.0.get(claim.access_key_id());
                 let account = credential.map_or(DEFAULT_ACCOUNT, |credential| credential.account.as_str());

@@ -130,6 +130,9 @@ pub(crate) struct ServeArguments {
     /// How long after its expiry time an item is deleted by time to live, in milliseconds [default: 60000]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_TTL_DELAY_MS")]
     pub(crate) ttl_delay_ms: Option<u64>,
+    /// Serve the metrics of the service alone, without UserErrors and ThrottledRequests of a table
+    #[arg(long, env = "KEYWRIGHT_STRICT_METRICS", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub(crate) strict_metrics: Option<bool>,
     /// How long a stream shard is open before a child shard follows it, in milliseconds, at least 100
     /// [default: 4 hours]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_STREAM_SHARD_MS")]

@@ -139,6 +139,7 @@ pub(crate) struct Config {
     pub(crate) stream_shard_ms: Option<u64>,
     /// How long after its expiry time an item is deleted; `None` for the engine's default.
     pub(crate) ttl_delay_ms: Option<u64>,
+    pub(crate) strict_metrics: bool,
     pub(crate) limits: Limits,
     /// `None` if it is off.
     pub(crate) management: Option<ManagementConfig>,
@@ -196,6 +197,8 @@ struct File {
     tls_key: Option<PathBuf>,
     #[serde(alias = "transition_ms")]
     transition_ms: Option<u64>,
+    #[serde(alias = "strict_metrics")]
+    strict_metrics: Option<bool>,
     #[serde(alias = "ttl_delay_ms")]
     ttl_delay_ms: Option<u64>,
     #[serde(alias = "stream_shard_ms")]
@@ -317,6 +320,7 @@ impl Config {
             )?,
             transition_ms: arguments.transition_ms.or(file.transition_ms).unwrap_or(0),
             ttl_delay_ms: arguments.ttl_delay_ms.or(file.ttl_delay_ms),
+            strict_metrics: arguments.strict_metrics.or(file.strict_metrics).unwrap_or(false),
             stream_shard_ms: shard_time(arguments.stream_shard_ms.or(file.stream_shard_ms))?,
             limits,
             management,

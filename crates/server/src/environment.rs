@@ -1,6 +1,6 @@
 //! The only place where the process's clock and randomness enter.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use keywright_engine::Env;
 use keywright_wire::sigv4::TimeMs;
@@ -14,16 +14,23 @@ impl Env for SystemEnv {
         now().0
     }
 
+    fn now_us(&self) -> u64 {
+        u64::try_from(since_1970().as_micros()).unwrap_or(u64::MAX)
+    }
+
     fn random_u128(&self) -> u128 {
         random_u128()
     }
 }
 
-/// The wall clock.
 #[expect(clippy::disallowed_methods, reason = "this is where the clock enters")]
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// The wall clock.
 pub(crate) fn now() -> TimeMs {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    TimeMs(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    TimeMs(u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX))
 }
 
 /// The monotonic clock, for durations.

@@ -22,7 +22,10 @@ use keywright_semantics::messages;
 use keywright_semantics::request::Request as Typed;
 use keywright_semantics::response::Response as Answered;
 use keywright_wire::sigv4::{CLAIM_HEADERS, SignedRequest};
-use keywright_wire::{Operation, decode, decoded_bytes_max, error_body_bytes, is_json, render, render_error};
+use keywright_wire::{
+    Family, Operation, Protocol, Rendered, decode, decode_monitoring, decoded_bytes_max, error_body_bytes,
+    is_json, render, render_common_error, render_error, render_fault, render_monitoring,
+};
 use tokio::io::AsyncRead;
 use tokio::sync::{RwLock, Semaphore, watch};
 
@@ -241,10 +244,12 @@ impl<B: Backend> Service<B> {
         };
         let headers = signed_headers(head, self.authenticator.verifies());
         let context = RequestContext { head, fields, headers: &headers, client };
-        let served = if branches {
-            self.serve_branches(&context, body).await
-        } else {
-            self.serve(&context, body, trace).await
+        let served = match family(head, fields) {
+            _ if branches => self.serve_branches(&context, body).await,
+            (Family::DynamoDb, _) => self.serve(&context, body, trace).await,
+            (Family::Monitoring(protocol), operation) => {
+                Ok(self.serve_monitoring(&context, (protocol, operation), body, trace).await)
+            }
         };
         match served {
             Ok(answer) => answer,
@@ -278,7 +283,13 @@ impl<B: Backend> Service<B> {
                 Some(failure(&refused(refusal)))
             }
             Method::OPTIONS if fields.origin.is_some() => Some(Answer::preflight(&head.headers)),
-            Method::POST if body.is_end_stream() || is_amz_json(fields) => None,
+            Method::POST
+                if body.is_end_stream()
+                    || is_amz_json(fields)
+                    || family(head, fields).0 != Family::DynamoDb =>
+            {
+                None
+            }
             _ => Some(Answer::not_ours()),
         }
     }
@@ -323,6 +334,84 @@ impl<B: Backend> Service<B> {
         self.execute(operation, caller, body, trace).await
     }
 
+    /// Answers a request on metrics or alarms in its own protocol, faults too.
+    async fn serve_monitoring(
+        &self,
+        context: &RequestContext<'_>,
+        (protocol, operation): (Protocol, &str),
+        body: Incoming,
+        trace: &mut Trace,
+    ) -> Answer {
+        match self.monitor(context, (protocol, operation), body, trace).await {
+            Ok(rendered) => Answer::monitoring(rendered, protocol),
+            Err(error) => {
+                trace.error = Some(error.kind);
+                self.delay_failed_signature(&error, context.client).await;
+                Answer::monitoring(render_common_error(protocol, &error), protocol)
+            }
+        }
+    }
+
+    /// Executes a request on metrics or alarms.
+    async fn monitor(
+        &self,
+        context: &RequestContext<'_>,
+        (protocol, operation): (Protocol, &str),
+        mut body: Incoming,
+        trace: &mut Trace,
+    ) -> Result<Rendered, Error> {
+        let service = Family::Monitoring(protocol).signature_service();
+        let claimed = match self.authenticator.check_claim(&context.signed(&[]), service, environment::now) {
+            Ok(claimed) => claimed,
+            Err(error) => {
+                self.discard(context.head, &mut body, context.client).await;
+                return Err(error);
+            }
+        };
+        let mut hold = self.bodies.hold(self.trusts(context.client));
+        let sent = match self.receive(context, body, &mut hold).await {
+            Ok(sent) => sent,
+            Err(BodyFault::TooLarge) => return Err(Error::new(ErrorKind::RequestEntityTooLarge, "")),
+            Err(BodyFault::TooSlow | BodyFault::Broken) => return Err(not_json()),
+            Err(BodyFault::Exhausted) => return Err(self.busy(Cause::BodyBudget)),
+        };
+        trace.received_bytes = sent.len();
+        let caller = claimed.verify(&context.signed(&sent))?;
+        context.client.admit();
+        hold.verify();
+        let sent = match context.fields.content_encoding {
+            None => sent,
+            Some(coding) => {
+                let opened = inflate(coding, &sent, &mut hold).await;
+                opened.map_err(|fault| self.inflate_error(fault))?
+            }
+        };
+        let (operation, request) = match decode_monitoring(protocol, operation, &sent) {
+            Ok(decoded) => decoded,
+            Err(fault) => return Ok(render_fault(protocol, &fault)),
+        };
+        let Some(engine) = self.database.engine() else { return Err(self.busy(Cause::StoreReopening)) };
+        let outcome = if request.changes_something() {
+            let running = Arc::clone(&self.changes).read_owned().await;
+            let engine = engine.clone();
+            let change = async move {
+                let outcome = engine.monitor(&caller, request).await;
+                drop(running);
+                outcome
+            };
+            RunToCompletion::new(change, Presence::default()).await
+        } else {
+            engine.monitor(&caller, request).await
+        };
+        Ok(match outcome {
+            Ok(response) => {
+                let work = || render_monitoring(protocol, operation, &response);
+                self.offload(COMPUTED_BYTES_AT_ONCE, work).await
+            }
+            Err(fault) => render_fault(protocol, &fault),
+        })
+    }
+
     /// Makes or drops a branch. With credentials the request must be signed; without, it must come from this
     /// machine and have a header that pages of other origins cannot send.
     async fn serve_branches(
@@ -341,14 +430,13 @@ impl<B: Backend> Service<B> {
                 format!("send this request from the server's machine, with the header {header}: {value}");
             return Ok(branch_refusal(&branches::Refusal::new(403, message)));
         }
-        let claimed =
-            match verifies.then(|| self.authenticator.check_claim(&context.signed(&[]), environment::now)) {
-                Some(Err(error)) => {
-                    self.discard(context.head, &mut body, context.client).await;
-                    return Err(error);
-                }
-                claimed => claimed.and_then(Result::ok),
-            };
+        let claimed = match verifies.then(|| self.check_claim(context)) {
+            Some(Err(error)) => {
+                self.discard(context.head, &mut body, context.client).await;
+                return Err(error);
+            }
+            claimed => claimed.and_then(Result::ok),
+        };
         let mut hold = self.bodies.hold(self.trusts(context.client));
         let read = body::read(&mut body, branches::BODY_BYTES_MAX, &mut hold);
         let Some(Ok(sent)) = self.within_time(read, context.client).await else {
@@ -393,7 +481,13 @@ impl<B: Backend> Service<B> {
         let operation = Operation::from_target(request_head::text(context.fields.target))
             .ok_or_else(|| Error::new(ErrorKind::UnknownOperation, ""))?;
         trace.operation = Some(operation);
-        Ok((operation, self.authenticator.check_claim(&context.signed(&[]), environment::now)?))
+        Ok((operation, self.check_claim(context)?))
+    }
+
+    /// Checks the claim of a request to DynamoDB, without its body.
+    fn check_claim<'a>(&'a self, context: &RequestContext<'a>) -> Result<CheckedClaim<'a>, Error> {
+        let service = Family::DynamoDb.signature_service();
+        self.authenticator.check_claim(&context.signed(&[]), service, environment::now)
     }
 
     async fn execute(
@@ -406,7 +500,15 @@ impl<B: Backend> Service<B> {
         if self.request_log.is_some() {
             trace.detail = Some(Box::new(Detail::of(&caller, &self.metrics)));
         }
-        let (request, decoded) = self.decode(operation, body).await?;
+        let (request, decoded) = match self.decode(operation, body).await {
+            Ok(decoded) => decoded,
+            Err(error) => {
+                if let Some(engine) = self.database.engine() {
+                    engine.note_refused(&caller, &error);
+                }
+                return Err(error);
+            }
+        };
         self.perform(caller, request, decoded, trace).await
     }
 
@@ -695,6 +797,12 @@ impl<B: Backend> Serving for Service<B> {
         }
         response
     }
+}
+
+/// The API of a request, and the operation if the head names it and the API is not DynamoDB's.
+fn family<'h>(head: &'h Parts, fields: &'h RequestHead<'_>) -> (Family, &'h str) {
+    let (target, content_type) = (request_head::text(fields.target), request_head::text(fields.content_type));
+    Family::of(head.uri.path(), target, content_type)
 }
 
 /// The headers that authentication reads; all of them where signatures are verified.

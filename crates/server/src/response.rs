@@ -16,6 +16,8 @@ use hyper::header::{
 };
 use hyper::{HeaderMap, Response, StatusCode};
 
+use keywright_wire::{Protocol, Rendered};
+
 use crate::budget::Share;
 use crate::environment;
 use crate::request_head::{self, RequestHead};
@@ -23,6 +25,9 @@ use crate::request_head::{self, RequestHead};
 const AMZ_JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
 const PLAIN_JSON: HeaderValue = HeaderValue::from_static("application/json");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
+const QUERY_ERROR: HeaderName = HeaderName::from_static("x-amzn-query-error");
+const SMITHY_PROTOCOL: HeaderName = HeaderName::from_static("smithy-protocol");
+const RPC_V2_CBOR: HeaderValue = HeaderValue::from_static("rpc-v2-cbor");
 const CHECKSUM: HeaderName = HeaderName::from_static("x-amz-crc32");
 
 /// The service compresses nothing smaller.
@@ -84,6 +89,20 @@ impl Answer {
 
     pub(crate) fn error(status: u16, body: Vec<u8>) -> Self {
         Self::new(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), None, body)
+    }
+
+    /// A response of CloudWatch in the protocol of its request.
+    pub(crate) fn monitoring(rendered: Rendered, protocol: Protocol) -> Self {
+        let status = StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let content_type = HeaderValue::from_static(protocol.content_type());
+        let mut answer = Self::new(status, Some(content_type), rendered.body);
+        if let Some(code) = rendered.query_error.and_then(|code| HeaderValue::from_str(&code).ok()) {
+            answer.extra.insert(QUERY_ERROR, code);
+        }
+        if protocol == Protocol::Cbor {
+            answer.extra.insert(SMITHY_PROTOCOL, RPC_V2_CBOR);
+        }
+        answer
     }
 
     /// Attaches the memory that the body takes.

@@ -38,7 +38,8 @@ fn verify_body(bencher: Bencher<'_, '_>, (body_bytes, key_is_known): (usize, boo
     let signed = SignedRequest { headers: &headers, ..request };
     let known = SigningKeys::default();
     bencher.bench(|| {
-        let claim = read_claim(black_box(&signed), TimeCheck::Now(NOW)).expect("the claim is whole");
+        let claim =
+            read_claim(black_box(&signed), "dynamodb", TimeCheck::Now(NOW)).expect("the claim is whole");
         let fresh = SigningKeys::default();
         let keys = if key_is_known { &known } else { &fresh };
         verify(&signed, &claim, &OneKey, keys).expect("the signature holds");

@@ -11,13 +11,19 @@
 //! ```
 
 mod decode;
+mod family;
 mod json;
+mod monitoring;
 mod operation;
 mod render;
 mod shapes;
 pub mod sigv4;
 
 pub use decode::{Parts, decode, decode_parts};
+pub use family::Family;
 pub use json::{decoded_bytes_max, is_json};
+pub use monitoring::{
+    Protocol, Rendered, decode_monitoring, render_common_error, render_fault, render_monitoring,
+};
 pub use operation::{Api, Operation};
 pub use render::{RenderedError, error_body_bytes, render, render_error, unknown_operation};

@@ -1,5 +1,5 @@
 //! Background work: ending statuses, building indexes, purging rows of deleted tables and indexes, expiring
-//! items.
+//! items, writing metrics.
 //!
 //! Each call of `step` does a bounded piece of it. The catalogue says what is left, also after a restart.
 //! After a fault of the store a later step tries again.
@@ -20,6 +20,7 @@ use self::purge::{Purged, purge_some};
 use crate::catalogue::{
     Backfill, IndexStatus, Table, TableStatus, TtlGeneration, backfill_key, progress_prefixes, ttl_fill_key,
 };
+use crate::monitoring;
 use crate::state::Engine;
 use crate::state::stats::{self, Counted};
 use crate::streams;
@@ -49,6 +50,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     }
     wake = wake.earlier(stats_rows::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(throughput_rows::step(engine, now_ms).await.unwrap_or(retry));
+    wake = wake.earlier(monitoring::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(sweep_tokens(engine, now_ms).await);
     for table in engine.catalogue().all().into_iter().filter(|table| engine.owns(table.id)) {
         let next = work_on(engine, &table, now_ms).await.unwrap_or(retry);

@@ -171,4 +171,64 @@ pub(crate) struct TableFigures {
     pub base: Arm,
     /// Global indexes that were touched, with their names.
     pub indexes: Vec<(IndexId, String, Arm)>,
+    pub operations: Vec<(&'static str, Facet, Box<OperationFigures>)>,
+    pub events: TableEvents,
+}
+
+/// What tells figures of one operation apart, in addition to the operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Facet {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// The stream's label.
+    Stream(String),
+    /// Whether statements read or write.
+    Type(&'static str),
+    /// The kind of a statement.
+    Verb(&'static str),
+}
+
+/// The figures of one operation on one table in one minute.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OperationFigures {
+    /// Durations of successful requests: thousandths of a millisecond.
+    pub latency: Cell,
+    pub latencies: Histogram,
+    pub returned_items: Cell,
+    pub returned_bytes: Cell,
+    pub returned_records: Cell,
+    pub throttled: u64,
+    pub system_errors: u64,
+}
+
+impl OperationFigures {
+    #[inline]
+    pub(crate) fn succeeded(&mut self, elapsed_us: u64) {
+        self.latency.add(elapsed_us);
+        self.latencies.add(elapsed_us);
+    }
+}
+
+/// Numbers of events on one table in one minute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TableEvents {
+    pub failed_conditions: u64,
+    pub conflicts: u64,
+    pub expired_items: u64,
+    pub user_errors: u64,
+}
+
+impl TableFigures {
+    /// The figures of one operation.
+    #[inline]
+    pub(crate) fn operation(&mut self, name: &'static str, facet: &Facet) -> &mut OperationFigures {
+        let known = self.operations.iter().position(|(known, other, _)| *known == name && other == facet);
+        let place = known.unwrap_or_else(|| {
+            self.operations.push((name, facet.clone(), Box::default()));
+            self.operations.len() - 1
+        });
+        let found = self.operations.get_mut(place);
+        found.map(|(_, _, figures)| &mut **figures).expect("the operation was found or added")
+    }
 }

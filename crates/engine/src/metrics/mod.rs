@@ -1,19 +1,26 @@
 //! Metrics of tables and indexes, per minute, as the namespace `AWS/DynamoDB` has them.
 //!
 //! Requests add to the present minute in memory: one short lock, no allocation once a table was used in the
-//! minute, no floating point. It knows tables and ids; it does not know operations, or how points are read.
+//! minute, no floating point. A step writes finished minutes to the store (`background::metric_rows`). It
+//! knows tables and ids; it does not know what an operation does.
 
 pub(crate) mod figures;
+pub(crate) mod rows;
+pub(crate) mod series;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use keywright_semantics::capacity::Usage;
 use keywright_semantics::throttle::{Direction, Limit};
 
-use self::figures::{Arm, TableFigures};
+use self::figures::{Arm, Cell, TableEvents, TableFigures};
+use self::rows::SeriesHash;
+use self::series::{Naming, Place, Point, Series};
 use crate::catalogue::Table;
+use crate::support::env::Caller;
 use crate::support::layout::{IndexId, TableId};
 
 /// Milliseconds of a minute.
@@ -77,6 +84,8 @@ fn begin(table: &Table, minute: u64) -> Box<TableFigures> {
         name: table.name.clone(),
         base: Arm::default(),
         indexes: Vec::new(),
+        operations: Vec::new(),
+        events: TableEvents::default(),
     })
 }
 
@@ -100,18 +109,78 @@ fn index_arm<'f>(figures: &'f mut TableFigures, table: &Table, index: IndexId) -
     found.map(|(_, _, arm)| arm).expect("the index was found or added")
 }
 
-/// All metrics of one engine.
+/// Series of no table in the present minute, and points that are not written yet.
 #[derive(Debug, Default)]
+struct Others {
+    open: BTreeMap<Series, (u64, Cell)>,
+    /// Finished points: of `open`, or returned by a failed write.
+    finished: Vec<Point>,
+    /// The hour in which each series was last written to the directory.
+    listed: HashMap<SeriesHash, u64>,
+    /// The last series that the look for old points has passed.
+    swept_to: Option<SeriesHash>,
+}
+
+/// Finished points that are kept while the store takes none.
+const FINISHED_MAX: usize = 200_000;
+/// Names that are remembered for a quick look; a power of two.
+const HINTS: usize = 64;
+
+/// The work of background steps on metrics: when each is due.
+#[derive(Debug, Default)]
+pub(crate) struct Schedule {
+    /// Every minute before this one is written.
+    pub written_minute: AtomicU64,
+    /// Alarms have been looked at in this minute.
+    pub evaluated_minute: AtomicU64,
+    /// Gauges are recorded up to this stretch of five minutes.
+    pub gauged: AtomicU64,
+    /// When the next look for old points begins.
+    pub sweep_ms: AtomicU64,
+}
+
+/// All metrics of one engine.
+#[derive(Debug)]
 pub(crate) struct Metrics {
     shards: [Mutex<Shard>; SHARDS],
+    /// The id of a table whose name has the hash of the place. It may be any table's.
+    hints: [AtomicU64; HINTS],
+    others: Mutex<Others>,
+    naming: Naming,
+    pub(crate) schedule: Schedule,
+    /// Held while finished minutes are written, so that a reader sees each point once.
+    pub(crate) writing: tokio::sync::Mutex<()>,
+}
+
+/// A place among the hints, from the ends and the length of a name.
+#[inline]
+fn hint_place(name: &str) -> usize {
+    let bytes = name.as_bytes();
+    let end = |byte: Option<&u8>| byte.copied().map_or(0, usize::from);
+    (end(bytes.first()).wrapping_mul(7) ^ end(bytes.last()) ^ (bytes.len() << 3)) % HINTS
 }
 
 impl Metrics {
+    pub(crate) fn new(naming: Naming) -> Self {
+        Self {
+            shards: Default::default(),
+            hints: std::array::from_fn(|_| AtomicU64::new(0)),
+            others: Mutex::default(),
+            naming,
+            schedule: Schedule::default(),
+            writing: tokio::sync::Mutex::default(),
+        }
+    }
+
     #[inline]
     fn shard(&self, table: TableId) -> MutexGuard<'_, Shard> {
         let place = usize::try_from(table.0 % 16).unwrap_or_default();
         let shard = self.shards.get(place).expect("every table has a shard");
         shard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn others(&self) -> MutexGuard<'_, Others> {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One request has consumed units of a table, or of one of its global indexes. The units of local indexes
@@ -134,6 +203,128 @@ impl Metrics {
         let mut shard = self.shard(table.id);
         arm(shard.of(table, now_ms / MINUTE_MS), table, index).add_throttled(limit, direction);
     }
+
+    /// Adds to the figures of a table in the present minute.
+    pub(crate) fn add_to(&self, table: &Table, now_ms: u64, add: impl FnOnce(&mut TableFigures)) {
+        let mut shard = self.shard(table.id);
+        add(shard.of(table, now_ms / MINUTE_MS));
+        let hint = self.hints.get(hint_place(&table.name));
+        hint.expect("every name has a place").store(table.id.0, Ordering::Relaxed);
+    }
+
+    /// As `add_to`, for a table that is known by its name only; gives `add` back if the table was not used
+    /// lately in this minute.
+    #[inline]
+    pub(crate) fn add_to_named<A: FnOnce(&mut TableFigures)>(
+        &self,
+        caller: &Caller,
+        name: &str,
+        now_ms: u64,
+        add: A,
+    ) -> Result<(), A> {
+        let hint = self.hints.get(hint_place(name)).expect("every name has a place");
+        let id = TableId(hint.load(Ordering::Relaxed));
+        let mut shard = self.shard(id);
+        let is_its = |figures: &&mut Box<TableFigures>| {
+            figures.minute >= now_ms / MINUTE_MS
+                && figures.name == name
+                && figures.account == caller.account.as_str()
+                && figures.region == caller.region.as_str()
+        };
+        let Some(figures) = shard.open.get_mut(&id).filter(is_its) else { return Err(add) };
+        add(figures);
+        Ok(())
+    }
+
+    /// Adds a value to a series of no table.
+    pub(crate) fn add(&self, series: Series, now_ms: u64, value: u64) {
+        let minute = now_ms / MINUTE_MS;
+        let mut others = self.others();
+        let ended = others.open.get(&series).filter(|(since, _)| *since < minute).copied();
+        if let Some((since, cell)) = ended {
+            others.open.remove(&series);
+            others.finished.push(Point { series: series.clone(), minute: since, cell, histogram: None });
+        }
+        others.open.entry(series).or_insert((minute, Cell::default())).1.add(value);
+    }
+
+    /// Takes every point of minutes before this one, or of all minutes when the engine stops.
+    pub(crate) fn take_finished(&self, before_minute: u64) -> Vec<Point> {
+        let mut points = Vec::new();
+        for shard in &self.shards {
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let ended = shard.open.extract_if(|_, figures| figures.minute < before_minute);
+            let ended: Vec<TableFigures> = ended.map(|(_, figures)| *figures).collect();
+            let mut closed = std::mem::take(&mut shard.closed);
+            drop(shard);
+            closed.extend(ended);
+            for figures in &closed {
+                series::points(figures, self.naming, &mut |point| points.push(point));
+            }
+        }
+        let mut others = self.others();
+        points.append(&mut others.finished);
+        let ended = others.open.extract_if(.., |_, (minute, _)| *minute < before_minute);
+        points.extend(ended.map(|(series, (minute, cell))| Point { series, minute, cell, histogram: None }));
+        points
+    }
+
+    /// Gives back points that could not be written; the oldest are dropped beyond a bound.
+    pub(crate) fn put_back(&self, mut points: Vec<Point>) {
+        let mut others = self.others();
+        points.append(&mut others.finished);
+        let beyond = points.len().saturating_sub(FINISHED_MAX);
+        others.finished = points.split_off(beyond);
+    }
+
+    /// The values of a series that are not written yet, by minute.
+    pub(crate) fn unwritten(&self, wanted: &Series, mut take: impl FnMut(Point)) {
+        let mut take = |point: Point| {
+            if point.series == *wanted {
+                take(point);
+            }
+        };
+        self.each_unwritten(&wanted.place, &mut take);
+    }
+
+    /// Passes every point of an account and region that is not written yet to `take`.
+    pub(crate) fn each_unwritten(&self, place: &Place, take: &mut dyn FnMut(Point)) {
+        for shard in &self.shards {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let all = shard.open.values().map(|figures| &**figures).chain(&shard.closed);
+            let its =
+                all.filter(|figures| figures.account == place.account && figures.region == place.region);
+            its.for_each(|figures| series::points(figures, self.naming, take));
+        }
+        let others = self.others();
+        others.finished.iter().filter(|point| point.series.place == *place).cloned().for_each(&mut *take);
+        for (series, (minute, cell)) in others.open.iter().filter(|(series, _)| series.place == *place) {
+            take(Point { series: series.clone(), minute: *minute, cell: *cell, histogram: None });
+        }
+    }
+
+    /// Whether the directory has to learn that a series has values in this hour.
+    pub(crate) fn is_listed(&self, series: SeriesHash, hour: u64) -> bool {
+        self.others().listed.get(&series).is_some_and(|listed| *listed >= hour)
+    }
+
+    /// Notes series whose rows in the directory are written.
+    pub(crate) fn note_listed(&self, written: impl IntoIterator<Item = (SeriesHash, u64)>) {
+        self.others().listed.extend(written);
+    }
+
+    pub(crate) fn swept_to(&self) -> Option<SeriesHash> {
+        self.others().swept_to
+    }
+
+    pub(crate) fn set_swept_to(&self, series: Option<SeriesHash>) {
+        self.others().swept_to = series;
+    }
+
+    /// Drops what is known of series that are gone.
+    pub(crate) fn forget_listed(&self, series: SeriesHash) {
+        self.others().listed.remove(&series);
+    }
 }
 
 #[cfg(test)]
@@ -147,7 +338,7 @@ mod tests {
     fn a_minute_adds_up_what_requests_consumed_and_ends_with_the_next() {
         let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
         let index = table.indexes().find(|(_, _, schema)| schema.name == "gsi").map(|(_, id, _)| id);
-        let metrics = Metrics::default();
+        let metrics = Metrics::new(Naming::WithTables);
         for halves in [1, 4, 2] {
             metrics.consumed(&table, None, Usage::reading(HalfUnits(halves)), 7 * MINUTE_MS);
         }

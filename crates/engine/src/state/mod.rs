@@ -22,6 +22,7 @@ use keywright_store::Store;
 
 use crate::catalogue::{Catalogue, Table, record_bytes};
 use crate::metrics::Metrics;
+use crate::metrics::series::Naming;
 use crate::support::config::EngineConfig;
 use crate::support::env::{Caller, Env};
 use crate::support::lane::{Lane, Pace, Presence};
@@ -88,6 +89,7 @@ impl<S: Store> Engine<S> {
         let members = Members::new(env.random_u128());
         let is_shared = store.capabilities().is_shared;
         let opened_ms = env.now_ms();
+        let metrics = Metrics::new(if config.strict_metrics { Naming::Strict } else { Naming::WithTables });
         let shared = Shared {
             store,
             opened_ms,
@@ -95,7 +97,7 @@ impl<S: Store> Engine<S> {
             config,
             catalogue,
             stats: Stats::default(),
-            metrics: Metrics::default(),
+            metrics,
             recounting: Recounting::default(),
             purge_progress: PurgeProgress::default(),
             latches,

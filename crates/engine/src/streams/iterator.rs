@@ -53,6 +53,11 @@ impl ShardIterator {
     }
 }
 
+/// The stream of an iterator that was issued.
+pub(crate) fn stream_of(text: &str) -> Option<StreamRef> {
+    ShardIterator::parse(text).map(|iterator| iterator.stream)
+}
+
 const BODY_CHARACTERS: usize = 1 + 8 + 16 + 8 + 16;
 
 fn checksum(arn: &str, body: &str) -> String {

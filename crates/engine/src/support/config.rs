@@ -40,6 +40,8 @@ pub struct EngineConfig {
     pub stream_shard_open_ms_max: u64,
     /// How long after its expiry time an item is deleted.
     pub ttl_delay_ms: u64,
+    /// Whether metrics are those of the service alone, without ours of tables.
+    pub strict_metrics: bool,
     /// Runs long computations.
     pub lane: Arc<Lane>,
     /// Memory for the images of large items that are being written.
@@ -61,6 +63,7 @@ impl Default for EngineConfig {
             stream_shards_kept_max: STREAM_SHARDS_KEPT_MAX,
             stream_shard_open_ms_max: STREAM_SHARD_OPEN_MS_MAX,
             ttl_delay_ms: TTL_DELAY_MS,
+            strict_metrics: false,
             lane: Arc::default(),
             images: Arc::default(),
             observer: Arc::new(Unobserved),

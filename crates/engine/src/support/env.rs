@@ -10,6 +10,11 @@ pub trait Env: Send + Sync {
     /// Milliseconds since 1970.
     fn now_ms(&self) -> u64;
 
+    /// Microseconds since 1970, on the same clock: for how long requests take.
+    fn now_us(&self) -> u64 {
+        self.now_ms().saturating_mul(1000)
+    }
+
     /// 128 random bits.
     fn random_u128(&self) -> u128;
 }

@@ -22,6 +22,8 @@ pub(crate) enum Space {
     Expiries,
     Members,
     Throughput,
+    Metrics,
+    Alarms,
 }
 
 impl Space {
@@ -37,6 +39,8 @@ impl Space {
             Self::Expiries => 0x08,
             Self::Members => 0x09,
             Self::Throughput => 0x0a,
+            Self::Metrics => 0x0b,
+            Self::Alarms => 0x0c,
         }
     }
 }

@@ -12,6 +12,7 @@ mod flaky_tables;
 pub(crate) mod harness;
 mod lane;
 mod live_index;
+mod metrics;
 mod oracle;
 mod pages;
 mod partiql;

@@ -16,9 +16,9 @@ use crate::state::Engine;
 use crate::support::fault;
 use crate::support::layout;
 use crate::support::wake::NextWake;
-use crate::write::change::{Action, Effect};
+use crate::write::change::{Action, Effect, Outcome};
 use crate::write::expiry_rows::{read_row_key, rows_prefix};
-use crate::write::group::{GroupKind, run};
+use crate::write::group::{GroupEnd, GroupKind, run};
 
 /// Expiry rows that one step reads.
 const STEP_ROWS_MAX: usize = 100;
@@ -157,7 +157,14 @@ async fn expire<S: Store>(
         };
         expiring.iter().map(action).collect()
     };
-    run(engine, GroupKind::Expiry, None, 0, bind).await.map(|_| ())
+    let GroupEnd::Written(outcomes) = run(engine, GroupKind::Expiry, None, 0, bind).await? else {
+        return Ok(());
+    };
+    let is_deleted = |outcome: &&Outcome| outcome.change.old.is_some() && outcome.change.new.is_none();
+    let deleted = u64::try_from(outcomes.iter().filter(is_deleted).count()).unwrap_or(u64::MAX);
+    let now_ms = engine.env().now_ms();
+    engine.metrics().add_to(table, now_ms, |figures| figures.events.expired_items += deleted);
+    Ok(())
 }
 
 /// Removes a row whose item is gone or has another expiry time. Writers leave no such row; every step would

@@ -18,7 +18,10 @@ pub const HEADER_REQUIRES_DATE: &str =
 /// A presigned request whose lifetime is out of range.
 pub const BAD_EXPIRES: &str = "X-Amz-Expires must be a number of seconds from 1 to 604800.";
 /// A credential scope of another service.
-pub const WRONG_SERVICE: &str = "Credential should be scoped to correct service: 'dynamodb'. ";
+pub fn wrong_service(service: &str) -> String {
+    format!("Credential should be scoped to correct service: '{service}'. ")
+}
+
 /// The signature computed here differs from the one sent.
 pub const SIGNATURE_MISMATCH: &str = "The request signature we calculated does not match the signature you provided. \
     Check your AWS Secret Access Key and signing method. Consult the service documentation for details.";

@@ -264,8 +264,9 @@ impl Studio {
             headers: &headers,
             body,
         };
-        let verified =
-            authenticator.check_claim(&signed, environment::now).and_then(|claim| claim.verify(&signed));
+        let verified = authenticator
+            .check_claim(&signed, "dynamodb", environment::now)
+            .and_then(|claim| claim.verify(&signed));
         let caller = verified.map_err(|error| {
             self.refused.count(Cause::FailedSignature);
             self.sessions.note_failure(client.address, now_ms);

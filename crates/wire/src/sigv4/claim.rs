@@ -86,7 +86,11 @@ pub enum TimeCheck {
 
 /// Reads the claim from the Authorization header or, without one, from a presigned query. Faults are checked
 /// in the service's order: missing parts, date, time, host, algorithm, credential, scope.
-pub fn read_claim<'a>(request: &SignedRequest<'a>, check: TimeCheck) -> Result<Claim<'a>, Error> {
+pub fn read_claim<'a>(
+    request: &SignedRequest<'a>,
+    service: &'static str,
+    check: TimeCheck,
+) -> Result<Claim<'a>, Error> {
     let query_algorithm = query_value(request.query, "X-Amz-Algorithm");
     let raw = match (request.header("authorization"), query_algorithm) {
         (Some(_), Some(_)) => {
@@ -100,7 +104,7 @@ pub fn read_claim<'a>(request: &SignedRequest<'a>, check: TimeCheck) -> Result<C
         check_time(&raw, now)?;
         check_coverage(request, &raw)?;
     }
-    build(raw)
+    build(raw, service)
 }
 
 fn missing_token() -> Error {
@@ -295,7 +299,7 @@ fn check_coverage(request: &SignedRequest<'_>, raw: &RawClaim<'_>) -> Result<(),
     }
 }
 
-fn build(raw: RawClaim<'_>) -> Result<Claim<'_>, Error> {
+fn build<'a>(raw: RawClaim<'a>, wanted: &'static str) -> Result<Claim<'a>, Error> {
     if raw.algorithm != ALGORITHM {
         return Err(incomplete(auth::unsupported_algorithm(&raw.algorithm)));
     }
@@ -313,8 +317,8 @@ fn build(raw: RawClaim<'_>) -> Result<Claim<'_>, Error> {
     if region.is_empty() || region.len() > REGION_BYTES_MAX {
         wrong.push_str(&auth::bad_region(region));
     }
-    if service != SERVICE {
-        wrong.push_str(auth::WRONG_SERVICE);
+    if service != wanted {
+        wrong.push_str(&auth::wrong_service(wanted));
     }
     if terminator != TERMINATOR {
         wrong.push_str(&auth::bad_terminator(terminator));

@@ -94,7 +94,7 @@ impl Sent {
             headers: &headers,
             body: &self.body,
         };
-        let claim = read_claim(&request, TimeCheck::Now(now))?;
+        let claim = read_claim(&request, "dynamodb", TimeCheck::Now(now))?;
         verify(&request, &claim, &OneKey, &SigningKeys::default())?;
         Ok(claim.region().to_owned())
     }

@@ -1,0 +1,64 @@
+//! What CloudWatch means for the metrics of tables: operations, typed requests, expressions, faults and
+//! responses.
+//!
+//! It does not know the three protocols in which requests arrive, stored points or clocks.
+
+pub mod alarm;
+pub mod document;
+pub mod expression;
+pub mod fault;
+pub mod request;
+pub mod response;
+pub mod statistic;
+
+macro_rules! operations {
+    ($($name:ident),* $(,)?) => {
+        /// The operations that are served.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[expect(missing_docs, reason = "each variant is the operation of its name")]
+        pub enum Operation {
+            $($name,)*
+        }
+
+        impl Operation {
+            /// All of them, in the order of their names.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The operation's name.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+
+            /// The operation of that name, if it is served.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $(stringify!($name) => Some(Self::$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+operations! {
+    DeleteAlarms,
+    DescribeAlarmHistory,
+    DescribeAlarms,
+    DescribeAlarmsForMetric,
+    DisableAlarmActions,
+    EnableAlarmActions,
+    GetMetricData,
+    GetMetricStatistics,
+    ListMetrics,
+    ListTagsForResource,
+    PutMetricAlarm,
+    SetAlarmState,
+}
+
+/// The namespace of all metrics that are kept.
+pub const NAMESPACE: &str = "AWS/DynamoDB";
+
+/// A dimension: its name and value.
+pub type Dimension = (String, String);

@@ -1,0 +1,78 @@
+//! The APIs of one endpoint and how a request's head tells them apart.
+//!
+//! It knows prefixes, paths and content types; each API knows its own operations.
+
+use crate::monitoring::Protocol;
+
+/// An API of the endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// DynamoDB and its streams.
+    DynamoDb,
+    /// CloudWatch, in one of its protocols.
+    Monitoring(Protocol),
+}
+
+/// The prefix of CloudWatch's targets and paths.
+const MONITORING: &str = "GraniteServiceVersion20100801";
+/// The path of a request in CBOR, up to the operation.
+const CBOR_PATH: &str = "/service/GraniteServiceVersion20100801/operation/";
+const FORM: &str = "application/x-www-form-urlencoded";
+
+impl Family {
+    /// The family of a request, and the operation if its head names it: forms name it in their body.
+    pub fn of<'h>(path: &'h str, target: &'h str, content_type: &str) -> (Self, &'h str) {
+        if let Some(operation) = path.strip_prefix(CBOR_PATH) {
+            return (Self::Monitoring(Protocol::Cbor), operation);
+        }
+        if let Some((MONITORING, operation)) = target.split_once('.') {
+            return (Self::Monitoring(Protocol::Json), operation);
+        }
+        let media = content_type.split(';').next().unwrap_or_default().trim();
+        if target.is_empty() && media.eq_ignore_ascii_case(FORM) {
+            return (Self::Monitoring(Protocol::Query), "");
+        }
+        (Self::DynamoDb, "")
+    }
+
+    /// The name of the service in the scope of a signature.
+    pub const fn signature_service(self) -> &'static str {
+        match self {
+            Self::DynamoDb => "dynamodb",
+            Self::Monitoring(_) => "monitoring",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_belongs_to_one_api() {
+        for (path, target, content_type, expected) in [
+            ("/", "DynamoDB_20120810.GetItem", "application/x-amz-json-1.0", (Family::DynamoDb, "")),
+            ("/", "", "", (Family::DynamoDb, "")),
+            (
+                "/",
+                "GraniteServiceVersion20100801.ListMetrics",
+                "application/x-amz-json-1.0",
+                (Family::Monitoring(Protocol::Json), "ListMetrics"),
+            ),
+            (
+                "/service/GraniteServiceVersion20100801/operation/ListMetrics",
+                "",
+                "application/cbor",
+                (Family::Monitoring(Protocol::Cbor), "ListMetrics"),
+            ),
+            (
+                "/",
+                "",
+                "application/x-www-form-urlencoded; charset=utf-8",
+                (Family::Monitoring(Protocol::Query), ""),
+            ),
+        ] {
+            assert_eq!(Family::of(path, target, content_type), expected);
+        }
+    }
+}
