@@ -5,8 +5,8 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: support < catalogue < throughput, metrics < bind < state < read, write < batch < partiql, streams, ttl
-//! < tables, monitoring < background < answered < dispatch
+//! Layers: support < catalogue < throughput, metrics < bind < state < read, write < batch
+//! < partiql, streams, ttl < tables, monitoring < background < answered < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.

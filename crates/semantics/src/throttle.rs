@@ -138,8 +138,8 @@ impl Throttled {
         Error::new(self.kind(), self.message()).with_detail(ErrorDetail::Throttling(self.reasons))
     }
 
-    /// The reason that a transaction gives for an action that is refused. Quotas of the account refuse the whole
-    /// request: `None`.
+    /// The reason that a transaction gives for an action that is refused. Quotas of the account refuse the
+    /// whole request: `None`.
     pub fn cancellation(&self) -> Option<CancellationReason> {
         let message = self.message().to_owned();
         match self.kind() {

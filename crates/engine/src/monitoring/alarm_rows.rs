@@ -1,6 +1,7 @@
 //! Alarms and their history in the store.
 //!
-//! An alarm: `space | 0 | hash of account and region | name`. An item of history: `space | 1 | time | random`.
+//! An alarm: `space | 0 | hash of account and region | name`. An item of history:
+//! `space | 1 | time | random`.
 
 use bytes::Bytes;
 use keywright_semantics::error::Error;

@@ -82,7 +82,7 @@ pub(super) fn check_account<S: Store>(
     engine: &Engine<S>,
     caller: &Caller,
     changed: Option<&Table>,
-    asked: impl Iterator<Item = Units> + Clone,
+    asked: &[Units],
 ) -> Result<(), Error> {
     let config = &engine.config().throughput;
     if config.throttle == Throttle::Off {
@@ -101,12 +101,11 @@ pub(super) fn check_account<S: Store>(
         })
         .map(|units| Units { read_units: units.read_units, write_units: units.write_units })
         .collect();
-    type Of = fn(&Units) -> u64;
-    let kinds: [(&str, Of); 2] =
-        [("ReadCapacityUnits", |units| units.read_units), ("WriteCapacityUnits", |units| units.write_units)];
-    for (name, of) in kinds {
+    let read: fn(&Units) -> u64 = |units| units.read_units;
+    let write: fn(&Units) -> u64 = |units| units.write_units;
+    for (name, of) in [("ReadCapacityUnits", read), ("WriteCapacityUnits", write)] {
         let reserved: u64 = others.iter().map(of).sum();
-        let requested: u64 = asked.clone().map(|units| of(&units)).sum();
+        let requested: u64 = asked.iter().map(of).sum();
         if requested > 0 && reserved.saturating_add(requested) > config.account_units_max {
             let limit = config.account_units_max;
             let region = caller.region.as_str();

@@ -42,7 +42,8 @@ pub(crate) async fn run<S: Store>(
     check_room(engine, caller)?;
     check_units_of(caller, request)?;
     let indexes = request.indexes.iter().filter_map(|index| index.throughput);
-    check_account(engine, caller, None, request.throughput.into_iter().chain(indexes))?;
+    let asked: Vec<Units> = request.throughput.into_iter().chain(indexes).collect();
+    check_account(engine, caller, None, &asked)?;
     let now_ms = engine.env().now_ms();
     let public_id = uuid(engine.env().random_u128());
     let transition_ms = engine.config().transition_ms;

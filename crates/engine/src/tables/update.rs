@@ -58,7 +58,8 @@ pub(crate) async fn run<S: Store>(
         IndexUpdate::Update { throughput, .. } => *throughput,
         IndexUpdate::Delete { .. } => None,
     });
-    check_account(engine, caller, Some(&found), request.throughput.into_iter().chain(units))?;
+    let asked: Vec<Units> = request.throughput.into_iter().chain(units).collect();
+    check_account(engine, caller, Some(&found), &asked)?;
     let (table, before) = engine.change_table(found.id, |table| update.apply(table)).await?;
     let description = update.answer(describe(&before, View::of(engine)), describe(&table, View::of(engine)));
     Ok(Response::UpdateTable(Box::new(description)))

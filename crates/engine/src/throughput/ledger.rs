@@ -86,7 +86,7 @@ impl Terms {
     }
 
     /// The units that the partitions have to serve.
-    fn to_serve(&self, direction: Direction, peaks: &Peaks) -> u64 {
+    fn served(&self, direction: Direction, peaks: &Peaks) -> u64 {
         let warm = match direction {
             Direction::Read => self.warm.map(|warm| warm.read_units),
             Direction::Write => self.warm.map(|warm| warm.write_units),
@@ -223,7 +223,7 @@ impl Resource {
             return;
         }
         self.apply_level(now_ms);
-        let [read, write] = Direction::ALL.map(|direction| terms.to_serve(direction, &self.peaks));
+        let [read, write] = Direction::ALL.map(|direction| terms.served(direction, &self.peaks));
         let bytes = usize::try_from(birth.bytes.div_ceil(PARTITION_BYTES_MAX)).unwrap_or(1);
         let count = needed(read, write).max(bytes);
         let partitions = self.partitions.get_or_insert_with(|| PartitionMap::equal(count, now_ms));
@@ -256,7 +256,7 @@ impl Resource {
         let mut changed = false;
         if self.peaks.turn_minute(now_ms, config.peak_minutes) {
             self.apply_level(now_ms);
-            let [read, write] = Direction::ALL.map(|direction| self.terms.to_serve(direction, &self.peaks));
+            let [read, write] = Direction::ALL.map(|direction| self.terms.served(direction, &self.peaks));
             if let Some(partitions) = &mut self.partitions {
                 partitions.grow_to(needed(read, write));
             }
@@ -460,7 +460,7 @@ impl TableLedger {
         }
     }
 
-    /// The partitions that a range of keys touches: the first key of each, and the first one's is the range's own.
+    /// The partitions that a range of keys touches, by the first key in each.
     pub(crate) fn touched(&self, index: Option<IndexId>, from: &[u8], to: &[u8]) -> Vec<Vec<u8>> {
         let resource = match index {
             None => Some(&self.table),

@@ -120,7 +120,8 @@ impl PartitionMap {
             return false;
         }
         let parts: Vec<Partition> = cuts.into_iter().map(|cut| partition.part(cut)).collect();
-        self.partitions.splice(place + 1..place + 1, parts);
+        let behind = self.partitions.split_off(place + 1);
+        self.partitions.extend(parts.into_iter().chain(behind));
         self.check();
         true
     }

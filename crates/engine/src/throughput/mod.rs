@@ -1,8 +1,8 @@
 //! Throughput limits: which request is refused, and what each request leaves.
 //!
-//! One place decides, for the server and for simulations: integers, one clock that the caller reads, no timer.
-//! Minutes end and partitions split when the next request looks at them. It does not know operations, stores
-//! or errors that clients read.
+//! One place decides, for the server and for simulations: integers, one clock that the caller reads, no
+//! timer. Minutes end and partitions split when the next request looks at them. It does not know operations,
+//! stores or errors that clients read.
 
 mod bucket;
 mod ledger;
@@ -175,7 +175,9 @@ impl Ledgers {
             Together::All => {
                 let found: Vec<_> = demands.iter().map(|demand| inner.shortages(demand, context)).collect();
                 if found.iter().all(Vec::is_empty) {
-                    demands.iter().for_each(|demand| inner.take(demand, context));
+                    for demand in demands {
+                        inner.take(demand, context);
+                    }
                 }
                 found
             }

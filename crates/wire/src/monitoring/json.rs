@@ -1,5 +1,7 @@
 //! Documents as JSON. Times are numbers: seconds since 1970.
 
+use std::fmt::Write as _;
+
 use keywright_semantics::monitoring::document::Document;
 use keywright_semantics::monitoring::fault::{Fault, FaultKind};
 
@@ -56,7 +58,7 @@ fn push(out: &mut String, document: &Document) {
             let (seconds, ms) = (time.0.div_euclid(MS_PER_SECOND), time.0.rem_euclid(MS_PER_SECOND));
             out.push_str(&seconds.to_string());
             if ms > 0 {
-                out.push_str(&format!(".{ms:03}"));
+                let _ = write!(out, ".{ms:03}");
             }
         }
         Document::List(elements) => {

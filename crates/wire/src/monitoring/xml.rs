@@ -1,5 +1,7 @@
 //! Documents as the XML of the query protocol.
 
+use std::fmt::Write as _;
+
 use keywright_semantics::monitoring::document::{Document, TimeMs};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -12,7 +14,7 @@ pub(super) fn response(operation: &str, document: Option<&Document>) -> Vec<u8> 
         element(&mut out, &format!("{operation}Result"), document);
     }
     out.push_str("<ResponseMetadata></ResponseMetadata>");
-    out.push_str(&format!("</{operation}Response>"));
+    let _ = write!(out, "</{operation}Response>");
     out.into_bytes()
 }
 
@@ -26,9 +28,9 @@ pub(super) fn error(sender: &str, code: &str, message: &str) -> Vec<u8> {
 }
 
 fn element(out: &mut String, name: &str, document: &Document) {
-    out.push_str(&format!("<{name}>"));
+    let _ = write!(out, "<{name}>");
     content(out, document);
-    out.push_str(&format!("</{name}>"));
+    let _ = write!(out, "</{name}>");
 }
 
 fn content(out: &mut String, document: &Document) {

@@ -80,7 +80,7 @@ const fn reasons_member(kind: ErrorKind) -> &'static str {
 impl Render for ThrottlingReason {
     fn render(&self, writer: &mut Writer) {
         writer.object(|members| {
-            members.put("reason", &self.name());
+            members.put("reason", self.name());
             members.put("resource", &self.resource);
         });
     }

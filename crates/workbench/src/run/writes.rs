@@ -307,7 +307,7 @@ fn failure(
             }
         }
         ErrorDetail::None | ErrorDetail::Item(_) | ErrorDetail::Throttling(_) => {
-            codes = vec![format!("{:?}", fault.kind)]
+            codes = vec![format!("{:?}", fault.kind)];
         }
     }
     let met = codes == fails.reasons || matches!(fails.reasons.as_slice(), [one] if codes.contains(one));

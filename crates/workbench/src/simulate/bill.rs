@@ -47,13 +47,13 @@ impl MonthlyBill {
 /// Bills the minutes of all resources.
 pub(super) fn bill(
     model: &Model,
-    modes: &[TableMode],
+    table_modes: &[TableMode],
     (resources, minutes): (&[Resource], &[Vec<Minute>]),
     length_s: u64,
     costing: &Costing<'_>,
 ) -> Result<MonthlyBill, Missing> {
     let mut tables = Vec::new();
-    for (table, mode) in model.tables.iter().zip(modes) {
+    for (table, mode) in model.tables.iter().zip(table_modes) {
         let class =
             if table.infrequent_access { TableClass::StandardInfrequentAccess } else { TableClass::Standard };
         let own = || resources.iter().zip(minutes).filter(|(resource, _)| resource.table == table.name);
@@ -103,11 +103,9 @@ fn halves(units: [HalfUnits; 2], place: usize) -> u128 {
 
 /// The provisioned units of a minute; for an on-demand table those of its highest minute.
 fn paid(minute: &Minute, all: &[Minute], place: usize) -> u128 {
-    match minute.provisioned {
-        Some(units) => units.get(place).copied().map_or(0, u128::from),
-        None => {
-            let highest = all.iter().map(|minute| halves(minute.demanded, place)).max().unwrap_or(0);
-            highest.div_ceil(HALVES * u128::from(MINUTE_SECONDS)).max(1)
-        }
+    if let Some(units) = minute.provisioned {
+        return units.get(place).copied().map_or(0, u128::from);
     }
+    let highest = all.iter().map(|minute| halves(minute.demanded, place)).max().unwrap_or(0);
+    highest.div_ceil(HALVES * u128::from(MINUTE_SECONDS)).max(1)
 }

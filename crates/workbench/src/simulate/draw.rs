@@ -5,7 +5,7 @@
 use keywright_model::Skew;
 use keywright_semantics::share::ALL_PPM;
 
-/// Values of a Zipf distribution that are told apart; the rest is left out.
+/// Values of a Zipf distribution that are distinguished; the rest is left out.
 pub(super) const ZIPF_VALUES_MAX: u64 = 100_000;
 /// Binary digits behind the point.
 const FRACTION_BITS: u32 = 32;

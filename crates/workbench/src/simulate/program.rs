@@ -165,13 +165,11 @@ impl<'a> Maker<'a> {
             (keys, _) => keys,
         };
         let index = ran.index.as_deref().and_then(|name| table.index(name));
-        let names: Vec<String> = match &profile.by {
-            Some(name) => vec![name.clone()],
-            None => {
-                let own = partition_parts(table, index).iter().filter_map(|part| entity.template(&part.name));
-                let names = own.flat_map(|own| own.tells().map(str::to_owned).collect::<Vec<_>>());
-                names.collect()
-            }
+        let names: Vec<String> = if let Some(name) = &profile.by {
+            vec![name.clone()]
+        } else {
+            let own = partition_parts(table, index).iter().filter_map(|part| entity.template(&part.name));
+            own.flat_map(|own| own.tells().map(str::to_owned).collect::<Vec<_>>()).collect()
         };
         let Some((last, others)) = names.split_last() else { return };
         let values = profile.values.unwrap_or_else(|| self.values(entity, last));

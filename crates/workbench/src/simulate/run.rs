@@ -62,8 +62,8 @@ pub fn simulate(
     profile: &Profile,
     costing: &Costing<'_>,
 ) -> Result<Simulation, String> {
-    let modes: Vec<TableMode> = model.tables.iter().map(|table| mode_of(table, profile)).collect();
-    let mut runner = Runner::open(model, &modes, profile)?;
+    let table_modes: Vec<TableMode> = model.tables.iter().map(|table| mode_of(table, profile)).collect();
+    let mut runner = Runner::open(model, &table_modes, profile)?;
     let mut left_out = Vec::new();
     let mut sources = Vec::new();
     for pattern in &model.patterns {
@@ -86,7 +86,7 @@ pub fn simulate(
     let mut sources: Vec<Traffic> = sources.collect();
     runner.run(&mut sources)?;
     let minutes = std::mem::take(&mut runner.minutes);
-    let bill = bill(model, &modes, (&runner.resources, &minutes), profile.length_s, costing)
+    let bill = bill(model, &table_modes, (&runner.resources, &minutes), profile.length_s, costing)
         .map_err(|fault| fault.to_string())?;
     let mut simulation = Simulation {
         model: model.name.clone(),
@@ -273,7 +273,7 @@ struct Runner<'a> {
     caller: Caller,
     profile: &'a Profile,
     model: &'a Model,
-    modes: &'a [TableMode],
+    table_modes: &'a [TableMode],
     resources: Vec<Resource>,
     tallies: Vec<Tally>,
     minutes: Vec<Vec<Minute>>,
@@ -290,7 +290,7 @@ struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    fn open(model: &'a Model, modes: &'a [TableMode], profile: &'a Profile) -> Result<Self, String> {
+    fn open(model: &'a Model, table_modes: &'a [TableMode], profile: &'a Profile) -> Result<Self, String> {
         let clock = Arc::new(Clock(AtomicU64::new(profile.start_ms), AtomicU64::new(0)));
         let throughput = ThroughputConfig {
             throttle: Throttle::Full,
@@ -309,7 +309,7 @@ impl<'a> Runner<'a> {
             caller,
             profile,
             model,
-            modes,
+            table_modes,
             tallies: resources.iter().map(|_| Tally::default()).collect(),
             minutes: resources.iter().map(|_| Vec::new()).collect(),
             resources,
@@ -325,7 +325,7 @@ impl<'a> Runner<'a> {
             throttled_now: 0,
         };
         let default = TableProfile::default();
-        for (table, mode) in model.tables.iter().zip(modes) {
+        for (table, mode) in model.tables.iter().zip(table_modes) {
             let own = profile.tables.get(&table.name).unwrap_or(&default);
             let parts = table_parts(table, *mode, own);
             let request =
@@ -471,7 +471,8 @@ impl<'a> Runner<'a> {
         for (place, resource) in self.resources.iter().enumerate() {
             let state = self.engine.limit_state(&self.caller, &resource.table, resource.index.as_deref());
             let (Some(state), Some(tally)) = (state, self.tallies.get_mut(place)) else { continue };
-            let mode = self.model.tables.iter().zip(self.modes).find(|(own, _)| own.name == resource.table);
+            let mode =
+                self.model.tables.iter().zip(self.table_modes).find(|(own, _)| own.name == resource.table);
             let mut ended = std::mem::take(&mut tally.minute);
             ended.units = state.units;
             ended.provisioned =
