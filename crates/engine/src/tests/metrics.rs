@@ -12,7 +12,7 @@ use keywright_semantics::value::AttributeValue;
 use keywright_store::Store;
 use pollster::block_on;
 
-use crate::tests::harness::{Bench, bench, caller, condition, get_request, item, put_request};
+use crate::tests::harness::{Bench, TestEnv, bench, caller, condition, get_request, item, put_request};
 use crate::{Engine, EngineConfig, Env};
 
 const MINUTE_MS: u64 = 60_000;
@@ -80,7 +80,7 @@ fn consumption_and_operations_are_counted_in_their_minute_and_survive_a_restart(
     bench.env.now_ms.store(3 * MINUTE_MS, Ordering::Relaxed);
     block_on(bench.engine.step(3 * MINUTE_MS));
     // Not shut down: the minutes are finished, so they are in the store.
-    let env: std::sync::Arc<dyn Env> = std::sync::Arc::<_>::clone(&bench.env);
+    let env: std::sync::Arc<dyn Env> = std::sync::Arc::<TestEnv>::clone(&bench.env);
     let again = block_on(Engine::open(bench.engine.store().clone(), env, EngineConfig::default()));
     check(&again.expect("the store opens again"));
 }
