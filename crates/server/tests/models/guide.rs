@@ -94,6 +94,7 @@ fn documents() -> Vec<(PathBuf, String)> {
     let docs = root().join("docs");
     let guides = std::fs::read_dir(docs.join("guide")).expect("docs/guide");
     let mut paths: Vec<PathBuf> = guides.map(|entry| entry.expect("an entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     paths.push(docs.join("tutorial.md"));
     paths.sort();
     paths

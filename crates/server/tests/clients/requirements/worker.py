@@ -16,14 +16,15 @@ import traceback
 
 import capacity
 import indexes
+import metrics
 import observed
 import partiql
 import reads
 import streams
 import writes
 
-CHECKS = {name.split("_")[0]: check for module in (reads, indexes, writes, observed, partiql, streams)
-          for name, check in vars(module).items() if name[0] in "roqs" and name[1:3].isdigit()}
+CHECKS = {name.split("_")[0]: check for module in (reads, indexes, writes, observed, partiql, streams, metrics)
+          for name, check in vars(module).items() if name[0] in "roqst" and name[1:3].isdigit()}
 CHECKS["r39"] = capacity.r39_consumed_capacity_follows_the_rules_for_every_operation
 
 
