@@ -83,8 +83,9 @@ impl<S: Store> Engine<S> {
     /// Executes one request of a caller.
     pub async fn execute(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
         let started_us = self.env().now_us();
+        self.metrics().begin(started_us / 1000);
         let outcome = if self.is_shared() {
-            self.run_on_shared(caller, &request).await
+            Box::pin(self.run_on_shared(caller, &request)).await
         } else {
             self.run(caller, &request).await
         };

@@ -147,6 +147,9 @@ pub(crate) struct Metrics {
     hints: [AtomicU64; HINTS],
     others: Mutex<Others>,
     naming: Naming,
+    /// The minute in which the last request began or ended: a request reads the clock twice, not for each
+    /// figure.
+    minute: AtomicU64,
     pub(crate) schedule: Schedule,
     /// Held while finished minutes are written, so that a reader sees each point once.
     pub(crate) writing: tokio::sync::Mutex<()>,
@@ -167,6 +170,7 @@ impl Metrics {
             hints: std::array::from_fn(|_| AtomicU64::new(0)),
             others: Mutex::default(),
             naming,
+            minute: AtomicU64::new(0),
             schedule: Schedule::default(),
             writing: tokio::sync::Mutex::default(),
         }
@@ -183,12 +187,23 @@ impl Metrics {
         self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One request has consumed units of a table, or of one of its global indexes. The units of local indexes
-    /// count for the table.
+    /// Notes that a request begins.
     #[inline]
-    pub(crate) fn consumed(&self, table: &Table, index: Option<IndexId>, usage: Usage, now_ms: u64) {
+    pub(crate) fn begin(&self, now_ms: u64) {
+        let minute = now_ms / MINUTE_MS;
+        // Most requests begin in the minute of the one before: they only read it.
+        if self.minute.load(Ordering::Relaxed) < minute {
+            self.minute.fetch_max(minute, Ordering::Relaxed);
+        }
+    }
+
+    /// A request has consumed units of a table, or of one of its global indexes, in the minute in which it or
+    /// a later one began. The units of local indexes count for the table.
+    #[inline]
+    pub(crate) fn consumed(&self, table: &Table, index: Option<IndexId>, usage: Usage) {
+        let minute = self.minute.load(Ordering::Relaxed);
         let mut shard = self.shard(table.id);
-        arm(shard.of(table, now_ms / MINUTE_MS), table, index).add_consumed(usage);
+        arm(shard.of(table, minute), table, index).add_consumed(usage);
     }
 
     /// An item of a request was refused because a table or index has no units left.
@@ -340,11 +355,14 @@ mod tests {
         let index = table.indexes().find(|(_, _, schema)| schema.name == "gsi").map(|(_, id, _)| id);
         let metrics = Metrics::new(Naming::WithTables);
         for halves in [1, 4, 2] {
-            metrics.consumed(&table, None, Usage::reading(HalfUnits(halves)), 7 * MINUTE_MS);
+            metrics.begin(7 * MINUTE_MS);
+            metrics.consumed(&table, None, Usage::reading(HalfUnits(halves)));
         }
-        metrics.consumed(&table, index, Usage::writing(HalfUnits(2)), 7 * MINUTE_MS + 1);
+        metrics.begin(7 * MINUTE_MS);
+        metrics.consumed(&table, index, Usage::writing(HalfUnits(2)));
         metrics.throttled(&table, index, Limit::KeyRangeThroughput, Direction::Write, 7 * MINUTE_MS + 2);
-        metrics.consumed(&table, None, Usage::reading(HalfUnits(8)), 8 * MINUTE_MS);
+        metrics.begin(8 * MINUTE_MS);
+        metrics.consumed(&table, None, Usage::reading(HalfUnits(8)));
         let shard = metrics.shard(table.id);
         let before = shard.closed.first().expect("the first minute is over");
         let [read, write] = before.base.consumed;

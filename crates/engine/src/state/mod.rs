@@ -132,7 +132,7 @@ impl<S: Store> Engine<S> {
     /// Reports the capacity that a request has consumed of a table or index.
     pub(crate) fn note_consumed(&self, table: &Table, index: Option<IndexId>, usage: Usage) {
         self.observer().charged(usage);
-        self.metrics().consumed(table, index, usage, self.env().now_ms());
+        self.metrics().consumed(table, index, usage);
     }
 
     /// Reports that a write met another writer.
