@@ -368,9 +368,9 @@ mod tests {
     fn changes_of_the_mode_are_kept_behind_what_older_releases_read() {
         let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
         let changes = ModeChanges { to_on_demand_ms: vec![1, 2], class_ms: vec![3] };
-        let changed = Table { mode_changes: changes.clone(), ..(*table).clone() };
-        assert_eq!(decode(&encode(&changed)).map(|table| table.mode_changes), Ok(changes));
-        assert!(encode(&changed).starts_with(&encode(&table)), "older releases read the same record");
+        let later = Table { mode_changes: changes.clone(), ..(*table).clone() };
+        assert_eq!(decode(&encode(&later)).map(|table| table.mode_changes), Ok(changes));
+        assert!(encode(&later).starts_with(&encode(&table)), "older releases read the same record");
     }
 
     #[test]

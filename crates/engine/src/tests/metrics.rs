@@ -1,5 +1,7 @@
 //! Metrics per minute and alarms on them, in virtual time.
 
+#![expect(clippy::float_cmp, reason = "sums of whole units are exact")]
+
 use std::sync::atomic::Ordering;
 
 use keywright_semantics::monitoring::alarm::AlarmState;
