@@ -10,6 +10,16 @@ use serde_json::json;
 
 use crate::private_file;
 
+/// What the server listens on.
+#[derive(Clone, Debug)]
+pub(crate) struct Listening {
+    pub(crate) api: SocketAddr,
+    /// The address of the studio's first page.
+    pub(crate) studio: Option<String>,
+    /// The address below which metrics and health are.
+    pub(crate) management: Option<String>,
+}
+
 /// The file while the server runs; dropping it removes it.
 #[derive(Debug)]
 pub(crate) struct ReadyFile {
@@ -29,11 +39,14 @@ impl ReadyFile {
     }
 
     /// Writes the file: a reader finds all of it or no file.
-    pub(crate) fn write(path: &Path, endpoint: &str, address: SocketAddr) -> Result<Self, String> {
+    pub(crate) fn write(path: &Path, endpoint: &str, listening: &Listening) -> Result<Self, String> {
+        let address = listening.api;
         let content = json!({
             "endpoint": endpoint,
             "host": address.ip().to_string(),
             "port": address.port(),
+            "studio": listening.studio,
+            "management": listening.management,
             "pid": std::process::id(),
             "version": env!("CARGO_PKG_VERSION"),
         });

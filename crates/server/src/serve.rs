@@ -27,7 +27,7 @@ use crate::limits::{CHANGES_SECONDS_MAX, DRAIN_SECONDS_MAX};
 use crate::listener::{self, Bound};
 use crate::management::Management;
 use crate::overview::{Heartbeat, Overview};
-use crate::ready_file::ReadyFile;
+use crate::ready_file::{Listening, ReadyFile};
 use crate::request_metrics::RequestMetrics;
 use crate::studio::{Api, Studio, Surroundings};
 use crate::{banner, log, private_file, recovery, timers, tls, variables};
@@ -147,15 +147,20 @@ async fn serve<B: Backend>(mut config: Config, backend: B) -> Result<(), String>
             .map(|(own, address, _)| StudioLine { address: *address, wanted: own.address.port() }),
         management: management.as_ref().map(Management::address),
     };
+    let listening = Listening {
+        api: bound.address(),
+        studio: addresses.studio.map(|studio| banner::endpoint(studio.address, bound.secure())),
+        management: addresses.management.map(|address| banner::endpoint(address, false)),
+    };
     let banner = banner::serving(addresses, &config.storage, verifies);
-    let (address, endpoint) = (bound.address(), banner::endpoint(bound.address(), bound.secure()));
+    let endpoint = banner::endpoint(bound.address(), bound.secure());
     let secure = bound.secure();
     let listener = bound.listen()?;
     if let Some(management) = &management {
         let heartbeat = Arc::clone(&heartbeat);
         management.watch(Arc::new(Overview::new(Arc::clone(&service), heartbeat, stopping.clone())));
     }
-    let ready_file = config.ready_file.as_deref().map(|path| ReadyFile::write(path, &endpoint, address));
+    let ready_file = config.ready_file.as_deref().map(|path| ReadyFile::write(path, &endpoint, &listening));
     let ready_file = ready_file.transpose()?;
     banner::announce(banner);
 

@@ -33,8 +33,8 @@ pub(super) fn make(dist: &Dist) -> Result<Vec<PathBuf>, String> {
 }
 
 /// The systemd unit.
-pub(super) fn unit(dist: &Dist) -> Option<Vec<u8>> {
-    dist.source(UNIT).ok()
+pub(super) fn unit(dist: &Dist) -> Result<Vec<u8>, String> {
+    dist.source(UNIT)
 }
 
 fn files(dist: &Dist) -> Result<Vec<Entry>, String> {
@@ -50,7 +50,7 @@ fn files(dist: &Dist) -> Result<Vec<Entry>, String> {
     let changes = tarball::gzip(&dist.source("CHANGELOG.md")?, Compression::best())?;
     files.push(Entry::file("usr/share/doc/keywright/changelog.gz", changes));
     // Installed and not enabled: the package starts no server by itself.
-    files.extend(unit(dist).map(|unit| Entry::file("usr/lib/systemd/system/keywright.service", unit)));
+    files.push(Entry::file("usr/lib/systemd/system/keywright.service", unit(dist)?));
     Ok(files)
 }
 

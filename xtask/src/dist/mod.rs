@@ -176,7 +176,7 @@ fn archive(dist: &Dist) -> Result<Vec<PathBuf>, String> {
         let file = installed.rsplit('/').next().unwrap_or(installed);
         entries.push(Entry::file(&format!("completions/{shell}/{file}"), dist.completions(shell)?));
     }
-    entries.extend(deb::unit(dist).map(|unit| Entry::file("systemd/keywright.service", unit)));
+    entries.push(Entry::file("systemd/keywright.service", deb::unit(dist)?));
     let entries: Vec<Entry> = entries.into_iter().map(|entry| entry.below(&name)).collect();
     let bytes = tarball::compressed(&entries, dist.compression)?;
     Ok(vec![dist.write(&format!("{name}.tar.gz"), &bytes)?])

@@ -41,7 +41,11 @@ async fn metrics_count_requests_errors_capacity_and_bytes() {
         "keywright_request_errors_total{operation=\"PutItem\",error=\"ConditionalCheckFailedException\"}";
     assert_eq!(value(error), Some(1.0));
     assert_eq!(value("keywright_consumed_read_units_total"), Some(3.0), "2 strong, 1 eventual");
-    assert_eq!(value("keywright_consumed_write_units_total"), Some(5.0), "no index has the item");
+    assert_eq!(
+        value("keywright_consumed_write_units_total"),
+        Some(10.0),
+        "the put, and the one whose condition failed; no index has the item"
+    );
     assert!(value("keywright_received_bytes_total").unwrap() > 10_000.0);
     assert!(value("keywright_store_commits_total").unwrap() >= 2.0);
     assert!(value("keywright_store_bytes{part=\"journal\"}").unwrap() >= 1_048_576.0);

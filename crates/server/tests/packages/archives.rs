@@ -1,6 +1,7 @@
 //! The archive, the Debian package and the bill of materials.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -52,6 +53,10 @@ fn the_debian_package_installs_binary_pages_and_completions() {
     for file in ["share/man/man1/keywright.1.gz", "share/bash-completion/completions/keywright"] {
         assert!(root.join(file).metadata().unwrap().len() > 0, "{file}");
     }
+    let unit = std::fs::read_to_string(root.join("lib/systemd/system/keywright.service")).unwrap();
+    assert!(unit.contains("ExecStart=/usr/bin/keywright serve "), "{unit}");
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/operations.md");
+    assert!(std::fs::read_to_string(guide).unwrap().contains(&unit), "the guide shows the unit as it is");
 }
 
 #[test]

@@ -55,6 +55,10 @@ async fn the_ready_file_has_the_address_while_the_server_runs() {
     };
     let endpoint = content["endpoint"].as_str().unwrap();
     assert_eq!(endpoint, format!("http://127.0.0.1:{}", content["port"]));
+    for own in ["studio", "management"] {
+        let address = content[own].as_str().unwrap().strip_prefix("http://").unwrap();
+        assert!(std::net::TcpStream::connect(address).is_ok(), "{own}: {address}");
+    }
     let asking = client(endpoint, Caller::default());
     assert!(asking.list_tables().send().await.unwrap().table_names().is_empty());
     stop(process);
