@@ -93,7 +93,7 @@ test('S7, S8, S9, S10: the strip counts as the service does; reading on has boun
   await t.page.goBack();
   await until('the scan is back', async () => (await t.page.getByLabel('limit').inputValue()) === '1');
   await t.page.goForward();
-  await until('the query is back', async () => (await t.page.getByLabel('g1').inputValue()) === 'x');
+  await until('the query is back', async () => (await t.page.getByRole('textbox', {name: 'g1'}).inputValue()) === 'x');
   const before = t.requests.length;
   await t.open('/us-east-1/t/Shop?tab=request');
   await t.page.locator('.rq kw-editor .cm-content').waitFor();
