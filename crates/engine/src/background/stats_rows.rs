@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
-use keywright_store::{
-    CommitError, CommitVersion, Direction, KeyRange, Scan, Snapshot, Store, StoreError, Transaction,
-};
+use keywright_store::{CommitError, CommitVersion, Snapshot, Store, StoreError, Transaction};
 
 use crate::catalogue::Table;
 use crate::state::Engine;
@@ -16,6 +14,7 @@ use crate::state::recount::PartialCount;
 use crate::state::stats::{self, Counted, Tally};
 use crate::support::fault;
 use crate::support::layout::{self, Space, TableId};
+use crate::support::rows::{each_row, piece};
 use crate::support::wake::NextWake;
 
 /// The marker of a clean stop: present only while no engine is open and all rows are exact.
@@ -26,9 +25,6 @@ const FLUSH_MS: u64 = 10_000;
 const FLUSH_ROWS_MAX: usize = 1000;
 /// Counters that one commit takes over from a process that is gone.
 const INHERIT_ROWS_MAX: usize = 200;
-/// Rows and bytes of one scan of the store.
-const SCAN_ROWS_MAX: usize = 1000;
-const SCAN_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Whether the engine stops after a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,34 +112,20 @@ async fn read_rows(
     view: &impl Snapshot,
     mut take: impl FnMut(Counted, Option<MemberId>, Tally) + Send,
 ) -> Result<(), StoreError> {
-    let mut range = layout::prefix_range(vec![Space::Stats.byte()]);
-    loop {
-        let page = view.scan(&forward(range.clone())).await?;
-        for entry in &page.entries {
-            if let (Some((counted, member)), Some(tally)) =
-                (stats::read_key(&entry.key), stats::decode(&entry.value))
-            {
-                take(counted, member, tally);
-            }
+    each_row(view, layout::prefix_range(vec![Space::Stats.byte()]), |entry| {
+        if let (Some((counted, member)), Some(tally)) =
+            (stats::read_key(&entry.key), stats::decode(&entry.value))
+        {
+            take(counted, member, tally);
         }
-        match page.entries.last() {
-            Some(last) if page.more => {
-                assert!(last.key >= range.start, "a forward scan advances");
-                range.start = layout::after(&last.key);
-            }
-            _ => return Ok(()),
-        }
-    }
+    })
+    .await
 }
 
 /// All counters of a table.
 fn counted(table: &Table) -> Vec<Counted> {
     let entries = table.indexes().map(|(_, index, _)| Counted::Entries(table.id, index));
     std::iter::once(Counted::Items(table.id)).chain(entries).collect()
-}
-
-fn forward(range: KeyRange) -> Scan {
-    Scan { range, direction: Direction::Forward, rows_max: SCAN_ROWS_MAX, bytes_max: SCAN_BYTES_MAX }
 }
 
 /// Recounts some rows, and writes the counters when they are due.
@@ -160,7 +142,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<Ne
 /// Recounts some rows; false if no recount is due.
 async fn count_some<S: Store>(engine: &Engine<S>) -> Result<bool, StoreError> {
     let Some(mut partial) = next_partial(engine).await? else { return Ok(false) };
-    let page = partial.snapshot.scan(&forward(partial.rest.clone())).await?;
+    let page = partial.snapshot.scan(&piece(partial.rest.clone())).await?;
     for entry in &page.entries {
         let size = EncodedItem::from_stored(entry.value.clone()).map_or(0, |item| item.size_bytes());
         partial.found += Tally { rows: 1, bytes: i64::try_from(size).unwrap_or(i64::MAX) };

@@ -3,11 +3,12 @@
 use std::sync::atomic::Ordering;
 
 use keywright_semantics::error::Error;
-use keywright_store::{CommitError, Direction, Scan, Snapshot, Store, StoreError, Transaction};
+use keywright_store::{CommitError, Store, StoreError, Transaction};
 
 use crate::state::Engine;
 use crate::support::fault;
 use crate::support::layout::{self, Space};
+use crate::support::rows::each_row;
 use crate::support::wake::NextWake;
 use crate::throughput::saved;
 
@@ -15,32 +16,16 @@ use crate::throughput::saved;
 const SAVE_MS: u64 = 10_000;
 /// Tables that one commit saves.
 const SAVE_TABLES_MAX: usize = 100;
-/// Rows and bytes of one scan of the store.
-const SCAN_ROWS_MAX: usize = 1000;
-const SCAN_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Reads what was saved.
 pub(crate) async fn load<S: Store>(engine: &Engine<S>) -> Result<(), StoreError> {
     let view = engine.store().snapshot().await?;
-    let mut range = layout::prefix_range(vec![Space::Throughput.byte()]);
-    loop {
-        let scan = Scan {
-            range: range.clone(),
-            direction: Direction::Forward,
-            rows_max: SCAN_ROWS_MAX,
-            bytes_max: SCAN_BYTES_MAX,
-        };
-        let page = view.scan(&scan).await?;
-        for entry in &page.entries {
-            if let Some((table, saved)) = saved::decode(&entry.key, &entry.value) {
-                engine.ledgers().load(table, saved);
-            }
+    each_row(&view, layout::prefix_range(vec![Space::Throughput.byte()]), |entry| {
+        if let Some((table, saved)) = saved::decode(&entry.key, &entry.value) {
+            engine.ledgers().load(table, saved);
         }
-        match page.entries.last() {
-            Some(last) if page.more => range.start = layout::after(&last.key),
-            _ => return Ok(()),
-        }
-    }
+    })
+    .await
 }
 
 /// Saves what has changed, now and then.

@@ -10,20 +10,19 @@ use keywright_semantics::monitoring::alarm::{AlarmSettings, AlarmState, Comparis
 use keywright_semantics::monitoring::document::TimeMs;
 use keywright_semantics::monitoring::response::{AlarmView, HistoryItem};
 use keywright_semantics::monitoring::statistic::Statistic;
-use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, Transaction};
+use keywright_store::{CommitError, KeyRange, Store, Transaction};
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::support::layout::Space;
+use crate::support::rows::each_row;
 use crate::support::{fault, layout};
 
 /// The first byte of a row: its format.
 const FORMAT: u8 = 1;
 const ALARM_KIND: u8 = 0;
 const HISTORY_KIND: u8 = 1;
-const SCAN_ROWS_MAX: usize = 500;
-const SCAN_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Tries of a change that meets another one.
 const ATTEMPTS_MAX: usize = 16;
 
@@ -212,26 +211,12 @@ pub(super) fn decode_history(row: &[u8]) -> Option<(Place, HistoryItem)> {
 /// Passes the value of every row of a range to `take`.
 pub(super) async fn each<S: Store>(
     engine: &Engine<S>,
-    mut range: KeyRange,
+    range: KeyRange,
     mut take: impl FnMut(Bytes, &[u8]) + Send,
 ) -> Result<(), Error> {
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    loop {
-        let scan = Scan {
-            range: range.clone(),
-            direction: Direction::Forward,
-            rows_max: SCAN_ROWS_MAX,
-            bytes_max: SCAN_BYTES_MAX,
-        };
-        let page = view.scan(&scan).await.map_err(|error| fault::storage(&error))?;
-        for entry in &page.entries {
-            take(entry.key.clone(), &entry.value);
-        }
-        match page.entries.last() {
-            Some(last) if page.more => range.start = layout::after(&last.key),
-            _ => return Ok(()),
-        }
-    }
+    let read = each_row(&view, range, |entry| take(entry.key.clone(), &entry.value));
+    read.await.map_err(|error| fault::storage(&error))
 }
 
 /// All alarms of a range.

@@ -7,19 +7,18 @@ use keywright_semantics::monitoring::NAMESPACE;
 use keywright_semantics::monitoring::fault::Fault;
 use keywright_semantics::monitoring::request::{ListMetrics, MetricRef, bad_token};
 use keywright_semantics::monitoring::response::Response;
-use keywright_store::{Direction, Scan, Snapshot, Store};
+use keywright_store::Store;
 
 use super::failed;
 use crate::metrics::MINUTE_MS;
 use crate::metrics::rows::{decode_series, directory_prefix};
 use crate::metrics::series::{Place, Series};
 use crate::state::Engine;
+use crate::support::rows::each_row;
 use crate::support::{fault, layout};
 
 /// Series of one page (API reference: `ListMetrics`).
 const PAGE_MAX: usize = 500;
-const SCAN_ROWS_MAX: usize = 1000;
-const SCAN_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// `RecentlyActive` PT3H, and the hour that a row of the directory may be behind.
 const RECENT_HOURS: u64 = 4;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
@@ -69,23 +68,13 @@ async fn all<S: Store>(engine: &Engine<S>, place: &Place) -> Result<BTreeMap<Ser
         *known = hour.max(*known);
     });
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    let mut range = layout::prefix_range(directory_prefix());
-    loop {
-        let scan = Scan {
-            range: range.clone(),
-            direction: Direction::Forward,
-            rows_max: SCAN_ROWS_MAX,
-            bytes_max: SCAN_BYTES_MAX,
-        };
-        let page = view.scan(&scan).await.map_err(|error| fault::storage(&error))?;
-        let rows = page.entries.iter().filter_map(|entry| decode_series(&entry.value));
-        for (series, hour) in rows.filter(|(series, _)| series.place == *place) {
+    let read = each_row(&view, layout::prefix_range(directory_prefix()), |entry| {
+        if let Some((series, hour)) = decode_series(&entry.value).filter(|(series, _)| series.place == *place)
+        {
             let known = found.entry(series).or_default();
             *known = hour.max(*known);
         }
-        match page.entries.last() {
-            Some(last) if page.more => range.start = layout::after(&last.key),
-            _ => return Ok(found),
-        }
-    }
+    });
+    read.await.map_err(|error| fault::storage(&error))?;
+    Ok(found)
 }

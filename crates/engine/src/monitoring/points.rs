@@ -7,7 +7,7 @@ use keywright_semantics::monitoring::NAMESPACE;
 use keywright_semantics::monitoring::document::TimeMs;
 use keywright_semantics::monitoring::request::MetricRef;
 use keywright_semantics::monitoring::statistic::{Statistic, WHOLE};
-use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store};
+use keywright_store::{KeyRange, Snapshot, Store};
 
 use super::rows;
 use crate::metrics::MINUTE_MS;
@@ -15,10 +15,9 @@ use crate::metrics::figures::{Cell, Histogram};
 use crate::metrics::rows::{Grain, SeriesHash, decode_point, point_prefix, read_time};
 use crate::metrics::series::{Place, Series};
 use crate::state::Engine;
-use crate::support::{fault, layout};
+use crate::support::fault;
+use crate::support::rows::each_row;
 
-const SCAN_ROWS_MAX: usize = 2000;
-const SCAN_BYTES_MAX: usize = 4 * 1024 * 1024;
 const HOUR_MINUTES: u64 = 60;
 const DAY_MS: i64 = 86_400_000;
 
@@ -97,29 +96,17 @@ async fn scan(
     (first, end): (u64, u64),
     take: &mut (impl FnMut(u64, Sum) + Send),
 ) -> Result<(), Error> {
-    let mut range = KeyRange {
+    let range = KeyRange {
         start: point_prefix(grain, series, first).into(),
         end: Some(point_prefix(grain, series, end).into()),
     };
-    loop {
-        let scan = Scan {
-            range: range.clone(),
-            direction: Direction::Forward,
-            rows_max: SCAN_ROWS_MAX,
-            bytes_max: SCAN_BYTES_MAX,
-        };
-        let page = view.scan(&scan).await.map_err(|error| fault::storage(&error))?;
-        for entry in &page.entries {
-            let (Some(time), Some(point)) = (read_time(&entry.key), decode_point(&entry.value)) else {
-                return Err(fault::internal());
-            };
-            take(time, point);
-        }
-        match page.entries.last() {
-            Some(last) if page.more => range.start = layout::after(&last.key),
-            _ => return Ok(()),
-        }
-    }
+    let mut is_whole = true;
+    let read = each_row(view, range, |entry| match (read_time(&entry.key), decode_point(&entry.value)) {
+        (Some(time), Some(point)) => take(time, point),
+        _ => is_whole = false,
+    });
+    read.await.map_err(|error| fault::storage(&error))?;
+    if is_whole { Ok(()) } else { Err(fault::internal()) }
 }
 
 /// A whole number of thousandths as the double that clients read.

@@ -11,5 +11,6 @@ pub(crate) mod latch;
 pub(crate) mod layout;
 pub(crate) mod meter;
 pub(crate) mod observer;
+pub(crate) mod rows;
 pub(crate) mod throughput;
 pub(crate) mod wake;
