@@ -68,7 +68,7 @@ def t33_a_batch_is_one_throttled_request_and_each_of_its_items_an_event():
         Tags=[{"Key": "keywright:throttle", "Value": "table"}])
     batch = {name: [{"PutRequest": {"Item": {"pk": {"S": str(number)}}}} for number in range(10)]}
     left = len(once.batch_write_item(RequestItems=batch)["UnprocessedItems"][name])
-    assert left >= 8, left
+    assert 1 <= left <= 9, left
     equal(figures("WriteThrottleEvents", dimensions(name))[0], left)
     operation = dimensions(name, Operation="BatchWriteItem")
     equal(figures("ThrottledRequests", operation)[0], 0)
