@@ -30,6 +30,8 @@ const OPTIONAL_CLIENTS: &[(&str, Install, &str)] = &[
     ("JavaScript", clients::javascript, "the_javascript_sdk"),
     ("Chromium", clients::studio, "in_chromium"),
 ];
+/// How many lines of what a failed test said are repeated at the end.
+const FAILURE_LINES: usize = 30;
 /// How many of the slowest tests are printed.
 const SLOWEST: usize = 20;
 /// The seed of random tests without `--long`; `.cargo/config.toml` sets the same for a plain `cargo test`.
@@ -82,6 +84,8 @@ impl Setting {
         // Seconds of single tests are an unstable option of the test harness, which this variable unlocks.
         command.args(["-Z", "unstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
         command.env("CARGO_MANIFEST_DIR", &job.folder);
+        // What failed is said at the end, in few lines: a trace would hide it.
+        command.env("RUST_BACKTRACE", "0");
         command.current_dir(&job.folder).args(&self.arguments).env("KEYWRIGHT_CLIENTS", &self.clients);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
@@ -189,6 +193,7 @@ fn summary(ended: &[Ended], all: Stopwatch) -> Result<String, String> {
         all.elapsed().as_secs()
     ));
     if !failed.is_empty() {
+        lines.extend(ended.iter().flat_map(|one| outcome::failures(&one.stdout, FAILURE_LINES)));
         lines.push(format!("failed: {}", failed.join(", ")));
     }
     lines.push(format!("{} passed, {} failed, {} skipped", totals.passed, totals.failed, totals.ignored));

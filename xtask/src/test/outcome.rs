@@ -55,6 +55,23 @@ impl Report {
     }
 }
 
+/// What each failed test said, its first lines only.
+pub(super) fn failures(output: &str, lines_max: usize) -> Vec<String> {
+    let mut found: Vec<Vec<&str>> = Vec::new();
+    let mut is_in = false;
+    for line in output.lines() {
+        let begins = line.starts_with("---- ") && line.ends_with(" stdout ----");
+        is_in = begins || (is_in && line != "failures:");
+        if begins {
+            found.push(Vec::new());
+        }
+        if let Some(last) = found.last_mut().filter(|last| is_in && last.len() < lines_max) {
+            last.push(line);
+        }
+    }
+    found.iter().map(|lines| lines.join("\n").trim_end().to_owned()).collect()
+}
+
 /// `test some::name ... ok <1.234s>`: the name and its milliseconds.
 fn timed_test(line: &str) -> Option<(&str, u64)> {
     let (name, end) = line.strip_prefix("test ")?.split_once(" ... ")?;
@@ -76,6 +93,13 @@ mod tests {
              test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s\n",
         );
         assert_eq!(report.totals, Totals { passed: 15, failed: 2, ignored: 1 });
+    }
+
+    #[test]
+    fn what_failed_tests_said_is_cut_to_its_first_lines() {
+        let output = "failures:\n\n---- a::b stdout ----\none\ntwo\nthree\n\n---- c stdout ----\nfour\n\n\nfailures:\n    a::b\n";
+        assert_eq!(failures(output, 3), ["---- a::b stdout ----\none\ntwo", "---- c stdout ----\nfour"]);
+        assert!(failures("test result: ok. 1 passed; 0 failed; 0 ignored\n", 3).is_empty());
     }
 
     #[test]

@@ -17,6 +17,7 @@ const JOBS_MAX: usize = 4;
 /// Programs that take the most time, for a run that finds no times of an earlier one. The longest is first.
 const LONGEST: &[&str] = &[
     "server::clients",
+    "server::studio",
     "designer",
     "designer::it",
     "server::isolation",

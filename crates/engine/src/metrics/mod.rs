@@ -20,11 +20,9 @@ use self::figures::{Arm, Cell, TableEvents, TableFigures};
 use self::rows::SeriesHash;
 use self::series::{Naming, Place, Point, Series};
 use crate::catalogue::Table;
-use crate::support::env::Caller;
+use crate::support::env::{Caller, MINUTE_MS};
 use crate::support::layout::{IndexId, TableId};
 
-/// Milliseconds of a minute.
-pub(crate) const MINUTE_MS: u64 = 60_000;
 /// Tables of one shard share a lock.
 const SHARDS: usize = 16;
 /// Finished minutes of tables that one shard keeps while the store takes none. Older ones are dropped.

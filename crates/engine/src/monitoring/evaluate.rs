@@ -15,8 +15,8 @@ use super::alarm_rows::{self, Alarm, Changed};
 use super::alarms::turned;
 use super::points::{self, Periods};
 use super::{STORE_WIDE, time};
-use crate::metrics::MINUTE_MS;
 use crate::state::Engine;
+use crate::support::env::MINUTE_MS;
 use crate::support::fault;
 use crate::support::wake::NextWake;
 

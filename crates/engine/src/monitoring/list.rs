@@ -10,10 +10,10 @@ use keywright_semantics::monitoring::response::Response;
 use keywright_store::Store;
 
 use super::failed;
-use crate::metrics::MINUTE_MS;
 use crate::metrics::rows::{decode_series, directory_prefix};
 use crate::metrics::series::{Place, Series};
 use crate::state::Engine;
+use crate::support::env::MINUTE_MS;
 use crate::support::rows::each_row;
 use crate::support::{fault, layout};
 

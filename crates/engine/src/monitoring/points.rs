@@ -10,11 +10,11 @@ use keywright_semantics::monitoring::statistic::{Statistic, WHOLE};
 use keywright_store::{KeyRange, Snapshot, Store};
 
 use super::rows;
-use crate::metrics::MINUTE_MS;
 use crate::metrics::figures::{Cell, Histogram};
 use crate::metrics::rows::{Grain, SeriesHash, decode_point, point_prefix, read_time};
 use crate::metrics::series::{Place, Series};
 use crate::state::Engine;
+use crate::support::env::MINUTE_MS;
 use crate::support::fault;
 use crate::support::rows::each_row;
 

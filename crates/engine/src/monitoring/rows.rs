@@ -15,7 +15,6 @@ use keywright_store::{CommitError, Direction, Entry, KeyRange, Scan, Snapshot, S
 
 use super::STORE_WIDE;
 use crate::catalogue::{OnDemandLimits, Table, Throughput};
-use crate::metrics::MINUTE_MS;
 use crate::metrics::figures::{Cell, Histogram, PER_UNIT};
 use crate::metrics::rows::{
     Grain, SeriesHash, decode_point, decode_series, directory_key, directory_prefix, encode_point,
@@ -23,6 +22,7 @@ use crate::metrics::rows::{
 };
 use crate::metrics::series::{INDEX_NAME, Place, Point, Series, TABLE_NAME};
 use crate::state::Engine;
+use crate::support::env::MINUTE_MS;
 use crate::support::fault;
 use crate::support::layout;
 use crate::support::wake::NextWake;

@@ -50,12 +50,7 @@ impl<S: Store> Engine<S> {
         }
         let arm = Arm { index: of.index, direction: Direction::Read, key: Some(key()), units: HalfUnits(0) };
         let demand = Demand { table: of.table, arms: vec![arm] };
-        let found =
-            self.with_context(|context| self.ledgers().shortages(std::slice::from_ref(&demand), context));
-        match found.into_iter().next() {
-            Some(found) if !found.is_empty() => Err(self.throttled(of.table, found)),
-            _ => Ok(()),
-        }
+        self.check_demands(std::slice::from_ref(&demand)).map_err(the_refusal)
     }
 
     /// Charges a read, in equal parts for each of these keys; without keys, to no partition.
@@ -91,9 +86,7 @@ impl<S: Store> Engine<S> {
         }
         let arm = Arm { index: of.index, direction: Direction::Read, key: Some(key()), units };
         let demand = Demand { table: of.table, arms: vec![arm] };
-        let refusals = self.admit_demands(std::slice::from_ref(&demand), Together::Each);
-        refusals
-            .map_err(|refusals| refusals.into_iter().flatten().next().expect("the refused demand says why"))
+        self.admit_demands(std::slice::from_ref(&demand), Together::Each).map_err(the_refusal)
     }
 
     /// The keys at which a stretch of keys enters a partition, the first one included.
@@ -127,7 +120,7 @@ impl<S: Store> Engine<S> {
         self.with_context(|context| self.ledgers().give_back(demand, context));
     }
 
-    /// Charges what was used, whatever is left.
+    /// Charges what was used, also beyond what is left.
     pub(crate) fn take(&self, demand: &Demand<'_>) {
         self.with_context(|context| self.ledgers().take(demand, context));
     }
@@ -177,6 +170,11 @@ impl<S: Store> Engine<S> {
         self.observer().throttled(limit, direction);
         self.metrics().throttled(table, index, limit, direction, self.env().now_ms());
     }
+}
+
+/// Why the only demand was refused.
+fn the_refusal(refusals: Vec<Option<Throttled>>) -> Throttled {
+    refusals.into_iter().flatten().next().expect("a refused demand says why")
 }
 
 /// The error of a request of one part, or of a batch of which every part was refused.

@@ -5,6 +5,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+/// Milliseconds of a minute.
+pub(crate) const MINUTE_MS: u64 = 60_000;
+
 /// Time and randomness.
 pub trait Env: Send + Sync {
     /// Milliseconds since 1970.

@@ -13,9 +13,9 @@ use keywright_semantics::throttle::{Direction, Limit};
 
 use super::bucket::{Bucket, MilliUnits, milli};
 use super::map::{PartitionMap, PartitionState, needed};
-use super::partition::MINUTE_MS;
 use super::saved::{SavedResource, SavedTable};
 use crate::catalogue::{OnDemandLimits, Table, Throughput, Warm};
+use crate::support::env::MINUTE_MS;
 use crate::support::layout::IndexId;
 use crate::support::throughput::{Throttle, ThroughputConfig};
 

@@ -184,7 +184,7 @@ impl Ledgers {
         }
     }
 
-    /// Charges what has been used, whatever is left.
+    /// Charges what has been used, also beyond what is left.
     pub(crate) fn take(&self, demand: &Demand<'_>, context: &Context<'_>) {
         self.lock().take(demand, context);
     }

@@ -4,10 +4,11 @@ use keywright_semantics::limits::{PARTITION_READ_UNITS_MAX, PARTITION_WRITE_UNIT
 use keywright_semantics::throttle::Direction;
 
 use super::bucket::{Bucket, MilliUnits, milli_of_units};
+use crate::support::env::MINUTE_MS;
+use crate::support::layout::after;
 use crate::support::throughput::SplitRules;
 
 const SECONDS_PER_MINUTE: u64 = 60;
-pub(crate) const MINUTE_MS: u64 = 60_000;
 /// Keys that are remembered of a minute's load.
 const SAMPLES_MAX: usize = 64;
 /// The first distance between two samples.
@@ -243,7 +244,8 @@ impl Partition {
         let within = |cut: &[u8]| cut > &*self.start && end.is_none_or(|end| cut < end);
         let whole = |key: &[u8]| if cuts_collections { key.to_vec() } else { collection(key).to_vec() };
         if let Some(heavy) = heaviest(&keys, ONE_ITEM_PERCENT, |key| whole(key)) {
-            let after = if cuts_collections { Some(after(&heavy)) } else { after_collection(&heavy) };
+            let after =
+                if cuts_collections { Some(after(&heavy).to_vec()) } else { after_collection(&heavy) };
             let cuts: Vec<Vec<u8>> =
                 [Some(heavy), after].into_iter().flatten().filter(|cut| within(cut)).collect();
             let reason = if cuts_collections { Whole::OneItem } else { Whole::OneCollection };
@@ -275,12 +277,6 @@ const HASH_BYTES: usize = 16;
 /// The collection's part of a key: its partition hash.
 fn collection(key: &[u8]) -> &[u8] {
     key.get(..HASH_BYTES).unwrap_or(key)
-}
-
-fn after(key: &[u8]) -> Vec<u8> {
-    let mut next = key.to_vec();
-    next.push(0);
-    next
 }
 
 /// The first possible key of the next collection; none behind the last.

@@ -52,19 +52,21 @@ pub(super) struct Reporter {
     lines: mpsc::Sender<Bytes>,
     cancel: Arc<Cancel>,
     stopping: watch::Receiver<bool>,
-    last: Option<Instant>,
+    /// When the last line was sent, and of what.
+    last: Option<(Instant, String)>,
 }
 
 impl Reporter {
-    /// Sends a line of progress if the last is old enough. Does not return if the job must end.
+    /// Sends a line of progress if it is of something new or the last is old enough. Does not return if the
+    /// job must end.
     pub(super) fn at(&mut self, what: &str, counted: Option<(usize, usize)>) {
         if self.cancel.is_set.load(Ordering::Relaxed) || *self.stopping.borrow() {
             resume_unwind(Box::new(Stopped));
         }
         let now = environment::instant();
-        let is_due = |last: Instant| now.duration_since(last) >= Duration::from_millis(PROGRESS_MS_MIN);
-        if self.last.is_none_or(is_due) {
-            self.last = Some(now);
+        let is_old = |last: &Instant| now.duration_since(*last) >= Duration::from_millis(PROGRESS_MS_MIN);
+        if self.last.as_ref().is_none_or(|(at, of)| of != what || is_old(at)) {
+            self.last = Some((now, what.to_owned()));
             // A client that does not keep up misses a line.
             let _ = self.lines.try_send(progress(what, counted));
         }

@@ -143,11 +143,11 @@ model: many
 tables:
   Many: {key: {pk: S, sk: S}}
 entities:
-  Thing: {count: 4000, key: {pk: 'P#{group}', sk: 'T#{thing}'}, attrs: {group: {type: S, distinct: 4}, thing: S}}
+  Thing: {count: 16000, key: {pk: 'P#{group}', sk: 'T#{thing}'}, attrs: {group: {type: S, distinct: 4}, thing: S}}
 patterns:
   - {id: P1, query: Thing, given: {group: eq}, rate: 1}
 data:
-  generate: {seed: 1, sample: 4000}
+  generate: {seed: 1, sample: 16000}
 ";
     let tables = || call(&server, "dynamodb/ListTables", &json!({})).json()["TableNames"].clone();
     let mut stream = send(&server, "model/create", &json!({"text": text, "items": true}));

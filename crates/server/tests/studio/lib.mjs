@@ -20,14 +20,16 @@ const require = createRequire(`${modules}/`);
 const binary = process.env.KEYWRIGHT_BINARY ?? 'target/debug/keywright';
 const pictures = process.env.KEYWRIGHT_STUDIO_PICTURES;
 const chromium = process.env.KEYWRIGHT_CHROMIUM ?? '/usr/bin/chromium';
-const TEST_MS_MAX = 120_000;
+// Bounds of what hangs, wide enough for a machine that does much else.
+const TEST_MS_MAX = 300_000;
+const WAIT_MS_MAX = 60_000;
 const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
   '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
 export {deepStrictEqual as same, ok, strictEqual as equal};
 
 /** Waits until a function returns something true. */
-export async function until(what, condition, ms = 10_000) {
+export async function until(what, condition, ms = WAIT_MS_MAX) {
   const end = Date.now() + ms;
   for (;;) {
     const found = await condition();
@@ -91,7 +93,7 @@ class Trial {
   }
 
   watch(page) {
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(WAIT_MS_MAX);
     page.on('pageerror', (error) => this.faults.push(`page error: ${error.stack ?? error}`));
     page.on('console', (message) => {
       if (message.type() !== 'error') return;
@@ -212,22 +214,34 @@ async function runOne(browser, {name, options, run}) {
   }
 }
 
-// All tests of the file that imports this, once it has registered them.
+// All tests of the file that imports this, once it has registered them. One that fails runs once more after the others,
+// and is named if it passes then: a browser on a busy machine does not always keep up.
 setImmediate(async () => {
   const wanted = process.argv[2] ?? '';
   const chosen = queue.filter(({name}) => name.includes(wanted));
   if (chosen.length === 0) return;
   const browser = await require('playwright-core').chromium.launch({executablePath: chromium, args: FLAGS});
-  let failed = 0;
-  for (const one of chosen) {
+  const attempt = async (one) => {
     const begun = Date.now();
     try {
       await runOne(browser, one);
       console.log(`ok      ${one.name} (${Date.now() - begun} ms)`);
+      return undefined;
     } catch (error) {
-      failed += 1;
-      console.log(`FAILED  ${one.name}\n${error.stack ?? error}`);
+      return error.stack ?? String(error);
     }
+  };
+  const again = [];
+  for (const one of chosen) {
+    const first = await attempt(one);
+    if (first) again.push({one, first});
+  }
+  let failed = 0;
+  for (const {one, first} of again) {
+    const second = await attempt(one);
+    if (second) failed += 1;
+    if (second) console.log(`FAILED  ${one.name}\n${first}\nand again: ${second}`);
+    else console.log(`PASSED ONLY AT THE SECOND ATTEMPT  ${one.name}: ${first}`);
   }
   await browser.close();
   album();

@@ -32,13 +32,16 @@ fn failure(file: &Path, clients: &Path) -> Option<String> {
     node.env("KEYWRIGHT_STUDIO_MODULES", clients.join("studio/node_modules"));
     node.env("KEYWRIGHT_STUDIO_PICTURES", clients.join("studio/pictures"));
     let output = node.output().unwrap();
-    let said = format!(
-        "== {}\n{}{}",
-        file.display(),
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    (!output.status.success()).then_some(said)
+    let name = file.file_name().unwrap().display();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let lines = |is_wanted: fn(&&str) -> bool| said.lines().filter(is_wanted).collect::<Vec<_>>().join("\n");
+    let second = lines(|line| line.starts_with("PASSED ONLY"));
+    if !second.is_empty() {
+        eprintln!("{name}: {second}");
+    }
+    let bad = lines(|line| !line.starts_with("ok "));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    (!output.status.success()).then(|| format!("== {name}\n{bad}\n{errors}"))
 }
 
 #[test]
