@@ -12,7 +12,7 @@ use crate::config::{self, Config, OwnPort};
 use crate::credentials::{self, CredentialFile};
 use crate::log::{LogFormat, LogLevel};
 use crate::request_log::RequestLog;
-use crate::{about, banner, bench, data, model, serve};
+use crate::{about, banner, bench, data, mcp, model, serve};
 
 /// A DynamoDB-compatible database in one binary.
 ///
@@ -42,6 +42,7 @@ enum Command {
     Simulate(model::SimulateArguments),
     /// Load items into tables and dump them to files.
     Data(Box<data::DataArguments>),
+    Mcp(Box<mcp::McpArguments>),
     /// Benchmark one or more DynamoDB endpoints, interleaved.
     Bench(Box<bench::BenchArguments>),
     Completions(about::CompletionsArguments),
@@ -276,6 +277,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), String> {
         Some(Command::Model(arguments)) => model::run(&arguments),
         Some(Command::Simulate(arguments)) => model::run_simulation(&arguments),
         Some(Command::Data(arguments)) => data::run(&arguments),
+        Some(Command::Mcp(arguments)) => mcp::run(*arguments),
         Some(Command::Bench(arguments)) => bench::run(&arguments),
         Some(Command::Completions(arguments)) => about::completions(&arguments, Cli::command()),
         Some(Command::Man(arguments)) => about::man(&arguments, Cli::command()),

@@ -34,6 +34,7 @@ mod limits;
 mod listener;
 mod log;
 mod management;
+mod mcp;
 mod model;
 mod overview;
 mod private_file;

@@ -1,11 +1,11 @@
 //! `keywright model check`: executes and lints a model.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use keywright_workbench::report;
 
-use super::files;
+use super::files::Source;
 use super::format::{Format, one_of};
 use super::progress::Bar;
 use crate::banner;
@@ -24,23 +24,30 @@ pub(crate) struct CheckArguments {
 }
 
 pub(crate) fn run(arguments: &CheckArguments) -> Result<(), String> {
-    let model = files::read_model(&arguments.model)?;
-    let folder = arguments.model.parent().unwrap_or(Path::new("")).to_path_buf();
-    let read_file = |name: &str| files::read(&folder.join(name));
+    let source = Source::read(&arguments.model)?;
+    let report = report(&source, arguments.format)?;
+    banner::say(report.text.trim_end());
+    if report.passes { Ok(()) } else { Err(format!("{}: the check failed", source.file())) }
+}
+
+/// A check's report.
+pub(crate) struct Report {
+    pub(crate) text: String,
+    pub(crate) passes: bool,
+}
+
+/// Checks a model.
+pub(crate) fn report(source: &Source, format: Format) -> Result<Report, String> {
     let bar = Bar::new();
-    let checked = keywright_workbench::check(&model, &read_file, &mut |progress| bar.show(progress));
+    let read_file = |name: &str| source.read_file(name);
+    let checked = keywright_workbench::check(&source.model, &read_file, &mut |progress| bar.show(progress));
     drop(bar);
-    let file = arguments.model.display().to_string();
-    let checked = checked.map_err(|faults| {
-        let messages: Vec<String> = faults.iter().map(|fault| fault.in_file(&file)).collect();
-        messages.join("\n")
-    })?;
-    let text = match arguments.format {
-        Format::Text => report::text(&checked, &file),
+    let checked = checked.map_err(|faults| source.faults(&faults))?;
+    let text = match format {
+        Format::Text => report::text(&checked, source.file()),
         Format::Json => report::json(&checked),
-        Format::Junit => report::junit(&checked, &file),
+        Format::Junit => report::junit(&checked, source.file()),
         Format::Markdown => report::markdown(&checked),
     };
-    banner::say(text.trim_end());
-    if checked.passes() { Ok(()) } else { Err(format!("{file}: the check failed")) }
+    Ok(Report { text, passes: checked.passes() })
 }

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use keywright_semantics::share::{MICRO, PPM_PER_PERCENT};
 
 use clap::Args;
+use keywright_model::MicroPerSecond;
 use keywright_model::data;
-use keywright_model::{MicroPerSecond, Model};
 use keywright_workbench::cost::{Costing, Gigabyte, Habits, Month, Settings, bill, json, markdown, text};
 use keywright_workbench::price::{self, Prices, TODAY};
 use keywright_workbench::run::{Measured, measure};
 
-use super::files;
+use super::files::{self, Source};
 use super::format::{Format, one_of};
 use super::progress::during;
 use crate::banner;
@@ -72,8 +72,7 @@ pub(crate) struct PricesArguments {
 }
 
 pub(crate) fn run(arguments: &CostArguments) -> Result<(), String> {
-    let model = files::read_model(&arguments.model)?;
-    let prices = prices(arguments.prices.as_deref().or(model.prices.as_deref()))?;
+    let source = Source::read(&arguments.model)?;
     let gigabyte = if arguments.decimal_gigabytes { Gigabyte::Decimal } else { Gigabyte::Binary };
     let month = Month { hours: arguments.month_hours };
     let habits = Habits {
@@ -85,24 +84,32 @@ pub(crate) fn run(arguments: &CostArguments) -> Result<(), String> {
     };
     let used_ppm = u64::from(arguments.used) * PPM_PER_PERCENT;
     let settings = Settings { month, gigabyte, free_tier: arguments.free_tier, used_ppm, habits };
-    let measured = measured(&arguments.model, &model)?;
-    let costing = Costing { prices: &prices, settings };
-    let bill = bill(&model, &measured, &costing).map_err(|fault| fault.to_string())?;
-    let printed = match arguments.format {
-        Format::Json => json(&model.name, &bill, &costing),
-        Format::Markdown => markdown(&model.name, &bill, &costing),
-        Format::Text | Format::Junit => text(&bill, &costing),
-    };
+    let prices = prices_of(&source, arguments.prices.as_deref())?;
+    let printed = priced(&source, &Costing { prices: &prices, settings }, arguments.format)?;
     banner::say(printed.trim_end());
     Ok(())
 }
 
+/// The prices of this name; without one, the model's.
+pub(crate) fn prices_of(source: &Source, name: Option<&str>) -> Result<Prices, String> {
+    prices(name.or(source.model.prices.as_deref()))
+}
+
+/// A model's bill.
+pub(crate) fn priced(source: &Source, costing: &Costing<'_>, format: Format) -> Result<String, String> {
+    let bill = bill(&source.model, &measured(source)?, costing).map_err(|fault| fault.to_string())?;
+    Ok(match format {
+        Format::Json => json(&source.model.name, &bill, costing),
+        Format::Markdown => markdown(&source.model.name, &bill, costing),
+        Format::Text | Format::Junit => text(&bill, costing),
+    })
+}
+
 /// A model's workload, metered on its data.
-pub(super) fn measured(path: &Path, model: &Model) -> Result<Measured, String> {
-    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    let read_file = |name: &str| files::read(&folder.join(name));
-    let run = || data::load(model, &read_file).and_then(|samples| measure(model, &samples));
-    during("metering the workload", run).map_err(|faults| shown(path, &faults))
+pub(super) fn measured(source: &Source) -> Result<Measured, String> {
+    let read_file = |name: &str| source.read_file(name);
+    let run = || data::load(&source.model, &read_file).and_then(|samples| measure(&source.model, &samples));
+    during("metering the workload", run).map_err(|faults| source.faults(&faults))
 }
 
 pub(crate) fn run_prices(arguments: &PricesArguments) -> Result<(), String> {
@@ -142,10 +149,4 @@ pub(super) fn prices(name: Option<&str>) -> Result<Prices, String> {
         return price::parse(&text).map_err(|fault| fault.to_string());
     }
     Prices::built_in(name).map_err(|fault| fault.to_string())
-}
-
-/// The model's errors, one per line.
-pub(super) fn shown(path: &Path, faults: &[keywright_model::Fault]) -> String {
-    let name = path.display().to_string();
-    faults.iter().map(|fault| fault.in_file(&name)).collect::<Vec<_>>().join("\n")
 }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use keywright_designer::design::{
-    KeyStyle, NoChoice, Prefixes, Stage, Wanted, check_design, choose, try_out,
+    Billed, KeyStyle, NoChoice, Prefixes, Stage, Wanted, check_design, choose, try_out,
 };
 
+use super::files::Source;
 use super::progress::{Spinner, during};
 use super::{cost, files};
 use crate::banner;
@@ -58,11 +59,7 @@ enum Keys {
 }
 
 pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
-    let path = &arguments.model;
-    let original = files::read_model(path)?;
-    let prices = cost::prices(arguments.prices.as_deref().or(original.prices.as_deref()))?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let read_file = |name: &str| files::read(&folder.join(name));
+    let source = Source::read(&arguments.model)?;
     let wanted = Wanted {
         table: arguments.table.as_deref(),
         indexes: usize::from(arguments.indexes),
@@ -76,33 +73,54 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
             multi_attribute: !arguments.no_multi_attribute_keys,
         },
     };
+    let designed = designed(&source, &wanted, arguments.prices.as_deref(), &mut |part| banner::say(part))?;
+    if let Some(output) = &arguments.output {
+        designed.billed.notices.iter().for_each(|notice| banner::say(notice));
+        if has_comments(&arguments.model)? {
+            banner::say("The written model does not keep the comments of the original.");
+        }
+        files::write(output, &designed.billed.text, arguments.force)?;
+    }
+    designed.fault.map_or(Ok(()), Err)
+}
+
+/// A design that behaves as predicted.
+pub(crate) struct Designed {
+    /// The model with its keys.
+    pub(crate) billed: Billed,
+    /// What its check found, if that is an error.
+    pub(crate) fault: Option<String>,
+}
+
+/// Designs keys, runs them as a proof and checks them; says each part when it is known.
+pub(crate) fn designed(
+    source: &Source,
+    wanted: &Wanted<'_>,
+    prices: Option<&str>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Designed, String> {
+    let original = &source.model;
+    let prices = cost::prices_of(source, prices)?;
+    let read_file = |name: &str| source.read_file(name);
     let spinner = Spinner::new();
-    let choice = choose(&original, &wanted, &prices, &read_file, &mut |stage| spinner.show(&named(stage)));
+    let choice = choose(original, wanted, &prices, &read_file, &mut |stage| spinner.show(&named(stage)));
     drop(spinner);
     let choice = choice.map_err(|reason| match reason {
-        NoChoice::Faults(faults) => cost::shown(path, &faults),
+        NoChoice::Faults(faults) => source.faults(&faults),
         other => other.to_string(),
     })?;
-    banner::say(&choice.text(&original, &prices));
+    say(&choice.text(original, &prices));
 
     let model = &choice.billed.model;
-    let trial =
-        during("running the design", || try_out(model)).map_err(|faults| cost::shown(path, &faults))?;
-    banner::say(&format!("\n{}", trial.text()));
+    let trial = during("running the design", || try_out(model)).map_err(|faults| source.faults(&faults))?;
+    say(&format!("\n{}", trial.text()));
     if !trial.agrees() {
         return Err("the design does not behave as predicted".to_owned());
     }
     let checked = during("checking the design", || check_design(model, &read_file))
-        .map_err(|faults| cost::shown(path, &faults))?;
-    checked.lines().iter().for_each(|line| banner::say(line));
-    if let Some(output) = &arguments.output {
-        choice.billed.notices.iter().for_each(|notice| banner::say(notice));
-        if has_comments(path)? {
-            banner::say("The written model does not keep the comments of the original.");
-        }
-        files::write(output, &choice.billed.text, arguments.force)?;
-    }
-    checked.fault().map_or(Ok(()), Err)
+        .map_err(|faults| source.faults(&faults))?;
+    checked.lines().iter().for_each(|line| say(line));
+    Ok(Designed { billed: choice.billed, fault: checked.fault() })
 }
 
 fn named(stage: Stage<'_>) -> String {

@@ -8,7 +8,7 @@ use keywright_model::data;
 use keywright_model::exchange::fault::ExchangeFault;
 use keywright_model::exchange::import::import;
 use keywright_model::exchange::of_model::{Items, stored_items};
-use keywright_model::{self as model, Model};
+use keywright_model::{self as model, Fault, Model};
 
 use crate::banner;
 
@@ -113,11 +113,76 @@ fn listed(tables: &[&str]) -> String {
 
 /// A model file's model.
 pub(super) fn read_model(path: &Path) -> Result<Model, String> {
-    model::parse(&read(path)?).map_err(|faults| {
-        let file = path.display().to_string();
-        let messages: Vec<String> = faults.iter().map(|fault| fault.in_file(&file)).collect();
-        messages.join("\n")
-    })
+    Source::read(path).map(|source| source.model)
+}
+
+/// A model as it was read. Its faults name its file; files that it names are read next to it.
+pub(crate) struct Source {
+    pub(crate) model: Model,
+    /// The file as the user names it.
+    file: String,
+    folder: PathBuf,
+    /// No file outside of this folder is read, if there is one.
+    within: Option<PathBuf>,
+}
+
+impl Source {
+    /// Reads a model file.
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        Self::parse(&read(path)?, path.display().to_string(), folder, None)
+    }
+
+    /// Reads a model file in a folder, which must be a canonical path.
+    pub(crate) fn read_within(folder: &Path, file: &str) -> Result<Self, String> {
+        let text = read_within(folder, folder, file)?;
+        let own = folder.join(file);
+        let beside = own.parent().unwrap_or(folder).to_path_buf();
+        Self::parse(&text, file.to_owned(), beside, Some(folder.to_path_buf()))
+    }
+
+    /// A model's text, as if it were a file of this name in a folder, which must be a canonical path.
+    pub(crate) fn of_text(folder: &Path, file: &str, text: &str) -> Result<Self, String> {
+        Self::parse(text, file.to_owned(), folder.to_path_buf(), Some(folder.to_path_buf()))
+    }
+
+    fn parse(text: &str, file: String, folder: PathBuf, within: Option<PathBuf>) -> Result<Self, String> {
+        let model = model::parse(text).map_err(|faults| in_file(&file, &faults))?;
+        Ok(Self { model, file, folder, within })
+    }
+
+    /// Its faults, one per line.
+    pub(crate) fn faults(&self, faults: &[Fault]) -> String {
+        in_file(&self.file, faults)
+    }
+
+    /// Reads a file that the model names.
+    pub(crate) fn read_file(&self, name: &str) -> Result<String, String> {
+        match &self.within {
+            Some(within) => read_within(within, &self.folder, name),
+            None => read(&self.folder.join(name)),
+        }
+    }
+
+    /// As users name its file.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+}
+
+/// Reads a file of a folder, if it lies in the folder `within`, which must be a canonical path.
+pub(crate) fn read_within(within: &Path, folder: &Path, name: &str) -> Result<String, String> {
+    let explain = |error: std::io::Error| format!("cannot read {name}: {error}");
+    let place = fs::canonicalize(folder.join(name)).map_err(explain)?;
+    if !place.starts_with(within) {
+        return Err(format!("{name} is not in {}: nothing outside of it is read", within.display()));
+    }
+    read(&place)
+}
+
+/// Faults of a file, one per line.
+pub(crate) fn in_file(file: &str, faults: &[Fault]) -> String {
+    faults.iter().map(|fault| fault.in_file(file)).collect::<Vec<_>>().join("\n")
 }
 
 /// A model and its stored items, from a model file or a file that `import` reads.
@@ -131,18 +196,14 @@ pub(super) fn load(path: &Path) -> Result<(Model, Items), String> {
         let items = stored_items(&imported.model);
         return Ok((imported.model, items));
     }
-    let model = read_model(path)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let samples = data::load(&model, &|name: &str| read(&folder.join(name))).map_err(|faults| {
-        let file = path.display().to_string();
-        let messages: Vec<String> = faults.iter().map(|fault| fault.in_file(&file)).collect();
-        messages.join("\n")
-    })?;
+    let source = Source::read(path)?;
+    let samples = data::load(&source.model, &|name: &str| source.read_file(name))
+        .map_err(|faults| source.faults(&faults))?;
     let mut items = Items::new();
     for sample in samples {
         items.entry(sample.table).or_default().push(sample.item);
     }
-    Ok((model, items))
+    Ok((source.model, items))
 }
 
 /// The errors of a file, one per line.

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 use keywright_workbench::heat::{json, markdown, of_model, of_writes, of_writes_json, text};
 
+use super::cost;
+use super::files::Source;
 use super::format::{Format, one_of};
-use super::{cost, files};
 use crate::banner;
 
 /// Find partition keys that are too busy
@@ -35,9 +36,10 @@ pub(crate) fn run(arguments: &HeatArguments) -> Result<(), String> {
         banner::say(printed.trim_end());
     }
     let Some(path) = &arguments.model else { return Ok(()) };
-    let model = files::read_model(path)?;
-    let measured = cost::measured(path, &model)?;
-    let keys = of_model(&model, &measured.report);
+    let source = Source::read(path)?;
+    let measured = cost::measured(&source)?;
+    let model = &source.model;
+    let keys = of_model(model, &measured.report);
     let silent: Vec<&str> =
         model.patterns.iter().filter(|own| own.rate.is_none()).map(|own| own.id.as_str()).collect();
     let printed = match arguments.format {

@@ -3,14 +3,14 @@
 //! Each command reads files, calls the workbench library and prints what it returns; one file per command.
 
 mod apply;
-mod check;
-mod cost;
-mod design;
+pub(crate) mod check;
+pub(crate) mod cost;
+pub(crate) mod design;
 mod diff;
 mod explain;
 pub(crate) mod export;
 mod fetch;
-mod files;
+pub(crate) mod files;
 mod format;
 mod heat;
 mod import;
@@ -22,7 +22,9 @@ mod simulate;
 use clap::{Args, Subcommand};
 
 use crate::banner;
-pub(crate) use simulate::{SimulateArguments, run as run_simulation};
+pub(crate) use files::Source;
+pub(crate) use format::Format;
+pub(crate) use simulate::{SimulateArguments, run as run_simulation, simulated};
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelArguments {

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use keywright_workbench::cost::{Costing, Settings};
-use keywright_workbench::simulate::{csv, json, parse, simulate, svg, text};
+use keywright_workbench::simulate::{Simulation, csv, json, parse, simulate, svg, text};
 
+use super::files::{Source, in_file};
 use super::progress::during;
 use super::{cost, files};
 use crate::banner;
@@ -45,14 +46,10 @@ pub(crate) struct SimulateArguments {
 }
 
 pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), String> {
-    let model = files::read_model(&arguments.model)?;
-    let path = &arguments.profile;
-    let profile = parse(&files::read(path)?, &model).map_err(|faults| cost::shown(path, &faults))?;
-    let prices = cost::prices(arguments.prices.as_deref().or(model.prices.as_deref()))?;
-    let measured = cost::measured(&arguments.model, &model)?;
-    let costing = Costing { prices: &prices, settings: Settings::default() };
-    let found = during("simulating", || simulate(&model, &measured, &profile, &costing))
-        .map_err(|fault| format!("{}: {fault}", path.display()))?;
+    let source = Source::read(&arguments.model)?;
+    let file = arguments.profile.display().to_string();
+    let profile = files::read(&arguments.profile)?;
+    let found = simulated(&source, (&file, &profile), arguments.prices.as_deref())?;
     let printed = match arguments.format {
         Output::Text => text(&found),
         Output::Json => json(&found),
@@ -63,5 +60,19 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), String> {
     if found.passes() {
         return Ok(());
     }
-    Err(format!("{}: {}", path.display(), found.broken.join("; ")))
+    Err(format!("{file}: {}", found.broken.join("; ")))
+}
+
+/// Runs a model under the traffic of a profile, given as its file's name and text.
+pub(crate) fn simulated(
+    source: &Source,
+    (file, profile): (&str, &str),
+    prices: Option<&str>,
+) -> Result<Simulation, String> {
+    let profile = parse(profile, &source.model).map_err(|faults| in_file(file, &faults))?;
+    let prices = cost::prices_of(source, prices)?;
+    let measured = cost::measured(source)?;
+    let costing = Costing { prices: &prices, settings: Settings::default() };
+    during("simulating", || simulate(&source.model, &measured, &profile, &costing))
+        .map_err(|fault| format!("{file}: {fault}"))
 }

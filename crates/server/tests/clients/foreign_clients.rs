@@ -77,3 +77,13 @@ fn the_javascript_sdk_runs_the_shared_scenario() {
     }
     run(Command::new("node").arg(folder.join("run_sdk_v3.mjs")).arg(&server.endpoint));
 }
+
+#[test]
+#[ignore = "needs clients: run `cargo xtask test`"]
+fn the_python_client_of_the_model_context_protocol_uses_every_tool() {
+    let server = Server::in_memory();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut python = Command::new(installed("python/bin/python"));
+    python.arg(scripts().join("run_mcp.py")).arg(env!("CARGO_BIN_EXE_keywright"));
+    run(python.arg(&server.endpoint).arg(examples));
+}

@@ -1,0 +1,56 @@
+//! `keywright mcp`: the model commands and requests to tables as tools of the Model Context Protocol, over
+//! standard input and output.
+//!
+//! `session` speaks the protocol, `tools` lists what can be called, `models` and `database` run it. Only
+//! `session` and `tools` know the protocol's library.
+
+mod arguments;
+mod database;
+mod models;
+mod session;
+mod tools;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::endpoint::{Credentials, Endpoint};
+
+/// Give an assistant the model commands and, with --endpoint, tables to read
+///
+/// Speaks the Model Context Protocol over standard input and output: an assistant starts this command itself.
+/// docs/guide/mcp.md shows how to set it up.
+#[derive(Debug, Args)]
+pub(crate) struct McpArguments {
+    /// Read models and the files that they name in this folder, and none outside of it
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    folder: PathBuf,
+    /// Let the assistant read tables at this endpoint, such as `http://localhost:8000`
+    #[arg(long, value_name = "URL")]
+    endpoint: Option<Endpoint>,
+    /// Let it change tables and items there too
+    #[arg(long, requires = "endpoint")]
+    allow_writes: bool,
+    #[command(flatten)]
+    credentials: Credentials,
+}
+
+/// What tools work on.
+struct Setting {
+    /// A canonical path.
+    folder: PathBuf,
+    database: Option<database::Database>,
+}
+
+/// Serves until standard input ends. An error is a message for the person at the terminal.
+pub(crate) fn run(arguments: McpArguments) -> Result<(), String> {
+    let folder = std::fs::canonicalize(&arguments.folder)
+        .map_err(|error| format!("--folder {}: {error}", arguments.folder.display()))?;
+    if !folder.is_dir() {
+        return Err(format!("--folder {} is not a folder", arguments.folder.display()));
+    }
+    let database = arguments
+        .endpoint
+        .map(|endpoint| database::Database::new(endpoint, arguments.credentials, arguments.allow_writes));
+    session::serve(Setting { folder, database })
+}
