@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
+use crate::clock::{ManualStart, Pace};
 use crate::config::{self, Config, OwnPort};
 use crate::credentials::{self, CredentialFile};
 use crate::log::{LogFormat, LogLevel};
@@ -145,6 +146,8 @@ pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) throughput: ThroughputArguments,
     #[command(flatten)]
+    pub(crate) clock: ClockArguments,
+    #[command(flatten)]
     pub(crate) limits: LimitArguments,
 }
 
@@ -159,6 +162,18 @@ pub(crate) struct ThroughputArguments {
     /// Seconds of its provisioned units that a new table has saved [default: 1]
     #[arg(long, value_name = "SECONDS", env = "KEYWRIGHT_BURST_START_S")]
     pub(crate) burst_start_s: Option<u64>,
+}
+
+/// The time that tables, metrics and limits live in. docs/guide/clock.md explains it.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[command(next_help_heading = "Clock")]
+pub(crate) struct ClockArguments {
+    /// Seconds that pass in the database for each real one, such as 60 or 0.1 [default: 1]
+    #[arg(long, value_name = "NUMBER", env = "KEYWRIGHT_TIME_SCALE")]
+    pub(crate) time_scale: Option<Pace>,
+    /// Let the time stand, from manual@TIME on, until POST /_keywright/clock moves it
+    #[arg(long, value_name = "CLOCK", env = "KEYWRIGHT_CLOCK", conflicts_with = "time_scale")]
+    pub(crate) clock: Option<ManualStart>,
 }
 
 /// The studio: pages to look at and change tables and models. docs/guide/studio.md shows it.

@@ -13,7 +13,10 @@ use serde::Deserialize;
 use clap::ValueEnum;
 use keywright_engine::ThroughputConfig;
 
-use crate::cli::{DurabilityArgument, LimitArguments, ServeArguments, StudioArguments, WatchArguments};
+use crate::cli::{
+    ClockArguments, DurabilityArgument, LimitArguments, ServeArguments, StudioArguments, WatchArguments,
+};
+use crate::clock::{ClockSetting, ManualStart, Pace};
 use crate::hosts::AllowedHosts;
 use crate::limits::{self, Limits, PerAddress};
 use crate::log::{LogFormat, LogSettings};
@@ -134,6 +137,7 @@ pub(crate) struct Config {
     pub(crate) web_guard: WebGuard,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) throughput: ThroughputConfig,
+    pub(crate) clock: ClockSetting,
     pub(crate) transition_ms: u64,
     /// How long a stream shard stays open; `None` for the engine's default.
     pub(crate) stream_shard_ms: Option<u64>,
@@ -204,6 +208,9 @@ struct File {
     #[serde(alias = "stream_shard_ms")]
     stream_shard_ms: Option<u64>,
     throttle: Option<String>,
+    #[serde(alias = "time_scale")]
+    time_scale: Option<String>,
+    clock: Option<String>,
     #[serde(alias = "burst_start_s")]
     burst_start_s: Option<u64>,
     #[serde(default)]
@@ -293,6 +300,7 @@ impl Config {
                 Storage::Folder { path, durability, cache_bytes, write_buffer_bytes }
             }
         };
+        let clock = clock(arguments.clock, &file, &storage)?;
         let verifies = credentials.is_some();
         let allowed_hosts = first_given(arguments.allowed_host, std::mem::take(&mut file.allowed_host));
         let management = watching.management(&allowed_hosts)?;
@@ -318,6 +326,7 @@ impl Config {
                 file.burst_start_s,
                 (file.throughput, file.quotas),
             )?,
+            clock,
             transition_ms: arguments.transition_ms.or(file.transition_ms).unwrap_or(0),
             ttl_delay_ms: arguments.ttl_delay_ms.or(file.ttl_delay_ms),
             strict_metrics: arguments.strict_metrics.or(file.strict_metrics).unwrap_or(false),
@@ -329,6 +338,28 @@ impl Config {
             log: watching.log,
         })
     }
+}
+
+/// How the engine's clock goes. Servers that share a store must agree on the time: theirs is the machine's.
+fn clock(arguments: ClockArguments, file: &File, storage: &Storage) -> Result<ClockSetting, String> {
+    let pace: Option<Pace> = first(arguments.time_scale, file.time_scale.as_deref(), str::parse)
+        .map_err(|fault| format!("time-scale: {fault}"))?;
+    let start: Option<ManualStart> = first(arguments.clock, file.clock.as_deref(), str::parse)
+        .map_err(|fault| format!("clock: {fault}"))?;
+    let setting = match (pace, start) {
+        (Some(_), Some(_)) => {
+            return Err("time-scale and clock exclude each other: choose one".to_owned());
+        }
+        (Some(pace), None) => ClockSetting::Paced(pace),
+        (None, Some(start)) => ClockSetting::Manual(start),
+        (None, None) => return Ok(ClockSetting::Machine),
+    };
+    if matches!(storage, Storage::Postgres { .. }) {
+        return Err("several servers may share this store, and must agree on the time: \
+                    leave out time-scale and clock, or choose --data or --in-memory"
+            .to_owned());
+    }
+    Ok(setting)
 }
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

@@ -14,7 +14,8 @@ use keywright_engine::{Engine, EngineConfig};
 use keywright_store_local::{Fault, FaultCause, Figures};
 
 use crate::backend::Backend;
-use crate::environment::{self, SystemEnv};
+use crate::clock::Clock;
+use crate::environment;
 use crate::limits::{REOPEN_WAIT_MS_MAX, STORE_SILENT_MS};
 use crate::management::health::Health;
 
@@ -38,6 +39,7 @@ enum Absence {
 pub(crate) struct Database<B: Backend> {
     backend: B,
     engine_config: EngineConfig,
+    clock: Arc<Clock>,
     running: ArcSwapOption<Running<B>>,
     absence: Mutex<Absence>,
     opened_again: AtomicU64,
@@ -62,11 +64,16 @@ pub(crate) enum NotReopened {
 }
 
 impl<B: Backend> Database<B> {
-    pub(crate) async fn open(backend: B, engine_config: EngineConfig) -> Result<Self, String> {
-        let running = open(&backend, &engine_config).await?;
+    pub(crate) async fn open(
+        backend: B,
+        engine_config: EngineConfig,
+        clock: Arc<Clock>,
+    ) -> Result<Self, String> {
+        let running = open(&backend, &engine_config, &clock).await?;
         Ok(Self {
             backend,
             engine_config,
+            clock,
             running: ArcSwapOption::from_pointee(running),
             absence: Mutex::new(Absence::Reopening),
             opened_again: AtomicU64::new(0),
@@ -76,6 +83,10 @@ impl<B: Backend> Database<B> {
     /// What is running; `None` while the store is being opened again. Meant for one request.
     pub(crate) fn running(&self) -> Guard<Option<Arc<Running<B>>>> {
         self.running.load()
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<Clock> {
+        &self.clock
     }
 
     /// The engine, for one piece of background work.
@@ -185,7 +196,7 @@ impl<B: Backend> Database<B> {
             return Err(fault.reason);
         }
         drop(store);
-        open(&self.backend, &self.engine_config).await
+        open(&self.backend, &self.engine_config, &self.clock).await
     }
 
     /// Writes what is kept in memory only, and closes the store. No request may be running.
@@ -195,9 +206,13 @@ impl<B: Backend> Database<B> {
     }
 }
 
-async fn open<B: Backend>(backend: &B, engine_config: &EngineConfig) -> Result<Running<B>, String> {
+async fn open<B: Backend>(
+    backend: &B,
+    engine_config: &EngineConfig,
+    clock: &Arc<Clock>,
+) -> Result<Running<B>, String> {
     let store = tokio::task::block_in_place(|| backend.open())?;
-    let engine = Engine::open(store.clone(), Arc::new(SystemEnv), engine_config.clone())
+    let engine = Engine::open(store.clone(), clock.clone(), engine_config.clone())
         .await
         .map_err(|error| format!("cannot open the database: {error}"))?;
     Ok(Running { engine, store })

@@ -2,26 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use keywright_engine::Env;
 use keywright_wire::sigv4::TimeMs;
-
-/// The machine's clock and the system's random source.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SystemEnv;
-
-impl Env for SystemEnv {
-    fn now_ms(&self) -> u64 {
-        now().0
-    }
-
-    fn now_us(&self) -> u64 {
-        u64::try_from(since_1970().as_micros()).unwrap_or(u64::MAX)
-    }
-
-    fn random_u128(&self) -> u128 {
-        random_u128()
-    }
-}
 
 #[expect(clippy::disallowed_methods, reason = "this is where the clock enters")]
 fn since_1970() -> Duration {
@@ -31,6 +12,11 @@ fn since_1970() -> Duration {
 /// The wall clock.
 pub(crate) fn now() -> TimeMs {
     TimeMs(u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The wall clock, in microseconds since 1970.
+pub(crate) fn now_us() -> u64 {
+    u64::try_from(since_1970().as_micros()).unwrap_or(u64::MAX)
 }
 
 /// The monotonic clock, for durations.

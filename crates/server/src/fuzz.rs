@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use crate::auth::Authenticator;
 use crate::backend::Memory;
 use crate::client::{AddressLimits, Client, Counts};
+use crate::clock::Clock;
 use crate::database::Database;
 use crate::hosts::AllowedHosts;
 use crate::http::{Service, ServiceParts};
@@ -49,7 +50,9 @@ impl Fuzzed {
         let (stop, stopping) = watch::channel(false);
         let lane = Arc::new(Lane::new(1, |work| tokio::task::block_in_place(work)));
         let config = EngineConfig { lane: Arc::clone(&lane), ..EngineConfig::default() };
-        let database = runtime.block_on(Database::open(Memory, config)).expect("an empty store opens");
+        let database = runtime
+            .block_on(Database::open(Memory, config, Arc::new(Clock::Machine)))
+            .expect("an empty store opens");
         let parts = ServiceParts {
             database: Arc::new(database),
             lane,
@@ -62,6 +65,7 @@ impl Fuzzed {
             ),
             limits: limits(),
             request_log: None,
+            clock: None,
         };
         Self { runtime, service: Arc::new(Service::new(parts, stopping)), _stop: stop }
     }

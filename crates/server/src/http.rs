@@ -16,7 +16,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{EXPECT, HOST};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response};
-use keywright_engine::{Caller, Lane, Observer, Presence};
+use keywright_engine::{Caller, Env as _, Lane, Observer, Presence};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages;
 use keywright_semantics::request::Request as Typed;
@@ -36,6 +36,7 @@ use crate::body::{self, BodyBudgets, BodyFault, Hold};
 use crate::branches::{self, Command};
 use crate::budget::{Budget, BudgetFigures, Share};
 use crate::client::Client;
+use crate::clock::{Desk, endpoint as clock};
 use crate::connections::{ConnectionFigures, Connections};
 use crate::database::Database;
 use crate::environment;
@@ -66,6 +67,7 @@ pub(crate) struct Service<B: Backend> {
     lane: Arc<Lane>,
     metrics: Arc<RequestMetrics>,
     request_log: Option<RequestLog>,
+    clock: Option<Desk>,
     connection_figures: Arc<ConnectionFigures>,
     authenticator: Authenticator,
     web_guard: WebGuard,
@@ -92,6 +94,8 @@ pub(crate) struct ServiceParts<B: Backend> {
     pub(crate) web_guard: WebGuard,
     pub(crate) limits: Limits,
     pub(crate) request_log: Option<RequestLog>,
+    /// A clock that stands.
+    pub(crate) clock: Option<Desk>,
 }
 
 /// What a request holds of the memory budgets while it is executed.
@@ -124,13 +128,15 @@ impl<'r> RequestContext<'r> {
 
 impl<B: Backend> Service<B> {
     pub(crate) fn new(parts: ServiceParts<B>, stopping: watch::Receiver<bool>) -> Self {
-        let ServiceParts { database, lane, metrics, authenticator, web_guard, limits, request_log } = parts;
+        let ServiceParts { database, lane, metrics, authenticator, web_guard, limits, request_log, clock } =
+            parts;
         let wait = Duration::from_millis(limits.budget_wait_ms);
         Self {
             database,
             lane,
             metrics,
             request_log,
+            clock,
             connection_figures: Arc::new(ConnectionFigures::new(&limits)),
             authenticator,
             web_guard,
@@ -228,9 +234,14 @@ impl<B: Backend> Service<B> {
     ) -> Answer {
         let branches =
             head.uri.path() == branches::PATH && matches!(head.method, Method::POST | Method::DELETE);
+        let clock = self.clock.as_ref().filter(|_| {
+            head.uri.path() == clock::PATH
+                && matches!(head.method, Method::GET | Method::POST)
+                && client.address.is_loopback()
+        });
         trace.is_call = branches || head.method == Method::POST;
         let early = match admitted {
-            Ok(()) if branches => None,
+            Ok(()) if branches || clock.is_some() => None,
             admitted => self.reject_early(head, fields, &body, admitted),
         };
         if let Some(answer) = early {
@@ -246,6 +257,7 @@ impl<B: Backend> Service<B> {
         let context = RequestContext { head, fields, headers: &headers, client };
         let served = match family(head, fields) {
             _ if branches => self.serve_branches(&context, body).await,
+            _ if let Some(clock) = clock => Ok(self.serve_clock(&context, clock, body).await),
             (Family::DynamoDb, _) => self.serve(&context, body, trace).await,
             (Family::Monitoring(protocol), operation) => {
                 Ok(self.serve_monitoring(&context, (protocol, operation), body, trace).await)
@@ -414,6 +426,34 @@ impl<B: Backend> Service<B> {
 
     /// Makes or drops a branch. With credentials the request must be signed; without, it must come from this
     /// machine and have a header that pages of other origins cannot send.
+    async fn serve_clock(&self, context: &RequestContext<'_>, desk: &Desk, mut body: Incoming) -> Answer {
+        let refused = |status, message: &str| Answer::error(status, clock::refusal(message));
+        if context.head.method == Method::GET {
+            return Answer::json(clock::shown(desk.now_ms()), None);
+        }
+        if context.head.headers.get(clock::HEADER).is_none_or(|value| value != clock::HEADER_VALUE) {
+            self.discard(context.head, &mut body, context.client).await;
+            let (header, value) = (clock::HEADER, clock::HEADER_VALUE);
+            return refused(403, &format!("send this request with the header {header}: {value}"));
+        }
+        let mut hold = self.bodies.hold(self.trusts(context.client));
+        let read = body::read(&mut body, clock::BODY_BYTES_MAX, &mut hold);
+        let Some(Ok(sent)) = self.within_time(read, context.client).await else {
+            let message = format!("the body is longer than {} bytes, or broken", clock::BODY_BYTES_MAX);
+            return refused(400, &message);
+        };
+        context.client.admit();
+        let by_ms = match clock::read(&sent) {
+            Ok(by_ms) => by_ms,
+            Err(message) => return refused(400, &message),
+        };
+        if desk.advance(by_ms).await {
+            Answer::json(clock::shown(desk.now_ms()), None)
+        } else {
+            refused(503, "the server stops")
+        }
+    }
+
     async fn serve_branches(
         &self,
         context: &RequestContext<'_>,
@@ -747,6 +787,10 @@ impl<B: Backend> Service<B> {
 }
 
 impl<B: Backend> Api for Service<B> {
+    fn now_ms(&self) -> u64 {
+        self.database.clock().now_ms()
+    }
+
     fn call<'a>(&'a self, call: Call, prefs: ResponsePrefs<'a>) -> BoxFuture<'a, Called> {
         self.called(call, prefs).boxed()
     }

@@ -13,6 +13,7 @@ mod branches;
 mod budget;
 mod cli;
 mod client;
+mod clock;
 mod config;
 mod connections;
 mod credentials;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use keywright_engine::{EngineConfig, Lane, Observer};
 use keywright_store_local::{Aside, Durability, LocalOptions};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::auth::Authenticator;
@@ -17,6 +17,7 @@ use crate::backend::Postgres;
 use crate::backend::{Backend, Folder, Memory};
 use crate::banner::{Addresses, StudioLine};
 use crate::cli::DurabilityArgument;
+use crate::clock::{Clock, Desk};
 use crate::config::{Config, Storage};
 use crate::credentials::CredentialFile;
 use crate::database::Database;
@@ -125,7 +126,9 @@ async fn serve<B: Backend>(mut config: Config, backend: B) -> Result<(), String>
     let metrics = Arc::new(RequestMetrics::default());
     let engine_config = engine_config(&config, &metrics);
     let lane = Arc::clone(&engine_config.lane);
-    let database = Arc::new(Database::open(backend, engine_config).await?);
+    let clock = Arc::new(Clock::new(config.clock));
+    let database = Arc::new(Database::open(backend, engine_config, Arc::clone(&clock)).await?);
+    let (moves, wishes) = mpsc::channel(1);
 
     let (stop, stopping) = watch::channel(false);
     let parts = ServiceParts {
@@ -136,6 +139,7 @@ async fn serve<B: Backend>(mut config: Config, backend: B) -> Result<(), String>
         web_guard: config.web_guard,
         limits: config.limits,
         request_log: config.request_log,
+        clock: clock.is_manual().then(|| Desk { clock, moves }),
     };
     let service = Arc::new(Service::new(parts, stopping.clone()));
     let heartbeat = Arc::new(Heartbeat::new());
@@ -165,7 +169,7 @@ async fn serve<B: Backend>(mut config: Config, backend: B) -> Result<(), String>
     banner::announce(banner);
 
     let mut tasks = Tasks::default();
-    tasks.spawn("background work", timers::run(Arc::clone(&database), stopping.clone()));
+    tasks.spawn("background work", timers::run(Arc::clone(&database), wishes, stopping.clone()));
     tasks.spawn("the watch over the store", recovery::run(Arc::clone(&database), stopping.clone()));
     tasks.spawn("the heartbeat", heartbeat.run(stopping.clone()));
     if let Some((own, _, listener)) = studio {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use keywright_engine::NextWake;
-use tokio::sync::watch;
+use keywright_engine::{Env as _, NextWake};
+use tokio::sync::{mpsc, watch};
 
 use crate::backend::Backend;
+use crate::clock::{Clock, Move};
 use crate::database::Database;
-use crate::environment;
 
 /// The longest sleep between two steps, so that work created by a request starts soon.
 const SLEEP_MS_MAX: u64 = 100;
@@ -20,27 +20,58 @@ const SLEEP_MS_MIN: u64 = 1;
 /// Delay after a step that panicked.
 const AFTER_PANIC_MS: u64 = 1000;
 
-/// Runs steps until the server stops.
-pub(crate) async fn run<B: Backend>(database: Arc<Database<B>>, mut stopping: watch::Receiver<bool>) {
+/// Runs steps until the server stops. Moves a clock that stands when somebody asks for it.
+pub(crate) async fn run<B: Backend>(
+    database: Arc<Database<B>>,
+    mut moves: mpsc::Receiver<Move>,
+    mut stopping: watch::Receiver<bool>,
+) {
+    let clock = Arc::clone(database.clock());
     while !*stopping.borrow() {
-        let now = environment::now().0;
-        // A panic in one step must not end the others.
-        let step = async {
-            match database.engine() {
-                Some(engine) => engine.step(now).await,
-                // The store is being opened again.
-                None => NextWake { at_ms: None },
-            }
-        };
-        let wake = AssertUnwindSafe(step).catch_unwind().await.unwrap_or_else(|_panic| {
-            tracing::error!("background work failed and will be retried");
-            NextWake { at_ms: Some(now.saturating_add(AFTER_PANIC_MS)) }
-        });
-        let sleep_ms =
-            wake.at_ms.map_or(SLEEP_MS_MAX, |at| at.saturating_sub(now)).clamp(SLEEP_MS_MIN, SLEEP_MS_MAX);
+        let wake = step(&database, clock.now_ms()).await;
+        let until_ms = wake.at_ms.map_or(SLEEP_MS_MAX, |at| at.saturating_sub(clock.now_ms()));
+        let sleep_ms = clock.real_ms(until_ms).clamp(SLEEP_MS_MIN, SLEEP_MS_MAX);
         tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(sleep_ms)) => {}
+            Some(Move { to_ms, done }) = moves.recv() => {
+                advance(&database, &clock, to_ms, &stopping).await;
+                // The client that asked may have left.
+                let _ = done.send(());
+            }
             _ = stopping.changed() => {}
+        }
+    }
+}
+
+/// One step. A panic in it must not end the others.
+async fn step<B: Backend>(database: &Database<B>, now_ms: u64) -> NextWake {
+    let step = async {
+        match database.engine() {
+            Some(engine) => engine.step(now_ms).await,
+            // The store is being opened again.
+            None => NextWake { at_ms: None },
+        }
+    };
+    AssertUnwindSafe(step).catch_unwind().await.unwrap_or_else(|_panic| {
+        tracing::error!("background work failed and will be retried");
+        NextWake { at_ms: Some(now_ms.saturating_add(AFTER_PANIC_MS)) }
+    })
+}
+
+/// Moves the clock, and does all work on the way when it is due.
+async fn advance<B: Backend>(
+    database: &Database<B>,
+    clock: &Clock,
+    to_ms: u64,
+    stopping: &watch::Receiver<bool>,
+) {
+    while !*stopping.borrow() {
+        let now = clock.now_ms();
+        let due = step(database, now).await.at_ms.filter(|at| *at <= to_ms);
+        match due {
+            None if now >= to_ms => return,
+            // Work that is due now is done by the next step.
+            due => clock.set(due.unwrap_or(to_ms)),
         }
     }
 }

@@ -11,7 +11,7 @@ pub(crate) fn now() -> String {
 }
 
 /// A time in milliseconds since 1970.
-fn of(ms: u64) -> String {
+pub(crate) fn of(ms: u64) -> String {
     let seconds = ms / MS_PER_SECOND;
     let (year, month, day) = date(seconds / SECONDS_PER_DAY);
     let second = seconds % SECONDS_PER_DAY;

@@ -49,7 +49,7 @@ pub fn time_of_seconds(seconds: f64) -> TimeMs {
 }
 
 /// A time as forms write it: `2026-10-09T12:00:00Z`, with a fraction or not, with an offset or not.
-fn time_of_text(text: &str) -> Option<TimeMs> {
+pub fn time_of_text(text: &str) -> Option<TimeMs> {
     let (date, time) = text.split_once(['T', ' '])?;
     let mut date = date.splitn(3, '-').map(|part| part.parse::<i64>().ok());
     let (year, month, day) = (date.next()??, date.next()??, date.next()??);

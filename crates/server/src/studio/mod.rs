@@ -76,6 +76,9 @@ pub(crate) trait Api: Send + Sync {
     fn places(&self, most: usize) -> Vec<(Caller, usize)>;
 
     fn authenticator(&self) -> &Authenticator;
+
+    /// The database's time, in milliseconds since 1970.
+    fn now_ms(&self) -> u64;
 }
 
 /// What the studio says about the server.

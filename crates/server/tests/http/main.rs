@@ -4,6 +4,7 @@
 
 mod bench;
 mod branches;
+mod clock;
 mod hostile_clients;
 mod lifecycle;
 mod management;

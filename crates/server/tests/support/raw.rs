@@ -39,6 +39,8 @@ impl Connection {
     pub fn open(server: &Server) -> Self {
         let stream = TcpStream::connect(server.address()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        // Head and body are written one after the other.
+        stream.set_nodelay(true).unwrap();
         Self { stream: BufReader::new(stream) }
     }
 

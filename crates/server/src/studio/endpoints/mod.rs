@@ -149,7 +149,7 @@ pub(super) fn state(shared: &Shared, caller: &Caller, only: Option<&str>) -> Vec
         ("operations", Json::List(operations.map(|operation| Json::text(operation.name())).collect())),
         ("prices", Json::List(Prices::names().into_iter().map(Json::text).collect())),
         ("limits", limits),
-        ("nowMs", Json::number(crate::environment::now().0)),
+        ("nowMs", Json::number(shared.api.now_ms())),
     ]
 }
 
