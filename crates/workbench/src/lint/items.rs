@@ -1,8 +1,9 @@
-//! Rules on items: L030 to L032, L059, L060.
+//! Rules on items: L030 to L032, L059 to L061.
 
 use super::context::{Context, finding};
 use super::{Finding, Severity};
 use keywright_model::WriteKind;
+use keywright_model::data::{Shortfall, shortfalls};
 use keywright_semantics::limits::ITEM_BYTES_MAX;
 use keywright_semantics::share::MICRO;
 
@@ -81,6 +82,24 @@ pub(super) fn split(context: &Context<'_>) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// Data that is smaller than declared: the check meters the data, estimates use the declared size.
+pub(super) fn smaller(context: &Context<'_>) -> Vec<Finding> {
+    let found = shortfalls(context.model, &context.report.samples).into_iter().map(|short| {
+        let subject = match &short.attribute {
+            Some(attribute) => format!("{}.{attribute}", short.entity),
+            None => short.entity,
+        };
+        let Shortfall { measured, declared, .. } = short;
+        let text = format!(
+            "{subject} averages {measured} bytes in the data but is declared as {declared}; check meters the data, cost and \
+             rules use the declared size"
+        );
+        let fix = "declare what real items have, or give the data values of real length";
+        finding("L061", Severity::Note, short.at, &subject, text, fix)
+    });
+    found.collect()
 }
 
 pub(super) fn costly_copy(context: &Context<'_>) -> Vec<Finding> {

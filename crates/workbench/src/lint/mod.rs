@@ -1,4 +1,4 @@
-//! The rules L001 to L060: findings about a model and what its run measured.
+//! The rules L001 to L061: findings about a model and what its run measured.
 //!
 //! It executes nothing, and its limits are the service's. Rules are grouped into files by what they inspect;
 //! `rules` lists all of them with severity, source and explanation.

@@ -441,6 +441,15 @@ pub const RULES: &[Rule] = &[
         fix: "Write it; the finding names the field.",
         check: items::unsaid,
     },
+    Rule {
+        id: "L061",
+        severities: &[Severity::Note],
+        title: "the data is smaller than declared",
+        source: "“DynamoDB Data Modeling”: estimates rest on item sizes",
+        explanation: "The check meters the items of the data. Cost, heat and the other rules use the declared size, so the two differ.",
+        fix: "Declare the size that real items have, or give the data values of real length.",
+        check: items::smaller,
+    },
 ];
 
 /// The rule with an id, in upper or lower case.

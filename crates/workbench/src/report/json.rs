@@ -11,17 +11,13 @@ use keywright_model::json::Json;
 /// The report as JSON.
 pub fn json(checked: &Checked) -> String {
     let report = &checked.report;
-    let mut members = vec![
+    let members = vec![
         ("model", Json::text(&report.model)),
         ("passes", Json::Bool(checked.passes())),
         ("patterns", Json::List(report.patterns.iter().map(pattern).collect())),
         ("findings", Json::List(checked.findings.iter().map(finding).collect())),
         ("tables", Json::List(report.tables.iter().map(table).collect())),
     ];
-    if !checked.notes.is_empty() {
-        let notes = checked.notes.iter().map(|note| place(note.at, &note.text));
-        members.push(("notes", Json::List(notes.collect())));
-    }
     let mut text = Json::object(members).pretty();
     if !text.ends_with('\n') {
         text.push('\n');

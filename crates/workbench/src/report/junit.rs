@@ -34,11 +34,6 @@ pub fn junit(checked: &Checked, file: &str) -> String {
         lines.push(format!("fix: {}", finding.fix));
         case(&mut out, file, finding.at.line, &format!("{} {}", finding.rule, finding.subject), &lines);
     }
-    if !checked.notes.is_empty() {
-        let notes: Vec<String> =
-            checked.notes.iter().map(|note| format!("line {}: {}", note.at.line, note.text)).collect();
-        let _ = writeln!(out, "  <system-out>{}</system-out>", escaped(&notes.join("\n")));
-    }
     out.push_str("</testsuite>\n");
     out
 }

@@ -56,12 +56,6 @@ pub fn markdown(checked: &Checked) -> String {
             );
         }
     }
-    if !checked.notes.is_empty() {
-        out.push_str("\n## Notes\n\n");
-        for note in &checked.notes {
-            let _ = writeln!(out, "- **note** (line {}): {}", note.at.line, note.text);
-        }
-    }
     out
 }
 

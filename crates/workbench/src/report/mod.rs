@@ -9,7 +9,6 @@ mod text;
 
 use crate::lint::{Alike, Finding};
 use crate::run::{OperationKind, PatternReport, Report};
-use keywright_model::At;
 
 pub use crate::run::units;
 pub use json::json;
@@ -22,15 +21,6 @@ pub use text::text;
 pub struct Checked {
     pub report: Report,
     pub findings: Vec<Finding>,
-    /// Notes on numbers, which come from no rule.
-    pub notes: Vec<Remark>,
-}
-
-/// A note that is not a fault.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
-    pub at: At,
-    pub text: String,
 }
 
 /// Further places of a finding that a report lists after the first.

@@ -41,12 +41,6 @@ pub fn text(checked: &Checked, file: &str) -> String {
         }
         let _ = writeln!(out, "    fix: {}", finding.fix);
     }
-    if !checked.notes.is_empty() {
-        out.push('\n');
-    }
-    for note in &checked.notes {
-        let _ = writeln!(out, "{file}:{}: {}: {}", note.at, Severity::Note.name(), note.text);
-    }
     let _ = writeln!(out, "\n{}", sum(checked));
     out
 }
@@ -104,8 +98,7 @@ pub(super) fn sum(checked: &Checked) -> String {
     let bad = patterns.len() - good - ran;
     let of = |severity: Severity| {
         let number = checked.findings.iter().filter(|finding| finding.severity == severity).count();
-        let remarks = if severity == Severity::Note { checked.notes.len() } else { 0 };
-        counted(number + remarks, severity.name())
+        counted(number, severity.name())
     };
     format!(
         "{}: {good} met, {ran} ran without expectation, {bad} failed. {}, {}, {}. The check {}.",

@@ -538,11 +538,7 @@ data: {generate: {seed: 1, sample: 40}}
     let gathered = pattern(&report, "P");
     assert_eq!((gathered.partitions, gathered.items_returned), (4, 40));
     assert!(gathered.requests > 8, "{}", gathered.requests);
-    let checked = keywright_workbench::report::Checked {
-        report: report.clone(),
-        findings: Vec::new(),
-        notes: Vec::new(),
-    };
+    let checked = keywright_workbench::report::Checked { report: report.clone(), findings: Vec::new() };
     assert!(text(&checked, "x.yaml").contains(&format!("Query × 4, {} pages", gathered.requests)));
 }
 
