@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use super::bill::{Billed, Unbilled, billed};
 use super::explain::{Explanation, explain};
 use super::from_model::{from_model, keep};
+use super::name::renamed;
 use super::problem::{Fault, KeyStyle, Problem};
 use super::proof::Proof;
 use super::to_model::to_model;
 use super::{Design, Embedded, SAME, solve};
 use keywright_model::data::ReadFile;
-use keywright_model::{Faults, Model, Table};
+use keywright_model::{Fault as ModelFault, Faults, Model, Table};
 use keywright_workbench::cost::{Costing, Missing, Settings};
 use keywright_workbench::price::{Money, Prices};
 
@@ -159,6 +160,7 @@ impl Designer<'_> {
             problem.gsi_max = most.get(&table.name).copied().unwrap_or(problem.gsi_max);
             stage(Stage::Solving(&table.name));
             let design = solve(&problem, self.prices).map_err(NoChoice::Unsolved)?;
+            self.prefixes_hold(&design)?;
             let before: Vec<String> = model.tables.iter().map(|own| own.name.clone()).collect();
             model = to_model(&model, &table.name, &design).map_err(NoChoice::Unwritable)?;
             let new = |name: &String| *name == table.name || !before.contains(name);
@@ -174,6 +176,20 @@ impl Designer<'_> {
             });
         }
         if found.is_empty() { Err(NoChoice::NoTable) } else { Ok((model, found)) }
+    }
+
+    /// Refuses a design in which an entity cannot have its prefix.
+    fn prefixes_hold(&self, design: &Design) -> Result<(), NoChoice> {
+        let mut faults = Faults::new();
+        for (name, needed) in renamed(design) {
+            let Some(own) = self.original.entity(&name) else { continue };
+            let text = format!(
+                "a pattern for several entities finds those of `{name}` among the others only if their sort keys begin \
+                 with `{needed}#`: leave out its `prefix`, or write the keys yourself and design with --keep"
+            );
+            faults.push(ModelFault::new(own.at, text));
+        }
+        if faults.is_empty() { Ok(()) } else { Err(NoChoice::Faults(faults)) }
     }
 
     fn billed(&self, model: Model, embedded: &[Embedded]) -> Result<Billed, NoChoice> {

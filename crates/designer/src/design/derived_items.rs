@@ -116,6 +116,7 @@ fn small(original: &Entity, key: model::Slot, held: &[String]) -> Entity {
         size_bytes: Some(small_bytes(original, held, &made_of(&key))),
         key,
         owner: original.owner.clone().filter(|name| held.contains(name)),
+        prefix: None,
         ..original.clone()
     };
     own.unique.retain(|names| names.iter().all(|name| held.contains(name)));

@@ -1,7 +1,7 @@
 //! Builds a problem from a model file: the entities of one table, their reads and the steps that write them.
 //! Existing keys only serve to find what identifies an item.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keywright_semantics::share::ALL_PPM;
 
@@ -35,9 +35,11 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
         model.entities_of(&table.name).map(|own| entity(own, &mut faults)).collect();
     for (own, entity) in model.entities_of(&table.name).zip(&mut entities) {
         entity.parent = parent(model, own);
+        entity.prefix.clone_from(&own.prefix);
         entity.owner = owner(model, own).map(|own| own.name.clone());
         entity.expires = table.ttl.clone().filter(|name| own.attribute(name).is_some());
     }
+    faults.extend(same_prefixes(model, table));
     mark_unpaddable(model, &mut entities);
     let known: Vec<String> = entities.iter().map(|entity| entity.name.clone()).collect();
     let named = |name: &String| known.contains(name);
@@ -392,6 +394,7 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
             uniques: Vec::new(),
             expires: None,
             owner: None,
+            prefix: None,
             counts_up: BTreeSet::new(),
             attributes: Vec::new(),
             count: 0,
@@ -429,11 +432,29 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
         uniques: Vec::new(),
         expires: None,
         owner: None,
+        prefix: None,
         counts_up: counting.map(|own| own.name.clone()).collect(),
         attributes,
         count,
         size_bytes: own.size_bytes.unwrap_or(summed),
     }
+}
+
+/// Entities of a table whose keys would begin alike.
+fn same_prefixes(model: &Model, table: &Table) -> Vec<Fault> {
+    let mut known: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut faults = Vec::new();
+    for own in model.entities_of(&table.name) {
+        let Some(prefix) = own.prefix.as_deref() else { continue };
+        if let Some(other) = known.insert(prefix, &own.name) {
+            let text = format!(
+                "`{other}` and `{}` have the same prefix, `{prefix}`: give one of them another",
+                own.name
+            );
+            faults.push(Fault::new(own.at, text));
+        }
+    }
+    faults
 }
 
 /// The attributes that identify items: those declared unique, else those of the key.

@@ -236,6 +236,10 @@ fn templates(
 /// a customer, whose partitions begin with `c`.
 fn stems(design: &Design) -> BTreeMap<Vec<String>, String> {
     let kept = &design.problem.kept.keys;
+    // What identifies an entity with a prefix of its own has that prefix.
+    let entities = design.problem.entities.iter().rev();
+    let fixed: BTreeMap<Vec<String>, String> =
+        entities.filter_map(|own| Some((own.id.clone(), own.prefix.clone()?))).collect();
     let mut stems: BTreeMap<Vec<String>, String> = BTreeMap::new();
     let sentinels: Vec<View> = design.sentinels.iter().map(Sentinel::view).collect();
     for by in design.placed.iter().map(|own| &own.view).chain(&sentinels).map(|view| &view.partition) {
@@ -248,10 +252,11 @@ fn stems(design: &Design) -> BTreeMap<Vec<String>, String> {
         };
         let words: Vec<Vec<String>> = by.iter().map(|name| words(&bare(name))).collect();
         let taken = |text: &str| {
-            stems.values().any(|other| other == text)
+            fixed.values().chain(stems.values()).any(|other| other == text)
                 || kept.iter().any(|own| own.view.partition != *by && opens(&own.partition, text))
         };
-        let found = chosen(design.problem.style, &words, taken);
+        let found = fixed.get(by).cloned();
+        let found = found.unwrap_or_else(|| chosen(design.problem.style, &words, taken));
         stems.insert(by.clone(), found);
     }
     stems
@@ -382,8 +387,10 @@ fn text(templates: &[Template]) -> String {
 
 /// The prefix of each entity's sort keys, unique per entity: the more items, the shorter.
 pub(super) fn prefixes(problem: &Problem) -> Vec<String> {
-    let mut found: Vec<String> = vec![String::new(); problem.entities.len()];
-    let mut entities: Vec<(usize, &Entity)> = problem.entities.iter().enumerate().collect();
+    let fixed = problem.entities.iter().map(|own| own.prefix.clone().unwrap_or_default());
+    let mut found: Vec<String> = fixed.collect();
+    let free = problem.entities.iter().enumerate().filter(|(_, own)| own.prefix.is_none());
+    let mut entities: Vec<(usize, &Entity)> = free.collect();
     entities.sort_by_key(|(place, entity)| (Reverse(entity.count), *place));
     for (place, entity) in entities {
         let others = || problem.kept.keys.iter().filter(|own| own.view.entity != place);
@@ -396,6 +403,22 @@ pub(super) fn prefixes(problem: &Problem) -> Vec<String> {
         }
     }
     found
+}
+
+/// Entities whose sort keys cannot have the prefix that the model gives them: their names, and the prefixes
+/// that patterns for several entities need instead.
+pub(super) fn renamed(design: &Design) -> Vec<(String, String)> {
+    let problem = &design.problem;
+    let prefixes = sort_prefixes(design, &prefixes(problem));
+    let placed = design.placed.iter().zip(prefixes);
+    let renamed = placed.filter_map(|(placed, found)| {
+        let own = problem.entities.get(placed.view.entity)?;
+        let is_kept = problem.kept.key(placed.view.entity, placed.slot).is_some();
+        let bare = is_alone(design, placed) && !placed.view.sort.is_empty();
+        let differs = own.prefix.as_ref().is_some_and(|prefix| *prefix != found) && !is_kept && !bare;
+        differs.then(|| (own.name.clone(), found))
+    });
+    renamed.collect()
 }
 
 /// Whether no other entity shares the partitions of a new index's entry, so that its sort key needs no

@@ -188,6 +188,8 @@ pub struct Entity {
     pub expires: Option<String>,
     /// The owner attribute: at equal cost partition keys begin with it.
     pub owner: Option<String>,
+    /// The prefix that its keys must have; `None` if any will do.
+    pub prefix: Option<String>,
     /// Attributes that have one value in all current writes, such as times and sequences: at equal cost they
     /// are no partition key.
     pub counts_up: BTreeSet<String>,

@@ -7,6 +7,7 @@ mod design_families;
 mod design_knows;
 mod design_lists;
 mod design_parts;
+mod design_prefixes;
 mod design_promises;
 mod design_random;
 mod design_rivals;

@@ -272,6 +272,7 @@ fn raw(table: &Table, entity: &Entity) -> Entity {
         skew: Vec::new(),
         unique: Vec::new(),
         owner: None,
+        prefix: None,
     }
 }
 

@@ -421,6 +421,7 @@ impl Maker {
             skew: Vec::new(),
             unique: Vec::new(),
             owner: None,
+            prefix: None,
         }
     }
 

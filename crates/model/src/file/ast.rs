@@ -114,6 +114,8 @@ pub struct Entity {
     pub unique: Vec<Vec<String>>,
     /// The attribute that holds the item's owner; `None` when the file does not say.
     pub owner: Option<String>,
+    /// The prefix of keys that the designer chooses for it; `None` leaves the choice to the designer.
+    pub prefix: Option<String>,
 }
 
 /// The templates of one key, for each key attribute in the key's order.

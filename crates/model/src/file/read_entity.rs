@@ -10,8 +10,10 @@ use super::yaml::{Node, NodeKind};
 use crate::template::Template;
 
 /// The fields of an entity; every other field is the name of an index.
-pub(super) const ENTITY_FIELDS: &[&str] =
-    &["text", "table", "count", "size", "maxSize", "parent", "key", "attrs", "skew", "unique", "owner"];
+pub(super) const ENTITY_FIELDS: &[&str] = &[
+    "text", "table", "count", "size", "maxSize", "parent", "key", "attrs", "skew", "unique", "owner",
+    "prefix",
+];
 pub(super) const ATTRIBUTE_FIELDS: &[&str] =
     &["type", "size", "distinct", "values", "format", "copyOf", "present", "text"];
 
@@ -31,6 +33,8 @@ pub(super) const FORMATS: &[(&str, AttributeFormat)] = &[
 /// exponent and sign (developer guide: `CapacityUnitCalculations`).
 const NUMBER_BYTES_MAX: u64 = 21;
 /// More items than a table can have: at the smallest item size they would be a hundred petabytes.
+/// Every item of the entity stores it.
+const PREFIX_BYTES_MAX: usize = 40;
 const COUNT_MAX: u64 = 1_000_000_000_000_000;
 const PARTS_DECIMALS: usize = 6;
 const MILLI_DECIMALS: usize = 3;
@@ -58,7 +62,7 @@ pub(super) fn entity(reader: &mut Reader, name: &str, at: At, node: &Node) -> Op
         .chain(ENTITY_FIELDS.iter().copied())
         .collect();
     let fields = reader.fields(node, "an entity", &own)?;
-    reader.mark(at, &fields, &["table", "parent", "skew", "unique", "owner"]);
+    reader.mark(at, &fields, &["table", "parent", "skew", "unique", "owner", "prefix"]);
     let size_bytes = reader.optional_integer(&fields, "size");
     let size_bytes_max = reader.optional_integer(&fields, "maxSize");
     if let Some((size, largest)) = size_bytes.zip(size_bytes_max).filter(|(size, largest)| largest < size) {
@@ -83,7 +87,22 @@ pub(super) fn entity(reader: &mut Reader, name: &str, at: At, node: &Node) -> Op
         skew: fields.get("skew").map(|node| skews(reader, node)).unwrap_or_default(),
         unique: fields.get("unique").map(|node| unique(reader, node)).unwrap_or_default(),
         owner: reader.optional_text(&fields, "owner"),
+        prefix: prefix(reader, &fields),
     })
+}
+
+fn prefix(reader: &mut Reader, fields: &Fields<'_>) -> Option<String> {
+    let prefix = reader.optional_text(fields, "prefix")?;
+    let fits = (1..=PREFIX_BYTES_MAX).contains(&prefix.len())
+        && !prefix.contains(|letter: char| matches!(letter, '#' | '{' | '}') || letter.is_control());
+    if !fits {
+        let text = format!(
+            "`prefix: {prefix}` cannot begin a key: write 1 to {PREFIX_BYTES_MAX} bytes without `#`, `{{` and `}}`, \
+             such as ORDER"
+        );
+        reader.fault(fields.at("prefix"), text);
+    }
+    Some(prefix)
 }
 
 fn count(reader: &mut Reader, fields: &Fields<'_>) -> Option<u64> {

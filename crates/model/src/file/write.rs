@@ -160,6 +160,7 @@ fn entity(model: &Model, entity: &Entity) -> Node {
     let unique: Vec<Node> = entity.unique.iter().filter_map(|names| texts(names)).collect();
     put(&mut members, "unique", (!unique.is_empty()).then(|| Node::list(unique)));
     put(&mut members, "owner", text(entity.owner.as_ref()));
+    put(&mut members, "prefix", text(entity.prefix.as_ref()));
     Node::map(members)
 }
 

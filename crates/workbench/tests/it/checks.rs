@@ -16,7 +16,7 @@ fn shows(rendered: &str, expected: &Expect) {
 fn the_sample_of_the_documentation_passes_as_text() {
     shows(
         &text(&checked(SHOP), "shop.yaml"),
-        &expect![[r#"
+        &expect![[r"
             pattern  operation           path  read  returned  units  result
             P6       Query               gsi1     1         1  0.5 R  met
             W1       TransactWriteItems  Shop     0         0   17 W  met
@@ -39,7 +39,7 @@ fn the_sample_of_the_documentation_passes_as_text() {
                 fix: declare what real items have, or give the data values of real length
 
             2 patterns: 2 met, 0 ran without expectation, 0 failed. 0 errors, 4 warnings, 4 notes. The check passes.
-        "#]],
+        "]],
     );
 }
 

@@ -32,6 +32,7 @@ pub(super) fn entity(name: &str, id: &[&str], others: &[&str]) -> Entity {
         uniques: Vec::new(),
         expires: None,
         owner: None,
+        prefix: None,
         counts_up: std::collections::BTreeSet::new(),
         attributes: id.iter().chain(others).map(|name| attribute(name)).collect(),
         count: 1_000_000,
