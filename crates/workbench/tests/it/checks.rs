@@ -48,7 +48,7 @@ fn reports_come_as_markdown_and_junit() {
     let checked = checked(SHOP);
     shows(
         &markdown(&checked),
-        &expect![[r##"
+        &expect![[r#"
             # shop
 
             2 patterns: 2 met, 0 ran without expectation, 0 failed. 0 errors, 4 warnings, 4 notes. The check passes.
@@ -68,7 +68,7 @@ fn reports_come_as_markdown_and_junit() {
             - **note L060** (line 5): Shop can be deleted by mistake *Fix:* write `deletionProtection: true`
             - **note L061** (line 16): Customer.name averages 3 bytes in the data but is declared as 30; check meters the data, cost and rules use the declared size *Fix:* declare what real items have, or give the data values of real length
             - **note L061** (line 18): Product.name averages 4 bytes in the data but is declared as 40; check meters the data, cost and rules use the declared size *Fix:* declare what real items have, or give the data values of real length
-        "##]],
+        "#]],
     );
     shows(
         &junit(&checked, "shop.yaml"),
