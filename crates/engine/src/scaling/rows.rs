@@ -45,9 +45,7 @@ pub(super) struct Target {
     pub created_ms: u64,
     pub min: u64,
     pub max: u64,
-    pub is_in_suspended: bool,
-    pub is_out_suspended: bool,
-    pub is_schedule_suspended: bool,
+    pub suspended: StoredSuspended,
     pub tags: BTreeMap<String, String>,
     /// At most one: tables have one metric for each dimension.
     pub policy: Option<Policy>,
@@ -58,6 +56,28 @@ pub(super) struct Target {
     pub change: Option<Change>,
     /// What failed last and why: it is not recorded again before something else happens.
     pub failure: Option<(String, String)>,
+}
+
+/// What is suspended, as it is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StoredSuspended {
+    scale_in: bool,
+    scale_out: bool,
+    scheduled: bool,
+}
+
+impl From<Suspended> for StoredSuspended {
+    fn from(suspended: Suspended) -> Self {
+        let Suspended { scale_in, scale_out, scheduled } = suspended;
+        Self { scale_in, scale_out, scheduled }
+    }
+}
+
+impl From<StoredSuspended> for Suspended {
+    fn from(stored: StoredSuspended) -> Self {
+        let StoredSuspended { scale_in, scale_out, scheduled } = stored;
+        Self { scale_in, scale_out, scheduled }
+    }
 }
 
 /// A policy of a target.
@@ -151,12 +171,8 @@ impl Target {
         Bounds::new(self.min, self.max).expect("every change keeps the bounds in order")
     }
 
-    pub(super) const fn suspended(&self) -> Suspended {
-        Suspended {
-            scale_in: self.is_in_suspended,
-            scale_out: self.is_out_suspended,
-            scheduled: self.is_schedule_suspended,
-        }
+    pub(super) fn suspended(&self) -> Suspended {
+        self.suspended.into()
     }
 
     /// Whether a change of capacity has begun or is wanted.

@@ -179,7 +179,7 @@ fn fired<S: Store>(
     };
     action.next_ms = next_firing(action, now_ms)?;
     let (min, max) = (action.min.unwrap_or(target.min), action.max.unwrap_or(target.max));
-    if target.is_schedule_suspended {
+    if target.suspended().scheduled {
         return Ok((Becomes::This(Box::new(target)), Vec::new(), ()));
     }
     let asked = Bounds { min, max };

@@ -11,7 +11,7 @@ use keywright_semantics::scaling::target::TargetId;
 use keywright_semantics::throttle::Direction;
 use keywright_store::Store;
 
-use super::rows::{self, Becomes, Record, Standing, Target};
+use super::rows::{self, Becomes, Record, Standing, StoredSuspended, Target};
 use super::{alarms, capacity, page, time, wanted};
 use crate::metrics::series::Place;
 use crate::state::Engine;
@@ -46,9 +46,7 @@ fn new_target<S: Store>(
         created_ms: engine.env().now_ms(),
         min,
         max,
-        is_in_suspended: false,
-        is_out_suspended: false,
-        is_schedule_suspended: false,
+        suspended: StoredSuspended::default(),
         tags: BTreeMap::new(),
         policy: None,
         actions: Vec::new(),
@@ -79,10 +77,7 @@ pub(super) async fn register<S: Store>(
         let (min, max) = (request.min.unwrap_or(target.min), request.max.unwrap_or(target.max));
         let bounds = Bounds::new(min, max).ok_or_else(|| Fault::validation(messages::BOUNDS_CROSSED))?;
         (target.min, target.max) = (min, max);
-        let suspended = target.suspended().changed(request.suspended);
-        target.is_in_suspended = suspended.scale_in;
-        target.is_out_suspended = suspended.scale_out;
-        target.is_schedule_suspended = suspended.scheduled;
+        target.suspended = target.suspended().changed(request.suspended).into();
         target.move_cause = capacity::move_cause(units, bounds);
         let arn = target.arn();
         Ok((Becomes::This(Box::new(target)), Vec::new(), arn))

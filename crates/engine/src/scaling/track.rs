@@ -41,8 +41,8 @@ pub(super) async fn follow<S: Store>(
         alarms::remake(engine, place, &target, present.units).await?;
     }
     let is_learning = now_ms < policy.created_ms.saturating_add(LEARNING_MS);
-    let never_in = target.is_in_suspended || policy.disable_scale_in == Some(true) || is_learning;
-    let asked = if high == Alarm::Raised && !target.is_out_suspended {
+    let never_in = target.suspended().scale_in || policy.disable_scale_in == Some(true) || is_learning;
+    let asked = if high == Alarm::Raised && !target.suspended().scale_out {
         Some((Way::Out, Role::High, 0))
     } else if low == Alarm::Raised && !never_in {
         Some((Way::In, Role::Low, 1))

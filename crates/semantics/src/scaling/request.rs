@@ -73,7 +73,7 @@ impl Suspended {
     }
 }
 
-/// The parts of `RegisterScalableTarget`.
+/// The parts of RegisterScalableTarget.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Register {
     /// The target.
@@ -122,7 +122,7 @@ impl Tracking {
     }
 }
 
-/// The parts of `PutScalingPolicy`.
+/// The parts of PutScalingPolicy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PutPolicy {
     /// The target.
@@ -144,7 +144,7 @@ pub struct ScheduleText {
     pub zone: Option<String>,
 }
 
-/// The parts of `PutScheduledAction`.
+/// The parts of PutScheduledAction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PutAction {
     /// The target.

@@ -3,20 +3,18 @@
 use std::fmt::Write as _;
 
 use keywright_semantics::monitoring::document::Document;
-use keywright_semantics::monitoring::fault::{Fault, FaultKind};
 
 use crate::json::{Node, parse};
 
 const MS_PER_SECOND: i64 = 1000;
 
-pub(super) fn read(body: &[u8]) -> Result<Document, Fault> {
+/// The object of a body; an empty body is an empty object.
+pub(crate) fn read(body: &[u8]) -> Option<Document> {
     if body.is_empty() {
-        return Ok(Document::Object(Vec::new()));
+        return Some(Document::Object(Vec::new()));
     }
-    let malformed = || Fault::new(FaultKind::Serialization, "The body is not a JSON object.");
-    let node = parse(body).map_err(|_| malformed())?;
-    let document = document(node).ok_or_else(malformed)?;
-    if matches!(document, Document::Object(_)) { Ok(document) } else { Err(malformed()) }
+    let document = document(parse(body).ok()?)?;
+    matches!(document, Document::Object(_)).then_some(document)
 }
 
 fn document(node: Node<'_>) -> Option<Document> {
@@ -37,7 +35,7 @@ fn document(node: Node<'_>) -> Option<Document> {
     })
 }
 
-pub(super) fn write(document: &Document) -> Vec<u8> {
+pub(crate) fn write(document: &Document) -> Vec<u8> {
     let mut text = String::new();
     push(&mut text, document);
     text.into_bytes()
