@@ -1,7 +1,7 @@
 //! Targets and activities in the store.
 //!
 //! A target with its policies and scheduled actions:
-//! `space | 0 | hash of account and region | resource | 0 | dimension`. An activity: `space | 1 | time | id`.
+//! `space | 0 | hash of account and region | resource | 0 | dimension`. An activity: `space | 1 | time | number | id`.
 
 use std::collections::BTreeMap;
 
@@ -129,6 +129,8 @@ pub(super) struct Change {
 pub(super) struct Activity {
     pub account: String,
     pub region: String,
+    /// Orders activities that began in the same millisecond.
+    pub number: u64,
     pub id: u128,
     pub resource: String,
     pub dimension: String,
@@ -191,6 +193,7 @@ impl Target {
         Activity {
             account: self.account.clone(),
             region: self.region.clone(),
+            number: engine.scaling().number_activity(),
             id: engine.env().random_u128(),
             resource: id.resource_id(),
             dimension: id.dimension().to_owned(),
@@ -260,6 +263,7 @@ impl Activity {
 
     fn key(&self) -> Bytes {
         let mut key = activity_start(self.start_ms);
+        key.extend_from_slice(&self.number.to_be_bytes());
         key.extend_from_slice(&self.id.to_be_bytes());
         key.into()
     }

@@ -1,4 +1,5 @@
-//! When the background work on scaling is due, in memory only.
+//! When the background work on scaling is due, and the order of activities that begin in one millisecond, in
+//! memory only.
 //!
 //! Losing it costs one look at every target.
 
@@ -10,6 +11,8 @@ pub(crate) struct ScalingSchedule {
     due_ms: AtomicU64,
     /// The minute in which policies were looked at last, plus one.
     tracked_to: AtomicU64,
+    /// Activities that have begun.
+    begun: AtomicU64,
 }
 
 impl ScalingSchedule {
@@ -26,6 +29,11 @@ impl ScalingSchedule {
     /// There is work at this time.
     pub(crate) fn wake_at(&self, at_ms: u64) {
         self.due_ms.fetch_min(at_ms, Ordering::Relaxed);
+    }
+
+    /// The number of a new activity: later ones of this process have larger numbers.
+    pub(crate) fn number_activity(&self) -> u64 {
+        self.begun.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Whether policies have been looked at in this minute.

@@ -105,7 +105,7 @@ impl Bench<MemoryStore> {
         let request = keywright_semantics::request::describe_table::DescribeTable { table: table_ref() };
         let answer = block_on(self.engine.execute(&caller(), Request::DescribeTable(request)));
         let Ok(TableAnswer::DescribeTable(description)) = answer else { panic!("{answer:?}") };
-        description.provisioned_throughput.write_capacity_units
+        description.provisioned_throughput.expect("the table is provisioned").write_capacity_units
     }
 
     fn set_units(&self, units: u64) {
@@ -186,11 +186,15 @@ fn capacity_follows_load_up_in_two_minutes_and_down_after_fifteen() {
     let activities = bench.activities(&[]);
     let shown: Vec<_> = activities.iter().map(|one| (one.description.as_str(), one.progress)).collect();
     let done = Progress::Successful;
-    assert_eq!(shown, [("Setting write capacity units to 5.", done), ("Setting write capacity units to 7.", done)]);
+    assert_eq!(
+        shown,
+        [("Setting write capacity units to 5.", done), ("Setting write capacity units to 7.", done)]
+    );
     assert!(activities[1].cause.starts_with("monitor alarm TargetTracking-table/t-AlarmHigh-"));
     assert!(activities[1].cause.ends_with(" in state ALARM triggered policy p"));
     let with_not_scaled = bench.activities(&[("IncludeNotScaledActivities", Document::Bool(true))]);
-    let codes: Vec<_> = with_not_scaled.iter().filter_map(|one| one.not_scaled.map(|why| why.code())).collect();
+    let codes: Vec<_> =
+        with_not_scaled.iter().filter_map(|one| one.not_scaled.map(|why| why.code())).collect();
     assert_eq!(codes, ["AlreadyAtMinCapacity"], "a reason is recorded once");
 }
 
@@ -274,7 +278,10 @@ fn registering_moves_a_capacity_out_of_bounds_at_once_and_a_manual_one_stays() {
     let message = "Successfully set write capacity units to 10. Change successfully fulfilled by dynamodb.";
     assert_eq!(activity.message.as_deref(), Some(message));
     bench.scale(Operation::RegisterScalableTarget, &bounds(1, 8));
-    assert_eq!((bench.units(), bench.activities(&[])[0].cause.as_str()), (8, "maximum capacity was set to 8"));
+    assert_eq!(
+        (bench.units(), bench.activities(&[])[0].cause.as_str()),
+        (8, "maximum capacity was set to 8")
+    );
     bench.scale(Operation::RegisterScalableTarget, &bounds(7, 8));
     bench.set_units(3);
     bench.minute(5);
@@ -288,7 +295,8 @@ fn a_change_is_in_progress_while_the_table_is_updating() {
     bench.scale(Operation::RegisterScalableTarget, &bounds(10, 100));
     let activity = &bench.activities(&[])[0];
     assert_eq!((activity.progress, activity.end), (Progress::InProgress, None));
-    let message = "Successfully set write capacity units to 10. Waiting for change to be fulfilled by dynamodb.";
+    let message =
+        "Successfully set write capacity units to 10. Waiting for change to be fulfilled by dynamodb.";
     assert_eq!(activity.message.as_deref(), Some(message));
     // Bounds that move it again wait for the table.
     bench.scale(Operation::RegisterScalableTarget, &bounds(20, 100));
@@ -296,7 +304,10 @@ fn a_change_is_in_progress_while_the_table_is_updating() {
     bench.at(BASE_MS + 11_000);
     bench.at(BASE_MS + 12_000);
     let found = bench.activities(&[]);
-    assert_eq!(found.iter().map(|one| one.progress).collect::<Vec<_>>(), [Progress::InProgress, Progress::Successful]);
+    assert_eq!(
+        found.iter().map(|one| one.progress).collect::<Vec<_>>(),
+        [Progress::InProgress, Progress::Successful]
+    );
     bench.at(BASE_MS + 17_000);
     bench.at(BASE_MS + 18_000);
     assert_eq!((bench.units(), bench.activities(&[])[0].progress), (20, Progress::Successful));
@@ -385,7 +396,11 @@ fn deregistering_leaves_no_policy_alarm_or_schedule_and_deleting_a_table_leaves_
     let again = block_on(Engine::open(bench.engine.store().clone(), env, EngineConfig::default()));
     let again = again.expect("the store opens again");
     let counts = |engine: &Engine<MemoryStore>| {
-        let targets = ask(engine, Operation::DescribeScalableTargets, &[("ResourceIds", Document::List(vec![text("table/t")]))]);
+        let targets = ask(
+            engine,
+            Operation::DescribeScalableTargets,
+            &[("ResourceIds", Document::List(vec![text("table/t")]))],
+        );
         let Ok(Response::DescribeScalableTargets { targets, .. }) = targets else { panic!("{targets:?}") };
         let policies = ask(engine, Operation::DescribeScalingPolicies, &[]);
         let Ok(Response::DescribeScalingPolicies { policies, .. }) = policies else { panic!("{policies:?}") };
@@ -400,4 +415,45 @@ fn deregistering_leaves_no_policy_alarm_or_schedule_and_deleting_a_table_leaves_
     let message = "No scalable target registered for service namespace: dynamodb, resource ID: table/t, \
                    scalable dimension: dynamodb:table:WriteCapacityUnits";
     assert_eq!((gone.kind, gone.message.as_str()), (FaultKind::ObjectNotFound, message));
+}
+
+#[test]
+fn over_a_shared_store_one_process_acts_for_all() {
+    let store = MemoryStore::shared();
+    let env = std::sync::Arc::new(TestEnv::default());
+    env.now_ms.store(BASE_MS, Ordering::Relaxed);
+    let open = || {
+        let env: std::sync::Arc<dyn Env> = std::sync::Arc::<TestEnv>::clone(&env);
+        block_on(Engine::open(store.clone(), env, EngineConfig::default())).expect("the store opens")
+    };
+    let processes = [open(), open()];
+    let work = |ms: u64| {
+        for _ in 0..ms / 500 {
+            let now_ms = env.now_ms.fetch_add(500, Ordering::Relaxed) + 500;
+            processes.iter().for_each(|process| drop(block_on(process.step(now_ms))));
+        }
+    };
+    let create = Request::CreateTable(Box::new(table(5)));
+    block_on(processes[0].execute(&caller(), create)).expect("there is no such table yet");
+    work(2 * MINUTE_MS);
+    // A process registers a table that another one has made.
+    ask(&processes[1], Operation::RegisterScalableTarget, &bounds(1, 100)).expect("the table exists");
+    let at = [
+        ("ScheduledActionName", text("up")),
+        ("Schedule", text("at(2026-10-09T00:05:00)")),
+        ("ScalableTargetAction", Document::object(bounds(20, 30))),
+    ];
+    ask(&processes[1], Operation::PutScheduledAction, &at).expect("the schedule is right");
+    ask(&processes[0], Operation::PutScalingPolicy, &tracking(&[])).expect("the target exists");
+    work(30 * MINUTE_MS);
+    for process in &processes {
+        let answer = ask(process, Operation::DescribeScalingActivities, &[]);
+        let Ok(Response::DescribeScalingActivities { activities, .. }) = answer else { panic!("{answer:?}") };
+        let shown: Vec<_> = activities.iter().map(|one| one.description.as_str()).collect();
+        let expected =
+            ["Setting write capacity units to 20.", "Setting min capacity to 20 and max capacity to 30"];
+        assert_eq!(shown, expected);
+        let found = process.catalogue().find(&caller(), "t").expect("the table exists");
+        assert_eq!(found.throughput.write_units, 20);
+    }
 }
