@@ -50,7 +50,10 @@ fn push(out: &mut String, document: &Document) {
         Document::Null => out.push_str("null"),
         Document::Bool(value) => out.push_str(&value.to_string()),
         Document::Integer(number) => out.push_str(&number.to_string()),
-        Document::Number(number) => out.push_str(&number.to_string()),
+        // As the services write doubles: 70.0.
+        Document::Number(number) => {
+            let _ = write!(out, "{number:?}");
+        }
         Document::Text(text) | Document::Form(text) => push_text(out, text),
         Document::Time(time) => {
             let (seconds, ms) = (time.0.div_euclid(MS_PER_SECOND), time.0.rem_euclid(MS_PER_SECOND));

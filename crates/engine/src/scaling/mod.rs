@@ -32,6 +32,8 @@ use crate::support::env::{Caller, MINUTE_MS};
 use crate::support::fault;
 use crate::support::wake::NextWake;
 
+/// Over a shared store, the time between two looks at targets that other processes may have changed.
+const FOLLOW_MS: u64 = 5_000;
 /// The time between two looks at a table that is changing, if its record does not say when it ends.
 const LOOK_MS: u64 = 1_000;
 
@@ -77,7 +79,8 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<Ne
     if now_ms < schedule.due_ms() {
         return Ok(NextWake { at_ms: Some(schedule.due_ms()) });
     }
-    schedule.begin(next_minute_ms);
+    let follow_ms = if engine.is_shared() { now_ms.saturating_add(FOLLOW_MS) } else { next_minute_ms };
+    schedule.begin(next_minute_ms.min(follow_ms));
     let outcome = work(engine, now_ms).await;
     if outcome.is_err() {
         schedule.wake_at(now_ms);

@@ -430,7 +430,9 @@ fn over_a_shared_store_one_process_acts_for_all() {
     let work = |ms: u64| {
         for _ in 0..ms / 500 {
             let now_ms = env.now_ms.fetch_add(500, Ordering::Relaxed) + 500;
-            processes.iter().for_each(|process| drop(block_on(process.step(now_ms))));
+            for process in &processes {
+                block_on(process.step(now_ms));
+            }
         }
     };
     let create = Request::CreateTable(Box::new(table(5)));
