@@ -188,10 +188,31 @@ pub(super) async fn finish<S: Store>(engine: &Engine<S>, place: &Place, id: &Tar
             alarms::remake(engine, place, &target, present.units).await
         }
         Some(present) if present.is_ready && now_ms > begun.activity.start_ms.saturating_add(LOST_MS) => {
+            if !begun.is_by_policy {
+                // The process that began it may have stopped: the bounds still hold.
+                want_move(engine, place, id, &begun.activity.cause).await?;
+            }
             fail(engine, place, id, messages::CHANGED_MEANWHILE).await
         }
         Some(_) => Ok(()),
     }
+}
+
+/// Notes that the capacity is to be moved into its bounds.
+async fn want_move<S: Store>(
+    engine: &Engine<S>,
+    place: &Place,
+    id: &TargetId,
+    cause: &str,
+) -> Result<(), Fault> {
+    let want = |before: Option<Target>| match before {
+        Some(mut target) if target.move_cause.is_none() => {
+            target.move_cause = Some(cause.to_owned());
+            Ok((Becomes::This(Box::new(target)), Vec::new(), ()))
+        }
+        _ => Ok((Becomes::Same, Vec::new(), ())),
+    };
+    rows::change(engine, (place, id), want).await
 }
 
 /// The target without the change that ends, and the change.
@@ -254,5 +275,56 @@ pub(super) fn check_exists<S: Store>(engine: &Engine<S>, place: &Place, id: &Tar
         Ok(())
     } else {
         Err(Fault::validation(messages::no_index(&resource)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::atomic::Ordering;
+
+    use keywright_semantics::scaling::request::{Register, SuspendedChange};
+    use keywright_store::memory::MemoryStore;
+
+    use super::*;
+    use crate::scaling::targets;
+    use crate::support::config::EngineConfig;
+    use crate::tests::harness::{bench_with, block_on, caller, create_request, schema};
+
+    #[test]
+    fn a_change_whose_process_stopped_fails_and_the_bounds_are_restored() {
+        let mut table = create_request(schema());
+        table.billing = BillingMode::Provisioned;
+        table.throughput = Some(Throughput { read_units: 5, write_units: 5 });
+        table.indexes.iter_mut().for_each(|index| index.throughput = table.throughput);
+        let bench = bench_with(MemoryStore::new(), EngineConfig::default(), table);
+        let place = crate::monitoring::place_of(&caller());
+        let id = TargetId { table: "t".into(), index: None, direction: Direction::Read };
+        let request = Register {
+            target: id.clone(),
+            min: Some(5),
+            max: Some(10),
+            suspended: SuspendedChange::default(),
+            tags: BTreeMap::new(),
+        };
+        block_on(targets::register(&bench.engine, &place, request)).expect("the table exists");
+        let lose = |before: Option<Target>| {
+            let mut target = before.expect("it is registered");
+            let activity =
+                target.activity(&bench.engine, "Setting".into(), "minimum capacity was set to 8".into());
+            target.min = 8;
+            target.change = Some(Change { from: 5, to: 8, is_by_policy: false, activity });
+            Ok((Becomes::This(Box::new(target)), Vec::new(), ()))
+        };
+        block_on(rows::change(&bench.engine, (&place, &id), lose)).expect("the store works");
+        let units_at = |now_ms| {
+            bench.env.now_ms.store(now_ms, Ordering::Relaxed);
+            block_on(bench.engine.step(now_ms));
+            present(&bench.engine, &place, &id).expect("the table is provisioned").units
+        };
+        assert_eq!(units_at(LOST_MS), 5, "it may still be under way");
+        assert_eq!(units_at(2 * LOST_MS), 8);
+        let target = block_on(rows::find(&bench.engine, &place, &id)).expect("the store works");
+        assert!(target.is_some_and(|target| !target.is_changing()));
     }
 }

@@ -34,7 +34,7 @@ use crate::support::wake::NextWake;
 
 /// Over a shared store, the time between two looks at targets that other processes may have changed.
 const FOLLOW_MS: u64 = 5_000;
-/// The time between two looks at a table that is changing, if its record does not say when it ends.
+/// The time until work that failed is tried again, and between two looks at a table that is changing.
 const LOOK_MS: u64 = 1_000;
 
 /// Executes one request of a caller.
@@ -81,32 +81,44 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<Ne
     }
     let follow_ms = if engine.is_shared() { now_ms.saturating_add(FOLLOW_MS) } else { next_minute_ms };
     schedule.begin(next_minute_ms.min(follow_ms));
-    let outcome = work(engine, now_ms).await;
-    if outcome.is_err() {
-        schedule.wake_at(now_ms);
+    if work(engine, now_ms).await.is_err() {
+        schedule.wake_at(now_ms.saturating_add(LOOK_MS));
     }
-    outcome.map(|()| NextWake { at_ms: Some(schedule.due_ms()) })
+    Ok(NextWake { at_ms: Some(schedule.due_ms()) })
 }
 
+/// Does what is due for every target. A target that fails does not stop the others.
 async fn work<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> {
     let minute = now_ms / MINUTE_MS;
     let has_evaluated = engine.metrics().schedule.evaluated_minute.load(Ordering::Relaxed) >= minute;
     let tracks = has_evaluated && !engine.scaling().has_tracked(minute);
+    let mut outcome = Ok(());
     for target in rows::every_target(engine).await? {
-        let (place, id) = (target.place(), target.id());
-        capacity::finish(engine, &place, &id).await.map_err(internal)?;
-        scheduled::fire(engine, &target, now_ms).await.map_err(internal)?;
-        capacity::settle(engine, &place, &id).await.map_err(internal)?;
-        if tracks {
-            track::follow(engine, &place, &id, now_ms).await.map_err(internal)?;
-        }
-        if let Some(target) = rows::find(engine, &place, &id).await.map_err(internal)? {
-            note_next(engine, &target, now_ms);
-        }
+        let worked = work_on(engine, &target, tracks, now_ms).await;
+        outcome = outcome.and(worked.map_err(internal));
     }
     if tracks {
         activities::end(engine, now_ms).await?;
         engine.scaling().set_tracked(minute);
+    }
+    outcome
+}
+
+async fn work_on<S: Store>(
+    engine: &Engine<S>,
+    target: &Target,
+    tracks: bool,
+    now_ms: u64,
+) -> Result<(), Fault> {
+    let (place, id) = (target.place(), target.id());
+    capacity::finish(engine, &place, &id).await?;
+    scheduled::fire(engine, target, now_ms).await?;
+    capacity::settle(engine, &place, &id).await?;
+    if tracks {
+        track::follow(engine, &place, &id, now_ms).await?;
+    }
+    if let Some(target) = rows::find(engine, &place, &id).await? {
+        note_next(engine, &target, now_ms);
     }
     Ok(())
 }

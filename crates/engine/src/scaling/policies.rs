@@ -63,7 +63,13 @@ pub(super) async fn put<S: Store>(
     };
     let (target, policy) = rows::change(engine, (place, id), set).await?;
     let units = capacity::present(engine, place, id).map_or(target.min, |present| present.units);
-    alarms::remake(engine, place, &target, units).await?;
+    if let Err(fault) = alarms::remake(engine, place, &target, units).await {
+        if policy.arn == arn {
+            // A new policy is nothing without its alarms.
+            delete(engine, place, Named { target: request.target, name: request.name }).await?;
+        }
+        return Err(fault);
+    }
     Ok(Response::PutScalingPolicy { arn: policy.arn.clone(), alarms: alarms::named(place, &policy) })
 }
 

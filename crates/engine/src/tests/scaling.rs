@@ -12,6 +12,7 @@ use keywright_semantics::request::update_table::UpdateTable;
 use keywright_semantics::request::{Request, Throughput};
 use keywright_semantics::response::Response as TableAnswer;
 use keywright_semantics::scaling::Operation;
+use keywright_semantics::scaling::decision::NotScaled;
 use keywright_semantics::scaling::fault::{Fault, FaultKind};
 use keywright_semantics::scaling::request::Request as ScalingRequest;
 use keywright_semantics::scaling::response::{ActivityView, Progress, Response};
@@ -40,7 +41,7 @@ fn table(units: u64) -> CreateTable {
 
 fn bench_of(units: u64, throttle: Throttle, transition_ms: u64) -> Bench<MemoryStore> {
     let throughput = ThroughputConfig { throttle, ..ThroughputConfig::default() };
-    let config = EngineConfig { throughput, transition_ms, ..EngineConfig::default() };
+    let config = EngineConfig { transition_ms, throughput, ..EngineConfig::default() };
     let bench = bench_with(MemoryStore::new(), config, table(units));
     bench.minute(0);
     bench
@@ -194,7 +195,7 @@ fn capacity_follows_load_up_in_two_minutes_and_down_after_fifteen() {
     assert!(activities[1].cause.ends_with(" in state ALARM triggered policy p"));
     let with_not_scaled = bench.activities(&[("IncludeNotScaledActivities", Document::Bool(true))]);
     let codes: Vec<_> =
-        with_not_scaled.iter().filter_map(|one| one.not_scaled.map(|why| why.code())).collect();
+        with_not_scaled.iter().filter_map(|one| one.not_scaled.map(NotScaled::code)).collect();
     assert_eq!(codes, ["AlreadyAtMinCapacity"], "a reason is recorded once");
 }
 
@@ -204,7 +205,7 @@ fn capacity_stays_within_its_bounds() {
     bench.track(5, 6, &[]);
     assert_eq!(changes(&bench, 1..=8, |_| 1000), [(3, 6)]);
     let with_not_scaled = bench.activities(&[("IncludeNotScaledActivities", Document::Bool(true))]);
-    let not_scaled = with_not_scaled[0].not_scaled.map(|why| why.code());
+    let not_scaled = with_not_scaled[0].not_scaled.map(NotScaled::code);
     assert_eq!(not_scaled, Some("AlreadyAtMaxCapacity"));
 }
 
