@@ -126,10 +126,11 @@ async fn work_on<S: Store>(
 /// Notes when a target has work next.
 fn note_next<S: Store>(engine: &Engine<S>, target: &Target, now_ms: u64) {
     let firing = target.actions.iter().filter_map(|action| action.next_ms).min();
-    let change = target.is_changing().then(|| {
-        let present = capacity::present(engine, &target.place(), &target.id());
-        present.map_or(0, |present| present.ready_ms).max(now_ms.saturating_add(LOOK_MS))
-    });
+    // A table that is gone or on-demand has nothing to wait for.
+    let present = capacity::present(engine, &target.place(), &target.id());
+    let change = present
+        .filter(|_| target.is_changing())
+        .map(|present| present.ready_ms.max(now_ms.saturating_add(LOOK_MS)));
     for at_ms in firing.into_iter().chain(change) {
         engine.scaling().wake_at(at_ms.max(now_ms + 1));
     }
