@@ -8,6 +8,7 @@ use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::monitoring::fault::Fault;
 use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
+use keywright_semantics::scaling::fault::Fault as ScalingFault;
 use keywright_store::{Store, StoreError};
 
 use crate::background::{self, stats_rows, throughput_rows};
@@ -26,7 +27,7 @@ use crate::support::wake::NextWake;
 use crate::write::delete_item::delete_item;
 use crate::write::put_item::put_item;
 use crate::write::update_item::update_item;
-use crate::{answered, monitoring, partiql, streams, tables};
+use crate::{answered, monitoring, partiql, scaling, streams, tables};
 
 /// How old the catalogue may be for an operation on items.
 const CATALOGUE_AGE_MS_MAX: u64 = 1_000;
@@ -105,6 +106,15 @@ impl<S: Store> Engine<S> {
         request: keywright_semantics::monitoring::request::Request,
     ) -> Result<keywright_semantics::monitoring::response::Response, Fault> {
         Box::pin(monitoring::execute(self, caller, request)).await
+    }
+
+    /// Executes one request of a caller on scalable targets, policies and scheduled actions.
+    pub async fn scale(
+        &self,
+        caller: &Caller,
+        request: keywright_semantics::scaling::request::Request,
+    ) -> Result<keywright_semantics::scaling::response::Response, ScalingFault> {
+        Box::pin(scaling::execute(self, caller, request)).await
     }
 
     async fn run_on_shared(&self, caller: &Caller, request: &Request) -> Result<Response, Error> {

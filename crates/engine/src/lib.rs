@@ -6,7 +6,7 @@
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
 //! Layers: support < catalogue < throughput, metrics < bind < state < read, write < batch
-//! < partiql, streams, ttl < tables, monitoring < background < answered < dispatch
+//! < partiql, streams, ttl < tables, monitoring < scaling < background < answered < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.
@@ -19,6 +19,7 @@
 //! - `partiql`, `streams`, `ttl`, `tables`: operations, one file each, and the work they leave to later
 //!   steps.
 //! - `monitoring`: points in the store, operations on metrics, alarms.
+//! - `scaling`: targets, policies and scheduled actions that change capacity through `tables`.
 //! - `background`: one bounded piece of due work; `answered`: metrics of answered requests; `dispatch`: open,
 //!   execute, step, shut down.
 //!
@@ -45,6 +46,7 @@ mod metrics;
 mod monitoring;
 mod partiql;
 mod read;
+mod scaling;
 mod state;
 mod streams;
 mod support;

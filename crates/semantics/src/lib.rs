@@ -17,6 +17,7 @@ pub mod number;
 pub mod partiql;
 pub mod request;
 pub mod response;
+pub mod scaling;
 pub mod schema;
 pub mod sequence;
 pub mod share;

@@ -23,8 +23,9 @@ use keywright_semantics::request::Request as Typed;
 use keywright_semantics::response::Response as Answered;
 use keywright_wire::sigv4::{CLAIM_HEADERS, SignedRequest};
 use keywright_wire::{
-    Family, Operation, Protocol, Rendered, decode, decode_monitoring, decoded_bytes_max, error_body_bytes,
-    is_json, render, render_common_error, render_error, render_fault, render_monitoring,
+    Family, Operation, Protocol, Rendered, RenderedScaling, decode, decode_monitoring, decode_scaling,
+    decoded_bytes_max, error_body_bytes, is_json, render, render_common_error, render_error, render_fault,
+    render_monitoring, render_scaling, render_scaling_error, render_scaling_fault,
 };
 use tokio::io::AsyncRead;
 use tokio::sync::{RwLock, Semaphore, watch};
@@ -103,6 +104,14 @@ struct Memory {
     decoded: Option<Share>,
     /// For its answer and for the items that it reads before it writes.
     share: Option<Share>,
+}
+
+/// The body of a request whose signature is verified.
+struct SignedBody<'b> {
+    caller: Caller,
+    body: Bytes,
+    /// The memory of the body.
+    _hold: Hold<'b>,
 }
 
 /// The head of a request and its client.
@@ -262,6 +271,7 @@ impl<B: Backend> Service<B> {
             (Family::Monitoring(protocol), operation) => {
                 Ok(self.serve_monitoring(&context, (protocol, operation), body, trace).await)
             }
+            (Family::Scaling, operation) => Ok(self.serve_scaling(&context, operation, body, trace).await),
         };
         match served {
             Ok(answer) => answer,
@@ -369,10 +379,75 @@ impl<B: Backend> Service<B> {
         &self,
         context: &RequestContext<'_>,
         (protocol, operation): (Protocol, &str),
-        mut body: Incoming,
+        body: Incoming,
         trace: &mut Trace,
     ) -> Result<Rendered, Error> {
-        let service = Family::Monitoring(protocol).signature_service();
+        let signed = self.receive_signed(context, Family::Monitoring(protocol), body, trace).await?;
+        let (operation, request) = match decode_monitoring(protocol, operation, &signed.body) {
+            Ok(decoded) => decoded,
+            Err(fault) => return Ok(render_fault(protocol, &fault)),
+        };
+        let Some(engine) = self.database.engine() else { return Err(self.busy(Cause::StoreReopening)) };
+        let (caller, changes) = (signed.caller, request.changes_something());
+        let work = async move { engine.monitor(&caller, request).await };
+        Ok(match self.complete(changes, work).await {
+            Ok(response) => {
+                let work = || render_monitoring(protocol, operation, &response);
+                self.offload(COMPUTED_BYTES_AT_ONCE, work).await
+            }
+            Err(fault) => render_fault(protocol, &fault),
+        })
+    }
+
+    /// Answers a request on scalable targets, faults too.
+    async fn serve_scaling(
+        &self,
+        context: &RequestContext<'_>,
+        operation: &str,
+        body: Incoming,
+        trace: &mut Trace,
+    ) -> Answer {
+        match self.scale(context, operation, body, trace).await {
+            Ok(rendered) => Answer::scaling(rendered),
+            Err(error) => {
+                trace.error = Some(error.kind);
+                self.delay_failed_signature(&error, context.client).await;
+                Answer::scaling(render_scaling_error(&error))
+            }
+        }
+    }
+
+    /// Executes a request on scalable targets.
+    async fn scale(
+        &self,
+        context: &RequestContext<'_>,
+        operation: &str,
+        body: Incoming,
+        trace: &mut Trace,
+    ) -> Result<RenderedScaling, Error> {
+        let signed = self.receive_signed(context, Family::Scaling, body, trace).await?;
+        let request = match decode_scaling(operation, &signed.body) {
+            Ok(request) => request,
+            Err(fault) => return Ok(render_scaling_fault(&fault)),
+        };
+        let Some(engine) = self.database.engine() else { return Err(self.busy(Cause::StoreReopening)) };
+        let (caller, changes) = (signed.caller, request.changes_something());
+        let work = async move { engine.scale(&caller, request).await };
+        Ok(match self.complete(changes, work).await {
+            Ok(response) => render_scaling(&response),
+            Err(fault) => render_scaling_fault(&fault),
+        })
+    }
+
+    /// Receives the body of a request to another API than DynamoDB's and verifies its signature.
+    async fn receive_signed(
+        &self,
+        context: &RequestContext<'_>,
+        family: Family,
+        mut body: Incoming,
+        trace: &mut Trace,
+    ) -> Result<SignedBody<'_>, Error> {
+        let service = family.signature_service();
         let claimed = match self.authenticator.check_claim(&context.signed(&[]), service, environment::now) {
             Ok(claimed) => claimed,
             Err(error) => {
@@ -391,37 +466,32 @@ impl<B: Backend> Service<B> {
         let caller = claimed.verify(&context.signed(&sent))?;
         context.client.admit();
         hold.verify();
-        let sent = match context.fields.content_encoding {
+        let body = match context.fields.content_encoding {
             None => sent,
             Some(coding) => {
                 let opened = inflate(coding, &sent, &mut hold).await;
                 opened.map_err(|fault| self.inflate_error(fault))?
             }
         };
-        let (operation, request) = match decode_monitoring(protocol, operation, &sent) {
-            Ok(decoded) => decoded,
-            Err(fault) => return Ok(render_fault(protocol, &fault)),
+        Ok(SignedBody { caller, body, _hold: hold })
+    }
+
+    /// Does the work of a request. What changes something ends even if its client leaves.
+    async fn complete<T: Send + 'static>(
+        &self,
+        changes_something: bool,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> T {
+        if !changes_something {
+            return work.await;
+        }
+        let running = Arc::clone(&self.changes).read_owned().await;
+        let change = async move {
+            let outcome = work.await;
+            drop(running);
+            outcome
         };
-        let Some(engine) = self.database.engine() else { return Err(self.busy(Cause::StoreReopening)) };
-        let outcome = if request.changes_something() {
-            let running = Arc::clone(&self.changes).read_owned().await;
-            let engine = engine.clone();
-            let change = async move {
-                let outcome = engine.monitor(&caller, request).await;
-                drop(running);
-                outcome
-            };
-            RunToCompletion::new(change, Presence::default()).await
-        } else {
-            engine.monitor(&caller, request).await
-        };
-        Ok(match outcome {
-            Ok(response) => {
-                let work = || render_monitoring(protocol, operation, &response);
-                self.offload(COMPUTED_BYTES_AT_ONCE, work).await
-            }
-            Err(fault) => render_fault(protocol, &fault),
-        })
+        RunToCompletion::new(change, Presence::default()).await
     }
 
     /// Makes or drops a branch. With credentials the request must be signed; without, it must come from this

@@ -16,7 +16,7 @@ use hyper::header::{
 };
 use hyper::{HeaderMap, Response, StatusCode};
 
-use keywright_wire::{Protocol, Rendered};
+use keywright_wire::{Protocol, Rendered, RenderedScaling, SCALING_CONTENT_TYPE};
 
 use crate::budget::Share;
 use crate::environment;
@@ -103,6 +103,12 @@ impl Answer {
             answer.extra.insert(SMITHY_PROTOCOL, RPC_V2_CBOR);
         }
         answer
+    }
+
+    /// A response of Application Auto Scaling.
+    pub(crate) fn scaling(rendered: RenderedScaling) -> Self {
+        let status = StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self::new(status, Some(HeaderValue::from_static(SCALING_CONTENT_TYPE)), rendered.body)
     }
 
     /// Attaches the memory that the body takes.

@@ -11,10 +11,14 @@ pub enum Family {
     DynamoDb,
     /// CloudWatch, in one of its protocols.
     Monitoring(Protocol),
+    /// Application Auto Scaling.
+    Scaling,
 }
 
 /// The prefix of CloudWatch's targets and paths.
 const MONITORING: &str = "GraniteServiceVersion20100801";
+/// The prefix of Application Auto Scaling's targets.
+const SCALING: &str = "AnyScaleFrontendService";
 /// The path of a request in CBOR, up to the operation.
 const CBOR_PATH: &str = "/service/GraniteServiceVersion20100801/operation/";
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -25,8 +29,10 @@ impl Family {
         if let Some(operation) = path.strip_prefix(CBOR_PATH) {
             return (Self::Monitoring(Protocol::Cbor), operation);
         }
-        if let Some((MONITORING, operation)) = target.split_once('.') {
-            return (Self::Monitoring(Protocol::Json), operation);
+        match target.split_once('.') {
+            Some((MONITORING, operation)) => return (Self::Monitoring(Protocol::Json), operation),
+            Some((SCALING, operation)) => return (Self::Scaling, operation),
+            _ => {}
         }
         let media = content_type.split(';').next().unwrap_or_default().trim();
         if target.is_empty() && media.eq_ignore_ascii_case(FORM) {
@@ -40,6 +46,7 @@ impl Family {
         match self {
             Self::DynamoDb => "dynamodb",
             Self::Monitoring(_) => "monitoring",
+            Self::Scaling => "application-autoscaling",
         }
     }
 }
@@ -64,6 +71,12 @@ mod tests {
                 "",
                 "application/cbor",
                 (Family::Monitoring(Protocol::Cbor), "ListMetrics"),
+            ),
+            (
+                "/",
+                "AnyScaleFrontendService.PutScalingPolicy",
+                "application/x-amz-json-1.1",
+                (Family::Scaling, "PutScalingPolicy"),
             ),
             (
                 "/",

@@ -11,11 +11,13 @@
 //! ```
 
 mod decode;
+mod document_json;
 mod family;
 mod json;
 mod monitoring;
 mod operation;
 mod render;
+mod scaling;
 mod shapes;
 pub mod sigv4;
 
@@ -27,3 +29,7 @@ pub use monitoring::{
 };
 pub use operation::{Api, Operation};
 pub use render::{RenderedError, error_body_bytes, render, render_error, unknown_operation};
+pub use scaling::{
+    RenderedScaling, SCALING_CONTENT_TYPE, decode_scaling, render_scaling, render_scaling_error,
+    render_scaling_fault,
+};

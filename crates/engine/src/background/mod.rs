@@ -21,6 +21,7 @@ use crate::catalogue::{
     Backfill, IndexStatus, Table, TableStatus, TtlGeneration, backfill_key, progress_prefixes, ttl_fill_key,
 };
 use crate::monitoring;
+use crate::scaling;
 use crate::state::Engine;
 use crate::state::stats::{self, Counted};
 use crate::streams;
@@ -51,6 +52,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     wake = wake.earlier(stats_rows::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(throughput_rows::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(monitoring::step(engine, now_ms).await.unwrap_or(retry));
+    wake = wake.earlier(scaling::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(sweep_tokens(engine, now_ms).await);
     for table in engine.catalogue().all().into_iter().filter(|table| engine.owns(table.id)) {
         let next = work_on(engine, &table, now_ms).await.unwrap_or(retry);

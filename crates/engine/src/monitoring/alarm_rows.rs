@@ -73,7 +73,7 @@ struct HistoryRecord {
     data: String,
 }
 
-pub(super) fn arn(place: &Place, name: &str) -> String {
+pub(crate) fn arn(place: &Place, name: &str) -> String {
     format!("arn:aws:cloudwatch:{}:{}:alarm:{name}", place.region, place.account)
 }
 

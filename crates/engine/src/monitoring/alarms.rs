@@ -1,5 +1,6 @@
 //! Operations on alarms.
 
+use keywright_semantics::error::Error;
 use keywright_semantics::monitoring::alarm::{AlarmSettings, AlarmState, UNCHECKED};
 use keywright_semantics::monitoring::document::TimeMs;
 use keywright_semantics::monitoring::fault::{Fault, FaultKind};
@@ -7,6 +8,7 @@ use keywright_semantics::monitoring::request::{
     DescribeAlarmHistory, DescribeAlarms, DescribeAlarmsForMetric, ScanBy, SetAlarmState, bad_token,
 };
 use keywright_semantics::monitoring::response::{AlarmView, HistoryItem, Response};
+use keywright_semantics::scaling::alarms::is_policy;
 use keywright_store::Store;
 
 use super::alarm_rows::{self, Alarm, Changed, alarms_of, arn};
@@ -71,7 +73,11 @@ pub(super) fn turned(
                 alarm: name.clone(),
                 time: now,
                 item_type: "Action".to_owned(),
-                summary: format!("Recorded action {action}, which this server does not execute"),
+                summary: if is_policy(action) {
+                    format!("Passed action {action} to Application Auto Scaling")
+                } else {
+                    format!("Recorded action {action}, which this server does not execute")
+                },
                 data: format!("{{\"version\":\"1.0\",\"action\":{}}}", quoted(action)),
             });
         }
@@ -123,20 +129,25 @@ pub(super) async fn delete<S: Store>(
     place: &Place,
     names: Vec<String>,
 ) -> Result<Response, Fault> {
-    let now = now(engine);
     let known = alarm_rows::alarms(engine, alarms_of(place)).await.map_err(failed)?;
     let is_known = |name: &&String| known.iter().any(|alarm| alarm.view.settings.name == **name);
     if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
         return Err(not_found(unknown));
     }
     for name in &names {
-        let end = |before: Option<Alarm>| match before {
-            Some(_) => (Changed::Gone(vec![configuration(name, now, "deleted")]), ()),
-            None => (Changed::Nothing, ()),
-        };
-        alarm_rows::change(engine, (place, name), end).await.map_err(failed)?;
+        end(engine, place, name).await.map_err(failed)?;
     }
     Ok(Response::Done)
+}
+
+/// Deletes an alarm, if it is there.
+pub(super) async fn end<S: Store>(engine: &Engine<S>, place: &Place, name: &str) -> Result<(), Error> {
+    let now = now(engine);
+    let end = |before: Option<Alarm>| match before {
+        Some(_) => (Changed::Gone(vec![configuration(name, now, "deleted")]), ()),
+        None => (Changed::Nothing, ()),
+    };
+    alarm_rows::change(engine, (place, name), end).await
 }
 
 /// The page that begins at a token, and the next token.

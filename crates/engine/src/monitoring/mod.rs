@@ -7,6 +7,7 @@ mod alarms;
 mod data;
 mod evaluate;
 mod list;
+pub(crate) mod owned;
 mod points;
 pub(crate) mod rows;
 mod statistics;
@@ -25,7 +26,7 @@ use crate::support::layout::TableId;
 use crate::support::wake::NextWake;
 
 /// Work that belongs to no table; it is owned like one.
-const STORE_WIDE: TableId = TableId(0);
+pub(crate) const STORE_WIDE: TableId = TableId(0);
 
 /// Executes one request of a caller.
 pub(crate) async fn execute<S: Store>(
@@ -56,7 +57,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<Ne
     Ok(wake.earlier(evaluate::step(engine, now_ms).await?))
 }
 
-fn place_of(caller: &Caller) -> Place {
+pub(crate) fn place_of(caller: &Caller) -> Place {
     Place { account: caller.account.to_string(), region: caller.region.to_string() }
 }
 

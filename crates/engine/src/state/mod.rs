@@ -8,6 +8,7 @@ pub(crate) mod members;
 pub(crate) mod next_expiry;
 pub(crate) mod purge_progress;
 pub(crate) mod recount;
+pub(crate) mod scaling_schedule;
 pub(crate) mod shard_loads;
 pub(crate) mod stats;
 mod trial;
@@ -34,6 +35,7 @@ use members::Members;
 use next_expiry::NextExpiry;
 use purge_progress::PurgeProgress;
 use recount::Recounting;
+use scaling_schedule::ScalingSchedule;
 use shard_loads::{ShardLoads, TrimTimes};
 use stats::Stats;
 pub use trial::{Trial, TrialArm, TrialPart};
@@ -80,6 +82,7 @@ struct Shared<S: Store> {
     throughput_save_ms: AtomicU64,
     /// When expired tokens are looked for next.
     token_sweep_ms: AtomicU64,
+    scaling: ScalingSchedule,
 }
 
 impl<S: Store> Engine<S> {
@@ -109,6 +112,7 @@ impl<S: Store> Engine<S> {
             ledgers: Ledgers::default(),
             throughput_save_ms: AtomicU64::new(0),
             token_sweep_ms: AtomicU64::new(0),
+            scaling: ScalingSchedule::default(),
         };
         Self { shared: Arc::new(shared), presence: None, observer: None }
     }
@@ -169,6 +173,11 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn token_sweep(&self) -> &AtomicU64 {
         &self.shared.token_sweep_ms
+    }
+
+    /// When the work on scaling is due.
+    pub(crate) fn scaling(&self) -> &ScalingSchedule {
+        &self.shared.scaling
     }
 
     /// Whether this process does the background work of a table.

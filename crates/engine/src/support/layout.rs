@@ -24,6 +24,7 @@ pub(crate) enum Space {
     Throughput,
     Metrics,
     Alarms,
+    Scaling,
 }
 
 impl Space {
@@ -41,6 +42,7 @@ impl Space {
             Self::Throughput => 0x0a,
             Self::Metrics => 0x0b,
             Self::Alarms => 0x0c,
+            Self::Scaling => 0x0d,
         }
     }
 }

@@ -241,7 +241,7 @@ pub(super) fn encryption_state(key_id: Option<&str>, caller: &Caller) -> Encrypt
 }
 
 /// A version 4 UUID of these bits.
-pub(super) fn uuid(bits: u128) -> String {
+pub(crate) fn uuid(bits: u128) -> String {
     let marked = bits & !(0xF << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
     let hex = format!("{marked:032x}");
     let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();

@@ -19,6 +19,7 @@ mod partiql;
 mod partiql_reads;
 mod partiql_transactions;
 mod restart;
+mod scaling;
 mod shared;
 mod soak;
 mod streams;

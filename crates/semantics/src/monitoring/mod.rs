@@ -42,6 +42,8 @@ macro_rules! operations {
     };
 }
 
+pub(crate) use operations;
+
 operations! {
     DeleteAlarms,
     DescribeAlarmHistory,

@@ -1,6 +1,6 @@
 //! The product's requirements, one test each, checked with boto3 against a real server (`requirements/*.py`):
 //! those of its sources (`r01` and on), behaviour observed of the service (`o01`), PartiQL (`q01`),
-//! streams as consumer libraries use them (`s01`), and metrics and throttling (`t15`).
+//! streams as consumer libraries use them (`s01`), and metrics, scaling and throttling (`t15`).
 //!
 //! A worker is a server and a Python process that has imported boto3. It checks one requirement after the
 //! other and is kept for the next test that needs a server with the same settings. Every check makes tables
@@ -130,6 +130,10 @@ requirements! {
     r61_expired_items_go_within_the_delay_and_never_early: "r61" "--ttl-delay-ms" "0",
     r62_deletes_by_time_to_live_are_the_services_own: "r62" "--ttl-delay-ms" "0",
     t15_failed_conditions_cost_units_and_are_no_user_errors: "t15",
+    t25_a_policy_has_four_alarms_with_thresholds_of_its_target: "t25",
+    t27_a_minimum_above_the_capacity_moves_it_with_an_activity: "t27",
+    t28_a_scheduled_action_sets_the_bounds_at_its_time: "t28",
+    t29_faults_have_the_services_names_and_texts: "t29",
     t31_metrics_agree_with_the_capacity_that_requests_report: "t31",
     t32_queries_of_metrics_are_checked_computed_and_listed: "t32",
     t33_a_batch_is_one_throttled_request_and_each_of_its_items_an_event: "t33",

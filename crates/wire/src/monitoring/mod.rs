@@ -4,7 +4,6 @@
 
 mod cbor;
 mod form;
-mod json;
 mod xml;
 
 use keywright_semantics::error::{Error, ErrorKind};
@@ -14,6 +13,7 @@ use keywright_semantics::monitoring::fault::{Fault, FaultKind};
 use keywright_semantics::monitoring::request::Request;
 use keywright_semantics::monitoring::response::Response;
 
+use crate::document_json as json;
 use crate::render::render_error;
 
 /// A protocol.
@@ -56,7 +56,10 @@ pub fn decode_monitoring(
     body: &[u8],
 ) -> Result<(Operation, Request), Fault> {
     let (named, document) = match protocol {
-        Protocol::Json => (operation.to_owned(), json::read(body)?),
+        Protocol::Json => {
+            let malformed = || Fault::new(FaultKind::Serialization, "The body is not a JSON object.");
+            (operation.to_owned(), json::read(body).ok_or_else(malformed)?)
+        }
         Protocol::Cbor => (operation.to_owned(), cbor::read(body)?),
         Protocol::Query => form::read(body)?,
     };

@@ -3,20 +3,18 @@
 use std::fmt::Write as _;
 
 use keywright_semantics::monitoring::document::Document;
-use keywright_semantics::monitoring::fault::{Fault, FaultKind};
 
 use crate::json::{Node, parse};
 
 const MS_PER_SECOND: i64 = 1000;
 
-pub(super) fn read(body: &[u8]) -> Result<Document, Fault> {
+/// The object of a body; an empty body is an empty object.
+pub(crate) fn read(body: &[u8]) -> Option<Document> {
     if body.is_empty() {
-        return Ok(Document::Object(Vec::new()));
+        return Some(Document::Object(Vec::new()));
     }
-    let malformed = || Fault::new(FaultKind::Serialization, "The body is not a JSON object.");
-    let node = parse(body).map_err(|_| malformed())?;
-    let document = document(node).ok_or_else(malformed)?;
-    if matches!(document, Document::Object(_)) { Ok(document) } else { Err(malformed()) }
+    let document = document(parse(body).ok()?)?;
+    matches!(document, Document::Object(_)).then_some(document)
 }
 
 fn document(node: Node<'_>) -> Option<Document> {
@@ -37,7 +35,7 @@ fn document(node: Node<'_>) -> Option<Document> {
     })
 }
 
-pub(super) fn write(document: &Document) -> Vec<u8> {
+pub(crate) fn write(document: &Document) -> Vec<u8> {
     let mut text = String::new();
     push(&mut text, document);
     text.into_bytes()
@@ -52,7 +50,10 @@ fn push(out: &mut String, document: &Document) {
         Document::Null => out.push_str("null"),
         Document::Bool(value) => out.push_str(&value.to_string()),
         Document::Integer(number) => out.push_str(&number.to_string()),
-        Document::Number(number) => out.push_str(&number.to_string()),
+        // As the services write doubles: 70.0.
+        Document::Number(number) => {
+            let _ = write!(out, "{number:?}");
+        }
         Document::Text(text) | Document::Form(text) => push_text(out, text),
         Document::Time(time) => {
             let (seconds, ms) = (time.0.div_euclid(MS_PER_SECOND), time.0.rem_euclid(MS_PER_SECOND));

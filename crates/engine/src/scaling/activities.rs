@@ -1,0 +1,60 @@
+//! DescribeScalingActivities, and the end of old activities.
+
+use keywright_semantics::error::Error;
+use keywright_semantics::scaling::fault::Fault;
+use keywright_semantics::scaling::request::Filter;
+use keywright_semantics::scaling::response::Response;
+use keywright_store::{Store, Transaction};
+
+use super::rows::{self, Activity, Standing};
+use super::{failed, page};
+use crate::metrics::series::Place;
+use crate::state::Engine;
+use crate::support::fault;
+
+/// Activities are kept for six weeks (API reference: `DescribeScalingActivities`).
+const KEPT_MS: u64 = 6 * 7 * 86_400_000;
+/// Activities that one commit removes.
+const ENDED_MAX: usize = 500;
+
+/// Newest first.
+pub(super) async fn describe<S: Store>(
+    engine: &Engine<S>,
+    place: &Place,
+    filter: Filter,
+) -> Result<Response, Fault> {
+    let mut found: Vec<Activity> = Vec::new();
+    let take = |activity: &Activity| {
+        activity.account == place.account
+            && activity.region == place.region
+            && filter.takes(&activity.resource, &activity.dimension)
+            && (filter.with_not_scaled || activity.progress != Standing::NotScaled)
+    };
+    let range = rows::activities_between(0, u64::MAX);
+    rows::each(engine, range, |_, row| found.extend(rows::decode_activity(row).filter(take)))
+        .await
+        .map_err(failed)?;
+    let (page, next_token) = page(found.into_iter().rev(), &filter)?;
+    let activities = page.into_iter().map(Activity::view).collect();
+    Ok(Response::DescribeScalingActivities { activities, next_token })
+}
+
+/// Removes some activities that are too old.
+pub(super) async fn end<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> {
+    let mut keys = Vec::new();
+    let range = rows::activities_between(0, now_ms.saturating_sub(KEPT_MS));
+    rows::each(engine, range, |key, _| {
+        if keys.len() < ENDED_MAX {
+            keys.push(key.clone());
+        }
+    })
+    .await?;
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
+    for key in keys {
+        txn.delete(key);
+    }
+    txn.commit().await.map(|_version| ()).map_err(|_fault| fault::internal())
+}

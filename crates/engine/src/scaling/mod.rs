@@ -1,0 +1,171 @@
+//! Application Auto Scaling: scalable targets, target tracking policies, scheduled actions and their
+//! activities.
+//!
+//! Policies act on alarms of `monitoring`, which evaluates them. Capacity is changed as UpdateTable changes
+//! it. It does not know the protocol of requests.
+
+mod activities;
+mod alarms;
+mod capacity;
+mod policies;
+mod rows;
+mod scheduled;
+mod tags;
+mod targets;
+mod track;
+
+use std::sync::atomic::Ordering;
+
+use keywright_semantics::error::Error;
+use keywright_semantics::monitoring::document::TimeMs;
+use keywright_semantics::scaling::fault::{Fault, FaultKind};
+use keywright_semantics::scaling::messages;
+use keywright_semantics::scaling::request::{Filter, Request};
+use keywright_semantics::scaling::response::Response;
+use keywright_store::Store;
+
+use self::rows::Target;
+use crate::metrics::series::Place;
+use crate::monitoring::{STORE_WIDE, place_of};
+use crate::state::Engine;
+use crate::support::env::{Caller, MINUTE_MS};
+use crate::support::fault;
+use crate::support::wake::NextWake;
+
+/// Over a shared store, the time between two looks at targets that other processes may have changed.
+const FOLLOW_MS: u64 = 5_000;
+/// The time until work that failed is tried again, and between two looks at a table that is changing.
+const LOOK_MS: u64 = 1_000;
+
+/// Executes one request of a caller.
+pub(crate) async fn execute<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: Request,
+) -> Result<Response, Fault> {
+    let place = place_of(caller);
+    if engine.is_shared() {
+        // Another process may have made the table.
+        engine.catalogue().follow(engine.env().now_ms()).await.map_err(failed)?;
+    }
+    match request {
+        Request::DeleteScalingPolicy(named) => policies::delete(engine, &place, named).await,
+        Request::DeleteScheduledAction(named) => scheduled::delete(engine, &place, named).await,
+        Request::DeregisterScalableTarget(target) => targets::deregister(engine, &place, target).await,
+        Request::DescribeScalableTargets(filter) => targets::describe(engine, &place, filter).await,
+        Request::DescribeScalingActivities(filter) => activities::describe(engine, &place, filter).await,
+        Request::DescribeScalingPolicies(filter) => policies::describe(engine, &place, filter).await,
+        Request::DescribeScheduledActions(filter) => scheduled::describe(engine, &place, filter).await,
+        Request::ListTagsForResource(arn) => tags::list(engine, &place, &arn).await,
+        Request::PutScalingPolicy(request) => policies::put(engine, &place, *request).await,
+        Request::PutScheduledAction(request) => scheduled::put(engine, &place, *request).await,
+        Request::RegisterScalableTarget(request) => targets::register(engine, &place, *request).await,
+        Request::TagResource { arn, tags } => tags::add(engine, &place, &arn, tags).await,
+        Request::UntagResource { arn, keys } => tags::remove(engine, &place, &arn, keys).await,
+    }
+}
+
+/// Does the work on targets that is due: ends changes, fires scheduled actions, moves capacity into its
+/// bounds, and once a minute, after alarms were looked at, follows policies.
+///
+/// Over a shared store one process does it for all targets.
+pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, Error> {
+    let schedule = engine.scaling();
+    let minute = now_ms / MINUTE_MS;
+    let next_minute_ms = (minute + 1).saturating_mul(MINUTE_MS);
+    if !engine.owns(STORE_WIDE) {
+        return Ok(NextWake { at_ms: Some(next_minute_ms) });
+    }
+    if now_ms < schedule.due_ms() {
+        return Ok(NextWake { at_ms: Some(schedule.due_ms()) });
+    }
+    let follow_ms = if engine.is_shared() { now_ms.saturating_add(FOLLOW_MS) } else { next_minute_ms };
+    schedule.begin(next_minute_ms.min(follow_ms));
+    if work(engine, now_ms).await.is_err() {
+        schedule.wake_at(now_ms.saturating_add(LOOK_MS));
+    }
+    Ok(NextWake { at_ms: Some(schedule.due_ms()) })
+}
+
+/// Does what is due for every target. A target that fails does not stop the others.
+async fn work<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> {
+    let minute = now_ms / MINUTE_MS;
+    let has_evaluated = engine.metrics().schedule.evaluated_minute.load(Ordering::Relaxed) >= minute;
+    let tracks = has_evaluated && !engine.scaling().has_tracked(minute);
+    let mut outcome = Ok(());
+    for target in rows::every_target(engine).await? {
+        let worked = work_on(engine, &target, tracks, now_ms).await;
+        outcome = outcome.and(worked.map_err(internal));
+    }
+    if tracks {
+        activities::end(engine, now_ms).await?;
+        engine.scaling().set_tracked(minute);
+    }
+    outcome
+}
+
+async fn work_on<S: Store>(
+    engine: &Engine<S>,
+    target: &Target,
+    tracks: bool,
+    now_ms: u64,
+) -> Result<(), Fault> {
+    let (place, id) = (target.place(), target.id());
+    capacity::finish(engine, &place, &id).await?;
+    scheduled::fire(engine, target, now_ms).await?;
+    capacity::settle(engine, &place, &id).await?;
+    if tracks {
+        track::follow(engine, &place, &id, now_ms).await?;
+    }
+    if let Some(target) = rows::find(engine, &place, &id).await? {
+        note_next(engine, &target, now_ms);
+    }
+    Ok(())
+}
+
+/// Notes when a target has work next.
+fn note_next<S: Store>(engine: &Engine<S>, target: &Target, now_ms: u64) {
+    let firing = target.actions.iter().filter_map(|action| action.next_ms).min();
+    // A table that is gone or on-demand has nothing to wait for.
+    let present = capacity::present(engine, &target.place(), &target.id());
+    let change = present
+        .filter(|_| target.is_changing())
+        .map(|present| present.ready_ms.max(now_ms.saturating_add(LOOK_MS)));
+    for at_ms in firing.into_iter().chain(change) {
+        engine.scaling().wake_at(at_ms.max(now_ms + 1));
+    }
+}
+
+/// A fault of the store.
+fn failed(error: Error) -> Fault {
+    Fault::new(FaultKind::Internal, error.message)
+}
+
+/// A fault in a step: its text has no reader.
+fn internal(_: Fault) -> Error {
+    fault::internal()
+}
+
+fn time(ms: u64) -> TimeMs {
+    TimeMs(i64::try_from(ms).unwrap_or(i64::MAX))
+}
+
+/// The page that a filter asks for, and the next token.
+fn page<T>(all: impl Iterator<Item = T>, filter: &Filter) -> Result<(Vec<T>, Option<String>), Fault> {
+    let bad_token = |_| Fault::new(FaultKind::InvalidNextToken, messages::BAD_TOKEN);
+    let skip = filter.next_token.as_deref().map_or(Ok(0), str::parse::<usize>).map_err(bad_token)?;
+    let mut rest = all.skip(skip);
+    let page: Vec<T> = rest.by_ref().take(filter.limit).collect();
+    let next = rest.next().map(|_| skip.saturating_add(page.len()).to_string());
+    Ok((page, next))
+}
+
+/// All targets of an account and region that a filter takes, in order.
+async fn wanted<S: Store>(engine: &Engine<S>, place: &Place, filter: &Filter) -> Result<Vec<Target>, Fault> {
+    let mut targets = rows::targets_of(engine, place).await.map_err(failed)?;
+    targets.retain(|target| {
+        let id = target.id();
+        filter.takes(&id.resource_id(), id.dimension())
+    });
+    Ok(targets)
+}
