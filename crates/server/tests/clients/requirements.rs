@@ -131,6 +131,7 @@ requirements! {
     r62_deletes_by_time_to_live_are_the_services_own: "r62" "--ttl-delay-ms" "0",
     t15_failed_conditions_cost_units_and_are_no_user_errors: "t15",
     t25_a_policy_has_four_alarms_with_thresholds_of_its_target: "t25",
+    t26_load_raises_the_capacity_within_minutes_and_idling_lowers_it_within_twenty: "t26" "--clock" "manual@2026-11-27T16:00:00Z",
     t27_a_minimum_above_the_capacity_moves_it_with_an_activity: "t27",
     t28_a_scheduled_action_sets_the_bounds_at_its_time: "t28",
     t29_faults_have_the_services_names_and_texts: "t29",

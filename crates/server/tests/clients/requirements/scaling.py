@@ -1,7 +1,9 @@
 """Application Auto Scaling of tables, asked with boto3 as its users do."""
 
 import datetime
+import json
 import time
+import urllib.request
 
 import boto3
 from botocore.config import Config
@@ -68,6 +70,58 @@ def t25_a_policy_has_four_alarms_with_thresholds_of_its_target():
     equal([alarm["AlarmARN"] for alarm in made["Alarms"]], [alarm["AlarmArn"] for alarm in alarms])
     scaling.delete_scaling_policy(**target(name), PolicyName="reads")
     equal(watch.describe_alarms(AlarmNamePrefix=f"TargetTracking-table/{name}-")["MetricAlarms"], [])
+
+
+def advance(minutes):
+    body = json.dumps({"advance-ms": minutes * 60_000}).encode()
+    headers = {"x-keywright": "clock"}
+    urllib.request.urlopen(urllib.request.Request(ENDPOINT + "/_keywright/clock", body, headers, method="POST")).read()
+
+
+def t26_load_raises_the_capacity_within_minutes_and_idling_lowers_it_within_twenty():
+    """On a server whose clock stands until it is moved."""
+    name = small_table()
+    scaling.register_scalable_target(**target(name), MinCapacity=5, MaxCapacity=20)
+    scaling.put_scaling_policy(
+        **target(name), PolicyName="reads", PolicyType="TargetTrackingScaling",
+        TargetTrackingScalingPolicyConfiguration={**TRACKING, "ScaleInCooldown": 60, "ScaleOutCooldown": 60})
+    once.put_item(TableName=name, Item={"pk": {"S": "a"}, "pad": {"S": "p" * 400_00}})
+
+    def loaded_minutes(minutes):
+        """Ten reads of five units each second of a minute are far too many for five units."""
+        seen = []
+        for _ in range(minutes):
+            for _ in range(40):
+                once.get_item(TableName=name, Key={"pk": {"S": "a"}}, ConsistentRead=True)
+            advance(1)
+            seen.append(reads(name))
+        return seen
+
+    # 40 reads of 10 units are 6.7 units a second: 10 units at a target of 70 %.
+    raised = loaded_minutes(6)
+    equal((raised[0], raised[-1]), (5, 10))
+    assert 2 <= raised.index(10) + 1 <= 4, raised
+    idle = []
+    for _ in range(22):
+        advance(1)
+        idle.append(reads(name))
+    equal(idle[-1], 5)
+    assert 15 <= idle.index(5) + 1 <= 18, idle
+
+    # A policy that may not scale in, and a target that is suspended, leave the capacity alone.
+    scaling.put_scaling_policy(
+        **target(name), PolicyName="reads", PolicyType="TargetTrackingScaling",
+        TargetTrackingScalingPolicyConfiguration={**TRACKING, "DisableScaleIn": True})
+    equal(loaded_minutes(6)[-1], 10)
+    advance(30)
+    equal(reads(name), 10)
+    scaling.register_scalable_target(**target(name), SuspendedState={"DynamicScalingOutSuspended": True})
+    once.put_item(TableName=name, Item={"pk": {"S": "a"}, "pad": {"S": "p" * 120_000}})
+    equal(set(loaded_minutes(6)), {10})
+    done = scaling.describe_scaling_activities(**of(name))["ScalingActivities"]
+    equal([one["Description"] for one in reversed(done)],
+          [f"Setting read capacity units to {units}." for units in (10, 5, 10)])
+    equal({one["StatusCode"] for one in done}, {"Successful"})
 
 
 def t27_a_minimum_above_the_capacity_moves_it_with_an_activity():
