@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use keywright_semantics::capacity::HalfUnits;
+use keywright_semantics::capacity::{HalfUnits, Usage};
 use keywright_semantics::throttle::{Direction, Throttled};
 use keywright_store::Store;
 
@@ -84,6 +84,18 @@ impl<S: Store> Engine<S> {
                 Trial::Batch => self.ledgers().admit(&demands, Together::Each, context),
             }
         });
+        self.metrics().begin(self.env().now_ms());
+        let is_whole = trial != Trial::Batch;
+        let passes = !is_whole || found.iter().all(Vec::is_empty);
+        for (demand, _) in demands.iter().zip(&found).filter(|(_, short)| passes && short.is_empty()) {
+            for Arm { index, direction, units, .. } in &demand.arms {
+                let usage = match direction {
+                    Direction::Read => Usage::reading(*units),
+                    Direction::Write => Usage::writing(*units),
+                };
+                self.note_consumed(demand.table, *index, usage);
+            }
+        }
         let mut answers = demands
             .iter()
             .zip(found)

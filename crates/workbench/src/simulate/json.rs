@@ -17,7 +17,7 @@ pub fn json(simulation: &Simulation) -> String {
             "minute": simulation.time(event.minute),
             "table": event.resource.table,
             "index": event.resource.index,
-            "text": event_text(event.what),
+            "text": event_text(&event.what),
         })
     });
     let bills = simulation.bill.tables.iter().map(|own| {

@@ -12,6 +12,7 @@ mod profile;
 mod program;
 mod report;
 mod run;
+mod scaling;
 mod svg;
 mod text;
 

@@ -87,6 +87,28 @@ pub struct TableProfile {
     pub indexes: BTreeMap<String, Units>,
     /// Changes of provisioned units, in the order of their times.
     pub changes: Vec<Change>,
+    /// How the table and its global indexes scale; else as the model says.
+    pub scaling: Option<Scaling>,
+}
+
+/// Target tracking of a table and its global indexes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scaling {
+    /// The share of the provisioned units that is to be used, in percent.
+    pub target_percent: u64,
+    /// Bounds of the read units; `None` if they do not scale.
+    pub read: Option<Bounds>,
+    /// Bounds of the write units; `None` if they do not scale.
+    pub write: Option<Bounds>,
+}
+
+/// The least and the most units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The least.
+    pub min: u64,
+    /// The most.
+    pub max: u64,
 }
 
 /// A change of provisioned units.

@@ -78,7 +78,7 @@ pub struct Heaviest {
     pub key: Option<(String, HalfUnits)>,
 }
 
-/// Something that happened to partitions.
+/// Something that happened to partitions or capacity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The minute, from zero.
@@ -89,9 +89,14 @@ pub struct Event {
     pub what: What,
 }
 
-/// What happened to partitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What happened to partitions or capacity.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
+    /// Auto scaling set the capacity, or was refused.
+    Scaled {
+        /// What it did, and why it failed if it did.
+        text: String,
+    },
     /// There are more of them.
     Split {
         /// Before.

@@ -18,6 +18,8 @@ use keywright_semantics::request::parts::{
     WarmThroughputParts,
 };
 use keywright_semantics::request::{CreateTable, Request as EngineRequest, UpdateTable};
+use keywright_semantics::scaling::request::Request as ScalingRequest;
+use keywright_semantics::scaling::response::{Progress, Response as ScalingResponse};
 use keywright_semantics::throttle::Throttled;
 use keywright_store::memory::MemoryStore;
 
@@ -26,6 +28,7 @@ use super::draw::Random;
 use super::profile::{Arrivals, Profile, TableMode, TableProfile, Units};
 use super::program::{Program, Request, Resource, program, resources};
 use super::report::{Event, Heaviest, Minute, Simulation, What};
+use super::scaling;
 use crate::cost::Costing;
 use crate::run::{Measured, create_parts, drive};
 
@@ -40,6 +43,9 @@ const BACKOFF_MS: u64 = 25;
 const BACKOFF_MS_MAX: u64 = 20_000;
 /// Keys that are counted in a minute of a resource; beyond, the rarest are forgotten.
 const KEYS_MAX: usize = 4096;
+
+/// Pieces of background work at one time.
+const STEPS_MAX: usize = 1000;
 
 struct Clock(AtomicU64, AtomicU64);
 
@@ -287,6 +293,8 @@ struct Runner<'a> {
     lost: u64,
     throttled: Vec<u64>,
     throttled_now: u64,
+    /// Whether a table scales, which is background work.
+    scales: bool,
 }
 
 impl<'a> Runner<'a> {
@@ -303,7 +311,7 @@ impl<'a> Runner<'a> {
             drive(Engine::open(MemoryStore::default(), env, config))?.map_err(|fault| fault.to_string())?;
         let caller = Caller { account: AccountId::from("000000000000"), region: Region::from("us-east-1") };
         let resources = resources(model);
-        let runner = Self {
+        let mut runner = Self {
             engine,
             clock,
             caller,
@@ -323,6 +331,7 @@ impl<'a> Runner<'a> {
             lost: 0,
             throttled: Vec::new(),
             throttled_now: 0,
+            scales: false,
         };
         let default = TableProfile::default();
         for (table, mode) in model.tables.iter().zip(table_modes) {
@@ -331,6 +340,13 @@ impl<'a> Runner<'a> {
             let request =
                 CreateTable::validate(parts).map_err(|fault| refused(&table.name, &fault.message))?;
             runner.execute(EngineRequest::CreateTable(Box::new(request)), &table.name)?;
+            runner.work()?;
+            for request in
+                scaling::requests(table, *mode, own).map_err(|fault| refused(&table.name, &fault))?
+            {
+                runner.scale(request)?;
+                runner.scales = true;
+            }
         }
         Ok(runner)
     }
@@ -339,6 +355,52 @@ impl<'a> Runner<'a> {
         drive(self.engine.execute(&self.caller, request))?
             .map(drop)
             .map_err(|fault| refused(table, &fault.message))
+    }
+
+    fn scale(&self, request: ScalingRequest) -> Result<ScalingResponse, String> {
+        drive(self.engine.scale(&self.caller, request))?.map_err(|fault| fault.message)
+    }
+
+    /// Does the background work that is due.
+    fn work(&self) -> Result<(), String> {
+        let now_ms = self.clock.now_ms();
+        for _ in 0..STEPS_MAX {
+            if drive(self.engine.step(now_ms))?.at_ms.is_none_or(|at_ms| at_ms > now_ms) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What scaling did, in the order of its times.
+    fn activities(&mut self) -> Result<(), String> {
+        let mut next_token = None;
+        let mut found = Vec::new();
+        loop {
+            let answer = self.scale(scaling::activities(next_token)?)?;
+            let ScalingResponse::DescribeScalingActivities { activities, next_token: next } = answer else {
+                break;
+            };
+            found.extend(activities);
+            next_token = next;
+            if next_token.is_none() {
+                break;
+            }
+        }
+        for activity in found.into_iter().rev() {
+            let Some((table, index)) = scaling::resource_of(&activity) else { continue };
+            let is_it = |own: &&Resource| own.table == table && own.index == index;
+            let Some(resource) = self.resources.iter().find(is_it).cloned() else { continue };
+            let at_ms = u64::try_from(activity.start.0).unwrap_or(0);
+            let minute = at_ms.saturating_sub(self.profile.start_ms) / MINUTE_MS;
+            let failed = (activity.progress == Progress::Failed).then_some(activity.message).flatten();
+            let text =
+                failed.map_or(activity.description.clone(), |why| format!("{} {why}", activity.description));
+            let minute = usize::try_from(minute).unwrap_or(usize::MAX);
+            self.events.push(Event { minute, resource, what: What::Scaled { text } });
+        }
+        self.events.sort_by_key(|event| event.minute);
+        Ok(())
     }
 
     fn run(&mut self, sources: &mut [Traffic]) -> Result<(), String> {
@@ -351,6 +413,9 @@ impl<'a> Runner<'a> {
                 self.begin_minute();
             }
             self.set_clock(start_ms);
+            if self.scales && start_ms.is_multiple_of(MINUTE_MS) {
+                self.work()?;
+            }
             self.change(second)?;
             due.clear();
             for (place, source) in sources.iter_mut().enumerate() {
@@ -369,6 +434,9 @@ impl<'a> Runner<'a> {
             self.try_again(start_ms + 1000);
         }
         self.end_minute();
+        if self.scales {
+            self.activities()?;
+        }
         // What waits at the end is neither refused nor served.
         Ok(())
     }
@@ -511,7 +579,7 @@ impl<'a> Runner<'a> {
                 };
                 let request = UpdateTable::validate(&parts).map_err(|fault| refused(name, &fault.message))?;
                 self.execute(EngineRequest::UpdateTable(Box::new(request)), name)?;
-                drive(self.engine.step(self.clock.now_ms()))?;
+                self.work()?;
             }
         }
         Ok(())

@@ -124,6 +124,50 @@ fn the_shards_of_heat_are_the_fewest_that_are_not_refused_after_healing() {
     assert!(at_the_end(needed - 1) > 0);
 }
 
+/// Provisioned write units of the first resource, minute by minute.
+fn write_units(simulation: &Simulation) -> Vec<u64> {
+    simulation.minutes[0].iter().map(|minute| minute.provisioned.expect("provisioned")[1]).collect()
+}
+
+/// 20 writes of one unit a second for half an hour, then nothing.
+const RISE: &str =
+    "length: 70m\nretries: 0\npatterns: {vote: {rate: [{at: 0s, rate: 20}, {at: 30m, rate: 0}]}}\n";
+
+#[test]
+fn capacity_follows_the_load_up_within_minutes_and_down_later() {
+    let scaling = "tables: {Votes: {mode: provisioned, read: 1, write: 5, scaling: {target: 50%, write: {min: 5, max: 100}}}}\n";
+    let found = simulated(&sharded(4, 20), &format!("{RISE}{scaling}"));
+    let units = write_units(&found);
+    assert_eq!((units[0], units[10], units[69]), (5, 40, 5), "{units:?}");
+    let rise = units.iter().position(|units| *units == 40).expect("it rises");
+    // What is refused is not consumed: the first alarms see no more than the units that there are.
+    assert!(units[2] > 5 && rise <= 8, "{units:?}");
+    let refused = refusals(&found, 0);
+    assert!(refused[1] > 0 && refused[rise + 1..].iter().all(|refused| *refused == 0), "{refused:?}");
+    let texts: Vec<String> = found
+        .events
+        .iter()
+        .filter_map(|event| match &event.what {
+            What::Scaled { text } => Some(text.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(texts.last().map(String::as_str), Some("Setting write capacity units to 5."), "{texts:?}");
+    assert!(text(&found).contains("scaling: Setting write capacity units to 40."));
+}
+
+#[test]
+fn a_models_own_bounds_scale_it_and_its_indexes() {
+    let declared = "billing: {provisioned: {rcu: 5, wcu: 5, autoscale: {min: 5, max: 30, target: 50}}}";
+    let model = ORDERS.replace(
+        "key: {pk: S, sk: S}\n    indexes",
+        &format!("key: {{pk: S, sk: S}}\n    {declared}\n    indexes"),
+    );
+    let found = simulated(&keywright_model::parse(&model).expect("a model"), "length: 15m\nretries: 0\n");
+    let last = |place: usize| found.minutes[place][14].provisioned.expect("provisioned");
+    assert_eq!((last(0), last(1)), ([30, 30], [5, 30]));
+}
+
 #[test]
 fn a_small_index_refuses_the_writes_of_a_large_table() {
     let model = keywright_model::parse(ORDERS).expect("a model");
@@ -187,7 +231,7 @@ fn faults_of_a_profile_say_where_and_what_to_write() {
     let faults = parse(text, &model).expect_err("faults");
     let found: Vec<String> = faults.iter().map(|fault| fault.in_file("p.yaml")).collect();
     let places: Vec<(usize, usize)> = faults.iter().map(|fault| (fault.at.line, fault.at.column)).collect();
-    assert_eq!(places, [(1, 8), (3, 1), (5, 10), (6, 18), (6, 24), (8, 37), (8, 70)], "{found:#?}");
+    assert_eq!(places, [(1, 8), (3, 1), (5, 10), (6, 18), (6, 33), (8, 37), (8, 70)], "{found:#?}");
     assert!(
         found.iter().all(|text| text.contains("write")
             || text.contains("known are")

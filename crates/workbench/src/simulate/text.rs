@@ -40,7 +40,7 @@ pub fn text(simulation: &Simulation) -> String {
         line(&mut out, &format!("\n{}", resource.name()));
         rows(&mut out, simulation, minutes);
         for event in simulation.events.iter().filter(|event| event.resource == *resource) {
-            line(&mut out, &format!("  {}  {}", simulation.time(event.minute), event_text(event.what)));
+            line(&mut out, &format!("  {}  {}", simulation.time(event.minute), event_text(&event.what)));
         }
     }
     bill(&mut out, simulation);
@@ -91,11 +91,12 @@ fn worst(simulation: &Simulation) -> String {
     worst.map_or_else(String::new, |(count, name, reason)| format!(" Mostly {reason} on {name} ({count})."))
 }
 
-pub(super) fn event_text(what: What) -> String {
+pub(super) fn event_text(what: &What) -> String {
     match what {
+        What::Scaled { text } => format!("scaling: {text}"),
         What::Split { from, to } => format!("split: {from} partitions become {to}"),
         What::Whole { partition, why: reason } => {
-            format!("partition {partition} is hot and stays whole: {}", why(reason))
+            format!("partition {partition} is hot and stays whole: {}", why(*reason))
         }
     }
 }

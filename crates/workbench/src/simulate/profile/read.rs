@@ -1,6 +1,7 @@
 //! Parses a profile; every fault has its line and column and says what to write.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use keywright_model::{
     At, Fault, Faults, IndexKind, Model, Node, NodeKind, Skew, Table, did_you_mean, read_yaml,
@@ -8,8 +9,8 @@ use keywright_model::{
 
 use super::units::{micro, seconds, share_ppm, time_ms};
 use super::{
-    Arrivals, Change, Expect, Keys, PatternProfile, Point, Profile, RATE_MICRO_MAX, TableMode, TableProfile,
-    Units,
+    Arrivals, Bounds, Change, Expect, Keys, PatternProfile, Point, Profile, RATE_MICRO_MAX, Scaling,
+    TableMode, TableProfile, Units,
 };
 
 /// The longest simulation: four weeks.
@@ -22,7 +23,12 @@ const NANOS_PER_MICRO: i128 = 1000;
 
 const FIELDS: &[&str] =
     &["start", "length", "seed", "arrivals", "retries", "saved", "tables", "patterns", "expect"];
-const TABLE_FIELDS: &[&str] = &["mode", "read", "write", "warm", "peak", "max", "indexes", "changes"];
+const TABLE_FIELDS: &[&str] =
+    &["mode", "read", "write", "warm", "peak", "max", "indexes", "changes", "scaling"];
+const SCALING_FIELDS: &[&str] = &["target", "read", "write"];
+/// The target of the console, and those that the service allows, in percent.
+const TARGET_PERCENT: u64 = 70;
+const TARGET_PERCENTS: RangeInclusive<u64> = 20..=90;
 const PATTERN_FIELDS: &[&str] = &["rate", "day", "keys", "by", "values"];
 const EXPECT_FIELDS: &[&str] = &["throttled-per-minute", "throttled-minutes", "lost", "cost"];
 
@@ -56,12 +62,7 @@ impl Reader<'_> {
         };
         for (name, _) in members {
             let text = name.scalar().unwrap_or_default();
-            if text == "scaling" {
-                self.fault(
-                    name.at,
-                    "`scaling` cannot be simulated yet: write the units as `changes: [{at: 10m, write: 3600}]`",
-                );
-            } else if !known.contains(&text.as_str()) {
+            if !known.contains(&text.as_str()) {
                 let hint = did_you_mean(&text, known.iter().copied());
                 self.fault(name.at, format!("{what} has no field `{text}`{hint}"));
             }
@@ -188,7 +189,40 @@ impl Reader<'_> {
             max: self.named_units(node, "max"),
             indexes,
             changes,
+            scaling: self.scaling(node, mode),
         }
+    }
+
+    fn scaling(&mut self, node: &Node, mode: Option<TableMode>) -> Option<Scaling> {
+        let own = node.get("scaling")?;
+        self.fields(own, "`scaling`", SCALING_FIELDS);
+        if mode == Some(TableMode::OnDemand) {
+            self.fault(own.at, "an on-demand table does not scale: leave out `scaling`");
+        }
+        let target = self.field(own, "target", "a percentage from 20 to 90, such as `target: 70`", |node| {
+            let text = node.scalar()?;
+            let percent = text.trim_end_matches('%').trim_end().parse::<u64>().ok()?;
+            TARGET_PERCENTS.contains(&percent).then_some(percent)
+        });
+        let mut bounds = |name: &str| {
+            let both = own.get(name)?;
+            self.fields(both, &format!("`{name}`"), &["min", "max"]);
+            let (min, max) = (self.whole(both, "min", "5"), self.whole(both, "max", "1000"));
+            let (Some(min), Some(max)) = (min.filter(|min| *min > 0), max.filter(|max| Some(*max) >= min))
+            else {
+                self.fault(both.at, format!("`{name}` has no bounds: write `{name}: {{min: 5, max: 1000}}`"));
+                return None;
+            };
+            Some(Bounds { min, max })
+        };
+        let (read, write) = (bounds("read"), bounds("write"));
+        if own.get("read").is_none() && own.get("write").is_none() {
+            self.fault(
+                own.at,
+                "`scaling` has nothing to scale: write `write: {min: 5, max: 1000}`, or `read`",
+            );
+        }
+        Some(Scaling { target_percent: target.unwrap_or(TARGET_PERCENT), read, write })
     }
 
     fn named_units(&mut self, node: &Node, name: &str) -> Units {
