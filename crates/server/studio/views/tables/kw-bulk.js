@@ -5,6 +5,7 @@ import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { itemSize, keyText, shortText, visible } from "../collections/typed.js";
 import { dynamodb } from "../model/api.js";
 import { keyOf, own, refusedBy, same } from "./save.js";
+import { stoppable } from "./stoppable.js";
 
 /** Requests at a time: what a browser opens to one place. */
 const LANES = 6;
@@ -70,19 +71,7 @@ export class KwBulk extends HTMLElement {
     } while (from && !signal.aborted);
   }
 
-  async begin(run) {
-    this.error = "";
-    const stop = new AbortController();
-    this.stop = stop;
-    this.update();
-    try {
-      await run(stop.signal);
-    } catch (error) {
-      if (!stop.signal.aborted) this.error = /** @type {Error} */ (error).message;
-    }
-    this.stop = null;
-    this.update();
-  }
+  begin(run) { return stoppable(this, run); }
 
   dry() {
     const tried = { count: 0, same: 0, units: 0, few: /** @type {any[]} */ ([]), whole: false };

@@ -6,6 +6,7 @@ import { keyText, sizeText, typeOf, visible } from "../collections/typed.js";
 import { dynamodb } from "../model/api.js";
 import { forSpreadsheets, read, written } from "./lines.js";
 import { keyOf, refusedBy } from "./save.js";
+import { stoppable } from "./stoppable.js";
 
 const DRY_LINES = 1000;
 const FAULTS_MAX = 100;
@@ -45,18 +46,9 @@ export class KwTransfer extends HTMLElement {
     this.update();
   }
 
-  async begin(run) {
-    this.error = this.said = "";
-    const stop = new AbortController();
-    this.stop = stop;
-    this.update();
-    try {
-      await run(stop.signal);
-    } catch (error) {
-      if (!stop.signal.aborted) this.error = /** @type {Error} */ (error).message;
-    }
-    this.stop = null;
-    this.update();
+  begin(run) {
+    this.said = "";
+    return stoppable(this, run);
   }
 
   export() {
