@@ -46,6 +46,22 @@ fn npm(folder: &Path, scripts: &Path) -> Result<(), String> {
     write(&receipt, &wanted)
 }
 
+/// Libraries on top of the SDKs for Python and JavaScript, each installed again when its list changes.
+pub(super) fn ecosystem(clients: &Path, scripts: &Path) -> Result<(), String> {
+    let (folder, scripts) = (clients.join("ecosystem"), scripts.join("ecosystem"));
+    npm(&folder.join("javascript"), &scripts)?;
+    let (python, requirements) = (folder.join("python"), scripts.join("requirements.txt"));
+    let wanted = read(&requirements)?;
+    let receipt = python.join("installed.txt");
+    if std::fs::read_to_string(&receipt).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    quietly(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&python))?;
+    let mut install = Command::new(python.join("bin/python"));
+    quietly(install.args(["-m", "pip", "install", "--quiet", "-r"]).arg(&requirements))?;
+    write(&receipt, &wanted)
+}
+
 /// What drives the studio's pages in Chromium, which must be here already.
 pub(super) fn studio(clients: &Path, scripts: &Path) -> Result<(), String> {
     quietly(Command::new("chromium").arg("--version"))?;

@@ -2,7 +2,7 @@
 //! side, and reports totals, seconds per program and the slowest tests.
 //!
 //! Random tests take fixed seeds, so that a run can be repeated. `--long` gives them random seeds and more
-//! cases. It does not know what any test checks.
+//! cases, and also runs libraries on top of the SDKs. It does not know what any test checks.
 
 mod clients;
 mod outcome;
@@ -30,6 +30,8 @@ const OPTIONAL_CLIENTS: &[(&str, Install, &str)] = &[
     ("JavaScript", clients::javascript, "the_javascript_sdk"),
     ("Chromium", clients::studio, "in_chromium"),
 ];
+/// Libraries that are installed and run with `--long`, or if a test program's argument names them.
+const ECOSYSTEM: (&str, Install, &str) = ("ecosystem", clients::ecosystem, "ecosystem::");
 /// How many lines of what a failed test said are repeated at the end.
 const FAILURE_LINES: usize = 30;
 /// How many of the slowest tests are printed.
@@ -66,6 +68,11 @@ impl Request {
         let is_long = cargo.iter().any(|argument| argument == "--long");
         cargo.retain(|argument| argument != "--long");
         Self { is_long, cargo, program }
+    }
+
+    /// Whether libraries on top of the SDKs are asked for: they take minutes to install.
+    fn wants_ecosystem(&self) -> bool {
+        self.is_long || self.program.iter().any(|argument| argument.starts_with(ECOSYSTEM.0))
     }
 }
 
@@ -128,7 +135,12 @@ fn prepare(request: &Request) -> Result<Setting, String> {
     // passed.
     if with_python {
         arguments.push("--include-ignored".to_owned());
-        for (name, install, tests) in OPTIONAL_CLIENTS {
+        let (_, _, own_tests) = ECOSYSTEM;
+        if !request.wants_ecosystem() {
+            arguments.extend(["--skip".to_owned(), own_tests.to_owned()]);
+        }
+        let ecosystem = request.wants_ecosystem().then_some(&ECOSYSTEM);
+        for (name, install, tests) in OPTIONAL_CLIENTS.iter().chain(ecosystem) {
             if !installed(name, install(&clients, &scripts)) {
                 arguments.extend(["--skip".to_owned(), (*tests).to_owned()]);
             }
@@ -238,6 +250,13 @@ mod tests {
         assert_eq!(request.program, words("some::test --exact"));
         let plain = Request::parse(&[]);
         assert!(!plain.is_long && plain.cargo.is_empty() && plain.program.is_empty());
+    }
+
+    #[test]
+    fn libraries_on_top_of_the_sdks_run_with_long_or_by_name() {
+        let wants = |line: &str| Request::parse(&words(line)).wants_ecosystem();
+        assert!(wants("--long") && wants("-p keywright-server -- ecosystem::pynamodb"));
+        assert!(!wants("-p keywright-server") && !wants("-p ecosystem -- requirements"));
     }
 
     #[test]

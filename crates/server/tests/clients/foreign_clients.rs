@@ -9,12 +9,12 @@ use std::process::Command;
 
 use crate::support::Server;
 
-fn scripts() -> PathBuf {
+pub(crate) fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
 }
 
 /// The path of a client in the folder of `cargo xtask test`.
-fn installed(what: &str) -> PathBuf {
+pub(crate) fn installed(what: &str) -> PathBuf {
     let folder =
         std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` sets the folder of the clients");
     let found = PathBuf::from(folder).join(what);
@@ -22,7 +22,7 @@ fn installed(what: &str) -> PathBuf {
     found
 }
 
-fn run(command: &mut Command) {
+pub(crate) fn run(command: &mut Command) {
     let output = command.output().unwrap();
     assert!(
         output.status.success(),

@@ -1,8 +1,9 @@
 //! Official client libraries against a real server: the Rust SDK in this process; boto3, the AWS CLI and the
-//! SDKs for Go, Java and JavaScript in processes of their own.
+//! SDKs for Go, Java and JavaScript in processes of their own, and libraries on top of them.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
+mod ecosystem;
 mod foreign_clients;
 mod requirements;
 mod rust_sdk;
