@@ -1,6 +1,7 @@
-//! The background threads: one writes full buffers as tables, one merges tables, and in a relaxed store one
-//! syncs the journal.
+//! The background threads: one writes full buffers as tables, one merges tables, one removes merged tables,
+//! and in a relaxed store one syncs the journal.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use crate::failure::{Failure, Fault, FaultCause};
 use crate::journal::Segments;
 use crate::layers::{Frozen, Layers};
 use crate::shared::Shared;
-use crate::tables::Tables;
+use crate::tables::{Table, Tables};
 use crate::watermark::Watermark;
 
 /// Full buffers that may wait for their flush; with one more, commits wait.
@@ -17,6 +18,9 @@ pub(crate) const FROZEN_MAX: usize = 4;
 /// A flushed buffer is freed by this thread after this time, so that no request has to free it with its
 /// view.
 const BURIAL: Duration = Duration::from_secs(1);
+/// The time between the removals of two merged tables. Freeing hundreds of mebibytes at once holds up a disk
+/// that is told of it, and the syncs of commits with it.
+const REMOVAL: Duration = Duration::from_millis(100);
 
 /// What the threads have to do.
 #[derive(Default)]
@@ -24,10 +28,12 @@ struct Due {
     /// Full buffers.
     frozen: usize,
     merge: bool,
+    /// Merged tables. Dropping the last reference removes the file.
+    merged: VecDeque<Table>,
     is_closing: bool,
 }
 
-/// The state of the threads that flush and merge.
+/// The state of the threads that flush, merge and remove tables.
 pub(crate) struct Background {
     shared: Arc<Shared>,
     tables: Tables,
@@ -66,6 +72,7 @@ impl Background {
     /// Ends the threads. Rows that were not flushed are in the journal.
     pub(crate) fn close(&self) {
         self.due().is_closing = true;
+        self.tables.close();
         self.changed.notify_all();
     }
 
@@ -99,7 +106,7 @@ impl Background {
             drop(due);
             let oldest = self.shared.published().layers.frozen.last().cloned();
             let oldest = oldest.expect("a full buffer is counted after it is published");
-            if let Err(error) = self.tables.add(&oldest.rows, oldest.version) {
+            if let Err(error) = self.tables.add(&oldest.rows, oldest.version, || self.due().frozen) {
                 self.fail("the write buffer could not be flushed", &error);
                 return;
             }
@@ -145,14 +152,42 @@ impl Background {
         }
     }
 
+    /// The removing thread's work.
+    pub(crate) fn remove_all(&self) {
+        let mut due = self.due();
+        while !due.is_closing {
+            let Some(table) = due.merged.pop_front() else {
+                due = self.changed.wait(due).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            drop(due);
+            drop(table);
+            due = self.due();
+            let waited = self
+                .changed
+                .wait_timeout_while(due, REMOVAL, |due| !due.is_closing)
+                .unwrap_or_else(PoisonError::into_inner);
+            due = waited.0;
+        }
+        let merged = std::mem::take(&mut due.merged);
+        drop(due);
+        drop(merged);
+    }
+
     /// Publishes the present tables together with another change of the layers.
     fn publish(&self, change: impl FnOnce(&mut Layers)) {
-        let _turn = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
         let tables = self.tables.set();
+        let before = self.shared.published().layers.tables.clone();
+        let merged = before.without(&tables);
+        drop(before);
+        self.due().merged.extend(merged);
         self.shared.update_layers(|layers| {
             change(layers);
             layers.tables = tables;
         });
+        drop(turn);
+        self.changed.notify_all();
     }
 }
 

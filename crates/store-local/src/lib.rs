@@ -28,6 +28,7 @@ mod keys;
 mod layers;
 mod open;
 mod options;
+mod pacing;
 mod pauses;
 mod reply;
 mod row_cache;

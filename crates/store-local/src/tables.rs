@@ -5,6 +5,7 @@
 //! themselves ([`TableSet`]), and a table's file stays until nobody holds it. Its write buffer is not used,
 //! so that each key has one version in each table and no reader needs sequence numbers.
 
+use std::collections::HashSet;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,11 +19,14 @@ use lsm_tree::config::{
 use lsm_tree::table::filter::standard_bloom::Builder as Filter;
 use lsm_tree::{
     AbstractTree as _, AnyTree, Cache, CompressionType, Config, DescriptorTable, InternalValue,
-    SequenceNumberCounter, Slice, Table, Tree, ValueType,
+    SequenceNumberCounter, Slice, Tree, ValueType,
 };
+
+pub(crate) use lsm_tree::Table;
 
 use crate::keys::VERSION_KEY;
 use crate::options::LocalOptions;
+use crate::pacing::{MergeSteps, Pacing, Steps, flush_step};
 use crate::row_map::{Row, RowMap};
 
 /// Share of a block's rows for which its hash index has a slot.
@@ -31,6 +35,8 @@ const HASH_SLOTS_PER_ROW: f32 = 0.75;
 const NEWEST: u64 = u64::MAX >> 1;
 /// The file in a folder of tables that names the list of tables. It begins with the number of that list.
 const LIST: &str = "current";
+/// The folder of the tables' files in it.
+const FILES: &str = "tables";
 
 /// The tables of a store, and the threads' way to change them.
 #[derive(Clone)]
@@ -38,12 +44,14 @@ pub(crate) struct Tables {
     tree: Tree,
     /// The file that names the present list of tables.
     list: PathBuf,
+    pacing: Arc<Pacing>,
 }
 
 impl Tables {
     /// Opens the tables in a folder, which is created if it is missing.
     pub(crate) fn open(folder: &Path, options: &LocalOptions) -> lsm_tree::Result<Self> {
         let counter = SequenceNumberCounter::default;
+        let pacing = Arc::new(Pacing::new(folder.join(FILES)));
         // The last level has filters too: conditional puts look up absent keys. Below the newest level,
         // filters and indexes are partitioned into blocks of 4 KiB. In one piece they take a megabyte per
         // table, more than the cache can hold for a large store, so that a read would load and verify whole
@@ -64,9 +72,10 @@ impl Tables {
                 FilterPolicyEntry::Bloom(BloomConstructionPolicy::FalsePositiveRate(0.0001)),
                 FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0)),
             ]))
+            .with_compaction_filter_factory(Some(Arc::new(MergeSteps(Arc::clone(&pacing)))))
             .expect_point_read_hits(false);
         match config.open()? {
-            AnyTree::Standard(tree) => Ok(Self { tree, list: folder.join(LIST) }),
+            AnyTree::Standard(tree) => Ok(Self { tree, list: folder.join(LIST), pacing }),
             AnyTree::Blob(_) => unreachable!("a tree without options for blobs is a standard tree"),
         }
     }
@@ -74,14 +83,23 @@ impl Tables {
     /// The present tables.
     pub(crate) fn set(&self) -> TableSet {
         let version = self.tree.current_version();
+        let unmerged = self.tree.l0_run_count();
+        self.pacing.set_unmerged(unmerged);
         let runs = version.iter_levels().flat_map(|level| level.iter());
         let runs = runs.map(|run| run.iter().cloned().collect()).collect();
-        TableSet { runs, unmerged: self.tree.l0_run_count() }
+        TableSet { runs, unmerged }
     }
 
-    /// Writes the rows of a buffer as new tables, durably, with the version of its newest commit.
-    pub(crate) fn add(&self, rows: &RowMap, version: u64) -> lsm_tree::Result<()> {
+    /// Writes the rows of a buffer as new tables, durably, with the version of its newest commit. `frozen`
+    /// counts the buffers that wait, this one included.
+    pub(crate) fn add(
+        &self,
+        rows: &RowMap,
+        version: u64,
+        frozen: impl Fn() -> usize,
+    ) -> lsm_tree::Result<()> {
         assert!(version < NEWEST, "versions of commits are below the sequence number of reads");
+        let mut steps = Steps::new(Arc::clone(&self.pacing));
         let mark = InternalValue::from_components(
             Slice::from(VERSION_KEY),
             Slice::from(version.to_be_bytes()),
@@ -93,6 +111,7 @@ impl Tables {
                 Some(value) => (value.clone(), ValueType::Value),
                 None => (Slice::from([]), ValueType::Tombstone),
             };
+            steps.row(row.key.len() + value.len(), |_| flush_step(frozen()));
             InternalValue::from_components(row.key.clone(), value, version, kind)
         });
         if let Some((tables, _)) = self.tree.flush_to_tables(std::iter::once(mark).chain(rows).map(Ok))? {
@@ -107,6 +126,11 @@ impl Tables {
         let named = std::fs::read(&self.list).ok();
         let number = named.as_deref().and_then(<[u8]>::first_chunk).copied().map(u64::from_le_bytes);
         number == Some(self.tree.current_version().id())
+    }
+
+    /// Ends all pacing, so that the threads end soon.
+    pub(crate) fn close(&self) {
+        self.pacing.close();
     }
 
     /// Merges some tables, if it pays; false if there was nothing to do.
@@ -131,10 +155,19 @@ impl TableSet {
         self.unmerged
     }
 
+    /// The tables that another set does not have.
+    pub(crate) fn without(&self, other: &Self) -> Vec<Table> {
+        let kept: HashSet<_> = other.all().map(Table::id).collect();
+        self.all().filter(|table| !kept.contains(&table.id())).cloned().collect()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Table> {
+        self.runs.iter().flat_map(|run| run.iter())
+    }
+
     /// The number of tables, and their bytes.
     pub(crate) fn sizes(&self) -> (usize, u64) {
-        let tables = || self.runs.iter().flat_map(|run| run.iter());
-        (tables().count(), tables().map(|table| table.metadata.file_size).sum())
+        (self.all().count(), self.all().map(|table| table.metadata.file_size).sum())
     }
 
     /// The value of a key in the newest table that has it, unless it is a deletion.
@@ -173,7 +206,7 @@ impl TableSet {
 
     /// Bytes of the tables in a range. A table that overlaps an end of the range counts half.
     pub(crate) fn bytes(&self, start: &[u8], end: &[u8]) -> u64 {
-        let sizes = self.runs.iter().flat_map(|run| run.iter()).map(|table| {
+        let sizes = self.all().map(|table| {
             let keys = &table.metadata.key_range;
             if keys.min().as_ref() >= start && keys.max().as_ref() < end {
                 table.metadata.file_size
@@ -233,7 +266,7 @@ mod tests {
         let tables = Tables::open(folder.path(), &LocalOptions::default()).unwrap();
         let mut rows = RowMap::default();
         rows.insert(Row { key: Slice::from(b"key"), value: Some(Slice::from(b"value")) });
-        tables.add(&rows, 1).unwrap();
+        tables.add(&rows, 1, || 1).unwrap();
         assert!(tables.list_is_unchanged());
         let list = folder.path().join(LIST);
         let before = std::fs::read(&list).unwrap();

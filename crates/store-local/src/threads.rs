@@ -7,6 +7,7 @@ use std::thread::{Builder, JoinHandle};
 use crate::background::{Background, Syncer};
 use crate::committer::Committer;
 use crate::journal::{Segments, Sizes};
+use crate::pacing;
 
 pub(crate) struct Threads {
     committer: Mutex<Option<JoinHandle<()>>>,
@@ -29,10 +30,21 @@ impl Threads {
                 others.push(Builder::new().name(name.to_owned()).spawn(work)?);
                 Ok(())
             };
-            let (flusher, merger, maker) =
-                (Arc::clone(&background), Arc::clone(&background), Arc::clone(&segments));
+            let (flusher, merger, remover, maker) = (
+                Arc::clone(&background),
+                Arc::clone(&background),
+                Arc::clone(&background),
+                Arc::clone(&segments),
+            );
             start("keywright-flush", Box::new(move || flusher.flush_all()))?;
-            start("keywright-merge", Box::new(move || merger.merge_all()))?;
+            start(
+                "keywright-merge",
+                Box::new(move || {
+                    pacing::yield_to_others();
+                    merger.merge_all();
+                }),
+            )?;
+            start("keywright-remove", Box::new(move || remover.remove_all()))?;
             start("keywright-space", Box::new(move || maker.run()))?;
             if let Some(syncer) = syncer.clone() {
                 start("keywright-sync", Box::new(move || syncer.run()))?;

@@ -65,8 +65,11 @@ struct State {
 }
 
 impl State {
-    fn takes_obsolete(&mut self) -> Option<Retired> {
-        self.retired.pop_front_if(|oldest| oldest.last <= self.flushed)
+    /// Takes a segment whose commits are in tables: to use it again, or to remove it if there is another.
+    fn takes_obsolete(&mut self, needs_spare: bool) -> Option<Retired> {
+        let is_obsolete = |segment: &Retired| segment.last <= self.flushed;
+        let is_takeable = needs_spare || self.retired.get(1).is_some_and(is_obsolete);
+        self.retired.pop_front_if(|oldest| is_takeable && oldest.last <= self.flushed)
     }
 }
 
@@ -182,8 +185,8 @@ impl Segments {
     pub(crate) fn run(&self) {
         let mut state = self.state();
         while !state.is_closing {
-            let obsolete = state.takes_obsolete();
             let needs_spare = state.spare.is_none() && state.fault.is_none();
+            let obsolete = state.takes_obsolete(needs_spare);
             if obsolete.is_none() && !needs_spare {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
@@ -303,4 +306,34 @@ pub(super) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()>
     let mut file = file;
     file.seek(SeekFrom::Start(offset))?;
     file.write_all(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_segment_without_needed_commits_is_kept_to_be_used_again() {
+        let retired = [(1, 10), (2, 20), (3, 30)];
+        let retired = retired.map(|(number, last)| Retired { number, bytes: MIB, last });
+        let mut state = State {
+            spare: None,
+            retired: retired.into(),
+            flushed: 10,
+            number: 4,
+            bytes: MIB,
+            written_bytes: MIB,
+            needed_bytes: 0,
+            fault: None,
+            is_closing: false,
+        };
+        let mut taken = |flushed, needs_spare| {
+            state.flushed = flushed;
+            state.takes_obsolete(needs_spare).map(|segment| segment.number)
+        };
+        assert_eq!(taken(10, false), None, "the only one that can be used again");
+        assert_eq!(taken(20, false), Some(1), "there is another");
+        assert_eq!(taken(20, true), Some(2), "it is used again");
+        assert_eq!(taken(20, true), None, "commits of the third are not in tables");
+    }
 }
