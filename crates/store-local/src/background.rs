@@ -19,7 +19,7 @@ pub(crate) const FROZEN_MAX: usize = 4;
 /// view.
 const BURIAL: Duration = Duration::from_secs(1);
 /// The time between the removals of two merged tables. Freeing hundreds of mebibytes at once holds up a disk
-/// that is told of it, and the syncs of commits with it.
+/// that frees its own blocks too, and the syncs of commits with it.
 const REMOVAL: Duration = Duration::from_millis(100);
 
 /// What the threads have to do.
