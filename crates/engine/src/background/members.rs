@@ -4,7 +4,7 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Direction, Scan, Snapshot, Store, Transaction};
 
-use super::stats_rows;
+use super::{stats_rows, use_rows};
 use crate::state::Engine;
 use crate::state::members::MemberId;
 use crate::support::fault;
@@ -43,6 +43,7 @@ pub(crate) async fn leave<S: Store>(engine: &Engine<S>) -> Result<(), Error> {
 async fn remove<S: Store>(engine: &Engine<S>, member: MemberId) -> Result<(), Error> {
     let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
     txn.delete(row_key(member));
+    txn.delete(use_rows::row_key(member));
     ended(txn.commit().await.map(|_version| ()))
 }
 

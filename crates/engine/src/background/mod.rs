@@ -9,6 +9,7 @@ pub(crate) mod members;
 pub(crate) mod purge;
 pub(crate) mod stats_rows;
 pub(crate) mod throughput_rows;
+pub(crate) mod use_rows;
 
 use std::sync::atomic::Ordering;
 
@@ -75,7 +76,8 @@ async fn follow<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> 
     if !engine.catalogue().is_followed_since(now_ms.saturating_sub(FOLLOW_MS)) {
         engine.catalogue().follow(now_ms).await?;
     }
-    members::step(engine, now_ms).await
+    members::step(engine, now_ms).await?;
+    use_rows::step(engine, now_ms).await
 }
 
 /// Removes some expired idempotency tokens.

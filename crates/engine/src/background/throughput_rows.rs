@@ -17,12 +17,13 @@ const SAVE_MS: u64 = 10_000;
 /// Tables that one commit saves.
 const SAVE_TABLES_MAX: usize = 100;
 
-/// Reads what was saved.
+/// Reads what was saved, here or by another process.
 pub(crate) async fn load<S: Store>(engine: &Engine<S>) -> Result<(), StoreError> {
     let view = engine.store().snapshot().await?;
+    let now_ms = engine.env().now_ms();
     each_row(&view, layout::prefix_range(vec![Space::Throughput.byte()]), |entry| {
         if let Some((table, saved)) = saved::decode(&entry.key, &entry.value) {
-            engine.ledgers().load(table, saved);
+            engine.ledgers().load(table, saved, now_ms);
         }
     })
     .await
@@ -35,6 +36,9 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<Ne
         return Ok(NextWake { at_ms: Some(due_ms) });
     }
     save(engine).await?;
+    if engine.is_shared() && engine.ledgers().is_used() {
+        load(engine).await.map_err(|error| fault::storage(&error))?;
+    }
     let next_ms = now_ms.saturating_add(SAVE_MS);
     engine.throughput_save().store(next_ms, Ordering::Relaxed);
     Ok(NextWake { at_ms: Some(next_ms) })

@@ -14,6 +14,7 @@ use super::stats::Counted;
 use crate::catalogue::Table;
 use crate::support::layout::{IndexId, TableId};
 use crate::support::throughput::Throttle;
+use crate::throughput::uses::Use;
 use crate::throughput::{Arm, Context, Demand, Shortage, Together, mode_of};
 
 /// What a read is asked of: the table (also for a local index) or a global index.
@@ -40,7 +41,15 @@ impl<S: Store> Engine<S> {
             opened_ms: self.opened_ms(),
             now_ms: self.env().now_ms(),
             bytes: &bytes,
+            splits: &|table| self.owns(table),
         })
+    }
+
+    /// Charges what another process has used of a table's limits.
+    pub(crate) fn take_use(&self, table: &Table, used: &Use) {
+        if self.is_limited(table) {
+            self.with_context(|context| self.ledgers().take_use(table, used, context));
+        }
     }
 
     /// Refuses a read if a limit has nothing left. `key` is the first key within the table or index.

@@ -11,10 +11,11 @@ pub(crate) mod recount;
 pub(crate) mod scaling_schedule;
 pub(crate) mod shard_loads;
 pub(crate) mod stats;
+pub(crate) mod told_uses;
 mod trial;
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use keywright_semantics::capacity::Usage;
 use keywright_semantics::error::{Error, ErrorKind};
@@ -38,6 +39,7 @@ use recount::Recounting;
 use scaling_schedule::ScalingSchedule;
 use shard_loads::{ShardLoads, TrimTimes};
 use stats::Stats;
+use told_uses::ToldUses;
 pub use trial::{Trial, TrialArm, TrialPart};
 
 use crate::throughput::Ledgers;
@@ -78,6 +80,7 @@ struct Shared<S: Store> {
     branching: Branching,
     members: Members,
     ledgers: Ledgers,
+    told_uses: Mutex<ToldUses>,
     /// When partitions and peaks are saved next.
     throughput_save_ms: AtomicU64,
     /// When expired tokens are looked for next.
@@ -109,7 +112,8 @@ impl<S: Store> Engine<S> {
             next_expiry: if is_shared { NextExpiry::shared() } else { NextExpiry::default() },
             branching: Branching::default(),
             members,
-            ledgers: Ledgers::default(),
+            ledgers: if is_shared { Ledgers::of_several() } else { Ledgers::default() },
+            told_uses: Mutex::default(),
             throughput_save_ms: AtomicU64::new(0),
             token_sweep_ms: AtomicU64::new(0),
             scaling: ScalingSchedule::default(),
@@ -165,6 +169,11 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn ledgers(&self) -> &Ledgers {
         &self.shared.ledgers
+    }
+
+    /// What processes over one store have told each other of used limits.
+    pub(crate) fn told_uses(&self) -> MutexGuard<'_, ToldUses> {
+        self.shared.told_uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn throughput_save(&self) -> &AtomicU64 {

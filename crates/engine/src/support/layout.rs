@@ -25,6 +25,7 @@ pub(crate) enum Space {
     Metrics,
     Alarms,
     Scaling,
+    Uses,
 }
 
 impl Space {
@@ -43,6 +44,7 @@ impl Space {
             Self::Metrics => 0x0b,
             Self::Alarms => 0x0c,
             Self::Scaling => 0x0d,
+            Self::Uses => 0x0e,
         }
     }
 }

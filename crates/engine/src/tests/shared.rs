@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use keywright_semantics::error::{Error, ErrorKind};
-use keywright_semantics::request::Request;
 use keywright_semantics::request::create_table::NewIndex;
 use keywright_semantics::request::delete_table::DeleteTable;
 use keywright_semantics::request::describe_table::DescribeTable;
+use keywright_semantics::request::parts::BillingMode;
 use keywright_semantics::request::time_to_live::{TtlChange, UpdateTimeToLive};
 use keywright_semantics::request::update_table::IndexUpdate;
+use keywright_semantics::request::{Request, Throughput};
 use keywright_semantics::response::Response;
 use keywright_semantics::schema::{IndexKind, KeyType, Projection, TableSchema};
 use keywright_semantics::value::Item;
@@ -19,6 +20,7 @@ use super::harness::*;
 use crate::state::Engine;
 use crate::support::config::EngineConfig;
 use crate::support::env::Env;
+use crate::support::throughput::{Throttle, ThroughputConfig};
 
 type Process = Engine<MemoryStore>;
 
@@ -200,4 +202,69 @@ fn what_a_dead_process_counted_and_owned_is_taken_over() {
     }
     pair.work(25_000);
     assert_eq!((items_counted(&pair.one), items_counted(&pair.other)), (1, 1));
+}
+
+/// Processes over one store, of which the first has made a table with so many units, and all limits hold.
+fn limited(count: usize, units: u64) -> (Vec<Process>, Arc<TestEnv>) {
+    let store = MemoryStore::shared();
+    let env = Arc::new(TestEnv::default());
+    env.now_ms.store(1_000_000, Ordering::Relaxed);
+    let throughput = ThroughputConfig { throttle: Throttle::Full, ..ThroughputConfig::default() };
+    let config = EngineConfig { throughput, ..EngineConfig::default() };
+    let open = |_| {
+        let env: Arc<dyn Env> = Arc::<TestEnv>::clone(&env);
+        block_on(Engine::open(store.clone(), env, config.clone())).expect("the store opens")
+    };
+    let processes: Vec<Process> = (0..count).map(open).collect();
+    let mut request = create_request(plain());
+    request.billing = BillingMode::Provisioned;
+    request.throughput = Some(Throughput { read_units: units, write_units: units });
+    run(&processes[0], Request::CreateTable(Box::new(request))).expect("there is no such table yet");
+    (processes, env)
+}
+
+/// What passes of the puts that come to each process every tenth of a second, of items in turn.
+fn passed(processes: &[Process], env: &TestEnv, seconds: u64, puts: &[usize], items: &[Item]) -> usize {
+    let (mut passed, mut items) = (0, items.iter().cycle());
+    for _ in 0..seconds * 10 {
+        let now_ms = env.now_ms.fetch_add(100, Ordering::Relaxed) + 100;
+        for (process, puts) in processes.iter().zip(puts) {
+            let mut next = || items.next().cloned().expect("there are items");
+            passed += (0..*puts).filter(|_| put(process, next()).is_ok()).count();
+            block_on(process.step(now_ms));
+        }
+    }
+    passed
+}
+
+#[test]
+fn processes_share_the_limits_of_a_table() {
+    let (processes, env) = limited(3, 20);
+    let items = [item([("pk", s("a"))])];
+    // Alike, then almost all at one process: 20 a second and what a quarter of a second lets through.
+    for puts in [[4, 4, 4], [12, 0, 1]] {
+        let passed = passed(&processes, &env, 60, &puts, &items);
+        assert!((1_150..=1_250).contains(&passed), "{passed} of {puts:?}");
+    }
+    // What nobody uses is saved for all together: 300 s of 20 units, and the 20 s of this load.
+    assert_eq!(self::passed(&processes, &env, 330, &[0, 0, 0], &items), 0);
+    let passed = passed(&processes, &env, 20, &[200, 200, 200], &items);
+    assert!((6_300..=7_900).contains(&passed), "{passed} after idle minutes");
+}
+
+#[test]
+fn processes_see_the_heat_of_a_partition_together_and_split_it_alike() {
+    let (processes, env) = limited(3, 1_000);
+    let partitions = |process: &Process| {
+        process.limit_state(&caller(), TABLE, None).expect("it is there").partitions.len()
+    };
+    assert_eq!(partitions(&processes[0]), 1);
+    // 900 units a second of the 1,000 that one partition serves; each process alone sees 300.
+    let large = "d".repeat(10_000);
+    let items: Vec<Item> =
+        (0..50).map(|number| item([("pk", s(&number.to_string())), ("d", s(&large))])).collect();
+    let passed = passed(&processes, &env, 6 * 60, &[3, 3, 3], &items);
+    assert!(passed * 10 > 300_000, "{passed} passed");
+    let found: Vec<usize> = processes.iter().map(partitions).collect();
+    assert_eq!(found, [2, 2, 2]);
 }

@@ -12,8 +12,9 @@ use keywright_semantics::schema::{BillingMode, IndexKind};
 use keywright_semantics::throttle::{Direction, Limit};
 
 use super::bucket::{Bucket, MilliUnits, milli};
-use super::map::{PartitionMap, PartitionState, needed};
+use super::map::{PartitionMap, PartitionState, Splits, needed};
 use super::saved::{SavedResource, SavedTable};
+use super::uses::Use;
 use crate::catalogue::{OnDemandLimits, Table, Throughput, Warm};
 use crate::support::env::MINUTE_MS;
 use crate::support::layout::IndexId;
@@ -249,7 +250,12 @@ impl Resource {
 
     /// Ends the minutes that are over, for the resource and the key's partition. True if something changed
     /// that is kept over a restart.
-    fn turn(&mut self, key: Option<&[u8]>, config: &ThroughputConfig, now_ms: u64) -> bool {
+    fn turn(
+        &mut self,
+        key: Option<&[u8]>,
+        config: &ThroughputConfig,
+        (now_ms, splits_here): (u64, bool),
+    ) -> bool {
         if !self.is_full {
             return false;
         }
@@ -264,7 +270,9 @@ impl Resource {
         }
         if let (Some(partitions), Some(key)) = (&mut self.partitions, key) {
             let place = partitions.place(key);
-            changed |= partitions.turn(place, now_ms, &config.split, self.cuts_collections);
+            let here = Splits::Here { cuts_collections: self.cuts_collections };
+            let splits = if splits_here { here } else { Splits::Elsewhere };
+            changed |= partitions.turn(place, now_ms, &config.split, splits);
         }
         changed
     }
@@ -301,33 +309,33 @@ impl Resource {
         }
     }
 
-    fn take(&mut self, arm: &Arm, now_ms: u64) {
-        let (place, units) = (arm.direction.place(), milli(arm.units));
+    fn take(&mut self, direction: Direction, key: Option<&[u8]>, (units, now_ms): (MilliUnits, u64)) {
+        let place = direction.place();
         let pairs = [&mut self.provisioned, &mut self.level];
         let single = pairs.into_iter().flatten().filter_map(|two| two.get_mut(place));
         let maximum = self.maximum.get_mut(place).and_then(Option::as_mut);
         for bucket in single.chain(maximum).chain(self.quota.get_mut(place)) {
             bucket.take(units, now_ms);
         }
-        self.peaks.add(arm.direction, units);
-        if let (Some(partitions), Some(key)) = (self.enforced_partitions(), arm.key.as_deref()) {
+        self.peaks.add(direction, units);
+        if let (Some(partitions), Some(key)) = (self.enforced_partitions(), key) {
             let place = partitions.place(key);
-            partitions.at(place).take(arm.direction, key, units, now_ms);
+            partitions.at(place).take(direction, key, units, now_ms);
         }
     }
 
-    fn give_back(&mut self, arm: &Arm) {
-        let (place, units) = (arm.direction.place(), milli(arm.units));
+    fn give_back(&mut self, direction: Direction, key: Option<&[u8]>, units: MilliUnits) {
+        let place = direction.place();
         let pairs = [&mut self.provisioned, &mut self.level];
         let single = pairs.into_iter().flatten().filter_map(|two| two.get_mut(place));
         let maximum = self.maximum.get_mut(place).and_then(Option::as_mut);
         for bucket in single.chain(maximum).chain(self.quota.get_mut(place)) {
             bucket.give_back(units);
         }
-        self.peaks.add(arm.direction, -units);
-        if let (Some(partitions), Some(key)) = (self.enforced_partitions(), arm.key.as_deref()) {
+        self.peaks.add(direction, -units);
+        if let (Some(partitions), Some(key)) = (self.enforced_partitions(), key) {
             let place = partitions.place(key);
-            partitions.at(place).give_back(arm.direction, units);
+            partitions.at(place).give_back(direction, units);
         }
     }
 }
@@ -426,12 +434,12 @@ impl TableLedger {
         &mut self,
         arms: &[Arm],
         config: &ThroughputConfig,
-        now_ms: u64,
+        (now_ms, splits_here): (u64, bool),
     ) -> Vec<Shortage> {
         let mut found = Vec::new();
         for arm in arms {
             let Some(resource) = self.resource(arm.index) else { continue };
-            let changed = resource.turn(arm.key.as_deref(), config, now_ms);
+            let changed = resource.turn(arm.key.as_deref(), config, (now_ms, splits_here));
             resource.shortages(arm, now_ms, |limit| {
                 let shortage = Shortage { limit, index: arm.index, direction: arm.direction };
                 if !found.contains(&shortage) {
@@ -447,7 +455,49 @@ impl TableLedger {
     pub(crate) fn take(&mut self, arms: &[Arm], now_ms: u64) {
         for arm in arms {
             if let Some(resource) = self.resource(arm.index) {
-                resource.take(arm, now_ms);
+                resource.take(arm.direction, arm.key.as_deref(), (milli(arm.units), now_ms));
+            }
+        }
+    }
+
+    /// Charges what another process has used.
+    pub(crate) fn take_use(&mut self, used: &Use, now_ms: u64) {
+        let Some(resource) = self.resource(used.index) else { return };
+        let direction = used.direction();
+        let first = used.keys.first().map(Vec::as_slice);
+        if used.units < 0 {
+            resource.give_back(direction, first, used.units.saturating_neg());
+            return;
+        }
+        let mut rest = used.units;
+        let part = rest / i64::try_from(used.keys.len().max(1)).unwrap_or(i64::MAX);
+        for key in used.keys.iter().skip(1) {
+            resource.take(direction, Some(key), (part, now_ms));
+            rest -= part;
+        }
+        resource.take(direction, first, (rest, now_ms));
+    }
+
+    /// The first key of the partition that an arm concerns.
+    pub(crate) fn start_of(&mut self, arm: &Arm) -> Option<Vec<u8>> {
+        let partitions = self.resource(arm.index)?.enforced_partitions()?;
+        let place = partitions.place(arm.key.as_deref()?);
+        Some(partitions.at(place).start.to_vec())
+    }
+
+    /// Follows what another process has saved: its splits, and its peaks if they are higher.
+    pub(crate) fn follow_saved(&mut self, saved: &SavedTable, now_ms: u64) {
+        for (index, saved) in saved {
+            let Some(resource) = self.resource(*index) else { continue };
+            for (highest, saved) in resource.peaks.highest.iter_mut().zip(saved.peaks) {
+                *highest = saved.max(*highest);
+            }
+            match &mut resource.partitions {
+                Some(partitions) => partitions.adopt(&saved.starts),
+                none => *none = PartitionMap::of_starts(saved.starts.clone(), now_ms),
+            }
+            if resource.is_full {
+                resource.apply_level(now_ms);
             }
         }
     }
@@ -455,7 +505,7 @@ impl TableLedger {
     pub(crate) fn give_back(&mut self, arms: &[Arm]) {
         for arm in arms {
             if let Some(resource) = self.resource(arm.index) {
-                resource.give_back(arm);
+                resource.give_back(arm.direction, arm.key.as_deref(), milli(arm.units));
             }
         }
     }

@@ -18,6 +18,15 @@ pub struct PartitionState {
     pub whole: Option<Whole>,
 }
 
+/// Which process decides on the splits of hot partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Splits {
+    /// This one. An item collection may be spread over partitions, or stays together.
+    Here { cuts_collections: bool },
+    /// Another one over the same store.
+    Elsewhere,
+}
+
 /// The partitions in the order of their keys. Invariant: the first begins at the empty key.
 #[derive(Clone, Debug)]
 pub(crate) struct PartitionMap {
@@ -102,17 +111,15 @@ impl PartitionMap {
     }
 
     /// Ends the minute of a key's partition, and splits it if that is due. True if the map changed.
-    pub(crate) fn turn(
-        &mut self,
-        place: usize,
-        now_ms: u64,
-        rules: &SplitRules,
-        cuts_collections: bool,
-    ) -> bool {
+    pub(crate) fn turn(&mut self, place: usize, now_ms: u64, rules: &SplitRules, splits: Splits) -> bool {
         let end = self.partitions.get(place + 1).map(|next| next.start.clone());
         let is_full = self.len() >= PARTITIONS_MAX;
         let partition = self.at(place);
         partition.turn_minute(now_ms, rules);
+        let Splits::Here { cuts_collections } = splits else {
+            partition.leave_cut(now_ms);
+            return false;
+        };
         let Some(Cut::At(cuts)) = partition.due_cut(now_ms, end.as_deref(), cuts_collections) else {
             return false;
         };
@@ -124,6 +131,18 @@ impl PartitionMap {
         self.partitions.extend(parts.into_iter().chain(behind));
         self.check();
         true
+    }
+
+    /// Follows the splits of another process: a partition begins at each of these keys.
+    pub(crate) fn adopt(&mut self, starts: &[Vec<u8>]) {
+        for start in starts {
+            let place = self.place(start);
+            if *self.at(place).start != **start && self.len() < PARTITIONS_MAX {
+                let part = self.at(place).part(start.clone());
+                self.partitions.insert(place + 1, part);
+            }
+        }
+        self.check();
     }
 
     /// # Panics

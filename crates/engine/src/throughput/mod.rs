@@ -9,6 +9,7 @@ mod ledger;
 mod map;
 mod partition;
 pub(crate) mod saved;
+pub(crate) mod uses;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ pub(crate) use self::ledger::{Arm, Shortage};
 pub use self::map::PartitionState;
 pub use self::partition::Whole;
 use self::saved::SavedTable;
+use self::uses::{Use, UseLog};
 use crate::catalogue::Table;
 use crate::support::layout::{IndexId, TableId};
 use crate::support::throughput::{Throttle, ThroughputConfig};
@@ -60,6 +62,8 @@ struct Inner {
     accounts: HashMap<(String, String), [Bucket; 2]>,
     /// What was kept of tables that nobody has asked for since the start.
     saved: HashMap<TableId, SavedTable>,
+    /// Where other processes have to know what is used here.
+    uses: Option<UseLog>,
 }
 
 /// What the limits of a table begin with.
@@ -70,11 +74,13 @@ pub(crate) struct Context<'a> {
     pub now_ms: u64,
     /// The size of a table or index.
     pub bytes: &'a dyn Fn(TableId, Option<IndexId>) -> u64,
+    /// Whether this process decides on the splits of a table's partitions.
+    pub splits: &'a dyn Fn(TableId) -> bool,
 }
 
 impl Inner {
     fn ledger(&mut self, table: &Table, context: &Context<'_>) -> &mut TableLedger {
-        let Context { config, opened_ms, now_ms, bytes } = context;
+        let Context { config, opened_ms, now_ms, bytes, .. } = context;
         let mode = mode_of(table, config);
         let saved = &mut self.saved;
         let ledger = self.tables.entry(table.id).or_insert_with(|| {
@@ -94,8 +100,8 @@ impl Inner {
     }
 
     fn shortages(&mut self, demand: &Demand<'_>, context: &Context<'_>) -> Vec<Shortage> {
-        let mut found =
-            self.ledger(demand.table, context).shortages(&demand.arms, context.config, context.now_ms);
+        let when = (context.now_ms, (context.splits)(demand.table.id));
+        let mut found = self.ledger(demand.table, context).shortages(&demand.arms, context.config, when);
         if let Some(account) = self.account(demand.table, context) {
             for arm in &demand.arms {
                 let shortage =
@@ -110,7 +116,22 @@ impl Inner {
         found
     }
 
+    /// Notes for other processes what was used or, as negative units, given back.
+    fn note_uses(&mut self, demand: &Demand<'_>, sign: i64, context: &Context<'_>) {
+        if self.uses.is_none() {
+            return;
+        }
+        for arm in &demand.arms {
+            let start = self.ledger(demand.table, context).start_of(arm);
+            let part = (demand.table.id, arm.index, arm.direction, start);
+            if let Some(uses) = &mut self.uses {
+                uses.add(part, arm.key.as_deref(), sign * milli(arm.units));
+            }
+        }
+    }
+
     fn take(&mut self, demand: &Demand<'_>, context: &Context<'_>) {
+        self.note_uses(demand, 1, context);
         self.ledger(demand.table, context).take(&demand.arms, context.now_ms);
         if let Some(account) = self.account(demand.table, context) {
             for arm in &demand.arms {
@@ -122,6 +143,7 @@ impl Inner {
     }
 
     fn give_back(&mut self, demand: &Demand<'_>, context: &Context<'_>) {
+        self.note_uses(demand, -1, context);
         self.ledger(demand.table, context).give_back(&demand.arms);
         if let Some(account) = self.account(demand.table, context) {
             for arm in &demand.arms {
@@ -143,6 +165,11 @@ pub(crate) enum Together {
 }
 
 impl Ledgers {
+    /// The limits of one process of several over one store: `take_uses` says what it has used.
+    pub(crate) fn of_several() -> Self {
+        Self { inner: Mutex::new(Inner { uses: Some(UseLog::default()), ..Inner::default() }) }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -205,9 +232,41 @@ impl Ledgers {
         self.lock().ledger(table, context).touched(index, from, to)
     }
 
-    /// Remembers a row that was kept over a restart.
-    pub(crate) fn load(&self, table: TableId, saved: SavedTable) {
-        self.lock().saved.insert(table, saved);
+    /// Whether any table with limits was asked for.
+    pub(crate) fn is_used(&self) -> bool {
+        !self.lock().tables.is_empty()
+    }
+
+    /// Takes what was used here since the last call, for other processes.
+    pub(crate) fn take_uses(&self) -> Vec<Use> {
+        self.lock().uses.as_mut().map(UseLog::take).unwrap_or_default()
+    }
+
+    /// Charges what another process has used of a table.
+    pub(crate) fn take_use(&self, table: &Table, used: &Use, context: &Context<'_>) {
+        assert!(table.id == used.table(), "the table is the one that was used");
+        let mut inner = self.lock();
+        inner.ledger(table, context).take_use(used, context.now_ms);
+        if let Some(account) = inner.account(table, context)
+            && let Some(bucket) = account.get_mut(used.direction().place())
+        {
+            if used.units < 0 {
+                bucket.give_back(used.units.saturating_neg());
+            } else {
+                bucket.take(used.units, context.now_ms);
+            }
+        }
+    }
+
+    /// Follows a row that was kept over a restart, or saved by another process.
+    pub(crate) fn load(&self, table: TableId, saved: SavedTable, now_ms: u64) {
+        let mut inner = self.lock();
+        match inner.tables.get_mut(&table) {
+            Some(ledger) => ledger.follow_saved(&saved, now_ms),
+            None => {
+                inner.saved.insert(table, saved);
+            }
+        }
     }
 
     /// What has to be kept over a restart and has changed since it was saved; at most so many tables.

@@ -56,8 +56,9 @@ impl MinuteLoad {
 /// The distances vary, since a load that goes round its keys would show the same key at every sample of a
 /// fixed distance.
 #[derive(Clone, Debug)]
-struct Samples {
+pub(crate) struct Samples {
     keys: Vec<Box<[u8]>>,
+    keys_max: usize,
     stride: MilliUnits,
     passed: MilliUnits,
     next: MilliUnits,
@@ -66,15 +67,24 @@ struct Samples {
 
 impl Default for Samples {
     fn default() -> Self {
-        Self { keys: Vec::new(), stride: FIRST_STRIDE, passed: 0, next: 0, state: 1 }
+        Self::of(SAMPLES_MAX)
     }
 }
 
 impl Samples {
-    fn add(&mut self, key: &[u8], units: MilliUnits) {
+    /// At most so many keys.
+    pub(crate) const fn of(keys_max: usize) -> Self {
+        Self { keys: Vec::new(), keys_max, stride: FIRST_STRIDE, passed: 0, next: 0, state: 1 }
+    }
+
+    pub(crate) fn into_keys(self) -> impl Iterator<Item = Box<[u8]>> {
+        self.keys.into_iter()
+    }
+
+    pub(crate) fn add(&mut self, key: &[u8], units: MilliUnits) {
         self.passed = self.passed.saturating_add(units);
         while self.next < self.passed {
-            if self.keys.len() >= SAMPLES_MAX {
+            if self.keys.len() >= self.keys_max {
                 let mut place = 0_usize;
                 self.keys.retain(|_| {
                     place += 1;
@@ -212,6 +222,14 @@ impl Partition {
             self.last = MinuteLoad::default();
         }
         self.minute = minute;
+    }
+
+    /// Leaves a split that is due to the process that decides on it.
+    pub(crate) fn leave_cut(&mut self, now_ms: u64) {
+        if self.split_due_ms.is_some_and(|due_ms| now_ms >= due_ms) {
+            self.split_due_ms = None;
+            self.hot_minutes = 0;
+        }
     }
 
     /// Decides on a split that is due. `end` is the first key of the next partition.

@@ -51,7 +51,13 @@ impl Load {
     }
 
     fn context<R>(&self, call: impl FnOnce(&Context<'_>) -> R) -> R {
-        call(&Context { config: &self.config, opened_ms: 0, now_ms: self.now_ms, bytes: &|_, _| 0 })
+        call(&Context {
+            config: &self.config,
+            opened_ms: 0,
+            now_ms: self.now_ms,
+            bytes: &|_, _| 0,
+            splits: &|_| true,
+        })
     }
 
     /// One request of so many units; the limits that refuse it.
@@ -198,7 +204,7 @@ fn partitions_and_peaks_outlive_a_restart() {
     let mut restarted = Load::new(full());
     restarted.now_ms = load.now_ms;
     for (id, saved) in &saved {
-        restarted.ledgers.load(*id, saved.clone());
+        restarted.ledgers.load(*id, saved.clone(), restarted.now_ms);
         load.ledgers.note_saved(*id, saved);
     }
     assert_eq!((before, restarted.partitions(&table)), (6, 6));

@@ -5,6 +5,7 @@
 
 mod cuts;
 mod kills;
+mod limits;
 mod proxy;
 mod refusals;
 mod rolling;
