@@ -12,7 +12,7 @@ use keywright_store::{CommitError, Store, Transaction};
 
 use crate::state::Engine;
 use crate::state::members::MemberId;
-use crate::state::told_uses::Span;
+use crate::state::use_exchange::Span;
 use crate::support::fault;
 use crate::support::layout::{Space, prefix_range};
 use crate::support::rows::each_row;
@@ -23,19 +23,19 @@ const EXCHANGE_MS: u64 = 250;
 const FORMAT: u8 = 1;
 
 pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> {
-    if !engine.ledgers().is_used() || !engine.told_uses().is_due(now_ms, EXCHANGE_MS) {
+    if !engine.ledgers().is_used() || !engine.use_exchange().is_due(now_ms, EXCHANGE_MS) {
         return Ok(());
     }
-    tell(engine).await?;
-    hear(engine).await
+    publish(engine).await?;
+    receive(engine).await
 }
 
-async fn tell<S: Store>(engine: &Engine<S>) -> Result<(), Error> {
+async fn publish<S: Store>(engine: &Engine<S>) -> Result<(), Error> {
     let uses = engine.ledgers().take_uses();
     if uses.is_empty() {
         return Ok(());
     }
-    let spans = engine.told_uses().tell(uses);
+    let spans = engine.use_exchange().publish(uses);
     let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
     txn.put(row_key(engine.members().own()), encode(&spans));
     match txn.commit().await {
@@ -46,7 +46,7 @@ async fn tell<S: Store>(engine: &Engine<S>) -> Result<(), Error> {
     }
 }
 
-async fn hear<S: Store>(engine: &Engine<S>) -> Result<(), Error> {
+async fn receive<S: Store>(engine: &Engine<S>) -> Result<(), Error> {
     let own = engine.members().own();
     let mut rows = Vec::new();
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
@@ -56,7 +56,7 @@ async fn hear<S: Store>(engine: &Engine<S>) -> Result<(), Error> {
     .await
     .map_err(|error| fault::storage(&error))?;
     drop(view);
-    let uses = engine.told_uses().hear(rows);
+    let uses = engine.use_exchange().receive(rows);
     if uses.is_empty() {
         return Ok(());
     }

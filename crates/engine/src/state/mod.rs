@@ -11,8 +11,8 @@ pub(crate) mod recount;
 pub(crate) mod scaling_schedule;
 pub(crate) mod shard_loads;
 pub(crate) mod stats;
-pub(crate) mod told_uses;
 mod trial;
+pub(crate) mod use_exchange;
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,8 +39,8 @@ use recount::Recounting;
 use scaling_schedule::ScalingSchedule;
 use shard_loads::{ShardLoads, TrimTimes};
 use stats::Stats;
-use told_uses::ToldUses;
 pub use trial::{Trial, TrialArm, TrialPart};
+use use_exchange::UseExchange;
 
 use crate::throughput::Ledgers;
 
@@ -80,7 +80,7 @@ struct Shared<S: Store> {
     branching: Branching,
     members: Members,
     ledgers: Ledgers,
-    told_uses: Mutex<ToldUses>,
+    use_exchange: Mutex<UseExchange>,
     /// When partitions and peaks are saved next.
     throughput_save_ms: AtomicU64,
     /// When expired tokens are looked for next.
@@ -113,7 +113,7 @@ impl<S: Store> Engine<S> {
             branching: Branching::default(),
             members,
             ledgers: if is_shared { Ledgers::of_several() } else { Ledgers::default() },
-            told_uses: Mutex::default(),
+            use_exchange: Mutex::default(),
             throughput_save_ms: AtomicU64::new(0),
             token_sweep_ms: AtomicU64::new(0),
             scaling: ScalingSchedule::default(),
@@ -172,8 +172,8 @@ impl<S: Store> Engine<S> {
     }
 
     /// What processes over one store have told each other of used limits.
-    pub(crate) fn told_uses(&self) -> MutexGuard<'_, ToldUses> {
-        self.shared.told_uses.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn use_exchange(&self) -> MutexGuard<'_, UseExchange> {
+        self.shared.use_exchange.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn throughput_save(&self) -> &AtomicU64 {

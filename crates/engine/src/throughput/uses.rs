@@ -13,7 +13,7 @@ use crate::support::layout::{IndexId, TableId};
 /// Keys that stand for what was used of one partition: enough for the others to see where a hot one can be
 /// cut.
 const KEYS_MAX: usize = 8;
-/// Partitions for which keys are told; of further ones only the units are.
+/// Partitions that are published with keys; of further ones the first key stands for all.
 const WITH_KEYS_MAX: usize = 1000;
 
 /// Units of one partition, or of a table or index whose partitions have no limits.
@@ -53,7 +53,7 @@ impl Default for Sum {
 /// The table, the index, the direction, and the first key of the partition.
 type Part = (TableId, Option<IndexId>, Direction, Option<Vec<u8>>);
 
-/// What has been used since it was told last.
+/// What has been used since it was published last.
 #[derive(Debug, Default)]
 pub(crate) struct UseLog {
     sums: BTreeMap<Part, Sum>,
@@ -69,10 +69,10 @@ impl UseLog {
         }
     }
 
-    /// Takes what is to be told.
+    /// Takes what is to be published.
     pub(crate) fn take(&mut self) -> Vec<Use> {
         let sums = std::mem::take(&mut self.sums).into_iter().filter(|(_, sum)| sum.units != 0);
-        let told = sums.enumerate().map(|(place, ((table, index, direction, start), sum))| {
+        let published = sums.enumerate().map(|(place, ((table, index, direction, start), sum))| {
             let mut keys: Vec<_> = sum.samples.into_keys().map(Vec::from).collect();
             if keys.is_empty() || place >= WITH_KEYS_MAX {
                 keys = start.into_iter().collect();
@@ -80,7 +80,7 @@ impl UseLog {
             let is_write = direction == Direction::Write;
             Use { table: table.0, index, is_write, keys, units: sum.units }
         });
-        told.collect()
+        published.collect()
     }
 }
 
@@ -91,21 +91,21 @@ mod tests {
     const PART: Part = (TableId(1), None, Direction::Write, None);
 
     #[test]
-    fn what_was_used_is_told_once_in_sums_with_a_few_keys() {
+    fn what_was_used_is_taken_once_in_sums_with_a_few_keys() {
         let mut log = UseLog::default();
         for key in 0..100_u8 {
             log.add(PART, Some(&[key]), 2_000);
         }
         log.add(PART, None, -50_000);
-        let told = log.take();
-        let [one] = told.as_slice() else { panic!("one part: {told:?}") };
+        let published = log.take();
+        let [one] = published.as_slice() else { panic!("one part: {published:?}") };
         assert_eq!((one.table(), one.direction(), one.units), (TableId(1), Direction::Write, 150_000));
         assert!((1..=KEYS_MAX).contains(&one.keys.len()), "{} keys", one.keys.len());
         assert_eq!(log.take(), []);
     }
 
     #[test]
-    fn what_was_given_back_entirely_is_not_told() {
+    fn what_was_given_back_entirely_leaves_nothing() {
         let mut log = UseLog::default();
         log.add(PART, None, 1_000);
         log.add(PART, None, -1_000);

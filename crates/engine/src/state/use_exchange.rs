@@ -1,4 +1,4 @@
-//! What processes over one store have told each other of used throughput limits (`background::use_rows`).
+//! What processes over one store tell each other of used throughput limits (`background::use_rows`).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,18 +17,18 @@ pub(crate) struct Span {
     pub uses: Vec<Use>,
 }
 
-/// What this process has told, and heard of the others.
+/// What this process has published, and received from the others.
 #[derive(Debug, Default)]
-pub(crate) struct ToldUses {
+pub(crate) struct UseExchange {
     number: u64,
     spans: VecDeque<Span>,
-    /// The last span heard of each process.
-    heard: BTreeMap<MemberId, u64>,
+    /// The last span received from each process.
+    received: BTreeMap<MemberId, u64>,
     next_ms: u64,
 }
 
-impl ToldUses {
-    /// Whether it is time to tell and hear again, so many milliseconds after the last time.
+impl UseExchange {
+    /// Whether it is time for the next exchange, so many milliseconds after the last one.
     pub(crate) fn is_due(&mut self, now_ms: u64, every_ms: u64) -> bool {
         let is_due = now_ms >= self.next_ms || self.next_ms > now_ms.saturating_add(every_ms);
         if is_due {
@@ -38,7 +38,7 @@ impl ToldUses {
     }
 
     /// Adds a span; returns all that the row has to hold.
-    pub(crate) fn tell(&mut self, uses: Vec<Use>) -> Vec<Span> {
+    pub(crate) fn publish(&mut self, uses: Vec<Use>) -> Vec<Span> {
         self.number += 1;
         if self.spans.len() >= SPANS_MAX {
             self.spans.pop_front();
@@ -47,17 +47,17 @@ impl ToldUses {
         self.spans.iter().cloned().collect()
     }
 
-    /// The uses that were not heard before, from the rows of all other processes. Those of a process that is
-    /// heard of for the first time count only if it has just begun: else they may be of any time.
-    pub(crate) fn hear(&mut self, rows: Vec<(MemberId, Vec<Span>)>) -> Vec<Use> {
-        let before = std::mem::take(&mut self.heard);
+    /// The uses that are new in the rows of all other processes. Those of a process that was not known count
+    /// only if it has just begun: else they may be of any time.
+    pub(crate) fn receive(&mut self, rows: Vec<(MemberId, Vec<Span>)>) -> Vec<Use> {
+        let before = std::mem::take(&mut self.received);
         let mut uses = Vec::new();
         for (member, spans) in rows {
             let (Some(first), Some(last)) = (spans.first(), spans.last()) else { continue };
             let at_first = if first.number == 1 { 0 } else { last.number };
-            let heard = before.get(&member).copied().unwrap_or(at_first);
-            self.heard.insert(member, last.number);
-            uses.extend(spans.into_iter().filter(|span| span.number > heard).flat_map(|span| span.uses));
+            let received = before.get(&member).copied().unwrap_or(at_first);
+            self.received.insert(member, last.number);
+            uses.extend(spans.into_iter().filter(|span| span.number > received).flat_map(|span| span.uses));
         }
         uses
     }
@@ -77,28 +77,28 @@ mod tests {
         log.take()
     }
 
-    fn units(heard: &[Use]) -> Vec<i64> {
-        heard.iter().map(|used| used.units).collect()
+    fn units(received: &[Use]) -> Vec<i64> {
+        received.iter().map(|used| used.units).collect()
     }
 
     #[test]
-    fn each_span_is_heard_once() {
-        let (mut one, mut other) = (ToldUses::default(), ToldUses::default());
+    fn each_span_is_received_once() {
+        let (mut one, mut other) = (UseExchange::default(), UseExchange::default());
         let row = |spans| vec![(MemberId(7), spans)];
-        assert_eq!(units(&other.hear(row(one.tell(uses(1))))), [1]);
-        one.tell(uses(2));
-        let told = row(one.tell(uses(3)));
-        assert_eq!(units(&other.hear(told.clone())), [2, 3]);
-        assert_eq!(units(&other.hear(told)), []);
+        assert_eq!(units(&other.receive(row(one.publish(uses(1))))), [1]);
+        one.publish(uses(2));
+        let published = row(one.publish(uses(3)));
+        assert_eq!(units(&other.receive(published.clone())), [2, 3]);
+        assert_eq!(units(&other.receive(published)), []);
     }
 
     #[test]
     fn old_spans_of_a_process_that_was_not_known_do_not_count() {
-        let (mut one, mut other) = (ToldUses::default(), ToldUses::default());
+        let (mut one, mut other) = (UseExchange::default(), UseExchange::default());
         let row = |spans| vec![(MemberId(7), spans)];
-        let old = (0..20).map(|at| one.tell(uses(at + 1))).last().expect("there are spans");
+        let old = (0..20).map(|at| one.publish(uses(at + 1))).last().expect("there are spans");
         assert_eq!(old.len(), SPANS_MAX);
-        assert_eq!(units(&other.hear(row(old))), []);
-        assert_eq!(units(&other.hear(row(one.tell(uses(50))))), [50]);
+        assert_eq!(units(&other.receive(row(old))), []);
+        assert_eq!(units(&other.receive(row(one.publish(uses(50))))), [50]);
     }
 }
