@@ -1,5 +1,7 @@
 //! Application Auto Scaling in virtual time: capacity follows load, schedules and bounds.
 
+mod month;
+
 use std::sync::atomic::Ordering;
 
 use keywright_semantics::monitoring::Operation as Watch;
