@@ -92,7 +92,7 @@ async fn table(client: &mut Client, name: &str, sample: u64, bar: &Bar) -> Resul
             // Unsupported or absent settings count as absent. A setting that access control hides may
             // exist, so it is reported.
             Err(refusal) if refusal.kind == "AccessDeniedException" => {
-                unanswered.push(taken_as_off(&refusal))
+                unanswered.push(taken_as_off(&refusal));
             }
             Err(_) => {}
         }
