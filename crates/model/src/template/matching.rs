@@ -46,8 +46,8 @@ impl Template {
         self.fit(text).is_some()
     }
 
-    /// The places of the template that a prefix of a text reaches, in order; `None` if no text of the template
-    /// begins with it. Only the last place can be shown in part.
+    /// The places of the template that a prefix of a text reaches, in order; `None` if no text of the
+    /// template begins with it. Only the last place can be shown in part.
     pub fn fit_prefix<'s, 't>(&'s self, prefix: &'t str) -> Option<Vec<(&'s Part, &'t str, Extent)>> {
         let mut values = Vec::new();
         let mut rest = prefix;

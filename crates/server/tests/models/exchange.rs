@@ -276,7 +276,7 @@ fn endpoint_that_refuses_most() -> String {
         "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],"BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST"}}}"#;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || -> Option<()> {
+    let serve = move || -> Option<()> {
         let (stream, _) = listener.accept().ok()?;
         let mut reader = BufReader::new(stream.try_clone().ok()?);
         let mut stream = stream;
@@ -298,7 +298,8 @@ fn endpoint_that_refuses_most() -> String {
                 };
             write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{answer}", answer.len()).ok()?;
         }
-    });
+    };
+    std::thread::Builder::new().spawn(serve).unwrap();
     endpoint
 }
 

@@ -104,7 +104,7 @@ pub const RULES: &[Rule] = &[
         severities: &[Severity::Error],
         title: "a key is not unique",
         source: "“DynamoDB Design Patterns That Scale”: `ORDER#<timestamp>`",
-        explanation: "Two items of the same moment have the same key: the second overwrites the first. A time alone is enough in three cases: each partition key has one item (`distinct` as large as `count`, a UUID, or `unique`); `unique` says that no two items share the key; or every put is `if: not-exists` and so refuses the second item.",
+        explanation: "Two items of the same moment have the same key: the second overwrites the first. A time alone is enough in three cases: each partition key has one item (`distinct` as large as `count`, a UUID, or `unique`); `unique` says that no two items share the key; or every put is `if: not-exists` and so refuses a further one.",
         fix: "End the sort key with an id.",
         check: keys::not_unique,
     },
