@@ -159,7 +159,7 @@ pub(crate) struct ThroughputArguments {
     /// and the level of on-demand tables). The tag keywright:throttle chooses for one table [default: off]
     #[arg(long, value_name = "WHICH", env = "KEYWRIGHT_THROTTLE")]
     pub(crate) throttle: Option<String>,
-    /// Seconds of its provisioned units that a new table has saved [default: 1]
+    /// Burst capacity of a new table, in seconds of its provisioned units [default: 1]
     #[arg(long, value_name = "SECONDS", env = "KEYWRIGHT_BURST_START_S")]
     pub(crate) burst_start_s: Option<u64>,
 }
@@ -171,7 +171,7 @@ pub(crate) struct ClockArguments {
     /// Seconds that pass in the database for each real one, such as 60 or 0.1 [default: 1]
     #[arg(long, value_name = "NUMBER", env = "KEYWRIGHT_TIME_SCALE")]
     pub(crate) time_scale: Option<Pace>,
-    /// Let the time stand, from manual@TIME on, until POST /_keywright/clock moves it
+    /// Stop the database's clock at manual@TIME; POST /_keywright/clock moves it
     #[arg(long, value_name = "CLOCK", env = "KEYWRIGHT_CLOCK", conflicts_with = "time_scale")]
     pub(crate) clock: Option<ManualStart>,
 }
@@ -215,7 +215,7 @@ pub(crate) struct WatchArguments {
     /// Log messages of this level and above [default: warn, or what RUST_LOG says]
     #[arg(long, value_name = "LEVEL", env = "KEYWRIGHT_LOG_LEVEL")]
     pub(crate) log_level: Option<LogLevel>,
-    /// Form of the log lines on standard error [default: text]
+    /// Format of the log lines on standard error [default: text]
     #[arg(long, value_name = "FORMAT", env = "KEYWRIGHT_LOG_FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 }

@@ -156,8 +156,9 @@ fn index(
         Some((named, entity))
     });
     let itself = |templates: &str| -> Vec<KeyAttribute> {
-        let each = templates.split(' ').map(|template| template.trim_matches(['{', '}']));
-        let attributes = each.filter_map(|own| placed?.1.attribute(own));
+        let template = Template::parse(templates).ok();
+        let attributes = template.iter().flat_map(Template::attributes);
+        let attributes = attributes.filter_map(|own| placed?.1.attribute(own));
         let part = |own: &super::Attribute| {
             let key_type = if own.number { KeyType::N } else { KeyType::S };
             KeyAttribute { name: own.name.clone(), key_type }

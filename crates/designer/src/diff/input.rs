@@ -267,11 +267,7 @@ impl SubjectEntity {
             .collect();
         Self {
             name: entity.name.clone(),
-            templates: entity
-                .templates
-                .keys()
-                .filter_map(|key| Some((key.clone(), entity.template(key)?)))
-                .collect(),
+            templates: entity.templates.clone(),
             attributes,
             copies: BTreeMap::new(),
             partial: BTreeSet::new(),

@@ -11,6 +11,7 @@ use super::infer::{Attribute, Entity, classify, identifier, infer, key_value_typ
 use super::item_json::read_item;
 use super::repair::{distinct_names, made_readable};
 use super::to_model::{Made, to_model};
+use crate::Template;
 use crate::data::key_text;
 use crate::json::Json;
 use crate::overlap::meeting;
@@ -83,7 +84,7 @@ fn notes(live: &LiveTable) -> Vec<String> {
                 "{name}: auto scaling is another service's and was not asked for; write `autoscale` where it scales"
             ));
         }
-        found.extend(live.unanswered.iter().map(|text| format!("{name}: {text}; taken as off")));
+        found.extend(live.unanswered.iter().map(|text| format!("{name}: {text}")));
     }
     found
 }
@@ -219,7 +220,7 @@ pub(super) fn unknown_entity(definition: &TableDefinition) -> Entity {
     Entity {
         name: identifier(&definition.name),
         members: Vec::new(),
-        templates: keys.iter().map(|key| (key.name.clone(), format!("{{{}}}", key.name))).collect(),
+        templates: keys.iter().map(|key| (key.name.clone(), Template::of_attribute(&key.name))).collect(),
         attributes: attributes.collect(),
         guessed: false,
         doubts: Vec::new(),
@@ -260,7 +261,7 @@ mod tests {
         let draft = draft("shop", &[live]).0;
         let table = &draft.tables[0];
         assert_eq!(table.definition.ttl.as_deref(), Some("exp"));
-        let found: Vec<(&str, usize, &str, &str)> = table
+        let found: Vec<(&str, usize, String, String)> = table
             .entities
             .iter()
             .map(|entity| {
@@ -268,14 +269,15 @@ mod tests {
                 (
                     entity.name.as_str(),
                     entity.members.len(),
-                    templates["pk"].as_str(),
-                    templates["sk"].as_str(),
+                    templates["pk"].to_string(),
+                    templates["sk"].to_string(),
                 )
             })
             .collect();
         assert_eq!(
             found,
             [("USER", 2, "USER#{userId}", "PROFILE"), ("ORDER", 3, "USER#{userId}", "ORDER#{orderId}")]
+                .map(|(name, items, pk, sk)| (name, items, pk.to_owned(), sk.to_owned()))
         );
     }
 
@@ -336,7 +338,7 @@ mod tests {
             unanswered: vec!["DescribeTimeToLive: UnknownOperationException: no".to_owned()],
             items: vec![item],
         };
-        assert_eq!(notes(&live), ["T: DescribeTimeToLive: UnknownOperationException: no; taken as off"]);
+        assert_eq!(notes(&live), ["T: DescribeTimeToLive: UnknownOperationException: no"]);
         let made = crate::exchange::to_model::to_model(&draft("m", &[live]).0);
         let entity = &made.model.entities[0];
         let template = |key: &str| entity.template(key).map(|template| template.to_string());

@@ -82,7 +82,7 @@ pub(super) fn inferred(entity: &Entity, definition: &TableDefinition) -> Inferre
     let keys = definition.key_attributes().into_iter().filter(|key| !absent(&key.name));
     let templates = keys.filter_map(|key| {
         let template = entity.template(&key.name)?;
-        Some((key.name.clone(), template.to_string()))
+        Some((key.name.clone(), template))
     });
     let attributes = entity.attributes.iter().map(|attribute| Attribute {
         name: attribute.name.clone(),
@@ -111,7 +111,7 @@ pub(super) fn owner(definition: &TableDefinition, entities: &[Inferred], item: &
     };
     let telling = |entity: &Inferred| -> usize {
         let templates = keys.iter().filter_map(|key| entity.template(&key.name));
-        let words: usize = templates.map(|template| template.literal_bytes()).sum();
+        let words: usize = templates.map(Template::literal_bytes).sum();
         let named =
             item.values().any(|value| matches!(value, AttributeValue::S(text) if *text == entity.name));
         words * 2 + usize::from(named)
@@ -123,9 +123,8 @@ pub(super) fn owner(definition: &TableDefinition, entities: &[Inferred], item: &
 /// Attributes that only fill keys: templates name them, but no example has them.
 fn mark_variables(entity: &mut Inferred, items: &[Item]) {
     let members: Vec<&Item> = entity.members.iter().filter_map(|at| items.get(*at)).collect();
-    let templates: Vec<Template> = entity.templates.keys().filter_map(|key| entity.template(key)).collect();
     let in_template = |name: &str| {
-        templates.iter().flat_map(Template::attributes).any(|own| own == name)
+        entity.templates.values().flat_map(Template::attributes).any(|own| own == name)
             && !entity.templates.contains_key(name)
     };
     let unstored: Vec<String> = entity

@@ -42,7 +42,7 @@ fn short(model: &Model, place: usize) -> bool {
 /// extrapolated from the sample. `None` if it is in no key.
 fn seen(table: &DraftTable, entity: &Inferred, name: &str, count: u64) -> Option<u64> {
     let keys = table.key_names().into_iter();
-    let templates: Vec<(&str, Template)> =
+    let templates: Vec<(&str, &Template)> =
         keys.filter_map(|key| Some((key, entity.template(key)?))).collect();
     let items = entity.members.iter().filter_map(|at| table.items.get(*at));
     let found: BTreeSet<String> = items.filter_map(|item| values(&templates, item).remove(name)).collect();

@@ -188,7 +188,7 @@ impl Maker {
         // A key without variables has only one value.
         let single = |entity: &Inferred| {
             let mut keys = draft.definition.schema.key.attributes();
-            keys.all(|key| entity.template(&key.name).is_some_and(|template| template.is_constant()))
+            keys.all(|key| entity.template(&key.name).is_some_and(Template::is_constant))
         };
         let share = |entity: &Inferred| {
             let product = u128::from(measured.items) * u128::from(members(entity));
@@ -459,8 +459,9 @@ fn list_types(entity: &mut Entity, inferred: &Inferred, draft: &DraftTable) {
 
 fn slot<'a>(inferred: &Inferred, keys: impl Iterator<Item = &'a KeyAttribute>) -> Slot {
     let templates = keys.filter_map(|key| {
-        let text = inferred.templates.get(&key.name)?;
-        Some((key.name.clone(), Template::parse(text).ok()?))
+        // An attribute's odd name, such as one with a brace, cannot stand in a model file.
+        let template = inferred.templates.get(&key.name)?;
+        Template::parse(&template.to_string()).ok().map(|template| (key.name.clone(), template))
     });
     Slot { templates: templates.collect(), at: At::default() }
 }

@@ -127,7 +127,7 @@ fn check_entity(reader: &mut Reader, model: &Model, this: &Entity) {
             };
             reader.fault(
                 at,
-                format!("{what}: a parent is what an item belongs to and its key repeats; leave it out"),
+                format!("{what}: a parent is the item that this one belongs to, and whose key it repeats; leave it out"),
             );
         }
     }

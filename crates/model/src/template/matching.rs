@@ -3,6 +3,14 @@
 use super::times::time_before;
 use super::{Part, Template};
 
+/// How much of a place's value a prefix of a text contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    Whole,
+    /// The value begins so.
+    Beginning,
+}
+
 impl Template {
     /// The places of the template, each with its value in a text, in order; `None` if the text does not fit.
     /// A value is as short as the literals around it allow, and never empty.
@@ -36,6 +44,39 @@ impl Template {
 
     pub fn fits(&self, text: &str) -> bool {
         self.fit(text).is_some()
+    }
+
+    /// The places of the template that a prefix of a text reaches, in order; `None` if no text of the
+    /// template begins with it. Only the last place can be shown in part.
+    pub fn fit_prefix<'s, 't>(&'s self, prefix: &'t str) -> Option<Vec<(&'s Part, &'t str, Extent)>> {
+        let mut values = Vec::new();
+        let mut rest = prefix;
+        for (at, part) in self.parts.iter().enumerate() {
+            if rest.is_empty() {
+                break;
+            }
+            if let Part::Literal(word) = part {
+                rest = match rest.strip_prefix(word.as_str()) {
+                    Some(after) => after,
+                    None if word.starts_with(rest) => "",
+                    None => return None,
+                };
+                continue;
+            }
+            let end = match self.parts.get(at + 1) {
+                Some(Part::Literal(word)) => end_before(rest, word).filter(|end| *end < rest.len()),
+                _ => None,
+            };
+            match end.and_then(|end| rest.split_at_checked(end)) {
+                Some(("", _)) => return None,
+                Some((value, after)) => {
+                    values.push((part, value, Extent::Whole));
+                    rest = after;
+                }
+                None => values.push((part, std::mem::take(&mut rest), Extent::Beginning)),
+            }
+        }
+        rest.is_empty().then_some(values)
     }
 }
 
@@ -76,6 +117,38 @@ mod tests {
         let readable: Vec<(Option<&str>, &str)> =
             fitted.iter().map(|(part, value)| (part.readable(), *value)).collect();
         assert_eq!(readable, [(Some("id"), "007"), (None, "4")]);
+    }
+
+    #[test]
+    fn a_prefix_of_a_text_shows_the_values_that_it_reaches() {
+        use Extent::{Beginning, Whole};
+        type Shown = (&'static str, Extent);
+        let cases: [(&str, &str, Option<&[Shown]>); 9] = [
+            ("o#{day}#{id}", "o#", Some(&[])),
+            ("o#{day}#{id}", "o", Some(&[])),
+            ("o#{day}#{id}", "o#2026-01", Some(&[("2026-01", Beginning)])),
+            ("o#{day}#{id}", "o#2026-01-02#", Some(&[("2026-01-02", Whole)])),
+            ("o#{day}#{id}", "o#2026-01-02#7", Some(&[("2026-01-02", Whole), ("7", Beginning)])),
+            ("o#{day}#{id}", "p#", None),
+            ("o#{day}#{id}", "o##7", None),
+            (
+                "m:{at}:{id}",
+                "m:2026-01-01T10:20:30Z:01H",
+                Some(&[("2026-01-01T10:20:30Z", Whole), ("01H", Beginning)]),
+            ),
+            ("meta", "metadata", None),
+        ];
+        for (text, prefix, expected) in cases {
+            let template = Template::parse(text).expect(text);
+            let found = template.fit_prefix(prefix);
+            let values: Option<Vec<Shown>> =
+                found.map(|found| found.into_iter().map(|(_, value, extent)| (value, extent)).collect());
+            assert_eq!(values.as_deref(), expected, "{text} {prefix}");
+        }
+    }
+
+    #[test]
+    fn the_template_with_more_literal_bytes_is_the_more_specific() {
         let bytes = |text: &str| Template::parse(text).expect(text).literal_bytes();
         assert!(bytes("u#{a}#end") > bytes("u#{a}"));
     }

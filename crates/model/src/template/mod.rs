@@ -9,6 +9,7 @@ mod shape;
 pub(crate) mod texts;
 pub(crate) mod times;
 
+pub use matching::Extent;
 pub use shape::Shape;
 
 use std::fmt;
@@ -68,6 +69,20 @@ impl Template {
             return Err("a template must not be empty: DynamoDB takes no empty keys".to_owned());
         }
         Ok(Self { parts })
+    }
+
+    /// Parses the form of other tools, `c#${customerId}`. `None` if the text names no variable.
+    pub fn parse_alias(text: &str) -> Option<Result<Self, String>> {
+        text.contains("${").then(|| Self::parse(&text.replace("${", "{")))
+    }
+
+    /// The form of other tools: `c#${customerId}`.
+    pub fn to_alias(&self) -> String {
+        let form = |part: &Part| match part {
+            Part::Literal(text) => text.clone(),
+            place => format!("${place}"),
+        };
+        self.parts.iter().map(form).collect()
     }
 
     /// The template of a key attribute that has the value of one attribute.
@@ -179,15 +194,18 @@ fn place(inside: &str) -> Result<Part, String> {
 
 impl fmt::Display for Template {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for part in &self.parts {
-            match part {
-                Part::Literal(text) => formatter.write_str(text)?,
-                Part::Attribute { name, pad: None } => write!(formatter, "{{{name}}}")?,
-                Part::Attribute { name, pad: Some(pad) } => write!(formatter, "{{{name}:pad({pad})}}")?,
-                Part::Shard { name, shards } => write!(formatter, "{{{name}|shard({shards})}}")?,
-            }
+        self.parts.iter().try_for_each(|part| part.fmt(formatter))
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Literal(text) => formatter.write_str(text),
+            Self::Attribute { name, pad: None } => write!(formatter, "{{{name}}}"),
+            Self::Attribute { name, pad: Some(pad) } => write!(formatter, "{{{name}:pad({pad})}}"),
+            Self::Shard { name, shards } => write!(formatter, "{{{name}|shard({shards})}}"),
         }
-        Ok(())
     }
 }
 
@@ -198,7 +216,14 @@ mod tests {
     #[test]
     fn templates_print_as_they_were_read() {
         for text in ["c#{customerId}", "{n:pad(10)}#x", "v#{pageId|shard(20)}#{day}", "PROFILE"] {
-            assert_eq!(Template::parse(text).expect(text).to_string(), text);
+            let template = Template::parse(text).expect(text);
+            assert_eq!(template.to_string(), text);
+            let alias = template.to_alias();
+            assert_eq!(
+                Template::parse_alias(&alias),
+                (!template.is_constant()).then_some(Ok(template)),
+                "{alias}"
+            );
         }
     }
 

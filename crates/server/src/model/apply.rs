@@ -16,7 +16,7 @@ use crate::data::put;
 use crate::data::table::{self, NOT_FOUND, describe, wait_until_active};
 use crate::endpoint::{Client, Credentials, Endpoint, block_on};
 
-/// Make the tables of a model at an endpoint
+/// Create the tables of a model at an endpoint
 ///
 /// Creates tables and global indexes that are missing, and turns on time to live, streams and other
 /// settings that are off. Nothing is dropped or changed: what differs is printed, and the command then
@@ -28,7 +28,7 @@ pub(crate) struct ApplyArguments {
     /// The endpoint, such as `http://localhost:8000`
     #[arg(long, value_name = "URL")]
     endpoint: Endpoint,
-    /// Also load the model's items; items that are there stay as they are
+    /// Also load the model's items; items that exist are not changed
     #[arg(long)]
     data: bool,
     /// Leave out deletion protection and point-in-time recovery

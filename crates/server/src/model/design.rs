@@ -34,7 +34,7 @@ pub(crate) struct DesignArguments {
     /// Prefixes of keys: `short` ones, which every item stores, or `readable` whole words
     #[arg(long, value_name = "PREFIXES", default_value = "short")]
     keys: Keys,
-    /// Give indexes no key of several attributes; writers then set one text made of them
+    /// Make no multi-attribute index keys; writers then set one key attribute made of several values
     #[arg(long)]
     no_multi_attribute_keys: bool,
     /// Keep the keys, indexes and table classes that the model has, and design only what is missing

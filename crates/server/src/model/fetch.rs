@@ -5,7 +5,7 @@ use keywright_model::json::Json;
 
 use super::progress::Bar;
 use crate::banner;
-use crate::endpoint::{Client, Credentials, Endpoint, block_on};
+use crate::endpoint::{Client, Credentials, Endpoint, Refusal, block_on};
 
 /// Items per request; the service returns at most 1 MB anyway.
 const PAGE_ITEMS_MAX: u64 = 500;
@@ -22,14 +22,26 @@ pub(super) fn tables(
 ) -> Result<Vec<LiveTable>, String> {
     block_on(async {
         let mut client = Client::connect(endpoint, credentials).await?;
-        let names = if names.is_empty() { list(&mut client).await? } else { names.to_vec() };
+        let listed = if names.is_empty() { list(&mut client).await? } else { names.to_vec() };
         let mut found = Vec::new();
+        let mut refused = None;
         let bar = Bar::new();
-        for name in &names {
+        for name in &listed {
             banner::note(&format!("{name}: reading its description and up to {sample} items"));
-            found.push(table(&mut client, name, sample, &bar).await?);
+            match table(&mut client, name, sample, &bar).await {
+                Ok(table) => found.push(table),
+                // A listed table can be hidden by access control, or be deleted in the meantime.
+                Err(refusal) if names.is_empty() && !refusal.kind.is_empty() => {
+                    banner::note(&format!("{name}: left out, since DescribeTable failed: {}", refusal.text));
+                    refused = Some(refusal.text);
+                }
+                Err(refusal) => return Err(refusal.text),
+            }
         }
-        Ok(found)
+        match refused.filter(|_| found.is_empty()) {
+            Some(refusal) => Err(refusal),
+            None => Ok(found),
+        }
     })
 }
 
@@ -53,7 +65,8 @@ async fn list(client: &mut Client) -> Result<Vec<String>, String> {
     Err(format!("{} has more than {FETCHED_TABLES_MAX} tables; name some with --table", client.endpoint))
 }
 
-async fn table(client: &mut Client, name: &str, sample: u64, bar: &Bar) -> Result<LiveTable, String> {
+/// A table with its settings and a sample of its items. An endpoint that refuses Scan gives no sample.
+async fn table(client: &mut Client, name: &str, sample: u64, bar: &Bar) -> Result<LiveTable, Refusal> {
     let request = Json::object([("TableName", Json::text(name))]);
     let description = client.ask("DescribeTable", &request).await?;
     let mut unanswered = Vec::new();
@@ -61,7 +74,7 @@ async fn table(client: &mut Client, name: &str, sample: u64, bar: &Bar) -> Resul
     for operation in ["DescribeTimeToLive", "DescribeContinuousBackups"] {
         // Not every endpoint supports these settings. Without them they count as off, and a note says so.
         let answer = client.ask(operation, &request).await;
-        answers.push(answer.map_err(|refusal| unanswered.push(refusal.text)).ok());
+        answers.push(answer.map_err(|refusal| unanswered.push(taken_as_off(&refusal))).ok());
     }
     let mut answers = answers.into_iter();
     let (time_to_live, backups) = (answers.next().flatten(), answers.next().flatten());
@@ -78,16 +91,30 @@ async fn table(client: &mut Client, name: &str, sample: u64, bar: &Bar) -> Resul
             Ok(answer) => other_settings.push((operation.to_owned(), answer)),
             // Unsupported or absent settings count as absent. A setting that access control hides may
             // exist, so it is reported.
-            Err(refusal) if refusal.kind == "AccessDeniedException" => unanswered.push(refusal.text),
+            Err(refusal) if refusal.kind == "AccessDeniedException" => {
+                unanswered.push(taken_as_off(&refusal));
+            }
             Err(_) => {}
         }
     }
-    let items = sample_of(client, name, sample, bar).await?;
+    let (items, refused) = sample_of(client, name, sample, bar).await?;
+    unanswered.extend(
+        refused.map(|refusal| format!("sampling stopped after {} items: {}", items.len(), refusal.text)),
+    );
     Ok(LiveTable { description, time_to_live, backups, other_settings, unanswered, items })
 }
 
-/// The first items of a Scan.
-async fn sample_of(client: &mut Client, name: &str, sample: u64, bar: &Bar) -> Result<Vec<Json>, String> {
+fn taken_as_off(refusal: &Refusal) -> String {
+    format!("{}; taken as off", refusal.text)
+}
+
+/// The first items of a Scan, and why there are no more if a page was refused.
+async fn sample_of(
+    client: &mut Client,
+    name: &str,
+    sample: u64,
+    bar: &Bar,
+) -> Result<(Vec<Json>, Option<Refusal>), Refusal> {
     let mut items = Vec::new();
     let mut left = sample;
     let mut start = None;
@@ -99,7 +126,11 @@ async fn sample_of(client: &mut Client, name: &str, sample: u64, bar: &Bar) -> R
         if let Some(start) = start.take() {
             request.set("ExclusiveStartKey", start);
         }
-        let answer = client.ask("Scan", &request).await?;
+        let answer = match client.ask("Scan", &request).await {
+            Ok(answer) => answer,
+            Err(refusal) if !refusal.kind.is_empty() => return Ok((items, Some(refusal))),
+            Err(broken) => return Err(broken),
+        };
         let found = answer.get("Items").map_or(&[][..], Json::elements);
         left = left.saturating_sub(u64::try_from(found.len()).unwrap_or(u64::MAX));
         items.extend(found.iter().cloned());
@@ -109,5 +140,5 @@ async fn sample_of(client: &mut Client, name: &str, sample: u64, bar: &Bar) -> R
             break;
         }
     }
-    Ok(items)
+    Ok((items, None))
 }

@@ -21,7 +21,7 @@ pub(crate) struct HeatArguments {
     /// The model file
     #[arg(required_unless_present = "writes")]
     model: Option<PathBuf>,
-    /// Without a model: the shards for this many write units per second on one key
+    /// Without a model: print the shards needed for this many write units per second on one key
     #[arg(long, value_name = "UNITS", conflicts_with = "model")]
     writes: Option<u64>,
     /// Output format

@@ -1,7 +1,7 @@
 //! `keywright model import`, `export` and `diff`, with a server that must accept their output.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -265,6 +265,55 @@ fn a_live_table_becomes_a_model_with_entities_from_its_items() {
     let unknown = keywright(path, &["import", "--endpoint", &server.endpoint, "--table", "Nothing"]);
     assert!(!unknown.status.success());
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("ResourceNotFoundException"));
+}
+
+/// An endpoint with two tables that lets its caller describe only one of them and scan none; it serves one
+/// connection.
+fn endpoint_that_refuses_most() -> String {
+    const REFUSAL: &str =
+        r#"{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"not allowed"}"#;
+    const TABLE: &str = r#"{"Table":{"TableName":"Open","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+        "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],"BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST"}}}"#;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let serve = move || -> Option<()> {
+        let (stream, _) = listener.accept().ok()?;
+        let mut reader = BufReader::new(stream.try_clone().ok()?);
+        let mut stream = stream;
+        loop {
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") {
+                (reader.read_line(&mut head).ok()? > 0).then_some(())?;
+            }
+            let head = head.to_lowercase();
+            let length = head.split_once("content-length: ")?.1.lines().next()?.parse().ok()?;
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).ok()?;
+            let of_open = String::from_utf8_lossy(&body).contains("Open");
+            let (status, answer) =
+                match head.split_once("x-amz-target: dynamodb_20120810.")?.1.lines().next()? {
+                    "listtables" => ("200 OK", r#"{"TableNames":["Hidden","Open"]}"#),
+                    "describetable" if of_open => ("200 OK", TABLE),
+                    _ => ("400 Bad Request", REFUSAL),
+                };
+            write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{answer}", answer.len()).ok()?;
+        }
+    };
+    std::thread::Builder::new().spawn(serve).unwrap();
+    endpoint
+}
+
+#[test]
+fn tables_that_may_not_be_described_or_scanned_do_not_refuse_the_import() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let notes = noted(path, &["import", "--endpoint", &endpoint_that_refuses_most(), "-o", "live.yaml"]);
+    assert_names(&notes, &["Hidden", "DescribeTable", "Open", "Scan", "AccessDeniedException"]);
+    let text = std::fs::read_to_string(path.join("live.yaml")).unwrap();
+    let made = keywright_model::parse(&text).unwrap();
+    let tables: Vec<&str> = made.tables.iter().map(|table| table.name.as_str()).collect();
+    assert_eq!(tables, ["Open"]);
+    assert_eq!(made.entities[0].template("pk").unwrap().to_string(), "{pk}");
 }
 
 #[test]

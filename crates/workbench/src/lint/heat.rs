@@ -55,7 +55,7 @@ fn loads(context: &Context<'_>, verdict: Verdict, rule: &'static str, severity: 
             "put a cache in front, or keep the answer in an item of its own: shards spread writes, and every read gathers all of them".to_owned()
         };
         let (names, place) = (key.entities.join(", "), place_of(&key));
-        let text = format!("the hottest key of {names} in {place} takes {amount} {what} units a second at the peak; a key has {limit}");
+        let text = format!("the hottest key of {names} in {place} takes {amount} {what} units a second at the peak; one key serves {limit}");
         finding(rule, severity, entity.at, &entity.name, text, fix)
     })
     .collect()

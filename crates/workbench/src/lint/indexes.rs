@@ -362,7 +362,7 @@ pub(super) fn sparse(context: &Context<'_>) -> Vec<Finding> {
                 pattern.id,
                 percent(report.items_returned, report.items_read)
             ),
-            format!("give the items that are wanted an attribute of their own while `{flag}` says so, and index that"),
+            format!("add an attribute that only the wanted items have, and index it instead of filtering by `{flag}`"),
         ));
     }
     found

@@ -49,7 +49,10 @@ pub(super) fn just_over(context: &Context<'_>) -> Vec<Finding> {
                     Severity::Note,
                     entity.at,
                     &entity.name,
-                    format!("{} has {bytes} bytes on average, {over} over a {what} unit's step", entity.name),
+                    format!(
+                        "{} has {bytes} bytes on average, {over} more than a whole number of {what} units",
+                        entity.name
+                    ),
                     "shorter attribute names or values save a unit each time",
                 ));
             }

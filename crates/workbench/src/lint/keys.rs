@@ -134,7 +134,7 @@ pub(super) fn delimiter(context: &Context<'_>) -> Vec<Finding> {
                         entity.at,
                         &entity.name,
                         format!("`{}` may contain `{delimiter}`, which delimits it in `{template}`", attribute.name),
-                        format!("choose a delimiter that no value has{such} and keep the attribute itself instead of splitting the key"),
+                        format!("choose a delimiter that no value contains{such} and keep the attribute itself instead of splitting the key"),
                     ));
                 }
             }

@@ -201,7 +201,7 @@ pub(super) fn short_upper_bound(context: &Context<'_>) -> Vec<Finding> {
                     Severity::Warning,
                     given.at,
                     &pattern.id,
-                    format!("the upper bound `{upper}` of {} sorts before the last values it means", pattern.id),
+                    format!("the upper bound `{upper}` of {} sorts before the last values that it should include", pattern.id),
                     "write the bound to the last digit that is stored, such as `2023-04-30T23:59:59.999Z`, or the next day with `lt`",
                 ));
             }

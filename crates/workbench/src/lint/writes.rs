@@ -29,7 +29,10 @@ fn too_many(pattern: &Pattern) -> Option<Finding> {
     } else if items == 1 {
         (
             Severity::Warning,
-            format!("{} is a transaction of one item: it costs twice and gives nothing more", pattern.id),
+            format!(
+                "{} is a transaction of one item: it costs twice as much as a conditional write and guarantees nothing more",
+                pattern.id
+            ),
             "write it as a single put, update, delete or get",
         )
     } else {

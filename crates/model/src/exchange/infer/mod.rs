@@ -44,7 +44,7 @@ pub struct Entity {
     pub members: Vec<usize>,
     /// Template by key attribute. An index key attribute that
     /// none of the items has is missing: the index is sparse.
-    pub templates: BTreeMap<String, String>,
+    pub templates: BTreeMap<String, Template>,
     /// The attributes of its items, without those that only carry
     /// templates, followed by the templates' own variables.
     pub attributes: Vec<Attribute>,
@@ -57,11 +57,9 @@ pub struct Entity {
 }
 
 impl Entity {
-    /// The template of a key attribute. A text that is none, such as one with an attribute's odd name, stands
-    /// for the attribute's own value.
-    pub fn template(&self, key: &str) -> Option<Template> {
-        let text = self.templates.get(key)?;
-        Some(Template::parse(text).unwrap_or_else(|_| Template::of_attribute(key)))
+    /// The template of a key attribute.
+    pub fn template(&self, key: &str) -> Option<&Template> {
+        self.templates.get(key)
     }
 }
 
@@ -168,7 +166,7 @@ fn attributes(
     }
     // A key attribute that is its own template is also a plain attribute of the entity.
     let carries_template =
-        |name: &str| found.keys.get(name).is_some_and(|text| *text != format!("{{{name}}}"));
+        |name: &str| found.keys.get(name).is_some_and(|template| template.whole() != Some(name));
     let order = |name: &str| declared.iter().position(|(known, _)| known == name).unwrap_or(usize::MAX);
     let mut stored: Vec<Attribute> = types
         .into_iter()
@@ -179,7 +177,7 @@ fn attributes(
     // A number or binary key with a single variable determines the variable's type.
     let type_of = |name: &str| {
         let is_it =
-            |key: &KeyAttribute| found.keys.get(&key.name).is_some_and(|text| *text == format!("{{{name}}}"));
+            |key: &KeyAttribute| found.keys.get(&key.name).is_some_and(|own| own.whole() == Some(name));
         keys.iter().find(|key| is_it(key)).map_or(ValueType::S, |key| key_value_type(key.key_type))
     };
     stored.extend(found.variables.iter().map(|name| Attribute {

@@ -40,7 +40,7 @@ pub(crate) fn relate(tables: &mut [DraftTable]) {
 
 fn keyed(table: usize, place: usize, entity: &Entity, draft: &DraftTable) -> Keyed {
     let keys = draft.key_names();
-    let templates: Vec<(&str, Template)> =
+    let templates: Vec<(&str, &Template)> =
         keys.into_iter().filter_map(|key| Some((key, entity.template(key)?))).collect();
     let variables = templates.iter().flat_map(|(_, template)| template.attributes()).map(str::to_owned);
     let items = entity.members.iter().filter_map(|at| draft.items.get(*at));
@@ -53,7 +53,7 @@ fn keyed(table: usize, place: usize, entity: &Entity, draft: &DraftTable) -> Key
     }
 }
 
-pub(crate) fn values(templates: &[(&str, Template)], item: &Item) -> BTreeMap<String, String> {
+pub(crate) fn values(templates: &[(&str, &Template)], item: &Item) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (key, template) in templates {
         let Some(text) = item.get(*key).and_then(key_text) else { continue };

@@ -45,7 +45,7 @@ pub(super) struct KeyPlace<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Templates {
     /// Key attribute to template, such as `c#{customerId}`.
-    pub(crate) keys: BTreeMap<String, String>,
+    pub(crate) keys: BTreeMap<String, Template>,
     /// Variables that are not attributes of the items.
     pub(crate) variables: Vec<String>,
     /// Whether any template was inferred from examples and not written by an author.
@@ -86,8 +86,8 @@ pub(super) fn templates(
         if !held && place.alias.is_none() {
             continue;
         }
-        let template = if let Some(alias) = place.alias.filter(|alias| alias.contains("${")) {
-            naming.take(place, alias, &values)
+        let template = if let Some(alias) = place.alias.and_then(Template::parse_alias) {
+            naming.take(place, alias.ok(), &values)
         } else if place.key_type == KeyType::S && (!values.is_empty() || place.alias.is_some()) {
             let pieces = pieces(around.lexicon, place, &values);
             naming.doubt_word(place, &pieces, &values);
@@ -96,19 +96,18 @@ pub(super) fn templates(
                 Piece::Hole { column, .. } => column.len() > 1 && constant(column).is_some(),
             });
             let sparse = place.role == Role::Partition && values.len() < group.members.len();
-            let template = if words && sparse && !values.is_empty() {
-                format!("{{{}}}", place.name)
+            // Items can have empty texts and braces, which no template produces.
+            let printed = if words && sparse && !values.is_empty() {
+                None
             } else {
-                naming.print(place, pieces)
+                Template::parse(&naming.print(place, pieces)).ok()
             };
-            found.guessed |= template != format!("{{{}}}", place.name);
+            let template = printed.unwrap_or_else(|| Template::of_attribute(place.name));
+            found.guessed |= template.whole() != Some(place.name);
             template
         } else {
-            format!("{{{}}}", place.name)
+            Template::of_attribute(place.name)
         };
-        // An author's alias need not be a valid template, and items can have empty texts.
-        let template =
-            if Template::parse(&template).is_ok() { template } else { format!("{{{}}}", place.name) };
         found.keys.insert(place.name.to_owned(), template);
     }
     found.doubts = std::mem::take(&mut naming.doubts);
@@ -260,10 +259,8 @@ struct Variable {
 impl Naming<'_> {
     /// Takes over a template that its author wrote, as in our own documents, with its variable names. An
     /// alias that is no template says nothing.
-    fn take(&mut self, place: &KeyPlace<'_>, alias: &str, values: &Column) -> String {
-        let Ok(template) = Template::parse(&alias.replace("${", "{")) else {
-            return format!("{{{}}}", place.name);
-        };
+    fn take(&mut self, place: &KeyPlace<'_>, alias: Option<Template>, values: &Column) -> Template {
+        let Some(template) = alias else { return Template::of_attribute(place.name) };
         let value = |text: &str, at: usize| template.fit(text)?.get(at).map(|(_, value)| (*value).to_owned());
         for (at, name) in template.attributes().enumerate() {
             let column: Column =
@@ -273,7 +270,7 @@ impl Naming<'_> {
                 self.named.push(Variable { name: name.to_owned(), values: column, prefix: None, held });
             }
         }
-        template.to_string()
+        template
     }
 
     /// Whether an item of the entity has an attribute with this name.

@@ -13,7 +13,7 @@ use crate::data::{entity_of, key_text};
 use crate::exchange::of_model::stored_items;
 use crate::expression::ConditionExpression;
 use crate::json::Json;
-use crate::template::{Part, Template};
+use crate::template::{Extent, Part, Template};
 use crate::{
     At, Consistency, Entity, Expectation, Given, GivenOp, Index, KeyAttribute, Model, Node, NodeKind,
     Operation, Pattern, Read, ReadKind, Table,
@@ -275,33 +275,14 @@ impl<'a> Test<'a> {
 /// whole are equal to their part of it, the last one begins with its part. `None` if the prefix does not fit
 /// the template.
 fn begins(template: &Template, prefix: &str) -> Option<Givens> {
-    let mut givens = Givens::new();
-    let mut rest = prefix;
-    for (at, part) in template.parts.iter().enumerate() {
-        match part {
-            _ if rest.is_empty() => break,
-            Part::Literal(word) => match rest.strip_prefix(word.as_str()) {
-                Some(after) => rest = after,
-                None if word.starts_with(rest) => rest = "",
-                None => return None,
-            },
-            Part::Attribute { name, .. } | Part::Shard { name, .. } => {
-                let end = match template.parts.get(at + 1) {
-                    Some(Part::Literal(word)) => rest.find(word.as_str()),
-                    _ => None,
-                };
-                let (value, op) = match end.and_then(|end| rest.split_at_checked(end)) {
-                    Some((value, after)) => {
-                        rest = after;
-                        (value, GivenOp::Eq)
-                    }
-                    None => (std::mem::take(&mut rest), GivenOp::BeginsWith),
-                };
-                givens.push((name.clone(), op, vec![value.to_owned()]));
-            }
-        }
-    }
-    rest.is_empty().then_some(givens)
+    let given = |(place, value, extent): (&Part, &str, Extent)| {
+        let op = match extent {
+            Extent::Whole => GivenOp::Eq,
+            Extent::Beginning => GivenOp::BeginsWith,
+        };
+        Some((place.attribute()?.to_owned(), op, vec![value.to_owned()]))
+    };
+    Some(template.fit_prefix(prefix)?.into_iter().filter_map(given).collect())
 }
 
 /// The conditions that follow from a range of keys: all variables except the last must be equal at both ends.

@@ -6,6 +6,7 @@ use keywright_semantics::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchem
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::{Assumption, Read};
+use crate::Template;
 use crate::exchange::create_table::{key_type, read_projection, read_units};
 use crate::exchange::draft::{Draft, DraftTable};
 use crate::exchange::fault::{ExchangeFault, Faults};
@@ -77,7 +78,7 @@ impl Schema<'_> {
         for (name, attributes) in self.models.map_or(&[][..], Json::members) {
             let template = |key: Option<&KeyAttribute>| {
                 let value = attributes.get(&key?.name)?.str_at("value")?;
-                value.contains("${").then(|| value.to_owned())
+                Template::parse_alias(value).map(|_| value.to_owned())
             };
             let key = &table.schema.key;
             let (partition, sort) = (template(key.partition.first()), template(key.sort.first()));

@@ -6,6 +6,7 @@ use keywright_semantics::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchem
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::read::{has_key, key_of};
+use crate::Template;
 use crate::exchange::create_table::{key_type_name, write_projection, write_units};
 use crate::exchange::draft::{Draft, DraftTable};
 use crate::exchange::infer::Entity;
@@ -296,12 +297,12 @@ fn names<'a>(entity: &'a Entity, table: &DraftTable) -> BTreeSet<&'a str> {
     stored.chain(entity.templates.keys()).map(String::as_str).filter(|name| !keys.contains(name)).collect()
 }
 
-/// The templates of the table's keys, with `${x}` as the form of variables.
+/// The templates of the table's keys, as this format writes variables.
 fn write_alias(entity: &Entity, table: &DraftTable) -> Json {
     let alias = |key: Option<&KeyAttribute>| {
         let key = key?;
-        let template = entity.templates.get(&key.name).map_or(key.name.as_str(), String::as_str);
-        Some(Json::text(template.replace('{', "${")))
+        let template = entity.template(&key.name);
+        Some(Json::text(template.map_or_else(|| key.name.clone(), Template::to_alias)))
     };
     let key = &table.definition.schema.key;
     let mut json = Json::Object(Vec::new());
