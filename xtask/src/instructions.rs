@@ -43,17 +43,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
 fn build(root: &Path) -> Result<(), String> {
     let status = Command::new(env!("CARGO"))
         .current_dir(root)
-        .args([
-            "build",
-            "--quiet",
-            "--release",
-            "-p",
-            "keywright-server",
-            "--bin",
-            "keywright-hot",
-            "--features",
-            "hot",
-        ])
+        .args(["build", "--quiet", "--release", "-p", "keywright-hot"])
         .status()
         .map_err(|error| format!("cannot run cargo: {error}"))?;
     if status.success() { Ok(()) } else { Err("the program does not build".to_owned()) }

@@ -9,6 +9,7 @@ use super::{folders, read};
 const EDGES: &[(&str, &[&str])] = &[
     ("keywright-designer", &["keywright-model", "keywright-semantics", "keywright-workbench"]),
     ("keywright-engine", &["keywright-semantics", "keywright-store"]),
+    ("keywright-hot", &["keywright-engine", "keywright-store", "keywright-wire"]),
     ("keywright-model", &["keywright-semantics"]),
     ("keywright-semantics", &[]),
     (
