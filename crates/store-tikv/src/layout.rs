@@ -1,5 +1,6 @@
 //! The layout row, which says that a prefix is Keywright's and how its rows are laid out.
 
+use bytes::Bytes;
 use keywright_store::{CommitError, StoreError};
 
 use crate::link::Link;
@@ -66,7 +67,10 @@ pub(crate) async fn prepare(link: &Link, prefix: &str) -> Result<(), OpenError> 
         if !rows.map_err(|error| no_answer(&error))?.is_empty() {
             return Err(OpenError::Foreign(prefix.to_owned()));
         }
-        match link.commit(transaction, vec![(key, Some(LAYOUT.into()))], Vec::new()).await {
+        match link
+            .commit(transaction, vec![(key, Some(Bytes::from_static(LAYOUT.as_bytes())))], Vec::new())
+            .await
+        {
             Ok(_version) => return Ok(()),
             // Written by another process, or perhaps by this one: the next look tells.
             Err(CommitError::Conflict | CommitError::Unknown) => {}

@@ -5,9 +5,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use keywright_store::{CommitError, CommitVersion, StoreError};
 use tikv_client::{
-    BoundRange, CheckLevel, Config, Error, Snapshot, Timestamp, TimestampExt as _, Transaction,
+    BoundRange, CheckLevel, Config, Error, KvPair, Snapshot, Timestamp, TimestampExt as _, Transaction,
     TransactionClient, TransactionOptions,
 };
 use tokio::runtime::Handle;
@@ -24,8 +25,9 @@ const ANSWER_WAIT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(20);
 /// A page of the largest values.
 const MESSAGE_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// Rows that one commit of `clear` removes.
-const PIECE_ROWS: usize = 1_000;
+/// Rows that one commit of `clear` removes. The client sends all keys of a commit with each part of it, so many
+/// small commits are faster than a large one.
+const PIECE_ROWS: usize = 250;
 /// Prewrite, the commit's timestamp, and the commit of the primary key.
 const COMMIT_ROUND_TRIPS: u64 = 3;
 
@@ -37,8 +39,8 @@ pub(crate) struct Link {
     round_trips: AtomicU64,
 }
 
-/// A key and its value, as they are in TiKV.
-pub(crate) type Pair = (Vec<u8>, Vec<u8>);
+/// A key as it is in TiKV, and its value.
+pub(crate) type Pair = (Vec<u8>, Bytes);
 
 impl Link {
     /// Connects to PD.
@@ -71,7 +73,10 @@ impl Link {
     }
 
     /// Asks until there is an answer, but not for ever. Only for questions that can be put twice.
-    async fn ask<T, F>(&self, question: impl Fn(TransactionClient) -> F + Send + 'static) -> Result<T, StoreError>
+    async fn ask<T, F>(
+        &self,
+        question: impl Fn(TransactionClient) -> F + Send + 'static,
+    ) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Error>> + Send,
@@ -104,10 +109,10 @@ impl Link {
         self.ask(|client| async move { client.begin_with_options(settings()).await }).await
     }
 
-    pub(crate) async fn get(&self, at: u64, key: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
+    pub(crate) async fn get(&self, at: u64, key: Vec<u8>) -> Result<Option<Bytes>, StoreError> {
         self.ask(move |client| {
             let key = key.clone();
-            async move { view(&client, at).get(key).await }
+            async move { Ok(view(&client, at).get(key).await?.and_then(opened)) }
         })
         .await
     }
@@ -118,7 +123,7 @@ impl Link {
             let keys = keys.clone();
             async move {
                 let pairs = view(&client, at).batch_get(keys).await?;
-                Ok(pairs.map(|pair| (pair.0.into(), pair.1)).collect())
+                Ok(pairs.filter_map(pair).collect())
             }
         })
         .await
@@ -137,11 +142,10 @@ impl Link {
             let range = BoundRange::from(range.clone());
             async move {
                 let mut view = view(&client, at);
-                let pair = |pair: tikv_client::KvPair| (pair.0.into(), pair.1);
                 if backward {
-                    Ok(view.scan_reverse(range, limit).await?.map(pair).collect())
+                    Ok(view.scan_reverse(range, limit).await?.filter_map(pair).collect())
                 } else {
-                    Ok(view.scan(range, limit).await?.map(pair).collect())
+                    Ok(view.scan(range, limit).await?.filter_map(pair).collect())
                 }
             }
         })
@@ -186,7 +190,7 @@ impl Link {
     pub(crate) async fn commit(
         &self,
         mut transaction: Transaction,
-        writes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+        writes: Vec<(Vec<u8>, Option<Bytes>)>,
         protected: Vec<Vec<u8>>,
     ) -> Result<CommitVersion, CommitError> {
         self.count(COMMIT_ROUND_TRIPS);
@@ -195,7 +199,7 @@ impl Link {
             let committing = async {
                 for (key, value) in writes {
                     match value {
-                        Some(value) => transaction.put(key, value).await?,
+                        Some(value) => transaction.put(key, closed(&value)).await?,
                         None => transaction.delete(key).await?,
                     }
                 }
@@ -215,6 +219,22 @@ impl Link {
         });
         committed.await.unwrap_or(Err(CommitError::Unknown))
     }
+}
+
+/// Not every server tells an empty value from none, so a value is stored with a byte before it.
+const FIRST: u8 = 0;
+
+fn closed(value: &[u8]) -> Vec<u8> {
+    [&[FIRST], value].concat()
+}
+
+/// A value as the caller wrote it.
+fn opened(stored: Vec<u8>) -> Option<Bytes> {
+    (!stored.is_empty()).then(|| Bytes::from(stored).slice(1..))
+}
+
+fn pair(pair: KvPair) -> Option<Pair> {
+    Some((pair.0.into(), opened(pair.1)?))
 }
 
 fn silence() -> String {

@@ -19,14 +19,14 @@ use tikv_client::TimestampExt as _;
 use crate::keys::{Keys, Origin, after};
 use crate::link::Link;
 
-/// Entries of one fetch, and of one move.
-const FETCH_MAX: usize = 500;
+/// Entries of one fetch, and of one move, which writes two rows for each.
+const FETCH_MAX: usize = 125;
 /// Attempts to move entries that others move too.
-const TRIES: usize = 200;
+const TRIES: usize = 1_000;
 
 /// A log row's value: where the entry was in the inbox, and the entry.
-fn stored(origin: Origin, entry: &[u8]) -> Vec<u8> {
-    [&origin.start.to_be_bytes()[..], &origin.place.to_be_bytes(), entry].concat()
+fn stored(origin: Origin, entry: &[u8]) -> Bytes {
+    [&origin.start.to_be_bytes()[..], &origin.place.to_be_bytes(), entry].concat().into()
 }
 
 /// The last two numbers of a key of the inbox or the log.
@@ -43,9 +43,8 @@ fn origin_of(key: &[u8]) -> Result<Origin, StoreError> {
     numbers(key).map(|(start, place)| Origin { start, place }).ok_or_else(corrupt)
 }
 
-fn read_row(key: &[u8], value: Vec<u8>) -> Result<(Origin, LogEntry), StoreError> {
+fn read_row(key: &[u8], mut bytes: Bytes) -> Result<(Origin, LogEntry), StoreError> {
     let (version, index) = numbers(key).ok_or_else(corrupt)?;
-    let mut bytes = Bytes::from(value);
     if bytes.len() < 12 {
         return Err(corrupt());
     }
@@ -148,15 +147,15 @@ async fn settle(link: &Link, id: LogId) -> Result<(), StoreError> {
     Err(StoreError::Io("TiKV: the entries of a log could not be moved".to_owned()))
 }
 
-type Writes = Vec<(Vec<u8>, Option<Vec<u8>>)>;
+type Writes = Vec<(Vec<u8>, Option<Bytes>)>;
 
 fn moves(
     keys: &Keys,
     id: LogId,
     version: CommitVersion,
-    rows: Vec<(Vec<u8>, Vec<u8>)>,
+    rows: Vec<(Vec<u8>, Bytes)>,
 ) -> Result<Writes, StoreError> {
-    let mut writes = vec![(keys.head(id), Some(version.0.to_be_bytes().to_vec()))];
+    let mut writes = vec![(keys.head(id), Some(Bytes::copy_from_slice(&version.0.to_be_bytes())))];
     for (index, (key, entry)) in (0..).zip(rows) {
         let position = LogPosition { version, index };
         writes.push((keys.log(id, position), Some(stored(origin_of(&key)?, &entry))));

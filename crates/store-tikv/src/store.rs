@@ -73,7 +73,8 @@ impl Store for TikvStore {
     /// The size of the first rows, times how often their part of the keys fits into that of all rows.
     async fn size_estimate_bytes(&self, range: &KeyRange) -> Result<u64, StoreError> {
         let view = self.snapshot().await?;
-        let scan = |direction, rows_max| Scan { range: range.clone(), direction, rows_max, bytes_max: usize::MAX };
+        let scan =
+            |direction, rows_max| Scan { range: range.clone(), direction, rows_max, bytes_max: usize::MAX };
         let sample = view.scan(&scan(Direction::Forward, SAMPLE_ROWS)).await?;
         let bytes = bytes_of(&sample);
         if !sample.more {

@@ -115,10 +115,10 @@ impl Transaction for TikvTransaction {
         let keys = &view.link.keys;
         let guarded = protected.iter().filter(|key| !writes.contains_key(*key)).map(|key| keys.row(key));
         let guarded: Vec<Vec<u8>> = guarded.collect();
-        let mut rows: Vec<(Vec<u8>, Option<Vec<u8>>)> =
-            writes.into_iter().map(|(key, value)| (keys.row(&key), value.map(Into::into))).collect();
+        let mut rows: Vec<(Vec<u8>, Option<Bytes>)> =
+            writes.into_iter().map(|(key, value)| (keys.row(&key), value)).collect();
         for (place, (id, entry)) in (0..).zip(appends) {
-            rows.push((keys.inbox(id, Origin { start: view.at, place }), Some(entry.into())));
+            rows.push((keys.inbox(id, Origin { start: view.at, place }), Some(entry)));
         }
         view.link.commit(transaction, rows, guarded).await
     }

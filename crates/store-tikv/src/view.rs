@@ -36,7 +36,7 @@ impl Snapshot for TikvView {
     }
 
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        Ok(self.link.get(self.at, self.link.keys.row(key)).await?.map(Bytes::from))
+        self.link.get(self.at, self.link.keys.row(key)).await
     }
 
     async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
@@ -51,7 +51,7 @@ impl Snapshot for TikvView {
         wanted.dedup();
         let found = self.link.get_many(self.at, wanted).await?;
         let found: HashMap<Bytes, Bytes> =
-            found.into_iter().map(|(key, value)| (self.link.keys.callers(key), value.into())).collect();
+            found.into_iter().map(|(key, value)| (self.link.keys.callers(key), value)).collect();
         Ok(keys.iter().map(|key| found.get(key).cloned()).collect())
     }
 
@@ -85,7 +85,7 @@ impl Snapshot for TikvView {
                 }
                 let key = self.link.keys.callers(key);
                 bytes = bytes.saturating_add(key.len()).saturating_add(value.len());
-                page.entries.push(Entry { key, value: value.into() });
+                page.entries.push(Entry { key, value });
             }
             if ended {
                 page.assert_answers(scan);

@@ -21,6 +21,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "keywright-store",
             "keywright-store-local",
             "keywright-store-postgres",
+            "keywright-store-tikv",
             "keywright-wire",
             "keywright-workbench",
         ],
@@ -28,6 +29,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("keywright-store", &[]),
     ("keywright-store-local", &["keywright-store"]),
     ("keywright-store-postgres", &["keywright-store"]),
+    ("keywright-store-tikv", &["keywright-store"]),
     ("keywright-wire", &["keywright-semantics"]),
     (
         "keywright-workbench",
