@@ -32,5 +32,10 @@ pub(crate) fn of_commit(error: &Error) -> CommitError {
 pub(crate) fn text(error: &Error) -> String {
     const TEXT_CHARS_MAX: usize = 300;
     let said: String = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    // Errors from within the client begin with a place in its source.
+    let said = match said.strip_prefix('[').and_then(|said| said.split_once("]: ")) {
+        Some((_place, said)) => said.to_owned(),
+        None => said,
+    };
     format!("TiKV: {}", said.chars().take(TEXT_CHARS_MAX).collect::<String>())
 }

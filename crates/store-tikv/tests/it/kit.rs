@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 
 use crate::engine::url_or_say;
 
-static RUNTIME: LazyLock<Runtime> =
+pub(crate) static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap());
 
 struct Tikv;

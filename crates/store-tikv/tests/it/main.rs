@@ -4,3 +4,4 @@
 
 mod engine;
 mod kit;
+mod refusals;
