@@ -4,7 +4,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
 
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -104,7 +104,7 @@ fn wait_for(address: &str) -> Result<(), String> {
 }
 
 /// Stops the processes and removes their folder when this process has ended.
-fn watch(processes: &[u32], folder: &PathBuf) -> Result<(), String> {
+fn watch(processes: &[u32], folder: &Path) -> Result<(), String> {
     let script = "while kill -0 \"$1\" 2>/dev/null; do sleep 1; done; folder=$2; shift 2; \
                   kill -KILL \"$@\"; rm -rf \"$folder\"";
     Command::new("setsid")

@@ -19,7 +19,8 @@ fn refused_with(prefix: &str, key: &'static [u8], value: &'static [u8]) -> Optio
     };
     block_on(RUNTIME.spawn(write)).unwrap();
     let opened = block_on(TikvStore::open(options, RUNTIME.handle().clone()));
-    Some(opened.err().expect("the prefix is refused"))
+    let Err(error) = opened else { panic!("the prefix {prefix} was taken") };
+    Some(error)
 }
 
 #[test]
