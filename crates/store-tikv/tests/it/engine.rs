@@ -7,10 +7,11 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const STORES: usize = 3;
-const START_MAX: Duration = Duration::from_secs(60);
+const LISTEN_TRIES: usize = 600;
+const LISTEN_PAUSE: Duration = Duration::from_millis(100);
 
 /// A running cluster. It is started once for all tests of the program, and stopped by a watcher that outlives
 /// the program: statics are not dropped.
@@ -93,14 +94,13 @@ fn spawn(command: &mut Command, log: &Path) -> Result<u32, String> {
 }
 
 fn wait_for(address: &str) -> Result<(), String> {
-    let begun = Instant::now();
-    while TcpStream::connect(address).is_err() {
-        if begun.elapsed() > START_MAX {
-            return Err(format!("nobody listens on {address}"));
+    for _ in 0..LISTEN_TRIES {
+        if TcpStream::connect(address).is_ok() {
+            return Ok(());
         }
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(LISTEN_PAUSE);
     }
-    Ok(())
+    Err(format!("nobody listens on {address}"))
 }
 
 /// Stops the processes and removes their folder when this process has ended.
