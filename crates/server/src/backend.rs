@@ -10,6 +10,8 @@ use keywright_store::memory::MemoryStore;
 use keywright_store_local::{Fault, Figures, LocalOptions, LocalStore};
 #[cfg(feature = "postgres")]
 use keywright_store_postgres::{PostgresOptions, PostgresStore};
+#[cfg(feature = "tikv")]
+use keywright_store_tikv::{TikvOptions, TikvStore};
 
 #[cfg(feature = "postgres")]
 use crate::store_url::Password;
@@ -171,6 +173,59 @@ impl Backend for Postgres {
     }
 
     fn close(&self, _store: &PostgresStore) {}
+}
+
+/// A prefix of a TiKV cluster, which other servers may use at the same time.
+#[cfg(feature = "tikv")]
+pub(crate) struct Tikv {
+    options: TikvOptions,
+    url: String,
+}
+
+#[cfg(feature = "tikv")]
+impl Tikv {
+    pub(crate) fn new(url: &str) -> Result<Self, String> {
+        let options = TikvOptions::parse(url).map_err(|error| format!("--store: {error}"))?;
+        Ok(Self { options, url: url.to_owned() })
+    }
+}
+
+#[cfg(feature = "tikv")]
+impl Backend for Tikv {
+    type Store = TikvStore;
+
+    fn open(&self) -> Result<TikvStore, String> {
+        let runtime = tokio::runtime::Handle::current();
+        runtime
+            .block_on(TikvStore::open(self.options.clone(), runtime.clone()))
+            .map_err(|error| format!("cannot open the store {}: {error}", self.url))
+    }
+
+    fn fault(&self, _store: &TikvStore) -> Option<Fault> {
+        None
+    }
+
+    fn figures(&self, _store: &TikvStore) -> Option<Figures> {
+        None
+    }
+
+    fn round_trips(&self, store: &TikvStore) -> u64 {
+        store.round_trips()
+    }
+
+    fn place(&self) -> String {
+        self.url.clone()
+    }
+
+    fn has_room(&self, _bytes: u64) -> bool {
+        true
+    }
+
+    fn is_unshared(&self, _store: &TikvStore) -> bool {
+        false
+    }
+
+    fn close(&self, _store: &TikvStore) {}
 }
 
 /// A file that is written to find out whether there is room.

@@ -91,7 +91,7 @@ pub(crate) fn serving(addresses: Addresses, storage: &Storage, signed: bool) -> 
         Storage::Folder { path, .. } => {
             std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
         }
-        Storage::Postgres { url, .. } => url.clone(),
+        Storage::Postgres { url, .. } | Storage::Tikv { url } => url.clone(),
     };
     let management = match management {
         Some(address) => format!("http://{}/metrics, /health/ready", shown(address)),

@@ -87,8 +87,9 @@ pub(crate) struct ServeArguments {
     /// Keep all data in memory; it is lost when the process ends [env: KEYWRIGHT_IN_MEMORY]
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub(crate) in_memory: Option<bool>,
-    /// Keep all data in this store: embedded:DIR (as --data DIR), memory: (as --in-memory), or
-    /// postgres://USER@HOST:PORT/DATABASE?schema=NAME, which several servers may share [env: KEYWRIGHT_STORE]
+    /// Keep all data in this store: embedded:DIR (as --data DIR), memory: (as --in-memory), or one that
+    /// several servers may share: postgres://USER@HOST:PORT/DATABASE?schema=NAME or tikv://PD:PORT/PREFIX
+    /// [env: KEYWRIGHT_STORE]
     #[arg(long, value_name = "URL")]
     pub(crate) store: Option<String>,
     /// Read the password of --store from the first line of this file; KEYWRIGHT_STORE_PASSWORD can hold it

@@ -58,6 +58,9 @@ pub(crate) enum Storage {
         url: String,
         password: Option<Password>,
     },
+    Tikv {
+        url: String,
+    },
 }
 
 /// Whether and where something besides the API is served.
@@ -293,6 +296,7 @@ impl Config {
                 let variable = std::env::var(PASSWORD_VARIABLE).ok();
                 Storage::Postgres { url, password: Password::find(variable, password_file.as_deref())? }
             }
+            StoreUrl::Tikv(url) => Storage::Tikv { url },
             StoreUrl::Folder(path) => {
                 let cache_mib = arguments.cache_mib.or(file.cache_mib).unwrap_or(DEFAULT_CACHE_MIB);
                 let write_buffer_bytes = arguments.write_buffer_kib.map(|kib| kib.saturating_mul(KIB));
@@ -354,7 +358,7 @@ fn clock(arguments: ClockArguments, file: &File, storage: &Storage) -> Result<Cl
         (None, Some(start)) => ClockSetting::Manual(start),
         (None, None) => return Ok(ClockSetting::Machine),
     };
-    if matches!(storage, Storage::Postgres { .. }) {
+    if matches!(storage, Storage::Postgres { .. } | Storage::Tikv { .. }) {
         return Err("several servers may share this store, and must agree on the time: \
                     leave out time-scale and clock, or choose --data or --in-memory"
             .to_owned());
@@ -439,7 +443,7 @@ fn studio(
     check_exposure(host, consent)?;
     let models = match (arguments.models.or_else(|| file.models.clone()), storage) {
         (Some(folder), _) => ModelsIn::Folder(folder),
-        (None, Storage::Memory | Storage::Postgres { .. }) => ModelsIn::Memory,
+        (None, Storage::Memory | Storage::Postgres { .. } | Storage::Tikv { .. }) => ModelsIn::Memory,
         (None, Storage::Folder { path, .. }) => ModelsIn::Folder(path.join(MODELS_FOLDER)),
     };
     Ok(Some(StudioConfig {

@@ -14,6 +14,8 @@ use tokio::task::JoinSet;
 use crate::auth::Authenticator;
 #[cfg(feature = "postgres")]
 use crate::backend::Postgres;
+#[cfg(feature = "tikv")]
+use crate::backend::Tikv;
 use crate::backend::{Backend, Folder, Memory};
 use crate::banner::{Addresses, StudioLine};
 use crate::cli::DurabilityArgument;
@@ -42,7 +44,7 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
     config.ready_file.as_deref().map_or(Ok(()), ReadyFile::clear)?;
     let data_in = match config.storage {
         Storage::Folder { .. } => DataIn::Files,
-        Storage::Memory | Storage::Postgres { .. } => DataIn::Memory,
+        Storage::Memory | Storage::Postgres { .. } | Storage::Tikv { .. } => DataIn::Memory,
     };
     let shares = descriptors::share(data_in, config.limits.connections_max)?;
     config.limits.connections_max = shares.connections_max;
@@ -81,6 +83,15 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
                                          build it with `cargo build --release --features postgres`"
                 .to_owned())
         }
+        #[cfg(feature = "tikv")]
+        Storage::Tikv { url } => {
+            let backend = Tikv::new(&url)?;
+            runtime.block_on(serve(config, backend))
+        }
+        #[cfg(not(feature = "tikv"))]
+        Storage::Tikv { .. } => Err("this keywright was built without TiKV: build it with \
+                                     `cargo build --release --features tikv`"
+            .to_owned()),
     }
 }
 

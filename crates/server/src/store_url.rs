@@ -12,6 +12,8 @@ pub(crate) enum StoreUrl {
     Folder(PathBuf),
     /// A `postgres://` address without password.
     Postgres(String),
+    /// A `tikv://` address.
+    Tikv(String),
 }
 
 /// A password, which no log shows.
@@ -67,9 +69,13 @@ impl StoreUrl {
         if text == "memory:" {
             return Ok(Self::Memory);
         }
+        if text.starts_with("tikv://") {
+            return Ok(Self::Tikv(text.to_owned()));
+        }
         let Some(rest) = POSTGRES.iter().find_map(|scheme| text.strip_prefix(scheme)) else {
             return Err(format!(
-                "--store {} is not known: write embedded:DIR, memory: or postgres://USER@HOST:PORT/DATABASE",
+                "--store {} is not known: write embedded:DIR, memory:, \
+                 postgres://USER@HOST:PORT/DATABASE or tikv://PD:PORT/PREFIX",
                 scheme_of(text)
             ));
         };
@@ -105,6 +111,8 @@ mod tests {
         assert_eq!(StoreUrl::parse("embedded:a/b"), Ok(StoreUrl::Folder("a/b".into())));
         let url = "postgres://me@db:5433/shop?schema=orders";
         assert_eq!(StoreUrl::parse(url), Ok(StoreUrl::Postgres(url.to_owned())));
+        let url = "tikv://pd1:2379,pd2:2379/shop";
+        assert_eq!(StoreUrl::parse(url), Ok(StoreUrl::Tikv(url.to_owned())));
         for unknown in ["", "shop", "mysql://me@db/shop", "embedded:"] {
             assert!(StoreUrl::parse(unknown).is_err(), "{unknown}");
         }

@@ -22,6 +22,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "keywright-store",
             "keywright-store-local",
             "keywright-store-postgres",
+            "keywright-store-tikv",
             "keywright-wire",
             "keywright-workbench",
         ],
@@ -29,6 +30,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("keywright-store", &[]),
     ("keywright-store-local", &["keywright-store"]),
     ("keywright-store-postgres", &["keywright-store"]),
+    ("keywright-store-tikv", &["keywright-store"]),
     ("keywright-wire", &["keywright-semantics"]),
     (
         "keywright-workbench",

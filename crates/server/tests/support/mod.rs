@@ -21,6 +21,9 @@ pub mod register;
 pub mod snapshot;
 #[cfg(target_os = "linux")]
 pub mod strace;
+#[cfg(feature = "tikv")]
+#[path = "../../../store-tikv/tests/it/engine.rs"]
+pub mod tikv;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

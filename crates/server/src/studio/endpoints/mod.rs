@@ -114,6 +114,7 @@ pub(super) fn state(shared: &Shared, caller: &Caller, only: Option<&str>) -> Vec
             [("kind", Json::text("folder")), ("place", Json::text(path.display().to_string()))]
         }
         Storage::Postgres { url, .. } => [("kind", Json::text("postgres")), ("place", Json::text(url))],
+        Storage::Tikv { url } => [("kind", Json::text("tikv")), ("place", Json::text(url))],
     };
     let place = |caller: &Caller| {
         [("account", Json::text(caller.account.as_str())), ("region", Json::text(caller.region.as_str()))]
