@@ -1,9 +1,9 @@
 //! The store's contract on TiKV.
 //!
-//! A view is a timestamp of PD; a commit is TiKV's optimistic two-phase commit, whose mutations are the writes
-//! and a lock for each key that is protected and not written: TiKV refuses it if one of these keys has a commit
-//! after the transaction's timestamp. Versions are timestamps, and logs get their order when they are read
-//! (`logs`).
+//! A view is a timestamp of PD; a commit is TiKV's optimistic two-phase commit, whose mutations are the
+//! writes and a lock for each key that is protected and not written: TiKV refuses it if one of these keys has
+//! a commit after the transaction's timestamp. Versions are timestamps, and logs get their order when they
+//! are read (`logs`).
 //!
 //! It does not know tables, items or DynamoDB.
 //!

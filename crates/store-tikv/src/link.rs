@@ -25,8 +25,8 @@ const ANSWER_WAIT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(20);
 /// A page of the largest values.
 const MESSAGE_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// Rows that one commit of `clear` removes. The client sends all keys of a commit with each part of it, so many
-/// small commits are faster than a large one.
+/// Rows that one commit of `clear` removes. The client sends all keys of a commit with each part of it, so
+/// many small commits are faster than a large one.
 const PIECE_ROWS: usize = 250;
 /// Prewrite, the commit's timestamp, and the commit of the primary key.
 const COMMIT_ROUND_TRIPS: u64 = 3;

@@ -1,5 +1,5 @@
-//! PD and three stores of TiKV's protocol with Raft, in a temporary folder on free ports. The tests of `server`
-//! use it too.
+//! PD and three stores of TiKV's protocol with Raft, in a temporary folder on free ports. The tests of
+//! `server` use it too.
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
 

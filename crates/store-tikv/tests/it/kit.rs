@@ -35,8 +35,8 @@ impl Subject for Tikv {
     }
 }
 
-// The test engine takes no entry of its Raft log above 8 MiB, and writes the whole of a commit as one entry, so
-// these checks of the kit cannot pass on it: a_large_transaction_is_written_whole,
+// The test engine takes no entry of its Raft log above 8 MiB, and writes the whole of a commit as one entry,
+// so these checks of the kit cannot pass on it: a_large_transaction_is_written_whole,
 // clearing_a_range_leaves_its_neighbours and a_trimmed_log_keeps_what_comes_after.
 keywright_store::store_kit!(@each Tikv;
     rows_are_in_bytewise_order
