@@ -26,6 +26,7 @@ pub(super) struct Job {
 }
 
 /// Builds all tests. `arguments` are cargo's, such as `-p keywright-engine`.
+#[expect(clippy::print_stdout, reason = "a task for the terminal")]
 pub(super) fn build(root: &Path, arguments: &[String]) -> Result<Vec<Job>, String> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(root).args(["test", "--no-run", "--message-format", "json-render-diagnostics"]);
