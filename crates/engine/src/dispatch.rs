@@ -24,6 +24,7 @@ use crate::state::Engine;
 use crate::support::config::EngineConfig;
 use crate::support::env::{Caller, Env};
 use crate::support::wake::NextWake;
+use crate::ttl::{self, Backlog};
 use crate::write::delete_item::delete_item;
 use crate::write::put_item::put_item;
 use crate::write::update_item::update_item;
@@ -97,6 +98,12 @@ impl<S: Store> Engine<S> {
     /// Counts a request that was refused before it was typed.
     pub fn note_refused(&self, caller: &Caller, error: &Error) {
         answered::refused(self, caller, error);
+    }
+
+    /// What time to live has to do in a table; `None` if there is no such table or it has no time to live.
+    pub async fn expiry_backlog(&self, caller: &Caller, table: &str) -> Result<Option<Backlog>, Error> {
+        let Some(table) = self.catalogue().find(caller, table) else { return Ok(None) };
+        ttl::backlog(self, &table, self.env().now_ms()).await
     }
 
     /// Executes one request of a caller on metrics and alarms.

@@ -60,7 +60,7 @@ mod tests;
 
 pub use catalogue::CatalogueFault;
 pub use dispatch::OpenError;
-pub use state::{Engine, Trial, TrialArm, TrialPart};
+pub use state::{Engine, Heat, HotItem, HotKey, PartitionHeat, Trial, TrialArm, TrialPart};
 pub use support::config::EngineConfig;
 pub use support::env::{AccountId, Caller, Env, Region};
 pub use support::image_memory::ImageMemory;
@@ -69,4 +69,5 @@ pub use support::observer::Observer;
 pub use support::throughput::{SplitRules, Throttle, ThroughputConfig};
 pub use support::wake::NextWake;
 pub use tables::branch::{Branch, BranchFault};
-pub use throughput::{LimitState, PartitionState, Whole};
+pub use throughput::{LimitState, PartitionLoad, PartitionState, Whole};
+pub use ttl::Backlog;

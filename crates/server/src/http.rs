@@ -16,7 +16,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{EXPECT, HOST};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response};
-use keywright_engine::{Caller, Env as _, Lane, Observer, Presence};
+use keywright_engine::{Backlog, Caller, Env as _, Heat, Lane, Observer, Presence};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages;
 use keywright_semantics::request::Request as Typed;
@@ -58,7 +58,7 @@ use crate::request_metrics::RequestMetrics;
 use crate::request_trace::{Detail, Trace};
 use crate::response::{self, Answer, ResponsePrefs};
 use crate::run_to_completion::RunToCompletion;
-use crate::studio::{Access, Api, Call, Called};
+use crate::studio::{Access, Api, Call, Called, MonitoringCall};
 use crate::web_guard::{Refusal, WebGuard};
 
 /// Everything a connection needs to answer requests.
@@ -383,20 +383,48 @@ impl<B: Backend> Service<B> {
         trace: &mut Trace,
     ) -> Result<Rendered, Error> {
         let signed = self.receive_signed(context, Family::Monitoring(protocol), body, trace).await?;
-        let (operation, request) = match decode_monitoring(protocol, operation, &signed.body) {
+        let call =
+            MonitoringCall { operation, caller: signed.caller, body: &signed.body, access: Access::Write };
+        let rendered = self.monitored(protocol, call).await?;
+        Ok(rendered.expect("a caller who may write is answered"))
+    }
+
+    /// The response to a request on metrics or alarms; none if it changes something and may not.
+    async fn monitored(
+        &self,
+        protocol: Protocol,
+        call: MonitoringCall<'_>,
+    ) -> Result<Option<Rendered>, Error> {
+        let (operation, request) = match decode_monitoring(protocol, call.operation, call.body) {
             Ok(decoded) => decoded,
-            Err(fault) => return Ok(render_fault(protocol, &fault)),
+            Err(fault) => return Ok(Some(render_fault(protocol, &fault))),
         };
+        let (caller, changes) = (call.caller, request.changes_something());
+        if changes && call.access == Access::Read {
+            return Ok(None);
+        }
         let Some(engine) = self.database.engine() else { return Err(self.busy(Cause::StoreReopening)) };
-        let (caller, changes) = (signed.caller, request.changes_something());
         let work = async move { engine.monitor(&caller, request).await };
-        Ok(match self.complete(changes, work).await {
+        Ok(Some(match self.complete(changes, work).await {
             Ok(response) => {
                 let work = || render_monitoring(protocol, operation, &response);
                 self.offload(COMPUTED_BYTES_AT_ONCE, work).await
             }
             Err(fault) => render_fault(protocol, &fault),
-        })
+        }))
+    }
+
+    /// Executes a request of the studio on metrics or alarms.
+    async fn monitored_in_json(&self, call: MonitoringCall<'_>, prefs: ResponsePrefs<'_>) -> Called {
+        let begun = environment::instant();
+        let rendered = AssertUnwindSafe(self.monitored(Protocol::Json, call)).catch_unwind().await;
+        let rendered = match rendered.unwrap_or_else(|_panic| Err(internal_error())) {
+            Ok(Some(rendered)) => rendered,
+            Ok(None) => return Called::Changes,
+            Err(error) => render_common_error(Protocol::Json, &error),
+        };
+        let response = prefs.frame(Answer::monitoring(rendered, Protocol::Json));
+        Called::Answered { response, took: begun.elapsed() }
     }
 
     /// Answers a request on scalable targets, faults too.
@@ -867,6 +895,35 @@ impl<B: Backend> Api for Service<B> {
 
     fn places(&self, most: usize) -> Vec<(Caller, usize)> {
         self.database.engine().map(|engine| engine.places(most)).unwrap_or_default()
+    }
+
+    fn monitor<'a>(&'a self, call: MonitoringCall<'a>, prefs: ResponsePrefs<'a>) -> BoxFuture<'a, Called> {
+        self.monitored_in_json(call, prefs).boxed()
+    }
+
+    fn heat<'a>(
+        &'a self,
+        caller: &'a Caller,
+        table: &'a str,
+        index: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<Heat>, Error>> {
+        async move {
+            let engine = self.database.engine().ok_or_else(|| self.busy(Cause::StoreReopening))?;
+            engine.heat(caller, table, index).await
+        }
+        .boxed()
+    }
+
+    fn backlog<'a>(
+        &'a self,
+        caller: &'a Caller,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Backlog>, Error>> {
+        async move {
+            let engine = self.database.engine().ok_or_else(|| self.busy(Cause::StoreReopening))?;
+            engine.expiry_backlog(caller, table).await
+        }
+        .boxed()
     }
 
     fn authenticator(&self) -> &Authenticator {

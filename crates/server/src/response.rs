@@ -239,6 +239,11 @@ fn preferred_coding(accepted: &str) -> Coding {
     best.0
 }
 
+/// Whether a client that sends this `Accept-Encoding` prefers gzip.
+pub(crate) fn prefers_gzip(accepted: &str) -> bool {
+    matches!(preferred_coding(accepted), Coding::Gzip)
+}
+
 /// One entry of the list: its name and the text of its quality. Observed: `q=` may end a longer name.
 fn entry(text: &str) -> (&str, Option<&str>) {
     let mut parts = text.split(';').map(str::trim);

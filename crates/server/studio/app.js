@@ -14,6 +14,7 @@ const TABS = /** @type {[string, string, () => Promise<unknown>, string][]} */ (
   ["schema", "Schema", () => import("./views/tables/kw-schema.js"), "kw-schema"],
   ["request", "Requests", () => import("./views/tables/kw-request.js"), "kw-request"],
   ["stream", "Stream", () => import("./views/operate/kw-stream.js"), "kw-stream"],
+  ["metrics", "Metrics", () => import("./views/operate/kw-metrics.js"), "kw-metrics"],
 ]);
 
 /** Where an address leads: the module and element of its view, and the element's route. */
@@ -42,9 +43,9 @@ const palette = { open: false, text: "", at: 0 };
 function found() {
   const region = context.region ?? state.info?.place?.region ?? "us-east-1";
   const all = [
-    ["Tables", `/${region}/tables`], ["Models", "/models"], ["Operate: streams", `/${region}/operate/streams`], ["Operate: time to live", `/${region}/operate/ttl`],
+    ["Tables", `/${region}/tables`], ["Models", "/models"], ["Operate: overview", `/${region}/operate`], ["Operate: hottest keys", `/${region}/operate/keys`], ["Operate: streams", `/${region}/operate/streams`], ["Operate: time to live", `/${region}/operate/ttl`],
     ["Start", "/start"], ["Tour", "/start?step=1"],
-    ...state.tables.flatMap((name) => [[name, `/${region}/t/${encodeURIComponent(name)}/items`], [`${name}: collections`, `/${region}/t/${encodeURIComponent(name)}/collections`], [`${name}: schema`, `/${region}/t/${encodeURIComponent(name)}?tab=schema`], [`${name}: requests and PartiQL`, `/${region}/t/${encodeURIComponent(name)}?tab=request`]]),
+    ...state.tables.flatMap((name) => [[name, `/${region}/t/${encodeURIComponent(name)}/items`], [`${name}: collections`, `/${region}/t/${encodeURIComponent(name)}/collections`], [`${name}: schema`, `/${region}/t/${encodeURIComponent(name)}?tab=schema`], [`${name}: metrics`, `/${region}/t/${encodeURIComponent(name)}?tab=metrics`], [`${name}: requests and PartiQL`, `/${region}/t/${encodeURIComponent(name)}?tab=request`]]),
   ];
   const words = palette.text.toLowerCase();
   return all.filter(([text]) => text.toLowerCase().includes(words)).slice(0, 12);

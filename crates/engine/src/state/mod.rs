@@ -4,6 +4,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod branching;
+pub(crate) mod heat;
 pub(crate) mod members;
 pub(crate) mod next_expiry;
 pub(crate) mod purge_progress;
@@ -39,6 +40,8 @@ use recount::Recounting;
 use scaling_schedule::ScalingSchedule;
 use shard_loads::{ShardLoads, TrimTimes};
 use stats::Stats;
+
+pub use heat::{Heat, HotItem, HotKey, PartitionHeat};
 pub use trial::{Trial, TrialArm, TrialPart};
 use use_exchange::UseExchange;
 

@@ -13,6 +13,7 @@ use keywright_semantics::throttle::{Direction, Limit};
 
 use super::bucket::{Bucket, MilliUnits, milli};
 use super::map::{PartitionMap, PartitionState, Splits, needed};
+use super::partition::PartitionLoad;
 use super::saved::{SavedResource, SavedTable};
 use super::uses::Use;
 use crate::catalogue::{OnDemandLimits, Table, Throughput, Warm};
@@ -557,6 +558,12 @@ impl TableLedger {
         });
         let partitions = resource.partitions.as_ref().map(PartitionMap::states).unwrap_or_default();
         Some(LimitState { units, partitions })
+    }
+
+    /// The loads of the partitions of the table or an index; none where partitions are not enforced.
+    pub(crate) fn loads(&mut self, index: Option<IndexId>, now_ms: u64) -> Vec<[PartitionLoad; 2]> {
+        let partitions = self.resource(index).and_then(Resource::enforced_partitions);
+        partitions.map(|partitions| partitions.loads(now_ms)).unwrap_or_default()
     }
 
     /// The partitions of the table or an index.

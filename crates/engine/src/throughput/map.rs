@@ -3,7 +3,7 @@
 
 use keywright_semantics::throttle::Direction;
 
-use super::partition::{Cut, Partition, Whole, ceiling};
+use super::partition::{Cut, Partition, PartitionLoad, Whole, ceiling};
 use crate::support::throughput::SplitRules;
 
 /// Partitions of one table or index; our own bound for what a client can make the server keep.
@@ -67,6 +67,11 @@ impl PartitionMap {
     pub(crate) fn states(&self) -> Vec<PartitionState> {
         let state = |own: &Partition| PartitionState { start: own.start.to_vec(), whole: own.whole };
         self.partitions.iter().map(state).collect()
+    }
+
+    /// The load of every partition in the minute of `now_ms` and in the one before.
+    pub(crate) fn loads(&self, now_ms: u64) -> Vec<[PartitionLoad; 2]> {
+        self.partitions.iter().map(|partition| partition.loads(now_ms)).collect()
     }
 
     pub(crate) fn len(&self) -> usize {

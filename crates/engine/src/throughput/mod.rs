@@ -25,7 +25,7 @@ pub use self::ledger::LimitState;
 use self::ledger::TableLedger;
 pub(crate) use self::ledger::{Arm, Shortage};
 pub use self::map::PartitionState;
-pub use self::partition::Whole;
+pub use self::partition::{PartitionLoad, Whole};
 use self::saved::SavedTable;
 use self::uses::{Use, UseLog};
 use crate::catalogue::Table;
@@ -298,6 +298,16 @@ impl Ledgers {
         context: &Context<'_>,
     ) -> Option<LimitState> {
         self.lock().ledger(table, context).state(index)
+    }
+
+    /// The loads of the partitions of a table or index, each in the present minute and in the last one.
+    pub(crate) fn loads(
+        &self,
+        table: &Table,
+        index: Option<IndexId>,
+        context: &Context<'_>,
+    ) -> Vec<[PartitionLoad; 2]> {
+        self.lock().ledger(table, context).loads(index, context.now_ms)
     }
 
     /// The partitions of a table or index.

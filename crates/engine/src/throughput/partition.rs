@@ -49,6 +49,25 @@ impl MinuteLoad {
     fn total(&self) -> MilliUnits {
         self.units.iter().sum()
     }
+
+    fn report(&self) -> PartitionLoad {
+        PartitionLoad {
+            milli_units: self.units.map(|units| u64::try_from(units).unwrap_or(0)),
+            refused: self.refused,
+            keys: self.samples.keys.clone(),
+        }
+    }
+}
+
+/// The load of a partition in one minute, for reports.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartitionLoad {
+    /// Read and write units, in thousandths.
+    pub milli_units: [u64; 2],
+    /// How often its ceiling refused.
+    pub refused: u64,
+    /// Some of the keys: a key's share of them is its share of the load.
+    pub keys: Vec<Box<[u8]>>,
 }
 
 /// Keys of a load, taken at distances of units: a key's share of the samples is its share of the load.
@@ -196,6 +215,18 @@ impl Partition {
 
     pub(crate) fn give_back(&mut self, direction: Direction, units: MilliUnits) {
         self.bucket(direction).give_back(units);
+    }
+
+    /// What it was asked for in the minute of `now_ms` and in the one before.
+    pub(crate) fn loads(&self, now_ms: u64) -> [PartitionLoad; 2] {
+        let minute = now_ms / MINUTE_MS;
+        if minute <= self.minute {
+            [self.load.report(), self.last.report()]
+        } else if minute == self.minute + 1 {
+            [PartitionLoad::default(), self.load.report()]
+        } else {
+            [PartitionLoad::default(), PartitionLoad::default()]
+        }
     }
 
     pub(crate) const fn note_refused(&mut self) {

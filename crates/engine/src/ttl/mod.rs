@@ -2,8 +2,11 @@
 //!
 //! Writers keep the expiry rows (`write::expiry_rows`). The sweep reads those rows only, never the table.
 
+mod backlog;
 mod fill;
 mod sweep;
 
+pub use backlog::Backlog;
+pub(crate) use backlog::backlog;
 pub(crate) use fill::fill;
 pub(crate) use sweep::maintain;

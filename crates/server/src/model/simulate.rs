@@ -7,7 +7,7 @@ use keywright_workbench::cost::{Costing, Settings};
 use keywright_workbench::simulate::{Simulation, csv, json, parse, simulate, svg, text};
 
 use super::files::{Source, in_file};
-use super::progress::during;
+use super::progress::Bar;
 use super::{cost, files};
 use crate::banner;
 
@@ -73,6 +73,8 @@ pub(crate) fn simulated(
     let prices = cost::prices_of(source, prices)?;
     let measured = cost::measured(source)?;
     let costing = Costing { prices: &prices, settings: Settings::default() };
-    during("simulating", || simulate(&source.model, &measured, &profile, &costing))
+    let bar = Bar::new();
+    let mut progress = |done, of| bar.at("simulating minutes", done, of);
+    simulate(&source.model, &measured, &profile, &costing, &mut progress)
         .map_err(|fault| format!("{file}: {fault}"))
 }

@@ -3,7 +3,13 @@
 //! It knows no requests: `service` decides what is served under which path.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::sync::{Mutex, PoisonError};
 
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use rust_embed::RustEmbed;
 
 use crate::about;
@@ -18,6 +24,32 @@ struct Files;
 pub(super) struct Asset {
     pub(super) bytes: Cow<'static, [u8]>,
     pub(super) media_type: &'static str,
+    hash: [u8; 32],
+}
+
+/// Compressed files by their hashes. Each is compressed once, as small as gzip can, when a browser first asks.
+#[derive(Debug, Default)]
+pub(super) struct Packed(Mutex<HashMap<[u8; 32], Bytes>>);
+
+impl Packed {
+    /// Versions of files that are kept: debug builds see edits.
+    const FILES_MAX: usize = 500;
+
+    /// The file compressed; none if it does not shrink.
+    pub(super) fn of(&self, asset: &Asset) -> Option<Bytes> {
+        let mut packed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if packed.len() >= Self::FILES_MAX {
+            packed.clear();
+        }
+        let bytes = packed.entry(asset.hash).or_insert_with(|| compressed(&asset.bytes));
+        (bytes.len() < asset.bytes.len()).then(|| bytes.clone())
+    }
+}
+
+fn compressed(bytes: &[u8]) -> Bytes {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
+    Bytes::from(written.expect("a vector takes every byte"))
 }
 
 /// The page of every route. `{{build}}` in it stands for the build's name.
@@ -55,7 +87,7 @@ pub(super) fn file(path: &str) -> Option<Asset> {
         return None;
     }
     let media_type = media_type(path)?;
-    Files::get(path).map(|file| Asset { bytes: file.data, media_type })
+    Files::get(path).map(|file| Asset { hash: file.metadata.sha256_hash(), bytes: file.data, media_type })
 }
 
 pub(super) fn icon() -> Option<Asset> {

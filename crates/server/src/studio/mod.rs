@@ -31,7 +31,8 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http_body_util::Full;
 use hyper::Response;
-use keywright_engine::Caller;
+use keywright_engine::{Backlog, Caller, Heat};
+use keywright_semantics::error::Error;
 use keywright_wire::Operation;
 
 use crate::auth::Authenticator;
@@ -56,6 +57,15 @@ pub(crate) struct Call {
     pub(crate) access: Access,
 }
 
+/// A request on metrics or alarms, in CloudWatch's JSON protocol.
+#[derive(Debug)]
+pub(crate) struct MonitoringCall<'a> {
+    pub(crate) operation: &'a str,
+    pub(crate) caller: Caller,
+    pub(crate) body: &'a [u8],
+    pub(crate) access: Access,
+}
+
 /// The outcome of a call.
 #[derive(Debug)]
 pub(crate) enum Called {
@@ -71,6 +81,24 @@ pub(crate) enum Called {
 pub(crate) trait Api: Send + Sync {
     /// Executes a request as one of a client, with its limits, errors and figures.
     fn call<'a>(&'a self, call: Call, prefs: ResponsePrefs<'a>) -> BoxFuture<'a, Called>;
+
+    /// Executes a request on metrics or alarms. It is no request of a client: no figure counts it.
+    fn monitor<'a>(&'a self, call: MonitoringCall<'a>, prefs: ResponsePrefs<'a>) -> BoxFuture<'a, Called>;
+
+    /// Where a table or global index is hot; none if there is no such thing.
+    fn heat<'a>(
+        &'a self,
+        caller: &'a Caller,
+        table: &'a str,
+        index: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<Heat>, Error>>;
+
+    /// What time to live has to do in a table; none if it has none.
+    fn backlog<'a>(
+        &'a self,
+        caller: &'a Caller,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Backlog>, Error>>;
 
     /// The accounts and regions that have tables, with their numbers.
     fn places(&self, most: usize) -> Vec<(Caller, usize)>;

@@ -4,6 +4,7 @@
 //! The listener, TLS, timeouts and shutdown are those of the API's port, which is why this is hyper and not a
 //! framework over it. It does not know what a call does (`endpoints`).
 
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{AUTHORIZATION, CACHE_CONTROL, HeaderName, HeaderValue};
+use hyper::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, HeaderName, HeaderValue, VARY};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode};
 use keywright_engine::{AccountId, Caller, Region};
@@ -28,7 +29,7 @@ use super::refusal::{Kind, Refusal};
 use super::reply::{self, Reply};
 use super::runs::Runs;
 use super::sessions::{Session, Sessions};
-use super::{Access, Api, Call, Called, Surroundings, assets, members, tables};
+use super::{Access, Api, Call, Called, MonitoringCall, Surroundings, assets, members, tables};
 use crate::auth::DEFAULT_ACCOUNT;
 use crate::body::{self, BodyBudgets, BodyFault};
 use crate::budget::Budget;
@@ -45,7 +46,7 @@ use crate::limits::{
 use crate::listener::Serving;
 use crate::refused::{Cause, Refused};
 use crate::request_head::{RequestHead, visible};
-use crate::response::ResponsePrefs;
+use crate::response::{ResponsePrefs, prefers_gzip};
 
 const ACCOUNT: HeaderName = HeaderName::from_static("x-keywright-account");
 const REGION: HeaderName = HeaderName::from_static("x-keywright-region");
@@ -65,7 +66,8 @@ const BEARER: &str = "Bearer ";
 const STATE: &str = "state";
 const SIGN_IN: &str = "sign-in";
 const SIGN_OUT: &str = "sign-out";
-const DATABASE: &str = "dynamodb/";
+const DATABASE: &str = "dynamodb";
+const MONITORING: &str = "monitoring";
 
 /// What all calls share.
 pub(super) struct Shared {
@@ -85,6 +87,7 @@ pub(crate) struct Studio {
     jobs: Jobs,
     limits: Limits,
     bodies: BodyBudgets,
+    packed: assets::Packed,
     answers: Arc<Budget>,
     figures: Arc<ConnectionFigures>,
     refused: Arc<Refused>,
@@ -127,6 +130,7 @@ impl Studio {
             sessions: Sessions::default(),
             jobs: Jobs::new(stopping),
             bodies: BodyBudgets::new(&limits),
+            packed: assets::Packed::default(),
             answers: Budget::new(limits.answer_budget_bytes, wait),
             figures: Arc::new(ConnectionFigures::new(&limits)),
             limits,
@@ -143,8 +147,8 @@ impl Studio {
             }
             Ok(()) => match target {
                 Target::Page => Ok(self.page()),
-                Target::Icon => Ok(file(assets::icon())),
-                Target::Asset(path) => Ok(self.asset(path)),
+                Target::Icon => Ok(self.file(assets::icon(), head)),
+                Target::Asset(path) => Ok(self.asset(path, head)),
                 Target::Api(name) => self.call(name, head, &mut body, client).await,
             },
         };
@@ -159,12 +163,32 @@ impl Studio {
     }
 
     /// A file of this build. In a debug build it may change at any time.
-    fn asset(&self, path: &str) -> Response<Reply> {
+    fn asset(&self, path: &str, head: &Parts) -> Response<Reply> {
         let own = path.split_once('/').filter(|(build, _)| *build == self.shared.build);
-        let mut response = file(own.and_then(|(_, path)| assets::file(path)));
+        let mut response = self.file(own.and_then(|(_, path)| assets::file(path)), head);
         if response.status().is_success() && !cfg!(debug_assertions) {
             response.headers_mut().insert(CACHE_CONTROL, FOR_EVER);
         }
+        response
+    }
+
+    /// A file, compressed for browsers that prefer it.
+    fn file(&self, asset: Option<assets::Asset>, head: &Parts) -> Response<Reply> {
+        let Some(asset) = asset else {
+            return reply::whole(StatusCode::NOT_FOUND, TEXT, "this build has no such file\n");
+        };
+        let accepted = RequestHead::read(&head.headers).accept_encoding.and_then(visible).unwrap_or_default();
+        let packed = prefers_gzip(accepted).then(|| self.packed.of(&asset)).flatten();
+        let coding = packed.as_ref().map(|_| HeaderValue::from_static("gzip"));
+        let bytes = packed.unwrap_or_else(|| match asset.bytes {
+            Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+            Cow::Owned(bytes) => Bytes::from(bytes),
+        });
+        let mut response = reply::whole(StatusCode::OK, HeaderValue::from_static(asset.media_type), bytes);
+        if let Some(coding) = coding {
+            response.headers_mut().insert(CONTENT_ENCODING, coding);
+        }
+        response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
         response
     }
 
@@ -207,9 +231,10 @@ impl Studio {
                 }
                 Ok(reply::json(&Json::Object(Vec::new())))
             }
-            (name, Some(visitor)) => match name.strip_prefix(DATABASE) {
-                Some(operation) => self.database(operation, head, body, visitor).await,
-                None => self.endpoint(name, head, body, visitor, client).await,
+            (name, Some(visitor)) => match name.split_once('/') {
+                Some((DATABASE, operation)) => self.database(operation, head, body, visitor).await,
+                Some((MONITORING, operation)) => self.monitoring(operation, head, &body, visitor).await,
+                _ => self.endpoint(name, head, body, visitor, client).await,
             },
         }
     }
@@ -316,15 +341,20 @@ impl Studio {
         };
         let fields = RequestHead::read(&head.headers);
         let call = Call { operation, caller: visitor.caller, body, access: self.shared.access };
-        match self.shared.api.call(call, ResponsePrefs::read(&fields, false)).await {
-            Called::Changes => Err(read_only()),
-            Called::Answered { response, took } => {
-                let mut response = response.map(Reply::Whole);
-                let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-                response.headers_mut().insert(MICROS, HeaderValue::from(micros));
-                Ok(response)
-            }
-        }
+        answered(self.shared.api.call(call, ResponsePrefs::read(&fields, false)).await)
+    }
+
+    /// A request on metrics or alarms, answered as it would be on the API's port.
+    async fn monitoring(
+        &self,
+        operation: &str,
+        head: &Parts,
+        body: &[u8],
+        visitor: Visitor,
+    ) -> Result<Response<Reply>, Refusal> {
+        let fields = RequestHead::read(&head.headers);
+        let call = MonitoringCall { operation, caller: visitor.caller, body, access: self.shared.access };
+        answered(self.shared.api.monitor(call, ResponsePrefs::read(&fields, false)).await)
     }
 
     async fn endpoint(
@@ -382,16 +412,16 @@ impl Serving for Studio {
     }
 }
 
-fn file(asset: Option<assets::Asset>) -> Response<Reply> {
-    match asset {
-        Some(asset) => {
-            let bytes = match asset.bytes {
-                std::borrow::Cow::Borrowed(bytes) => Bytes::from_static(bytes),
-                std::borrow::Cow::Owned(bytes) => Bytes::from(bytes),
-            };
-            reply::whole(StatusCode::OK, HeaderValue::from_static(asset.media_type), bytes)
+/// An answer of the database as the page gets it.
+fn answered(called: Called) -> Result<Response<Reply>, Refusal> {
+    match called {
+        Called::Changes => Err(read_only()),
+        Called::Answered { response, took } => {
+            let mut response = response.map(Reply::Whole);
+            let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+            response.headers_mut().insert(MICROS, HeaderValue::from(micros));
+            Ok(response)
         }
-        None => reply::whole(StatusCode::NOT_FOUND, TEXT, "this build has no such file\n"),
     }
 }
 

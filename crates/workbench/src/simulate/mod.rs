@@ -13,6 +13,7 @@ mod program;
 mod report;
 mod run;
 mod scaling;
+mod starter;
 mod svg;
 mod text;
 
@@ -23,6 +24,7 @@ pub use profile::{Arrivals, Profile, parse};
 pub use program::Resource;
 pub use report::{Event, Heaviest, Minute, Simulation, Stretch, What};
 pub use run::simulate;
+pub use starter::starter;
 pub use svg::svg;
 pub use text::text;
 

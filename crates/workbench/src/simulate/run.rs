@@ -61,12 +61,14 @@ impl Env for Clock {
     }
 }
 
-/// Runs a profile. `Err` says what the service refuses in it.
+/// Runs a profile. `Err` says what the service refuses in it. `progress` gets the minutes that are done and
+/// all of them.
 pub fn simulate(
     model: &Model,
     measured: &Measured,
     profile: &Profile,
     costing: &Costing<'_>,
+    progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Simulation, String> {
     let table_modes: Vec<TableMode> = model.tables.iter().map(|table| mode_of(table, profile)).collect();
     let mut runner = Runner::open(model, &table_modes, profile)?;
@@ -90,7 +92,7 @@ pub fn simulate(
         Traffic::new(program, rate.map_or(0, |rate| rate.average.0), profile)
     });
     let mut sources: Vec<Traffic> = sources.collect();
-    runner.run(&mut sources)?;
+    runner.run(&mut sources, progress)?;
     let minutes = std::mem::take(&mut runner.minutes);
     let bill = bill(model, &table_modes, (&runner.resources, &minutes), profile.length_s, costing)
         .map_err(|fault| fault.to_string())?;
@@ -403,13 +405,15 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn run(&mut self, sources: &mut [Traffic]) -> Result<(), String> {
+    fn run(&mut self, sources: &mut [Traffic], progress: &mut dyn FnMut(u64, u64)) -> Result<(), String> {
+        let minutes = self.profile.length_s.div_ceil(MINUTE_SECONDS);
         self.begin_minute();
         let mut due: Vec<(u64, usize)> = Vec::new();
         for second in 0..self.profile.length_s {
             let start_ms = self.profile.start_ms + second * 1000;
             if second > 0 && second.is_multiple_of(MINUTE_SECONDS) {
                 self.end_minute();
+                progress(second / MINUTE_SECONDS, minutes);
                 self.begin_minute();
             }
             self.set_clock(start_ms);

@@ -63,7 +63,7 @@ fn simulated(model: &Model, profile: &str) -> Simulation {
     let profile = parse(&text, model).unwrap_or_else(|faults| panic!("{faults:?}"));
     let prices = Prices::built_in(TODAY).expect("prices");
     let costing = Costing { prices: &prices, settings: Settings::default() };
-    simulate(model, &measured(model), &profile, &costing).expect("a simulation")
+    simulate(model, &measured(model), &profile, &costing, &mut |_, _| {}).expect("a simulation")
 }
 
 fn refusals(simulation: &Simulation, place: usize) -> Vec<u64> {

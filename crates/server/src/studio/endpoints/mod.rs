@@ -14,6 +14,8 @@ mod exchange;
 mod files;
 mod items;
 mod live;
+mod metrics;
+mod simulate;
 mod views;
 
 use std::sync::Arc;
@@ -95,7 +97,11 @@ pub(super) const ALL: &[Endpoint] = &[
     heavy("model/heat", cost::heat),
     light("model/parse", catalogue::parse),
     light("model/schema", catalogue::schema),
+    heavy("model/simulate", simulate::run),
+    light("model/simulate/starter", simulate::starting),
     heavy("model/view", views::view),
+    light("metrics/backlog", metrics::backlog),
+    light("metrics/keys", metrics::keys),
     writing(light("models/delete", files::delete)),
     light("models/export", exchange::export_model),
     light("models/import", exchange::import_model),

@@ -98,6 +98,11 @@ export async function dynamodb(operation, body, { signal } = {}) {
   return (await post(`dynamodb/${operation}`, body, signal)).json();
 }
 
+/** An operation on metrics or alarms, as CloudWatch's API has it. */
+export async function monitoring(operation, body, { signal } = {}) {
+  return (await post(`monitoring/${operation}`, body, signal)).json();
+}
+
 /** An operation with its body as it is typed: status, type and message of an error, the answer as text. */
 export async function raw(operation, text) {
   let response;

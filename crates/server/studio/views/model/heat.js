@@ -9,7 +9,7 @@ export const WRITE_LIMIT = 1000;
 export const READ_LIMIT = 3000;
 
 /** A bar against a limit; the scale ends at one and a quarter of it, so that what is above still shows. */
-function bar(value, limit, what) {
+export function bar(value, limit, what) {
   const share = value / limit;
   const scale = Math.max(1.25, share);
   const verdict = share >= 1 ? "hot" : share > 0.5 ? "warm" : "cool";

@@ -17,6 +17,7 @@ import { entitiesView } from "./entities.js";
 import { findingsView } from "./findings.js";
 import { heatView } from "./heat.js";
 import { patternsView } from "./patterns.js";
+import { simulateView } from "./simulate.js";
 import { styles } from "./styles.js";
 import { clock, count, seconds } from "./words.js";
 import { forget, workspace } from "./workspace.js";
@@ -27,7 +28,7 @@ styles();
 export const VIEWS = [
   ["edit", "Text"], ["patterns", "Patterns"], ["entities", "Entities"], ["keys", "Keys"], ["indexes", "Indexes"],
   ["copies", "Copies"], ["validation", "Validation"], ["collections", "Collections"], ["findings", "Findings"],
-  ["cost", "Cost"], ["heat", "Heat"], ["advice", "Advice"], ["checklist", "Checklist"], ["design", "Design"], ["diff", "Diff"],
+  ["cost", "Cost"], ["heat", "Heat"], ["simulate", "Simulate"], ["advice", "Advice"], ["checklist", "Checklist"], ["design", "Design"], ["diff", "Diff"],
 ];
 const PAGE_OF = { copies: "denormalisation" };
 
@@ -63,6 +64,8 @@ export class KwModel extends HTMLElement {
     this.sides = { before: "saved", after: "text" };
     this.others = new Map();
     this.heat = { writes: "5000", answer: null };
+    /** The profile as it stands, and that of the answer that is shown. */
+    this.traffic = { profile: /** @type {string|null} */ (null), price: "", shown: "" };
     this.note = null;
     this.conflict = null;
     this.naming = null;
@@ -124,6 +127,7 @@ export class KwModel extends HTMLElement {
       this.settings = {};
       this.taken = null;
       this.proposal = null;
+      this.traffic = { profile: localStorage.getItem(`kw-profile:${route.name}`), price: "", shown: "" };
       ws.read().then(() => { this.wants(); this.update(); });
       schemaOf().then(() => this.dress()).catch(() => {});
       call("state", {}).then((state) => { shared.state = state; this.update(); }).catch(() => {});
@@ -183,6 +187,7 @@ export class KwModel extends HTMLElement {
       return;
     }
     if (view === "heat") { await ws.need("heat", "model/heat", {}); if (!this.heat.answer) this.ask(this.heat.writes); return; }
+    if (view === "simulate") { await this.wantProfile(ws); return; }
     if (view === "cost") { await ws.need(this.costKey(), "model/cost", { settings: this.settings }); return; }
     if (view === "design" || view === "diff") {
       if (view === "diff") await this.wantDiff();
@@ -319,6 +324,65 @@ export class KwModel extends HTMLElement {
     for (let at = 2; names.has(file); at += 1) file = `${base}-design-${at}.yaml`;
     const taken = await this.saveAs(file, this.proposal.model);
     if (taken) { this.taken = taken; this.update(); }
+  }
+
+  // Simulation
+
+  /** A model without a profile gets one to begin with; the charts come with the view. */
+  async wantProfile(ws) {
+    import("../operate/kw-chart.js");
+    if (this.traffic.profile !== null) return;
+    const { profile } = await call("model/simulate/starter", { text: ws.text }).catch(() => ({ profile: "" }));
+    if (ws === this.ws && this.traffic.profile === null) { this.traffic = { ...this.traffic, profile }; this.update(); }
+  }
+
+  setProfile(profile) {
+    if (profile === this.traffic.profile) return;
+    this.traffic = { ...this.traffic, profile };
+    localStorage.setItem(`kw-profile:${this.ws?.name}`, profile);
+    this.update();
+  }
+
+  simulateKey() { return `simulate:${this.traffic.price}:${this.traffic.profile}`; }
+
+  async runSimulation() {
+    const ws = this.ws;
+    if (!ws || this.traffic.profile === null) return;
+    const key = this.simulateKey();
+    const { profile, price } = this.traffic;
+    ws.errors.delete(key);
+    await ws.need(key, "model/simulate", { profile, ...(price ? { prices: price } : {}) });
+    if (ws.fresh(key)) {
+      // One answer is kept: it has every minute of every table.
+      for (const other of [...ws.kept.keys()]) if (other.startsWith("simulate:") && other !== key) ws.kept.delete(other);
+      this.traffic = { ...this.traffic, shown: key };
+    }
+    this.update();
+  }
+
+  simulation(ws) {
+    const { profile, price, shown } = this.traffic;
+    if (profile === null) return html`<div aria-busy="true" class="op-wait"></div>`;
+    const key = this.simulateKey();
+    const error = ws.error(key);
+    const faults = error?.more?.of === "profile" ? error.faults ?? [] : [];
+    return simulateView({
+      name: ws.name, profile, edit: (text) => this.setProfile(text), run: () => this.runSimulation(),
+      reset: () => { localStorage.removeItem(`kw-profile:${ws.name}`); this.traffic = { ...this.traffic, profile: null }; this.wantProfile(ws); },
+      open: async (file) => this.setProfile(await file.text()),
+      running: ws.busy?.key.startsWith("simulate:") ? ws.busy : null, stop: () => ws.busy?.stop(),
+      answer: shown ? ws.last(shown) : null, fresh: shown === key && ws.fresh(shown), error,
+      prices: shared.state?.prices ?? [], price, setPrice: (name) => { this.traffic = { ...this.traffic, price: name }; this.update(); },
+      marks: this.profileMarks(faults),
+    });
+  }
+
+  /** The same list while the faults are the same, so that the editor keeps its marks. */
+  profileMarks(faults) {
+    if (this.marked?.faults !== faults && !(faults.length === 0 && this.marked?.faults.length === 0)) {
+      this.marked = { faults, marks: faults.map((fault) => ({ line: fault.line, column: fault.column, severity: "error", message: fault.text })) };
+    }
+    return this.marked.marks;
   }
 
   sidesOf() {
@@ -541,6 +605,7 @@ export class KwModel extends HTMLElement {
       case "collections": return this.collectionsKey();
       case "cost": return this.costKey();
       case "heat": return "heat";
+      case "simulate": return null;
       case "design": return null;
       case "diff": return null;
       default: return "view";
@@ -591,6 +656,7 @@ export class KwModel extends HTMLElement {
           },
           goto: (id) => { const place = marks.places.get(id); if (place) marks.goto(place.line, place.column); },
         });
+      case "simulate": return this.simulation(ws);
       case "heat":
         return heatView({ heat: ws.last("heat"), marks, calculator: { ...this.heat, ask: (writes) => this.ask(writes) } });
       case "design":

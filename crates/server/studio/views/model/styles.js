@@ -14,4 +14,5 @@ export function styles() {
   add("../collections/collections.css");
   add("./model.css");
   add("../tables/items.css");
+  add("../operate/operate.css");
 }

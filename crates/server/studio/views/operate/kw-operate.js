@@ -1,58 +1,83 @@
 // <kw-operate>: what the database does now. Only panels whose figures this build serves are shown.
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
-import { dynamodb, go, tableNames } from "../model/api.js";
+import { call, dynamodb, go, tableNames } from "../model/api.js";
 import { styles } from "../model/styles.js";
+import { keysView, partitionsView } from "./keys.js";
+import { keyOf } from "./kw-metrics.js";
+import "./kw-overview.js";
 import "./kw-stream.js";
 
 styles();
 
-const PANELS = [["streams", "Streams"], ["ttl", "Time to live"]];
-const TTL_EVERY_MS = 2000;
+const PANELS = [["", "Overview"], ["keys", "Hottest keys"], ["streams", "Streams"], ["ttl", "Time to live"]];
+const EVERY_MS = 2000;
+/** Tables that a list to choose from has, and that are looked at for time to live. */
+const TABLES = 300;
 
 export class KwOperate extends HTMLElement {
   constructor() {
     super();
+    this.where = "";
     this.region = "";
-    this.panel = "";
+    this.panel = /** @type {string|null} */ (null);
     this.table = /** @type {string|null} */ (null);
+    this.index = /** @type {string|null} */ (null);
+    this.query = new URLSearchParams();
     this.streams = /** @type {any[]|null} */ (null);
     this.expiries = /** @type {any[]|null} */ (null);
+    this.names = /** @type {string[]|null} */ (null);
+    this.facts = /** @type {any} */ (null);
+    this.heat = /** @type {any} */ (null);
     this.error = null;
     this.timer = 0;
+    this.turn = 0;
     this.reading = false;
   }
 
   /** @param {{region: string, panel: string, query: URLSearchParams}} route */
   set route({ region, panel, query }) {
+    const where = JSON.stringify([region, panel, query.toString()]);
+    if (where === this.where) return;
+    this.where = where;
     this.region = region;
-    this.panel = PANELS.some(([id]) => id === panel) ? panel : PANELS[0][0];
+    this.panel = PANELS.some(([id]) => id === panel) ? panel : "";
+    this.query = query;
     this.table = query.get("table");
+    this.index = query.get("index");
     this.error = null;
+    this.heat = null;
+    this.turn += 1;
+    this.reading = false;
     this.update();
     this.load();
   }
 
   connectedCallback() {
     this.classList.add("op");
-    this.timer = window.setInterval(() => { if (!document.hidden && this.panel === "ttl") this.load(); }, TTL_EVERY_MS);
+    this.timer = window.setInterval(() => { if (!document.hidden && (this.panel === "ttl" || this.panel === "keys")) this.load(); }, EVERY_MS);
     this.update();
   }
 
   disconnectedCallback() {
     clearInterval(this.timer);
+    this.turn += 1;
+    this.reading = false;
   }
 
   async load() {
-    if (this.reading) return;
+    if (this.reading || !this.panel) return;
     this.reading = true;
+    const turn = this.turn;
     try {
       if (this.panel === "streams") await this.loadStreams();
+      else if (this.panel === "keys") await this.loadKeys(() => turn === this.turn);
       else await this.loadExpiries();
-      this.error = null;
+      if (turn === this.turn) this.error = null;
     } catch (error) {
-      this.error = error;
+      if (turn === this.turn) this.error = error;
     }
+    if (turn !== this.turn) return;
     this.reading = false;
     this.update();
   }
@@ -68,14 +93,29 @@ export class KwOperate extends HTMLElement {
     this.streams = streams;
   }
 
+  async loadKeys(still) {
+    const names = this.names ?? await tableNames(TABLES);
+    if (!still()) return;
+    this.names = names;
+    const table = this.table && names.includes(this.table) ? this.table : names[0];
+    if (!table) return;
+    if (this.facts?.TableName !== table) this.facts = (await dynamodb("DescribeTable", { TableName: table })).Table;
+    const heat = await call("metrics/keys", { table, ...(this.index ? { index: this.index } : {}) });
+    if (still()) this.heat = heat;
+  }
+
   async loadExpiries() {
-    const list = [];
-    for (const name of await tableNames(300)) {
+    const enabled = [];
+    for (const name of await tableNames(TABLES)) {
+      const known = this.expiries?.find((one) => one.name === name);
+      if (known) { enabled.push(known); continue; }
       const { TimeToLiveDescription } = await dynamodb("DescribeTimeToLive", { TableName: name });
       if (TimeToLiveDescription?.TimeToLiveStatus !== "ENABLED" && TimeToLiveDescription?.TimeToLiveStatus !== "ENABLING") continue;
-      list.push({ name, attribute: TimeToLiveDescription.AttributeName, status: TimeToLiveDescription.TimeToLiveStatus });
+      enabled.push({ name, attribute: TimeToLiveDescription.AttributeName });
     }
-    this.expiries = list;
+    const { tables, nowMs } = enabled.length > 0 ? await call("metrics/backlog", { tables: enabled.map((one) => one.name) }) : { tables: [], nowMs: 0 };
+    const found = new Map(tables.map((one) => [one.table, one]));
+    this.expiries = enabled.filter((one) => found.has(one.name)).map((one) => ({ ...one, backlog: found.get(one.name), nowMs }));
   }
 
   update() {
@@ -83,13 +123,26 @@ export class KwOperate extends HTMLElement {
   }
 
   view() {
-    if (!this.panel) return nothing;
+    if (this.panel === null) return nothing;
     return html`<div class="op-room">
       <header class="mf-head"><h1>Operate</h1>
-        <nav class="md-tabs" aria-label="Panels">${PANELS.map(([id, text]) => html`<a class="md-tab" href=${`/${this.region}/operate/${id}`} aria-current=${this.panel === id ? "page" : "false"}>${text}</a>`)}</nav></header>
+        <nav class="md-tabs" aria-label="Panels">${PANELS.map(([id, text]) => html`<a class="md-tab" href=${`/${this.region}/operate${id ? `/${id}` : ""}`} aria-current=${this.panel === id ? "page" : "false"}>${text}</a>`)}</nav></header>
       ${this.error ? html`<div class="md-error" role="alert"><p>${this.error.message}</p><button class="md-button" @click=${() => this.load()}>Retry</button></div>` : nothing}
-      ${this.panel === "streams" ? this.streamsView() : this.expiryView()}
+      ${this.panel === "streams" ? this.streamsView() : this.panel === "keys" ? this.keys() : this.panel === "ttl" ? this.expiryView() : html`<kw-overview .route=${{ region: this.region, query: this.query }}></kw-overview>`}
     </div>`;
+  }
+
+  keys() {
+    if (!this.names) return html`<div aria-busy="true" class="op-wait"></div>`;
+    if (this.names.length === 0) return html`<div class="md-empty"><h2>No table in ${this.region}</h2><p><a class="md-button is-main" href="/start">Start with an example</a></p></div>`;
+    const table = this.table && this.names.includes(this.table) ? this.table : this.names[0];
+    const indexes = this.facts?.GlobalSecondaryIndexes ?? [];
+    const index = indexes.find((one) => one.IndexName === this.index) ?? null;
+    const to = (name, of) => go(`/${this.region}/operate/keys?table=${encodeURIComponent(name)}${of ? `&index=${encodeURIComponent(of)}` : ""}`);
+    return html`<p class="sm-bar"><label>Table <select @change=${(event) => to(event.target.value, "")}>${this.names.map((name) => html`<option value=${name} ?selected=${name === table}>${name}</option>`)}</select></label>
+        <label>Of <select @change=${(event) => to(table, event.target.value)}><option value="" ?selected=${!index}>the table</option>${indexes.map((one) => html`<option value=${one.IndexName} ?selected=${one === index}>index ${one.IndexName}</option>`)}</select></label></p>
+      ${keysView({ heat: this.heat, region: this.region, table, index: index ? { name: index.IndexName } : null, ...keyOf(index ?? this.facts) })}
+      ${this.heat?.throttle === "full" ? html`<h2>Partitions</h2>${partitionsView(this.heat)}` : nothing}`;
   }
 
   streamsView() {
@@ -108,9 +161,29 @@ export class KwOperate extends HTMLElement {
   expiryView() {
     if (!this.expiries) return html`<div aria-busy="true"></div>`;
     if (this.expiries.length === 0) return html`<div class="md-empty"><h2>No table has time to live</h2><p>Items with a time in the chosen attribute are deleted after it, at no cost.</p></div>`;
-    return html`<div class="md-table-room" tabindex="0" role="region" aria-label="Time to live"><table class="md-table mf-table"><thead><tr><th scope="col">table</th><th scope="col">attribute</th><th scope="col">status</th></tr></thead>
-      <tbody>${this.expiries.map((one) => html`<tr><th scope="row"><a class="md-link" href=${`/${this.region}/t/${encodeURIComponent(one.name)}/items`}>${one.name}</a></th><td><code>${one.attribute}</code></td><td>${one.status.toLowerCase()}</td></tr>`)}</tbody></table></div>`;
+    return html`<div class="md-table-room" tabindex="0" role="region" aria-label="Time to live"><table class="md-table mf-table"><thead><tr><th scope="col">table</th><th scope="col">attribute</th><th scope="col" class="is-number">due, not deleted</th><th scope="col">due since</th><th scope="col">next</th><th scope="col">deleted after</th><th scope="col" class="is-number">kept</th></tr></thead>
+      <tbody>${this.expiries.map(({ name, attribute, backlog, nowMs }) => html`<tr><th scope="row"><a class="md-link" href=${`/${this.region}/t/${encodeURIComponent(name)}/items`}>${name}</a></th><td><code>${attribute}</code></td>
+        <td class="is-number" data-due>${counted(backlog.due)}${backlog.filling ? html` <span class="dim">and counting</span>` : nothing}</td>
+        <td>${when(backlog.oldestDueSeconds, nowMs)}</td><td>${when(backlog.nextSeconds, nowMs)}</td><td>${span(backlog.delayMs / 1000)}</td><td class="is-number">${counted(backlog.past)}</td></tr>`)}</tbody></table></div>
+      <p class="dim">Kept: items whose time is more than five years past, which time to live takes for a mistake. Items whose attribute is no number never expire and are not counted.</p>`;
   }
+}
+
+/** Counting ends at 10,000. */
+const counted = (number) => (number >= 10_000 ? "10,000 or more" : number.toLocaleString("en"));
+
+/** A time and how far it is from now. */
+function when(seconds, nowMs) {
+  if (seconds === null) return html`<span class="dim">–</span>`;
+  const date = new Date(seconds * 1000);
+  const apart = seconds - nowMs / 1000;
+  if (Number.isNaN(date.getTime())) return html`<code>${seconds}</code>`;
+  return html`<time datetime=${date.toISOString()}>${date.toLocaleString()}</time> <span class="dim">${apart < 0 ? `${span(-apart)} ago` : `in ${span(apart)}`}</span>`;
+}
+
+function span(seconds) {
+  const [value, unit] = seconds < 120 ? [seconds, "s"] : seconds < 7200 ? [seconds / 60, "min"] : seconds < 172_800 ? [seconds / 3600, "h"] : [seconds / 86_400, "days"];
+  return `${Math.round(value).toLocaleString("en")} ${unit}`;
 }
 
 if (!customElements.get("kw-operate")) customElements.define("kw-operate", KwOperate);

@@ -1,0 +1,248 @@
+// <kw-overview>: is the database of this place well: what all tables consume, how fast they answer, what is
+// refused; then each table. While it is hidden it sends nothing.
+
+import { html, nothing, render, svg } from "../../vendor/lit-html/lit-html.js";
+import { call, dynamodb, tableNames } from "../model/api.js";
+import { styles } from "../model/styles.js";
+import { rangeLinks } from "./kw-metrics.js";
+import { MINUTE, RANGES, Range, expression, figure, listed, metric, read } from "./series.js";
+import "./kw-chart.js";
+
+styles();
+
+const EVERY_MS = 2000;
+const SELDOM = 5;
+/** So many tables fit into one request: four series of each. */
+const TABLES = 100;
+const OPERATIONS = 80;
+const SPARK = 30;
+
+export class KwOverview extends HTMLElement {
+  constructor() {
+    super();
+    this.region = "";
+    this.minutes = 60;
+    this.range = new Range(60);
+    this.names = /** @type {string[]} */ ([]);
+    this.more = false;
+    this.refusing = { reads: /** @type {any[]} */ ([]), writes: /** @type {any[]} */ ([]) };
+    this.facts = new Map();
+    this.known = /** @type {Map<string, Map<number, number>>} */ (new Map());
+    this.times = /** @type {{requests: Map<string, number>, slow: number, by: any[]}|null} */ (null);
+    this.throttle = /** @type {string|null} */ (null);
+    this.error = null;
+    this.readAt = 0;
+    this.timer = 0;
+    this.turn = 0;
+    this.looks = 0;
+    this.reading = false;
+  }
+
+  /** @param {{region: string, query: URLSearchParams}} route */
+  set route({ region, query }) {
+    const minutes = RANGES.find(([id]) => id === query.get("range"))?.[2] ?? 60;
+    if (region === this.region && minutes === this.minutes) return;
+    this.region = region;
+    this.minutes = minutes;
+    this.range = new Range(minutes);
+    this.turn += 1;
+    this.looks = 0;
+    this.reading = false;
+    this.readAt = 0;
+    this.update();
+    this.look();
+  }
+
+  connectedCallback() {
+    this.timer = window.setInterval(() => this.look(), EVERY_MS);
+    document.addEventListener("visibilitychange", this.seen);
+    this.update();
+    this.look();
+  }
+
+  disconnectedCallback() {
+    clearInterval(this.timer);
+    document.removeEventListener("visibilitychange", this.seen);
+    this.turn += 1;
+    this.reading = false;
+  }
+
+  seen = () => { if (!document.hidden) this.look(); };
+
+  /** Sums over all tables by minute; the series of single tables stay in the process. Indexes refuse too. */
+  queries() {
+    const of = (letter, list) => list.map((one, at) => metric(`${letter}x${at}`, one.name, one.of, { silent: true }));
+    const sum = (id, letter, list) => (list.length > 0 ? [expression(id, `SUM([${list.map((_, at) => `${letter}x${at}`).join(", ")}])`)] : []);
+    const consumed = (name) => this.names.map((TableName) => ({ name, of: { TableName } }));
+    const [reads, writes] = [consumed("ConsumedReadCapacityUnits"), consumed("ConsumedWriteCapacityUnits")];
+    const { refusing } = this;
+    return [
+      ...of("r", reads), ...of("w", writes), ...of("a", refusing.reads), ...of("b", refusing.writes),
+      ...sum("reads", "r", reads), ...sum("writes", "w", writes), ...sum("readsrefused", "a", refusing.reads), ...sum("writesrefused", "b", refusing.writes),
+    ];
+  }
+
+  /** The series of refusals, of tables and indexes. */
+  async learnRefusing(still) {
+    const own = async (name) => (await listed(name)).filter((one) => this.names.includes(one.of.TableName)).slice(0, TABLES);
+    const refusing = { reads: await own("ReadThrottleEvents"), writes: await own("WriteThrottleEvents") };
+    if (still()) this.refusing = refusing;
+  }
+
+  async look() {
+    if (!this.region || this.reading || document.hidden || !this.isConnected) return;
+    this.reading = true;
+    const turn = this.turn;
+    const still = () => turn === this.turn;
+    try {
+      const seldom = this.looks % SELDOM === 0;
+      if (seldom) {
+        const names = await tableNames(TABLES + 1);
+        if (!still()) return;
+        this.more = names.length > TABLES;
+        this.names = names.slice(0, TABLES);
+        await this.learnRefusing(still);
+        if (!still()) return;
+      }
+      if (this.names.length > 0) {
+        await this.range.look(this.queries());
+        if (!still()) return;
+        if (seldom) await this.lookAtTables(still);
+      }
+      if (!still()) return;
+      this.looks += 1;
+      this.readAt = Date.now();
+      this.error = null;
+    } catch (error) {
+      if (still()) this.error = error;
+    } finally {
+      if (still()) { this.reading = false; this.update(); }
+    }
+  }
+
+  /** Each table's share, in steps that fit a small picture, and the times of all operations. */
+  async lookAtTables(still) {
+    const { from, to } = this.range;
+    const step = Math.max(1, Math.ceil(this.minutes / SPARK)) * MINUTE;
+    const how = { period: step };
+    const queries = this.names.flatMap((table, at) => [
+      metric(`r${at}`, "ConsumedReadCapacityUnits", { TableName: table }, how), metric(`w${at}`, "ConsumedWriteCapacityUnits", { TableName: table }, how),
+      metric(`u${at}`, "UserErrors", { TableName: table }, how),
+    ]);
+    for (const [letter, list] of /** @type {[string, any[]][]} */ ([["a", this.refusing.reads], ["b", this.refusing.writes]])) queries.push(...list.map((one, at) => metric(`${letter}${at}`, one.name, one.of, how)));
+    this.known = await read(queries, from, to);
+    this.step = step;
+    if (!still()) return;
+    const series = (await listed("SuccessfulRequestLatency")).filter((one) => this.names.includes(one.of.TableName)).slice(0, OPERATIONS * 3);
+    const whole = this.minutes * MINUTE;
+    const times = await read(series.flatMap((one, at) => [
+      metric(`n${at}`, "SuccessfulRequestLatency", one.of, { stat: "SampleCount", period: whole }), metric(`s${at}`, "SuccessfulRequestLatency", one.of, { stat: "p99", period: whole }),
+    ]), from, to);
+    if (!still()) return;
+    const by = new Map();
+    series.forEach((one, at) => {
+      const requests = [...(times.get(`n${at}`)?.values() ?? [])].reduce((sum, value) => sum + value, 0);
+      if (requests === 0) return;
+      const found = by.get(one.of.Operation) ?? { name: one.of.Operation, requests: 0, slow: 0 };
+      found.requests += requests;
+      found.slow = Math.max(found.slow, ...(times.get(`s${at}`)?.values() ?? []));
+      by.set(one.of.Operation, found);
+    });
+    this.times = { by: [...by.values()].toSorted((one, other) => other.requests - one.requests), slow: Math.max(0, ...[...by.values()].map((one) => one.slow)), requests: new Map() };
+    for (const name of this.names.slice(0, TABLES)) if (!this.facts.has(name)) this.facts.set(name, (await dynamodb("DescribeTable", { TableName: name }).catch(() => ({}))).Table ?? null);
+    if (this.throttle === null && this.names.length > 0) this.throttle = (await call("metrics/keys", { table: this.names[0] }).catch(() => ({}))).throttle ?? null;
+  }
+
+  update() {
+    if (this.isConnected) render(this.view(), this);
+  }
+
+  view() {
+    const { range } = this;
+    return html`<div class="op-bar">${rangeLinks(this.minutes)}<span class="op-at">${this.readAt ? `at ${new Date(this.readAt).toLocaleTimeString()}` : ""}</span></div>
+      ${this.error ? html`<div class="md-error" role="alert"><p>${this.error.message}${this.readAt ? ` The figures are those of ${new Date(this.readAt).toLocaleTimeString()}.` : ""}</p><button class="md-button" @click=${() => this.look()}>Retry</button></div>` : nothing}
+      ${!this.readAt && !this.error ? html`<div aria-busy="true" class="op-wait"></div>` : nothing}
+      ${this.readAt && this.names.length === 0 ? html`<div class="md-empty"><h2>No table in ${this.region}</h2><p>Figures come with the first requests.</p><p><a class="md-button is-main" href="/start">Start with an example</a></p></div>` : nothing}
+      ${range.to > 0 && this.names.length > 0 ? html`${this.tiles()}
+        <div class="op-charts"><kw-chart .chart=${this.chart("Reads of all tables", "reads", "reads")}></kw-chart><kw-chart .chart=${this.chart("Writes of all tables", "writes", "writes")}></kw-chart></div>
+        <h2>Tables</h2>${this.tables()}
+        <h2>Operations</h2>${this.operations()}` : nothing}`;
+  }
+
+  chart(title, id, tone) {
+    const { range } = this;
+    const lines = [{ name: "consumed", tone, kind: "bars", values: range.values(id, 1 / MINUTE) }];
+    if (range.sum(`${id}refused`) > 0) lines.push({ name: "refused", tone: "bad", kind: "thin", values: range.values(`${id}refused`, 1 / MINUTE) });
+    return { title, unit: "units a second", times: range.times, lines };
+  }
+
+  tiles() {
+    const { range } = this;
+    const busiest = (id) => Math.max(0, ...(range.points.get(id)?.values() ?? [])) / MINUTE;
+    const refused = range.sum("readsrefused") + range.sum("writesrefused");
+    const requests = (this.times?.by ?? []).reduce((sum, one) => sum + one.requests, 0);
+    const errors = this.names.reduce((sum, _, at) => sum + total(this.known.get(`u${at}`)), 0);
+    const words = RANGES.find(([, , minutes]) => minutes === this.minutes)?.[1];
+    const tile = (name, value, unit, bad = false) => html`<li class=${`op-tile${bad ? " is-bad" : ""}`}><span class="op-name">${name}</span><span class="op-value">${value}</span><span class="op-unit">${unit}</span></li>`;
+    return html`<ul class="op-tiles" aria-label="In short">
+      ${tile("Reads", figure(busiest("reads")), "units a second in the busiest minute")}
+      ${tile("Writes", figure(busiest("writes")), "units a second in the busiest minute")}
+      ${tile("Requests", requests.toLocaleString("en"), `answered in ${words}`)}
+      ${tile("Slow", this.times?.slow ? figure(this.times.slow) : "–", "ms: 99 % of the slowest operation")}
+      ${tile("Refused", refused.toLocaleString("en"), refused > 0 ? "by limits of throughput" : this.throttle === "off" ? "never: throttling is off" : "by limits of throughput", refused > 0)}
+      ${tile("Errors", errors.toLocaleString("en"), "answered with status 400")}</ul>`;
+  }
+
+  tables() {
+    const rows = this.names.map((name, at) => {
+      const sum = (letter) => total(this.known.get(`${letter}${at}`));
+      return { name, at, reads: sum("r"), writes: sum("w"), refused: this.refusedOf(name), errors: sum("u") };
+    }).toSorted((one, other) => other.reads + other.writes - one.reads - one.writes || one.name.localeCompare(other.name));
+    const seconds = this.minutes * MINUTE;
+    const of = (facts, kind) => {
+      const units = facts?.BillingModeSummary?.BillingMode === "PAY_PER_REQUEST" ? 0 : facts?.ProvisionedThroughput?.[kind] ?? 0;
+      return units > 0 ? html` <span class="tl-of">of ${units.toLocaleString("en")}</span>` : nothing;
+    };
+    return html`<div class="md-table-room" tabindex="0" role="region" aria-label="Tables by what they consume"><table class="md-table tl-table"><thead><tr><th scope="col">table</th><th scope="col">reads and writes</th>
+        <th scope="col" class="is-number">read units a second</th><th scope="col" class="is-number">write units a second</th><th scope="col" class="is-number">refused</th><th scope="col" class="is-number">errors</th></tr></thead>
+      <tbody>${rows.map((row) => { const facts = this.facts.get(row.name); return html`<tr><th scope="row"><a class="md-link" href=${`/${this.region}/t/${encodeURIComponent(row.name)}?tab=metrics`}>${row.name}</a></th>
+        <td>${this.spark(row.at)}</td><td class="is-number">${figure(row.reads / seconds)}${of(facts, "ReadCapacityUnits")}</td><td class="is-number">${figure(row.writes / seconds)}${of(facts, "WriteCapacityUnits")}</td>
+        <td class="is-number">${row.refused > 0 ? html`<span class="tl-bad">${row.refused.toLocaleString("en")}</span>` : "0"}</td><td class="is-number">${row.errors.toLocaleString("en")}</td></tr>`; })}</tbody></table></div>
+      ${this.more ? html`<p class="dim">The first ${TABLES} tables of this place, in the order of their names.</p>` : nothing}`;
+  }
+
+  refusedOf(name) {
+    const of = (letter, list) => list.reduce((sum, one, at) => sum + (one.of.TableName === name ? total(this.known.get(`${letter}${at}`)) : 0), 0);
+    return of("a", this.refusing.reads) + of("b", this.refusing.writes);
+  }
+
+  /** Reads above, writes below the middle. */
+  spark(at) {
+    const step = this.step ?? MINUTE;
+    const { from, to } = this.range;
+    const count = Math.max(1, Math.ceil((to - from) / step));
+    const points = ["r", "w"].map((letter) => this.known.get(`${letter}${at}`) ?? new Map());
+    const most = Math.max(1e-9, ...points.flatMap((own) => [...own.values()]));
+    const bars = points.flatMap((own, below) => [...own].map(([time, value]) => {
+      const height = Math.max(0.8, (12 * value) / most);
+      const x = ((time - from) / step) * (120 / count);
+      return svg`<rect class=${below ? "is-writes" : "is-reads"} x=${x} width=${Math.max(1, 120 / count - 0.6)} y=${below ? 13.5 : 12.5 - height} height=${height}></rect>`;
+    }));
+    return html`<svg class="tl-spark" viewBox="0 0 120 26" preserveAspectRatio="none" aria-hidden="true">${bars}</svg>`;
+  }
+
+  operations() {
+    if (!this.times) return html`<div aria-busy="true" class="op-wait"></div>`;
+    if (this.times.by.length === 0) return html`<p class="md-nothing">No request of items was answered in this time.</p><pre class="md-code">aws dynamodb scan --table-name ${this.names[0]} --max-items 10</pre>`;
+    return html`<div class="md-table-room" tabindex="0" role="region" aria-label="Operations of all tables"><table class="md-table tl-table"><thead><tr><th scope="col">operation</th><th scope="col" class="is-number">requests</th><th scope="col" class="is-number">99 % within, of the slowest table</th></tr></thead>
+      <tbody>${this.times.by.map((one) => html`<tr><th scope="row">${one.name}</th><td class="is-number">${one.requests.toLocaleString("en")}</td><td class="is-number">${figure(one.slow)} ms</td></tr>`)}</tbody></table></div>`;
+  }
+}
+
+function total(points) {
+  let sum = 0;
+  for (const value of points?.values() ?? []) sum += value;
+  return sum;
+}
+
+if (!customElements.get("kw-overview")) customElements.define("kw-overview", KwOverview);
