@@ -27,7 +27,8 @@ pub(super) struct Asset {
     hash: [u8; 32],
 }
 
-/// Compressed files by their hashes. Each is compressed once, as small as gzip can, when a browser first asks.
+/// Compressed files by their hashes. Each is compressed once, as small as gzip can, when a browser first
+/// asks.
 #[derive(Debug, Default)]
 pub(super) struct Packed(Mutex<HashMap<[u8; 32], Bytes>>);
 

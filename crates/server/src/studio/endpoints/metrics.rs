@@ -12,7 +12,7 @@ use crate::studio::members;
 use crate::studio::refusal::{Kind, Refusal};
 
 /// Tables of one request.
-const TABLES_MAX: usize = 300;
+const REQUEST_TABLES_MAX: usize = 300;
 
 /// The partitions of a table or index with their loads, and the keys that bear them.
 pub(super) fn keys(context: &Context, request: &Json) -> Outcome {
@@ -78,8 +78,8 @@ fn typed(item: &Item) -> Json {
 /// What time to live has to do in each of these tables that has it.
 pub(super) fn backlog(context: &Context, request: &Json) -> Outcome {
     let names = members::texts(request, "tables")?;
-    if names.len() > TABLES_MAX {
-        return Err(Refusal::fault(format!("a request names at most {TABLES_MAX} tables")));
+    if names.len() > REQUEST_TABLES_MAX {
+        return Err(Refusal::fault(format!("a request names at most {REQUEST_TABLES_MAX} tables")));
     }
     let optional = |time: Option<u64>| time.map_or(Json::Null, Json::number);
     let mut found = Vec::new();
