@@ -7,7 +7,7 @@ import {equal, ok, same, test, until} from './lib.mjs';
 
 const vendor = new URL('../../studio/vendor/', import.meta.url);
 const VIEWS = ['edit', 'patterns', 'entities', 'keys', 'indexes', 'copies', 'validation', 'collections', 'findings',
-  'cost', 'heat', 'advice', 'checklist', 'design', 'diff'];
+  'cost', 'heat', 'simulate', 'advice', 'checklist', 'design', 'diff'];
 
 async function settled(t) {
   await t.page.waitForFunction(() => {
@@ -32,7 +32,7 @@ for (const colorScheme of ['light', 'dark']) {
   });
 
   test(`S36: axe finds nothing in start, tour, files and operate, ${colorScheme}`, {context: {colorScheme, reducedMotion: 'reduce'}}, async (t) => {
-    for (const path of ['/start', '/start?step=2', '/start?step=6', '/models', '/us-east-1/operate/streams', '/us-east-1/operate/ttl']) {
+    for (const path of ['/start', '/start?step=2', '/start?step=6', '/models', '/us-east-1/operate', '/us-east-1/operate/keys', '/us-east-1/operate/streams', '/us-east-1/operate/ttl']) {
       await t.open(path);
       await t.page.waitForTimeout(900);
       await t.accessible();
@@ -50,7 +50,7 @@ for (const colorScheme of ['light', 'dark']) {
 }
 
 test('S37: at 320 pixels the views of a model do not scroll sideways', {context: {viewport: {width: 320, height: 640}}}, async (t) => {
-  for (const path of ['/start', '/start?step=1', '/models', ...['patterns', 'findings', 'cost', 'heat', 'advice', 'design', 'diff', 'edit'].map((view) => `/models/orders/${view}`)]) {
+  for (const path of ['/start', '/start?step=1', '/models', ...['patterns', 'findings', 'cost', 'heat', 'simulate', 'advice', 'design', 'diff', 'edit'].map((view) => `/models/orders/${view}`)]) {
     await t.open(path);
     await t.page.waitForTimeout(900);
     const over = await t.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
