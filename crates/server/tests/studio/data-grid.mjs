@@ -236,6 +236,192 @@ test('S12, S13, S14: forms of an item lose nothing; three values in a conflict; 
   same([await get('1'), await get('3')], [undefined, {...merged, sk: {S: '3'}}]);
 });
 
+/** Random numbers that are the same each time. */
+function random(seed) {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+test('S12: 1,000 random items of all types go through plain JSON unchanged', async (t) => {
+  const next = random(42);
+  const letters = ['a', 'Z', '0', '"', '\\', '\n', '\u0000', 'é', '\u202e', '😀', '{', ':', 'S'];
+  const words = () => Array.from({length: next(7)}, () => letters[next(letters.length)]).join('');
+  const name = () => ['a', 'S', 'N', 'M', 'L', 'SS', 'B', 'NULL', '__proto__', 'constructor', 'a b', 'ü', ''][next(13)] + (next(3) === 0 ? words() : '');
+  const digits = (count) => Array.from({length: count}, (_, at) => String(at === 0 ? 1 + next(9) : at === count - 1 ? 1 + next(9) : next(10))).join('');
+  const number = () => {
+    const sign = next(2) ? '-' : '';
+    switch (next(4)) {
+      case 0: return '0';
+      case 1: return `${sign}${digits(1 + next(38))}`;
+      case 2: return `${sign}${digits(1 + next(10))}.${digits(1 + next(20))}`;
+      default: return `${sign}${1 + next(9)}E${next(2) ? '-' : '+'}${1 + next(120)}`;
+    }
+  };
+  const binary = () => Buffer.from(Array.from({length: 1 + next(9)}, () => next(256))).toString('base64');
+  const set = (make) => [...new Set(Array.from({length: 1 + next(4)}, make))];
+  const value = (depth) => {
+    switch (next(depth > 0 ? 10 : 8)) {
+      case 0: return {S: words()};
+      case 1: return {N: number()};
+      case 2: return {BOOL: next(2) === 0};
+      case 3: return {NULL: true};
+      case 4: return {B: binary()};
+      case 5: return {SS: set(() => `s${words()}`)};
+      case 6: return {NS: set(() => String(1 + next(1e9)))};
+      case 7: return {BS: set(binary)};
+      case 8: return {L: Array.from({length: next(4)}, () => value(depth - 1))};
+      // Maps whose one member is called like a type, too.
+      default: return {M: Object.fromEntries(Array.from({length: next(3)}, () => [name() || 'x', value(depth - 1)]))};
+    }
+  };
+  const deep = (levels) => (levels === 0 ? {S: ''} : levels % 2 ? {M: {S: deep(levels - 1)}} : {L: [deep(levels - 1)]});
+  // An own member called __proto__ is made by JSON alone.
+  const items = Array.from({length: 1000}, (_, at) => Object.fromEntries([['pk', {S: `k${at}`}], ...Array.from({length: 1 + next(6)}, () => [name() || 'y', value(3)]), ...(at % 50 === 0 ? [['deep', deep(31)]] : [])]));
+  // The service writes numbers in a form of its own: what it stored is compared with what comes back of it.
+  await t.database('CreateTable', {...table('Shop'), AttributeDefinitions: [{AttributeName: 'pk', AttributeType: 'S'}], KeySchema: [{AttributeName: 'pk', KeyType: 'HASH'}]});
+  await fill(t, 'Shop', items.length, (at) => items[at]);
+  const stored = await scan(t, 'Shop');
+  equal(stored.length, 1000);
+  await t.open('/us-east-1/t/Shop/items');
+  await t.page.locator('.it-row').first().waitFor();
+  // By the call that the page's editor makes, from the page.
+  const wrong = await t.page.evaluate(async (list) => {
+    const {call} = await import(document.querySelector('script[type=module]').src.replace('app.js', 'views/model/api.js'));
+    const sorted = (one) => (Array.isArray(one) ? one.map(sorted) : one && typeof one === 'object' ? Object.keys(one).sort().map((key) => [key, sorted(one[key])]) : one);
+    const found = [];
+    for (const text of list) {
+      const item = JSON.parse(text);
+      const {plain} = await call('item/plain', {typed: item, first: ['pk']});
+      const {typed} = await call('item/plain', {plain, first: ['pk']});
+      if (JSON.stringify(sorted(item)) !== JSON.stringify(sorted(typed))) found.push(`${text}\n${plain}\n${JSON.stringify(typed)}`);
+    }
+    return found.slice(0, 3);
+  }, stored.map((one) => JSON.stringify(one)));
+  same(wrong, []);
+});
+
+test('S6, S13, S37: a query, an edit, a conflict and its choice by keyboard alone, the focus always seen', async (t) => {
+  await t.database('CreateTable', table('Shop'));
+  await fill(t, 'Shop', 5, (at) => ({pk: {S: 'a'}, sk: {S: sk(at)}, name: {S: 'old'}, note: {S: 'old'}}));
+  const get = async () => (await t.database('GetItem', {TableName: 'Shop', Key: {pk: {S: 'a'}, sk: {S: '00001'}}, ConsistentRead: true})).Item;
+  await t.open('/us-east-1/t/Shop/items');
+  await t.page.locator('.it-row').first().waitFor();
+  // Skip to the view, then the form.
+  await t.keysTo(/Skip to the view/);
+  await t.page.keyboard.press('Enter');
+  await t.keysTo(/^input pk/);
+  await t.page.keyboard.type('a');
+  await t.keysTo(/^select sk/);
+  await t.page.keyboard.press('>');
+  await t.keysTo(/Value of sk/);
+  await t.page.keyboard.type('00000');
+  await t.page.keyboard.press('Control+Enter');
+  await until('the query is asked', async () => (await t.page.locator('.it-row').count()) === 4);
+  await t.keysTo(/^div Items/);
+  await t.page.keyboard.press('Enter');
+  await t.page.locator('.it-editor kw-editor .cm-content').waitFor();
+  await t.keysTo(/Item as/);
+  await t.page.keyboard.press('ControlOrMeta+a');
+  await t.database('UpdateItem', {TableName: 'Shop', Key: {pk: {S: 'a'}, sk: {S: '00001'}}, UpdateExpression: 'SET #n = :t, note = :t', ExpressionAttributeNames: {'#n': 'name'}, ExpressionAttributeValues: {':t': {S: 'theirs'}}});
+  await t.page.keyboard.press('Delete');
+  await t.page.keyboard.type(JSON.stringify({pk: {S: 'a'}, sk: {S: '00001'}, name: {S: 'mine'}, note: {S: 'mine'}}));
+  await t.page.keyboard.press('Escape');
+  await t.keysTo(/^button Save/);
+  await t.page.keyboard.press('Enter');
+  await t.page.locator('.th-table').waitFor();
+  await t.accessible();
+  // The choice for one attribute is theirs; what is saved is mine for the other.
+  await t.keysTo(/note: yours/);
+  await t.page.keyboard.press('ArrowRight');
+  await t.keysTo(/Save mine on what is there now/);
+  await t.page.keyboard.press('Enter');
+  await t.page.locator('.it-editor').waitFor({state: 'detached'});
+  const after = await get();
+  same([after.name.S, after.note.S].sort(), ['mine', 'theirs']);
+});
+
+test('columns: moved, widened and hidden by keys and by hand, and kept', async (t) => {
+  await t.database('CreateTable', table('Shop'));
+  await fill(t, 'Shop', 3, (at) => ({pk: {S: 'a'}, sk: {S: sk(at)}, one: {S: '1'}, two: {S: '2'}, three: {S: '3'}}));
+  await t.open('/us-east-1/t/Shop/items');
+  await t.page.locator('.it-row').first().waitFor();
+  const heads = () => t.page.getByRole('columnheader').evaluateAll((list) => list.map((one) => one.textContent.trim()));
+  const width = (name) => t.page.getByRole('columnheader', {name}).evaluate((one) => one.getBoundingClientRect().width);
+  same(await heads(), ['pk', 'sk', 'one', 'three', 'two']);
+  await t.keysTo(/Columns/);
+  await t.page.keyboard.press('Enter');
+  await t.keysTo(/Move to the left: two/);
+  await t.page.keyboard.press('Enter');
+  same(await heads(), ['pk', 'sk', 'one', 'two', 'three']);
+  await t.accessible();
+  await t.picture('columns');
+  const before = await width('two');
+  await t.keysTo(/Wider: two/);
+  await t.page.keyboard.press('Enter');
+  await t.page.keyboard.press('Enter');
+  equal(await width('two'), before + 64);
+  await t.page.keyboard.press('Escape');
+  equal(await t.page.locator('.it-columns[open]').count(), 0);
+  // By hand.
+  await t.page.getByRole('button', {name: 'three', exact: true}).dragTo(t.page.getByRole('columnheader', {name: 'one'}));
+  same(await heads(), ['pk', 'sk', 'three', 'one', 'two']);
+  const edge = await t.page.getByRole('columnheader', {name: 'one'}).locator('.it-edge').boundingBox();
+  await t.page.mouse.move(edge.x + 4, edge.y + 8);
+  await t.page.mouse.down();
+  await t.page.mouse.move(edge.x + 84, edge.y + 8);
+  await t.page.mouse.up();
+  equal(await width('one'), 270);
+  await t.page.reload();
+  await t.page.locator('.it-row').first().waitFor();
+  same(await heads(), ['pk', 'sk', 'three', 'one', 'two']);
+  same([await width('one'), await width('two')], [270, before + 64]);
+  // The keys stay while the grid moves sideways, and no cell that has the focus is under them.
+  await t.page.setViewportSize({width: 800, height: 600});
+  await t.page.getByRole('grid').focus();
+  for (let at = 0; at < 4; at += 1) await t.page.keyboard.press('ArrowRight');
+  equal((await t.seen()).sees, true);
+  for (let at = 0; at < 2; at += 1) await t.page.keyboard.press('ArrowLeft');
+  equal((await t.seen()).sees, true);
+  const sides = await t.page.locator('.it-row').first().evaluate((row) => [...row.children].map((cell) => Math.round(cell.getBoundingClientRect().left)));
+  equal(sides[0], Math.round((await t.page.getByRole('grid').boundingBox()).x));
+  ok(sides[2] >= sides[1] + 190, 'the cell with the focus is not under a key');
+});
+
+test('queries: what was asked is kept, and some are saved under a name', async (t) => {
+  await t.database('CreateTable', table('Shop'));
+  await fill(t, 'Shop', 3, (at) => ({pk: {S: `<b>${at}`}, sk: {S: sk(at)}}));
+  await t.open('/us-east-1/t/Shop/items');
+  await t.page.locator('.it-row').first().waitFor();
+  await t.page.getByLabel('pk', {exact: true}).fill('<b>1');
+  await button(t, 'Query').click();
+  await until('one is found', async () => (await t.page.locator('.it-row').count()) === 1);
+  const menu = t.page.locator('.qs');
+  await menu.locator('summary').click();
+  await t.page.getByLabel('Name of this query').fill('  second <i>one</i> ');
+  await button(t, 'Save it').click();
+  await menu.getByRole('link', {name: 'second <i>one</i>'}).waitFor();
+  await t.accessible();
+  await t.picture('queries');
+  await t.page.keyboard.press('Escape');
+  await t.page.getByLabel('pk', {exact: true}).fill('<b>2');
+  await button(t, 'Query').click();
+  await until('the other is found', async () => (await t.page.locator('.it-row').textContent()).includes('<b>2'));
+  await t.page.reload();
+  await t.page.locator('.it-row').first().waitFor();
+  await menu.locator('summary').click();
+  same(await menu.locator('ul').last().getByRole('link').allTextContents(), ['<b>2', '<b>1']);
+  await menu.getByRole('link', {name: 'second <i>one</i>'}).click();
+  await until('the saved one is asked', async () => (await t.page.locator('.it-row').textContent()).includes('<b>1'));
+  await menu.locator('summary').click();
+  await button(t, 'Forget these').click();
+  await menu.getByRole('button', {name: 'Forget second <i>one</i>'}).click();
+  equal(await menu.getByRole('link').count(), 0);
+  equal(await t.page.evaluate(() => Object.keys(localStorage).filter((name) => /asked|saved/.test(name)).length), 0);
+});
+
 test('S16: a change of many leaves what does not pass; Stop and resume touch each item once', async (t) => {
   const COUNT = 1500;
   await t.database('CreateTable', table('Shop'));

@@ -60,6 +60,42 @@ test('S4: create, add and drop an index, time to live, protection, delete', asyn
     (await t.database('DescribeTimeToLive', {TableName: 'Made'})).TimeToLiveDescription.AttributeName === 'until');
   await t.page.locator('p', {hasText: 'Deletion protection'}).getByRole('button').click();
   await until('it is protected', async () => (await described()).DeletionProtectionEnabled);
+  // Tags, capacity, class; and an index with some attributes and a number as its key.
+  const arn = (await described()).TableArn;
+  const tags = async () => (await t.database('ListTagsOfResource', {ResourceArn: arn})).Tags ?? [];
+  await t.page.getByLabel('Key', {exact: true}).fill('team');
+  await t.page.getByLabel('Value', {exact: true}).fill('blue team');
+  await t.page.getByRole('button', {name: 'Add the tag'}).click();
+  await until('the tag is there', async () => (await tags())[0]?.Value === 'blue team');
+  await t.page.getByText('blue team').waitFor();
+  await t.page.getByRole('button', {name: 'Remove the tag team'}).click();
+  await until('the tag is gone', async () => (await tags()).length === 0);
+  await t.page.getByLabel('Capacity').selectOption('PROVISIONED');
+  await t.page.getByLabel('read units').fill('7');
+  await t.page.getByRole('button', {name: 'Set it'}).click();
+  await until('units are provisioned', async () => (await described()).ProvisionedThroughput.ReadCapacityUnits === 7);
+  await t.page.getByLabel('Class', {exact: true}).selectOption('STANDARD_INFREQUENT_ACCESS');
+  await until('the class is changed', async () => (await described()).TableClassSummary?.TableClass === 'STANDARD_INFREQUENT_ACCESS');
+  await t.page.getByLabel('New index').fill('byTotal');
+  await t.page.getByLabel('partition key', {exact: true}).fill('total');
+  await t.page.getByLabel('Type of the partition key').selectOption('N');
+  await t.page.getByRole('combobox', {name: 'with'}).selectOption('INCLUDE');
+  await t.page.getByLabel('these attributes').fill('name, note');
+  await t.page.getByRole('button', {name: 'Add it'}).click();
+  await until('the index is there', async () => (await described()).GlobalSecondaryIndexes?.[0].IndexStatus === 'ACTIVE');
+  const {Projection, ProvisionedThroughput} = (await described()).GlobalSecondaryIndexes[0];
+  same(Projection, {ProjectionType: 'INCLUDE', NonKeyAttributes: ['name', 'note']});
+  equal(ProvisionedThroughput.ReadCapacityUnits, 7);
+  ok((await described()).AttributeDefinitions.some((one) => one.AttributeName === 'total' && one.AttributeType === 'N'));
+  // The same table for other tools.
+  for (const [form, part] of [['cli', 'aws dynamodb create-table'], ['cloudformation', 'AWS::DynamoDB::Table'], ['model', 'tables:']]) {
+    await t.page.locator('label', {hasText: 'CreateTable request'}).getByRole('combobox').selectOption(form);
+    await until(`it is there as ${form}`, async () => (await t.page.locator('kw-schema pre').last().textContent()).includes(part));
+  }
+  await t.page.getByRole('button', {name: 'Take it as a model file'}).click();
+  await t.page.waitForURL('**/models/made.yaml/patterns');
+  await t.page.goBack();
+  await t.page.getByText('Keys and indexes').first().waitFor();
   await t.accessible();
   await t.page.getByRole('link', {name: 'Tables', exact: true}).click();
   const drop = async () => {

@@ -161,6 +161,41 @@ class Trial {
     strictEqual(text.join('\n'), '', 'axe');
   }
 
+  /** The element that has the focus, also within editors, and whether people can see where it is. */
+  async seen(where = this.page) {
+    const found = await where.evaluate(() => {
+      let element = document.activeElement;
+      while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+      if (!element || element === document.body) return {name: 'the page itself', sees: true};
+      // A grid marks the cell that it points to.
+      const marked = document.getElementById(element.getAttribute('aria-activedescendant') ?? '') ?? element;
+      const style = getComputedStyle(marked);
+      const editor = element.closest('.cm-editor');
+      const outlined = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0;
+      const host = element.getRootNode().host?.parentElement;
+      const shadowed = [style.boxShadow, host ? getComputedStyle(host).boxShadow : 'none', host ? getComputedStyle(host).borderColor : 'none'].some((one) => one !== 'none');
+      const box = marked.getBoundingClientRect();
+      const inside = box.width > 0 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
+      const at = document.elementFromPoint(Math.max(1, Math.min(innerWidth - 2, box.left + Math.min(box.width, 40) / 2)), Math.max(1, Math.min(innerHeight - 2, box.top + Math.min(box.height, 24) / 2)));
+      const covered = !editor && at && !marked.contains(at) && !at.contains(marked) && !element.contains(at);
+      return {name: `${element.tagName.toLowerCase()} ${(element.getAttribute('aria-label') ?? element.labels?.[0]?.textContent ?? element.textContent ?? '').trim().replace(/\s+/g, ' ').slice(0, 60)}`,
+        sees: inside && !covered && (outlined || shadowed || !!editor), inside, covered: !!covered, outlined};
+    });
+    return found;
+  }
+
+  /** Presses a key until the focus is on an element, and fails if the focus is not seen on the way. */
+  async keysTo(what, key = 'Tab', most = 120) {
+    for (let pressed = 0; pressed < most; pressed += 1) {
+      await this.page.keyboard.press(key);
+      const {name, sees, ...more} = await this.seen();
+      ok(sees, `the focus is seen on ${name}: ${JSON.stringify(more)}`);
+      if (process.env.KEYWRIGHT_STUDIO_KEYS) console.log(name);
+      if (what.test(name)) return name;
+    }
+    throw new Error(`${key} does not lead to ${what}`);
+  }
+
   /** A picture for people to look at, if a folder for pictures is set. */
   async picture(name) {
     if (!pictures) return;

@@ -141,6 +141,9 @@ function rangeOf(doc, mark) {
   return { from, to: Math.max(from, to) };
 }
 
+/** So long after Escape, Tab leaves the editor. */
+const LEAVE_MS = 2000;
+
 /** Properties that were set before the element was defined go through their setters. */
 function adopt(element, names) {
   for (const name of names) {
@@ -204,9 +207,11 @@ export class KwEditor extends HTMLElement {
           keymap.of([
             ...keys, ...closeBracketsKeymap, ...completionKeymap, ...searchKeymap, ...historyKeymap,
             ...foldKeymap, ...defaultKeymap,
-            // Tab indents; Escape and then Tab leaves the editor, as CodeMirror's defaults say.
+            // Tab indents; Escape and then Tab leaves the editor.
             indentWithTab,
           ]),
+          // CodeMirror sees to that unless Escape also closes something or ends a selection.
+          EditorView.domEventObservers({ keydown: (event, view) => { if (event.key === "Escape") view.setTabFocusMode(LEAVE_MS); } }),
           syntaxHighlighting(colours), looks, flashed,
           this.parts.language.of(this.languagePart()),
           this.parts.readonly.of(this.readonlyPart()),

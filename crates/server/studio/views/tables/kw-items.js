@@ -10,8 +10,10 @@ import { call, context, dynamodb, go, here } from "../model/api.js";
 import { styles } from "../model/styles.js";
 import { SORTS, blank, fromSearch, limitOf, requestOf, sortsOffered, textOf, toSearch } from "./ask.js";
 import { copyMenu } from "./copy.js";
+import { keepLayout, moved, ordered, readLayout, resized, stepped, widthOf } from "./layout.js";
 import "./kw-item.js";
 import "./kw-staged.js";
+import { note, queriesMenu } from "./queries.js";
 import { keyOf, own, same } from "./save.js";
 import * as staged from "./staged.js";
 
@@ -21,6 +23,9 @@ const FIRST = 50;
 const ROW = 28;
 const OVER = 8;
 const COLUMNS = 14;
+const COLUMNS_LISTED = 200;
+/** Keys of a table: so many columns stay while the grid moves sideways. */
+const FIXED = 2;
 /** Rows that exist at a time. */
 const ROWS_MAX = 48;
 /** Rows that are kept; then the oldest go. */
@@ -54,7 +59,8 @@ export class KwItems extends HTMLElement {
     /** What stands below the form: "", "staged", "bulk", "export" or "import". */ this.panel = "";
     this.find = "";
     this.sort = { name: "", down: false };
-    this.away = /** @type {Set<string>} */ (new Set());
+    /** The name under which the query is to be saved. */ this.saving = "";
+    this.layout = readLayout("");
     this.selected = /** @type {Set<any>} */ (new Set());
     /** The cell that is edited. */ this.cell = /** @type {any} */ (null);
     this.rowsOf = /** @type {any} */ ({ key: "", items: null, rows: [] });
@@ -73,7 +79,7 @@ export class KwItems extends HTMLElement {
       this.described = null;
       this.panel = query.get("show") === "staged" ? "staged" : "";
       this.items = [];
-      this.away = new Set(stored(`kw-hidden:${table}`));
+      this.layout = readLayout(table);
       this.load();
     } else {
       if (query.get("show") === "staged") this.panel = "staged";
@@ -88,16 +94,31 @@ export class KwItems extends HTMLElement {
       if (event.key === "Enter" && event.shiftKey && (event.ctrlKey || event.metaKey)) { event.preventDefault(); this.panel = "staged"; this.update(); }
     });
     window.addEventListener("kw-staged", this.changed);
+    document.addEventListener("pointerdown", this.outside);
+    document.addEventListener("keydown", this.outside);
     call("state", {}).then((state) => { this.readOnly = state.readOnly; this.endpoint = state.endpoint; this.update(); }, () => {});
     this.update();
   }
 
   disconnectedCallback() {
     window.removeEventListener("kw-staged", this.changed);
+    document.removeEventListener("pointerdown", this.outside);
+    document.removeEventListener("keydown", this.outside);
     this.stop?.abort();
   }
 
   changed = () => this.update();
+
+  /** Menus close when something else is pressed, or Escape in them. */
+  outside = (event) => {
+    for (const menu of this.querySelectorAll("details.it-columns[open]")) {
+      const within = menu.contains(/** @type {Node} */ (event.target));
+      if (event.type === "pointerdown" ? !within : within && event.key === "Escape") {
+        menu.removeAttribute("open");
+        if (event.type === "keydown") /** @type {HTMLElement|null} */ (menu.querySelector("summary"))?.focus();
+      }
+    }
+  };
 
   async load() {
     this.error = null;
@@ -194,9 +215,12 @@ export class KwItems extends HTMLElement {
     this.columns = [...keys, ...rest];
   }
 
+  hrefOf = (search) => `/${this.region}/t/${encodeURIComponent(this.table)}/items${search}`;
+
   submit(event) {
     event.preventDefault();
-    const url = `/${this.region}/t/${encodeURIComponent(this.table)}/items${toSearch(this.query)}`;
+    const url = this.hrefOf(toSearch(this.query));
+    note(this.table, toSearch(this.query));
     if (url === here()) this.ask();
     else { this.query = blank(); go(url); }
   }
@@ -275,7 +299,11 @@ export class KwItems extends HTMLElement {
     /** @type {HTMLElement|null} */ (this.querySelector(".it-grid"))?.focus();
   }
 
-  update() { if (this.isConnected) render(this.view(), this); }
+  update() {
+    if (!this.isConnected) return;
+    render(this.view(), this);
+    if (this.described && this.items.length > 0) this.measure(this.shownColumns());
+  }
 
   view() {
     if (!this.described) return this.error
@@ -334,19 +362,83 @@ export class KwItems extends HTMLElement {
     const rows = this.rows();
     const press = (panel, words) => html`<button class="md-button" aria-expanded=${this.panel === panel} @click=${() => this.show(panel)}>${words}</button>`;
     return html`<div class="it-tools">
+      ${queriesMenu({ table: this.table, search: toSearch(this.query), hrefOf: this.hrefOf, name: this.saving, setName: (name) => { this.saving = name; this.update(); }, update: () => this.update() })}
       ${this.items.length > 0 ? html`<input class="it-find" type="search" aria-label="Find in what is loaded" placeholder="Find in what is loaded" .value=${this.find} @input=${(event) => { this.find = event.target.value; this.top = 0; this.chosen = 0; this.update(); }}>
         ${this.find || this.sort.name || this.dropped > 0 ? html`<span class="dim" role="status">${this.find ? `${rows.length.toLocaleString("en")} of ` : ""}${this.items.length.toLocaleString("en")} loaded${this.sort.name ? `, these sorted by ${visible(this.sort.name)}` : ""}${this.dropped > 0 ? `, ${this.dropped.toLocaleString("en")} earlier ones no longer kept` : ""}</span>` : nothing}
-        <details class="it-columns"><summary>Columns</summary><div class="it-columns-list">${this.columns.filter((name) => !this.keys().includes(name)).slice(0, 200).map((name) => html`<label class="md-check"><input type="checkbox" aria-label="Column ${visible(name)}" .checked=${!this.away.has(name)} @change=${() => this.hide(name)}> ${visible(name)}</label>`)}</div></details>` : nothing}
+        ${this.columnsList()}` : nothing}
       ${this.selected.size > 0 ? html`<b role="status">${this.selected.size} selected</b>${this.readOnly ? nothing : html`<button class="md-button" @click=${() => this.stageDeletes()}>Stage their deletion</button>`}` : nothing}
       <span class="md-actions">${waiting > 0 ? html`<button class="md-button it-waiting" aria-expanded=${this.panel === "staged"} @click=${() => this.show("staged")}>${waiting} staged</button>` : nothing}
         ${this.readOnly ? nothing : html`<button class="md-button" @click=${() => this.create()}>New item</button>${press("bulk", "Change all…")}${press("import", "Import")}`}${press("export", "Export")}</span></div>`;
   }
 
-  hide(name) {
-    if (this.away.has(name)) this.away.delete(name);
-    else this.away.add(name);
-    localStorage.setItem(`kw-hidden:${this.table}`, JSON.stringify([...this.away]));
+  /** A new layout of the columns, kept for this table. */
+  lay(layout) {
+    this.layout = layout;
+    keepLayout(this.table, layout);
     this.update();
+  }
+
+  hide(name) {
+    const away = new Set(this.layout.away);
+    if (!away.delete(name)) away.add(name);
+    this.lay({ ...this.layout, away });
+  }
+
+  /** The columns that may be moved: all but the keys. */
+  free() {
+    const keys = new Set(this.keys());
+    return ordered(this.columns.filter((name) => !keys.has(name)), this.layout);
+  }
+
+  move(name, to) { this.lay(moved(this.layout, this.free(), name, to)); }
+
+  /** Moves a column by its button; the focus stays with the column. */
+  shift(name, to, words) {
+    this.move(name, to);
+    const buttons = [...this.querySelectorAll(".it-columns-list .it-tiny:not(:disabled)")].filter((one) => one.getAttribute("aria-label")?.endsWith(`: ${visible(name)}`));
+    /** @type {HTMLElement|undefined} */ (buttons.find((one) => one.getAttribute("aria-label")?.startsWith(words)) ?? buttons[0])?.focus();
+  }
+
+  columnsList() {
+    const { layout } = this;
+    const free = this.free().slice(0, COLUMNS_LISTED);
+    const small = (words, sign, press, off = false) => html`<button type="button" class="it-tiny" aria-label=${words} title=${words} ?disabled=${off} @click=${press}>${sign}</button>`;
+    const of = (name) => visible(name);
+    const sizes = (name) => html`${small(`Narrower: ${of(name)}`, "−", () => this.lay(stepped(layout, name, -1)))}${small(`Wider: ${of(name)}`, "+", () => this.lay(stepped(layout, name, 1)))}`;
+    const isOwn = layout.order.length + layout.widths.size + layout.away.size > 0;
+    return html`<details class="it-columns"><summary>Columns</summary><div class="it-columns-list"><ul>
+      ${this.keys().map((name) => html`<li><span class="md-check">${of(name)}</span><span class="dim">key</span>${sizes(name)}</li>`)}
+      ${free.map((name, at) => html`<li><label class="md-check"><input type="checkbox" aria-label=${`Column ${of(name)}`} .checked=${!layout.away.has(name)} @change=${() => this.hide(name)}> ${of(name)}</label>
+        ${small(`Move to the left: ${of(name)}`, "◂", () => this.shift(name, at - 1, "Move to the left"), at === 0)}${small(`Move to the right: ${of(name)}`, "▸", () => this.shift(name, at + 1, "Move to the right"), at === free.length - 1)}${sizes(name)}</li>`)}</ul>
+      ${isOwn ? html`<button type="button" class="md-link" @click=${() => this.lay({ order: [], widths: new Map(), away: new Set() })}>As they come</button>` : nothing}</div></details>`;
+  }
+
+  /** A column's edge, dragged. */
+  pull(event, name) {
+    event.preventDefault();
+    event.stopPropagation();
+    const handle = event.currentTarget;
+    const [from, width] = [event.clientX, widthOf(this.layout, name)];
+    handle.setPointerCapture(event.pointerId);
+    const follow = (moving) => { this.layout = resized(this.layout, name, width + moving.clientX - from); this.update(); };
+    const end = () => { handle.removeEventListener("pointermove", follow); keepLayout(this.table, this.layout); };
+    handle.addEventListener("pointermove", follow);
+    handle.addEventListener("lostpointercapture", end, { once: true });
+  }
+
+  /** Widths, and where the keys stand while the grid moves sideways. */
+  measure(columns) {
+    const grid = /** @type {HTMLElement|null} */ (this.querySelector(".it-grid"));
+    if (!grid) return;
+    const keys = this.keys();
+    let left = 0;
+    for (const [at, name] of columns.entries()) {
+      const width = widthOf(this.layout, name);
+      grid.style.setProperty(`--w${at}`, `${width}px`);
+      if (at < keys.length) grid.style.setProperty(`--l${at}`, `${left}px`);
+      left += width;
+      if (at === Math.min(keys.length, FIXED) - 1) grid.style.setProperty("--fixed", `${left}px`);
+    }
   }
 
   below() {
@@ -374,7 +466,8 @@ export class KwItems extends HTMLElement {
     return rows;
   }
 
-  shownColumns() { return this.columns.filter((name) => !this.away.has(name)).slice(0, COLUMNS); }
+  /** The keys, which stay at the left, then the others. */
+  shownColumns() { return [...this.keys(), ...this.free().filter((name) => !this.layout.away.has(name))].slice(0, COLUMNS); }
 
   grid() {
     if (this.items.length === 0) return html`<div class="md-empty"><p>${this.busy ? "" : this.next ? "This page has no item that passes, but there is more to read." : this.sums.read > 0 ? `${this.sums.read.toLocaleString("en")} read, none passed the filter.` : "No items."}</p></div>`;
@@ -386,10 +479,13 @@ export class KwItems extends HTMLElement {
     const keys = new Set([...this.way().pk, ...this.way().sk]);
     const waiting = new Map(staged.ofTable(this.table).filter((one) => one.before).map((one) => [idOf(one.keys, one.before), one]));
     const base = this.keys();
+    const fixed = Math.min(base.length, FIXED);
     return html`<div class="it-grid" tabindex="0" role="grid" aria-label="Items" aria-multiselectable="true" aria-rowcount=${rows.length + 1} aria-colcount=${columns.length} aria-activedescendant=${`it-cell-${this.chosen}-${this.column}`}
       @scroll=${(event) => { this.top = event.target.scrollTop; this.update(); }} @keydown=${(event) => this.pressed(event)}>
-      <div class="it-head" role="row" aria-rowindex="1">${columns.map((name, at) => html`<span role="columnheader" aria-colindex=${at + 1} aria-sort=${this.sort.name === name ? (this.sort.down ? "descending" : "ascending") : "none"} class=${classMap({ "it-cell": true, "is-key": keys.has(name), "is-number": typeOf(own(rows[0] ?? {}, name)) === "N" })}>
-        <button class="it-sort" tabindex="-1" title="Sort what is loaded" @click=${() => { this.sort = this.sort.name !== name ? { name, down: false } : this.sort.down ? { name: "", down: false } : { name, down: true }; this.update(); }}>${visible(name)}${this.sort.name === name ? (this.sort.down ? " ▾" : " ▴") : ""}</button></span>`)}${hidden > 0 ? html`<span role="columnheader" class="it-more">+${hidden}</span>` : nothing}</div>
+      <div class="it-head" role="row" aria-rowindex="1">${columns.map((name, at) => html`<span role="columnheader" aria-colindex=${at + 1} aria-sort=${this.sort.name === name ? (this.sort.down ? "descending" : "ascending") : "none"} class=${classMap({ "it-cell": true, [`w${at}`]: true, "is-fixed": at < fixed, "is-key": keys.has(name), "is-number": typeOf(own(rows[0] ?? {}, name)) === "N", "is-over": this.over === name })}
+          @dragover=${(event) => { if (this.dragged && at >= fixed) { event.preventDefault(); if (this.over !== name) { this.over = name; this.update(); } } }}
+          @drop=${(event) => { event.preventDefault(); const name_ = this.dragged; this.dragged = this.over = ""; if (name_ && name_ !== name) this.move(name_, this.free().filter((one) => one !== name_).indexOf(name) + (columns.indexOf(name_) < at ? 1 : 0)); else this.update(); }}>
+        <button class="it-sort" tabindex="-1" title="Sort what is loaded" draggable=${at < fixed ? "false" : "true"} @dragstart=${(event) => { this.dragged = name; event.dataTransfer.effectAllowed = "move"; event.dataTransfer.setData("text/plain", name); }} @dragend=${() => { this.dragged = this.over = ""; this.update(); }} @click=${() => { this.sort = this.sort.name !== name ? { name, down: false } : this.sort.down ? { name: "", down: false } : { name, down: true }; this.update(); }}>${visible(name)}${this.sort.name === name ? (this.sort.down ? " ▾" : " ▴") : ""}</button><span class="it-edge" aria-hidden="true" title="Drag to change the width" @pointerdown=${(event) => this.pull(event, name)} @dblclick=${(event) => { event.stopPropagation(); const widths = new Map(this.layout.widths); widths.delete(name); this.lay({ ...this.layout, widths }); }}></span></span>`)}${hidden > 0 ? html`<span role="columnheader" class="it-more">+${hidden}</span>` : nothing}</div>
       ${gap(from)}
       ${repeat(rows.slice(from, to), (_, at) => from + at, (item, at) => this.row(item, from + at, columns, keys, waiting.get(idOf(base, item))))}
       ${gap(rows.length - to)}
@@ -398,6 +494,7 @@ export class KwItems extends HTMLElement {
 
   row(item, at, columns, keys, waits) {
     const chosen = at === this.chosen;
+    const fixed = Math.min(this.keys().length, FIXED);
     return html`<div class=${classMap({ "it-row": true, "is-chosen": chosen, "is-selected": this.selected.has(item), "is-gone": !!waits && !waits.after })} role="row" aria-rowindex=${at + 2} aria-selected=${this.selected.has(item)}
       @click=${(event) => { this.chosen = at; if (event.ctrlKey || event.metaKey) this.select(item); else this.update(); }}>
       ${columns.map((name, column) => {
@@ -405,7 +502,7 @@ export class KwItems extends HTMLElement {
         const value = waits?.after ? own(waits.after, name) : before;
         const changed = !!waits?.after && !same(before, value);
         const editing = this.cell?.item === item && this.cell.name === name;
-        return html`<span role="gridcell" id=${`it-cell-${at}-${column}`} aria-colindex=${column + 1} class=${classMap({ "it-cell": true, "is-key": keys.has(name), "is-number": typeOf(value) === "N", "is-staged": changed, "is-at": chosen && column === this.column })} @dblclick=${() => this.editCell(item, name)}>${
+        return html`<span role="gridcell" id=${`it-cell-${at}-${column}`} aria-colindex=${column + 1} class=${classMap({ "it-cell": true, [`w${column}`]: true, "is-fixed": column < fixed, "is-key": keys.has(name), "is-number": typeOf(value) === "N", "is-staged": changed, "is-at": chosen && column === this.column })} @dblclick=${() => this.editCell(item, name)}>${
           editing ? this.input()
           : value === undefined ? (changed ? html`<span class="dim">removed</span>` : nothing)
           : column === 0 ? html`<button class="md-link it-open" tabindex="-1" @click=${() => this.open(item)}>${visible(keyText(value)) || "(empty)"}</button>`
@@ -473,10 +570,6 @@ function compare(one, other) {
   if (typeOf(one) === "N" && typeOf(other) === "N") return compareDecimals(one.N, other.N);
   const [a, b] = [shortText(one), shortText(other)];
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-function stored(name) {
-  try { return JSON.parse(localStorage.getItem(name) ?? "[]"); } catch { return []; }
 }
 
 const none = () => ({ operation: "", requests: 0, read: 0, returned: 0, units: 0, parts: /** @type {Map<string, number>} */ (new Map()), ms: 0, last: 0 });

@@ -1,12 +1,20 @@
-// <kw-schema>: how a table is made, and the switches that change it: stream, time to live, protection, indexes.
+// <kw-schema>: how a table is made, what changes it (indexes, capacity, class, stream, time to live, protection,
+// tags), and the same table in the words of other tools.
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { waysOf } from "../collections/live.js";
-import { sizeText } from "../collections/typed.js";
-import { call, dynamodb } from "../model/api.js";
+import { sizeText, visible } from "../collections/typed.js";
+import { call, dynamodb, go } from "../model/api.js";
 import { styles } from "../model/styles.js";
 
 styles();
+
+const TYPES = [["S", "text"], ["N", "number"], ["B", "binary"]];
+const CLASSES = [["STANDARD", "standard"], ["STANDARD_INFREQUENT_ACCESS", "standard, infrequent access"]];
+const PROJECTIONS = [["ALL", "all attributes"], ["KEYS_ONLY", "keys only"], ["INCLUDE", "keys and…"]];
+/** The words in which a table is shown. */
+const FORMS = [["request", "CreateTable request"], ["cli", "AWS CLI"], ["cloudformation", "CloudFormation"], ["model", "Model"]];
+const none = () => ({ name: "", pk: "", pkType: "S", sk: "", skType: "S", projection: "ALL", include: "" });
 
 export class KwSchema extends HTMLElement {
   constructor() {
@@ -17,7 +25,12 @@ export class KwSchema extends HTMLElement {
     this.error = null;
     this.readOnly = false;
     this.attribute = "";
-    this.adding = { name: "", pk: "", sk: "" };
+    this.adding = none();
+    this.tags = /** @type {any[]|null} */ (null);
+    this.tag = { key: "", value: "" };
+    this.capacity = /** @type {any} */ (null);
+    this.form = "request";
+    /** @type {Map<string, {text: string, notes: string[]}>} */ this.forms = new Map();
     this.timer = 0;
   }
 
@@ -26,6 +39,9 @@ export class KwSchema extends HTMLElement {
     if (table === this.table) return;
     this.table = table;
     this.described = null;
+    this.tags = null;
+    this.capacity = null;
+    this.form = "request";
     this.load();
   }
 
@@ -46,16 +62,20 @@ export class KwSchema extends HTMLElement {
       const [{ Table }, expiry] = await Promise.all([dynamodb("DescribeTable", { TableName: this.table }), dynamodb("DescribeTimeToLive", { TableName: this.table })]);
       this.described = Table;
       this.expiry = expiry.TimeToLiveDescription;
+      this.tags = (await dynamodb("ListTagsOfResource", { ResourceArn: Table.TableArn })).Tags ?? [];
+      this.forms = new Map();
+      if (this.form !== "request") this.show(this.form);
     } catch (error) {
       this.error = error;
     }
     this.update();
   }
 
+  /** @param {string} operation @param {any} body with TableName unless it names the table itself */
   async change(operation, body) {
     this.error = null;
     try {
-      await dynamodb(operation, { TableName: this.table, ...body });
+      await dynamodb(operation, body.ResourceArn ? body : { TableName: this.table, ...body });
     } catch (error) {
       this.error = error;
     }
@@ -64,14 +84,59 @@ export class KwSchema extends HTMLElement {
 
   addIndex(event) {
     event.preventDefault();
-    const { name, pk, sk } = this.adding;
+    const { name, pk, pkType, sk, skType, projection, include } = this.adding;
     const known = new Map(this.described.AttributeDefinitions.map((one) => [one.AttributeName, one.AttributeType]));
-    const keys = [pk, ...(sk ? [sk] : [])];
+    const keys = [[pk, pkType], ...(sk ? [[sk, skType]] : [])];
+    const names = include.split(",").map((one) => one.trim()).filter(Boolean);
+    const { ReadCapacityUnits, WriteCapacityUnits } = this.described.ProvisionedThroughput ?? {};
     this.change("UpdateTable", {
-      AttributeDefinitions: keys.map((one) => ({ AttributeName: one, AttributeType: known.get(one) ?? "S" })),
-      GlobalSecondaryIndexUpdates: [{ Create: { IndexName: name, KeySchema: keys.map((one, at) => ({ AttributeName: one, KeyType: at === 0 ? "HASH" : "RANGE" })), Projection: { ProjectionType: "ALL" } } }],
+      AttributeDefinitions: keys.map(([one, type]) => ({ AttributeName: one, AttributeType: known.get(one) ?? type })),
+      GlobalSecondaryIndexUpdates: [{ Create: {
+        IndexName: name, KeySchema: keys.map(([one], at) => ({ AttributeName: one, KeyType: at === 0 ? "HASH" : "RANGE" })),
+        Projection: { ProjectionType: projection, ...(projection === "INCLUDE" ? { NonKeyAttributes: names } : {}) },
+        ...(this.onDemand ? {} : { ProvisionedThroughput: { ReadCapacityUnits, WriteCapacityUnits } }),
+      } }],
     });
-    this.adding = { name: "", pk: "", sk: "" };
+    this.adding = none();
+  }
+
+  get onDemand() { return this.described?.BillingModeSummary?.BillingMode === "PAY_PER_REQUEST"; }
+
+  /** Capacity as the form has it: on demand, or units for the table and, where a mode changes, each index. */
+  setCapacity(event) {
+    event.preventDefault();
+    const { mode, read, write } = this.capacity;
+    const units = { ProvisionedThroughput: { ReadCapacityUnits: Number(read), WriteCapacityUnits: Number(write) } };
+    const indexes = this.onDemand ? (this.described.GlobalSecondaryIndexes ?? []).map((one) => ({ Update: { IndexName: one.IndexName, ...units } })) : [];
+    this.capacity = null;
+    this.change("UpdateTable", mode === "PAY_PER_REQUEST" ? { BillingMode: mode } : { ...(this.onDemand ? { BillingMode: mode } : {}), ...units, ...(indexes.length > 0 ? { GlobalSecondaryIndexUpdates: indexes } : {}) });
+  }
+
+  /** The table in the words of a tool, made by the same code as `keywright model export`. */
+  async show(form) {
+    this.form = form;
+    this.update();
+    if (form === "request" || this.forms.has(form)) return;
+    try {
+      const model = await call("models/import", { name: fileOf(this.table), live: { tables: [this.table], sample: form === "model" ? 500 : 0 } });
+      const made = form === "model" ? model : await call("models/export", { text: model.text, target: form });
+      this.forms.set(form, { text: made.text, notes: made.notes ?? [] });
+    } catch (error) {
+      this.forms.set(form, { text: "", notes: [/** @type {Error} */ (error).message] });
+    }
+    this.update();
+  }
+
+  async takeModel() {
+    const file = `${fileOf(this.table)}.yaml`;
+    try {
+      await call("models/write", { name: file, text: this.forms.get("model")?.text, hash: null });
+      go(`/models/${encodeURIComponent(file)}/patterns`);
+    } catch (error) {
+      const { kind, message } = /** @type {any} */ (error);
+      this.error = kind === "changed" ? new Error(`There is a model file ${file} already.`) : new Error(message);
+      this.update();
+    }
   }
 
   /** The request that makes an equal table. */
@@ -113,21 +178,62 @@ export class KwSchema extends HTMLElement {
       ${this.readOnly ? nothing : html`
       <form class="mf-form mf-line sc-form" @submit=${(event) => this.addIndex(event)}>
         <label>New index <input required .value=${this.adding.name} placeholder="name" @input=${(event) => { this.adding.name = event.target.value; }}></label>
-        <label>partition key <input required .value=${this.adding.pk} @input=${(event) => { this.adding.pk = event.target.value; }}></label>
-        <label>sort key <input .value=${this.adding.sk} placeholder="none" @input=${(event) => { this.adding.sk = event.target.value; }}></label>
-        <button class="md-button">Add it</button></form>
+        <label>partition key <input required .value=${this.adding.pk} @input=${(event) => { this.adding.pk = event.target.value; this.update(); }}></label>${this.typeOf("pk", type)}
+        <label>sort key <input .value=${this.adding.sk} placeholder="none" @input=${(event) => { this.adding.sk = event.target.value; this.update(); }}></label>${this.adding.sk ? this.typeOf("sk", type) : nothing}
+        <label>with <select @change=${(event) => { this.adding.projection = event.target.value; this.update(); }}>${PROJECTIONS.map(([value, text]) => html`<option value=${value} ?selected=${value === this.adding.projection}>${text}</option>`)}</select></label>
+        ${this.adding.projection === "INCLUDE" ? html`<label>these attributes <input required placeholder="name, total" .value=${this.adding.include} @input=${(event) => { this.adding.include = event.target.value; }}></label>` : nothing}
+        <button class="md-button">Add it</button> <span class="dim">One index is made or dropped at a time.</span></form>
       <h2>Switches</h2>
-      <div class="mf-form"><p class="mf-line">Stream: <b>${streams ? table.StreamSpecification.StreamViewType.toLowerCase().replaceAll("_", " ") : "off"}</b>
+      <div class="mf-form">${this.capacityForm(table)}
+      <p class="mf-line">Class: <select aria-label="Class" @change=${(event) => this.change("UpdateTable", { TableClass: event.target.value })}>${CLASSES.map(([value, text]) => html`<option value=${value} ?selected=${value === (table.TableClassSummary?.TableClass ?? "STANDARD")}>${text}</option>`)}</select></p>
+      <p class="mf-line">Stream: <b>${streams ? table.StreamSpecification.StreamViewType.toLowerCase().replaceAll("_", " ") : "off"}</b>
         <button class="md-button" @click=${() => this.change("UpdateTable", { StreamSpecification: streams ? { StreamEnabled: false } : { StreamEnabled: true, StreamViewType: "NEW_AND_OLD_IMAGES" } })}>${streams ? "Switch it off" : "Switch it on"}</button></p>
       <form class="mf-line" @submit=${(event) => { event.preventDefault(); this.change("UpdateTimeToLive", { TimeToLiveSpecification: { Enabled: !expires, AttributeName: expires ? this.expiry.AttributeName : this.attribute } }); }}>
         Time to live: <b>${expires ? this.expiry.AttributeName : "off"}</b>${expires ? nothing : html`<label><span class="kc-hidden">Attribute with the time</span><input required placeholder="attribute" .value=${this.attribute} @input=${(event) => { this.attribute = event.target.value; }}></label>`}
         <button class="md-button">${expires ? "Switch it off" : "Switch it on"}</button></form>
       <p class="mf-line">Deletion protection: <b>${table.DeletionProtectionEnabled ? "on" : "off"}</b>
         <button class="md-button" @click=${() => this.change("UpdateTable", { DeletionProtectionEnabled: !table.DeletionProtectionEnabled })}>${table.DeletionProtectionEnabled ? "Switch it off" : "Switch it on"}</button></p></div>`}
-      <h2>As CreateTable</h2>
-      <pre class="md-drawing" tabindex="0" role="region" aria-label="CreateTable request">${JSON.stringify(this.request(), null, 2)}</pre>
+      <h2>Tags</h2>${this.tagsView(table)}
+      <h2>The table in other words</h2>
+      <p class="mf-line"><label>As <select @change=${(event) => this.show(event.target.value)}>${FORMS.map(([value, text]) => html`<option value=${value} ?selected=${value === this.form}>${text}</option>`)}</select></label>
+        <button class="md-button" @click=${() => navigator.clipboard?.writeText(this.words()).catch(() => {})}>Copy</button>
+        ${this.form === "model" && !this.readOnly && this.forms.has("model") ? html`<button class="md-button is-main" @click=${() => this.takeModel()}>Take it as a model file</button>` : nothing}</p>
+      ${this.forms.get(this.form)?.notes.length ? html`<ul class="mf-notes">${this.forms.get(this.form)?.notes.map((note) => html`<li>${visible(note)}</li>`)}</ul>` : nothing}
+      <pre class="md-drawing" tabindex="0" role="region" aria-label=${FORMS.find(([value]) => value === this.form)?.[1] ?? ""}>${this.words()}</pre>
     </div>`;
   }
+
+  words() { return this.form === "request" ? JSON.stringify(this.request(), null, 2) : this.forms.get(this.form)?.text ?? ""; }
+
+  /** The type of a key attribute that the table does not know yet. */
+  typeOf(key, known) {
+    const name = this.adding[key];
+    const has = known.get(name);
+    return html`<select aria-label=${`Type of the ${key === "pk" ? "partition" : "sort"} key`} ?disabled=${!!has} @change=${(event) => { this.adding[`${key}Type`] = event.target.value; }}>${TYPES.map(([value, text]) => html`<option value=${value} ?selected=${value === (has ?? this.adding[`${key}Type`])}>${text}</option>`)}</select>`;
+  }
+
+  capacityForm(table) {
+    const units = table.ProvisionedThroughput ?? {};
+    const now = { mode: this.onDemand ? "PAY_PER_REQUEST" : "PROVISIONED", read: String(units.ReadCapacityUnits || 5), write: String(units.WriteCapacityUnits || 5) };
+    const own = this.capacity ?? now;
+    const set = (change) => { this.capacity = { ...own, ...change }; this.update(); };
+    const number = (label, name) => html`<label>${label} <input type="number" min="1" required .value=${own[name]} @input=${(event) => set({ [name]: event.target.value })}></label>`;
+    return html`<form class="mf-line" @submit=${(event) => this.setCapacity(event)}>Capacity:
+      <select aria-label="Capacity" @change=${(event) => set({ mode: event.target.value })}><option value="PAY_PER_REQUEST" ?selected=${own.mode === "PAY_PER_REQUEST"}>on demand</option><option value="PROVISIONED" ?selected=${own.mode === "PROVISIONED"}>provisioned</option></select>
+      ${own.mode === "PROVISIONED" ? html`${number("read units", "read")}${number("write units", "write")}` : nothing}
+      <button class="md-button" ?disabled=${JSON.stringify(own) === JSON.stringify(now)}>Set it</button></form>`;
+  }
+
+  tagsView(table) {
+    const { tag } = this;
+    return html`<div class="mf-form">${this.tags?.length ? html`<ul class="sc-tags">${this.tags.map((one) => html`<li><code>${visible(one.Key)}</code> ${visible(one.Value)}
+        ${this.readOnly ? nothing : html`<button class="md-link" aria-label=${`Remove the tag ${visible(one.Key)}`} @click=${() => this.change("UntagResource", { ResourceArn: table.TableArn, TagKeys: [one.Key] })}>Remove</button>`}</li>`)}</ul>` : html`<p class="dim">No tag.</p>`}
+      ${this.readOnly ? nothing : html`<form class="mf-line" @submit=${(event) => { event.preventDefault(); this.change("TagResource", { ResourceArn: table.TableArn, Tags: [{ Key: tag.key, Value: tag.value }] }); this.tag = { key: "", value: "" }; }}>
+        <label>Key <input required .value=${tag.key} @input=${(event) => { tag.key = event.target.value; }}></label><label>Value <input .value=${tag.value} @input=${(event) => { tag.value = event.target.value; }}></label><button class="md-button">Add the tag</button></form>`}</div>`;
+  }
 }
+
+/** A name that a model file may have. */
+const fileOf = (table) => table.toLowerCase().replace(/[^a-z0-9._-]+/g, "-");
 
 if (!customElements.get("kw-schema")) customElements.define("kw-schema", KwSchema);

@@ -1,0 +1,66 @@
+// What was asked of a table, and what its reader saved of that. Both stay in this browser.
+
+import { html, nothing } from "../../vendor/lit-html/lit-html.js";
+import { visible } from "../collections/typed.js";
+import { SORTS, fromSearch } from "./ask.js";
+
+const ASKED_MAX = 200;
+const SAVED_MAX = 200;
+const WORDS_MAX = 120;
+
+const asked = (table) => `kw-asked:${table}`;
+const saved = (table) => `kw-saved:${table}`;
+
+function read(name) {
+  try {
+    const list = JSON.parse(localStorage.getItem(name) ?? "[]");
+    return Array.isArray(list) ? list.filter((one) => typeof one?.search === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+const keep = (name, list) => (list.length > 0 ? localStorage.setItem(name, JSON.stringify(list)) : localStorage.removeItem(name));
+
+/** Notes what was asked; the newest first, each once. */
+export function note(table, search) {
+  keep(asked(table), [{ search, at: Date.now() }, ...read(asked(table)).filter((one) => one.search !== search)].slice(0, ASKED_MAX));
+}
+
+/** Saves a query under a name; the name's older one goes. */
+function save(table, name, search) {
+  keep(saved(table), [...read(saved(table)).filter((one) => one.name !== name), { name, search }].sort((one, other) => (one.name < other.name ? -1 : 1)).slice(0, SAVED_MAX));
+}
+
+/** A query in short. */
+export function words(search) {
+  const query = fromSearch(new URLSearchParams(search));
+  const parts = [];
+  if (query.index) parts.push(`${query.index}:`);
+  parts.push(query.pk.some(Boolean) ? query.pk.filter(Boolean).join(", ") : "Scan");
+  query.ops.forEach((op, at) => { if (op) parts.push(`${SORTS.find(([one]) => one === op)?.[1] ?? op} ${query.sks[at] ?? ""}${op === "BETWEEN" ? ` and ${query.to}` : ""}`); });
+  if (query.filter) parts.push(`filter ${query.filter}`);
+  if (query.descending) parts.push("descending");
+  if (query.strong) parts.push("strong");
+  if (query.limit) parts.push(`limit ${query.limit}`);
+  const text = visible(parts.join(" "));
+  return text.length > WORDS_MAX ? `${text.slice(0, WORDS_MAX)}…` : text;
+}
+
+/**
+ * @param {{table: string, search: string, hrefOf: (search: string) => string, name: string, setName: (name: string) => void, update: () => void}} input
+ *   `search` is that of the request as it stands.
+ */
+export function queriesMenu({ table, search, hrefOf, name, setName, update }) {
+  const own = read(saved(table));
+  const past = read(asked(table));
+  const link = (one, text) => html`<a class="md-link" href=${hrefOf(one.search)} aria-current=${one.search === search ? "true" : "false"} @click=${(event) => event.currentTarget.closest("details")?.removeAttribute("open")}>${text}</a>`;
+  return html`<details class="it-columns qs"><summary>Queries</summary><div class="it-columns-list qs-list">
+    <form class="mf-line" @submit=${(event) => { event.preventDefault(); event.stopPropagation(); if (name.trim()) { save(table, name.trim().slice(0, WORDS_MAX), search); setName(""); } }}>
+      <label class="kc-hidden" for="qs-name">Name of this query</label><input id="qs-name" placeholder="name of this query" .value=${name} @input=${(event) => setName(event.target.value)}><button class="md-button" ?disabled=${!name.trim()}>Save it</button></form>
+    <h3>Saved</h3>
+    ${own.length === 0 ? html`<p class="dim">None yet: a name keeps the query that stands in the form.</p>` : html`<ul>${own.map((one) => html`<li>${link(one, visible(one.name))}<span class="dim">${words(one.search)}</span>
+      <button type="button" class="it-tiny" aria-label=${`Forget ${visible(one.name)}`} @click=${() => { keep(saved(table), own.filter((other) => other !== one)); update(); }}>✕</button></li>`)}</ul>`}
+    ${past.length > 0 ? html`<h3>Asked before</h3><ul>${past.map((one) => html`<li>${link(one, words(one.search))}<time class="dim" datetime=${new Date(one.at).toISOString()}>${new Date(one.at).toLocaleString([], { dateStyle: "short", timeStyle: "short" })}</time></li>`)}</ul>
+      <button type="button" class="md-link" @click=${() => { keep(asked(table), []); update(); }}>Forget these</button>` : nothing}</div></details>`;
+}
