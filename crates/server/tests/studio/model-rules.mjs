@@ -1,7 +1,10 @@
 // What holds for every model page: accessibility in both themes and narrow, weights, vendored files.
 
+import {spawnSync} from 'node:child_process';
 import {createHash} from 'node:crypto';
 import {readFileSync} from 'node:fs';
+import {createRequire} from 'node:module';
+import {fileURLToPath} from 'node:url';
 import {gzipSync} from 'node:zlib';
 import {equal, ok, same, test, until} from './lib.mjs';
 
@@ -74,6 +77,39 @@ test('S38: vendored files are as listed, with their licences, and small enough',
     zipped += gzipSync(bytes, {level: 9}).length;
   }
   ok(zipped <= 185 * 1024, `${zipped} bytes of vendored files`);
+});
+
+test('S38: pages come compressed, and the first one is light', async (t) => {
+  await build(t);
+  const path = (file) => `${t.studio}/assets/${t.build}/${file}`;
+  const length = async (file, coding) => {
+    const answer = await fetch(path(file), {headers: {'accept-encoding': coding}});
+    equal(answer.headers.get('content-encoding'), coding === 'identity' ? null : coding, file);
+    equal(answer.headers.get('vary'), 'accept-encoding');
+    return [Number(answer.headers.get('content-length')), await answer.text()];
+  };
+  const [packed, one] = await length('app.js', 'gzip');
+  const [whole, other] = await length('app.js', 'identity');
+  equal(one, other);
+  ok(packed < whole / 2, `${packed} of ${whole}`);
+  let bytes = 0;
+  const session = await t.context.newCDPSession(t.page);
+  await session.send('Network.enable');
+  session.on('Network.loadingFinished', (event) => { bytes += event.encodedDataLength; });
+  await t.open('/start');
+  await t.page.locator('.ex-link').first().waitFor();
+  ok(bytes > 10_000 && bytes <= 90 * 1024, `${bytes} bytes until the first page is drawn`);
+});
+
+test('S38: the modules pass the strict checks of TypeScript', async () => {
+  const tsc = createRequire(`${process.env.KEYWRIGHT_STUDIO_MODULES}/`).resolve('typescript/package.json').replace('package.json', 'bin/tsc');
+  const config = fileURLToPath(new URL('tsconfig.json', import.meta.url));
+  const {stdout, stderr} = spawnSync(process.execPath, [tsc, '-p', config, '--pretty', 'false'], {encoding: 'utf8', maxBuffer: 1 << 26});
+  equal(stderr, '');
+  // Vendored files are as their makers publish them.
+  const faults = stdout.split('\n').filter((line) => /^\S.*: error /.test(line));
+  same(faults.filter((line) => !line.includes('vendor/')), []);
+  ok(faults.length > 0 || stdout === '', 'the checks ran');
 });
 
 test('S38: neither editor nor charts are loaded before their view', async (t) => {

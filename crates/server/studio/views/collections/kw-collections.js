@@ -39,14 +39,14 @@ export class KwCollections extends HTMLElement {
     super();
     /** @type {Source|null} */ this.from = null;
     /** @type {Run|null} */ this.run = null;
-    this.shown = [null, null];
+    /** @type {(string|null)[]} */ this.shown = [null, null];
     this.two = false;
     this.rows = "compact";
     this.descending = false;
     this.grouping = "key";
     this.faded = new Set();
     this.chosen = -1;
-    this.drawn = [null, null];
+    /** @type {({key: string, stamp: any, drawn: import("./kw-picture.js").Drawn}|null)[]} */ this.drawn = [null, null];
     this.marks = new Map();
     /** The keys of the page's own strip, drawn below the tabs. */
     this.strip = nothing;
@@ -73,7 +73,7 @@ export class KwCollections extends HTMLElement {
     this.update();
   }
 
-  get source() { return this.from; }
+  get source() { return /** @type {Source} */ (this.from); }
 
   /** @param {Run|null} run */
   set result(run) {

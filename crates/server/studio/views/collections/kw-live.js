@@ -26,7 +26,7 @@ export class KwLive extends HTMLElement {
     this.items = /** @type {{item: any, known: Set<string>|null}[]} */ ([]);
     this.names = /** @type {(string|null)[]} */ ([]);
     this.guessed = true;
-    this.error = null;
+    this.error = /** @type {any} */ (null);
     this.busy = false;
     this.more = /** @type {any} */ (null);
     this.query = blank();

@@ -48,6 +48,7 @@ export class KwPicture extends HTMLElement {
   constructor() {
     super();
     /** @type {Drawn|null} */ this.drawn = null;
+    this.cardWidth = 0;
     this.own = `kp${++serial}`;
     this.cards = [];
     this.columns = [];
@@ -76,7 +77,7 @@ export class KwPicture extends HTMLElement {
       this.scroller.addEventListener("focus", () => this.ask());
       this.watch = new ResizeObserver(() => { this.place(); this.ask(); });
     }
-    this.watch.observe(this.scroller);
+    this.watch?.observe(this.scroller);
     if (this.drawn) { this.place(); this.ask(); }
   }
 
@@ -164,7 +165,7 @@ export class KwPicture extends HTMLElement {
     const count = Math.max(1, Math.min(4, Math.floor((width + GAP) / (least + GAP)), this.cards.length || 1));
     this.cardWidth = Math.min(760, Math.floor((width - (count - 1) * GAP) / count));
     const bottoms = new Array(count).fill(MARGIN);
-    this.columns = Array.from({ length: count }, () => []);
+    this.columns = Array.from({ length: count }, () => /** @type {any[]} */ ([]));
     this.cards.forEach((card, index) => {
       let column = 0;
       for (let at = 1; at < count; at += 1) if (bottoms[at] < bottoms[column] - 1) column = at;
@@ -245,17 +246,18 @@ export class KwPicture extends HTMLElement {
   }
 
   makeCard(card) {
-    const { place, ran, more } = this.drawn;
+    const drawn = /** @type {Drawn} */ (this.drawn);
+    const { place, ran, more } = drawn;
     const folded = this.folded.has(card.at);
     const box = element("div", "kp-card");
     box.setAttribute("role", "presentation");
     box.dataset.card = String(card.index);
-    const bytes = card.items.reduce((sum, item) => sum + this.drawn.items[item].size, 0);
+    const bytes = card.items.reduce((sum, item) => sum + drawn.items[item].size, 0);
     const name = card.partition.key.map(visible).join(" · ");
     const count = `${card.items.length.toLocaleString("en")} ${card.items.length === 1 ? "item" : "items"}`;
     const read = card.first >= 0;
     if (read) box.classList.add("is-read");
-    else if (ran && !card.items.some((item) => this.drawn.marks.has(item))) box.classList.add("is-unread");
+    else if (ran && !card.items.some((item) => drawn.marks.has(item))) box.classList.add("is-unread");
     // A flat tree: heads are its first level, rows its second. Names come from what is seen, and hidden words.
     const head = element("div", "kp-head");
     head.id = `${this.own}-c${card.index}`;
@@ -293,7 +295,7 @@ export class KwPicture extends HTMLElement {
     let returned = 0;
     let read = 0;
     for (const item of card.items) {
-      const mark = this.drawn.marks.get(item);
+      const mark = this.drawn?.marks.get(item);
       if (mark === "returned") { returned += 1; read += 1; }
       if (mark === "left") read += 1;
     }
@@ -302,7 +304,7 @@ export class KwPicture extends HTMLElement {
 
   /** What a row stands for in its partition: its sort key, or its whole key where there is none. */
   rowName(item) {
-    const { place } = this.drawn;
+    const { place } = /** @type {Drawn} */ (this.drawn);
     if (place.sk.length > 0) return place.sk.map((attribute) => keyText(item.item[attribute])).map(visible).join(" · ");
     return item.key.map(visible).join(" · ");
   }
@@ -310,7 +312,7 @@ export class KwPicture extends HTMLElement {
   drawRow(made, card, row) {
     if (made.rows.has(row) || !made.group) return;
     const at = card.items[row];
-    const { items, entities, marks, ran, rows, faded } = this.drawn;
+    const { items, entities, marks, ran, rows, faded } = /** @type {Drawn} */ (this.drawn);
     const item = items[at];
     const mark = marks.get(at);
     const entity = item.entity === null ? null : entities.get(item.entity);
@@ -353,7 +355,7 @@ export class KwPicture extends HTMLElement {
     box.append(sign, element("span", "kc-hidden kp-word", word ? `, ${word}` : ""));
     box.title = `${name}  ${item.entity ?? ""}${word ? `  ${word}` : ""}`;
     // Rows stay in order for assistive technology.
-    let before = null;
+    let before = /** @type {{row: number, old: HTMLElement}|null} */ (null);
     for (const [other, old] of made.rows) {
       if (other > row && (before === null || other < before.row)) before = { row: other, old };
     }
@@ -362,7 +364,7 @@ export class KwPicture extends HTMLElement {
   }
 
   attributesOf(item) {
-    const { place } = this.drawn;
+    const { place } = /** @type {Drawn} */ (this.drawn);
     const keys = new Set([...place.pk, ...place.sk]);
     const parts = [];
     let length = 0;

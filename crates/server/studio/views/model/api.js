@@ -11,7 +11,9 @@ export class ApiError extends Error {
 
 const build = document.querySelector('meta[name="keywright-build"]')?.getAttribute("content") ?? "";
 /** The place and the sign-in of this tab; the frame sets them. */
-export const context = { account: null, named: /** @type {string|null} */ (null), region: null, token: null, tab: `m-${crypto.randomUUID().slice(0, 8)}` };
+export const context = {
+  account: /** @type {string|null} */ (null), named: /** @type {string|null} */ (null), region: /** @type {string|null} */ (null), token: /** @type {string|null} */ (null), tab: `m-${crypto.randomUUID().slice(0, 8)}`,
+};
 
 function headers() {
   const all = { "content-type": "application/json", "x-keywright-studio": build, "x-keywright-tab": context.tab };
@@ -39,10 +41,12 @@ async function post(name, body, signal) {
   return response;
 }
 
+/** @param {string} name @param {any} body @param {{signal?: AbortSignal}} [how] */
 export async function call(name, body, { signal } = {}) {
   return (await post(name, body, signal)).json();
 }
 
+/** @param {string} name @param {any} body @param {{signal?: AbortSignal, progress?: (progress: any) => void}} [how] */
 export async function stream(name, body, { signal, progress } = {}) {
   const response = await post(name, body, signal);
   const reader = /** @type {ReadableStream} */ (response.body).pipeThrough(new TextDecoderStream()).getReader();
@@ -94,11 +98,13 @@ export function go(path, replace = false) {
 }
 
 /** An operation of the database, as its own API has it. */
+/** @param {string} operation @param {any} body @param {{signal?: AbortSignal}} [how] */
 export async function dynamodb(operation, body, { signal } = {}) {
   return (await post(`dynamodb/${operation}`, body, signal)).json();
 }
 
 /** An operation on metrics or alarms, as CloudWatch's API has it. */
+/** @param {string} operation @param {any} body @param {{signal?: AbortSignal}} [how] */
 export async function monitoring(operation, body, { signal } = {}) {
   return (await post(`monitoring/${operation}`, body, signal)).json();
 }

@@ -53,7 +53,7 @@ function cellOf(header, text, view, marks) {
   if (text === "-") return html`<span class="dim" title="nothing">-</span>`;
   if ((header === "id" || header === "pattern") && marks.goto && marks.places.has(text)) {
     const place = marks.places.get(text);
-    return html`<button class="md-link" title="Go to its line" @click=${() => marks.goto?.(place.line, place.column)}>${text}</button>`;
+    return html`<button class="md-link" title="Go to its line" @click=${() => { if (place) marks.goto?.(place.line, place.column); }}>${text}</button>`;
   }
   if (header === "result" || header === "there" || header === "verdict") return verdict(text);
   if (header === "entity" || header === "of" || header === "entities in it") return entityList(text, marks.entities);

@@ -64,9 +64,11 @@ export class KwModel extends HTMLElement {
     this.sides = { before: "saved", after: "text" };
     this.others = new Map();
     this.heat = { writes: "5000", answer: null };
+    /** @type {any} */ this.pictureOf = null;
+    /** @type {{faults: any[], marks: any[]}} */ this.marked = { faults: [], marks: [] };
     /** The profile as it stands, and that of the answer that is shown. */
     this.traffic = { profile: /** @type {string|null} */ (null), price: "", shown: "" };
-    this.note = null;
+    this.note = /** @type {any} */ (null);
     this.conflict = null;
     this.naming = null;
     this.menu = false;
@@ -379,7 +381,7 @@ export class KwModel extends HTMLElement {
 
   /** The same list while the faults are the same, so that the editor keeps its marks. */
   profileMarks(faults) {
-    if (this.marked?.faults !== faults && !(faults.length === 0 && this.marked?.faults.length === 0)) {
+    if (this.marked.faults !== faults && !(faults.length === 0 && this.marked.faults.length === 0)) {
       this.marked = { faults, marks: faults.map((fault) => ({ line: fault.line, column: fault.column, severity: "error", message: fault.text })) };
     }
     return this.marked.marks;

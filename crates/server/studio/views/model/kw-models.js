@@ -22,7 +22,7 @@ export class KwModels extends HTMLElement {
     super();
     /** @type {any[]|null} */ this.models = null;
     /** @type {any} */ this.examples = null;
-    this.error = null;
+    this.error = /** @type {any} */ (null);
     this.state = null;
     this.adding = /** @type {null|"new"|"import"} */ (null);
     this.name = "";

@@ -51,7 +51,7 @@ export class Workspace extends EventTarget {
     /** @type {string|null} */ this.parsed = null;
     /** @type {Map<string, Kept<any>>} */ this.kept = new Map();
     /** @type {Map<string, {error: any, of: string}>} */ this.errors = new Map();
-    /** @type {{what: string, progress: any, since: number, stop: () => void}|null} */ this.busy = null;
+    /** @type {{key: string, of: string, what: string, progress: any, since: number, stop: () => void}|null} */ this.busy = null;
     /** @type {any} */ this.failed = null;
     this.timers = { parse: 0, check: 0 };
     /** What the shown view needs after a check: set by the page. */

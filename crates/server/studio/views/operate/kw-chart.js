@@ -152,7 +152,7 @@ export class KwChart extends HTMLElement {
       return { label: line.name, stroke, width: 1.75, points: { show: false, size: 4 } };
     });
     const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
-    this.plot = new uPlot({
+    this.plot = new (/** @type {any} */ (uPlot))({
       width: room.clientWidth, height: HEIGHT, ...(chart.zone ? { tzDate: (time) => uPlot.tzDate(new Date(time * 1000), "Etc/UTC") } : {}),
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false } }, legend: { show: false },
       scales: { x: { time: true, range: (_, from, to) => [from, to] }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] } },

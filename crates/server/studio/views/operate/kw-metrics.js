@@ -28,7 +28,7 @@ export class KwMetrics extends HTMLElement {
     this.heat = /** @type {any} */ (null);
     this.operations = /** @type {any[]|null} */ (null);
     this.errors = { user: 0, failed: 0 };
-    this.error = null;
+    this.error = /** @type {any} */ (null);
     this.readAt = 0;
     this.timer = 0;
     this.turn = 0;

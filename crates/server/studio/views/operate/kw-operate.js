@@ -29,7 +29,7 @@ export class KwOperate extends HTMLElement {
     this.names = /** @type {string[]|null} */ (null);
     this.facts = /** @type {any} */ (null);
     this.heat = /** @type {any} */ (null);
-    this.error = null;
+    this.error = /** @type {any} */ (null);
     this.timer = 0;
     this.turn = 0;
     this.reading = false;

@@ -30,7 +30,7 @@ export class KwOverview extends HTMLElement {
     this.known = /** @type {Map<string, Map<number, number>>} */ (new Map());
     this.times = /** @type {{requests: Map<string, number>, slow: number, by: any[]}|null} */ (null);
     this.throttle = /** @type {string|null} */ (null);
-    this.error = null;
+    this.error = /** @type {any} */ (null);
     this.readAt = 0;
     this.timer = 0;
     this.turn = 0;

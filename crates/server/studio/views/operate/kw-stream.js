@@ -33,7 +33,7 @@ export class KwStream extends HTMLElement {
     this.filter = "";
     this.only = "";
     this.from = /** @type {"TRIM_HORIZON"|"LATEST"} */ ("TRIM_HORIZON");
-    this.error = null;
+    this.error = /** @type {any} */ (null);
     this.loading = false;
     this.missing = false;
     this.timer = 0;
@@ -76,7 +76,7 @@ export class KwStream extends HTMLElement {
     this.update();
     const turn = this.turn;
     try {
-      let arn = this.wanted;
+      let arn = this.wanted ?? null;
       if (!arn) {
         const { Table } = await dynamodb("DescribeTable", { TableName: this.table });
         arn = Table.LatestStreamArn && Table.StreamSpecification?.StreamEnabled ? Table.LatestStreamArn : null;

@@ -12,6 +12,7 @@ styles();
 /** How often a fresh server is asked whether it has a table now. */
 const LOOK_EVERY_MS = 2000;
 
+/** @type {[string, (endpoint: string, region: string) => string][]} */
 const LINES = [
   ["AWS CLI", (endpoint, region) => `aws dynamodb list-tables --endpoint-url ${endpoint} --region ${region}`],
   ["Python", (endpoint, region) => `boto3.client("dynamodb", endpoint_url="${endpoint}", region_name="${region}")`],
@@ -26,7 +27,7 @@ export class KwStart extends HTMLElement {
     this.model = null;
     this.examples = null;
     this.state = null;
-    this.error = null;
+    this.error = /** @type {any} */ (null);
     this.tables = /** @type {string[]|null} */ (null);
     this.copied = "";
     this.timer = 0;

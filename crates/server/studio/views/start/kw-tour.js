@@ -18,7 +18,7 @@ export class KwTour extends HTMLElement {
     this.outline = null;
     this.pages = new Map();
     this.tried = /** @type {any} */ (null);
-    this.error = null;
+    this.error = /** @type {any} */ (null);
     this.busy = false;
     this.examples = [];
   }

@@ -47,7 +47,7 @@ export class KwItems extends HTMLElement {
     this.columns = /** @type {string[]} */ ([]);
     this.next = /** @type {any} */ (null);
     this.sums = none();
-    this.error = null;
+    this.error = /** @type {any} */ (null);
     this.busy = false;
     this.reading = false;
     this.readOnly = false;

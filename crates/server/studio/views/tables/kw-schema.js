@@ -22,7 +22,7 @@ export class KwSchema extends HTMLElement {
     this.table = "";
     this.described = /** @type {any} */ (null);
     this.expiry = /** @type {any} */ (null);
-    this.error = null;
+    this.error = /** @type {any} */ (null);
     this.readOnly = false;
     this.attribute = "";
     this.adding = none();

@@ -20,7 +20,7 @@ export class KwTables extends HTMLElement {
     this.names = /** @type {string[]|null} */ (null);
     /** @type {Map<string, any>} */ this.facts = new Map();
     this.find = "";
-    this.error = null;
+    this.error = /** @type {any} */ (null);
     this.adding = false;
     this.form = { name: "", pk: "pk", pkType: "S", sk: "", skType: "S", json: "", by: "form" };
     this.deleting = /** @type {null|{name: string, typed: string}} */ (null);
@@ -156,8 +156,8 @@ export class KwTables extends HTMLElement {
       <td>${table?.StreamSpecification?.StreamEnabled ? "on" : ""}${table?.DeletionProtectionEnabled ? html` <span class="dim">protected</span>` : nothing}</td>
       <td>${this.readOnly ? nothing : this.deleting?.name === name
         ? html`<form class="mf-line" @submit=${(event) => { event.preventDefault(); this.drop(name); }}><label class="tb-sure">Type <b>${name}</b> to delete ${table?.ItemCount ?? 0} items
-            <input .value=${this.deleting.typed} @input=${(event) => { this.deleting = { name, typed: event.target.value }; this.update(); }}></label>
-            <button class="md-button" ?disabled=${this.deleting.typed !== name}>Delete</button><button class="md-button" type="button" @click=${() => { this.deleting = null; this.update(); }}>Keep</button></form>`
+            <input .value=${this.deleting?.typed ?? ""} @input=${(event) => { this.deleting = { name, typed: event.target.value }; this.update(); }}></label>
+            <button class="md-button" ?disabled=${this.deleting?.typed !== name}>Delete</button><button class="md-button" type="button" @click=${() => { this.deleting = null; this.update(); }}>Keep</button></form>`
         : html`<button class="md-link" aria-label="Delete ${name}" @click=${() => { this.deleting = { name, typed: "" }; this.update(); }}>Delete…</button>`}</td></tr>`;
   }
 

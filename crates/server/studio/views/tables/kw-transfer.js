@@ -190,7 +190,7 @@ export class KwTransfer extends HTMLElement {
   async putNew(items, work, note, signal) {
     const left = [...items];
     const stopping = this.form.clash === "stop";
-    let failed = null;
+    let failed = /** @type {any} */ (null);
     const lane = async () => {
       while (left.length > 0 && !signal.aborted && !failed) {
         const { line, item } = left.shift();

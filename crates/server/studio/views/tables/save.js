@@ -71,13 +71,13 @@ class Conditions {
 }
 
 const put = (table, keys, item) => ({
-  kind: "Put", body: { TableName: table, Item: item, ConditionExpression: "attribute_not_exists(#k)", ExpressionAttributeNames: { "#k": keys[0] }, ReturnValuesOnConditionCheckFailure: "ALL_OLD" },
+  kind: /** @type {const} */ ("Put"), body: { TableName: table, Item: item, ConditionExpression: "attribute_not_exists(#k)", ExpressionAttributeNames: { "#k": keys[0] }, ReturnValuesOnConditionCheckFailure: "ALL_OLD" },
 });
 
 function erase(table, keys, before) {
   const conditions = new Conditions(keys);
   Object.keys(before).filter((name) => !keys.includes(name)).forEach((name, at) => conditions.unchanged(at, name, before[name]));
-  return { kind: "Delete", body: { TableName: table, Key: keyOf(keys, before), ...conditions.members() } };
+  return { kind: /** @type {const} */ ("Delete"), body: { TableName: table, Key: keyOf(keys, before), ...conditions.members() } };
 }
 
 function update(table, keys, before, after) {
@@ -91,7 +91,7 @@ function update(table, keys, before, after) {
     else { conditions.values[`:n${at}`] = value; sets.push(`#a${at} = :n${at}`); }
   });
   const expression = [sets.length > 0 ? `SET ${sets.join(", ")}` : "", removes.length > 0 ? `REMOVE ${removes.join(", ")}` : ""].filter(Boolean).join(" ");
-  return { kind: "Update", body: { TableName: table, Key: keyOf(keys, before), UpdateExpression: expression, ...conditions.members() } };
+  return { kind: /** @type {const} */ ("Update"), body: { TableName: table, Key: keyOf(keys, before), UpdateExpression: expression, ...conditions.members() } };
 }
 
 /**
