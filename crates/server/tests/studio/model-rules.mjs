@@ -62,6 +62,169 @@ test('S37: at 320 pixels the views of a model do not scroll sideways', {context:
   }
 });
 
+/** Pages of every kind, of a server with a model's tables. */
+const PAGES = ['/start', '/models', '/models/orders/patterns', '/models/orders/collections', '/models/complaints/findings', '/models/orders/cost', '/models/orders/heat', '/models/orders/simulate',
+  '/us-east-1/tables', '/us-east-1/t/Orders/items', '/us-east-1/t/Orders/collections', '/us-east-1/t/Orders?tab=schema', '/us-east-1/t/Orders?tab=request', '/us-east-1/t/Orders?tab=stream',
+  '/us-east-1/t/Orders?tab=metrics', '/us-east-1/operate', '/us-east-1/operate/keys', '/us-east-1/operate/streams', '/us-east-1/operate/ttl'];
+
+async function orders(t) {
+  const {text} = await t.call('examples/read', {name: 'orders.yaml'});
+  const made = (await t.call('model/create', {text, items: true})).done;
+  ok(made.tables.some((one) => (one.name ?? one) === 'Orders'), JSON.stringify(made.tables));
+}
+
+/** No page scrolls sideways; grids and diagrams scroll within their own room. */
+async function fits(t, path) {
+  const over = await t.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  ok(over <= 0, `${path} is ${over} pixels too wide`);
+}
+
+test('S37: forced colours: every text and mark is there', {context: {forcedColors: 'active', colorScheme: 'dark'}}, async (t) => {
+  await orders(t);
+  for (const path of PAGES) {
+    await t.open(path);
+    await t.page.waitForTimeout(600);
+    // Axe knows colours as they are written, not as they are forced: a person looks at these.
+    await t.picture(`${path.replace(/\W+/g, '-')}-forced`);
+  }
+  // What is marked by a background alone has an outline there.
+  await t.open('/us-east-1/t/Orders/items');
+  await t.page.locator('.it-row').first().waitFor();
+  await t.page.getByRole('grid').focus();
+  await t.page.keyboard.press(' ');
+  equal(await t.page.locator('.it-row.is-selected').evaluate((row) => getComputedStyle(row).outlineStyle), 'solid');
+  // What a colour says is said in words too.
+  await t.open('/models/complaints/findings');
+  await t.page.locator('.fd').first().waitFor();
+  ok((await t.page.locator('.fd-sign').first().textContent()).trim().length > 0);
+  await t.open('/models/orders/heat');
+  await t.page.locator('.ht-verdict').first().waitFor();
+  ok(/cool|warm|hot/.test(await t.page.locator('.ht-verdict').first().textContent()));
+});
+
+test('S37: at 200 % nothing is cut off and no page scrolls sideways', {context: {viewport: {width: 640, height: 400}, deviceScaleFactor: 2}}, async (t) => {
+  await orders(t);
+  for (const path of PAGES) {
+    await t.open(path);
+    await t.page.waitForTimeout(700);
+    await fits(t, path);
+    await t.picture(`${path.replace(/\W+/g, '-')}-zoomed`);
+  }
+});
+
+test('S37: at 320 pixels the views of tables do not scroll sideways', {context: {viewport: {width: 320, height: 640}}}, async (t) => {
+  await orders(t);
+  for (const path of PAGES.filter((one) => one.startsWith('/us-east-1'))) {
+    await t.open(path);
+    await t.page.waitForTimeout(700);
+    await fits(t, path);
+  }
+});
+
+test('S23, S37: a typo is made, found and mended by keyboard alone, the focus always seen', async (t) => {
+  await t.open('/models/orders/edit');
+  await settled(t);
+  await t.keysTo(/Text of/);
+  await t.page.keyboard.press('ControlOrMeta+End');
+  await t.page.keyboard.type('patternz: 1');
+  await t.page.locator('.md-fault').first().waitFor();
+  const fault = await t.page.locator('.md-fault-line').first().textContent();
+  await t.page.keyboard.press('ControlOrMeta+Home');
+  await t.page.keyboard.press('F8');
+  const line = () => t.page.locator('kw-editor').evaluate((editor) => editor.view.state.doc.lineAt(editor.view.state.selection.main.head).number);
+  await until('the line with the fault', async () => String(await line()) === fault.trim());
+  await t.page.keyboard.press('Escape');
+  // The way out, to the fault in words and back to its line.
+  await t.keysTo(/patternz/);
+  await t.page.keyboard.press('Enter');
+  await until('the editor has the focus', async () => /Text of/.test((await t.seen()).name));
+  await t.page.keyboard.press('End');
+  await t.page.keyboard.press('Shift+Home');
+  await t.page.keyboard.press('Delete');
+  await until('the mark goes', async () => (await t.page.locator('.md-fault').count()) === 0);
+});
+
+/** Sixty texts that mean something to some program. */
+const HOSTILE = ['<img src=x onerror=alert(1)>', '<script>alert(1)</script>', '"><svg onload=alert(1)>', "'-alert(1)-'", 'javascript:alert(1)', 'data:text/html,<script>alert(1)</script>', '</textarea><script>alert(1)</script>', '<iframe src=//x>',
+  '<a href="javascript:alert(1)">x</a>', '<style>*{display:none}</style>', '<base href=//x>', '<meta http-equiv=refresh content=0>', '<!--', ']]>', '&lt;b&gt;', '&#x6a;avascript:', '${alert(1)}', '{{constructor.constructor("alert(1)")()}}', '<%= 1 %>', '#{7*7}',
+  '__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '__defineGetter__', 'valueOf', 'null', 'undefined', 'NaN',
+  '\u202Egnp.exe', '\u2066abc\u2069', '\u200Bzero', '\uFEFFbom', '\u0000nul', 'a\u0008b', '\u001B[31mred', 'line\nbreak', 'tab\there', 'carriage\rreturn',
+  "'; DROP TABLE x; --", '" OR ""="', '../../etc/passwd', 'C:\\con', '//evil.example', 'http://evil.example/', 'mailto:a@b', '=1+1', '@SUM(A1)', '+cmd|calc',
+  '%00', '%2e%2e', '\\', '`', '\ud83d\ude00', '\u0301\u0301\u0301\u0301', 'ß'.repeat(300), ' ', '  leading', 'x'.repeat(2000)];
+
+/** Fails if a text became markup, ran, or is a link. */
+async function tame(t, where) {
+  equal(await t.page.locator('main img[src="x"], main script, main iframe, main base, main meta, main style, [onerror], [onload], a[href^="javascript"], a[href^="data:"], a[href*="evil"], a[href^="mailto"]').count(), 0, where);
+  equal(await t.page.evaluate(() => /** @type {any} */ (globalThis).ran ?? 0), 0, where);
+  equal(await t.page.evaluate(() => Object.keys(Object.prototype).length), 0, where);
+}
+
+test('S30: sixty hostile texts in keys, names, values, filters and models: none runs, none links, all copy alike', {context: {permissions: ['clipboard-read', 'clipboard-write']}}, async (t) => {
+  equal(new Set(HOSTILE).size, 60);
+  await t.page.addInitScript(() => { globalThis.alert = () => { globalThis.ran = 1; }; });
+  await t.database('CreateTable', {TableName: 'Shop', BillingMode: 'PAY_PER_REQUEST', AttributeDefinitions: ['pk', 'sk', 'gsi'].map((AttributeName) => ({AttributeName, AttributeType: 'S'})),
+    KeySchema: [{AttributeName: 'pk', KeyType: 'HASH'}, {AttributeName: 'sk', KeyType: 'RANGE'}], StreamSpecification: {StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES'},
+    GlobalSecondaryIndexes: [{IndexName: 'byG', KeySchema: [{AttributeName: 'gsi', KeyType: 'HASH'}], Projection: {ProjectionType: 'ALL'}}]});
+  for (const [at, text] of HOSTILE.entries()) {
+    const name = text.slice(0, 200);
+    await t.database('PutItem', {TableName: 'Shop', Item: JSON.parse(`{"pk": ${JSON.stringify({S: 'a'})}, "sk": ${JSON.stringify({S: `${String(at).padStart(2, '0')} ${text.slice(0, 500)}`})}, "gsi": ${JSON.stringify({S: text.slice(0, 500)})}, "v": ${JSON.stringify({S: text})}, ${JSON.stringify(`n${name}`)}: ${JSON.stringify({M: {[`m${name}`]: {L: [{S: text}]}}})}}`)});
+  }
+  await t.open('/us-east-1/t/Shop/items?pk=a');
+  await t.page.locator('.it-row').first().waitFor();
+  await tame(t, 'items');
+  // Each value is copied as it is: its column by the keys, row after row.
+  await t.page.getByRole('grid').focus();
+  await t.page.keyboard.press('Home');
+  const columns = await t.page.getByRole('columnheader').evaluateAll((list) => list.map((one) => one.textContent.trim()));
+  for (let at = 0; at < columns.indexOf('v'); at += 1) await t.page.keyboard.press('ArrowRight');
+  for (const [at, text] of HOSTILE.entries()) {
+    await t.page.evaluate(() => navigator.clipboard.writeText('nothing'));
+    await t.page.keyboard.press('ControlOrMeta+c');
+    // The clipboard of a machine has its own line ends, and Chromium's ends at a character that is none.
+    const own = text.replaceAll('\u0000', '');
+    await until(`text ${at} is copied`, async () => (await t.page.evaluate(() => navigator.clipboard.readText())).replaceAll('\r\n', '\n').replaceAll('\u0000', '') === own, 5000);
+    await t.page.keyboard.press('ArrowDown');
+  }
+  for (const path of ['/us-east-1/t/Shop/collections', '/us-east-1/t/Shop/collections?index=byG', '/us-east-1/t/Shop?tab=stream', '/us-east-1/t/Shop?tab=metrics', '/us-east-1/operate/keys?table=Shop', '/us-east-1/t/Shop?tab=schema']) {
+    await t.open(path);
+    await t.page.waitForTimeout(1200);
+    await tame(t, path);
+  }
+  // As what is asked, and in the answers of the service.
+  for (const text of HOSTILE.filter((one, at) => at % 3 === 0 && one.length < 400)) {
+    await t.open(`/us-east-1/t/Shop/items?${new URLSearchParams({pk: text, index: text, filter: text, names: '{}', values: text})}`);
+    await t.page.locator('kw-items').waitFor();
+    await tame(t, `asked: ${text}`);
+  }
+  for (const text of HOSTILE.slice(0, 12)) {
+    await t.open(`/models/${encodeURIComponent(text.replaceAll('/', '_'))}/patterns`);
+    await t.page.getByText('There is no model file and no example of that name.').waitFor();
+    await tame(t, `model: ${text}`);
+  }
+});
+
+test('S30: hostile texts in a model stay texts in every view', async (t) => {
+  await t.page.addInitScript(() => { globalThis.alert = () => { globalThis.ran = 1; }; });
+  const bad = HOSTILE.filter((one) => !/[\u0000-\u0008\u000b-\u001f]/.test(one) && one.trim() !== '' && one.length < 400);
+  const {text: example} = await t.call('examples/read', {name: 'orders.yaml'});
+  const q = (one) => JSON.stringify(one);
+  const items = bad.map((one, at) => `      - {pk: ${q(`T#${at} ${one}`)}, sk: ${q(`N#${one}`)}, owner: ${q(`${at} ${one}`)}, name: ${q(one)}}`).join('\n');
+  ok(example.length > 0);
+  const model = `format: 1\nmodel: ${q(bad[0])}\ntext: ${q(bad.join(' '))}\ntables:\n  Things: {key: {pk: S, sk: S}}\nentities:\n  Thing:\n    text: ${q(bad[1])}\n    count: 100\n    key: {pk: "${'T#{owner}'}", sk: "${'N#{name}'}"}\n    attrs: {owner: S, name: S}\npatterns:\n`
+    + bad.slice(0, 30).map((one, at) => `  - {id: P${at}, text: ${q(one)}, query: Thing, given: {owner: eq}, rate: 5}`).join('\n') + `\ndata:\n  items:\n    Things:\n${items}\n`;
+  const parsed = await t.call('model/parse', {text: model});
+  const faults = parsed.faults.map((one) => `${one.line}: ${one.text}`);
+  const own = faults.length > 0 ? model.slice(0, model.indexOf('data:')) : model;
+  await t.call('models/write', {name: 'hostile.yaml', text: own, hash: null});
+  for (const view of VIEWS) {
+    await t.open(`/models/hostile.yaml/${view}`);
+    await t.page.waitForFunction(() => { const ws = document.querySelector('kw-model')?.ws; return ws?.text != null && !ws.busy && (ws.last('check') || ws.faults.length > 0 || ws.errors.size > 0); });
+    await t.page.waitForTimeout(200);
+    await tame(t, view);
+  }
+  equal(faults.length, 0, faults.join('\n'));
+});
+
 test('S38: vendored files are as listed, with their licences, and small enough', async (t) => {
   const list = JSON.parse(readFileSync(new URL('list.json', vendor), 'utf8'));
   ok(list.length > 0);

@@ -51,7 +51,7 @@ export class Workspace extends EventTarget {
     /** @type {string|null} */ this.parsed = null;
     /** @type {Map<string, Kept<any>>} */ this.kept = new Map();
     /** @type {Map<string, {error: any, of: string}>} */ this.errors = new Map();
-    /** @type {{key: string, of: string, what: string, progress: any, since: number, stop: () => void}|null} */ this.busy = null;
+    /** @type {{key: string, of: string, what: string, progress: any, since: number, stop: () => void, ended: Promise<unknown>}|null} */ this.busy = null;
     /** @type {any} */ this.failed = null;
     this.timers = { parse: 0, check: 0 };
     /** What the shown view needs after a check: set by the page. */
@@ -168,9 +168,11 @@ export class Workspace extends EventTarget {
   async need(key, name, options, body = (text) => ({ text, name: this.name })) {
     const text = this.text;
     if (text === null || this.fresh(key) || this.errors.get(key)?.of === text) return;
-    if (this.busy && this.busy.key === key && this.busy.of === text) return;
+    if (this.busy && this.busy.key === key && this.busy.of === text) { await this.busy.ended; return; }
     const stop = new AbortController();
-    const busy = { key, of: text, what: key, progress: null, since: Date.now(), stop: () => stop.abort() };
+    let end = () => {};
+    const ended = new Promise((done) => { end = () => done(undefined); });
+    const busy = { key, of: text, what: key, progress: null, since: Date.now(), stop: () => stop.abort(), ended };
     if (this.busy && this.busy.key === key) this.busy.stop();
     this.busy = busy;
     this.tell();
@@ -188,6 +190,7 @@ export class Workspace extends EventTarget {
       }
     } finally {
       if (this.busy === busy) this.busy = null;
+      end();
       this.tell();
     }
   }
