@@ -55,7 +55,7 @@ function openPalette() {
   palette.open = true;
   palette.text = "";
   palette.at = 0;
-  draw().then(() => /** @type {HTMLDialogElement|null} */ (document.querySelector("dialog.palette"))?.showModal());
+  draw();
 }
 
 function paletteView() {
@@ -114,6 +114,9 @@ async function draw() {
     </nav>
     ${paletteView()}<main class="main" id="main" tabindex="-1">${to.table ? html`<div class="table-page"><header><h1>${to.table}</h1>
       <nav aria-label="Of this table">${TABS.map(([id, text]) => html`<a href=${`/${to.region}/t/${encodeURIComponent(to.table)}${id === "items" || id === "collections" ? `/${id}` : `?tab=${id}`}`} aria-current=${to.tab === id ? "page" : "false"}>${text}</a>`)}</nav></header>${shown.element}</div>` : shown.element}</main>`, app);
+  // Whichever drawing brings the palette also opens it.
+  const dialog = /** @type {HTMLDialogElement|null} */ (document.querySelector("dialog.palette"));
+  if (dialog && !dialog.open) dialog.showModal();
 }
 
 /** All that waits to be written, and the way there. */

@@ -254,6 +254,14 @@ test('S35: a process that is gone is said with the time, and the page goes on wh
   equal(await t.page.locator('.pt-row').count(), 10);
 });
 
+test('the palette opens also while the page is still drawn', async (t) => {
+  await t.open('/models');
+  await t.page.keyboard.press('Control+k');
+  await t.page.getByRole('combobox', {name: 'Find a table or a view'}).fill('operate');
+  await t.page.keyboard.press('Enter');
+  await t.page.waitForURL('**/us-east-1/operate');
+});
+
 test('the palette finds a table by keys alone', async (t) => {
   await t.database('CreateTable', table('Shop'));
   await t.open('/models');

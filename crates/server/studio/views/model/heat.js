@@ -12,7 +12,7 @@ export const READ_LIMIT = 3000;
 export function bar(value, limit, what) {
   const share = value / limit;
   const scale = Math.max(1.25, share);
-  const verdict = share >= 1 ? "hot" : share > 0.5 ? "warm" : "cool";
+  const verdict = share > 1 ? "hot" : share > 0.5 ? "warm" : "cool";
   const width = (100 * share) / scale;
   const at = 100 / scale;
   return html`<div class="ht-line">

@@ -79,7 +79,7 @@ export function partitionsView(heat) {
   return html`<p class="dim">${count(list.length, "partition")}${list.length > busy.length ? html`, the busiest ${busy.length}` : nothing}. The line in each bar is what one partition serves: ${WRITE_LIMIT.toLocaleString("en")} write and ${READ_LIMIT.toLocaleString("en")} read units a second.</p>
     <ol class="ht-list">${busy.map((one) => {
       const share = Math.max(one.write / WRITE_LIMIT, one.read / READ_LIMIT);
-      const verdict = one.refused > 0 || share >= 1 ? "hot" : share > 0.5 ? "warm" : "cool";
+      const verdict = one.refused > 0 || share > 1 ? "hot" : share > 0.5 ? "warm" : "cool";
       return html`<li class="ht is-${verdict}"><div class="ht-head"><b>Partition ${one.number}</b>
           <span class="ht-verdict is-${verdict}"><span aria-hidden="true">${verdict === "hot" ? "▲" : verdict === "warm" ? "◆" : "●"}</span> ${verdict}${one.refused > 0 ? html`, ${one.refused.toLocaleString("en")} refused` : nothing}</span></div>
         ${bar(Math.round(one.write), WRITE_LIMIT, "write")}${bar(Math.round(one.read), READ_LIMIT, "read")}

@@ -469,8 +469,19 @@ export class KwItems extends HTMLElement {
   /** The keys, which stay at the left, then the others. */
   shownColumns() { return [...this.keys(), ...this.free().filter((name) => !this.layout.away.has(name))].slice(0, COLUMNS); }
 
+  /** Why there is no row, and the next step. */
+  nothing() {
+    const { sums } = this;
+    if (this.busy || this.error || sums.requests === 0) return html`<div class="md-empty" aria-busy=${this.busy}></div>`;
+    if (this.next) return html`<div class="md-empty"><p>This page has no item that passes, but there is more to read.</p></div>`;
+    if (sums.read > 0) return html`<div class="md-empty"><p>${sums.read.toLocaleString("en")} read, none passed the filter.</p></div>`;
+    if (sums.operation === "Query") return html`<div class="md-empty"><p>No items with this key.</p></div>`;
+    return html`<div class="md-empty"><p>No items.${this.query.index ? " An index holds the items that have all attributes of its key." : ""}</p>
+      ${this.readOnly ? nothing : html`<p><button class="md-button is-main" @click=${() => this.create()}>Put the first item</button> <button class="md-button" @click=${() => this.show("import")}>Import items</button></p>`}</div>`;
+  }
+
   grid() {
-    if (this.items.length === 0) return html`<div class="md-empty"><p>${this.busy ? "" : this.next ? "This page has no item that passes, but there is more to read." : this.sums.read > 0 ? `${this.sums.read.toLocaleString("en")} read, none passed the filter.` : "No items."}</p></div>`;
+    if (this.items.length === 0) return this.nothing();
     const rows = this.rows();
     const columns = this.shownColumns();
     const hidden = this.columns.length - columns.length;
