@@ -200,6 +200,8 @@ pub(crate) const MODEL_BYTES_MAX: usize = MIB;
 /// Items that a model of the studio runs on, and their bytes.
 pub(crate) const SAMPLES_MAX: usize = 20_000;
 pub(crate) const SAMPLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Minutes that the studio simulates, of all tables and indexes together: a page draws each.
+pub(crate) const SIMULATED_MINUTES_MAX: u64 = 20_000;
 /// Model files in the folder that are listed.
 pub(crate) const MODELS_LISTED_MAX: usize = 1_000;
 /// Accounts and regions that are listed.

@@ -181,3 +181,33 @@ fn a_misspelt_mode_of_the_tag_is_refused() {
     let created = block_on(bench.engine.execute(&caller(), Request::CreateTable(Box::new(request))));
     assert_eq!(created.expect_err("no such mode").kind, ErrorKind::Validation);
 }
+
+#[test]
+fn the_busiest_keys_are_named_with_their_share_where_partitions_are_enforced() {
+    let bench = bench_of(Throttle::Full, provisioned(900, 900));
+    for number in 0..200 {
+        let mut row = indexed(if number % 2 == 0 { 7 } else { number });
+        row.insert("h".into(), n(number));
+        bench.put(row).expect("the table has units");
+    }
+    let heat = |index| block_on(bench.engine.heat(&caller(), TABLE, index)).expect("the store answers");
+    let found = heat(None).expect("there is a table");
+    assert_eq!((found.mode, found.partitions.len()), (Throttle::Full, 1));
+    let [busiest, next, ..] = found.keys.as_slice() else { panic!("{:?}", found.keys) };
+    assert_eq!(busiest.key, item([("pk", s("7"))]));
+    // An old and a new index key are charged too, but to the index.
+    let all: u64 = found.keys.iter().map(|key| key.milli_units).sum();
+    assert!(busiest.milli_units * 5 > all * 2, "{} of {all}", busiest.milli_units);
+    assert!(busiest.milli_units > 5 * next.milli_units);
+    assert_eq!(busiest.item.as_ref().map(|item| item.sort.clone()), Some(item([("sk", s("s"))])));
+    let of_index = heat(Some("gsi")).expect("there is an index");
+    assert_eq!(of_index.keys.first().map(|key| key.key.clone()), Some(item([("g", s("g"))])));
+    assert_eq!(heat(Some("none")), None);
+    // Minutes later nothing is left of it.
+    bench.wait(180);
+    assert!(heat(None).is_some_and(|heat| heat.keys.is_empty()));
+    let open = bench_of(Throttle::Table, provisioned(900, 900));
+    open.put(row(1)).expect("the table has units");
+    let unknown = block_on(open.engine.heat(&caller(), TABLE, None)).expect("the store answers");
+    assert!(unknown.is_some_and(|heat| heat.mode == Throttle::Table && heat.partitions.is_empty()));
+}

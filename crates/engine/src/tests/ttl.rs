@@ -569,3 +569,27 @@ fn whatever_its_commits_do_the_sweep_takes_each_item_once() {
         assert_eq!((removed.len(), events), (30, 30), "{story:?}");
     }
 }
+
+#[test]
+fn the_backlog_counts_what_is_due_what_is_kept_and_names_the_next() {
+    let bench = expiring();
+    let backlog = || block_on(bench.engine.expiry_backlog(&caller(), TABLE)).expect("the store answers");
+    assert_eq!(backlog(), None, "time to live is off");
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    bench.work();
+    bench.go_to(START);
+    let five_years = 5 * 365 * 86_400;
+    for (sk, time) in
+        [("1", START), ("2", START - 10), ("3", START + 1), ("4", START + 9), ("5", START - five_years - 1)]
+    {
+        bench.put(expiring_item(sk, n(time))).expect("put");
+    }
+    bench.put(expiring_item("6", s("soon"))).expect("put");
+    let found = backlog().expect("time to live is on");
+    let seconds = |time: i64| u64::try_from(time).ok();
+    assert_eq!((found.due, found.past, found.is_filling), (2, 1, false));
+    assert_eq!((found.oldest_due, found.next), (seconds(START - 10), seconds(START + 1)));
+    bench.go_to(START + 200);
+    bench.work();
+    assert_eq!(backlog().map(|own| (own.due, own.past, own.next)), Some((0, 1, None)));
+}

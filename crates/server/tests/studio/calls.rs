@@ -299,3 +299,13 @@ fn items_go_through_plain_json_and_lines_unchanged() {
     .json();
     assert_eq!((&faulty["items"][0]["line"], &faulty["faults"][0]["line"]), (&json!(1), &json!(2)));
 }
+
+#[test]
+fn a_simulation_too_long_for_the_page_is_sent_to_the_command() {
+    let server = start();
+    let model = include_str!("../../../../examples/models/orders.yaml");
+    let profile = "start: 2026-11-27T17:00:00Z\nlength: 28d\n";
+    let answer = last(&call(&server, "model/simulate", &json!({"text": model, "profile": profile})));
+    assert_eq!(answer["error"]["kind"], "too-large", "{answer}");
+    assert!(answer["error"]["text"].as_str().is_some_and(|text| text.contains("keywright simulate")));
+}

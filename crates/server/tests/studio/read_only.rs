@@ -58,6 +58,14 @@ async fn the_process_refuses_every_write_and_answers_every_read() {
         let answer = call(&server, name, &body);
         assert_eq!((answer.status, answer.kind().as_str()), (403, "read-only"), "{name}");
     }
+    let alarm = json!({
+        "AlarmName": "a", "Namespace": "AWS/DynamoDB", "MetricName": "UserErrors", "Statistic": "Sum", "Period": 60,
+        "EvaluationPeriods": 1, "Threshold": 1, "ComparisonOperator": "GreaterThanThreshold"
+    });
+    let answer = call(&server, "monitoring/PutMetricAlarm", &alarm);
+    assert_eq!((answer.status, answer.kind().as_str()), (403, "read-only"), "{}", answer.body);
+    let alarms = call(&server, "monitoring/DescribeAlarms", &json!({}));
+    assert_eq!((alarms.status, &alarms.json()["MetricAlarms"]), (200, &json!([])));
     let state = call(&server, "state", &json!({})).json();
     assert_eq!((&state["readOnly"], &state["models"]["writable"]), (&json!(true), &json!(false)));
     let read = call(&server, "dynamodb/Scan", &json!({"TableName": "Tab"}));

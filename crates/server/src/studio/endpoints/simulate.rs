@@ -6,11 +6,11 @@ use keywright_workbench::simulate::{csv, json, parse, simulate, starter, svg, te
 
 use super::cost::prices;
 use super::{Context, Outcome, printed};
-use crate::limits::MODEL_BYTES_MAX;
+use crate::limits::{MODEL_BYTES_MAX, SIMULATED_MINUTES_MAX};
 use crate::studio::jobs::Reporter;
 use crate::studio::members::{self, optional_text};
 use crate::studio::model_files::too_large;
-use crate::studio::refusal::Refusal;
+use crate::studio::refusal::{Kind, Refusal};
 use crate::studio::runs;
 
 /// What `keywright simulate` prints, in each of its formats.
@@ -23,6 +23,15 @@ pub(super) fn run(context: &Context, request: &Json, reporter: &mut Reporter) ->
     let run = shared.runs.of(members::text(request, "text")?, &shared.models, reporter)?;
     let of_profile = |faults| Refusal::faults(faults).with("of", Json::text("profile"));
     let profile = parse(traffic, &run.model).map_err(of_profile)?;
+    let places = run.model.tables.iter().map(|table| 1 + table.indexes.len()).sum::<usize>();
+    let minutes = profile.length_s.div_ceil(60).saturating_mul(u64::try_from(places).unwrap_or(u64::MAX));
+    if minutes > SIMULATED_MINUTES_MAX {
+        let text = format!(
+            "the studio simulates at most {SIMULATED_MINUTES_MAX} minutes of all tables and indexes together, and \
+             this is {minutes}: shorten `length`, or run keywright simulate"
+        );
+        return Err(Refusal::new(Kind::TooLarge, text));
+    }
     let prices = prices(optional_text(request, "prices")?.or(run.model.prices.as_deref()))?;
     let measured = run.measured(reporter)?;
     let costing = Costing { prices: &prices, settings: Settings::default() };
