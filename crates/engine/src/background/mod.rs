@@ -185,6 +185,7 @@ async fn purge_index<S: Store>(
     engine.catalogue().forget_rows([backfill_key(table.id, index), stats::row_key(counted)]).await?;
     let forget = |table: &mut Table| {
         table.doomed_indexes.retain(|doomed| doomed.state.id != index);
+        table.forget_insights(index);
         Ok(())
     };
     engine.catalogue().change(table.id, forget).await?;
@@ -236,6 +237,7 @@ async fn purge_rows<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purge
     engine.stats().forget(Counted::Items(table.id));
     engine.next_expiry().forget(table.id);
     engine.ledgers().forget(table.id);
+    engine.insights().forget(table.id);
     let spaces = [
         Space::Items,
         Space::IndexEntries,
@@ -243,6 +245,7 @@ async fn purge_rows<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purge
         Space::Stats,
         Space::Expiries,
         Space::Throughput,
+        Space::Insights,
     ];
     let prefixes = spaces.into_iter().map(|space| layout::table_prefix(space, table.id));
     for prefix in prefixes.chain(progress_prefixes(table.id)) {

@@ -11,6 +11,7 @@ use keywright_semantics::schema::{BillingMode, IndexSchema, KeyAttribute, TableC
 use keywright_store::Snapshot;
 use serde::{Deserialize, Serialize};
 
+use super::insights::Insights;
 use super::rows::{record_key, record_version};
 use super::stored::TableClassRecord;
 use super::stream::{Stream, StreamState};
@@ -175,6 +176,7 @@ pub(crate) struct Table {
     pub deletion_protection_changed_ms: Option<u64>,
     pub tags: BTreeMap<String, String>,
     pub mode_changes: ModeChanges,
+    pub insights: Insights,
     /// Not stored.
     pub seen: Seen,
 }
@@ -208,6 +210,8 @@ impl Table {
         assert_eq!(self.states.len(), self.schema.indexes.len(), "every index has a state");
         let ids_below_next = self.states.iter().all(|state| state.id.0 < self.next_index_id);
         assert!(ids_below_next, "the next index id is unused");
+        let known = |(index, _): &_| self.observed(*index).is_some();
+        assert!(self.insights.iter().all(known), "insights are those of the table or of its indexes");
         assert!(self.ttl.enabled().is_some() || !self.ttl.filling, "only an enabled time to live is filled");
         self.streams.iter().for_each(Stream::check);
     }
