@@ -139,6 +139,7 @@ requirements! {
     t32_queries_of_metrics_are_checked_computed_and_listed: "t32",
     t33_a_batch_is_one_throttled_request_and_each_of_its_items_an_event: "t33",
     t34_an_alarm_is_kept_and_described: "t34",
+    t37_insights_rank_keys_by_what_they_consume_and_by_throttles: "t37",
     o01_an_item_may_have_409600_bytes_on_every_way_in: "o01",
     o02_an_update_counts_its_statement: "o02",
     o03_an_update_may_not_grow_what_is_stored_past_the_limit: "o03",
