@@ -71,10 +71,8 @@ impl<'a> KeySource<'a> {
     pub(crate) fn contributors(self, key: &KeySchema) -> Option<Contributors> {
         let partition = self.text(&key.partition)?;
         let is_of_item = !key.sort.is_empty() && !matches!(self, Self::Condition(_));
-        let item = match is_of_item {
-            true => Some(Contributor::new(&partition, Some(&self.text(&key.sort)?))),
-            false => None,
-        };
+        let item =
+            if is_of_item { Some(Contributor::new(&partition, Some(&self.text(&key.sort)?))) } else { None };
         Some(Contributors { partition: Contributor::new(&partition, None), item })
     }
 

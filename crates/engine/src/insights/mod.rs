@@ -160,10 +160,8 @@ impl Insights {
         let events = std::iter::once((of_partition, &contributors.partition)).chain(item);
         let mut shard = self.shard(table.id);
         for (kind, contributor) in events.filter(|(kind, _)| state.has(*kind, key)) {
-            let memory = match self.bytes.load(Ordering::Relaxed) < BYTES_MAX {
-                true => Memory::Free,
-                false => Memory::UsedUp,
-            };
+            let is_free = self.bytes.load(Ordering::Relaxed) < BYTES_MAX;
+            let memory = if is_free { Memory::Free } else { Memory::UsedUp };
             let open = shard.of((table.id, index), (minute, state.rules_ms), &self.bytes);
             let slot = open.sketches.get_mut(kind.place()).expect("every kind has a place");
             let sketch = slot.get_or_insert_default();

@@ -23,7 +23,7 @@ const KEPT_BYTES_MAX: usize = 16 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Minute {
     /// Minutes since 1970.
-    pub minute: u64,
+    pub number: u64,
     /// Of all keys.
     pub all: Count,
     /// The number of keys; exact up to some thousands.
@@ -35,7 +35,7 @@ pub(crate) struct Minute {
 impl Minute {
     pub(crate) fn of(minute: u64, sketch: &Sketch) -> Self {
         Self {
-            minute,
+            number: minute,
             all: sketch.all,
             keys: u64::try_from(sketch.keys()).unwrap_or(u64::MAX),
             heaviest: sketch.heaviest((CONTRIBUTORS_MAX, KEPT_MAX), KEPT_BYTES_MAX),
@@ -126,7 +126,7 @@ pub(crate) fn decode(minute: u64, row: &[u8]) -> Option<Minute> {
         .heaviest
         .into_iter()
         .map(|(partition, sort, count)| (Contributor::new(partition, sort), Count::from(count)));
-    Some(Minute { minute, all: record.all.into(), keys: record.keys, heaviest: heaviest.collect() })
+    Some(Minute { number: minute, all: record.all.into(), keys: record.keys, heaviest: heaviest.collect() })
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ async fn write<S: Store>(engine: &Engine<S>, minutes: &[(TableId, Rule, Minute)]
     let process = engine.members().own().0;
     let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
     for (table, rule, minute) in minutes {
-        txn.put(minute_key(*table, *rule, minute.minute, process), encode(minute));
+        txn.put(minute_key(*table, *rule, minute.number, process), encode(minute));
     }
     committed(txn.commit().await.map(|_version| ()))
 }

@@ -96,7 +96,7 @@ pub(super) async fn report<S: Store>(
     let minutes = read(engine, &table, rule, periods).await.map_err(failed)?;
     let mut sums = Sums::default();
     for minute in minutes {
-        if let Some(start) = periods.of(ms(minute.minute)) {
+        if let Some(start) = periods.of(ms(minute.number)) {
             sums.add(start, minute);
         }
     }

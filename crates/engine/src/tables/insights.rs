@@ -125,13 +125,9 @@ impl Change<'_> {
 }
 
 fn set(table: &mut Table, index: Option<IndexId>, state: InsightsState) {
-    match table.insights.iter_mut().find(|(of, _)| *of == index) {
-        Some((_, known)) => *known = state,
-        None => {
-            table.insights.push((index, state));
-            table.insights.sort_unstable_by_key(|(of, _)| *of);
-        }
-    }
+    table.insights.retain(|(of, _)| *of != index);
+    table.insights.push((index, state));
+    table.insights.sort_unstable_by_key(|(of, _)| *of);
 }
 
 pub(crate) fn describe<S: Store>(

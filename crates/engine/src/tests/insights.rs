@@ -1,7 +1,5 @@
 //! Contributor insights: what is counted, the rules and their quota, reports, restarts and processes.
 
-#![expect(clippy::float_cmp, reason = "sums of whole units are exact")]
-
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 

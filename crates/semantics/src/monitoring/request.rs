@@ -324,8 +324,8 @@ fn grouped(number: i64) -> String {
 
 /// Checks that no more than so many points can lie between two moments.
 pub(super) fn check_points(start: TimeMs, end: TimeMs, period_s: i64, most: i64) -> Result<(), Fault> {
-    let (span_ms, period_ms) = (end.0.saturating_sub(start.0), period_s.saturating_mul(1000));
-    let points = span_ms.div_euclid(period_ms) + i64::from(span_ms.rem_euclid(period_ms) > 0);
+    let (span_ms, point_ms) = (end.0.saturating_sub(start.0), period_s.saturating_mul(1000));
+    let points = span_ms.div_euclid(point_ms) + i64::from(span_ms.rem_euclid(point_ms) > 0);
     if points <= most {
         return Ok(());
     }
