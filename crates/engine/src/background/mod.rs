@@ -130,7 +130,16 @@ async fn work_on<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Re
         purge_expiries(engine, table, *generation).await?;
         return Ok(at_once);
     }
-    build_index(engine, table, now_ms).await
+    let next_ms = table.warm_jobs.iter().map(|job| job.done_ms).min();
+    if next_ms.is_some_and(|next_ms| next_ms <= now_ms) {
+        let end = |table: &mut Table| {
+            table.end_warm_jobs(now_ms);
+            Ok(())
+        };
+        engine.catalogue().change(table.id, end).await?;
+        return Ok(at_once);
+    }
+    Ok(build_index(engine, table, now_ms).await?.earlier(NextWake { at_ms: next_ms }))
 }
 
 /// Does a piece of a table's first backfill.

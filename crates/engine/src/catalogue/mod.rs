@@ -33,7 +33,7 @@ pub(crate) use shards::{NewStream, Succession};
 pub(crate) use stream::{RecordPlace, Shard, ShardHash, Stream, StreamState};
 pub(crate) use table::{
     Backfill, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus, ModeChanges, OnDemandLimits,
-    Seen, Table, TableStatus, Throughput, Warm, note_change,
+    Seen, Table, TableStatus, Throughput, Warm, WarmJob, note_change,
 };
 pub(crate) use ttl::{TtlGeneration, TtlState};
 

@@ -132,13 +132,26 @@ pub(crate) fn encode(table: &Table) -> Vec<u8> {
     postcard::to_extend(&TableRecord::from(table), start)
         .and_then(|bytes| postcard::to_extend(&later, bytes))
         // Releases that do not know it ignore what follows the record they know.
-        .and_then(|bytes| match (table.mode_changes.is_empty(), table.insights.is_empty()) {
-            (true, true) => Ok(bytes),
-            (false, true) => postcard::to_extend(&table.mode_changes, bytes),
-            (_, false) => postcard::to_extend(&table.mode_changes, bytes)
-                .and_then(|bytes| postcard::to_extend(&table.insights, bytes)),
+        .and_then(|bytes| match added_parts(table) {
+            0 => Ok(bytes),
+            _ => postcard::to_extend(&table.mode_changes, bytes),
+        })
+        .and_then(|bytes| match added_parts(table) {
+            0 | 1 => Ok(bytes),
+            _ => postcard::to_extend(&table.insights, bytes),
+        })
+        .and_then(|bytes| match added_parts(table) {
+            0..=2 => Ok(bytes),
+            _ => postcard::to_extend(&table.warm_jobs, bytes),
         })
         .expect("a record of owned values encodes into a vector")
+}
+
+/// How many of the parts that were added one after the other are written: all up to the last that says
+/// something.
+fn added_parts(table: &Table) -> usize {
+    let says_nothing = [table.mode_changes.is_empty(), table.insights.is_empty(), table.warm_jobs.is_empty()];
+    says_nothing.iter().rposition(|nothing| !nothing).map_or(0, |last| last + 1)
 }
 
 pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
@@ -160,7 +173,11 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
             let (changes, rest) = postcard::take_from_bytes(rest).map_err(malformed)?;
             table.mode_changes = changes;
             if !rest.is_empty() {
-                table.insights = postcard::from_bytes(rest).map_err(malformed)?;
+                let (insights, rest) = postcard::take_from_bytes(rest).map_err(malformed)?;
+                table.insights = insights;
+                if !rest.is_empty() {
+                    table.warm_jobs = postcard::from_bytes(rest).map_err(malformed)?;
+                }
             }
         }
         table.streams = later.streams;
@@ -325,6 +342,7 @@ impl From<TableRecord> for Table {
             tags: record.tags,
             mode_changes: ModeChanges::default(),
             insights: Vec::new(),
+            warm_jobs: Vec::new(),
             seen: Seen::default(),
         }
     }
@@ -333,6 +351,7 @@ impl From<TableRecord> for Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::WarmJob;
     use crate::catalogue::insights::{InsightsMode, InsightsPhase, InsightsState};
     use crate::support::layout::IndexId;
     use crate::tests::harness::{bench, caller};
@@ -382,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn insights_are_kept_behind_the_changes_of_the_mode() {
+    fn insights_and_raises_of_warm_throughput_are_kept_behind_the_changes_of_the_mode() {
         let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
         let state = InsightsState {
             phase: InsightsPhase::On,
@@ -392,9 +411,16 @@ mod tests {
             settled_ms: 9,
         };
         let changes = ModeChanges { to_on_demand_ms: vec![1], class_ms: Vec::new() };
-        for mode_changes in [ModeChanges::default(), changes] {
-            let insights = vec![(None, state), (Some(IndexId(1)), state)];
-            let later = Table { mode_changes, insights, ..(*table).clone() };
+        let insights = vec![(None, state), (Some(IndexId(1)), state)];
+        let wanted = Warm { read_units: 1, write_units: 2 };
+        let warm_jobs = vec![WarmJob { index: None, wanted, done_ms: 3 }];
+        for (mode_changes, insights, warm_jobs) in [
+            (ModeChanges::default(), insights.clone(), Vec::new()),
+            (changes.clone(), insights.clone(), warm_jobs.clone()),
+            (changes, Vec::new(), warm_jobs.clone()),
+            (ModeChanges::default(), Vec::new(), warm_jobs),
+        ] {
+            let later = Table { mode_changes, insights, warm_jobs, ..(*table).clone() };
             assert_eq!(decode(&encode(&later)).as_ref(), Ok(&later));
             assert!(encode(&later).starts_with(&encode(&table)), "older releases read the same record");
         }

@@ -188,6 +188,7 @@ fn new_table(caller: &Caller, request: &CreateTable, id: TableId, now_ms: u64) -
         tags: request.tags.clone(),
         mode_changes: ModeChanges::default(),
         insights: Vec::new(),
+        warm_jobs: Vec::new(),
         seen: Seen::default(),
     }
 }
