@@ -154,6 +154,7 @@ requirements! {
     t27_a_minimum_above_the_capacity_moves_it_with_an_activity: "t27",
     t28_a_scheduled_action_sets_the_bounds_at_its_time: "t28",
     t29_faults_have_the_services_names_and_texts: "t29",
+    t30_all_protocols_read_equal_figures_and_get_equal_errors: "t30",
     t31_metrics_agree_with_the_capacity_that_requests_report: "t31",
     t32_queries_of_metrics_are_checked_computed_and_listed: "t32",
     t33_a_batch_is_one_throttled_request_and_each_of_its_items_an_event: "t33",
