@@ -58,17 +58,20 @@ fn subject(request: &Request) -> Subject<'_> {
         }
         Request::CreateTable(_)
         | Request::DeleteTable(_)
+        | Request::DescribeContributorInsights(_)
         | Request::DescribeEndpoints
         | Request::DescribeLimits
         | Request::DescribeStream(_)
         | Request::DescribeTable(_)
         | Request::DescribeTimeToLive(_)
         | Request::GetShardIterator(_)
+        | Request::ListContributorInsights(_)
         | Request::ListStreams(_)
         | Request::ListTables(_)
         | Request::ListTagsOfResource(_)
         | Request::TagResource(_)
         | Request::UntagResource(_)
+        | Request::UpdateContributorInsights(_)
         | Request::UpdateTable(_)
         | Request::UpdateTimeToLive(_) => Subject::None,
     }

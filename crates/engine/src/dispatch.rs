@@ -153,6 +153,13 @@ impl<S: Store> Engine<S> {
         match request {
             Request::CreateTable(request) => Box::pin(tables::create::run(self, caller, request)).await,
             Request::DeleteTable(request) => Box::pin(tables::delete::run(self, caller, request)).await,
+            Request::DescribeContributorInsights(request) => {
+                tables::insights::describe(self, caller, request)
+            }
+            Request::ListContributorInsights(request) => tables::insights::list(self, caller, request),
+            Request::UpdateContributorInsights(request) => {
+                Box::pin(tables::insights::update(self, caller, request)).await
+            }
             Request::DescribeEndpoints => Ok(tables::describe::endpoints(caller)),
             Request::DescribeLimits => Ok(tables::describe::limits(self)),
             Request::DescribeTable(request) => tables::describe::run(self, caller, request),
@@ -181,13 +188,13 @@ impl<S: Store> Engine<S> {
                 Box::pin(delete_item(self, caller, request)).await.map(Response::DeleteItem)
             }
             Request::BatchExecuteStatement(request) => {
-                Box::pin(partiql::batch_execute_statement(self, caller, request)).await
+                Box::pin(partiql::batch_execute_statement(&self.unobserved(), caller, request)).await
             }
             Request::ExecuteStatement(request) => {
-                Box::pin(partiql::execute_statement(self, caller, request)).await
+                Box::pin(partiql::execute_statement(&self.unobserved(), caller, request)).await
             }
             Request::ExecuteTransaction(request) => {
-                Box::pin(partiql::execute_transaction(self, caller, request)).await
+                Box::pin(partiql::execute_transaction(&self.unobserved(), caller, request)).await
             }
             Request::GetItem(request) => get_item(self, caller, request).await.map(Response::GetItem),
             Request::PutItem(request) => {
@@ -216,6 +223,7 @@ impl<S: Store> Engine<S> {
     pub async fn shutdown(&self) -> Result<(), Error> {
         throughput_rows::save(self).await?;
         monitoring::rows::flush_all(self).await?;
+        monitoring::insight_rows::flush_all(self).await?;
         stats_rows::flush(self, stats_rows::Stop::Clean).await?;
         if self.is_shared() { background::members::leave(self).await } else { Ok(()) }
     }

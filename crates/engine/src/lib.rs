@@ -5,7 +5,7 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: support < catalogue < throughput, metrics < bind < state < read, write < batch
+//! Layers: support < catalogue < throughput, metrics, insights < bind < state < read, write < batch
 //! < partiql, streams, ttl < tables, monitoring < scaling < background < answered < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
@@ -13,6 +13,7 @@
 //! - `throughput`: which request a limit refuses, and what each request leaves; pure.
 //! - `bind`: a request and a table's schema become keys, ranges and plans.
 //! - `metrics`: what requests consumed, per table and minute, in memory.
+//! - `insights`: which keys consume most and are throttled most, per rule and minute, in memory.
 //! - `state`: the `Engine` value and what it keeps in memory; it imports no operation.
 //! - `read`, `write`: the page loop and the write core, each with its single-item operations.
 //! - `batch`: operations on many items, transactions included.
@@ -42,6 +43,7 @@ mod batch;
 mod bind;
 mod catalogue;
 mod dispatch;
+mod insights;
 mod metrics;
 mod monitoring;
 mod partiql;

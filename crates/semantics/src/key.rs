@@ -3,6 +3,9 @@
 //! It knows the types a key may have and encodings whose bytewise order is the values' order. It does not
 //! know tables, key schemas, or the other parts of a stored key.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
 use crate::number::Number;
 use crate::schema::KeyType;
 use crate::value::AttributeValue;
@@ -94,6 +97,15 @@ impl<'a> KeyValueRef<'a> {
             Self::S(text) => text.is_empty(),
             Self::N(_) => false,
             Self::B(bytes) => bytes.is_empty(),
+        }
+    }
+
+    /// The value as a text for people: numbers in plain decimal, binary values in Base64.
+    pub fn text(&self) -> String {
+        match self {
+            Self::S(text) => (*text).to_owned(),
+            Self::N(number) => number.to_string(),
+            Self::B(bytes) => BASE64.encode(bytes),
         }
     }
 

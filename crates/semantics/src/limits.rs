@@ -142,6 +142,12 @@ pub const INITIAL_ON_DEMAND_WRITE_UNITS: u64 = 4_000;
 pub const TABLES_MAX: usize = 2_500;
 /// Table names on one page of ListTables (API reference: ListTables).
 pub const TABLES_PER_PAGE_MAX: usize = 100;
+/// Entries on one page of ListContributorInsights (API reference: ListContributorInsights).
+pub const INSIGHTS_PER_PAGE_MAX: usize = 100;
+/// Rules of contributor insights that one account has in one region (observed: the quota of CloudWatch).
+pub const INSIGHT_RULES_MAX: usize = 100;
+/// Contributors of one report on a table or index (developer guide: contributor insights).
+pub const CONTRIBUTORS_MAX: usize = 25;
 /// A gigabyte as item collections are measured (developer guide: `ItemCollections`).
 pub const GIGABYTE_BYTES: u64 = 1 << 30;
 /// Age at which the service closes a stream's shard (observed: about four hours).

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use crate::capacity::TableUsage;
 use crate::codec::EncodedItem;
 use crate::request::parts::{
-    BillingMode, KeyType, ProjectionType, ReturnConsumedCapacity, SseType, StreamViewType, TableClass,
+    BillingMode, ContributorInsightsMode, KeyType, ProjectionType, ReturnConsumedCapacity, SseType,
+    StreamViewType, TableClass,
 };
 use crate::request::{UnprocessedItems, UnprocessedKeys};
 use crate::schema;
@@ -409,6 +410,50 @@ pub struct TimeToLiveDescription {
     pub attribute_name: Option<String>,
 }
 
+/// The state of contributor insights (API reference: `ContributorInsightsStatus`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InsightsStatus {
+    /// Being switched on.
+    Enabling,
+    /// Keys are counted.
+    Enabled,
+    /// Being switched off.
+    Disabling,
+    /// Keys are not counted.
+    Disabled,
+    /// They could not be switched on.
+    Failed,
+}
+
+/// The contributor insights of a table or index: the response of the operations on it, and an entry of a
+/// list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InsightsDescription {
+    /// The table.
+    pub table_name: String,
+    /// The index, if it is one's.
+    pub index_name: Option<String>,
+    /// The names of the rules; only in descriptions, while there are rules.
+    pub rules: Option<Vec<String>>,
+    /// The state.
+    pub status: InsightsStatus,
+    /// When the state was changed; only in descriptions.
+    pub updated: Option<TimestampMs>,
+    /// The name and text of the exception because of which they could not be switched on.
+    pub failure: Option<(&'static str, &'static str)>,
+    /// The mode, if they were ever switched on.
+    pub mode: Option<ContributorInsightsMode>,
+}
+
+/// The response of ListContributorInsights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListContributorInsightsOutput {
+    /// One page.
+    pub summaries: Vec<InsightsDescription>,
+    /// Where the next page begins; absent on the last page.
+    pub next_token: Option<String>,
+}
+
 /// The kind of change that a stream record describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEvent {
@@ -597,6 +642,7 @@ pub enum Response {
     CreateTable(Box<TableDescription>),
     DeleteItem(WriteItemOutput),
     DeleteTable(Box<TableDescription>),
+    DescribeContributorInsights(Box<InsightsDescription>),
     DescribeEndpoints(Vec<Endpoint>),
     DescribeLimits(DescribeLimitsOutput),
     DescribeStream(StreamDescription),
@@ -608,6 +654,7 @@ pub enum Response {
     GetRecords(GetRecordsOutput),
     /// The shard iterator.
     GetShardIterator(String),
+    ListContributorInsights(ListContributorInsightsOutput),
     ListStreams(ListStreamsOutput),
     ListTables(ListTablesOutput),
     ListTagsOfResource(ListTagsOfResourceOutput),
@@ -618,6 +665,7 @@ pub enum Response {
     TransactGetItems(TransactGetItemsOutput),
     TransactWriteItems(TransactWriteItemsOutput),
     UntagResource,
+    UpdateContributorInsights(Box<InsightsDescription>),
     UpdateItem(WriteItemOutput),
     UpdateTable(Box<TableDescription>),
     UpdateTimeToLive(TimeToLiveSpecification),
@@ -643,18 +691,21 @@ impl Response {
             Self::BatchWriteItem(_)
             | Self::CreateTable(_)
             | Self::DeleteTable(_)
+            | Self::DescribeContributorInsights(_)
             | Self::DescribeEndpoints(_)
             | Self::DescribeLimits(_)
             | Self::DescribeStream(_)
             | Self::DescribeTable(_)
             | Self::DescribeTimeToLive(_)
             | Self::GetShardIterator(_)
+            | Self::ListContributorInsights(_)
             | Self::ListStreams(_)
             | Self::ListTables(_)
             | Self::ListTagsOfResource(_)
             | Self::TagResource
             | Self::TransactWriteItems(_)
             | Self::UntagResource
+            | Self::UpdateContributorInsights(_)
             | Self::UpdateTable(_)
             | Self::UpdateTimeToLive(_) => 0,
         }

@@ -156,6 +156,13 @@ fn names(request: &Request) -> (Vec<&TableRef>, Option<&str>) {
         Request::UpdateTable(request) => vec![&request.table],
         Request::DescribeTimeToLive(request) => vec![&request.table],
         Request::UpdateTimeToLive(request) => vec![&request.table],
+        Request::DescribeContributorInsights(request) => {
+            return (vec![&request.target.table], request.target.index.as_deref());
+        }
+        Request::UpdateContributorInsights(request) => {
+            return (vec![&request.target.table], request.target.index.as_deref());
+        }
+        Request::ListContributorInsights(request) => request.table.iter().collect(),
         Request::BatchExecuteStatement(_)
         | Request::CreateTable(_)
         | Request::DescribeEndpoints

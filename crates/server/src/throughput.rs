@@ -13,6 +13,7 @@ pub(crate) struct Section {
     split_minutes: Option<u64>,
     split_s: Option<u64>,
     peak_minutes: Option<u64>,
+    warm_s: Option<u64>,
 }
 
 /// The section `[quotas]` of the file.
@@ -53,6 +54,7 @@ pub(crate) fn merge(
             duration_s: section.split_s.unwrap_or(default.split.duration_s),
         },
         peak_minutes: section.peak_minutes.unwrap_or(default.peak_minutes),
+        warm_s: section.warm_s.unwrap_or(default.warm_s),
         account_units_max: positive("account-units", quotas.account_units, default.account_units_max)?,
     })
 }

@@ -90,7 +90,7 @@ operations! {
     DescribeBackup DynamoDb No;
     DescribeBulkOperation DynamoDb No;
     DescribeContinuousBackups DynamoDb No;
-    DescribeContributorInsights DynamoDb No;
+    DescribeContributorInsights DynamoDb Yes;
     DescribeEndpoints DynamoDb Yes;
     DescribeExport DynamoDb No;
     DescribeGlobalTable DynamoDb No;
@@ -111,7 +111,7 @@ operations! {
     ImportTable DynamoDb No;
     ListBackups DynamoDb No;
     ListBulkOperations DynamoDb No;
-    ListContributorInsights DynamoDb No;
+    ListContributorInsights DynamoDb Yes;
     ListExports DynamoDb No;
     ListGlobalTables DynamoDb No;
     ListImports DynamoDb No;
@@ -130,7 +130,7 @@ operations! {
     TransactWriteItems DynamoDb Yes;
     UntagResource DynamoDb Yes;
     UpdateContinuousBackups DynamoDb No;
-    UpdateContributorInsights DynamoDb No;
+    UpdateContributorInsights DynamoDb Yes;
     UpdateGlobalTable DynamoDb No;
     UpdateGlobalTableSettings DynamoDb No;
     UpdateItem DynamoDb Yes;

@@ -130,7 +130,16 @@ async fn work_on<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Re
         purge_expiries(engine, table, *generation).await?;
         return Ok(at_once);
     }
-    build_index(engine, table, now_ms).await
+    let next_ms = table.warm_jobs.iter().map(|job| job.done_ms).min();
+    if next_ms.is_some_and(|next_ms| next_ms <= now_ms) {
+        let end = |table: &mut Table| {
+            table.end_warm_jobs(now_ms);
+            Ok(())
+        };
+        engine.catalogue().change(table.id, end).await?;
+        return Ok(at_once);
+    }
+    Ok(build_index(engine, table, now_ms).await?.earlier(NextWake { at_ms: next_ms }))
 }
 
 /// Does a piece of a table's first backfill.
@@ -185,6 +194,7 @@ async fn purge_index<S: Store>(
     engine.catalogue().forget_rows([backfill_key(table.id, index), stats::row_key(counted)]).await?;
     let forget = |table: &mut Table| {
         table.doomed_indexes.retain(|doomed| doomed.state.id != index);
+        table.forget_insights(index);
         Ok(())
     };
     engine.catalogue().change(table.id, forget).await?;
@@ -236,6 +246,7 @@ async fn purge_rows<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purge
     engine.stats().forget(Counted::Items(table.id));
     engine.next_expiry().forget(table.id);
     engine.ledgers().forget(table.id);
+    engine.insights().forget(table.id);
     let spaces = [
         Space::Items,
         Space::IndexEntries,
@@ -243,6 +254,7 @@ async fn purge_rows<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purge
         Space::Stats,
         Space::Expiries,
         Space::Throughput,
+        Space::Insights,
     ];
     let prefixes = spaces.into_iter().map(|space| layout::table_prefix(space, table.id));
     for prefix in prefixes.chain(progress_prefixes(table.id)) {

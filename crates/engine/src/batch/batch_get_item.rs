@@ -18,6 +18,7 @@ use keywright_store::{Snapshot, Store};
 
 use crate::bind::key::bind_row;
 use crate::catalogue::Table;
+use crate::insights::contributor::KeySource;
 use crate::read::get_item::{check_projection, project};
 use crate::read::page::read_mode;
 use crate::state::Engine;
@@ -131,10 +132,17 @@ impl Answer {
                 }
                 done += 1;
                 let cost = read_units(bytes, read_mode(asked.consistency));
+                let given = asked.keys.get(done - 1).map(KeySource::Given);
                 if let Err(throttled) = engine.admit_item_read(of, cost, || within_items(key)) {
+                    if let Some(given) = given {
+                        engine.note_refused_key(of, &throttled, given);
+                    }
                     self.throttled.get_or_insert(throttled);
                     left.push(done - 1);
                     continue;
+                }
+                if let Some(given) = given {
+                    engine.note_key(of, Usage::reading(cost), given);
                 }
                 self.bytes += bytes;
                 self.processed += 1;

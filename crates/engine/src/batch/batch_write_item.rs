@@ -138,7 +138,7 @@ fn bind_write<'r, S: Store>(
         }
         BatchWrite::Delete(key) => (bind_key(table.id, &table.schema, key)?, Effect::Delete),
     };
-    Ok(Action { table, key, effect, condition: None })
+    Ok(Action { table, key, effect, condition: None, given: Some(place.item()) })
 }
 
 /// The response under construction.

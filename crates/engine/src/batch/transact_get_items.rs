@@ -18,8 +18,10 @@ use crate::batch::cancel::{cancelled_by_fault, cancelled_by_limits};
 use crate::bind::key::bind_row;
 use crate::bind::{BindFault, FaultScope};
 use crate::catalogue::Table;
+use crate::insights::contributor::KeySource;
 use crate::read::get_item::{check_projection, project};
 use crate::state::Engine;
+use crate::state::admission::ReadOf;
 use crate::support::env::Caller;
 use crate::support::fault;
 use crate::support::layout::within_items;
@@ -57,8 +59,8 @@ pub(crate) async fn transact_get_items<S: Store>(
     if bytes_read > TRANSACTION_BYTES_MAX {
         return Err(Error::validation(messages::TRANSACTION_TOO_LARGE));
     }
-    admit(engine, &demands)?;
-    note_consumed(engine, &demands);
+    admit(engine, request, &demands)?;
+    note_consumed(engine, request, &demands);
     Ok(TransactGetItemsOutput {
         responses,
         consumed_capacity: meter.report(request.capacity, CapacityForm::TransactRead),
@@ -96,16 +98,34 @@ fn bind<S: Store>(
 }
 
 /// Charges all reads, or cancels the transaction.
-fn admit<S: Store>(engine: &Engine<S>, demands: &[Demand<'_>]) -> Result<(), Error> {
+fn admit<S: Store>(
+    engine: &Engine<S>,
+    request: &TransactGetItems,
+    demands: &[Demand<'_>],
+) -> Result<(), Error> {
     if demands.iter().all(|demand| !engine.is_limited(demand.table)) {
         return Ok(());
     }
-    engine.admit_demands(demands, Together::All).map_err(cancelled_by_limits)
+    engine.admit_demands(demands, Together::All).map_err(|refusals| {
+        for ((get, demand), refusal) in request.gets.iter().zip(demands).zip(&refusals) {
+            if let Some(throttled) = refusal {
+                engine.note_refused_key(read_of(demand), throttled, KeySource::Given(&get.key));
+            }
+        }
+        cancelled_by_limits(refusals)
+    })
+}
+
+const fn read_of<'a>(demand: &Demand<'a>) -> ReadOf<'a> {
+    ReadOf { table: demand.table, index: None }
 }
 
 /// Reports what the transaction consumed of each table.
-fn note_consumed<S: Store>(engine: &Engine<S>, demands: &[Demand<'_>]) {
+fn note_consumed<S: Store>(engine: &Engine<S>, request: &TransactGetItems, demands: &[Demand<'_>]) {
     let units_of = |demand: &Demand<'_>| demand.arms.iter().fold(HalfUnits(0), |sum, arm| sum + arm.units);
+    for (get, demand) in request.gets.iter().zip(demands) {
+        engine.note_key(read_of(demand), Usage::reading(units_of(demand)), KeySource::Given(&get.key));
+    }
     let mut seen: Vec<(&Table, HalfUnits)> = Vec::new();
     for demand in demands {
         match seen.iter_mut().find(|(table, _)| table.id == demand.table.id) {

@@ -266,5 +266,11 @@ fn bind_action(write: &TransactWrite, table: Arc<Table>) -> Result<Action<'_>, B
         }
     };
     check_condition(schema, write.condition.as_ref())?;
-    Ok(Action { key, effect, condition: write.condition.as_ref(), table })
+    let given = match &write.action {
+        TransactAction::Put { item } => item,
+        TransactAction::Check { key }
+        | TransactAction::Delete { key }
+        | TransactAction::Update { key, .. } => key,
+    };
+    Ok(Action { key, effect, condition: write.condition.as_ref(), table, given: Some(given) })
 }

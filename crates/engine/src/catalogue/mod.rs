@@ -5,6 +5,7 @@
 
 mod branches;
 mod follow;
+mod insights;
 pub(crate) mod names;
 mod record;
 mod rows;
@@ -26,12 +27,13 @@ use keywright_store::{CommitError, Store, StoreError, Transaction};
 use tokio::sync::Mutex;
 
 pub(crate) use branches::Naming;
+pub(crate) use insights::{InsightsPhase, InsightsState, Rule, RuleKind};
 pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
 pub(crate) use shards::{NewStream, Succession};
 pub(crate) use stream::{RecordPlace, Shard, ShardHash, Stream, StreamState};
 pub(crate) use table::{
     Backfill, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus, ModeChanges, OnDemandLimits,
-    Seen, Table, TableStatus, Throughput, Warm, note_change,
+    Seen, Table, TableStatus, Throughput, Warm, WarmJob, note_change,
 };
 pub(crate) use ttl::{TtlGeneration, TtlState};
 
@@ -195,6 +197,11 @@ impl<S: Store> Catalogue<S> {
     pub(crate) fn all(&self) -> Vec<Arc<Table>> {
         let cache = self.read();
         cache.names.values().flat_map(BTreeMap::values).chain(cache.doomed.values()).cloned().collect()
+    }
+
+    /// Every table that a caller can name, in the order of names.
+    pub(crate) fn named(&self, caller: &Caller) -> Vec<Arc<Table>> {
+        self.read().names.get(caller).into_iter().flat_map(BTreeMap::values).cloned().collect()
     }
 
     /// Every table of a caller, including deleted ones that still have rows or streams.

@@ -129,15 +129,29 @@ pub(crate) fn encode(table: &Table) -> Vec<u8> {
     start.extend_from_slice(&table.version.to_be_bytes());
     let later =
         LaterRecord { streams: table.streams.clone(), next_shard: table.next_shard, ttl: table.ttl.clone() };
-    let changes = Some(&table.mode_changes).filter(|changes| !changes.is_empty());
     postcard::to_extend(&TableRecord::from(table), start)
         .and_then(|bytes| postcard::to_extend(&later, bytes))
         // Releases that do not know it ignore what follows the record they know.
-        .and_then(|bytes| match changes {
-            Some(changes) => postcard::to_extend(changes, bytes),
-            None => Ok(bytes),
+        .and_then(|bytes| match added_parts(table) {
+            0 => Ok(bytes),
+            _ => postcard::to_extend(&table.mode_changes, bytes),
+        })
+        .and_then(|bytes| match added_parts(table) {
+            0 | 1 => Ok(bytes),
+            _ => postcard::to_extend(&table.insights, bytes),
+        })
+        .and_then(|bytes| match added_parts(table) {
+            0..=2 => Ok(bytes),
+            _ => postcard::to_extend(&table.warm_jobs, bytes),
         })
         .expect("a record of owned values encodes into a vector")
+}
+
+/// How many of the parts that were added one after the other are written: all up to the last that says
+/// something.
+fn added_parts(table: &Table) -> usize {
+    let says_nothing = [table.mode_changes.is_empty(), table.insights.is_empty(), table.warm_jobs.is_empty()];
+    says_nothing.iter().rposition(|nothing| !nothing).map_or(0, |last| last + 1)
 }
 
 pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
@@ -156,7 +170,15 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
     } else {
         let (later, rest): (LaterRecord, _) = postcard::take_from_bytes(rest).map_err(malformed)?;
         if !rest.is_empty() {
-            table.mode_changes = postcard::from_bytes(rest).map_err(malformed)?;
+            let (changes, rest) = postcard::take_from_bytes(rest).map_err(malformed)?;
+            table.mode_changes = changes;
+            if !rest.is_empty() {
+                let (insights, rest) = postcard::take_from_bytes(rest).map_err(malformed)?;
+                table.insights = insights;
+                if !rest.is_empty() {
+                    table.warm_jobs = postcard::from_bytes(rest).map_err(malformed)?;
+                }
+            }
         }
         table.streams = later.streams;
         table.next_shard = later.next_shard;
@@ -319,6 +341,8 @@ impl From<TableRecord> for Table {
             deletion_protection_changed_ms: record.deletion_protection_changed_ms,
             tags: record.tags,
             mode_changes: ModeChanges::default(),
+            insights: Vec::new(),
+            warm_jobs: Vec::new(),
             seen: Seen::default(),
         }
     }
@@ -327,6 +351,9 @@ impl From<TableRecord> for Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::WarmJob;
+    use crate::catalogue::insights::{InsightsMode, InsightsPhase, InsightsState};
+    use crate::support::layout::IndexId;
     use crate::tests::harness::{bench, caller};
     use keywright_semantics::schema::StreamView;
 
@@ -371,6 +398,32 @@ mod tests {
         let later = Table { mode_changes: changes.clone(), ..(*table).clone() };
         assert_eq!(decode(&encode(&later)).map(|table| table.mode_changes), Ok(changes));
         assert!(encode(&later).starts_with(&encode(&table)), "older releases read the same record");
+    }
+
+    #[test]
+    fn insights_and_raises_of_warm_throughput_are_kept_behind_the_changes_of_the_mode() {
+        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let state = InsightsState {
+            phase: InsightsPhase::On,
+            mode: InsightsMode::Throttled,
+            rules_ms: 7,
+            changed_ms: 8,
+            settled_ms: 9,
+        };
+        let changes = ModeChanges { to_on_demand_ms: vec![1], class_ms: Vec::new() };
+        let insights = vec![(None, state), (Some(IndexId(1)), state)];
+        let wanted = Warm { read_units: 1, write_units: 2 };
+        let warm_jobs = vec![WarmJob { index: None, wanted, done_ms: 3 }];
+        for (mode_changes, insights, warm_jobs) in [
+            (ModeChanges::default(), insights.clone(), Vec::new()),
+            (changes.clone(), insights.clone(), warm_jobs.clone()),
+            (changes, Vec::new(), warm_jobs.clone()),
+            (ModeChanges::default(), Vec::new(), warm_jobs),
+        ] {
+            let later = Table { mode_changes, insights, warm_jobs, ..(*table).clone() };
+            assert_eq!(decode(&encode(&later)).as_ref(), Ok(&later));
+            assert!(encode(&later).starts_with(&encode(&table)), "older releases read the same record");
+        }
     }
 
     #[test]

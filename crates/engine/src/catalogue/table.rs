@@ -3,7 +3,7 @@
 //!
 //! These types are also the stored format (`record`): existing databases depend on every field.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
@@ -11,6 +11,7 @@ use keywright_semantics::schema::{BillingMode, IndexSchema, KeyAttribute, TableC
 use keywright_store::Snapshot;
 use serde::{Deserialize, Serialize};
 
+use super::insights::Insights;
 use super::rows::{record_key, record_version};
 use super::stored::TableClassRecord;
 use super::stream::{Stream, StreamState};
@@ -94,6 +95,15 @@ pub(crate) struct Warm {
     pub write_units: u64,
 }
 
+/// A raise of warm throughput that is under way. The old units hold until it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WarmJob {
+    /// The index; `None` for the table itself.
+    pub index: Option<IndexId>,
+    pub wanted: Warm,
+    pub done_ms: u64,
+}
+
 /// The phase of a new index's backfill. Its progress is a row of its own: a change of the table's record
 /// would make writers conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,6 +185,9 @@ pub(crate) struct Table {
     pub deletion_protection_changed_ms: Option<u64>,
     pub tags: BTreeMap<String, String>,
     pub mode_changes: ModeChanges,
+    pub insights: Insights,
+    /// At most one for the table and each index.
+    pub warm_jobs: Vec<WarmJob>,
     /// Not stored.
     pub seen: Seen,
 }
@@ -208,6 +221,10 @@ impl Table {
         assert_eq!(self.states.len(), self.schema.indexes.len(), "every index has a state");
         let ids_below_next = self.states.iter().all(|state| state.id.0 < self.next_index_id);
         assert!(ids_below_next, "the next index id is unused");
+        let known = |(index, _): &_| self.observed(*index).is_some();
+        let places: BTreeSet<_> = self.warm_jobs.iter().map(|job| job.index).collect();
+        assert_eq!(places.len(), self.warm_jobs.len(), "a table or index has one raise under way");
+        assert!(self.insights.iter().all(known), "insights are those of the table or of its indexes");
         assert!(self.ttl.enabled().is_some() || !self.ttl.filling, "only an enabled time to live is filled");
         self.streams.iter().for_each(Stream::check);
     }
@@ -276,6 +293,24 @@ impl Table {
     pub(crate) fn index_readable(&self, place: usize) -> bool {
         let status = self.states.get(place).map(|state| state.status);
         matches!(status, Some(IndexStatus::Active | IndexStatus::Updating))
+    }
+
+    /// Whether a raise of the warm throughput of the table, or of an index, is under way.
+    pub(crate) fn is_warming(&self, index: Option<IndexId>) -> bool {
+        self.warm_jobs.iter().any(|job| job.index == index)
+    }
+
+    /// Ends the raises of warm throughput that are done.
+    pub(crate) fn end_warm_jobs(&mut self, now_ms: u64) {
+        for job in self.warm_jobs.extract_if(.., |job| job.done_ms <= now_ms) {
+            let warm = match job.index {
+                None => Some(&mut self.warm),
+                Some(id) => self.states.iter_mut().find(|state| state.id == id).map(|state| &mut state.warm),
+            };
+            if let Some(warm) = warm {
+                *warm = Some(job.wanted);
+            }
+        }
     }
 
     /// The position of an index in `schema.indexes` and `states`.

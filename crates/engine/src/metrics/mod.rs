@@ -52,6 +52,8 @@ impl Hasher for IdHasher {
 #[derive(Debug, Default)]
 struct Shard {
     open: HashMap<TableId, Box<TableFigures>, BuildHasherDefault<IdHasher>>,
+    /// Every minute before this one was taken to be written: what comes late counts for this one.
+    open_from: u64,
     /// Finished minutes that are not written yet.
     closed: Vec<TableFigures>,
 }
@@ -61,6 +63,7 @@ impl Shard {
     /// one: finished minutes do not change.
     #[inline]
     fn of(&mut self, table: &Table, minute: u64) -> &mut TableFigures {
+        let minute = minute.max(self.open_from);
         let figures = self.open.entry(table.id).or_insert_with(|| begin(table, minute));
         if figures.minute < minute {
             let before = std::mem::replace(figures, begin(table, minute));
@@ -111,6 +114,8 @@ fn index_arm<'f>(figures: &'f mut TableFigures, table: &Table, index: IndexId) -
 #[derive(Debug, Default)]
 struct Others {
     open: BTreeMap<Series, (u64, Cell)>,
+    /// Every minute before this one was taken to be written.
+    open_from: u64,
     /// Finished points: of `open`, or returned by a failed write.
     finished: Vec<Point>,
     /// The hour in which each series was last written to the directory.
@@ -253,6 +258,7 @@ impl Metrics {
     pub(crate) fn add(&self, series: Series, now_ms: u64, value: u64) {
         let minute = now_ms / MINUTE_MS;
         let mut others = self.others();
+        let minute = minute.max(others.open_from);
         let ended = others.open.get(&series).filter(|(since, _)| *since < minute).copied();
         if let Some((since, cell)) = ended {
             others.open.remove(&series);
@@ -264,8 +270,11 @@ impl Metrics {
     /// Takes every point of minutes before this one, or of all minutes when the engine stops.
     pub(crate) fn take_finished(&self, before_minute: u64) -> Vec<Point> {
         let mut points = Vec::new();
+        // Not when the engine stops: then it takes the present minute too.
+        let open_from = if before_minute < u64::MAX { before_minute } else { 0 };
         for shard in &self.shards {
             let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.open_from = shard.open_from.max(open_from);
             let ended = shard.open.extract_if(|_, figures| figures.minute < before_minute);
             let ended: Vec<TableFigures> = ended.map(|(_, figures)| *figures).collect();
             let mut closed = std::mem::take(&mut shard.closed);
@@ -276,6 +285,7 @@ impl Metrics {
             }
         }
         let mut others = self.others();
+        others.open_from = others.open_from.max(open_from);
         points.append(&mut others.finished);
         let ended = others.open.extract_if(.., |_, (minute, _)| *minute < before_minute);
         points.extend(ended.map(|(series, (minute, cell))| Point { series, minute, cell, histogram: None }));
@@ -373,6 +383,27 @@ mod tests {
         );
         let now = shard.open.get(&table.id).expect("the second minute is open");
         assert_eq!((now.minute, now.base.consumed[0].sum), (8, 4000));
+    }
+
+    #[test]
+    fn what_comes_after_its_minute_was_taken_counts_for_the_next_one() {
+        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let metrics = Metrics::new(Naming::WithTables);
+        let use_one = || metrics.consumed(&table, None, Usage::reading(HalfUnits(2)));
+        metrics.begin(7 * MINUTE_MS);
+        use_one();
+        let sums = |points: Vec<Point>| {
+            let consumed =
+                points.into_iter().filter(|point| point.series.metric == "ConsumedReadCapacityUnits");
+            consumed.map(|point| (point.minute, point.cell.sum)).collect::<Vec<_>>()
+        };
+        assert_eq!(sums(metrics.take_finished(8)), [(7, 1000)]);
+        // The clock of this request was read before the step's.
+        use_one();
+        metrics.begin(8 * MINUTE_MS);
+        use_one();
+        assert_eq!(sums(metrics.take_finished(8)), []);
+        assert_eq!(sums(metrics.take_finished(9)), [(8, 2000)]);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Metrics and alarms as CloudWatch serves them: points in the store, queries, alarms.
+//! Metrics, alarms and contributor insights as CloudWatch serves them: points in the store, queries, alarms,
+//! reports.
 //!
 //! It reads the engine's clock alone. It does not know the protocols of requests.
 
@@ -6,6 +7,8 @@ mod alarm_rows;
 mod alarms;
 mod data;
 mod evaluate;
+pub(crate) mod insight_rows;
+mod insights;
 mod list;
 pub(crate) mod owned;
 mod points;
@@ -44,6 +47,8 @@ pub(crate) async fn execute<S: Store>(
         Request::DescribeAlarms(request) => alarms::describe(engine, &place, request).await,
         Request::DescribeAlarmsForMetric(request) => alarms::describe_for(engine, &place, request).await,
         Request::DescribeAlarmHistory(request) => alarms::history(engine, &place, request).await,
+        Request::DescribeInsightRules(request) => insights::describe(engine, caller, request).await,
+        Request::GetInsightRuleReport(request) => insights::report(engine, caller, request).await,
         Request::SetAlarmState(request) => alarms::set_state(engine, &place, request).await,
         Request::EnableAlarmActions(names) => alarms::set_actions(engine, &place, names, true).await,
         Request::DisableAlarmActions(names) => alarms::set_actions(engine, &place, names, false).await,
@@ -54,6 +59,7 @@ pub(crate) async fn execute<S: Store>(
 /// Does the work on metrics and alarms that is due.
 pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, Error> {
     let wake = rows::step(engine, now_ms).await?;
+    let wake = wake.earlier(insight_rows::step(engine, now_ms).await?);
     Ok(wake.earlier(evaluate::step(engine, now_ms).await?))
 }
 

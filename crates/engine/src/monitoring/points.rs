@@ -48,7 +48,7 @@ impl Periods {
     }
 
     /// The start of the period that a moment lies in.
-    fn of(&self, ms: i64) -> Option<TimeMs> {
+    pub(super) fn of(&self, ms: i64) -> Option<TimeMs> {
         if ms < self.start_ms || ms >= self.end_ms {
             return None;
         }

@@ -104,6 +104,7 @@ pub(super) async fn select<S: Store>(
             capacity: reading.capacity,
             table_name: &select.table.as_given,
             bytes_max: budget.bytes,
+            key_condition: None,
         };
         let page = read_page(engine, plan).await?;
         let within = budget.rows.is_none_or(|rows| page.output.scanned_count <= u64::from(rows));

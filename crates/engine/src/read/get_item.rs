@@ -6,12 +6,12 @@ use keywright_semantics::error::Error;
 use keywright_semantics::expression::Projection;
 use keywright_semantics::request::get_item::GetItem;
 use keywright_semantics::response::{CapacityForm, GetItemOutput};
-use keywright_semantics::throttle::Throttled;
 use keywright_store::Store;
 
 use crate::bind::item::check_paths;
 use crate::bind::key::bind_row;
 use crate::catalogue::Table;
+use crate::insights::contributor::KeySource;
 use crate::read::page::read_mode;
 use crate::state::Engine;
 use crate::state::admission::ReadOf;
@@ -30,12 +30,17 @@ pub(crate) async fn get_item<S: Store>(
     let row = bind_row(table.id, &table.schema, &request.key)?;
     check_projection(&table, request.projection.as_ref())?;
     let of = ReadOf { table: &table, index: None };
-    engine.admit_read(of, || within_items(&row)).map_err(Throttled::into_error)?;
+    let key = KeySource::Given(&request.key);
+    engine.admit_read(of, || within_items(&row)).map_err(|throttled| {
+        engine.note_refused_key(of, &throttled, key);
+        throttled.into_error()
+    })?;
     let stored = engine.store().get(&row).await.map_err(|error| fault::storage(&error))?;
     let found = stored.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
     let bytes = found.as_ref().map_or(0, EncodedItem::size_bytes);
     let read = Usage::reading(read_units(bytes, read_mode(request.consistency)));
     engine.charge_read(of, read.read, || vec![within_items(&row)]);
+    engine.note_key(of, read, key);
     let usage = || TableUsage { table: read, ..TableUsage::default() };
     let consumed_capacity = consumed(request.capacity, &request.table.as_given, CapacityForm::Plain, usage);
     let item = match (found, request.projection.as_ref()) {

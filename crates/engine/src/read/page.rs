@@ -9,17 +9,17 @@ use bytes::Bytes;
 use keywright_semantics::capacity::{ReadMode, TableUsage, Usage, read_units};
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
-use keywright_semantics::expression::{Condition, Work};
+use keywright_semantics::expression::{Condition, KeyCondition, Work};
 use keywright_semantics::request::common::Consistency;
 use keywright_semantics::request::parts::ReturnConsumedCapacity;
 use keywright_semantics::response::{CapacityForm, PageOutput};
 use keywright_semantics::schema::{IndexKind, IndexSchema, KeySchema};
-use keywright_semantics::throttle::Throttled;
 use keywright_store::{Direction, Entry, KeyRange, Scan, Snapshot, Store};
 
 use crate::bind::key::stored_values;
 use crate::bind::source::{Fetch, Output, Source};
 use crate::bind::start_key::{beyond, contains};
+use crate::insights::contributor::KeySource;
 use crate::state::Engine;
 use crate::state::admission::ReadOf;
 use crate::support::fault;
@@ -57,6 +57,8 @@ pub(crate) struct Plan<'a> {
     pub table_name: &'a str,
     /// The page ends with the row that reaches this many bytes.
     pub bytes_max: usize,
+    /// The condition that names the page's partition, if the page is one event of contributor insights.
+    pub key_condition: Option<&'a KeyCondition>,
 }
 
 impl Plan<'_> {
@@ -132,13 +134,23 @@ impl Page {
 pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> Result<ReadPage, Error> {
     let mut page = Page::default();
     let (first, end) = plan.ends();
-    engine.admit_read(plan.read_of(), || plan.within(first)).map_err(Throttled::into_error)?;
+    let key = plan.key_condition.map(KeySource::Condition);
+    engine.admit_read(plan.read_of(), || plan.within(first)).map_err(|throttled| {
+        if let Some(key) = key {
+            engine.note_refused_key(plan.read_of(), &throttled, key);
+        }
+        throttled.into_error()
+    })?;
     if plan.range.end.as_ref().is_none_or(|end| plan.range.start < end) {
         let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         fill(engine, &snapshot, &plan, &mut page).await?;
     }
     assert!(page.count <= page_rows(&page), "no more rows pass the filter than are evaluated");
-    engine.charge_read(plan.read_of(), total(&plan, &page).read, || {
+    let charge = total(&plan, &page);
+    if let Some(key) = key {
+        engine.note_key(plan.read_of(), charge, key);
+    }
+    engine.charge_read(plan.read_of(), charge.read, || {
         let last = page.reached.as_ref().unwrap_or(end);
         let (one, other) = (plan.within(first), plan.within(last));
         let (low, high) = if one <= other { (one, other) } else { (other, one) };

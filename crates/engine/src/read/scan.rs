@@ -59,5 +59,6 @@ fn bind<'a>(table: &'a Table, request: &'a Scan) -> Result<Plan<'a>, Error> {
         capacity: request.capacity,
         table_name: &request.table.as_given,
         bytes_max: PAGE_BYTES_MAX,
+        key_condition: None,
     })
 }

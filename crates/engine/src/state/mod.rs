@@ -5,6 +5,7 @@
 pub(crate) mod admission;
 pub(crate) mod branching;
 pub(crate) mod heat;
+mod insights;
 pub(crate) mod members;
 pub(crate) mod next_expiry;
 pub(crate) mod purge_progress;
@@ -24,6 +25,7 @@ use keywright_semantics::messages::table as messages;
 use keywright_store::Store;
 
 use crate::catalogue::{Catalogue, Table, record_bytes};
+use crate::insights::Insights;
 use crate::metrics::Metrics;
 use crate::metrics::series::Naming;
 use crate::support::config::EngineConfig;
@@ -33,6 +35,7 @@ use crate::support::latch::Latches;
 use crate::support::layout::{IndexId, TableId};
 use crate::support::observer::Observer;
 use branching::Branching;
+use insights::Observed;
 use members::Members;
 use next_expiry::NextExpiry;
 use purge_progress::PurgeProgress;
@@ -54,6 +57,8 @@ pub struct Engine<S: Store> {
     presence: Option<Presence>,
     /// Receives the figures of the request that this clone executes, instead of the engine's observer.
     observer: Option<Arc<dyn Observer>>,
+    /// Whether contributor insights count the request that this clone executes.
+    observed: Observed,
 }
 
 impl<S: Store> Clone for Engine<S> {
@@ -62,6 +67,7 @@ impl<S: Store> Clone for Engine<S> {
             shared: Arc::clone(&self.shared),
             presence: self.presence.clone(),
             observer: self.observer.clone(),
+            observed: self.observed,
         }
     }
 }
@@ -74,6 +80,7 @@ struct Shared<S: Store> {
     catalogue: Catalogue<S>,
     stats: Stats,
     metrics: Metrics,
+    insights: Insights,
     recounting: Recounting<S::Snapshot>,
     purge_progress: PurgeProgress,
     latches: Arc<Latches>,
@@ -94,7 +101,9 @@ struct Shared<S: Store> {
 impl<S: Store> Engine<S> {
     /// An engine over a store whose catalogue has been read.
     pub(crate) fn new(store: S, env: Arc<dyn Env>, config: EngineConfig, catalogue: Catalogue<S>) -> Self {
-        let latches = Latches::new(env.random_u128());
+        let seed = env.random_u128();
+        let latches = Latches::new(seed);
+        let insights = Insights::new(seed);
         let members = Members::new(env.random_u128());
         let is_shared = store.capabilities().is_shared;
         let opened_ms = env.now_ms();
@@ -107,6 +116,7 @@ impl<S: Store> Engine<S> {
             catalogue,
             stats: Stats::default(),
             metrics,
+            insights,
             recounting: Recounting::default(),
             purge_progress: PurgeProgress::default(),
             latches,
@@ -121,7 +131,7 @@ impl<S: Store> Engine<S> {
             token_sweep_ms: AtomicU64::new(0),
             scaling: ScalingSchedule::default(),
         };
-        Self { shared: Arc::new(shared), presence: None, observer: None }
+        Self { shared: Arc::new(shared), presence: None, observer: None, observed: Observed::Yes }
     }
 
     /// The same database for one request: its long computations stop if the client leaves before the commit.
@@ -281,6 +291,11 @@ impl<S: Store> Engine<S> {
     /// Metrics of tables and indexes, per minute.
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.shared.metrics
+    }
+
+    /// What contributor insights count.
+    pub(crate) fn insights(&self) -> &Insights {
+        &self.shared.insights
     }
 
     pub(crate) fn stats(&self) -> &Stats {

@@ -26,6 +26,7 @@ pub(crate) enum Space {
     Alarms,
     Scaling,
     Uses,
+    Insights,
 }
 
 impl Space {
@@ -45,6 +46,7 @@ impl Space {
             Self::Alarms => 0x0c,
             Self::Scaling => 0x0d,
             Self::Uses => 0x0e,
+            Self::Insights => 0x0f,
         }
     }
 }

@@ -57,6 +57,8 @@ pub struct ThroughputConfig {
     pub split: SplitRules,
     /// Minutes until a peak raises the level of an on-demand table.
     pub peak_minutes: u64,
+    /// Seconds that a raise of warm throughput takes.
+    pub warm_s: u64,
     /// Units that all provisioned tables of an account may have.
     pub account_units_max: u64,
 }
@@ -68,6 +70,7 @@ impl Default for ThroughputConfig {
             burst_start_s: 1,
             split: SplitRules::default(),
             peak_minutes: 30,
+            warm_s: 0,
             account_units_max: ACCOUNT_UNITS_MAX,
         }
     }

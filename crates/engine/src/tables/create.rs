@@ -187,6 +187,8 @@ fn new_table(caller: &Caller, request: &CreateTable, id: TableId, now_ms: u64) -
         deletion_protection_changed_ms: None,
         tags: request.tags.clone(),
         mode_changes: ModeChanges::default(),
+        insights: Vec::new(),
+        warm_jobs: Vec::new(),
         seen: Seen::default(),
     }
 }

@@ -102,7 +102,12 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
         }),
         deletion_protection_enabled: Some(table.deletion_protection),
         on_demand_throughput: on_demand(table.on_demand),
-        warm_throughput: Some(warm(table.warm, table.billing, table.throughput, TableStatusName::Active)),
+        warm_throughput: Some(warm(
+            table.warm,
+            table.billing,
+            table.throughput,
+            if table.is_warming(None) { TableStatusName::Updating } else { TableStatusName::Active },
+        )),
         table_arn: arn,
     }
 }
@@ -217,8 +222,11 @@ fn global(
         item_count: unsigned(tally.rows),
         index_arn: format!("{arn}/index/{}", schema.name),
         on_demand_throughput: on_demand(state.on_demand),
-        warm_throughput: active
-            .then(|| warm(state.warm, table.billing, state.throughput, IndexStatusName::Active)),
+        warm_throughput: active.then(|| {
+            let is_warming = table.is_warming(Some(state.id));
+            let status = if is_warming { IndexStatusName::Updating } else { IndexStatusName::Active };
+            warm(state.warm, table.billing, state.throughput, status)
+        }),
     }
 }
 

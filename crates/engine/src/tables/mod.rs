@@ -5,6 +5,7 @@ pub(crate) mod capacity_changes;
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod describe;
+pub(crate) mod insights;
 pub(crate) mod list;
 pub(crate) mod tags;
 pub(crate) mod ttl;

@@ -31,7 +31,7 @@ use super::create::{
 use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use crate::catalogue::{
     Backfill, ClassState, DoomedIndex, IndexState, IndexStatus, Table, TableStatus, Throughput, Warm,
-    note_change,
+    WarmJob, note_change,
 };
 use crate::state::Engine;
 use crate::streams;
@@ -49,6 +49,7 @@ pub(crate) async fn run<S: Store>(
         caller,
         now_ms: engine.env().now_ms(),
         transition_ms: engine.config().transition_ms,
+        warm_ms: engine.config().throughput.warm_s.saturating_mul(1000),
         moment: streams::Moment::now(engine).await?,
         counts_changes: engine.is_limited(&found),
         namesakes: engine.catalogue().all_named(caller, &found.name),
@@ -71,6 +72,8 @@ struct Update<'a> {
     caller: &'a Caller,
     now_ms: u64,
     transition_ms: u64,
+    /// How long a raise of warm throughput takes.
+    warm_ms: u64,
     moment: streams::Moment,
     /// Whether decreases and switches are limited.
     counts_changes: bool,
@@ -385,9 +388,21 @@ impl Update<'_> {
                     write_units: state.throughput.write_units,
                 },
             };
-            state.warm = Some(warmer(state.warm.or(Some(floor)), warm, &place)?);
+            let current = state.warm.unwrap_or(floor);
+            let wanted = warmer(current, warm, &place)?;
+            let id = state.id;
+            self.raise_warm(table, Some(id), (current, wanted));
         }
         Ok(())
+    }
+
+    /// Begins a raise of warm throughput; a later one takes its place. The present units are there at once.
+    fn raise_warm(&self, table: &mut Table, index: Option<IndexId>, (current, wanted): (Warm, Warm)) {
+        table.warm_jobs.retain(|job| job.index != index);
+        let warm_ms = if wanted == current { 0 } else { self.warm_ms };
+        let done_ms = self.now_ms.saturating_add(warm_ms);
+        table.warm_jobs.push(WarmJob { index, wanted, done_ms });
+        table.end_warm_jobs(self.now_ms);
     }
 
     fn change_stream(&self, table: &mut Table) -> Result<(), Error> {
@@ -472,7 +487,9 @@ impl Update<'_> {
                 },
             };
             check_warm(asked, "table", self.caller).map_err(over_limit)?;
-            table.warm = Some(warmer(table.warm.or(Some(floor)), asked, "table")?);
+            let current = table.warm.unwrap_or(floor);
+            let wanted = warmer(current, asked, "table")?;
+            self.raise_warm(table, None, (current, wanted));
         }
         Ok(())
     }
@@ -532,6 +549,7 @@ fn doom_index(table: &mut Table, name: &str) -> Result<(), Error> {
     }
     let schema = table.schema.indexes.remove(place);
     let mut state = table.states.remove(place);
+    table.warm_jobs.retain(|job| job.index != Some(state.id));
     state.status = IndexStatus::Deleting;
     state.backfill = None;
     table.doomed_indexes.push(DoomedIndex { schema, state });
@@ -568,8 +586,7 @@ fn moved_units(throughput: &mut Throughput, units: Units, now_ms: u64) {
 }
 
 /// Warm throughput can only be raised.
-fn warmer(current: Option<Warm>, asked: WarmThroughput, place: &str) -> Result<Warm, Error> {
-    let current = current.unwrap_or(INITIAL_ON_DEMAND);
+fn warmer(current: Warm, asked: WarmThroughput, place: &str) -> Result<Warm, Error> {
     let wanted = Warm {
         read_units: asked.read_units.unwrap_or(current.read_units),
         write_units: asked.write_units.unwrap_or(current.write_units),

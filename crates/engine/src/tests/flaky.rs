@@ -228,7 +228,7 @@ fn of_actions_that_collided_those_with_changed_items_are_named() {
     let table = bench.engine.catalogue().lookup(&caller(), &table_ref()).expect("it is there");
     let action = |sk: &str| {
         let key = crate::bind::key::bind_key(table.id, &table.schema, &key(sk)).expect("it is a key");
-        Action { table: Arc::clone(&table), key, effect: Effect::Check, condition: None }
+        Action { table: Arc::clone(&table), key, effect: Effect::Check, condition: None, given: None }
     };
     bench.put(key("b")).expect("put");
     let unchanged = Some(EncodedItem::encode(&key("b")));

@@ -10,6 +10,7 @@ mod errors;
 mod flaky;
 mod flaky_tables;
 pub(crate) mod harness;
+mod insights;
 mod lane;
 mod live_index;
 mod metrics;

@@ -23,6 +23,7 @@ use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store};
 
 use super::harness::*;
 use crate::support::env::{AccountId, Caller, Env, Region};
+use crate::support::throughput::ThroughputConfig;
 use crate::{Engine, EngineConfig};
 
 /// An engine, its clock, and short forms of the operations on tables.
@@ -493,6 +494,65 @@ fn ceilings_come_and_go_and_warm_throughput_only_grows() {
     let (_, message) = kind(bed.update(warm(12_500)));
     assert!(message.contains("is lower than current WarmThroughput, decreasing"), "{message}");
     assert_eq!(kind(bed.update(warm(40_001))).0, ErrorKind::LimitExceeded);
+}
+
+#[test]
+fn a_raise_of_warm_throughput_takes_its_time_and_the_last_one_wins() {
+    let throughput = ThroughputConfig { warm_s: 300, ..ThroughputConfig::default() };
+    let store = MemoryStore::new();
+    let config = EngineConfig { throughput, ..EngineConfig::default() };
+    let bed = open(store.clone(), config.clone());
+    let schema = new_index("by-g", "g").schema;
+    bed.create(creation("Shop", TableSchema { indexes: vec![schema], ..plain() })).expect("it is new");
+    bed.settle();
+    let units = |read| Some(WarmThroughput { read_units: Some(read), write_units: None });
+    let table = |read| UpdateTable { warm: units(read), ..nothing("Shop") };
+    let index = |read| UpdateTable {
+        index_updates: vec![IndexUpdate::Update {
+            name: "by-g".into(),
+            throughput: None,
+            on_demand: None,
+            warm: units(read),
+        }],
+        ..nothing("Shop")
+    };
+    let of_table = |bed: &Bed<MemoryStore>| {
+        let shop = bed.describe("Shop").expect("it is there");
+        assert_eq!(shop.table_status, TableStatus::Active, "requests go on");
+        let warm = shop.warm_throughput.expect("always");
+        (warm.read_units_per_second, warm.status)
+    };
+    let of_index = |bed: &Bed<MemoryStore>| {
+        let warm = bed.index("Shop", "by-g").and_then(|index| index.warm_throughput).expect("always");
+        (warm.read_units_per_second, warm.status)
+    };
+    bed.update(table(20_000)).expect("it may grow");
+    assert_eq!(of_table(&bed), (12_000, TableStatus::Updating));
+    bed.pass_time(200_000);
+    let answer = bed.update(table(15_000)).expect("another raise takes its place");
+    let warming = answer.warm_throughput.expect("always");
+    assert_eq!((warming.read_units_per_second, warming.status), (12_000, TableStatus::Updating));
+    bed.update(index(13_000)).expect("an index has a raise of its own");
+    assert!(kind(bed.update(table(11_999))).1.contains("decreasing WarmThroughput is not supported"));
+    // A raise outlives a restart.
+    bed.pass_time(299_000);
+    bed.settle();
+    assert_eq!(of_table(&bed), (12_000, TableStatus::Updating));
+    let shared: Arc<dyn Env> = Arc::<TestEnv>::clone(&bed.env);
+    let engine = block_on(Engine::open(store, shared, config)).expect("the store opens");
+    let again = Bed { engine, ..bed };
+    again.pass_time(1_000);
+    again.settle();
+    assert_eq!(of_table(&again), (15_000, TableStatus::Active));
+    assert_eq!(of_index(&again), (13_000, IndexStatus::Active));
+    again.update(table(15_000)).expect("equal units are accepted");
+    assert_eq!(of_table(&again), (15_000, TableStatus::Active));
+    again.update(index(20_000)).expect("it may grow");
+    assert_eq!(of_index(&again), (13_000, IndexStatus::Updating));
+    again.update(drop_index("Shop", "by-g")).expect("it takes its raise along");
+    again.pass_time(300_000);
+    again.settle();
+    assert_eq!(of_table(&again), (15_000, TableStatus::Active));
 }
 
 #[test]

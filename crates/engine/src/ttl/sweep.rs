@@ -153,7 +153,13 @@ async fn expire<S: Store>(
         let table = engine.catalogue().newest(table);
         let action = |item| {
             let key = bind_item_key(table.id, &table.schema, item)?;
-            Ok(Action { table: Arc::clone(&table), key, effect: Effect::Expire(due), condition: None })
+            Ok(Action {
+                table: Arc::clone(&table),
+                key,
+                effect: Effect::Expire(due),
+                condition: None,
+                given: None,
+            })
         };
         expiring.iter().map(action).collect()
     };

@@ -41,6 +41,8 @@ pub(crate) struct Action<'r> {
     pub key: ItemKey,
     pub effect: Effect<'r>,
     pub condition: Option<&'r Condition>,
+    /// The item or key of the request; absent for the service's own deletes.
+    pub given: Option<&'r Item>,
 }
 
 /// The steps of [`Work`] of an action without its condition and update.

@@ -7,7 +7,9 @@ use keywright_semantics::throttle::{Direction, Throttled};
 use keywright_store::Store;
 
 use crate::catalogue::Table;
+use crate::insights::contributor::KeySource;
 use crate::state::Engine;
+use crate::state::admission::ReadOf;
 use crate::support::layout::{IndexId, within_index, within_items};
 use crate::throughput::{Arm, Demand, Together};
 use crate::write::change::{Action, Change, Outcome, Refusal};
@@ -124,6 +126,9 @@ fn global(table: &Table, position: usize) -> Option<IndexId> {
 /// write of the item it failed on.
 pub(crate) fn note<S: Store>(engine: &Engine<S>, kind: GroupKind, actions: &[Action<'_>], end: &GroupEnd) {
     let Some(mode) = mode(kind) else { return };
+    if actions.iter().any(|action| engine.observes_keys(&action.table)) {
+        note_keys(engine, mode, actions, end);
+    }
     let mut sums = Sums::default();
     match end {
         GroupEnd::Written(outcomes) => {
@@ -149,6 +154,62 @@ pub(crate) fn note<S: Store>(engine: &Engine<S>, kind: GroupKind, actions: &[Act
     }
     for (table, index, units) in sums.0 {
         engine.note_consumed(table, index, Usage::writing(units));
+    }
+}
+
+/// Reports what a group consumed of each key, and which keys limits refused. A write that moves an entry of a
+/// global index counts for both of its keys.
+fn note_keys<S: Store>(engine: &Engine<S>, mode: WriteMode, actions: &[Action<'_>], end: &GroupEnd) {
+    for (place, action) in actions.iter().enumerate() {
+        let (table, Some(given)) = (&*action.table, action.given) else { continue };
+        let (of, given) = (ReadOf { table, index: None }, KeySource::Given(given));
+        match end {
+            GroupEnd::Written(outcomes) => {
+                if let Some(outcome) = outcomes.get(place) {
+                    note_key_of_table(engine, of, (&outcome.change, mode), given);
+                    note_keys_of_indexes(engine, table, &outcome.change);
+                }
+            }
+            GroupEnd::Refused(refusals) => {
+                if let Some(Some(Refusal::Condition { item })) = refusals.get(place) {
+                    let units =
+                        write_units(item.as_ref().map_or(0, EncodedItem::size_bytes), WriteMode::Plain);
+                    engine.note_key(of, Usage::writing(units), given);
+                }
+            }
+            GroupEnd::Throttled(refusals) => {
+                if let Some(Some(throttled)) = refusals.get(place) {
+                    engine.note_refused_key(of, throttled, given);
+                }
+            }
+            GroupEnd::Replayed(_) | GroupEnd::Conflict(_) | GroupEnd::TooLarge => {}
+        }
+    }
+}
+
+/// The units of a table, with its local indexes.
+fn note_key_of_table<S: Store>(
+    engine: &Engine<S>,
+    of: ReadOf<'_>,
+    (change, mode): (&Change, WriteMode),
+    given: KeySource<'_>,
+) {
+    let local = change.indexes.iter().filter(|(position, _)| global(of.table, *position).is_none());
+    let own = write_units(change.larger_image_bytes(), mode);
+    let units = local.fold(own, |sum, (_, index)| sum + index.units);
+    engine.note_key(of, Usage::writing(units), given);
+}
+
+fn note_keys_of_indexes<S: Store>(engine: &Engine<S>, table: &Table, change: &Change) {
+    for (position, index) in &change.indexes {
+        let Some(id) = global(table, *position) else { continue };
+        let deleted = index.delete.as_ref().and(change.old.as_ref());
+        let put = index.put.as_ref().and(change.new.as_ref());
+        let entries = u64::from(deleted.is_some()) + u64::from(put.is_some());
+        let usage = Usage::writing(HalfUnits(index.units.0.div_ceil(entries.max(1))));
+        for image in deleted.into_iter().chain(put) {
+            engine.note_key(ReadOf { table, index: Some(id) }, usage, KeySource::Stored(image.view()));
+        }
     }
 }
 

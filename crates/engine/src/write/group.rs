@@ -140,7 +140,9 @@ pub(crate) async fn run<'r, S: Store>(
             }
         }
         if let Err(refusals) = charges::check(engine, kind, &actions) {
-            return Ok(GroupEnd::Throttled(refusals));
+            let end = GroupEnd::Throttled(refusals);
+            charges::note(engine, kind, &actions, &end);
+            return Ok(end);
         }
         let guard = engine.latches().acquire(latch_keys(&actions), kind.holder()).await;
         match attempt(engine, &mut pace, &mut room, kind, &actions, token).await? {

@@ -49,7 +49,7 @@ pub(crate) async fn write_one<'r, S: Store>(
         let table = engine.catalogue().lookup(caller, target.table)?;
         let (key, effect) = bind(&table)?;
         check_condition(&table.schema, condition)?;
-        Ok(vec![Action { table, key, effect, condition }])
+        Ok(vec![Action { table, key, effect, condition, given: Some(target.item) }])
     };
     let outcome = match run(engine, GroupKind::Single, None, 0, action).await? {
         GroupEnd::Written(outcomes) => {

@@ -53,6 +53,21 @@ pub fn index_not_found(index: &str, table: &str) -> String {
     format!("Requested resource not found: Index {index} for table {table}")
 }
 
+/// An operation on the contributor insights of an index that the table does not have (observed).
+pub fn insights_index_not_found(index: &str, table: &str) -> String {
+    format!("Requested resource not found: Index: {index} not found for table: {table}")
+}
+
+/// The exception and its text when an account has no rules left (observed).
+pub const INSIGHT_RULES_USED_UP: (&str, &str) = (
+    "LimitExceededException",
+    "Amazon CloudWatch Contributor Insights rule limit reached. Please disable Contributor Insights for other \
+     tables/indexes OR disable other CloudWatch Contributor Insights rules before retrying.",
+);
+
+/// ListContributorInsights with a token that no page ended with.
+pub const INSIGHTS_TOKEN: &str = "Invalid NextToken";
+
 /// CreateTable with the name of an existing table.
 pub fn table_exists(name: &str) -> String {
     format!("Table already exists: {name}")

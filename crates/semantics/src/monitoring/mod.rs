@@ -7,6 +7,7 @@ pub mod alarm;
 pub mod document;
 pub mod expression;
 pub mod fault;
+pub mod insight_rules;
 pub mod request;
 pub mod response;
 pub mod statistic;
@@ -49,8 +50,10 @@ operations! {
     DescribeAlarmHistory,
     DescribeAlarms,
     DescribeAlarmsForMetric,
+    DescribeInsightRules,
     DisableAlarmActions,
     EnableAlarmActions,
+    GetInsightRuleReport,
     GetMetricData,
     GetMetricStatistics,
     ListMetrics,

@@ -6,6 +6,7 @@ use super::alarm::{AlarmSettings, AlarmState, Comparison, MissingData};
 use super::document::{Document, TimeMs};
 use super::expression::Expression;
 use super::fault::{Fault, FaultKind};
+use super::insight_rules::{DescribeInsightRules, GetInsightRuleReport};
 use super::statistic::Statistic;
 use super::{Dimension, Operation};
 
@@ -210,8 +211,10 @@ pub enum Request {
     DescribeAlarmHistory(DescribeAlarmHistory),
     DescribeAlarms(DescribeAlarms),
     DescribeAlarmsForMetric(DescribeAlarmsForMetric),
+    DescribeInsightRules(DescribeInsightRules),
     DisableAlarmActions(Vec<String>),
     EnableAlarmActions(Vec<String>),
+    GetInsightRuleReport(GetInsightRuleReport),
     GetMetricData(GetMetricData),
     GetMetricStatistics(GetMetricStatistics),
     ListMetrics(ListMetrics),
@@ -229,8 +232,14 @@ impl Request {
             Operation::DescribeAlarmHistory => Self::DescribeAlarmHistory(alarm_history(body)?),
             Operation::DescribeAlarms => Self::DescribeAlarms(describe_alarms(body)?),
             Operation::DescribeAlarmsForMetric => Self::DescribeAlarmsForMetric(alarms_for_metric(body)?),
+            Operation::DescribeInsightRules => {
+                Self::DescribeInsightRules(DescribeInsightRules::validate(body)?)
+            }
             Operation::DisableAlarmActions => Self::DisableAlarmActions(alarm_names(body)?),
             Operation::EnableAlarmActions => Self::EnableAlarmActions(alarm_names(body)?),
+            Operation::GetInsightRuleReport => {
+                Self::GetInsightRuleReport(GetInsightRuleReport::validate(body)?)
+            }
             Operation::GetMetricData => Self::GetMetricData(metric_data(body)?),
             Operation::GetMetricStatistics => Self::GetMetricStatistics(metric_statistics(body)?),
             Operation::ListMetrics => Self::ListMetrics(list_metrics(body)?),
@@ -282,8 +291,16 @@ fn period(name: &str, period_s: i64) -> Result<i64, Fault> {
     Err(Fault::value(name, "must be 1, 5, 10, 20, 30 or a multiple of 60"))
 }
 
+/// A period of points that exist by the minute only.
+pub(super) fn whole_minutes(name: &str, period_s: i64) -> Result<i64, Fault> {
+    if period_s > 0 && period_s % MINUTE_S == 0 {
+        return Ok(period_s);
+    }
+    Err(Fault::value(name, "must be a multiple of 60"))
+}
+
 /// The time between two moments must not be empty.
-fn times(body: &Document) -> Result<(TimeMs, TimeMs), Fault> {
+pub(super) fn times(body: &Document) -> Result<(TimeMs, TimeMs), Fault> {
     let start = body.time_of("StartTime")?.ok_or_else(|| Fault::missing("StartTime"))?;
     let end = body.time_of("EndTime")?.ok_or_else(|| Fault::missing("EndTime"))?;
     if start >= end {
@@ -303,6 +320,21 @@ fn grouped(number: i64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// Checks that no more than so many points can lie between two moments.
+pub(super) fn check_points(start: TimeMs, end: TimeMs, period_s: i64, most: i64) -> Result<(), Fault> {
+    let (span_ms, point_ms) = (end.0.saturating_sub(start.0), period_s.saturating_mul(1000));
+    let points = span_ms.div_euclid(point_ms) + i64::from(span_ms.rem_euclid(point_ms) > 0);
+    if points <= most {
+        return Ok(());
+    }
+    Err(Fault::combination(format!(
+        "You have requested up to {} datapoints, which exceeds the limit of {}. You may reduce the datapoints \
+         requested by increasing Period, or decreasing the time range.",
+        grouped(points),
+        grouped(most)
+    )))
 }
 
 fn metric_statistics(body: &Document) -> Result<GetMetricStatistics, Fault> {
@@ -330,16 +362,7 @@ fn metric_statistics(body: &Document) -> Result<GetMetricStatistics, Fault> {
         let rule = "must be a percentile between p0 and p100";
         statistics.push(Statistic::percentile(name).ok_or_else(|| Fault::value("ExtendedStatistics", rule))?);
     }
-    let points = (end.0 - start.0).div_euclid(1000 * period_s)
-        + i64::from((end.0 - start.0).rem_euclid(1000 * period_s) > 0);
-    if points > STATISTICS_POINTS_MAX {
-        return Err(Fault::combination(format!(
-            "You have requested up to {} datapoints, which exceeds the limit of {}. You may reduce the \
-             datapoints requested by increasing Period, or decreasing the time range.",
-            grouped(points),
-            grouped(STATISTICS_POINTS_MAX)
-        )));
-    }
+    check_points(start, end, period_s, STATISTICS_POINTS_MAX)?;
     Ok(GetMetricStatistics { metric, start, end, period_s, statistics, unit: body.text_of("Unit")? })
 }
 

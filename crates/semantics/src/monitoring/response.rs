@@ -3,6 +3,7 @@
 use super::Dimension;
 use super::alarm::{AlarmSettings, AlarmState};
 use super::document::{Document, TimeMs};
+use super::insight_rules::{InsightRule, RuleReport};
 use super::request::MetricRef;
 use super::statistic::Statistic;
 
@@ -81,6 +82,11 @@ pub enum Response {
         next_token: Option<String>,
     },
     DescribeAlarmsForMetric(Vec<AlarmView>),
+    DescribeInsightRules {
+        rules: Vec<InsightRule>,
+        next_token: Option<String>,
+    },
+    GetInsightRuleReport(RuleReport),
     GetMetricData {
         results: Vec<DataResult>,
         next_token: Option<String>,
@@ -218,6 +224,11 @@ impl Response {
             Self::DescribeAlarmsForMetric(alarms) => {
                 Document::object([("MetricAlarms", list(alarms, alarm))])
             }
+            Self::DescribeInsightRules { rules, next_token } => Document::object([
+                ("NextToken", token(next_token.as_ref())),
+                ("InsightRules", list(rules, InsightRule::document)),
+            ]),
+            Self::GetInsightRuleReport(report) => report.document(),
             Self::GetMetricData { results, next_token } => Document::object([
                 ("MetricDataResults", list(results, data_result)),
                 ("NextToken", token(next_token.as_ref())),

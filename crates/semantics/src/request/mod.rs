@@ -5,6 +5,7 @@ pub mod batch_write_item;
 mod checks;
 pub mod common;
 pub mod conditional_write;
+pub mod contributor_insights;
 pub mod create_table;
 pub mod delete_item;
 pub mod delete_table;
@@ -35,6 +36,9 @@ pub use batch_get_item::{BatchGetItem, BatchGetTable};
 pub use batch_write_item::{BatchWrite, BatchWriteItem, BatchWriteTable};
 pub use common::{Consistency, OnConditionFailure, SelectMode, SortOrder};
 pub use conditional_write::ConditionalWrite;
+pub use contributor_insights::{
+    DescribeContributorInsights, InsightsTarget, ListContributorInsights, UpdateContributorInsights,
+};
 pub use create_table::{CreateTable, NewIndex};
 pub use delete_item::DeleteItem;
 pub use delete_table::DeleteTable;
@@ -79,6 +83,7 @@ pub enum Request {
     CreateTable(Box<CreateTable>),
     DeleteItem(Box<DeleteItem>),
     DeleteTable(DeleteTable),
+    DescribeContributorInsights(DescribeContributorInsights),
     DescribeEndpoints,
     DescribeLimits,
     DescribeStream(DescribeStream),
@@ -89,6 +94,7 @@ pub enum Request {
     GetItem(GetItem),
     GetRecords(GetRecords),
     GetShardIterator(GetShardIterator),
+    ListContributorInsights(ListContributorInsights),
     ListStreams(ListStreams),
     ListTables(ListTables),
     ListTagsOfResource(ListTagsOfResource),
@@ -99,6 +105,7 @@ pub enum Request {
     TransactGetItems(TransactGetItems),
     TransactWriteItems(TransactWriteItems),
     UntagResource(UntagResource),
+    UpdateContributorInsights(UpdateContributorInsights),
     UpdateItem(Box<UpdateItem>),
     UpdateTable(Box<UpdateTable>),
     UpdateTimeToLive(UpdateTimeToLive),
@@ -147,10 +154,12 @@ impl Request {
             | Self::TagResource(_)
             | Self::TransactWriteItems(_)
             | Self::UntagResource(_)
+            | Self::UpdateContributorInsights(_)
             | Self::UpdateItem(_)
             | Self::UpdateTable(_)
             | Self::UpdateTimeToLive(_) => true,
             Self::BatchGetItem(_)
+            | Self::DescribeContributorInsights(_)
             | Self::DescribeEndpoints
             | Self::DescribeLimits
             | Self::DescribeTable(_)
@@ -158,6 +167,7 @@ impl Request {
             | Self::GetItem(_)
             | Self::GetRecords(_)
             | Self::GetShardIterator(_)
+            | Self::ListContributorInsights(_)
             | Self::ListStreams(_)
             | Self::ListTables(_)
             | Self::ListTagsOfResource(_)

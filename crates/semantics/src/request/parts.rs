@@ -176,6 +176,60 @@ impl ConditionalOperator {
     }
 }
 
+/// `ContributorInsightsAction` of the service model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ContributorInsightsAction {
+    /// `ENABLE` on the wire.
+    Enable,
+    /// `DISABLE` on the wire.
+    Disable,
+}
+
+impl ContributorInsightsAction {
+    /// All values, in the service model's order.
+    pub const ALL: &'static [Self] = &[Self::Enable, Self::Disable];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Enable => "ENABLE",
+            Self::Disable => "DISABLE",
+        }
+    }
+
+    /// The value of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+}
+
+/// `ContributorInsightsMode` of the service model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ContributorInsightsMode {
+    /// `ACCESSED_AND_THROTTLED_KEYS` on the wire.
+    AccessedAndThrottledKeys,
+    /// `THROTTLED_KEYS` on the wire.
+    ThrottledKeys,
+}
+
+impl ContributorInsightsMode {
+    /// All values, in the service model's order.
+    pub const ALL: &'static [Self] = &[Self::AccessedAndThrottledKeys, Self::ThrottledKeys];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AccessedAndThrottledKeys => "ACCESSED_AND_THROTTLED_KEYS",
+            Self::ThrottledKeys => "THROTTLED_KEYS",
+        }
+    }
+
+    /// The value of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+}
+
 /// `GlobalTableSettingsReplicationMode` of the service model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GlobalTableSettingsReplicationMode {
@@ -841,6 +895,15 @@ pub struct DeleteTableParts {
     pub table_name: String,
 }
 
+/// `DescribeContributorInsightsInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeContributorInsightsParts {
+    /// Member `TableName`, 1 to 255 characters.
+    pub table_name: String,
+    /// Member `IndexName`, 3 to 255 characters.
+    pub index_name: Option<String>,
+}
+
 /// `DescribeEndpointsRequest` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeEndpointsParts {}
@@ -1021,6 +1084,17 @@ pub struct KeysAndAttributesParts {
     pub projection_expression: Option<String>,
     /// Member `ExpressionAttributeNames`.
     pub expression_attribute_names: Option<Vec<(String, String)>>,
+}
+
+/// `ListContributorInsightsInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListContributorInsightsParts {
+    /// Member `TableName`, 1 to 255 characters.
+    pub table_name: Option<String>,
+    /// Member `NextToken`.
+    pub next_token: Option<String>,
+    /// Member `MaxResults`, at most 100.
+    pub max_results: Option<i64>,
 }
 
 /// `ListStreamsInput` of the service model.
@@ -1435,6 +1509,19 @@ pub struct UntagResourceParts {
     pub resource_arn: Option<String>,
     /// Member `TagKeys`.
     pub tag_keys: Option<Vec<String>>,
+}
+
+/// `UpdateContributorInsightsInput` of the service model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UpdateContributorInsightsParts {
+    /// Member `TableName`, 1 to 255 characters.
+    pub table_name: String,
+    /// Member `IndexName`, 3 to 255 characters.
+    pub index_name: Option<String>,
+    /// Member `ContributorInsightsAction`.
+    pub contributor_insights_action: ContributorInsightsAction,
+    /// Member `ContributorInsightsMode`.
+    pub contributor_insights_mode: Option<ContributorInsightsMode>,
 }
 
 /// `UpdateGlobalSecondaryIndexAction` of the service model.

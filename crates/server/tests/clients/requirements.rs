@@ -11,7 +11,9 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{LazyLock, Mutex};
+use std::time::{Duration, SystemTime};
 
+use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 use serde_json::Value;
 
 use crate::support::Server;
@@ -81,6 +83,19 @@ macro_rules! requirements {
     };
 }
 
+/// Settings of a server whose clock stands as long before the machine's.
+fn days_ago(days: u64) -> Settings {
+    let then = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
+    let then = DateTime::from(then).fmt(DateTimeFormat::DateTime).unwrap();
+    Vec::leak(vec!["--clock", String::leak(format!("manual@{then}"))])
+}
+
+#[test]
+#[ignore = "needs clients: run `cargo xtask test`"]
+fn t35_the_analysis_of_a_week_reaches_all_four_outcomes() {
+    holds("t35", days_ago(7));
+}
+
 requirements! {
     r01_the_shop_table_is_accepted_and_described: "r01",
     r02_keys_of_every_type_sort_by_type: "r02",
@@ -129,16 +144,24 @@ requirements! {
     r60_a_search_index_stays_equal_to_the_table: "r60",
     r61_expired_items_go_within_the_delay_and_never_early: "r61" "--ttl-delay-ms" "0",
     r62_deletes_by_time_to_live_are_the_services_own: "r62" "--ttl-delay-ms" "0",
+    t03_what_was_saved_carries_a_higher_load_for_fifteen_minutes: "t03" "--throttle" "full" "--clock" "manual@2026-11-27T16:00:00Z",
+    t07_one_item_has_the_units_of_one_partition: "t07" "--throttle" "full" "--clock" "manual@2026-11-27T16:00:00Z",
+    t08_votes_on_one_item_are_refused_for_ever_and_on_twenty_shards_only_at_first: "t08" "--throttle" "full" "--clock" "manual@2026-11-27T16:00:00Z",
+    t10_a_hot_key_of_an_index_holds_back_writes_and_its_reads_leave_the_table_alone: "t10" "--throttle" "full" "--clock" "manual@2026-11-27T16:00:00Z",
     t15_failed_conditions_cost_units_and_are_no_user_errors: "t15",
     t25_a_policy_has_four_alarms_with_thresholds_of_its_target: "t25",
     t26_load_raises_the_capacity_within_minutes_and_idling_lowers_it_within_twenty: "t26" "--clock" "manual@2026-11-27T16:00:00Z",
     t27_a_minimum_above_the_capacity_moves_it_with_an_activity: "t27",
     t28_a_scheduled_action_sets_the_bounds_at_its_time: "t28",
     t29_faults_have_the_services_names_and_texts: "t29",
+    t30_all_protocols_read_equal_figures_and_get_equal_errors: "t30",
     t31_metrics_agree_with_the_capacity_that_requests_report: "t31",
     t32_queries_of_metrics_are_checked_computed_and_listed: "t32",
     t33_a_batch_is_one_throttled_request_and_each_of_its_items_an_event: "t33",
     t34_an_alarm_is_kept_and_described: "t34",
+    t36_a_hot_partition_is_spread_over_ten_suffixes_and_gathered: "t36",
+    t36_the_metrics_of_the_service_alone_never_show_that_program_heat: "t36s" "--strict-metrics",
+    t37_insights_rank_keys_by_what_they_consume_and_by_throttles: "t37",
     o01_an_item_may_have_409600_bytes_on_every_way_in: "o01",
     o02_an_update_counts_its_statement: "o02",
     o03_an_update_may_not_grow_what_is_stored_past_the_limit: "o03",

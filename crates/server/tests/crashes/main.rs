@@ -1,4 +1,4 @@
-//! Killed servers, failing disks and losses of power: no acknowledged write is lost.
+//! Killed servers, failing disks and losses of power: no acknowledged write is lost, and no finished minute.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
@@ -6,6 +6,7 @@
 mod failing_disk;
 mod full_disk;
 mod kills;
+mod minutes;
 #[cfg(target_os = "linux")]
 mod power_loss;
 #[path = "../support/mod.rs"]

@@ -15,11 +15,13 @@ use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::request::Request;
 use keywright_semantics::request::parts::{
     BatchExecuteStatementParts, BatchGetItemParts, BatchWriteItemParts, CreateTableParts, DeleteItemParts,
-    DeleteTableParts, DescribeEndpointsParts, DescribeLimitsParts, DescribeStreamParts, DescribeTableParts,
-    DescribeTimeToLiveParts, ExecuteStatementParts, ExecuteTransactionParts, GetItemParts, GetRecordsParts,
-    GetShardIteratorParts, ListStreamsParts, ListTablesParts, ListTagsOfResourceParts, PutItemParts,
+    DeleteTableParts, DescribeContributorInsightsParts, DescribeEndpointsParts, DescribeLimitsParts,
+    DescribeStreamParts, DescribeTableParts, DescribeTimeToLiveParts, ExecuteStatementParts,
+    ExecuteTransactionParts, GetItemParts, GetRecordsParts, GetShardIteratorParts,
+    ListContributorInsightsParts, ListStreamsParts, ListTablesParts, ListTagsOfResourceParts, PutItemParts,
     QueryParts, ScanParts, TagResourceParts, TransactGetItemsParts, TransactWriteItemsParts,
-    UntagResourceParts, UpdateItemParts, UpdateTableParts, UpdateTimeToLiveParts,
+    UntagResourceParts, UpdateContributorInsightsParts, UpdateItemParts, UpdateTableParts,
+    UpdateTimeToLiveParts,
 };
 
 use crate::json::{self, Node, NotJson};
@@ -72,6 +74,7 @@ parts_by_operation! {
     CreateTable CreateTableParts,
     DeleteItem DeleteItemParts,
     DeleteTable DeleteTableParts,
+    DescribeContributorInsights DescribeContributorInsightsParts,
     DescribeEndpoints DescribeEndpointsParts,
     DescribeLimits DescribeLimitsParts,
     DescribeStream DescribeStreamParts,
@@ -82,6 +85,7 @@ parts_by_operation! {
     GetItem GetItemParts,
     GetRecords GetRecordsParts,
     GetShardIterator GetShardIteratorParts,
+    ListContributorInsights ListContributorInsightsParts,
     ListStreams ListStreamsParts,
     ListTables ListTablesParts,
     ListTagsOfResource ListTagsOfResourceParts,
@@ -92,6 +96,7 @@ parts_by_operation! {
     TransactGetItems TransactGetItemsParts,
     TransactWriteItems TransactWriteItemsParts,
     UntagResource UntagResourceParts,
+    UpdateContributorInsights UpdateContributorInsightsParts,
     UpdateItem UpdateItemParts,
     UpdateTable UpdateTableParts,
     UpdateTimeToLive UpdateTimeToLiveParts,

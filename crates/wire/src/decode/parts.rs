@@ -4,15 +4,16 @@ use keywright_semantics::error::Error;
 use keywright_semantics::request::parts::{
     AttributeAction, AttributeDefinitionParts, AttributeValueUpdateParts, BatchExecuteStatementParts,
     BatchGetItemParts, BatchStatementRequestParts, BatchWriteItemParts, BillingMode, ComparisonOperator,
-    ConditionParts, ConditionalOperator, CreateGlobalSecondaryIndexActionParts,
-    CreateGlobalTableWitnessGroupMemberActionParts, CreateReplicationGroupMemberActionParts,
-    CreateTableParts, DeleteGlobalSecondaryIndexActionParts, DeleteGlobalTableWitnessGroupMemberActionParts,
-    DeleteItemParts, DeleteReplicationGroupMemberActionParts, DeleteRequestParts, DeleteTableParts,
-    DescribeEndpointsParts, DescribeLimitsParts, DescribeStreamParts, DescribeTableParts,
-    DescribeTimeToLiveParts, ExecuteStatementParts, ExecuteTransactionParts, ExpectedAttributeValueParts,
-    GetItemParts, GetRecordsParts, GetShardIteratorParts, GlobalSecondaryIndexParts,
-    GlobalSecondaryIndexUpdateParts, GlobalTableSettingsReplicationMode, GlobalTableWitnessGroupUpdateParts,
-    KeySchemaElementParts, KeyType, KeysAndAttributesParts, ListStreamsParts, ListTablesParts,
+    ConditionParts, ConditionalOperator, ContributorInsightsAction, ContributorInsightsMode,
+    CreateGlobalSecondaryIndexActionParts, CreateGlobalTableWitnessGroupMemberActionParts,
+    CreateReplicationGroupMemberActionParts, CreateTableParts, DeleteGlobalSecondaryIndexActionParts,
+    DeleteGlobalTableWitnessGroupMemberActionParts, DeleteItemParts, DeleteReplicationGroupMemberActionParts,
+    DeleteRequestParts, DeleteTableParts, DescribeContributorInsightsParts, DescribeEndpointsParts,
+    DescribeLimitsParts, DescribeStreamParts, DescribeTableParts, DescribeTimeToLiveParts,
+    ExecuteStatementParts, ExecuteTransactionParts, ExpectedAttributeValueParts, GetItemParts,
+    GetRecordsParts, GetShardIteratorParts, GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts,
+    GlobalTableSettingsReplicationMode, GlobalTableWitnessGroupUpdateParts, KeySchemaElementParts, KeyType,
+    KeysAndAttributesParts, ListContributorInsightsParts, ListStreamsParts, ListTablesParts,
     ListTagsOfResourceParts, LocalSecondaryIndexParts, MultiRegionConsistency,
     OnDemandThroughputOverrideParts, OnDemandThroughputParts, ParameterizedStatementParts, ProjectionParts,
     ProjectionType, ProvisionedThroughputOverrideParts, ProvisionedThroughputParts, PutItemParts,
@@ -22,7 +23,7 @@ use keywright_semantics::request::parts::{
     SseSpecificationParts, SseType, StreamSpecificationParts, StreamViewType, TableClass, TagParts,
     TagResourceParts, TimeToLiveSpecificationParts, TransactConditionCheckParts, TransactDeleteParts,
     TransactGetItemParts, TransactGetItemsParts, TransactGetParts, TransactPutParts, TransactUpdateParts,
-    TransactWriteItemParts, TransactWriteItemsParts, UntagResourceParts,
+    TransactWriteItemParts, TransactWriteItemsParts, UntagResourceParts, UpdateContributorInsightsParts,
     UpdateGlobalSecondaryIndexActionParts, UpdateItemParts, UpdateReplicationGroupMemberActionParts,
     UpdateTableParts, UpdateTimeToLiveParts, WarmThroughputParts, WriteRequestParts,
 };
@@ -35,6 +36,8 @@ choices! {
     BillingMode,
     ComparisonOperator,
     ConditionalOperator,
+    ContributorInsightsAction,
+    ContributorInsightsMode,
     GlobalTableSettingsReplicationMode,
     KeyType,
     MultiRegionConsistency,
@@ -151,6 +154,10 @@ structures! {
     DeleteTableParts {
         table_name: "TableName",
     }
+    DescribeContributorInsightsParts {
+        table_name: "TableName",
+        index_name: "IndexName",
+    }
     DescribeEndpointsParts {
     }
     DescribeLimitsParts {
@@ -234,6 +241,11 @@ structures! {
         consistent_read: "ConsistentRead",
         projection_expression: "ProjectionExpression",
         expression_attribute_names: "ExpressionAttributeNames",
+    }
+    ListContributorInsightsParts {
+        table_name: "TableName",
+        next_token: "NextToken",
+        max_results: "MaxResults",
     }
     ListStreamsParts {
         table_name: "TableName",
@@ -425,6 +437,12 @@ structures! {
     UntagResourceParts {
         resource_arn: "ResourceArn",
         tag_keys: "TagKeys",
+    }
+    UpdateContributorInsightsParts {
+        table_name: "TableName",
+        index_name: "IndexName",
+        contributor_insights_action: "ContributorInsightsAction",
+        contributor_insights_mode: "ContributorInsightsMode",
     }
     UpdateGlobalSecondaryIndexActionParts {
         index_name: "IndexName",

@@ -3,10 +3,10 @@
 use keywright_semantics::error::Error;
 use keywright_semantics::request::{
     BatchExecuteStatement, BatchGetItem, BatchWriteItem, CreateTable, DeleteItem, DeleteTable,
-    DescribeStream, DescribeTable, DescribeTimeToLive, ExecuteStatement, ExecuteTransaction, GetItem,
-    GetRecords, GetShardIterator, ListStreams, ListTables, ListTagsOfResource, PutItem, Query, Request, Scan,
-    TagResource, TransactGetItems, TransactWriteItems, UntagResource, UpdateItem, UpdateTable,
-    UpdateTimeToLive,
+    DescribeContributorInsights, DescribeStream, DescribeTable, DescribeTimeToLive, ExecuteStatement,
+    ExecuteTransaction, GetItem, GetRecords, GetShardIterator, ListContributorInsights, ListStreams,
+    ListTables, ListTagsOfResource, PutItem, Query, Request, Scan, TagResource, TransactGetItems,
+    TransactWriteItems, UntagResource, UpdateContributorInsights, UpdateItem, UpdateTable, UpdateTimeToLive,
 };
 
 use super::Parts;
@@ -28,6 +28,9 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         Parts::CreateTable(parts) => CreateTable::validate(*parts).map(Box::new).map(Request::CreateTable),
         Parts::DeleteItem(parts) => DeleteItem::validate(*parts).map(Box::new).map(Request::DeleteItem),
         Parts::DeleteTable(parts) => DeleteTable::validate(&parts).map(Request::DeleteTable),
+        Parts::DescribeContributorInsights(parts) => {
+            DescribeContributorInsights::validate(*parts).map(Request::DescribeContributorInsights)
+        }
         Parts::DescribeEndpoints(_) => Ok(Request::DescribeEndpoints),
         Parts::DescribeLimits(_) => Ok(Request::DescribeLimits),
         Parts::DescribeStream(parts) => DescribeStream::validate(*parts).map(Request::DescribeStream),
@@ -39,6 +42,9 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         Parts::GetItem(parts) => GetItem::validate(*parts).map(Request::GetItem),
         Parts::GetRecords(parts) => Ok(Request::GetRecords(GetRecords::validate(*parts))),
         Parts::GetShardIterator(parts) => GetShardIterator::validate(*parts).map(Request::GetShardIterator),
+        Parts::ListContributorInsights(parts) => {
+            ListContributorInsights::validate(*parts).map(Request::ListContributorInsights)
+        }
         Parts::ListStreams(parts) => ListStreams::validate(*parts).map(Request::ListStreams),
         Parts::ListTables(parts) => Ok(Request::ListTables(ListTables::validate(*parts))),
         Parts::ListTagsOfResource(parts) => {
@@ -53,6 +59,9 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
             TransactWriteItems::validate(*parts).map(Request::TransactWriteItems)
         }
         Parts::UntagResource(parts) => UntagResource::validate(*parts).map(Request::UntagResource),
+        Parts::UpdateContributorInsights(parts) => {
+            UpdateContributorInsights::validate(*parts).map(Request::UpdateContributorInsights)
+        }
         Parts::UpdateItem(parts) => UpdateItem::validate(*parts).map(Box::new).map(Request::UpdateItem),
         Parts::UpdateTable(parts) => UpdateTable::validate(&parts).map(Box::new).map(Request::UpdateTable),
     }

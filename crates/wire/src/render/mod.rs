@@ -5,6 +5,7 @@
 
 mod capacity;
 mod error;
+mod insights;
 mod items;
 mod partiql;
 mod plain;
@@ -15,7 +16,7 @@ mod writer;
 use keywright_semantics::response::Response;
 
 pub use error::{RenderedError, error_body_bytes, render_error, unknown_operation};
-use writer::Writer;
+use writer::{Render, Writer};
 
 /// Bytes allocated for a response without items; most need no second allocation.
 const RESPONSE_BYTES: usize = 1024;
@@ -49,6 +50,9 @@ pub fn render(response: &Response) -> Vec<u8> {
         Response::DeleteItem(output) | Response::PutItem(output) | Response::UpdateItem(output) => {
             items::write_item(&mut writer, output);
         }
+        Response::DescribeContributorInsights(insights) | Response::UpdateContributorInsights(insights) => {
+            insights.render(&mut writer);
+        }
         Response::DescribeEndpoints(endpoints) => {
             writer.object(|members| members.put_array("Endpoints", endpoints));
         }
@@ -68,6 +72,7 @@ pub fn render(response: &Response) -> Vec<u8> {
         Response::GetShardIterator(iterator) => {
             writer.object(|members| members.put("ShardIterator", iterator));
         }
+        Response::ListContributorInsights(output) => insights::list(&mut writer, output),
         Response::ListStreams(output) => streams::list_streams(&mut writer, output),
         Response::ListTables(output) => tables::list_tables(&mut writer, output),
         Response::ListTagsOfResource(output) => tables::list_tags(&mut writer, output),

@@ -13,6 +13,7 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::CreateTable => Input::of(&CREATE_TABLE_INPUT),
         Operation::DeleteItem => Input::of(&DELETE_ITEM_INPUT),
         Operation::DeleteTable => Input::of(&DELETE_TABLE_INPUT),
+        Operation::DescribeContributorInsights => Input::of(&DESCRIBE_CONTRIBUTOR_INSIGHTS_INPUT),
         Operation::DescribeEndpoints => Input::of(&DESCRIBE_ENDPOINTS_REQUEST),
         Operation::DescribeLimits => Input::of(&DESCRIBE_LIMITS_INPUT),
         Operation::DescribeTable => Input::of(&DESCRIBE_TABLE_INPUT),
@@ -20,6 +21,7 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::ExecuteStatement => Input::of(&EXECUTE_STATEMENT_INPUT),
         Operation::ExecuteTransaction => Input::of(&EXECUTE_TRANSACTION_INPUT),
         Operation::GetItem => Input::of(&GET_ITEM_INPUT).unechoed(Constraint::Length),
+        Operation::ListContributorInsights => Input::of(&LIST_CONTRIBUTOR_INSIGHTS_INPUT),
         Operation::ListTables => Input::of(&LIST_TABLES_INPUT),
         Operation::ListTagsOfResource => Input::of(&LIST_TAGS_OF_RESOURCE_INPUT),
         Operation::PutItem => Input::of(&PUT_ITEM_INPUT),
@@ -29,6 +31,7 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::TransactGetItems => Input::of(&TRANSACT_GET_ITEMS_INPUT),
         Operation::TransactWriteItems => Input::of(&TRANSACT_WRITE_ITEMS_INPUT),
         Operation::UntagResource => Input::of(&UNTAG_RESOURCE_INPUT),
+        Operation::UpdateContributorInsights => Input::of(&UPDATE_CONTRIBUTOR_INSIGHTS_INPUT),
         Operation::UpdateItem => Input::of(&UPDATE_ITEM_INPUT),
         Operation::UpdateTable => Input::of(&UPDATE_TABLE_INPUT),
         Operation::UpdateTimeToLive => Input::of(&UPDATE_TIME_TO_LIVE_INPUT),
@@ -157,6 +160,10 @@ static CONDITIONAL_OPERATOR: Shape = Shape::choice(&["OR", "AND"]);
 
 static CONSISTENT_READ: Shape = Shape::boolean();
 
+static CONTRIBUTOR_INSIGHTS_ACTION: Shape = Shape::choice(&["ENABLE", "DISABLE"]);
+
+static CONTRIBUTOR_INSIGHTS_MODE: Shape = Shape::choice(&["ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS"]);
+
 static CREATE_GLOBAL_SECONDARY_INDEX_ACTION: Shape = Shape::structure(
     "CreateGlobalSecondaryIndexAction",
     &[
@@ -256,6 +263,11 @@ static DELETE_TABLE_INPUT: Shape =
     Shape::structure("DeleteTableInput", &[Member::required_first("TableName", &TABLE_NAME_OR_ARN)]);
 
 static DELETION_PROTECTION_ENABLED: Shape = Shape::boolean();
+
+static DESCRIBE_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
+    "DescribeContributorInsightsInput",
+    &[Member::required("TableName", &TABLE_ARN), Member::optional("IndexName", &INDEX_NAME)],
+);
 
 static DESCRIBE_ENDPOINTS_REQUEST: Shape = Shape::structure("DescribeEndpointsRequest", &[]);
 
@@ -436,6 +448,17 @@ static KEYS_AND_ATTRIBUTES: Shape = Shape::structure(
         Member::optional("ExpressionAttributeNames", &EXPRESSION_ATTRIBUTE_NAME_MAP),
     ],
 );
+
+static LIST_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
+    "ListContributorInsightsInput",
+    &[
+        Member::optional("TableName", &TABLE_ARN),
+        Member::optional("NextToken", &NEXT_TOKEN_STRING),
+        Member::optional("MaxResults", &LIST_CONTRIBUTOR_INSIGHTS_LIMIT),
+    ],
+);
+
+static LIST_CONTRIBUTOR_INSIGHTS_LIMIT: Shape = Shape::integer().max(100);
 
 static LIST_STREAMS_INPUT: Shape = Shape::structure(
     "ListStreamsInput",
@@ -805,6 +828,16 @@ static UPDATE: Shape = Shape::structure(
         Member::optional("ExpressionAttributeNames", &EXPRESSION_ATTRIBUTE_NAME_MAP),
         Member::optional("ExpressionAttributeValues", &EXPRESSION_ATTRIBUTE_VALUE_MAP),
         Member::optional("ReturnValuesOnConditionCheckFailure", &RETURN_VALUES_ON_CONDITION_CHECK_FAILURE),
+    ],
+);
+
+static UPDATE_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
+    "UpdateContributorInsightsInput",
+    &[
+        Member::required("TableName", &TABLE_ARN),
+        Member::optional("IndexName", &INDEX_NAME),
+        Member::required("ContributorInsightsAction", &CONTRIBUTOR_INSIGHTS_ACTION),
+        Member::optional("ContributorInsightsMode", &CONTRIBUTOR_INSIGHTS_MODE),
     ],
 );
 

@@ -6,15 +6,16 @@ use keywright_semantics::capacity::{HalfUnits, TableUsage, Usage};
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
 use keywright_semantics::request::parts::{
-    BillingMode, KeyType, KeysAndAttributesParts, ProjectionType, PutRequestParts, ReturnConsumedCapacity,
-    WriteRequestParts,
+    BillingMode, ContributorInsightsMode, KeyType, KeysAndAttributesParts, ProjectionType, PutRequestParts,
+    ReturnConsumedCapacity, WriteRequestParts,
 };
 use keywright_semantics::response::{
     BatchGetItemOutput, BatchWriteItemOutput, BillingModeSummary, CapacityForm, ConsumedCapacity,
-    GlobalSecondaryIndexDescription, IndexStatus, ItemCollectionMetrics, KeySchemaElement,
-    ListTagsOfResourceOutput, PageOutput, ProjectionDescription, ProvisionedThroughputDescription, Response,
-    TableDescription, TableStatus, TimeToLiveDescription, TimeToLiveSpecification, TimeToLiveStatus,
-    TimestampMs, TransactGetItemsOutput, TransactWriteItemsOutput, WriteItemOutput,
+    GlobalSecondaryIndexDescription, IndexStatus, InsightsDescription, InsightsStatus, ItemCollectionMetrics,
+    KeySchemaElement, ListContributorInsightsOutput, ListTagsOfResourceOutput, PageOutput,
+    ProjectionDescription, ProvisionedThroughputDescription, Response, TableDescription, TableStatus,
+    TimeToLiveDescription, TimeToLiveSpecification, TimeToLiveStatus, TimestampMs, TransactGetItemsOutput,
+    TransactWriteItemsOutput, WriteItemOutput,
 };
 use keywright_semantics::schema;
 use keywright_semantics::value::{AttributeValue, Item};
@@ -332,5 +333,35 @@ fn a_cancelled_transaction_gives_one_reason_for_each_action() {
     assert_eq!(
         text(render_error(&error).body),
         r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","CancellationReasons":[{"Code":"None"},{"Code":"ConditionalCheckFailed","Item":{"a":{"S":"x"}},"Message":"The conditional request failed"},{"Code":"ValidationError","Message":"m"},{"Code":"TransactionConflict","Message":"Transaction is ongoing for the item"}],"Message":"cancelled"}"#
+    );
+}
+
+#[test]
+fn contributor_insights_are_described_and_listed() {
+    let described = InsightsDescription {
+        table_name: "Shop".into(),
+        index_name: Some("byDate".into()),
+        rules: Some(vec!["DynamoDBContributorInsights-PKT-Shop-byDate-1500".into()]),
+        status: InsightsStatus::Enabled,
+        updated: Some(TimestampMs(1500)),
+        failure: None,
+        mode: Some(ContributorInsightsMode::ThrottledKeys),
+    };
+    assert_eq!(
+        text(render(&Response::DescribeContributorInsights(Box::new(described.clone())))),
+        r#"{"TableName":"Shop","IndexName":"byDate","ContributorInsightsRuleList":["DynamoDBContributorInsights-PKT-Shop-byDate-1500"],"ContributorInsightsStatus":"ENABLED","LastUpdateDateTime":1.500,"ContributorInsightsMode":"THROTTLED_KEYS"}"#
+    );
+    let failed = InsightsDescription {
+        index_name: None,
+        rules: None,
+        status: InsightsStatus::Failed,
+        updated: None,
+        failure: Some(("LimitExceededException", "used up")),
+        ..described
+    };
+    let page = ListContributorInsightsOutput { summaries: vec![failed], next_token: Some("1".into()) };
+    assert_eq!(
+        text(render(&Response::ListContributorInsights(page))),
+        r#"{"ContributorInsightsSummaries":[{"TableName":"Shop","ContributorInsightsStatus":"FAILED","FailureException":{"ExceptionName":"LimitExceededException","ExceptionDescription":"used up"},"ContributorInsightsMode":"THROTTLED_KEYS"}],"NextToken":"1"}"#
     );
 }
