@@ -1,7 +1,6 @@
 //! The background threads: one writes full buffers as tables, one merges tables, one removes merged tables,
 //! and in a relaxed store one syncs the journal.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,8 +8,9 @@ use std::time::Duration;
 use crate::failure::{Failure, Fault, FaultCause};
 use crate::journal::Segments;
 use crate::layers::{Frozen, Layers};
+use crate::removal::{self, Removal};
 use crate::shared::Shared;
-use crate::tables::{Table, Tables};
+use crate::tables::Tables;
 use crate::watermark::Watermark;
 
 /// Full buffers that may wait for their flush; with one more, commits wait.
@@ -18,9 +18,10 @@ pub(crate) const FROZEN_MAX: usize = 4;
 /// A flushed buffer is freed by this thread after this time, so that no request has to free it with its
 /// view.
 const BURIAL: Duration = Duration::from_secs(1);
-/// The time between the removals of two merged tables. Freeing hundreds of mebibytes at once holds up a disk
-/// that frees its own blocks too, and the syncs of commits with it.
+/// The time until merged tables that a view still has are looked at again.
 const REMOVAL: Duration = Duration::from_millis(100);
+/// The pause after each piece of a merged table that is freed.
+const PIECE_PAUSE: Duration = Duration::from_millis(5);
 
 /// What the threads have to do.
 #[derive(Default)]
@@ -28,8 +29,7 @@ struct Due {
     /// Full buffers.
     frozen: usize,
     merge: bool,
-    /// Merged tables. Dropping the last reference removes the file.
-    merged: VecDeque<Table>,
+    removal: Removal,
     is_closing: bool,
 }
 
@@ -156,22 +156,32 @@ impl Background {
     pub(crate) fn remove_all(&self) {
         let mut due = self.due();
         while !due.is_closing {
-            let Some(table) = due.merged.pop_front() else {
-                due = self.changed.wait(due).unwrap_or_else(PoisonError::into_inner);
+            let Some(table) = due.removal.next() else {
+                due = if due.removal.is_empty() {
+                    self.changed.wait(due).unwrap_or_else(PoisonError::into_inner)
+                } else {
+                    self.changed.wait_timeout(due, REMOVAL).unwrap_or_else(PoisonError::into_inner).0
+                };
                 continue;
             };
+            let is_behind = due.removal.is_long();
             drop(due);
+            if !is_behind {
+                removal::shorten(&table, || self.goes_on_after(PIECE_PAUSE));
+            }
             drop(table);
             due = self.due();
-            let waited = self
-                .changed
-                .wait_timeout_while(due, REMOVAL, |due| !due.is_closing)
-                .unwrap_or_else(PoisonError::into_inner);
-            due = waited.0;
         }
-        let merged = std::mem::take(&mut due.merged);
+        let removal = std::mem::take(&mut due.removal);
         drop(due);
-        drop(merged);
+        drop(removal);
+    }
+
+    /// Waits, but not once the threads end: then false.
+    fn goes_on_after(&self, pause: Duration) -> bool {
+        let due = self.due();
+        let waited = self.changed.wait_timeout_while(due, pause, |due| !due.is_closing);
+        !waited.unwrap_or_else(PoisonError::into_inner).0.is_closing
     }
 
     /// Publishes the present tables together with another change of the layers.
@@ -180,8 +190,7 @@ impl Background {
         let tables = self.tables.set();
         let before = self.shared.published().layers.tables.clone();
         let merged = before.without(&tables);
-        drop(before);
-        self.due().merged.extend(merged);
+        self.due().removal.replaced(before, merged);
         self.shared.update_layers(|layers| {
             change(layers);
             layers.tables = tables;

@@ -30,6 +30,7 @@ mod open;
 mod options;
 mod pacing;
 mod pauses;
+mod removal;
 mod reply;
 mod row_cache;
 mod row_map;

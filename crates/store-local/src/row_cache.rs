@@ -101,8 +101,8 @@ impl RowCache {
         }
     }
 
-    /// The value of a key in a view at `version`. `is_key` compares a stored key with the key that is looked
-    /// up.
+    /// Looks a key up for a view at `version`. `hash` is the key's; `is_key` says whether a row that has the
+    /// hash is of that key.
     pub(crate) fn find(&self, hash: u64, is_key: impl FnOnce(&[u8]) -> bool, version: u64) -> Lookup {
         let shard = self.shard(hash);
         match shard.newer.get(&hash).or_else(|| shard.older.get(&hash)) {

@@ -155,6 +155,16 @@ impl TableSet {
         self.unmerged
     }
 
+    /// Whether somebody else has this set.
+    pub(crate) fn is_in_use(&self) -> bool {
+        Arc::strong_count(&self.runs) > 1
+    }
+
+    /// Whether it has a table.
+    pub(crate) fn has(&self, table: &Table) -> bool {
+        self.all().any(|own| own.id() == table.id())
+    }
+
     /// The tables that another set does not have.
     pub(crate) fn without(&self, other: &Self) -> Vec<Table> {
         let kept: HashSet<_> = other.all().map(Table::id).collect();

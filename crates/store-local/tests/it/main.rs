@@ -9,4 +9,5 @@ mod kit;
 mod long_reads;
 mod overwriting;
 mod ownership;
+mod removal;
 mod visibility;

@@ -1,0 +1,79 @@
+//! Merged tables stay while a view has them, and then go.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use keywright_store::{Snapshot, Store, Transaction};
+use keywright_store_local::{LocalOptions, LocalStore};
+use pollster::block_on;
+
+const KEYS: usize = 2000;
+const VALUE_BYTES: usize = 600;
+/// Wide enough for a machine that does much else.
+const WAIT: Duration = Duration::from_secs(60);
+
+fn key(number: usize) -> Bytes {
+    format!("k{number:05}").into()
+}
+
+fn value(round: u8) -> Bytes {
+    vec![round; VALUE_BYTES].into()
+}
+
+fn write_all(store: &LocalStore, round: u8) {
+    for first in (0..KEYS).step_by(50) {
+        let mut transaction = block_on(store.begin()).expect("a transaction begins");
+        (first..first + 50).for_each(|number| transaction.put(key(number), value(round)));
+        block_on(transaction.commit()).expect("nothing conflicts");
+    }
+}
+
+/// The names of the tables' files.
+fn tables(folder: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.path().is_dir() {
+            found.extend(tables(&entry.path()));
+        } else if folder.ends_with("tables") {
+            found.insert(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    found
+}
+
+fn waits_for(condition: impl Fn() -> bool) -> bool {
+    let begun = Instant::now();
+    while begun.elapsed() < WAIT {
+        if condition() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+#[test]
+fn a_merged_table_stays_while_a_view_has_it_and_then_goes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = LocalOptions { memtable_bytes: 256 * 1024, ..LocalOptions::default() };
+    let store = LocalStore::open(folder.path(), options).expect("the store opens");
+    write_all(&store, 1);
+    assert!(waits_for(|| tables(folder.path()).len() > 1), "full buffers are flushed");
+    let view = block_on(store.snapshot()).expect("a view");
+    let held = tables(folder.path());
+    (2..=9).for_each(|round| write_all(&store, round));
+    let all = block_on(view.get_many(&(0..KEYS).map(key).collect::<Vec<_>>())).expect("the view reads");
+    assert!(all.iter().all(|found| *found == Some(value(1))), "the view has not moved");
+    let stay = || tables(folder.path()).intersection(&held).count();
+    let in_view = stay();
+    assert!(in_view > 0, "the view's tables are there");
+    drop(view);
+    // The list of tables before the present one keeps its tables too, so it has to change.
+    write_all(&store, 10);
+    assert!(waits_for(|| stay() < in_view), "{} files of {in_view} stay", stay());
+    let present = block_on(store.snapshot()).expect("a view");
+    assert_eq!(block_on(present.get(&key(7))).expect("it reads"), Some(value(10)));
+}
