@@ -156,6 +156,8 @@ pub(crate) struct Metrics {
     pub(crate) schedule: Schedule,
     /// Held while finished minutes are written, so that a reader sees each point once.
     pub(crate) writing: tokio::sync::Mutex<()>,
+    /// Held by the one request that reads many points: what it reads is in memory.
+    pub(crate) reading: tokio::sync::Mutex<()>,
 }
 
 /// A place among the hints, from the ends and the length of a name.
@@ -176,6 +178,7 @@ impl Metrics {
             minute: AtomicU64::new(0),
             schedule: Schedule::default(),
             writing: tokio::sync::Mutex::default(),
+            reading: tokio::sync::Mutex::default(),
         }
     }
 

@@ -1,17 +1,17 @@
 //! GetMetricData: several series and expressions over them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use keywright_semantics::monitoring::document::TimeMs;
 use keywright_semantics::monitoring::expression::{Aggregate, Expression, Filler, Operator};
 use keywright_semantics::monitoring::fault::Fault;
 use keywright_semantics::monitoring::request::{
-    GetMetricData, MetricDataQuery, MetricRef, Query, ScanBy, bad_token, check_period,
+    DATA_WORK_POINTS_MAX, GetMetricData, MetricRef, Query, ScanBy, bad_token, check_period,
 };
 use keywright_semantics::monitoring::response::{DataResult, Response};
 use keywright_store::Store;
 
-use super::points::{self, Periods};
+use super::points::{self, Periods, Read};
 use super::{failed, now};
 use crate::metrics::series::{Place, unit};
 use crate::state::Engine;
@@ -32,30 +32,71 @@ enum Value {
     Lines(Vec<Line>),
 }
 
+/// A line takes as much memory as so many points.
+const LINE_POINTS: usize = 8;
+/// So many rows are read in the time that the other work on a point takes.
+const ROWS_PER_POINT: usize = 8;
+
+/// The points that a request may still read or compute.
+struct Budget(usize);
+
+impl Budget {
+    fn spend(&mut self, points: usize) -> Result<(), Fault> {
+        self.0 = self.0.checked_sub(points).ok_or_else(|| {
+            Fault::validation(format!(
+                "The queries have more than {DATA_WORK_POINTS_MAX} datapoints. Ask for fewer metrics, a \
+                 shorter time range or longer periods."
+            ))
+        })?;
+        Ok(())
+    }
+}
+
+impl Line {
+    fn weight(&self) -> usize {
+        LINE_POINTS + self.points.len()
+    }
+}
+
+impl Value {
+    /// What it takes of the budget.
+    fn weight(&self) -> usize {
+        match self {
+            Self::Number(_) => 1,
+            Self::Line(line) => line.weight(),
+            Self::Lines(lines) => 1 + lines.iter().map(Line::weight).sum::<usize>(),
+        }
+    }
+}
+
 pub(super) async fn run<S: Store>(
     engine: &Engine<S>,
     place: &Place,
     request: GetMetricData,
 ) -> Result<Response, Fault> {
     let now = now(engine);
-    let mut lines: BTreeMap<&str, Line> = BTreeMap::new();
+    let mut budget = Budget(DATA_WORK_POINTS_MAX);
+    let _turn = engine.metrics().reading.lock().await;
+    let mut lines: BTreeMap<&str, Value> = BTreeMap::new();
     for query in &request.queries {
         if let Query::Metric { metric, period_s, statistic, unit: wanted } = &query.query {
             check_period(*period_s, request.start, now)?;
             let periods = Periods::new(request.start, request.end, *period_s, now);
             let is_other = wanted.as_deref().is_some_and(|wanted| wanted != unit(&metric.name));
-            let sums = if is_other {
-                BTreeMap::new()
+            let read = if is_other {
+                Read::default()
             } else {
                 points::read(engine, place, metric, periods).await.map_err(failed)?
             };
             let point = |(time, sum): (TimeMs, points::Sum)| Some((time, points::value(&sum, *statistic)?));
-            let points = sums.into_iter().filter_map(point).collect();
-            lines.insert(&query.id, Line { points, period_s: *period_s, label: label_of(metric) });
+            let points = read.sums.into_iter().filter_map(point).collect();
+            let line = Line { points, period_s: *period_s, label: label_of(metric) };
+            budget.spend(line.weight() + read.rows / ROWS_PER_POINT)?;
+            lines.insert(&query.id, Value::Line(line));
         }
     }
     let range = (request.start, request.end, now);
-    let results = results(&request.queries, &lines, range)?;
+    let results = engine.lane().run(|| results(&request, lines, range, budget)).await?;
     page(results, &request)
 }
 
@@ -64,33 +105,24 @@ fn label_of(metric: &MetricRef) -> String {
     metric.name.clone()
 }
 
-/// The results of all queries that return data.
-fn results(
-    queries: &[MetricDataQuery],
-    lines: &BTreeMap<&str, Line>,
+/// The results of all queries that return data, from the lines of its metrics.
+fn results<'r>(
+    request: &'r GetMetricData,
+    mut values: BTreeMap<&'r str, Value>,
     range: (TimeMs, TimeMs, TimeMs),
+    mut budget: Budget,
 ) -> Result<Vec<DataResult>, Fault> {
-    let mut values: BTreeMap<&str, Value> =
-        lines.iter().map(|(id, line)| (*id, Value::Line(line.clone()))).collect();
-    // Validation has found that expressions do not refer to each other in a circle.
-    while values.len() < queries.len() {
-        let before = values.len();
-        for query in queries {
-            let Query::Expression { parsed, period_s, .. } = &query.query else { continue };
-            if values.contains_key(query.id.as_str())
-                || parsed.ids().iter().any(|id| !values.contains_key(id))
-            {
-                continue;
-            }
-            let scope = Scope { id: &query.id, values: &values, metrics: lines, range };
-            let value = scope.evaluate(parsed)?;
-            let value = scope.as_lines(value, parsed, *period_s);
-            values.insert(&query.id, value);
-        }
-        assert!(values.len() > before, "every round evaluates an expression");
+    let metrics: Vec<&str> = values.keys().copied().collect();
+    for query in request.order.iter().filter_map(|place| request.queries.get(*place)) {
+        let Query::Expression { parsed, period_s, .. } = &query.query else { continue };
+        let mut scope =
+            Scope { id: &query.id, values: &values, metrics: &metrics, range, budget: &mut budget };
+        let value = scope.evaluate(parsed)?;
+        let value = scope.as_lines(value, parsed, *period_s)?;
+        values.insert(&query.id, value);
     }
     let mut results = Vec::new();
-    for query in queries.iter().filter(|query| query.return_data) {
+    for query in request.queries.iter().filter(|query| query.return_data) {
         let value = values.remove(query.id.as_str());
         let its = match value {
             Some(Value::Line(line)) => vec![line],
@@ -140,9 +172,11 @@ fn page(mut results: Vec<DataResult>, request: &GetMetricData) -> Result<Respons
 struct Scope<'v> {
     id: &'v str,
     values: &'v BTreeMap<&'v str, Value>,
-    metrics: &'v BTreeMap<&'v str, Line>,
+    /// The ids of the metrics among the values.
+    metrics: &'v [&'v str],
     /// Start, end and the present.
     range: (TimeMs, TimeMs, TimeMs),
+    budget: &'v mut Budget,
 }
 
 fn combine(operator: Operator, left: f64, right: f64) -> Option<f64> {
@@ -155,23 +189,43 @@ fn combine(operator: Operator, left: f64, right: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-fn map_line(line: Line, change: impl Fn(f64) -> Option<f64>) -> Line {
-    let points = line.points.into_iter().filter_map(|(time, value)| Some((time, change(value)?))).collect();
-    Line { points, ..line }
+fn map_line(line: &Line, change: impl Fn(f64) -> Option<f64>) -> Line {
+    let points = line.points.iter().filter_map(|(time, value)| Some((*time, change(*value)?))).collect();
+    Line { points, period_s: line.period_s, label: line.label.clone() }
 }
 
-fn aggregate(kind: Aggregate, values: &[f64]) -> Option<f64> {
-    if values.is_empty() {
-        return None;
+/// Values added up.
+#[derive(Clone, Copy)]
+struct Total {
+    sum: f64,
+    number: u32,
+    min: f64,
+    max: f64,
+}
+
+impl Default for Total {
+    fn default() -> Self {
+        Self { sum: 0.0, number: 0, min: f64::INFINITY, max: f64::NEG_INFINITY }
     }
-    let sum: f64 = values.iter().sum();
-    let number = f64::from(u32::try_from(values.len()).unwrap_or(u32::MAX));
-    Some(match kind {
-        Aggregate::Sum => sum,
-        Aggregate::Average => sum / number,
-        Aggregate::Minimum => values.iter().copied().fold(f64::INFINITY, f64::min),
-        Aggregate::Maximum => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-    })
+}
+
+impl Total {
+    fn add(mut self, value: f64) -> Self {
+        self.sum += value;
+        self.number = self.number.saturating_add(1);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self
+    }
+
+    fn value(self, kind: Aggregate) -> f64 {
+        match kind {
+            Aggregate::Sum => self.sum,
+            Aggregate::Average => self.sum / f64::from(self.number),
+            Aggregate::Minimum => self.min,
+            Aggregate::Maximum => self.max,
+        }
+    }
 }
 
 impl Scope<'_> {
@@ -179,16 +233,24 @@ impl Scope<'_> {
         Fault::validation(format!("Error in expression '{}': {reason}", self.id))
     }
 
-    fn evaluate(&self, expression: &Expression) -> Result<Value, Fault> {
-        Ok(match expression {
+    /// The lines of the metrics whose ids match.
+    fn metric_lines(&self, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = &Line> {
+        self.metrics.iter().filter(move |id| is_wanted(id)).filter_map(|id| match self.values.get(id) {
+            Some(Value::Line(line)) => Some(line),
+            _ => None,
+        })
+    }
+
+    /// Evaluates an expression, at the cost of all values on the way.
+    fn evaluate(&mut self, expression: &Expression) -> Result<Value, Fault> {
+        let value = match expression {
             Expression::Number(number) => Value::Number(*number),
             Expression::Id(id) => {
                 self.values.get(id.as_str()).cloned().ok_or_else(|| self.wrong("Unknown id"))?
             }
             Expression::Metrics(filter) => {
                 let is_wanted = |id: &str| filter.as_ref().is_none_or(|part| id.contains(part.as_str()));
-                let wanted = self.metrics.iter().filter(|(id, _)| is_wanted(id));
-                Value::Lines(wanted.map(|(_, line)| line.clone()).collect())
+                Value::Lines(self.metric_lines(is_wanted).cloned().collect())
             }
             Expression::Period(id) => match self.values.get(id.as_str()) {
                 Some(Value::Line(line)) => Value::Number(seconds(line.period_s)),
@@ -205,98 +267,107 @@ impl Scope<'_> {
                 }
                 Value::Lines(lines)
             }
-            Expression::Negative(inner) => match self.evaluate(inner)? {
-                Value::Number(number) => Value::Number(-number),
-                Value::Line(line) => Value::Line(map_line(line, |value| Some(-value))),
-                Value::Lines(lines) => {
-                    Value::Lines(lines.into_iter().map(|line| map_line(line, |value| Some(-value))).collect())
-                }
-            },
-            Expression::Aggregate(kind, inner) => self.aggregate(*kind, inner)?,
+            Expression::Negative(inner) => {
+                let inner = self.evaluate(inner)?;
+                self.binary(Operator::Subtract, &Value::Number(0.0), &inner)?
+            }
+            Expression::Aggregate(kind, inner) => {
+                let inner = self.evaluate(inner)?;
+                self.aggregate(*kind, inner)?
+            }
             Expression::Fill(inner, filler) => match self.evaluate(inner)? {
-                Value::Line(line) => Value::Line(self.fill(line, *filler)),
+                Value::Line(line) => Value::Line(self.fill(line, *filler)?),
                 Value::Lines(lines) => {
-                    Value::Lines(lines.into_iter().map(|line| self.fill(line, *filler)).collect())
+                    let filled = lines.into_iter().map(|line| self.fill(line, *filler));
+                    Value::Lines(filled.collect::<Result<_, _>>()?)
                 }
                 Value::Number(_) => return Err(self.wrong("FILL takes a metric")),
             },
-            Expression::Binary(operator, left, right) => {
-                self.binary(*operator, self.evaluate(left)?, self.evaluate(right)?)?
+            Expression::Chain(first, rest) => {
+                let mut value = self.evaluate(first)?;
+                for (operator, operand) in rest {
+                    let operand = self.evaluate(operand)?;
+                    value = self.binary(*operator, &value, &operand)?;
+                    self.budget.spend(value.weight())?;
+                }
+                value
             }
-        })
+        };
+        self.budget.spend(value.weight())?;
+        Ok(value)
     }
 
     /// One line becomes a number; several become one line.
-    fn aggregate(&self, kind: Aggregate, inner: &Expression) -> Result<Value, Fault> {
-        match self.evaluate(inner)? {
+    fn aggregate(&self, kind: Aggregate, inner: Value) -> Result<Value, Fault> {
+        match inner {
             Value::Number(_) => Err(self.wrong("a number has nothing to add up")),
+            Value::Line(line) if line.points.is_empty() => Ok(Value::Lines(Vec::new())),
             Value::Line(line) => {
-                let values: Vec<f64> = line.points.into_values().collect();
-                Ok(aggregate(kind, &values).map_or(Value::Lines(Vec::new()), Value::Number))
+                let total = line.points.into_values().fold(Total::default(), Total::add);
+                Ok(Value::Number(total.value(kind)))
             }
             Value::Lines(lines) => {
                 let period_s = lines.iter().map(|line| line.period_s).max().unwrap_or_default();
-                let times: BTreeSet<TimeMs> =
-                    lines.iter().flat_map(|line| line.points.keys().copied()).collect();
-                let point = |time: TimeMs| {
-                    let values: Vec<f64> =
-                        lines.iter().filter_map(|line| line.points.get(&time).copied()).collect();
-                    Some((time, aggregate(kind, &values)?))
-                };
-                let points = times.into_iter().filter_map(point).collect();
+                let mut totals: BTreeMap<TimeMs, Total> = BTreeMap::new();
+                for (time, value) in lines.into_iter().flat_map(|line| line.points) {
+                    let total = totals.entry(time).or_default();
+                    *total = total.add(value);
+                }
+                let points = totals.into_iter().map(|(time, total)| (time, total.value(kind))).collect();
                 Ok(Value::Line(Line { points, period_s, label: self.id.to_owned() }))
             }
         }
     }
 
-    fn binary(&self, operator: Operator, left: Value, right: Value) -> Result<Value, Fault> {
+    fn binary(&self, operator: Operator, left: &Value, right: &Value) -> Result<Value, Fault> {
+        let with_number = |line: &Line, number: f64| map_line(line, |value| combine(operator, value, number));
+        let of_number = |number: f64, line: &Line| map_line(line, |value| combine(operator, number, value));
+        let both = |left: &Line, right: &Line| self.both(operator, left, right);
         Ok(match (left, right) {
             (Value::Number(left), Value::Number(right)) => {
-                Value::Number(combine(operator, left, right).ok_or_else(|| self.wrong("Division by zero"))?)
+                Value::Number(combine(operator, *left, *right).ok_or_else(|| self.wrong("Division by zero"))?)
             }
-            (Value::Line(line), Value::Number(number)) => {
-                Value::Line(map_line(line, |value| combine(operator, value, number)))
+            (Value::Line(line), Value::Number(number)) => Value::Line(with_number(line, *number)),
+            (Value::Number(number), Value::Line(line)) => Value::Line(of_number(*number, line)),
+            (Value::Line(left), Value::Line(right)) => Value::Line(both(left, right)),
+            (Value::Lines(lines), Value::Number(number)) => {
+                Value::Lines(lines.iter().map(|line| with_number(line, *number)).collect())
             }
-            (Value::Number(number), Value::Line(line)) => {
-                Value::Line(map_line(line, |value| combine(operator, number, value)))
+            (Value::Number(number), Value::Lines(lines)) => {
+                Value::Lines(lines.iter().map(|line| of_number(*number, line)).collect())
             }
-            (Value::Line(left), Value::Line(right)) => Value::Line(Line {
-                points: left
-                    .points
-                    .iter()
-                    .filter_map(|(time, value)| {
-                        Some((*time, combine(operator, *value, *right.points.get(time)?)?))
-                    })
-                    .collect(),
-                period_s: left.period_s.max(right.period_s),
-                label: self.id.to_owned(),
-            }),
-            (Value::Lines(lines), other) => {
-                self.each(lines, |line| self.binary(operator, line, other.clone()))?
+            (Value::Lines(lines), Value::Line(right)) => {
+                Value::Lines(lines.iter().map(|left| both(left, right)).collect())
             }
-            (other, Value::Lines(lines)) => {
-                self.each(lines, |line| self.binary(operator, other.clone(), line))?
+            (Value::Line(left), Value::Lines(lines)) => {
+                Value::Lines(lines.iter().map(|right| both(left, right)).collect())
+            }
+            (Value::Lines(left), Value::Lines(right)) if left.is_empty() || right.is_empty() => {
+                Value::Lines(Vec::new())
+            }
+            (Value::Lines(_), Value::Lines(_)) => {
+                return Err(self.wrong("two lists of metrics cannot be combined"));
             }
         })
     }
 
-    fn each(&self, lines: Vec<Line>, change: impl Fn(Value) -> Result<Value, Fault>) -> Result<Value, Fault> {
-        let mut changed = Vec::new();
-        for line in lines {
-            match change(Value::Line(line))? {
-                Value::Line(line) => changed.push(line),
-                Value::Number(_) | Value::Lines(_) => {
-                    return Err(self.wrong("two lists of metrics cannot be combined"));
-                }
-            }
+    /// The points that both lines have.
+    fn both(&self, operator: Operator, left: &Line, right: &Line) -> Line {
+        let point = |(time, value): (&TimeMs, &f64)| {
+            Some((*time, combine(operator, *value, *right.points.get(time)?)?))
+        };
+        Line {
+            points: left.points.iter().filter_map(point).collect(),
+            period_s: left.period_s.max(right.period_s),
+            label: self.id.to_owned(),
         }
-        Ok(Value::Lines(changed))
     }
 
     /// Puts points where a line has none. Without any point before, `Repeat` and `Linear` leave gaps.
-    fn fill(&self, line: Line, filler: Filler) -> Line {
+    fn fill(&mut self, line: Line, filler: Filler) -> Result<Line, Fault> {
         let (start, end, now) = self.range;
         let periods = Periods::new(start, end, line.period_s, now);
+        self.budget.spend(periods.number())?;
         let mut points = BTreeMap::new();
         let mut at = periods.start_ms;
         while at < periods.end_ms {
@@ -310,19 +381,27 @@ impl Scope<'_> {
             points.extend(value.map(|value| (time, value)));
             at = at.saturating_add(periods.period_ms);
         }
-        Line { points, ..line }
+        Ok(Line { points, ..line })
     }
 
     /// A number becomes a line with a point wherever the metrics of the request have one.
-    fn as_lines(&self, value: Value, expression: &Expression, period_s: Option<i64>) -> Value {
-        let Value::Number(number) = value else { return value };
+    fn as_lines(
+        &mut self,
+        value: Value,
+        expression: &Expression,
+        period_s: Option<i64>,
+    ) -> Result<Value, Fault> {
+        let Value::Number(number) = value else { return Ok(value) };
         let named = expression.ids();
-        let is_named = |id: &str| named.is_empty() || named.contains(&id);
-        let its = || self.metrics.iter().filter(|(id, _)| is_named(id)).map(|(_, line)| line);
-        let times: BTreeSet<TimeMs> = its().flat_map(|line| line.points.keys().copied()).collect();
-        let known = its().map(|line| line.period_s).max().unwrap_or_default();
-        let points = times.into_iter().map(|time| (time, number)).collect();
-        Value::Line(Line { points, period_s: period_s.unwrap_or(known), label: self.id.to_owned() })
+        let is_named = |id: &str| named.is_empty() || named.contains(id);
+        let cost = self.metric_lines(is_named).map(Line::weight).sum();
+        self.budget.spend(cost)?;
+        let its = self.metric_lines(is_named);
+        let known = its.map(|line| line.period_s).max().unwrap_or_default();
+        let times = self.metric_lines(is_named).flat_map(|line| line.points.keys());
+        let points = times.map(|time| (*time, number)).collect();
+        let period_s = period_s.unwrap_or(known);
+        Ok(Value::Line(Line { points, period_s, label: self.id.to_owned() }))
     }
 }
 

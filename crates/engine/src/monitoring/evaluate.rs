@@ -63,7 +63,8 @@ async fn evaluate<S: Store>(engine: &Engine<S>, alarm: Alarm, now: TimeMs) -> Re
         name: settings.metric.clone(),
         dimensions: settings.dimensions.clone(),
     };
-    let sums = points::read(engine, &alarm.place, &metric, Periods { start_ms, end_ms, period_ms }).await?;
+    let periods = Periods { start_ms, end_ms, period_ms };
+    let sums = points::read(engine, &alarm.place, &metric, periods).await?.sums;
     let mut periods: Vec<Period> = Vec::new();
     let mut start = start_ms;
     while start < end_ms {

@@ -2,7 +2,8 @@
 //! are on, and what they counted.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use keywright_semantics::capacity::HALVES_PER_UNIT;
@@ -93,33 +94,36 @@ pub(super) async fn report<S: Store>(
         return Err(Fault::new(FaultKind::ResourceNotFoundException, text));
     };
     let periods = Periods::new(request.start, request.end, request.period_s, now(engine));
-    let minutes = read(engine, &table, rule, periods).await.map_err(failed)?;
-    let mut sums = Sums::default();
-    for minute in minutes {
-        if let Some(start) = periods.of(ms(minute.number)) {
-            sums.add(start, minute);
-        }
-    }
-    Ok(Response::GetInsightRuleReport(sums.report(rule, &request)))
+    let _turn = engine.metrics().reading.lock().await;
+    let sums = read(engine, &table, rule, periods).await.map_err(failed)?;
+    let report = engine.lane().run(|| sums.report(rule, &request)).await;
+    Ok(Response::GetInsightRuleReport(report))
 }
 
 fn ms(minute: u64) -> i64 {
     i64::try_from(minute.saturating_mul(MINUTE_MS)).unwrap_or(i64::MAX)
 }
 
-/// The minutes of a rule: from the store, and those of this process that are not written yet.
+/// Adds up the minutes of a rule: from the store, and those of this process that are not written yet.
 async fn read<S: Store>(
     engine: &Engine<S>,
     table: &Table,
     rule: Rule,
     periods: Periods,
-) -> Result<Vec<Minute>, Error> {
+) -> Result<Sums, Error> {
     insight_rows::flush(engine, engine.env().now_ms() / MINUTE_MS).await?;
     // While this is held no minute moves from memory to the store.
     let writing = engine.insights().writing.lock().await;
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    let mut minutes = engine.insights().unwritten(table.id, rule);
+    let minutes = engine.insights().unwritten(table.id, rule);
     drop(writing);
+    let mut sums = Sums::default();
+    let mut add = |minute: Minute| {
+        if let Some(start) = periods.of(ms(minute.number)) {
+            sums.add(start, minute);
+        }
+    };
+    minutes.into_iter().for_each(&mut add);
     let minute = |ms: i64| u64::try_from(ms).unwrap_or_default() / MINUTE_MS;
     let (first, end) = (minute(periods.start_ms), minute(periods.end_ms).saturating_add(1));
     let range = KeyRange {
@@ -130,11 +134,15 @@ async fn read<S: Store>(
     let stored = each_row(&view, range, |entry| {
         let minute = rows::read_key(&entry.key).and_then(|(_, minute)| rows::decode(minute, &entry.value));
         is_whole &= minute.is_some();
-        minutes.extend(minute);
+        minute.into_iter().for_each(&mut add);
     });
     stored.await.map_err(|error| fault::storage(&error))?;
-    if is_whole { Ok(minutes) } else { Err(fault::internal()) }
+    if is_whole { Ok(sums) } else { Err(fault::internal()) }
 }
+
+/// Contributors of one report that are told apart. With more, the lightest half is dropped, so that what stays
+/// is exact but for keys that were light for long.
+const KNOWN_MAX: usize = 20_000;
 
 /// What a rule counted, by period and contributor.
 #[derive(Default)]
@@ -147,17 +155,10 @@ struct Sums {
 #[derive(Default)]
 struct Period {
     count: Count,
-    /// Those that are known.
-    known: BTreeSet<Contributor>,
+    /// Hashes of those that are known.
+    known: HashSet<u64>,
     /// The largest number of contributors of one of its minutes.
     most_of_a_minute: u64,
-}
-
-impl Period {
-    /// The number of contributors; of many, at least so many.
-    fn unique(&self) -> u64 {
-        u64::try_from(self.known.len()).unwrap_or(u64::MAX).max(self.most_of_a_minute)
-    }
 }
 
 /// A number of halves as the double that clients read.
@@ -177,9 +178,28 @@ impl Sums {
         period.count.merge(&minute.all);
         period.most_of_a_minute = period.most_of_a_minute.max(minute.keys);
         for (contributor, count) in minute.heaviest {
-            period.known.insert(contributor.clone());
+            period.known.insert(hash(&contributor));
             self.contributors.entry(contributor).or_default().entry(start).or_default().merge(&count);
         }
+        if self.contributors.len() > KNOWN_MAX {
+            self.drop_lightest_half();
+        }
+    }
+
+    fn drop_lightest_half(&mut self) {
+        let mut totals: Vec<u64> = self.contributors.values().map(total).collect();
+        let half = totals.len() / 2;
+        let (lighter, &mut middle, _) = totals.select_nth_unstable(half);
+        let mut equals_to_drop = lighter.iter().filter(|total| **total == middle).count();
+        self.contributors.retain(|_, periods| {
+            let is_dropped = match total(periods).cmp(&middle) {
+                std::cmp::Ordering::Less => true,
+                std::cmp::Ordering::Equal => equals_to_drop > 0,
+                std::cmp::Ordering::Greater => false,
+            };
+            equals_to_drop -= usize::from(is_dropped && total(periods) == middle);
+            !is_dropped
+        });
     }
 
     fn report(&self, rule: Rule, request: &GetInsightRuleReport) -> RuleReport {
@@ -197,7 +217,7 @@ impl Sums {
     /// The first contributors of the ranking; among equals, in the order of their keys.
     fn ranked(&self, request: &GetInsightRuleReport) -> Vec<(&Contributor, &BTreeMap<TimeMs, Count>)> {
         let mut ranked: Vec<_> = self.contributors.iter().collect();
-        ranked.sort_by_key(|(_, periods)| {
+        ranked.sort_by_cached_key(|(_, periods)| {
             Reverse(match request.order_by {
                 OrderBy::Sum => total(periods),
                 OrderBy::Maximum => periods.values().map(|count| count.max).max().unwrap_or(0),
@@ -211,21 +231,32 @@ impl Sums {
         if metrics.is_empty() {
             return Vec::new();
         }
+        let mut largest: BTreeMap<TimeMs, u64> = BTreeMap::new();
+        for (start, count) in self.contributors.values().flatten() {
+            let sum = largest.entry(*start).or_default();
+            *sum = count.sum.max(*sum);
+        }
         let point = |(start, period): (&TimeMs, &Period)| {
-            let values = metrics.iter().map(|metric| (*metric, self.value(*metric, *start, period)));
+            let largest = largest.get(start).copied().unwrap_or(0);
+            let values = metrics.iter().map(|metric| (*metric, period.value(*metric, largest)));
             (*start, values.collect())
         };
         self.all.iter().map(point).collect()
     }
+}
 
-    fn value(&self, metric: RuleMetric, start: TimeMs, period: &Period) -> f64 {
-        let Count { sum, samples, min, max } = period.count;
+impl Period {
+    /// The number of contributors; of many, at least so many.
+    fn unique(&self) -> u64 {
+        u64::try_from(self.known.len()).unwrap_or(u64::MAX).max(self.most_of_a_minute)
+    }
+
+    /// A metric of the period, of whose contributors the heaviest has `largest`.
+    fn value(&self, metric: RuleMetric, largest: u64) -> f64 {
+        let Count { sum, samples, min, max } = self.count;
         match metric {
-            RuleMetric::UniqueContributors => count(period.unique()),
-            RuleMetric::MaxContributorValue => {
-                let of_period = self.contributors.values().filter_map(|periods| periods.get(&start));
-                double(of_period.map(|count| count.sum).max().unwrap_or(0))
-            }
+            RuleMetric::UniqueContributors => count(self.unique()),
+            RuleMetric::MaxContributorValue => double(largest),
             RuleMetric::SampleCount => count(samples),
             RuleMetric::Sum => double(sum),
             RuleMetric::Minimum => double(min),
@@ -233,6 +264,12 @@ impl Sums {
             RuleMetric::Average => double(sum) / count(samples.max(1)),
         }
     }
+}
+
+fn hash(contributor: &Contributor) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    contributor.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn total(periods: &BTreeMap<TimeMs, Count>) -> u64 {
@@ -245,5 +282,33 @@ fn contributor_of((contributor, periods): (&Contributor, &BTreeMap<TimeMs, Count
         keys: std::iter::once(partition).chain(sort).map(str::to_owned).collect(),
         value: double(total(periods)),
         points: periods.iter().map(|(start, count)| (*start, double(count.sum))).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn minute(number: u64, keys: std::ops::Range<usize>, value: u64) -> Minute {
+        let count = Count { sum: value, samples: 1, min: value, max: value };
+        let heaviest = keys.map(|key| (Contributor::new(&format!("key{key}"), None), count)).collect();
+        Minute { number, all: count, keys: 100, heaviest }
+    }
+
+    #[test]
+    fn of_very_many_contributors_the_heaviest_stay() {
+        let mut sums = Sums::default();
+        for number in 0..500 {
+            let first = usize::try_from(number).unwrap() * 100;
+            sums.add(TimeMs(0), minute(number, first..first + 100, 2));
+            sums.add(TimeMs(0), minute(number, 0..10, 1000));
+            assert!(sums.contributors.len() <= KNOWN_MAX);
+        }
+        assert!(sums.contributors.len() >= KNOWN_MAX / 2);
+        for key in 0..10 {
+            let periods = sums.contributors.get(&Contributor::new(&format!("key{key}"), None));
+            assert_eq!(periods.map(total), Some(500_002));
+        }
+        assert_eq!(sums.all.get(&TimeMs(0)).map(Period::unique), Some(50_000));
     }
 }

@@ -9,7 +9,6 @@ use keywright_semantics::monitoring::request::MetricRef;
 use keywright_semantics::monitoring::statistic::{Statistic, WHOLE};
 use keywright_store::{KeyRange, Snapshot, Store};
 
-use super::rows;
 use crate::metrics::figures::{Cell, Histogram};
 use crate::metrics::rows::{Grain, SeriesHash, decode_point, point_prefix, read_time};
 use crate::metrics::series::{Place, Series};
@@ -47,6 +46,12 @@ impl Periods {
         Self { start_ms, end_ms: end.0, period_ms: period_s.max(1) * 1000 }
     }
 
+    /// How many there are.
+    pub(super) fn number(&self) -> usize {
+        let span_ms = self.end_ms.saturating_sub(self.start_ms).max(0);
+        usize::try_from(span_ms.div_euclid(self.period_ms)).unwrap_or(usize::MAX).saturating_add(1)
+    }
+
     /// The start of the period that a moment lies in.
     pub(super) fn of(&self, ms: i64) -> Option<TimeMs> {
         if ms < self.start_ms || ms >= self.end_ms {
@@ -57,23 +62,33 @@ impl Periods {
     }
 }
 
-/// The sums of a series, by the start of their period; none where nothing was.
+/// What was read of a series.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    /// Sums by the start of their period; none where nothing was.
+    pub sums: BTreeMap<TimeMs, Sum>,
+    /// The rows that were read.
+    pub rows: usize,
+}
+
+/// Reads the sums of a series.
 pub(super) async fn read<S: Store>(
     engine: &Engine<S>,
     place: &Place,
     metric: &MetricRef,
     periods: Periods,
-) -> Result<BTreeMap<TimeMs, Sum>, Error> {
-    let mut sums: BTreeMap<TimeMs, Sum> = BTreeMap::new();
+) -> Result<Read, Error> {
+    let Read { mut sums, mut rows } = Read::default();
     if metric.namespace != NAMESPACE {
-        return Ok(sums);
+        return Ok(Read { sums, rows });
     }
     let series = Series::new(place, &metric.name, metric.dimensions.clone());
-    rows::flush(engine, engine.env().now_ms() / MINUTE_MS).await?;
+    super::rows::flush(engine, engine.env().now_ms() / MINUTE_MS).await?;
     let mut add = |minute: u64, point: Sum| {
+        rows += 1;
         let ms = i64::try_from(minute.saturating_mul(MINUTE_MS)).unwrap_or(i64::MAX);
         if let Some(start) = periods.of(ms) {
-            rows::merge(sums.entry(start).or_default(), point);
+            super::rows::merge(sums.entry(start).or_default(), point);
         }
     };
     // While this is held no point moves from memory to the store.
@@ -87,7 +102,7 @@ pub(super) async fn read<S: Store>(
     scan(&view, (Grain::Minute, hash), (first, last), &mut add).await?;
     let hours = (first / HOUR_MINUTES, last / HOUR_MINUTES + 1);
     scan(&view, (Grain::Hour, hash), hours, &mut |hour, point| add(hour * HOUR_MINUTES, point)).await?;
-    Ok(sums)
+    Ok(Read { sums, rows })
 }
 
 async fn scan(

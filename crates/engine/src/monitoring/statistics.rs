@@ -23,7 +23,7 @@ pub(super) async fn run<S: Store>(
         return Ok(Response::GetMetricStatistics { label, points: Vec::new() });
     }
     let periods = Periods::new(request.start, request.end, request.period_s, now);
-    let sums = points::read(engine, place, &request.metric, periods).await.map_err(failed)?;
+    let sums = points::read(engine, place, &request.metric, periods).await.map_err(failed)?.sums;
     let point = |(time, sum): (&_, &points::Sum)| {
         let values: Vec<_> = request
             .statistics

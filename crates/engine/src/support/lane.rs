@@ -144,7 +144,7 @@ impl<'e> Pace<'e> {
 }
 
 /// Yields to the other requests of the thread.
-async fn yield_now() {
+pub(crate) async fn yield_now() {
     let mut has_yielded = false;
     poll_fn(|context| {
         if has_yielded {

@@ -2,7 +2,7 @@
 
 use keywright_store::{Direction, Entry, KeyRange, Scan, Snapshot, StoreError};
 
-use super::layout;
+use super::{lane, layout};
 
 /// Rows and bytes of one scan of the store.
 const SCAN_ROWS_MAX: usize = 1000;
@@ -13,7 +13,7 @@ pub(crate) fn piece(range: KeyRange) -> Scan {
     Scan { range, direction: Direction::Forward, rows_max: SCAN_ROWS_MAX, bytes_max: SCAN_BYTES_MAX }
 }
 
-/// Passes every row of a range to `take`, in order.
+/// Passes every row of a range to `take`, in order. Yields between pieces.
 pub(crate) async fn each_row(
     view: &impl Snapshot,
     mut range: KeyRange,
@@ -26,6 +26,7 @@ pub(crate) async fn each_row(
             Some(last) if page.more => {
                 assert!(last.key >= range.start, "a forward scan advances");
                 range.start = layout::after(&last.key);
+                lane::yield_now().await;
             }
             _ => return Ok(()),
         }

@@ -62,6 +62,16 @@ fn put<S: Store>(bench: &Bench<S>, name: &str) -> bool {
 
 const TABLE: (&str, &str) = ("TableName", "t");
 
+/// The written units of the table, added up by this period.
+fn writes(period_s: i64) -> Document {
+    let metric = Document::object([
+        ("Namespace", text("AWS/DynamoDB")),
+        ("MetricName", text("ConsumedWriteCapacityUnits")),
+        ("Dimensions", dimensions(&[TABLE])),
+    ]);
+    Document::object([("Metric", metric), ("Period", Document::Integer(period_s)), ("Stat", text("Sum"))])
+}
+
 #[test]
 fn consumption_and_operations_are_counted_in_their_minute_and_survive_a_restart() {
     let bench = bench();
@@ -128,18 +138,7 @@ fn expressions_compute_over_metrics_and_pages_have_every_point_once() {
         bench.env.now_ms.store(minute * MINUTE_MS, Ordering::Relaxed);
         assert!((0..6).all(|_| put(&bench, "a")));
     }
-    let stat = Document::object([
-        (
-            "Metric",
-            Document::object([
-                ("Namespace", text("AWS/DynamoDB")),
-                ("MetricName", text("ConsumedWriteCapacityUnits")),
-                ("Dimensions", dimensions(&[TABLE])),
-            ]),
-        ),
-        ("Period", Document::Integer(60)),
-        ("Stat", text("Sum")),
-    ]);
+    let stat = writes(60);
     let queries = Document::List(vec![
         Document::object([("Id", text("m1")), ("MetricStat", stat), ("ReturnData", Document::Bool(false))]),
         Document::object([("Id", text("rate")), ("Expression", text("m1/PERIOD(m1)"))]),
@@ -169,6 +168,33 @@ fn expressions_compute_over_metrics_and_pages_have_every_point_once() {
     let rate = (1..=5).map(|minute| ("rate".to_owned(), minute * 60_000, 0.1));
     let all = (0..=5).map(|minute| ("all".to_owned(), minute * 60_000, if minute == 0 { 0.0 } else { 6.0 }));
     assert_eq!(points, rate.chain(all).collect::<Vec<_>>());
+}
+
+#[test]
+fn queries_cannot_multiply_points_without_bound() {
+    let bench = bench();
+    assert!(put(&bench, "a"));
+    let message = |expressions: &[(&str, String)], end_s: i64| {
+        let stat = writes(3600);
+        let metric = Document::object([("Id", text("m1")), ("MetricStat", stat)]);
+        let expression = |(id, expression): &(&str, String)| {
+            Document::object([("Id", text(id)), ("Expression", text(expression))])
+        };
+        let queries = std::iter::once(metric).chain(expressions.iter().map(expression));
+        let body = Document::object([
+            ("MetricDataQueries", Document::List(queries.collect())),
+            ("StartTime", Document::Integer(0)),
+            ("EndTime", Document::Integer(end_s)),
+        ]);
+        ask(&bench.engine, Operation::GetMetricData, &body).map(drop).map_err(|fault| fault.message)
+    };
+    let list = |id: &str| format!("[{}]", vec![id; 600].join(","));
+    assert_eq!(message(&[("few", list("m1"))], 3600), Ok(()));
+    let lists = [("a", list("m1")), ("b", list("a"))];
+    let refused = message(&lists, 3600).unwrap_err();
+    assert!(refused.contains("more than 2000000 datapoints"), "{refused}");
+    let for_ages = message(&[("filled", "FILL(m1, 0)".to_owned())], 253_402_300_799).unwrap_err();
+    assert_eq!(for_ages, refused);
 }
 
 #[test]

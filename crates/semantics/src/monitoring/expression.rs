@@ -3,6 +3,8 @@
 //!
 //! It parses; the engine computes.
 
+use std::collections::BTreeSet;
+
 use super::fault::Fault;
 
 /// Nesting that is parsed at most.
@@ -64,21 +66,35 @@ pub enum Expression {
     Aggregate(Aggregate, Box<Expression>),
     /// Several series, in brackets.
     List(Vec<Expression>),
-    /// Two operands.
-    Binary(Operator, Box<Expression>, Box<Expression>),
+    /// A first operand, and operators of one rank with their right operands. A chain may be long; the depth of
+    /// an expression is bounded.
+    Chain(Box<Expression>, Vec<(Operator, Expression)>),
     /// A changed sign.
     Negative(Box<Expression>),
 }
 
 impl Expression {
-    /// The ids that it names.
-    pub fn ids(&self) -> Vec<&str> {
+    /// The ids that it names, each once.
+    pub fn ids(&self) -> BTreeSet<&str> {
+        let mut ids = BTreeSet::new();
+        self.collect_ids(&mut ids);
+        ids
+    }
+
+    fn collect_ids<'e>(&'e self, ids: &mut BTreeSet<&'e str>) {
         match self {
-            Self::Number(_) | Self::Metrics(_) => Vec::new(),
-            Self::Id(id) | Self::Period(id) => vec![id],
-            Self::Fill(inner, _) | Self::Aggregate(_, inner) | Self::Negative(inner) => inner.ids(),
-            Self::List(elements) => elements.iter().flat_map(Self::ids).collect(),
-            Self::Binary(_, left, right) => [left.ids(), right.ids()].concat(),
+            Self::Number(_) | Self::Metrics(_) => {}
+            Self::Id(id) | Self::Period(id) => {
+                ids.insert(id);
+            }
+            Self::Fill(inner, _) | Self::Aggregate(_, inner) | Self::Negative(inner) => {
+                inner.collect_ids(ids)
+            }
+            Self::List(elements) => elements.iter().for_each(|element| element.collect_ids(ids)),
+            Self::Chain(first, rest) => {
+                first.collect_ids(ids);
+                rest.iter().for_each(|(_, operand)| operand.collect_ids(ids));
+            }
         }
     }
 
@@ -121,27 +137,24 @@ impl<'t> Parser<'t> {
     }
 
     fn sum(&mut self) -> Result<Expression, String> {
-        let mut left = self.product()?;
-        loop {
-            let operator = match () {
-                () if self.take('+') => Operator::Add,
-                () if self.take('-') => Operator::Subtract,
-                () => return Ok(left),
-            };
-            left = Expression::Binary(operator, Box::new(left), Box::new(self.product()?));
-        }
+        self.chain(Self::product, [('+', Operator::Add), ('-', Operator::Subtract)])
     }
 
     fn product(&mut self) -> Result<Expression, String> {
-        let mut left = self.operand()?;
-        loop {
-            let operator = match () {
-                () if self.take('*') => Operator::Multiply,
-                () if self.take('/') => Operator::Divide,
-                () => return Ok(left),
-            };
-            left = Expression::Binary(operator, Box::new(left), Box::new(self.operand()?));
+        self.chain(Self::operand, [('*', Operator::Multiply), ('/', Operator::Divide)])
+    }
+
+    fn chain(
+        &mut self,
+        operand: impl Fn(&mut Self) -> Result<Expression, String>,
+        operators: [(char, Operator); 2],
+    ) -> Result<Expression, String> {
+        let first = operand(self)?;
+        let mut rest = Vec::new();
+        while let Some((_, operator)) = operators.into_iter().find(|(symbol, _)| self.take(*symbol)) {
+            rest.push((operator, operand(self)?));
         }
+        Ok(if rest.is_empty() { first } else { Expression::Chain(Box::new(first), rest) })
     }
 
     fn operand(&mut self) -> Result<Expression, String> {
@@ -239,16 +252,26 @@ mod tests {
 
     #[test]
     fn operators_bind_as_in_arithmetic() {
-        let id = |name: &str| Box::new(Expression::Id(name.to_owned()));
-        let product = Expression::Binary(Operator::Multiply, id("m2"), id("m3"));
-        assert_eq!(parse("m1 + m2*m3"), Ok(Expression::Binary(Operator::Add, id("m1"), Box::new(product))));
+        let id = |name: &str| Expression::Id(name.to_owned());
+        let chain = |first, rest| Ok(Expression::Chain(Box::new(first), rest));
+        let product = Expression::Chain(Box::new(id("m2")), vec![(Operator::Multiply, id("m3"))]);
+        assert_eq!(
+            parse("m1 + m2*m3 - m4"),
+            chain(id("m1"), vec![(Operator::Add, product), (Operator::Subtract, id("m4"))])
+        );
         assert_eq!(
             parse("m1/PERIOD(m1)"),
-            Ok(Expression::Binary(Operator::Divide, id("m1"), Box::new(Expression::Period("m1".into()))))
+            chain(id("m1"), vec![(Operator::Divide, Expression::Period("m1".into()))])
         );
         assert_eq!(parse("SUM(METRICS(\"ab\"))").map(|parsed| parsed.ids().len()), Ok(0));
-        assert_eq!(parse("FILL(m1, -1.5)"), Ok(Expression::Fill(id("m1"), Filler::Number(-1.5))));
-        assert_eq!(parse("MAX([m1, (m2)])").unwrap().ids(), ["m1", "m2"]);
+        assert_eq!(parse("FILL(m1, -1.5)"), Ok(Expression::Fill(Box::new(id("m1")), Filler::Number(-1.5))));
+        assert_eq!(Vec::from_iter(parse("MAX([m2, (m1), m2])").unwrap().ids()), ["m1", "m2"]);
+    }
+
+    #[test]
+    fn the_depth_of_a_long_expression_is_bounded() {
+        let Ok(Expression::Chain(_, rest)) = parse(&vec!["1"; 1000].join("+")) else { panic!("a chain") };
+        assert_eq!(rest.len(), 999);
     }
 
     #[test]

@@ -9,6 +9,8 @@ use crate::limits::{CONTRIBUTORS_MAX, INSIGHT_RULES_MAX};
 
 /// Contributors of a report that names no number (API reference: GetInsightRuleReport).
 const CONTRIBUTORS_DEFAULT: usize = 10;
+/// Metrics of one report: each that there is.
+const RULE_METRICS_MAX: usize = 7;
 /// Rules of one page (API reference: DescribeInsightRules).
 const RULES_PAGE_MAX: i64 = 500;
 
@@ -94,6 +96,11 @@ impl GetInsightRuleReport {
                         Average";
             RuleMetric::from_name(&name).ok_or_else(|| Fault::value("Metrics", rule))
         };
+        let metrics = body.texts_of("Metrics")?;
+        if metrics.len() > RULE_METRICS_MAX {
+            let rule = format!("must have at most {RULE_METRICS_MAX} elements");
+            return Err(Fault::value("Metrics", &rule));
+        }
         let order_by = match body.text_of("OrderBy")?.as_deref() {
             None | Some("Sum") => OrderBy::Sum,
             Some("Maximum") => OrderBy::Maximum,
@@ -105,7 +112,7 @@ impl GetInsightRuleReport {
             end,
             period_s,
             contributors_max,
-            metrics: body.texts_of("Metrics")?.into_iter().map(metric).collect::<Result<_, _>>()?,
+            metrics: metrics.into_iter().map(metric).collect::<Result<_, _>>()?,
             order_by,
         })
     }

@@ -1,6 +1,6 @@
 //! Typed requests, with the checks that need neither points nor alarms.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::alarm::{AlarmSettings, AlarmState, Comparison, MissingData};
 use super::document::{Document, TimeMs};
@@ -16,6 +16,9 @@ pub const STATISTICS_POINTS_MAX: i64 = 1440;
 pub const DATA_POINTS_MAX: i64 = 100_800;
 /// Queries of one GetMetricData (API reference).
 pub const DATA_QUERIES_MAX: usize = 500;
+/// Points that the metrics and expressions of one GetMetricData have in all, those between included; our own
+/// bound, so that lists of lists cannot take all memory. It is some 60 MB.
+pub const DATA_WORK_POINTS_MAX: usize = 2_000_000;
 /// Dimensions of one series or filter that tables use; the service admits 30 and filters by 10.
 const DIMENSIONS_MAX: usize = 30;
 const FILTERS_MAX: usize = 10;
@@ -112,6 +115,8 @@ pub enum ScanBy {
 pub struct GetMetricData {
     /// The queries, each id once.
     pub queries: Vec<MetricDataQuery>,
+    /// The places of the queries, each after those that it names.
+    pub order: Vec<usize>,
     /// The first moment.
     pub start: TimeMs,
     /// The first moment after.
@@ -398,7 +403,7 @@ fn metric_data(body: &Document) -> Result<GetMetricData, Fault> {
         )));
     }
     let queries: Vec<MetricDataQuery> = elements.iter().map(data_query).collect::<Result<_, _>>()?;
-    check_ids(&queries)?;
+    let order = evaluation_order(&queries)?;
     if queries.iter().all(|query| !query.return_data) {
         return Err(Fault::validation("At least one of the queries must return data."));
     }
@@ -409,6 +414,7 @@ fn metric_data(body: &Document) -> Result<GetMetricData, Fault> {
     }
     Ok(GetMetricData {
         queries,
+        order,
         start,
         end,
         scan_by: scan_by(body)?,
@@ -417,39 +423,45 @@ fn metric_data(body: &Document) -> Result<GetMetricData, Fault> {
     })
 }
 
-/// Ids are unique; expressions name queries before or after them, but never in a circle.
-fn check_ids(queries: &[MetricDataQuery]) -> Result<(), Fault> {
-    let mut ids = BTreeSet::new();
-    for query in queries {
-        if !ids.insert(query.id.as_str()) {
+/// The places of the queries in an order in which each comes after those that it names. Ids are unique, and
+/// expressions never name each other in a circle.
+fn evaluation_order(queries: &[MetricDataQuery]) -> Result<Vec<usize>, Fault> {
+    let mut places = BTreeMap::new();
+    for (place, query) in queries.iter().enumerate() {
+        if places.insert(query.id.as_str(), place).is_some() {
             return Err(Fault::validation(format!("The id '{}' is used more than once.", query.id)));
         }
     }
-    let mut resolved: BTreeSet<&str> = BTreeSet::new();
-    loop {
-        let before = resolved.len();
-        for query in queries {
-            let needs = match &query.query {
-                Query::Metric { .. } => Vec::new(),
-                Query::Expression { parsed, .. } => parsed.ids(),
-            };
-            if let Some(unknown) = needs.iter().find(|id| !ids.contains(*id)) {
-                return Err(Fault::validation(format!(
-                    "Error in expression '{}': Unknown id '{unknown}'",
-                    query.id
-                )));
-            }
-            if needs.iter().all(|id| resolved.contains(id)) {
-                resolved.insert(&query.id);
-            }
-        }
-        if resolved.len() == queries.len() {
-            return Ok(());
-        }
-        if resolved.len() == before {
-            return Err(Fault::validation("The expressions of MetricDataQueries refer to each other."));
+    // For each query, how many that it names are missing in the order, and which name it.
+    let mut missing = vec![0_usize; queries.len()];
+    let mut named_by = vec![Vec::new(); queries.len()];
+    for ((place, query), missing) in queries.iter().enumerate().zip(&mut missing) {
+        let Query::Expression { parsed, .. } = &query.query else { continue };
+        for id in parsed.ids() {
+            let users = places.get(id).and_then(|named| named_by.get_mut(*named)).ok_or_else(|| {
+                Fault::validation(format!("Error in expression '{}': Unknown id '{id}'", query.id))
+            })?;
+            users.push(place);
+            *missing += 1;
         }
     }
+    let first = missing.iter().enumerate().filter(|(_, missing)| **missing == 0);
+    let mut order: Vec<usize> = first.map(|(place, _)| place).collect();
+    let mut done = 0;
+    while let Some(place) = order.get(done).copied() {
+        done += 1;
+        for user in named_by.get(place).into_iter().flatten() {
+            let Some(missing) = missing.get_mut(*user) else { continue };
+            *missing -= 1;
+            if *missing == 0 {
+                order.push(*user);
+            }
+        }
+    }
+    if order.len() < queries.len() {
+        return Err(Fault::validation("The expressions of MetricDataQueries refer to each other."));
+    }
+    Ok(order)
 }
 
 fn data_query(element: &Document) -> Result<MetricDataQuery, Fault> {
