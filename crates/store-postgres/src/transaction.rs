@@ -4,12 +4,12 @@
 //! reading, absent ones get a row without value: PostgreSQL then refuses the commit if another one changed
 //! them after the view, and lets no other change them before the end.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use keywright_store::{
     CommitError, CommitVersion, LogEntry, LogId, LogRead, Scan, ScanPage, Snapshot, StoreError, Transaction,
+    WriteBuffer,
 };
 use tokio_postgres::types::ToSql;
 
@@ -23,43 +23,21 @@ pub struct PostgresTransaction {
     view: PostgresView,
     /// The version that a commit gets: the transaction's id.
     id: CommitVersion,
-    protected: BTreeSet<Bytes>,
-    /// `None` removes the key.
-    writes: BTreeMap<Bytes, Option<Bytes>>,
-    appends: Vec<(LogId, Bytes)>,
-    /// Bytes of all writes, each counted, also those that a later one replaced.
-    bytes: usize,
-    too_large: bool,
+    buffer: WriteBuffer,
 }
 
 impl PostgresTransaction {
     pub(crate) fn new(view: PostgresView, id: CommitVersion, protected: &[Bytes]) -> Self {
-        Self {
-            view,
-            id,
-            protected: protected.iter().cloned().collect(),
-            writes: BTreeMap::new(),
-            appends: Vec::new(),
-            bytes: 0,
-            too_large: false,
-        }
-    }
-
-    fn note(&mut self, key_bytes: usize, value_bytes: usize) {
-        self.bytes = self.bytes.saturating_add(key_bytes).saturating_add(value_bytes);
-        self.too_large |=
-            key_bytes > CAPABILITIES.key_bytes_max || value_bytes > CAPABILITIES.value_bytes_max;
+        let mut buffer = WriteBuffer::new(CAPABILITIES);
+        protected.iter().cloned().for_each(|key| buffer.protect(key));
+        Self { view, id, buffer }
     }
 
     async fn send(mut self) -> Result<CommitVersion, CommitError> {
-        let guarded: Vec<&[u8]> =
-            self.protected.iter().filter(|key| !self.writes.contains_key(*key)).map(AsRef::as_ref).collect();
-        let (mut keys, mut values): (Vec<&[u8]>, Vec<Option<&[u8]>>) = (Vec::new(), Vec::new());
-        for (key, value) in &self.writes {
-            keys.push(key);
-            values.push(value.as_deref());
-        }
-        let appends = Appends::of(&self.appends);
+        let guarded: Vec<&[u8]> = self.buffer.guarded().map(AsRef::as_ref).collect();
+        let (keys, values): (Vec<&[u8]>, Vec<Option<&[u8]>>) =
+            self.buffer.writes().map(|(key, value)| (key.as_ref(), value.map(AsRef::as_ref))).unzip();
+        let appends = Appends::of(self.buffer.appends());
         let connection = self.view.session.connection();
         let (client, statements) = (&connection.client, &connection.statements);
         let guarding: [&(dyn ToSql + Sync); 1] = [&guarded];
@@ -72,7 +50,7 @@ impl PostgresTransaction {
                 optional(!guarded.is_empty(), client.query(&statements.guard, &guarding)),
                 optional(!guarded.is_empty(), client.execute(&statements.guard_absent, &guarding)),
                 optional(!keys.is_empty(), client.execute(&statements.write, &writing)),
-                optional(!self.appends.is_empty(), client.execute(&statements.append, &appending)),
+                optional(!self.buffer.appends().is_empty(), client.execute(&statements.append, &appending)),
                 client.batch_execute("COMMIT"),
             );
             guard.and(absent).and(write).and(append).and(commit)
@@ -153,34 +131,29 @@ impl Snapshot for PostgresTransaction {
 
 impl Transaction for PostgresTransaction {
     async fn get_for_write(&mut self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        self.protected.extend(keys.iter().cloned());
+        keys.iter().cloned().for_each(|key| self.buffer.protect(key));
         self.view.get_many(keys).await
     }
 
     fn protect(&mut self, key: &[u8]) {
-        self.protected.insert(Bytes::copy_from_slice(key));
+        self.buffer.protect(Bytes::copy_from_slice(key));
     }
 
     fn put(&mut self, key: Bytes, value: Bytes) {
-        self.note(key.len(), value.len());
-        self.writes.insert(key, Some(value));
+        self.buffer.put(key, value);
     }
 
     fn delete(&mut self, key: Bytes) {
-        self.note(key.len(), 0);
-        self.writes.insert(key, None);
+        self.buffer.delete(key);
     }
 
     fn append(&mut self, id: LogId, bytes: Bytes) {
-        self.note(0, bytes.len());
-        self.appends.push((id, bytes));
+        self.buffer.append(id, bytes);
     }
 
     async fn commit(self) -> Result<CommitVersion, CommitError> {
-        if self.too_large || self.bytes > CAPABILITIES.transaction_bytes_max {
-            return Err(CommitError::TooLarge);
-        }
-        if self.writes.is_empty() && self.appends.is_empty() && self.protected.is_empty() {
+        self.buffer.check()?;
+        if self.buffer.is_empty() {
             return Ok(self.view.version());
         }
         self.send().await

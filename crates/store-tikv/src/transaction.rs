@@ -1,12 +1,11 @@
 //! A transaction: a view, a buffer of writes, and one commit.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use keywright_store::{
     Capabilities, CommitError, CommitVersion, LogEntry, LogId, LogRead, Scan, ScanPage, Snapshot, StoreError,
-    Transaction,
+    Transaction, WriteBuffer,
 };
 use tikv_client::TimestampExt as _;
 
@@ -26,34 +25,14 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
 pub struct TikvTransaction {
     view: TikvView,
     transaction: tikv_client::Transaction,
-    protected: BTreeSet<Bytes>,
-    /// `None` removes the key.
-    writes: BTreeMap<Bytes, Option<Bytes>>,
-    appends: Vec<(LogId, Bytes)>,
-    /// Bytes of all writes, each counted, also those that a later one replaced.
-    bytes: usize,
-    too_large: bool,
+    buffer: WriteBuffer,
 }
 
 impl TikvTransaction {
     pub(crate) async fn begin(link: &Arc<Link>) -> Result<Self, StoreError> {
         let transaction = link.begin().await?;
         let view = TikvView { link: Arc::clone(link), at: transaction.start_timestamp().version() };
-        Ok(Self {
-            view,
-            transaction,
-            protected: BTreeSet::new(),
-            writes: BTreeMap::new(),
-            appends: Vec::new(),
-            bytes: 0,
-            too_large: false,
-        })
-    }
-
-    fn note(&mut self, key_bytes: usize, value_bytes: usize) {
-        self.bytes = self.bytes.saturating_add(key_bytes).saturating_add(value_bytes);
-        self.too_large |=
-            key_bytes > CAPABILITIES.key_bytes_max || value_bytes > CAPABILITIES.value_bytes_max;
+        Ok(Self { view, transaction, buffer: WriteBuffer::new(CAPABILITIES) })
     }
 }
 
@@ -81,44 +60,38 @@ impl Snapshot for TikvTransaction {
 
 impl Transaction for TikvTransaction {
     async fn get_for_write(&mut self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        self.protected.extend(keys.iter().cloned());
+        keys.iter().cloned().for_each(|key| self.buffer.protect(key));
         self.view.get_many(keys).await
     }
 
     fn protect(&mut self, key: &[u8]) {
-        self.protected.insert(Bytes::copy_from_slice(key));
+        self.buffer.protect(Bytes::copy_from_slice(key));
     }
 
     fn put(&mut self, key: Bytes, value: Bytes) {
-        self.note(key.len(), value.len());
-        self.writes.insert(key, Some(value));
+        self.buffer.put(key, value);
     }
 
     fn delete(&mut self, key: Bytes) {
-        self.note(key.len(), 0);
-        self.writes.insert(key, None);
+        self.buffer.delete(key);
     }
 
     fn append(&mut self, id: LogId, bytes: Bytes) {
-        self.note(0, bytes.len());
-        self.appends.push((id, bytes));
+        self.buffer.append(id, bytes);
     }
 
     async fn commit(self) -> Result<CommitVersion, CommitError> {
-        if self.too_large || self.bytes > CAPABILITIES.transaction_bytes_max {
-            return Err(CommitError::TooLarge);
-        }
-        if self.writes.is_empty() && self.appends.is_empty() && self.protected.is_empty() {
+        self.buffer.check()?;
+        if self.buffer.is_empty() {
             return Ok(self.view.version());
         }
-        let Self { view, transaction, protected, writes, appends, .. } = self;
+        let Self { view, transaction, buffer } = self;
         let keys = &view.link.keys;
-        let guarded = protected.iter().filter(|key| !writes.contains_key(*key)).map(|key| keys.row(key));
-        let guarded: Vec<Vec<u8>> = guarded.collect();
+        let guarded: Vec<Vec<u8>> = buffer.guarded().map(|key| keys.row(key)).collect();
         let mut rows: Vec<(Vec<u8>, Option<Bytes>)> =
-            writes.into_iter().map(|(key, value)| (keys.row(&key), value)).collect();
-        for (place, (id, entry)) in (0..).zip(appends) {
-            rows.push((keys.inbox(id, Origin { start: view.at, place }), Some(entry)));
+            buffer.writes().map(|(key, value)| (keys.row(key), value.cloned())).collect();
+        for (place, (id, entry)) in (0..).zip(buffer.appends()) {
+            rows.push((keys.inbox(*id, Origin { start: view.at, place }), Some(entry.clone())));
         }
         view.link.commit(transaction, rows, guarded).await
     }

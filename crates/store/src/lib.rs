@@ -13,6 +13,7 @@ mod last_changed;
 pub mod memory;
 mod prehashed;
 pub mod random;
+mod write_buffer;
 
 pub use contract::{
     Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,
@@ -20,3 +21,4 @@ pub use contract::{
 };
 pub use last_changed::LastChanged;
 pub use prehashed::ByHash;
+pub use write_buffer::WriteBuffer;
