@@ -4,7 +4,7 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Direction, Scan, Snapshot, Store, Transaction};
 
-use super::{stats_rows, use_rows};
+use super::stats_rows;
 use crate::state::Engine;
 use crate::state::members::MemberId;
 use crate::support::fault;
@@ -22,8 +22,8 @@ const FORMAT: u8 = 1;
 pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> {
     let Some(beat) = engine.members().due_beat(now_ms, BEAT_MS) else { return Ok(()) };
     let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
-    txn.put(row_key(engine.members().own()), encode(beat));
-    ended(txn.commit().await.map(|_version| ()))?;
+    txn.put(engine.members().own().row_key(Space::Members), encode(beat));
+    ended(txn.commit().await)?;
     let view = engine.store().snapshot().await.map_err(|fault| fault::storage(&fault))?;
     let beats = read(&view).await?;
     stats_rows::load_others(engine, &view).await.map_err(|fault| fault::storage(&fault))?;
@@ -42,15 +42,15 @@ pub(crate) async fn leave<S: Store>(engine: &Engine<S>) -> Result<(), Error> {
 
 async fn remove<S: Store>(engine: &Engine<S>, member: MemberId) -> Result<(), Error> {
     let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
-    txn.delete(row_key(member));
-    txn.delete(use_rows::row_key(member));
-    ended(txn.commit().await.map(|_version| ()))
+    txn.delete(member.row_key(Space::Members));
+    txn.delete(member.row_key(Space::Uses));
+    ended(txn.commit().await)
 }
 
 /// A later step repeats what met a conflict, or whose outcome is unknown.
-fn ended(outcome: Result<(), CommitError>) -> Result<(), Error> {
+pub(super) fn ended<T>(outcome: Result<T, CommitError>) -> Result<(), Error> {
     match outcome {
-        Ok(()) | Err(CommitError::Conflict | CommitError::Unknown) => Ok(()),
+        Ok(_) | Err(CommitError::Conflict | CommitError::Unknown) => Ok(()),
         Err(CommitError::Failed(fault)) => Err(fault::storage(&fault)),
         Err(CommitError::TooLarge) => Err(fault::internal()),
     }
@@ -64,18 +64,11 @@ async fn read(view: &impl Snapshot) -> Result<Vec<(MemberId, u64)>, Error> {
         bytes_max: MEMBERS_BYTES_MAX,
     };
     let page = view.scan(&scan).await.map_err(|fault| fault::storage(&fault))?;
-    Ok(page.entries.iter().filter_map(|entry| Some((read_key(&entry.key)?, decode(&entry.value)?))).collect())
-}
-
-fn row_key(member: MemberId) -> Bytes {
-    let mut key = vec![Space::Members.byte()];
-    key.extend_from_slice(&member.0.to_be_bytes());
-    key.into()
-}
-
-fn read_key(key: &[u8]) -> Option<MemberId> {
-    let (_, id) = key.split_first()?;
-    Some(MemberId(u128::from_be_bytes(id.try_into().ok()?)))
+    Ok(page
+        .entries
+        .iter()
+        .filter_map(|entry| Some((MemberId::of_row(&entry.key)?, decode(&entry.value)?)))
+        .collect())
 }
 
 fn encode(beat: u64) -> Bytes {

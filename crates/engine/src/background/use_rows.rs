@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use keywright_semantics::error::Error;
-use keywright_store::{CommitError, Store, Transaction};
+use keywright_store::{Store, Transaction};
 
+use super::members;
 use crate::state::Engine;
 use crate::state::members::MemberId;
 use crate::state::use_exchange::Span;
@@ -37,13 +38,9 @@ async fn publish<S: Store>(engine: &Engine<S>) -> Result<(), Error> {
     }
     let spans = engine.use_exchange().publish(uses);
     let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
-    txn.put(row_key(engine.members().own()), encode(&spans));
-    match txn.commit().await {
-        // Without this commit the next one writes the span.
-        Ok(_) | Err(CommitError::Conflict | CommitError::Unknown) => Ok(()),
-        Err(CommitError::Failed(error)) => Err(fault::storage(&error)),
-        Err(CommitError::TooLarge) => Err(fault::internal()),
-    }
+    txn.put(engine.members().own().row_key(Space::Uses), encode(&spans));
+    // Without this commit the next one writes the spans.
+    members::ended(txn.commit().await)
 }
 
 async fn receive<S: Store>(engine: &Engine<S>) -> Result<(), Error> {
@@ -70,13 +67,6 @@ async fn receive<S: Store>(engine: &Engine<S>) -> Result<(), Error> {
     Ok(())
 }
 
-/// The key of a process's row.
-pub(crate) fn row_key(member: MemberId) -> Bytes {
-    let mut key = vec![Space::Uses.byte()];
-    key.extend_from_slice(&member.0.to_be_bytes());
-    key.into()
-}
-
 fn encode(spans: &[Span]) -> Bytes {
     let mut row = vec![FORMAT];
     row.extend(postcard::to_allocvec(spans).expect("plain data is serialized"));
@@ -85,9 +75,9 @@ fn encode(spans: &[Span]) -> Bytes {
 
 /// `None` for a row of another format.
 fn decode(key: &[u8], row: &[u8]) -> Option<(MemberId, Vec<Span>)> {
-    let member = key.get(1..).and_then(|id| id.try_into().ok()).map(u128::from_be_bytes)?;
+    let member = MemberId::of_row(key)?;
     let spans = postcard::from_bytes(row.strip_prefix(&[FORMAT])?).ok()?;
-    Some((MemberId(member), spans))
+    Some((member, spans))
 }
 
 #[cfg(test)]
@@ -102,9 +92,9 @@ mod tests {
     fn a_row_is_read_as_it_was_written_and_other_formats_are_passed_over() {
         let member = MemberId(7);
         let row = encode(&spans(3..=5));
-        let (read, found) = decode(&row_key(member), &row).expect("it is a row");
+        let (read, found) = decode(&member.row_key(Space::Uses), &row).expect("it is a row");
         assert_eq!((read, found.len()), (member, 3));
         let newer = [&[FORMAT + 1], row.get(1..).unwrap()].concat();
-        assert!(decode(&row_key(member), &newer).is_none());
+        assert!(decode(&member.row_key(Space::Uses), &newer).is_none());
     }
 }

@@ -135,7 +135,7 @@ pub(crate) fn check_projection(source: Source<'_>, projection: Option<&Projectio
     Ok(check_paths(&source.table.schema, &paths)?)
 }
 
-/// Checks that a Query's filter does not name key attributes of the source: these belong into the key
+/// Checks that a Query's filter does not name key attributes of the source: these belong in the key
 /// condition.
 pub(crate) fn check_query_filter(source: Source<'_>, request: &Query) -> Result<(), Error> {
     let Some(filter) = &request.filter else { return Ok(()) };

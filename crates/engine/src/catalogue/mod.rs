@@ -390,8 +390,8 @@ impl<S: Store> Catalogue<S> {
         Ok(())
     }
 
-    /// Deletes rows that nobody reads any more, such as the progress of a finished backfill. After an unknown
-    /// outcome a few bytes may remain; ids are never reused, so no reader can mistake them.
+    /// Deletes rows that nobody reads any more, such as the progress of a finished backfill. If the commit
+    /// conflicts, is too large or has an unknown outcome, they remain. That does no harm: ids are never reused.
     pub(crate) async fn forget_rows(
         &self,
         rows: impl IntoIterator<Item = Bytes> + Send,

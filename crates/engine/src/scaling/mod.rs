@@ -65,8 +65,8 @@ pub(crate) async fn execute<S: Store>(
     }
 }
 
-/// Does the work on targets that is due: ends changes, fires scheduled actions, moves capacity into its
-/// bounds, and once a minute, after alarms were looked at, follows policies.
+/// Does what is due for the targets: ends changes of capacity, fires scheduled actions, moves capacity into
+/// its bounds. Once a minute, after the alarms, it applies the policies.
 ///
 /// Over a shared store one process does it for all targets.
 pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, Error> {

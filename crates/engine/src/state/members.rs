@@ -7,11 +7,28 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::support::layout::TableId;
+use bytes::Bytes;
+
+use crate::support::layout::{Space, TableId};
 
 /// A process: drawn at random when it opens the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct MemberId(pub u128);
+
+impl MemberId {
+    /// The key of this process's row in a space that has one for each.
+    pub(crate) fn row_key(self, space: Space) -> Bytes {
+        let mut key = vec![space.byte()];
+        key.extend_from_slice(&self.0.to_be_bytes());
+        key.into()
+    }
+
+    /// The process of a row's key.
+    pub(crate) fn of_row(key: &[u8]) -> Option<Self> {
+        let (_, id) = key.split_first()?;
+        Some(Self(u128::from_be_bytes(id.try_into().ok()?)))
+    }
+}
 
 /// A process whose number stood still for so long does no work any more.
 const SILENT_MS: u64 = 6_000;

@@ -121,12 +121,12 @@ impl Inner {
         if self.uses.is_none() {
             return;
         }
-        for arm in &demand.arms {
-            let start = self.ledger(demand.table, context).start_of(arm);
+        let ledger = self.ledger(demand.table, context);
+        let starts: Vec<_> = demand.arms.iter().map(|arm| ledger.start_of(arm)).collect();
+        let Some(uses) = &mut self.uses else { return };
+        for (arm, start) in demand.arms.iter().zip(starts) {
             let part = (demand.table.id, arm.index, arm.direction, start);
-            if let Some(uses) = &mut self.uses {
-                uses.add(part, arm.key.as_deref(), sign * milli(arm.units));
-            }
+            uses.add(part, arm.key.as_deref(), sign * milli(arm.units));
         }
     }
 

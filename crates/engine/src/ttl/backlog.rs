@@ -7,7 +7,7 @@ use crate::bind::expiry::{Due, EpochSeconds};
 use crate::catalogue::{Table, TtlGeneration};
 use crate::state::Engine;
 use crate::support::fault;
-use crate::support::layout;
+use crate::support::layout::{self, TableId};
 use crate::write::expiry_rows::{read_row_key, rows_prefix};
 
 /// Items that are counted; beyond it the answer is "at least".
@@ -41,9 +41,11 @@ pub(crate) async fn backlog<S: Store>(
     let now = EpochSeconds(now_ms / 1000);
     let first = Due::at(now_ms, 0).map_or(EpochSeconds(0), |due| due.first);
     let after_now = EpochSeconds(now.0.saturating_add(1));
-    let past = count(engine, table, generation, (EpochSeconds(0), Some(first)), COUNTED_MAX).await?;
-    let due = count(engine, table, generation, (first, Some(after_now)), COUNTED_MAX).await?;
-    let next = count(engine, table, generation, (after_now, None), 1).await?;
+    let rows = (table.id, generation);
+    let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let past = count(&view, rows, (EpochSeconds(0), Some(first)), COUNTED_MAX).await?;
+    let due = count(&view, rows, (first, Some(after_now)), COUNTED_MAX).await?;
+    let next = count(&view, rows, (after_now, None), 1).await?;
     Ok(Some(Backlog {
         due: due.0,
         oldest_due: due.1.map(|time| time.0),
@@ -55,14 +57,13 @@ pub(crate) async fn backlog<S: Store>(
 }
 
 /// How many rows have a time from the first bound to before the second, and the earliest time.
-async fn count<S: Store>(
-    engine: &Engine<S>,
-    table: &Table,
-    generation: TtlGeneration,
+async fn count(
+    view: &impl Snapshot,
+    (table, generation): (TableId, TtlGeneration),
     (from, to): (EpochSeconds, Option<EpochSeconds>),
     rows_max: usize,
 ) -> Result<(usize, Option<EpochSeconds>), Error> {
-    let prefix = rows_prefix(table.id, generation);
+    let prefix = rows_prefix(table, generation);
     let bound = |time: EpochSeconds| [prefix.as_slice(), &time.0.to_be_bytes()].concat().into();
     let end = to.map_or_else(|| layout::prefix_range(prefix.clone()).end, |to| Some(bound(to)));
     let scan = Scan {
@@ -71,8 +72,7 @@ async fn count<S: Store>(
         rows_max,
         bytes_max: COUNTED_BYTES_MAX,
     };
-    let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let page = view.scan(&scan).await.map_err(|error| fault::storage(&error))?;
-    let earliest = page.entries.first().and_then(|entry| read_row_key(table.id, &entry.key));
+    let earliest = page.entries.first().and_then(|entry| read_row_key(table, &entry.key));
     Ok((page.entries.len(), earliest.map(|(time, _)| time)))
 }
