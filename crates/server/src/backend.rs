@@ -16,7 +16,7 @@ use keywright_store_tikv::{TikvOptions, TikvStore};
 #[cfg(feature = "postgres")]
 use crate::store_url::Password;
 
-/// A kind of store.
+/// A kind of store. What has a default is so for stores that are not on this machine's disk.
 pub(crate) trait Backend: Send + Sync + 'static {
     type Store: Store;
 
@@ -24,9 +24,13 @@ pub(crate) trait Backend: Send + Sync + 'static {
     fn open(&self) -> Result<Self::Store, String>;
 
     /// Why the store refuses writes; `None` while it takes them.
-    fn fault(&self, store: &Self::Store) -> Option<Fault>;
+    fn fault(&self, _store: &Self::Store) -> Option<Fault> {
+        None
+    }
 
-    fn figures(&self, store: &Self::Store) -> Option<Figures>;
+    fn figures(&self, _store: &Self::Store) -> Option<Figures> {
+        None
+    }
 
     /// Questions to a store of another machine that were waited for.
     fn round_trips(&self, _store: &Self::Store) -> u64 {
@@ -37,13 +41,17 @@ pub(crate) trait Backend: Send + Sync + 'static {
     fn place(&self) -> String;
 
     /// Whether there is room on the disk for this many bytes. May take long.
-    fn has_room(&self, bytes: u64) -> bool;
+    fn has_room(&self, _bytes: u64) -> bool {
+        true
+    }
 
     /// Whether nobody else uses the store.
-    fn is_unshared(&self, store: &Self::Store) -> bool;
+    fn is_unshared(&self, _store: &Self::Store) -> bool {
+        false
+    }
 
     /// Ends the store's threads; later writes fail. May take long.
-    fn close(&self, store: &Self::Store);
+    fn close(&self, _store: &Self::Store) {}
 }
 
 /// A store in memory never fails.
@@ -56,27 +64,9 @@ impl Backend for Memory {
         Ok(MemoryStore::new())
     }
 
-    fn fault(&self, _store: &MemoryStore) -> Option<Fault> {
-        None
-    }
-
-    fn figures(&self, _store: &MemoryStore) -> Option<Figures> {
-        None
-    }
-
     fn place(&self) -> String {
         "memory".to_owned()
     }
-
-    fn has_room(&self, _bytes: u64) -> bool {
-        true
-    }
-
-    fn is_unshared(&self, _store: &MemoryStore) -> bool {
-        false
-    }
-
-    fn close(&self, _store: &MemoryStore) {}
 }
 
 /// A store in a folder of this machine.
@@ -148,14 +138,6 @@ impl Backend for Postgres {
             .map_err(|error| format!("cannot open the store {}: {error}", self.url))
     }
 
-    fn fault(&self, _store: &PostgresStore) -> Option<Fault> {
-        None
-    }
-
-    fn figures(&self, _store: &PostgresStore) -> Option<Figures> {
-        None
-    }
-
     fn round_trips(&self, store: &PostgresStore) -> u64 {
         store.round_trips()
     }
@@ -163,16 +145,6 @@ impl Backend for Postgres {
     fn place(&self) -> String {
         self.url.clone()
     }
-
-    fn has_room(&self, _bytes: u64) -> bool {
-        true
-    }
-
-    fn is_unshared(&self, _store: &PostgresStore) -> bool {
-        false
-    }
-
-    fn close(&self, _store: &PostgresStore) {}
 }
 
 /// A prefix of a TiKV cluster, which other servers may use at the same time.
@@ -201,14 +173,6 @@ impl Backend for Tikv {
             .map_err(|error| format!("cannot open the store {}: {error}", self.url))
     }
 
-    fn fault(&self, _store: &TikvStore) -> Option<Fault> {
-        None
-    }
-
-    fn figures(&self, _store: &TikvStore) -> Option<Figures> {
-        None
-    }
-
     fn round_trips(&self, store: &TikvStore) -> u64 {
         store.round_trips()
     }
@@ -216,16 +180,6 @@ impl Backend for Tikv {
     fn place(&self) -> String {
         self.url.clone()
     }
-
-    fn has_room(&self, _bytes: u64) -> bool {
-        true
-    }
-
-    fn is_unshared(&self, _store: &TikvStore) -> bool {
-        false
-    }
-
-    fn close(&self, _store: &TikvStore) {}
 }
 
 /// A file that is written to find out whether there is room.

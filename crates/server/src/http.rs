@@ -16,7 +16,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{EXPECT, HOST};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response};
-use keywright_engine::{Backlog, Caller, Env as _, Heat, Lane, Observer, Presence};
+use keywright_engine::{Backlog, Caller, Engine, Env as _, Heat, Lane, Observer, Presence};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages;
 use keywright_semantics::request::Request as Typed;
@@ -403,7 +403,7 @@ impl<B: Backend> Service<B> {
         if changes && call.access == Access::Read {
             return Ok(None);
         }
-        let Some(engine) = self.database.engine() else { return Err(self.busy(Cause::StoreReopening)) };
+        let engine = self.engine()?;
         let work = async move { engine.monitor(&caller, request).await };
         Ok(Some(match self.complete(changes, work).await {
             Ok(response) => {
@@ -458,7 +458,7 @@ impl<B: Backend> Service<B> {
             Ok(request) => request,
             Err(fault) => return Ok(render_scaling_fault(&fault)),
         };
-        let Some(engine) = self.database.engine() else { return Err(self.busy(Cause::StoreReopening)) };
+        let engine = self.engine()?;
         let (caller, changes) = (signed.caller, request.changes_something());
         let work = async move { engine.scale(&caller, request).await };
         Ok(match self.complete(changes, work).await {
@@ -587,7 +587,7 @@ impl<B: Backend> Service<B> {
             Ok(command) => command,
             Err(refusal) => return Ok(branch_refusal(&refusal)),
         };
-        let Some(engine) = self.database.engine() else { return Err(self.busy(Cause::StoreReopening)) };
+        let engine = self.engine()?;
         let presence = Presence::default();
         let engine = engine.for_client(presence.clone());
         let running = Arc::clone(&self.changes).read_owned().await;
@@ -866,6 +866,11 @@ impl<B: Backend> Service<B> {
         answer
     }
 
+    /// The engine, unless its store is being opened again.
+    fn engine(&self) -> Result<Engine<B::Store>, Error> {
+        self.database.engine().ok_or_else(|| self.busy(Cause::StoreReopening))
+    }
+
     /// The error of a request for which a budget or limit has no room.
     fn busy(&self, cause: Cause) -> Error {
         self.refused.count(cause);
@@ -907,11 +912,7 @@ impl<B: Backend> Api for Service<B> {
         table: &'a str,
         index: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Option<Heat>, Error>> {
-        async move {
-            let engine = self.database.engine().ok_or_else(|| self.busy(Cause::StoreReopening))?;
-            engine.heat(caller, table, index).await
-        }
-        .boxed()
+        async move { self.engine()?.heat(caller, table, index).await }.boxed()
     }
 
     fn backlog<'a>(
@@ -919,11 +920,7 @@ impl<B: Backend> Api for Service<B> {
         caller: &'a Caller,
         table: &'a str,
     ) -> BoxFuture<'a, Result<Option<Backlog>, Error>> {
-        async move {
-            let engine = self.database.engine().ok_or_else(|| self.busy(Cause::StoreReopening))?;
-            engine.expiry_backlog(caller, table).await
-        }
-        .boxed()
+        async move { self.engine()?.expiry_backlog(caller, table).await }.boxed()
     }
 
     fn authenticator(&self) -> &Authenticator {
