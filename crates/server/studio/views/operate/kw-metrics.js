@@ -1,23 +1,23 @@
 // <kw-metrics>: what a table and its indexes consume against what is provisioned, what was refused and why, its
 // hottest keys, its operations. While it is hidden it sends nothing.
 
-import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
+import { html, nothing } from "../../vendor/lit-html/lit-html.js";
 import { call, dynamodb, go, here } from "../model/api.js";
 import { styles } from "../model/styles.js";
 import { keysView, partitionsView } from "./keys.js";
-import { LIMITS, MINUTE, RANGES, Range, figure, listed, metric, read, timeOf } from "./series.js";
+import { LIMITS, MINUTE, RANGES, Range, listed, metric, read, timeOf } from "./series.js";
+import { Watching, most, operationsTable, total } from "./watching.js";
 import "./kw-chart.js";
 
 styles();
 
-const EVERY_MS = 2000;
 /** Operations and descriptions change seldom. */
 const SELDOM = 10;
 /** Charts of so many indexes; the rest is in the table. */
 const INDEXES_SHOWN = 20;
 const DIRECTIONS = /** @type {["Read"|"Write", "reads"|"writes"][]} */ ([["Read", "reads"], ["Write", "writes"]]);
 
-export class KwMetrics extends HTMLElement {
+export class KwMetrics extends Watching {
   constructor() {
     super();
     this.table = "";
@@ -28,12 +28,6 @@ export class KwMetrics extends HTMLElement {
     this.heat = /** @type {any} */ (null);
     this.operations = /** @type {any[]|null} */ (null);
     this.errors = { user: 0, failed: 0 };
-    this.error = /** @type {any} */ (null);
-    this.readAt = 0;
-    this.timer = 0;
-    this.turn = 0;
-    this.reading = false;
-    this.looks = 0;
   }
 
   /** @param {{region: string, table: string, query: URLSearchParams}} route */
@@ -46,30 +40,10 @@ export class KwMetrics extends HTMLElement {
     this.minutes = minutes;
     this.range = new Range(minutes);
     if (other) { this.facts = null; this.heat = null; this.operations = null; }
-    this.error = null;
-    this.turn += 1;
-    this.looks = 0;
-    this.reading = false;
-    this.update();
-    this.look();
+    this.restart();
   }
 
-  connectedCallback() {
-    this.classList.add("op");
-    this.timer = window.setInterval(() => this.look(), EVERY_MS);
-    document.addEventListener("visibilitychange", this.seen);
-    this.update();
-    this.look();
-  }
-
-  disconnectedCallback() {
-    clearInterval(this.timer);
-    document.removeEventListener("visibilitychange", this.seen);
-    this.turn += 1;
-    this.reading = false;
-  }
-
-  seen = () => { if (!document.hidden) this.look(); };
+  get asks() { return this.table !== ""; }
 
   /** The table and its global indexes: the name, the dimensions, what is provisioned. */
   get places() {
@@ -92,30 +66,18 @@ export class KwMetrics extends HTMLElement {
     ]));
   }
 
-  async look() {
-    if (!this.table || this.reading || document.hidden || !this.isConnected) return;
-    this.reading = true;
-    const turn = this.turn;
-    const still = () => turn === this.turn;
-    try {
-      if (!this.facts || this.looks % SELDOM === 0) {
-        const { Table } = await dynamodb("DescribeTable", { TableName: this.table });
-        if (!still()) return;
-        this.facts = Table;
-      }
-      await this.range.look(this.queries());
-      const heat = await call("metrics/keys", { table: this.table });
+  async look(still) {
+    const seldom = this.reads % SELDOM === 0;
+    if (!this.facts || seldom) {
+      const { Table } = await dynamodb("DescribeTable", { TableName: this.table });
       if (!still()) return;
-      this.heat = heat;
-      if (this.looks % SELDOM === 0) await this.lookAtOperations(still);
-      this.looks += 1;
-      this.readAt = Date.now();
-      this.error = null;
-    } catch (error) {
-      if (still()) this.error = error;
-    } finally {
-      if (still()) { this.reading = false; this.update(); }
+      this.facts = Table;
     }
+    await this.range.look(this.queries());
+    const heat = await call("metrics/keys", { table: this.table });
+    if (!still()) return;
+    this.heat = heat;
+    if (seldom) await this.lookAtOperations(still);
   }
 
   /** Requests and times of each operation over the range. */
@@ -134,17 +96,12 @@ export class KwMetrics extends HTMLElement {
     const { from, to } = this.range;
     const found = await read(queries, from, to);
     if (!still()) return;
-    const value = (id, by = (one, other) => one + other) => [...(found.get(id)?.values() ?? [])].reduce((sum, one) => by(sum, one), 0);
-    this.errors = { user: value("user"), failed: value("failed") };
+    this.errors = { user: total(found.get("user")), failed: total(found.get("failed")) };
     this.operations = names.map((name) => {
-      const own = kinds.map((one, at) => ({ one, at })).filter(({ one }) => one.of.Operation === name);
-      const all = (letter, by) => own.reduce((sum, { at }) => by(sum, value(`${letter}${at}`, by)), 0);
-      return { name, requests: all("n", (one, other) => one + other), half: all("h", Math.max), slow: all("s", Math.max), most: all("m", Math.max) };
+      const places = [...kinds.keys()].filter((at) => kinds[at].of.Operation === name);
+      const slowest = (letter) => Math.max(...places.map((at) => most(found.get(`${letter}${at}`))));
+      return { name, requests: places.reduce((sum, at) => sum + total(found.get(`n${at}`)), 0), times: ["h", "s", "m"].map(slowest) };
     }).filter((one) => one.requests > 0).toSorted((one, other) => other.requests - one.requests);
-  }
-
-  update() {
-    if (this.isConnected) render(this.view(), this);
   }
 
   view() {
@@ -152,8 +109,8 @@ export class KwMetrics extends HTMLElement {
     const ready = range.to > 0 && this.facts;
     return html`<div class="op-bar">${rangeLinks(this.minutes)}
         <a class="md-link" href=${`/${this.region}/t/${encodeURIComponent(this.table)}/items`}>Its items</a>
-        <span class="op-at">${this.readAt ? `at ${new Date(this.readAt).toLocaleTimeString()}` : ""}</span></div>
-      ${this.error ? html`<div class="md-error" role="alert"><p>${this.error.message}${this.readAt ? ` The figures are those of ${new Date(this.readAt).toLocaleTimeString()}.` : ""}</p><button class="md-button" @click=${() => this.look()}>Retry</button></div>` : nothing}
+        ${this.at}</div>
+      ${this.fault}
       ${!ready ? html`<div aria-busy="true" class="op-wait"></div>` : html`
       ${this.charts()}
       <h2>Refused</h2>${this.refused()}
@@ -210,13 +167,9 @@ export class KwMetrics extends HTMLElement {
   }
 
   operationsView() {
-    if (!this.operations) return html`<div aria-busy="true" class="op-wait"></div>`;
     const { user, failed } = this.errors;
     const faults = user + failed > 0 ? html`<p>${user > 0 ? html`${user.toLocaleString("en")} answered with an error of status 400. ` : nothing}${failed > 0 ? html`${failed.toLocaleString("en")} failed their condition.` : nothing}</p>` : nothing;
-    if (this.operations.length === 0) return html`<p class="md-nothing">No request of items was answered in this time. This one makes some:</p><pre class="md-code">aws dynamodb scan --table-name ${this.table} --max-items 10</pre>${faults}`;
-    const ms = (value) => `${figure(value)} ms`;
-    return html`<div class="md-table-room" tabindex="0" role="region" aria-label="Operations"><table class="md-table tl-table"><thead><tr><th scope="col">operation</th><th scope="col" class="is-number">requests</th><th scope="col" class="is-number">half within</th><th scope="col" class="is-number">99 % within</th><th scope="col" class="is-number">slowest</th></tr></thead>
-      <tbody>${this.operations.map((one) => html`<tr><th scope="row">${one.name}</th><td class="is-number">${one.requests.toLocaleString("en")}</td><td class="is-number">${ms(one.half)}</td><td class="is-number">${ms(one.slow)}</td><td class="is-number">${ms(one.most)}</td></tr>`)}</tbody></table></div>${faults}`;
+    return html`${operationsTable("Operations", this.operations, ["half within", "99 % within", "slowest"], this.table)}${this.operations ? faults : nothing}`;
   }
 }
 

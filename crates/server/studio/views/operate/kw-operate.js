@@ -1,21 +1,21 @@
 // <kw-operate>: what the database does now. Only panels whose figures this build serves are shown.
 
-import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
+import { html, nothing } from "../../vendor/lit-html/lit-html.js";
 import { call, dynamodb, go, tableNames } from "../model/api.js";
 import { styles } from "../model/styles.js";
 import { keysView, partitionsView } from "./keys.js";
 import { keyOf } from "./kw-metrics.js";
 import "./kw-overview.js";
 import "./kw-stream.js";
+import { Watching } from "./watching.js";
 
 styles();
 
 const PANELS = [["", "Overview"], ["keys", "Hottest keys"], ["streams", "Streams"], ["ttl", "Time to live"]];
-const EVERY_MS = 2000;
 /** Tables that a list to choose from has, and that are looked at for time to live. */
 const TABLES = 300;
 
-export class KwOperate extends HTMLElement {
+export class KwOperate extends Watching {
   constructor() {
     super();
     this.where = "";
@@ -29,10 +29,6 @@ export class KwOperate extends HTMLElement {
     this.names = /** @type {string[]|null} */ (null);
     this.facts = /** @type {any} */ (null);
     this.heat = /** @type {any} */ (null);
-    this.error = /** @type {any} */ (null);
-    this.timer = 0;
-    this.turn = 0;
-    this.reading = false;
   }
 
   /** @param {{region: string, panel: string, query: URLSearchParams}} route */
@@ -45,44 +41,20 @@ export class KwOperate extends HTMLElement {
     this.query = query;
     this.table = query.get("table");
     this.index = query.get("index");
-    this.error = null;
     this.heat = null;
-    this.turn += 1;
-    this.reading = false;
-    this.update();
-    this.load();
+    this.restart();
   }
 
-  connectedCallback() {
-    this.classList.add("op");
-    this.timer = window.setInterval(() => { if (!document.hidden && (this.panel === "ttl" || this.panel === "keys")) this.load(); }, EVERY_MS);
-    this.update();
+  /** The overview asks by itself. */
+  get asks() { return Boolean(this.panel); }
+
+  async look(still) {
+    if (this.panel === "keys") await this.lookAtKeys(still);
+    else if (this.panel === "ttl") await this.lookAtExpiries();
+    else if (this.reads === 0) await this.lookAtStreams();
   }
 
-  disconnectedCallback() {
-    clearInterval(this.timer);
-    this.turn += 1;
-    this.reading = false;
-  }
-
-  async load() {
-    if (this.reading || !this.panel) return;
-    this.reading = true;
-    const turn = this.turn;
-    try {
-      if (this.panel === "streams") await this.loadStreams();
-      else if (this.panel === "keys") await this.loadKeys(() => turn === this.turn);
-      else await this.loadExpiries();
-      if (turn === this.turn) this.error = null;
-    } catch (error) {
-      if (turn === this.turn) this.error = error;
-    }
-    if (turn !== this.turn) return;
-    this.reading = false;
-    this.update();
-  }
-
-  async loadStreams() {
+  async lookAtStreams() {
     const streams = [];
     let start;
     do {
@@ -93,7 +65,7 @@ export class KwOperate extends HTMLElement {
     this.streams = streams;
   }
 
-  async loadKeys(still) {
+  async lookAtKeys(still) {
     const names = this.names ?? await tableNames(TABLES);
     if (!still()) return;
     this.names = names;
@@ -104,7 +76,7 @@ export class KwOperate extends HTMLElement {
     if (still()) this.heat = heat;
   }
 
-  async loadExpiries() {
+  async lookAtExpiries() {
     const enabled = [];
     for (const name of await tableNames(TABLES)) {
       const known = this.expiries?.find((one) => one.name === name);
@@ -118,16 +90,12 @@ export class KwOperate extends HTMLElement {
     this.expiries = enabled.filter((one) => found.has(one.name)).map((one) => ({ ...one, backlog: found.get(one.name), nowMs }));
   }
 
-  update() {
-    if (this.isConnected) render(this.view(), this);
-  }
-
   view() {
     if (this.panel === null) return nothing;
     return html`<div class="op-room">
       <header class="mf-head"><h1>Operate</h1>
         <nav class="md-tabs" aria-label="Panels">${PANELS.map(([id, text]) => html`<a class="md-tab" href=${`/${this.region}/operate${id ? `/${id}` : ""}`} aria-current=${this.panel === id ? "page" : "false"}>${text}</a>`)}</nav></header>
-      ${this.error ? html`<div class="md-error" role="alert"><p>${this.error.message}</p><button class="md-button" @click=${() => this.load()}>Retry</button></div>` : nothing}
+      ${this.fault}
       ${this.panel === "streams" ? this.streamsView() : this.panel === "keys" ? this.keys() : this.panel === "ttl" ? this.expiryView() : html`<kw-overview .route=${{ region: this.region, query: this.query }}></kw-overview>`}
     </div>`;
   }

@@ -1,23 +1,23 @@
 // <kw-overview>: is the database of this place well: what all tables consume, how fast they answer, what is
 // refused; then each table. While it is hidden it sends nothing.
 
-import { html, nothing, render, svg } from "../../vendor/lit-html/lit-html.js";
+import { html, nothing, svg } from "../../vendor/lit-html/lit-html.js";
 import { call, dynamodb, tableNames } from "../model/api.js";
 import { styles } from "../model/styles.js";
 import { rangeLinks } from "./kw-metrics.js";
 import { MINUTE, RANGES, Range, expression, figure, listed, metric, read } from "./series.js";
+import { Watching, most, operationsTable, total } from "./watching.js";
 import "./kw-chart.js";
 
 styles();
 
-const EVERY_MS = 2000;
 const SELDOM = 5;
 /** So many tables fit into one request: four series of each. */
 const TABLES = 100;
 const OPERATIONS = 80;
 const SPARK = 30;
 
-export class KwOverview extends HTMLElement {
+export class KwOverview extends Watching {
   constructor() {
     super();
     this.region = "";
@@ -28,14 +28,8 @@ export class KwOverview extends HTMLElement {
     this.refusing = { reads: /** @type {any[]} */ ([]), writes: /** @type {any[]} */ ([]) };
     this.facts = new Map();
     this.known = /** @type {Map<string, Map<number, number>>} */ (new Map());
-    this.times = /** @type {{requests: Map<string, number>, slow: number, by: any[]}|null} */ (null);
+    this.operations = /** @type {{name: string, requests: number, times: number[]}[]|null} */ (null);
     this.throttle = /** @type {string|null} */ (null);
-    this.error = /** @type {any} */ (null);
-    this.readAt = 0;
-    this.timer = 0;
-    this.turn = 0;
-    this.looks = 0;
-    this.reading = false;
   }
 
   /** @param {{region: string, query: URLSearchParams}} route */
@@ -45,29 +39,10 @@ export class KwOverview extends HTMLElement {
     this.region = region;
     this.minutes = minutes;
     this.range = new Range(minutes);
-    this.turn += 1;
-    this.looks = 0;
-    this.reading = false;
-    this.readAt = 0;
-    this.update();
-    this.look();
+    this.restart();
   }
 
-  connectedCallback() {
-    this.timer = window.setInterval(() => this.look(), EVERY_MS);
-    document.addEventListener("visibilitychange", this.seen);
-    this.update();
-    this.look();
-  }
-
-  disconnectedCallback() {
-    clearInterval(this.timer);
-    document.removeEventListener("visibilitychange", this.seen);
-    this.turn += 1;
-    this.reading = false;
-  }
-
-  seen = () => { if (!document.hidden) this.look(); };
+  get asks() { return this.region !== ""; }
 
   /** Sums over all tables by minute; the series of single tables stay in the process. Indexes refuse too. */
   queries() {
@@ -89,35 +64,18 @@ export class KwOverview extends HTMLElement {
     if (still()) this.refusing = refusing;
   }
 
-  async look() {
-    if (!this.region || this.reading || document.hidden || !this.isConnected) return;
-    this.reading = true;
-    const turn = this.turn;
-    const still = () => turn === this.turn;
-    try {
-      const seldom = this.looks % SELDOM === 0;
-      if (seldom) {
-        const names = await tableNames(TABLES + 1);
-        if (!still()) return;
-        this.more = names.length > TABLES;
-        this.names = names.slice(0, TABLES);
-        await this.learnRefusing(still);
-        if (!still()) return;
-      }
-      if (this.names.length > 0) {
-        await this.range.look(this.queries());
-        if (!still()) return;
-        if (seldom) await this.lookAtTables(still);
-      }
+  async look(still) {
+    const seldom = this.reads % SELDOM === 0;
+    if (seldom) {
+      const names = await tableNames(TABLES + 1);
       if (!still()) return;
-      this.looks += 1;
-      this.readAt = Date.now();
-      this.error = null;
-    } catch (error) {
-      if (still()) this.error = error;
-    } finally {
-      if (still()) { this.reading = false; this.update(); }
+      this.more = names.length > TABLES;
+      this.names = names.slice(0, TABLES);
+      await this.learnRefusing(still);
     }
+    if (this.names.length === 0 || !still()) return;
+    await this.range.look(this.queries());
+    if (seldom && still()) await this.lookAtTables(still);
   }
 
   /** Each table's share, in steps that fit a small picture, and the times of all operations. */
@@ -141,32 +99,28 @@ export class KwOverview extends HTMLElement {
     if (!still()) return;
     const by = new Map();
     series.forEach((one, at) => {
-      const requests = [...(times.get(`n${at}`)?.values() ?? [])].reduce((sum, value) => sum + value, 0);
+      const requests = total(times.get(`n${at}`));
       if (requests === 0) return;
-      const found = by.get(one.of.Operation) ?? { name: one.of.Operation, requests: 0, slow: 0 };
+      const found = by.get(one.of.Operation) ?? { name: one.of.Operation, requests: 0, times: [0] };
       found.requests += requests;
-      found.slow = Math.max(found.slow, ...(times.get(`s${at}`)?.values() ?? []));
+      found.times = [Math.max(...found.times, most(times.get(`s${at}`)))];
       by.set(one.of.Operation, found);
     });
-    this.times = { by: [...by.values()].toSorted((one, other) => other.requests - one.requests), slow: Math.max(0, ...[...by.values()].map((one) => one.slow)), requests: new Map() };
+    this.operations = [...by.values()].toSorted((one, other) => other.requests - one.requests);
     for (const name of this.names.slice(0, TABLES)) if (!this.facts.has(name)) this.facts.set(name, (await dynamodb("DescribeTable", { TableName: name }).catch(() => ({}))).Table ?? null);
     if (this.throttle === null && this.names.length > 0) this.throttle = (await call("metrics/keys", { table: this.names[0] }).catch(() => ({}))).throttle ?? null;
   }
 
-  update() {
-    if (this.isConnected) render(this.view(), this);
-  }
-
   view() {
     const { range } = this;
-    return html`<div class="op-bar">${rangeLinks(this.minutes)}<span class="op-at">${this.readAt ? `at ${new Date(this.readAt).toLocaleTimeString()}` : ""}</span></div>
-      ${this.error ? html`<div class="md-error" role="alert"><p>${this.error.message}${this.readAt ? ` The figures are those of ${new Date(this.readAt).toLocaleTimeString()}.` : ""}</p><button class="md-button" @click=${() => this.look()}>Retry</button></div>` : nothing}
+    return html`<div class="op-bar">${rangeLinks(this.minutes)}${this.at}</div>
+      ${this.fault}
       ${!this.readAt && !this.error ? html`<div aria-busy="true" class="op-wait"></div>` : nothing}
       ${this.readAt && this.names.length === 0 ? html`<div class="md-empty"><h2>No table in ${this.region}</h2><p>Figures come with the first requests.</p><p><a class="md-button is-main" href="/start">Start with an example</a></p></div>` : nothing}
       ${range.to > 0 && this.names.length > 0 ? html`${this.tiles()}
         <div class="op-charts"><kw-chart .chart=${this.chart("Reads of all tables", "reads", "reads")}></kw-chart><kw-chart .chart=${this.chart("Writes of all tables", "writes", "writes")}></kw-chart></div>
         <h2>Tables</h2>${this.tables()}
-        <h2>Operations</h2>${this.operations()}` : nothing}`;
+        <h2>Operations</h2>${operationsTable("Operations of all tables", this.operations, ["99 % within, of the slowest table"], this.names[0])}` : nothing}`;
   }
 
   chart(title, id, tone) {
@@ -178,9 +132,11 @@ export class KwOverview extends HTMLElement {
 
   tiles() {
     const { range } = this;
-    const busiest = (id) => Math.max(0, ...(range.points.get(id)?.values() ?? [])) / MINUTE;
+    const busiest = (id) => most(range.points.get(id)) / MINUTE;
     const refused = range.sum("readsrefused") + range.sum("writesrefused");
-    const requests = (this.times?.by ?? []).reduce((sum, one) => sum + one.requests, 0);
+    const operations = this.operations ?? [];
+    const requests = operations.reduce((sum, one) => sum + one.requests, 0);
+    const slow = Math.max(0, ...operations.flatMap((one) => one.times));
     const errors = this.names.reduce((sum, _, at) => sum + total(this.known.get(`u${at}`)), 0);
     const words = RANGES.find(([, , minutes]) => minutes === this.minutes)?.[1];
     const tile = (name, value, unit, bad = false) => html`<li class=${`op-tile${bad ? " is-bad" : ""}`}><span class="op-name">${name}</span><span class="op-value">${value}</span><span class="op-unit">${unit}</span></li>`;
@@ -188,7 +144,7 @@ export class KwOverview extends HTMLElement {
       ${tile("Reads", figure(busiest("reads")), "units a second in the busiest minute")}
       ${tile("Writes", figure(busiest("writes")), "units a second in the busiest minute")}
       ${tile("Requests", requests.toLocaleString("en"), `answered in ${words}`)}
-      ${tile("Slow", this.times?.slow ? figure(this.times.slow) : "–", "ms: 99 % of the slowest operation")}
+      ${tile("Slow", slow > 0 ? figure(slow) : "–", "ms: 99 % of the slowest operation")}
       ${tile("Refused", refused.toLocaleString("en"), refused > 0 ? "by limits of throughput" : this.throttle === "off" ? "never: throttling is off" : "by limits of throughput", refused > 0)}
       ${tile("Errors", errors.toLocaleString("en"), "answered with status 400")}</ul>`;
   }
@@ -230,19 +186,6 @@ export class KwOverview extends HTMLElement {
     }));
     return html`<svg class="tl-spark" viewBox="0 0 120 26" preserveAspectRatio="none" aria-hidden="true">${bars}</svg>`;
   }
-
-  operations() {
-    if (!this.times) return html`<div aria-busy="true" class="op-wait"></div>`;
-    if (this.times.by.length === 0) return html`<p class="md-nothing">No request of items was answered in this time.</p><pre class="md-code">aws dynamodb scan --table-name ${this.names[0]} --max-items 10</pre>`;
-    return html`<div class="md-table-room" tabindex="0" role="region" aria-label="Operations of all tables"><table class="md-table tl-table"><thead><tr><th scope="col">operation</th><th scope="col" class="is-number">requests</th><th scope="col" class="is-number">99 % within, of the slowest table</th></tr></thead>
-      <tbody>${this.times.by.map((one) => html`<tr><th scope="row">${one.name}</th><td class="is-number">${one.requests.toLocaleString("en")}</td><td class="is-number">${figure(one.slow)} ms</td></tr>`)}</tbody></table></div>`;
-  }
-}
-
-function total(points) {
-  let sum = 0;
-  for (const value of points?.values() ?? []) sum += value;
-  return sum;
 }
 
 if (!customElements.get("kw-overview")) customElements.define("kw-overview", KwOverview);
