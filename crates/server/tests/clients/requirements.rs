@@ -53,6 +53,7 @@ impl Worker {
             .arg("-B")
             .arg(script)
             .arg(&server.endpoint)
+            .env("KEYWRIGHT_BINARY", env!("CARGO_BIN_EXE_keywright"))
             .env("KEYWRIGHT_SERVER_PID", server.id().to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -162,6 +163,7 @@ requirements! {
     t36_a_hot_partition_is_spread_over_ten_suffixes_and_gathered: "t36",
     t36_the_metrics_of_the_service_alone_never_show_that_program_heat: "t36s" "--strict-metrics",
     t37_insights_rank_keys_by_what_they_consume_and_by_throttles: "t37",
+    t38_a_simulation_refuses_as_often_as_a_server: "t38" "--throttle" "full" "--clock" "manual@2026-11-27T17:00:00Z",
     o01_an_item_may_have_409600_bytes_on_every_way_in: "o01",
     o02_an_update_counts_its_statement: "o02",
     o03_an_update_may_not_grow_what_is_stored_past_the_limit: "o03",

@@ -24,10 +24,11 @@ import partiql
 import protocols
 import reads
 import scaling
+import simulated
 import streams
 import writes
 
-CHECKS = {name.split("_")[0]: check for module in (reads, indexes, writes, observed, partiql, streams, metrics, scaling, insights, limits, protocols)
+CHECKS = {name.split("_")[0]: check for module in (reads, indexes, writes, observed, partiql, streams, metrics, scaling, insights, limits, protocols, simulated)
           for name, check in vars(module).items() if name[0] in "roqst" and name[1:3].isdigit()}
 CHECKS["r39"] = capacity.r39_consumed_capacity_follows_the_rules_for_every_operation
 
