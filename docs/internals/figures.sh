@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures every figure that docs/internals/performance.md reports for a quiet machine: about 25 minutes.
+# Measures every figure that docs/internals/performance.md reports for a quiet machine: about ten minutes.
 #
 #   docs/internals/figures.sh KEYWRIGHT FOLDER [DYNOXIDE]
 #   docs/internals/figures.sh tail KEYWRIGHT FOLDER [SECONDS]
@@ -150,13 +150,10 @@ fi
 limits=(--limits --limits-folder . --warm-up-ms 200)
 hot=(--operation get-item,query-10,put-item)
 
-# The aims: one sending thread, 64 and 16 connections; then two sending threads.
-for connections in 64 16; do
-  bench "aims.$connections" "${all[@]}" "${limits[@]}" "${hot[@]}" --connections "$connections" --seconds 10 --rounds 5
-done
-bench two-threads "${all[@]:0:4}" "${limits[@]}" "${hot[@]}" --connections 64 --threads 2 --seconds 10 --rounds 5
-# All operations.
+# All operations, then the most frequent ones with more connections and with two sending threads.
 bench all "${all[@]}" "${limits[@]}" --connections 16 --seconds 6 --rounds 3
+bench connections "${all[@]}" "${limits[@]}" "${hot[@]}" --connections 64 --seconds 6 --rounds 3
+bench two-threads "${all[@]:0:4}" "${limits[@]}" "${hot[@]}" --connections 64 --threads 2 --seconds 6 --rounds 3
 # Signatures.
 "$keywright" credentials --file keys.toml add >key.txt
 # shellcheck disable=SC2046 # the lines are assignments
@@ -165,27 +162,9 @@ start verified "$keywright" serve --port 8714 --in-memory --credentials keys.tom
 sleep 1
 bench signatures --endpoint verified=http://127.0.0.1:8714 --endpoint unverified=http://127.0.0.1:8711 --connections 64 \
   --operation get-item,put-item --seconds 6 --rounds 3
-# Rows written over and over, and read next to them; first after many that are written once.
-bench hot.before --endpoint durable=http://127.0.0.1:8710 --items 40000 --item-bytes 100 --table once --operation get-item --seconds 1 --rounds 1
+# Rows written over and over, and read next to them; rows that were deleted.
 step=0
-for operation in put-item query-10 update-item query-10; do
-  bench "hot.$operation.$((++step))" "${all[@]:0:4}" --items 200 --table hot --connections 16 --operation "$operation" --seconds 6 --rounds 3
+for operation in query-10 put-item query-10 update-item query-10; do
+  bench "hot.$operation.$((++step))" "${all[@]:0:2}" --items 200 --table hot --connections 16 --operation "$operation" --seconds 6 --rounds 3
 done
-bench zipf "${all[@]:0:4}" --items 1000000 --item-bytes 100 --table zipf --keys zipf --connections 16 --operation put-item,get-item --seconds 20 --rounds 2
-
-# Ten million items next to ten thousand.
-start ten-million "$keywright" serve --port 8720 --data ten-million; ten_million=$last
-sleep 1
-bench load --endpoint ten-million=http://127.0.0.1:8720 --items 10000000 --operation get-item --seconds 4 --rounds 1
-memory "$ten_million" >load.memory.txt
-du -sm ten-million >load.folder.txt
-for rate in "" "--rate 10000" "--rate 1000"; do
-  for turn in 1 2 3 4 5; do
-    for items in 10000 10000000; do
-      port=$([ "$items" = 10000 ] && echo 8710 || echo 8720)
-      # shellcheck disable=SC2086 # no rate, or an option and its value
-      bench "many.${rate##* }.$items.$turn" --endpoint "items=http://127.0.0.1:$port" --items "$items" $rate --operation get-item --seconds 4 --rounds 1
-    done
-  done
-done
-memory "$ten_million" >reads.memory.txt
+python3 "$here/queue.py" http://127.0.0.1:8710 1000000 >queue.txt

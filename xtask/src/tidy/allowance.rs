@@ -19,10 +19,11 @@ pub(super) enum Rule {
     Columns,
     Names,
     Limits,
+    Links,
 }
 
 impl Rule {
-    const ALL: [Self; 4] = [Self::Words, Self::Columns, Self::Names, Self::Limits];
+    const ALL: [Self; 5] = [Self::Words, Self::Columns, Self::Names, Self::Limits, Self::Links];
 
     fn key(self) -> &'static str {
         match self {
@@ -30,6 +31,7 @@ impl Rule {
             Self::Columns => "wide-lines",
             Self::Names => "banned-names",
             Self::Limits => "limits-outside-semantics",
+            Self::Links => "dead-links",
         }
     }
 }

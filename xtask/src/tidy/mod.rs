@@ -8,6 +8,7 @@ mod assertions;
 mod edges;
 mod layers;
 mod limits;
+mod links;
 mod names;
 mod prose;
 mod source;
@@ -72,6 +73,7 @@ fn find(root: &Path, sources: &[Source]) -> Result<Vec<Fault>, String> {
     }
     for (shown, text) in source::documents(root)? {
         prose::check_document(&shown, &text, &mut found);
+        links::check(root, &shown, &text, &mut found);
     }
     Ok(found)
 }

@@ -117,7 +117,8 @@ pub struct SubjectPattern {
     pub given: Vec<String>,
     /// Those of them that are compared for equality with one value.
     pub equal: Vec<String>,
-    /// The attributes that it searches by, filters by or returns. With `whole` it returns whole items.
+    /// The attributes that it searches by, filters by or returns. With `whole` it returns all attributes, also
+    /// those that are not listed.
     pub needs: Vec<String>,
     pub whole: bool,
     /// What a write does to each entity; empty for a read.
@@ -221,7 +222,7 @@ impl Subject {
         Self { tables: draft.tables.iter().map(SubjectTable::of_draft).collect(), ..Self::default() }
     }
 
-    /// Marks the patterns that no request answers.
+    /// Marks the patterns with these ids as answered by no request.
     #[must_use]
     pub fn unanswered(mut self, ids: &BTreeSet<String>) -> Self {
         for pattern in self.patterns.iter_mut().filter(|pattern| ids.contains(&pattern.id)) {

@@ -275,8 +275,8 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The open match that replaces a move or a removal, if other new entities may hold or overwrite the
-    /// old items; with these entities.
+    /// If other new entities may hold or overwrite the items of an entity that moves or goes: those entities,
+    /// and the match that says so in its place.
     fn doubt_of(&self, matched: &Match<'a>) -> Option<(Match<'a>, Vec<EntityRef<'a>>)> {
         let (Match::Moves(old, _) | Match::Gone(old)) = matched else { return None };
         let own = matched.after();

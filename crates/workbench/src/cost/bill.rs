@@ -518,8 +518,8 @@ impl<'a> OfTable<'a> {
         MicroPerSecond(sum)
     }
 
-    /// The cost of a global table's other regions: table writes are replicated writes in every region, and
-    /// the indexes are written in each. Every region provisions what the table does.
+    /// The cost of a global table's other regions. In each, writes to the table are charged as replicated
+    /// writes, writes to its indexes as ordinary ones. Each provisions what the table does.
     fn replicas(
         &self,
         sizes: &[(Target, u128)],

@@ -1,7 +1,7 @@
 //! The monthly cost of a workload: metered units × rate × a dated price, by table, index and feature, in each
 //! billing mode, with the break-even points between modes.
 //!
-//! Units come from the engine's meter or the designer's prediction; this module only multiplies. Sums are
+//! Units come from the engine's meter; this module only multiplies. Sums are
 //! exact integers.
 
 mod bill;
