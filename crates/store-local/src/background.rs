@@ -190,7 +190,7 @@ impl Background {
         let tables = self.tables.set();
         let before = self.shared.published().layers.tables.clone();
         let merged = before.without(&tables);
-        self.due().removal.replaced(before, merged);
+        self.due().removal.note_earlier(before, merged);
         self.shared.update_layers(|layers| {
             change(layers);
             layers.tables = tables;

@@ -1,7 +1,7 @@
 //! Removes the files of merged tables: when no view has them any more, in small pieces.
 //!
-//! Freeing a file makes a disk wait that is told of each free block (`discard`), and the syncs of commits with
-//! it. So the last reference to a table must not be a request's, and its file is shortened piece by piece.
+//! Where the file system reports free blocks to the disk (`discard`), freeing a file makes the disk wait, and
+//! the syncs of commits with it. So the last reference to a table must not be a request's, and its file is shortened piece by piece.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -25,7 +25,7 @@ pub(crate) struct Removal {
 
 impl Removal {
     /// Notes a set that was replaced, with the tables that went.
-    pub(crate) fn replaced(&mut self, set: TableSet, merged: Vec<Table>) {
+    pub(crate) fn note_earlier(&mut self, set: TableSet, merged: Vec<Table>) {
         self.sets.push(set);
         self.merged.extend(merged);
     }

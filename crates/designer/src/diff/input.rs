@@ -117,8 +117,8 @@ pub struct SubjectPattern {
     pub given: Vec<String>,
     /// Those of them that are compared for equality with one value.
     pub equal: Vec<String>,
-    /// The attributes that it searches by, filters by or returns. With `whole` it returns all attributes, also
-    /// those that are not listed.
+    /// The attributes that it searches by, filters by or returns. With `whole` it returns all attributes,
+    /// also those that are not listed.
     pub needs: Vec<String>,
     pub whole: bool,
     /// What a write does to each entity; empty for a read.

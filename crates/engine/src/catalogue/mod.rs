@@ -391,7 +391,8 @@ impl<S: Store> Catalogue<S> {
     }
 
     /// Deletes rows that nobody reads any more, such as the progress of a finished backfill. If the commit
-    /// conflicts, is too large or has an unknown outcome, they remain. That does no harm: ids are never reused.
+    /// conflicts, is too large or has an unknown outcome, they remain. That does no harm, as ids are never
+    /// reused.
     pub(crate) async fn forget_rows(
         &self,
         rows: impl IntoIterator<Item = Bytes> + Send,

@@ -278,8 +278,8 @@ impl Scope<'_> {
             Expression::Fill(inner, filler) => match self.evaluate(inner)? {
                 Value::Line(line) => Value::Line(self.fill(line, *filler)?),
                 Value::Lines(lines) => {
-                    let filled = lines.into_iter().map(|line| self.fill(line, *filler));
-                    Value::Lines(filled.collect::<Result<_, _>>()?)
+                    let lines = lines.into_iter().map(|line| self.fill(line, *filler));
+                    Value::Lines(lines.collect::<Result<_, _>>()?)
                 }
                 Value::Number(_) => return Err(self.wrong("FILL takes a metric")),
             },

@@ -140,8 +140,8 @@ async fn read<S: Store>(
     if is_whole { Ok(sums) } else { Err(fault::internal()) }
 }
 
-/// Contributors of one report that are told apart. With more, the lightest half is dropped, so that what stays
-/// is exact but for keys that were light for long.
+/// Contributors that one report distinguishes. With more, the lightest half is dropped, so that what stays is
+/// exact but for keys that were light for long.
 const KNOWN_MAX: usize = 20_000;
 
 /// What a rule counted, by period and contributor.

@@ -66,8 +66,8 @@ pub enum Expression {
     Aggregate(Aggregate, Box<Expression>),
     /// Several series, in brackets.
     List(Vec<Expression>),
-    /// A first operand, and operators of one rank with their right operands. A chain may be long; the depth of
-    /// an expression is bounded.
+    /// A first operand, and operators of one rank with their right operands. A chain may be long; the depth
+    /// of an expression is bounded.
     Chain(Box<Expression>, Vec<(Operator, Expression)>),
     /// A changed sign.
     Negative(Box<Expression>),
@@ -88,12 +88,18 @@ impl Expression {
                 ids.insert(id);
             }
             Self::Fill(inner, _) | Self::Aggregate(_, inner) | Self::Negative(inner) => {
-                inner.collect_ids(ids)
+                inner.collect_ids(ids);
             }
-            Self::List(elements) => elements.iter().for_each(|element| element.collect_ids(ids)),
+            Self::List(elements) => {
+                for element in elements {
+                    element.collect_ids(ids);
+                }
+            }
             Self::Chain(first, rest) => {
                 first.collect_ids(ids);
-                rest.iter().for_each(|(_, operand)| operand.collect_ids(ids));
+                for (_, operand) in rest {
+                    operand.collect_ids(ids);
+                }
             }
         }
     }

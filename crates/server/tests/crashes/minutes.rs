@@ -1,5 +1,5 @@
-//! Minutes of metrics and contributor insights: exact under load while minutes end, and kept when the server is
-//! killed.
+//! Minutes of metrics and contributor insights: exact under load while minutes end, and kept when the server
+//! is killed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -83,8 +83,11 @@ fn points(server: &Server, metric: &str, operation: Option<&str>, statistic: &st
     answer["Datapoints"].as_array().unwrap().iter().map(point).collect()
 }
 
+/// The heaviest keys with what they consumed, and the sum of all.
+type Report = (Vec<(String, f64)>, f64);
+
 /// By minute: what the most-accessed keys consumed; and the sum of all keys.
-fn insights(server: &Server, rule: &str) -> (Vec<(String, f64)>, f64) {
+fn insights(server: &Server, rule: &str) -> Report {
     let answer = watch(server, "GetInsightRuleReport", json!({"RuleName": rule}));
     let contributor = |found: &Value| {
         (found["Keys"][0].as_str().unwrap().to_owned(), found["ApproximateAggregateValue"].as_f64().unwrap())
@@ -94,7 +97,7 @@ fn insights(server: &Server, rule: &str) -> (Vec<(String, f64)>, f64) {
 }
 
 /// Everything that is read: equal before and after a restart.
-fn all_figures(server: &Server, rule: &str) -> (Vec<BTreeMap<u64, f64>>, (Vec<(String, f64)>, f64)) {
+fn all_figures(server: &Server, rule: &str) -> (Vec<BTreeMap<u64, f64>>, Report) {
     let figures = vec![
         points(server, "ConsumedWriteCapacityUnits", None, "Sum"),
         points(server, "ConsumedReadCapacityUnits", None, "Sum"),
