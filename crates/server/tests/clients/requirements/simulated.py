@@ -64,7 +64,7 @@ class Load:
         """Refusals by minute, as `keywright simulate` foretells them."""
         entities = [f'  Item{place}: {{count: 1, size: {1024 * self.kilobytes - 200}, key: {{pk: "V{place}#{{n}}"}}, '
                     f"attrs: {{n: {{type: N, distinct: 1}}, votes: N}}}}" for place in range(len(self.rates))]
-        patterns = [f'  - {{id: vote{place}, text: A vote, update: Item{place}, add: "votes :one", rate: {rate}, example: {{n: 0, one: 1}}}}'
+        patterns = [f'  - {{id: vote{place}, text: A vote, update: Item{place}, add: "votes :one", rate: {rate}, example: {{one: 1}}}}'
                     for place, rate in enumerate(self.rates)]
         start = datetime.datetime.fromtimestamp(start_ms / 1000, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         with tempfile.TemporaryDirectory() as folder:
@@ -127,7 +127,7 @@ def t38_a_simulation_refuses_as_often_as_a_server():
     of_index = Load(7, [2], 1, "mode: provisioned, read: 1, write: 100, indexes: {byVotes: {read: 1, write: 1}}",
                     {**provisioned(1, 100), **small_index}, indexes="byVotes: {pk: votes, project: all}")
     on_demand = Load(2, [5] * 8, 200, "mode: on-demand", {"BillingMode": "PAY_PER_REQUEST"})
-    scaled = Load(15, [3], 1, "mode: provisioned, read: 1, write: 1, scaling: {target: 50%, write: {min: 1, max: 20}}",
+    scaled = Load(10, [8], 1, "mode: provisioned, read: 1, write: 1, scaling: {target: 50%, write: {min: 1, max: 20}}",
                   provisioned(1, 1), scaled=(1, 20))
     for load in (item, of_index, on_demand, scaled):
         start_ms, refused = load.served()
