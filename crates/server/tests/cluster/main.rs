@@ -13,3 +13,4 @@ mod round_trips;
 #[path = "../support/mod.rs"]
 mod support;
 mod tables;
+mod tls;
