@@ -7,8 +7,9 @@ use std::time::Duration;
 use keywright_store::StoreError;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::Client;
 
+use crate::dial::{self, DialError};
 use crate::fault;
 use crate::layout::{self, OpenError, Statements};
 use crate::options::PostgresOptions;
@@ -50,7 +51,7 @@ impl Pool {
         let (idle, round_trips) = (Mutex::default(), AtomicU64::new(0));
         let pool = Self { options, runtime, idle, room, log_room, round_trips };
         let no_answer = |error: tokio_postgres::Error| OpenError::Unreachable(fault::text(&error));
-        let client = pool.dial().await.map_err(no_answer)?;
+        let client = pool.dial().await.map_err(DialError::of_open)?;
         layout::prepare(&client, &pool.options.schema).await?;
         let statements = Statements::prepare(&client, &pool.options.schema).await.map_err(no_answer)?;
         pool.put_back(Connection { client, statements });
@@ -58,10 +59,10 @@ impl Pool {
     }
 
     /// A new connection. Its work is a task of the runtime; callers may poll outside of it.
-    async fn dial(&self) -> Result<Client, tokio_postgres::Error> {
-        let (config, runtime) = (self.options.config.clone(), self.runtime.clone());
+    async fn dial(&self) -> Result<Client, DialError> {
+        let (options, runtime) = (self.options.clone(), self.runtime.clone());
         let dialled = self.runtime.spawn(async move {
-            let (client, connection) = config.connect(NoTls).await?;
+            let (client, connection) = dial::connect(&options).await?;
             // An error ends the connection, and the client reports it with its next statement.
             runtime.spawn(async move { connection.await.map_err(|_reported_later| ()) });
             client.batch_execute(SETTINGS).await?;
@@ -70,7 +71,7 @@ impl Pool {
         match dialled.await {
             Ok(outcome) => outcome,
             // The runtime is shutting down: an attempt outside of it fails with the right kind of error.
-            Err(_ended) => self.options.config.connect(NoTls).await.map(|(client, _)| client),
+            Err(_ended) => dial::connect(&self.options).await.map(|(client, _)| client),
         }
     }
 
@@ -97,7 +98,7 @@ impl Pool {
                 Some(connection) if connection.client.is_closed() => continue,
                 Some(connection) => connection,
                 None => {
-                    let client = self.within(self.dial()).await?.map_err(|error| fault::of_read(&error))?;
+                    let client = self.within(self.dial()).await?.map_err(|error| error.of_read())?;
                     let statements = self.within(Statements::prepare(&client, &self.options.schema)).await?;
                     Connection { client, statements: statements.map_err(|error| fault::of_read(&error))? }
                 }

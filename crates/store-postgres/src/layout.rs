@@ -16,6 +16,8 @@ const CREATION_LOCK: i64 = 0x6b65_7977_7269_6768;
 pub enum OpenError {
     /// The server does not answer or refuses us.
     Unreachable(String),
+    /// There is no connection that is encrypted as the address says.
+    Tls(String),
     /// The server lacks what we need.
     TooOld(String),
     /// The schema holds tables that are not ours.
@@ -30,6 +32,7 @@ impl std::fmt::Display for OpenError {
             Self::Unreachable(text) => {
                 write!(formatter, "{text}: check the address, user and password, and that the server runs")
             }
+            Self::Tls(sentence) => formatter.write_str(sentence),
             Self::TooOld(version) => {
                 write!(formatter, "PostgreSQL {version} is too old: version 13 or newer is needed")
             }

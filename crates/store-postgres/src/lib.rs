@@ -11,12 +11,14 @@
 #![warn(missing_docs)]
 
 mod connection;
+mod dial;
 mod fault;
 mod layout;
 mod logs;
 mod options;
 mod outcome;
 mod store;
+mod tls;
 mod transaction;
 mod view;
 

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
+use tokio_postgres::config::Host;
+
+use crate::tls::{Parameters, Tls};
 
 const SCHEMA: &str = "keywright";
 /// PostgreSQL cuts longer names.
@@ -16,6 +20,7 @@ const SWEEP_AFTER: Duration = Duration::from_secs(30);
 pub struct PostgresOptions {
     pub(crate) config: Config,
     pub(crate) schema: String,
+    pub(crate) tls: Tls,
     /// Views and transactions that may be open at a time.
     pub connections_max: usize,
     /// How long a removed row stays at least before it is swept: a writer that meets the sweep conflicts, and
@@ -36,27 +41,41 @@ impl std::fmt::Display for OptionsError {
 impl std::error::Error for OptionsError {}
 
 impl PostgresOptions {
-    /// Reads `postgres://USER@HOST:PORT/DATABASE?schema=NAME`; other parameters are libpq's.
+    /// Reads `postgres://USER@HOST:PORT/DATABASE?schema=NAME`; other parameters are libpq's. Files that it
+    /// names are read.
     pub fn parse(url: &str) -> Result<Self, OptionsError> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let mut schema = SCHEMA.to_owned();
+        let mut tls = Parameters::default();
         let mut rest: Vec<&str> = Vec::new();
         for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
-            match parameter.split_once('=') {
-                Some(("schema", name)) => schema = checked_schema(name)?,
-                _ => rest.push(parameter),
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            if name == "schema" {
+                schema = checked_schema(value)?;
+            } else if !tls.take(name, &percent_decode_str(value).decode_utf8_lossy()) {
+                rest.push(parameter);
             }
         }
         let url = if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
         let mut config: Config = url.parse().map_err(|error| {
             OptionsError(format!(
-                "the address of PostgreSQL cannot be read: {error}; write postgres://USER@HOST:PORT/DATABASE"
+                "the address of PostgreSQL cannot be read: {}; write postgres://USER@HOST:PORT/DATABASE",
+                caused(&error)
             ))
         })?;
         if config.get_application_name().is_none() {
             config.application_name("keywright");
         }
-        Ok(Self { config, schema, connections_max: CONNECTIONS_MAX, sweep_after: SWEEP_AFTER })
+        if config.get_hosts().is_empty() {
+            // The server's certificate is compared with it.
+            for address in config.get_hostaddrs().to_vec() {
+                config.host(address.to_string());
+            }
+        }
+        let tls = tls.read().map_err(OptionsError)?;
+        // Nobody else reads a socket of this machine: PostgreSQL offers no TLS there.
+        let tls = if config.get_hosts().iter().all(is_socket) { Tls::disabled() } else { tls };
+        Ok(Self { config, schema, tls, connections_max: CONNECTIONS_MAX, sweep_after: SWEEP_AFTER })
     }
 
     /// The same server with this password.
@@ -70,6 +89,18 @@ impl PostgresOptions {
     pub fn with_schema(mut self, name: &str) -> Result<Self, OptionsError> {
         self.schema = checked_schema(name)?;
         Ok(self)
+    }
+}
+
+fn is_socket(host: &Host) -> bool {
+    !matches!(host, Host::Tcp(_))
+}
+
+/// The error with its cause.
+fn caused(error: &tokio_postgres::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
     }
 }
 
@@ -92,6 +123,7 @@ fn checked_schema(name: &str) -> Result<String, OptionsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tls::Mode;
 
     #[test]
     fn the_schema_is_taken_out_of_the_url() {
@@ -102,6 +134,18 @@ mod tests {
         assert_eq!(read.config.get_dbname(), Some("shop"));
         let plain = PostgresOptions::parse("postgres://me@db/shop").expect("it is a URL");
         assert_eq!(plain.schema, "keywright");
+    }
+
+    #[test]
+    fn tls_is_for_the_network_and_its_parameters_are_taken_out_of_the_url() {
+        let mode = |url: &str| PostgresOptions::parse(url).map(|options| options.tls.mode);
+        assert_eq!(mode("postgres://me@db/shop?sslmode=require&schema=orders"), Ok(Mode::Require));
+        assert_eq!(mode("postgres://me@db/shop"), Ok(Mode::Prefer));
+        assert_eq!(mode("postgres://me@%2Frun%2Fpostgresql/shop?sslmode=require"), Ok(Mode::Disable));
+        let spaces = mode("postgres://me@db/shop?sslrootcert=%2Fno%20where").expect_err("no such file");
+        assert!(spaces.to_string().contains("sslrootcert=/no where"), "{spaces}");
+        let unknown = mode("postgres://me@db/shop?sslcrl=file").expect_err("it is not known");
+        assert!(unknown.to_string().contains("sslcrl"), "{unknown}");
     }
 
     #[test]

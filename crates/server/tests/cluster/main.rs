@@ -13,3 +13,5 @@ mod round_trips;
 #[path = "../support/mod.rs"]
 mod support;
 mod tables;
+mod takeover;
+mod tls;

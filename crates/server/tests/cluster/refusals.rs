@@ -3,8 +3,10 @@
 use crate::support::Server;
 use crate::support::postgres::{server, url_or_say};
 
-fn refusal(arguments: &[&str]) -> String {
-    let Err(said) = Server::try_start(arguments) else { panic!("{arguments:?} started") };
+pub(super) fn refusal(arguments: &[&str]) -> String {
+    let Err(ended) = Server::start_or_end(arguments) else { panic!("{arguments:?} started") };
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{said}");
     let sentences: Vec<&str> = said.lines().filter(|line| line.starts_with("keywright: ")).collect();
     assert_eq!(sentences.len(), 1, "{said}");
     sentences[0].to_owned()

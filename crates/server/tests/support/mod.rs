@@ -63,6 +63,10 @@ pub fn add_key(file: &Path, more: &[&str]) -> (String, String) {
     (variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"))
 }
 
+fn errors_of(ended: &Output) -> String {
+    String::from_utf8_lossy(&ended.stderr).into_owned()
+}
+
 /// A running `keywright`.
 pub struct Server {
     process: Child,
@@ -97,6 +101,11 @@ impl Server {
 
     /// Like `start`, but returns the server's standard error if it ends instead of listening.
     pub fn try_start(arguments: &[&str]) -> Result<Self, String> {
+        Self::start_or_end(arguments).map_err(|ended| errors_of(&ended))
+    }
+
+    /// Like `start`, but returns how the server ended if it does so instead of listening.
+    pub fn start_or_end(arguments: &[&str]) -> Result<Self, Output> {
         Self::run(Command::new(env!("CARGO_BIN_EXE_keywright")), arguments)
     }
 
@@ -106,16 +115,16 @@ impl Server {
         let mut shell = Command::new("bash");
         let script = format!("trap '' XFSZ; ulimit -f {file_kib_max}; exec \"$0\" \"$@\"");
         shell.args(["-c", &script, env!("CARGO_BIN_EXE_keywright")]);
-        Self::run(shell, &["--data", folder.to_str().unwrap()])
+        Self::run(shell, &["--data", folder.to_str().unwrap()]).map_err(|ended| errors_of(&ended))
     }
 
     /// Starts the server by another program, to whose arguments the server's command is appended.
     pub fn under(mut runner: Command, arguments: &[&str]) -> Result<Self, String> {
         runner.arg(env!("CARGO_BIN_EXE_keywright"));
-        Self::run(runner, arguments)
+        Self::run(runner, arguments).map_err(|ended| errors_of(&ended))
     }
 
-    fn run(mut program: Command, arguments: &[&str]) -> Result<Self, String> {
+    fn run(mut program: Command, arguments: &[&str]) -> Result<Self, Output> {
         let names_port = arguments.iter().any(|argument| argument.starts_with("--management-port"));
         let management: &[&str] = if names_port { &[] } else { &["--management-port", "0"] };
         let names_studio = arguments.iter().any(|argument| argument.starts_with("--studio"));
@@ -138,8 +147,7 @@ impl Server {
             line.trim().strip_prefix("endpoint").map(|endpoint| endpoint.trim().to_owned())
         });
         let Some(endpoint) = endpoint else {
-            let output = process.wait_with_output().unwrap();
-            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+            return Err(process.wait_with_output().unwrap());
         };
         // Reads the rest of the banner. The pipe stays open, so that the server never writes to a closed one.
         for line in lines.by_ref().map_while(Result::ok) {

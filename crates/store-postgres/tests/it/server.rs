@@ -7,16 +7,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+/// The port in the name of a socket.
+const PORT: u16 = 5432;
+
 /// A running server. It is started once for all tests of the program, and stopped by a watcher that outlives
 /// the program: statics are not dropped.
 pub struct PostgresServer {
     folder: PathBuf,
+    port: u16,
 }
 
 /// The server, or why there is none.
 pub fn server() -> Result<&'static PostgresServer, &'static str> {
     static SERVER: OnceLock<Result<PostgresServer, String>> = OnceLock::new();
-    SERVER.get_or_init(start).as_ref().map_err(String::as_str)
+    SERVER
+        .get_or_init(|| PostgresServer::start(PORT, &[], "-c listen_addresses="))
+        .as_ref()
+        .map_err(String::as_str)
 }
 
 /// The address of a schema of a running server; if there is none, says so.
@@ -31,18 +38,70 @@ pub fn url_or_say(schema: &str) -> Option<String> {
 }
 
 impl PostgresServer {
+    /// Starts a server on this port, with these files in its data folder, and these settings.
+    pub fn start(port: u16, files: &[(&str, &str)], settings: &str) -> Result<Self, String> {
+        let folder =
+            tempfile::Builder::new().prefix("keywright-pg-").tempdir().map_err(|error| error.to_string())?;
+        let server = Self { folder: folder.keep(), port };
+        if is_root() {
+            run(Command::new("chown").args(["-R", "postgres", path(&server.folder)]))?;
+        }
+        let owner = ["-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8"];
+        run(as_owner("initdb")?.args(["-D", path(&server.data())]).args(owner))?;
+        for (name, content) in files {
+            server.write(name, content)?;
+        }
+        let settings = format!(
+            "{settings} -p {port} -c unix_socket_directories={} -c max_connections=300 -c fsync=off",
+            path(&server.folder)
+        );
+        server.control(&["-o", &settings, "start"])?;
+        watch(&server.data(), &server.folder)?;
+        Ok(server)
+    }
+
+    /// Writes a file of its data folder, for itself alone.
+    pub fn write(&self, name: &str, content: &str) -> Result<(), String> {
+        let file = self.data().join(name);
+        std::fs::write(&file, content).map_err(|error| error.to_string())?;
+        if is_root() {
+            run(Command::new("chown").args(["postgres", path(&file)]))?;
+        }
+        run(Command::new("chmod").args(["600", path(&file)]))
+    }
+
+    /// Starts it again, with the same settings.
+    pub fn restart(&self) -> Result<(), String> {
+        self.control(&["-m", "immediate", "restart"])
+    }
+
+    fn control(&self, arguments: &[&str]) -> Result<(), String> {
+        let log = self.folder.join("log");
+        run(as_owner("pg_ctl")?.args(["-D", path(&self.data()), "-w", "-l", path(&log)]).args(arguments))
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
     /// Its socket.
     pub fn socket(&self) -> PathBuf {
-        self.folder.join(".s.PGSQL.5432")
+        self.folder.join(format!(".s.PGSQL.{}", self.port))
     }
 
     /// Runs a statement as the database's owner.
     pub fn execute(&self, statement: &str) {
-        let psql = programs().expect("the server runs").join("psql");
-        let folder = self.folder.display().to_string();
-        let mut command = Command::new(psql);
-        command.args(["-h", &folder, "-U", "postgres", "-v", "ON_ERROR_STOP=1", "-c", statement]);
-        run(&mut command).unwrap_or_else(|fault| panic!("{fault}"));
+        self.query(statement);
+    }
+
+    /// What a statement returns, as text.
+    pub fn query(&self, statement: &str) -> String {
+        let mut command = Command::new(programs().expect("the server runs").join("psql"));
+        command.args(["-h", path(&self.folder), "-p", &self.port.to_string(), "-U", "postgres"]);
+        command.args(["-v", "ON_ERROR_STOP=1", "-Atc", statement]).current_dir("/");
+        let output = command.output().expect("psql runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
     /// The address of a schema in the database that all tests share.
@@ -69,54 +128,15 @@ fn programs() -> Option<PathBuf> {
     found.pop()
 }
 
-fn start() -> Result<PostgresServer, String> {
+/// A program of the server, as a user who may run it: it refuses root.
+fn as_owner(program: &str) -> Result<Command, String> {
     let programs = programs().ok_or("PostgreSQL is not installed (apt-get install postgresql)")?;
-    let folder =
-        tempfile::Builder::new().prefix("keywright-pg-").tempdir().map_err(|error| error.to_string())?;
-    let folder = folder.keep();
-    let data = folder.join("data");
-    let root = is_root();
-    if root {
-        run(Command::new("chown").args(["-R", "postgres", path(&folder)]))?;
+    if !is_root() {
+        return Ok(Command::new(programs.join(program)));
     }
-    let as_user = |program: &str| {
-        if root {
-            let mut command = Command::new("setpriv");
-            command
-                .args(["--reuid=postgres", "--regid=postgres", "--clear-groups"])
-                .arg(programs.join(program));
-            command
-        } else {
-            Command::new(programs.join(program))
-        }
-    };
-    run(as_user("initdb").args([
-        "-D",
-        path(&data),
-        "-U",
-        "postgres",
-        "-A",
-        "trust",
-        "--no-sync",
-        "-E",
-        "UTF8",
-    ]))?;
-    let settings = format!(
-        "-c listen_addresses= -c unix_socket_directories={} -c max_connections=300 -c fsync=off",
-        path(&folder)
-    );
-    run(as_user("pg_ctl").args([
-        "-D",
-        path(&data),
-        "-w",
-        "-l",
-        path(&folder.join("log")),
-        "-o",
-        &settings,
-        "start",
-    ]))?;
-    watch(&data, &folder)?;
-    Ok(PostgresServer { folder })
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(programs.join(program));
+    Ok(command)
 }
 
 /// Stops the server and removes its folder when this process has ended.
