@@ -1,7 +1,8 @@
 //! Removes the files of merged tables: when no view has them any more, in small pieces.
 //!
 //! Where the file system reports free blocks to the disk (`discard`), freeing a file makes the disk wait, and
-//! the syncs of commits with it. So the last reference to a table must not be a request's, and its file is shortened piece by piece.
+//! the syncs of commits with it. So the last reference to a table must not be a request's, and its file is
+//! shortened piece by piece.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
