@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use crate::support::Server;
 use crate::support::dice::{Dice, wanted};
 use crate::support::in_process::{Api as _, Http};
+use crate::support::management::{get, sample};
 use crate::support::postgres::{server, url_or_say};
 
 /// Of each kind of work: so many that the dead certainly own some.
@@ -39,6 +40,9 @@ async fn work_of_killed_servers_is_finished_by_the_one_that_is_left() {
         let all_tables = || KINDS.iter().flat_map(|kind| (0..TABLES).map(move |table| (*kind, table)));
         join_all(all_tables().map(|(kind, table)| fill(&all[table % all.len()], round, kind, table))).await;
         assert!(marked_rows() >= TABLES * ITEMS, "the mark is not in the store's rows");
+        for server in &servers {
+            wait_until_it_knows(server, servers.len()).await;
+        }
         join_all(all_tables().map(|(kind, table)| order(&all[table % all.len()], round, kind, table))).await;
         tokio::time::sleep(Duration::from_millis(dice.roll(WORKING_MS_MAX))).await;
         servers.remove(usize::try_from(dice.roll(3)).unwrap()).kill();
@@ -78,6 +82,16 @@ fn item(number: usize, kind: &str) -> Value {
         "pk": {"S": format!("p{number:04}")}, "g": {"S": format!("g{}", number % 7)},
         "until": {"N": until.to_string()}, "note": {"S": note},
     })
+}
+
+/// Until then a server takes work for its own that another one owns.
+async fn wait_until_it_knows(server: &Server, processes: usize) {
+    let known = || sample(&get(server, "/metrics").1, "keywright_processes").map(|known| known.to_string());
+    let began = Instant::now();
+    while known() != Some(processes.to_string()) {
+        assert!(began.elapsed() < DONE_WITHIN, "it knows {:?} of {processes}", known());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 /// Makes a table with items.

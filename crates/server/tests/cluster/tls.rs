@@ -16,10 +16,15 @@ use crate::support::Server;
 use crate::support::in_process::{Answer, Api as _, Http};
 use crate::support::postgres::{PostgresServer, url_or_say};
 
-/// `certified` needs a certificate with this name; others may come as they are.
-const ACCESS: &str = "local all all trust\nhostssl all certified 127.0.0.1/32 cert\n\
-                      hostssl all encrypted 127.0.0.1/32 trust\nhostnossl all open 127.0.0.1/32 trust\n\
-                      host all postgres 127.0.0.1/32 trust\n";
+/// `certified` needs a certificate with this name, and `secret` a password; others may come as they are.
+const ACCESS: &str = "\
+    local all all trust
+    hostssl all certified 127.0.0.1/32 cert
+    hostssl all secret 127.0.0.1/32 scram-sha-256
+    hostssl all encrypted 127.0.0.1/32 trust
+    hostnossl all open 127.0.0.1/32 trust
+    host all postgres 127.0.0.1/32 trust
+";
 
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
@@ -164,6 +169,22 @@ fn modes_mean_what_they_mean_to_libpq() {
         server.kill();
         wait_until_gone(&secured, user);
     }
+}
+
+#[test]
+fn a_password_is_bound_to_the_connection_that_it_was_sent_on() {
+    let Some(secured) = Secured::start() else { return };
+    secured.postgres.execute("CREATE ROLE secret LOGIN SUPERUSER PASSWORD 'right'");
+    secured.write("right", "right\n");
+    secured.write("wrong", "wrong\n");
+    let url = secured.url("secret@localhost", "secret", "sslmode=require&channel_binding=require");
+    let server = Server::start(&["--store", &url, "--store-password-file", &secured.path("right")]);
+    let (encrypted, open) = secured.connections("secret");
+    assert!(encrypted > 0 && open == 0, "{encrypted} encrypted, {open} open");
+    drop(server);
+    let url = secured.url("secret@localhost", "secret", "");
+    let said = refusal(&["--store", &url, "--store-password-file", &secured.path("wrong")]);
+    assert!(said.contains("check the address, user and password") && !said.contains("wrong"), "{said}");
 }
 
 fn wait_until_gone(secured: &Secured, user: &str) {
