@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use keywright_semantics::error::Error;
-use keywright_store::{CommitError, Direction, Scan, Snapshot, Store, Transaction};
+use keywright_store::{CommitError, Direction, Entry, Scan, Snapshot, Store, Transaction};
 
 use super::{stats_rows, use_rows};
 use crate::state::Engine;
@@ -65,6 +65,11 @@ async fn read(view: &impl Snapshot) -> Result<Vec<(MemberId, u64)>, Error> {
     };
     let page = view.scan(&scan).await.map_err(|fault| fault::storage(&fault))?;
     Ok(page.entries.iter().filter_map(|entry| Some((read_key(&entry.key)?, decode(&entry.value)?))).collect())
+}
+
+/// A process and its latest sign of life, from its row.
+pub(crate) fn beat_of(row: &Entry) -> Option<(u128, u64)> {
+    Some((read_key(&row.key)?.0, decode(&row.value)?))
 }
 
 fn row_key(member: MemberId) -> Bytes {

@@ -4,6 +4,7 @@
 //! operations mean; `tables` does.
 
 mod branches;
+pub(crate) mod carried;
 mod follow;
 mod insights;
 pub(crate) mod names;
