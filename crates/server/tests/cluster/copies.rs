@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -60,7 +61,7 @@ async fn check(register: &Register, server: &Server) {
     register.check_history(&history).unwrap();
 }
 
-async fn write(register: &Register, server: &Server, dice: u64) {
+async fn write(register: &Arc<Register>, server: &Server, dice: u64) {
     let writers = register.start_at(&[&server.endpoint], dice);
     tokio::time::sleep(Duration::from_millis(400)).await;
     register.stop(writers).await;
