@@ -26,8 +26,8 @@ const REPORT: Duration = Duration::from_secs(2);
 
 /// Copy all data into another store, and verify the copy.
 ///
-/// Stop all servers of the source first. The target must be empty. A copy that was interrupted goes on with the
-/// same command, and no server opens it before it is verified.
+/// Stop all servers of the source first. The target must be empty. A copy that was interrupted goes on with
+/// the same command, and no server opens it before it is verified.
 #[derive(Debug, Args)]
 #[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct CopyArguments {

@@ -4,11 +4,11 @@
 //! operations mean; `tables` does.
 
 mod branches;
-pub(crate) mod carried;
 mod follow;
 mod insights;
 pub(crate) mod names;
 mod record;
+pub(crate) mod record_copy;
 mod rows;
 mod shards;
 mod stored;

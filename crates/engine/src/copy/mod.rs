@@ -15,7 +15,7 @@ use keywright_store::{
 };
 
 use crate::background::members;
-use crate::catalogue::{RecordPlace, carried};
+use crate::catalogue::{RecordPlace, record_copy};
 use crate::state::stats;
 use crate::support::layout::{self, Space, TableId, log_of};
 use crate::support::rows::{each_row, piece};
@@ -125,7 +125,7 @@ async fn beats<S: Store>(store: &S) -> Result<Vec<(u128, u64)>, StoreError> {
     let view = store.snapshot().await?;
     let mut beats = Vec::new();
     each_row(&view, layout::prefix_range(vec![Space::Members.byte()]), |row| {
-        beats.extend(members::beat_of(row))
+        beats.extend(members::beat_of(row));
     })
     .await?;
     Ok(beats)
@@ -161,7 +161,7 @@ impl<A: Store, B: Store> Copy<A, B> {
         self.is_resumed
     }
 
-    /// Whether servers have left signs of life in the source: whether they live shows in the next two seconds.
+    /// Whether servers left signs of life in the source. Whether they live shows within two seconds.
     pub fn has_signs_of_servers(&self) -> bool {
         !self.beats.is_empty()
     }
@@ -202,7 +202,7 @@ impl<A: Store, B: Store> Copy<A, B> {
         loop {
             let page = self.from.snapshot().await?.scan(&piece(range.clone())).await?;
             let Some(last) = page.entries.last().map(|row| row.key.clone()) else { return Ok(()) };
-            let rows = self.carried(page.entries).await?;
+            let rows = self.for_target(page.entries).await?;
             done += u64::try_from(rows.len()).unwrap_or(u64::MAX);
             self.write(Cursor::Rows(last.clone()), &Page { rows, ..Page::default() }).await?;
             report(done);
@@ -211,7 +211,7 @@ impl<A: Store, B: Store> Copy<A, B> {
     }
 
     /// The rows as the target has them, without those that belong to processes over the source.
-    async fn carried(&self, rows: Vec<Entry>) -> Result<Vec<Entry>, CopyFault> {
+    async fn for_target(&self, rows: Vec<Entry>) -> Result<Vec<Entry>, CopyFault> {
         let keeps_members = self.keeps_members();
         let bytes_max = self.to.capabilities().key_bytes_max;
         let mut carried = Vec::with_capacity(rows.len());
@@ -219,14 +219,14 @@ impl<A: Store, B: Store> Copy<A, B> {
             if row.key.len() > bytes_max {
                 return Err(CopyFault::KeyTooLong { bytes: row.key.len(), bytes_max });
             }
-            carried.push(if carried::is_record(&row.key) { self.with_places(row).await? } else { row });
+            carried.push(if record_copy::is_record(&row.key) { self.with_places(row).await? } else { row });
         }
         Ok(carried)
     }
 
     /// A table's record with the places that its streams' records have in the target.
     async fn with_places(&self, row: Entry) -> Result<Entry, CopyFault> {
-        let (table, shards) = carried::shards_of(&row.value).map_err(|fault| corrupt(&fault))?;
+        let (table, shards) = record_copy::shards_of(&row.value).map_err(|fault| corrupt(&fault))?;
         let mut places = BTreeMap::new();
         for shard in shards {
             let mut after: Option<LogPosition> = None;
@@ -237,7 +237,7 @@ impl<A: Store, B: Store> Copy<A, B> {
                 places.insert(shard, RecordPlace { version, index });
             }
         }
-        let value = carried::with_places(&row.value, &places).map_err(|fault| corrupt(&fault))?;
+        let value = record_copy::with_places(&row.value, &places).map_err(|fault| corrupt(&fault))?;
         Ok(Entry { value, ..row })
     }
 
@@ -345,10 +345,10 @@ async fn log_ids<S: Store>(store: &S) -> Result<Vec<LogId>, CopyFault> {
     let mut ids = Vec::new();
     let mut fault = None;
     each_row(&view, layout::prefix_range(vec![Space::Catalogue.byte()]), |row| {
-        if !carried::is_record(&row.key) {
+        if !record_copy::is_record(&row.key) {
             return;
         }
-        match carried::shards_of(&row.value) {
+        match record_copy::shards_of(&row.value) {
             Ok((table, shards)) => {
                 ids.extend(shards.into_iter().map(|shard| log_of(TableId(table), shard)));
             }
@@ -466,12 +466,16 @@ mod tests {
             put(&full, &[Space::Items.byte(), 1], b"item").await;
             assert_eq!(begin(&from, &full, "a").await, Some(CopyFault::TargetNotEmpty));
             assert_eq!(begin(&MemoryStore::new(), &full, "a").await, Some(CopyFault::SourceEmpty));
-            let begun = MemoryStore::new();
-            let mut copy = Copy::begin(from.clone(), begun.clone(), "a").await.expect("the target is empty");
+            let unfinished = MemoryStore::new();
+            let mut copy =
+                Copy::begin(from.clone(), unfinished.clone(), "a").await.expect("the target is empty");
             copy.run(&mut quiet()).await.expect("it is copied");
-            assert_eq!(begin(&from, &begun, "b").await, Some(CopyFault::OtherCopy("a".to_owned())));
+            assert_eq!(begin(&from, &unfinished, "b").await, Some(CopyFault::OtherCopy("a".to_owned())));
             let empty = MemoryStore::new();
-            assert_eq!(begin(&begun, &empty, "c").await, Some(CopyFault::SourceUnfinished("a".to_owned())));
+            assert_eq!(
+                begin(&unfinished, &empty, "c").await,
+                Some(CopyFault::SourceUnfinished("a".to_owned()))
+            );
             assert_eq!(is_empty(&empty).await, Ok(true));
         });
     }

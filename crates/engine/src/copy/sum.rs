@@ -7,7 +7,7 @@ use keywright_semantics::key::{KeyValueRef, partition_hash};
 use keywright_store::{LogEntry, LogId, LogPosition, LogRead, Snapshot, Store};
 
 use super::{CopyFault, PAGE_BYTES, PAGE_ROWS, carried_row, corrupt, log_ids};
-use crate::catalogue::carried;
+use crate::catalogue::record_copy;
 use crate::support::layout;
 use crate::support::rows::piece;
 
@@ -42,7 +42,7 @@ pub(super) async fn of<S: Store>(
         let page = store.snapshot().await?.scan(&piece(range.clone())).await?;
         for row in page.entries.iter().filter(|row| carried_row(&row.key, keeps_members)) {
             let value =
-                if carried::is_record(&row.key) { comparable(&row.value)? } else { row.value.clone() };
+                if record_copy::is_record(&row.key) { comparable(&row.value)? } else { row.value.clone() };
             sums.entry(name(&row.key)).or_default().add(&row.key, &value);
             done += 1;
         }
@@ -70,7 +70,7 @@ pub(super) async fn of<S: Store>(
 
 /// A table's record without the places of its streams' records, which differ between stores.
 fn comparable(record: &Bytes) -> Result<Bytes, CopyFault> {
-    carried::with_places(record, &BTreeMap::new()).map_err(|fault| corrupt(&fault))
+    record_copy::with_places(record, &BTreeMap::new()).map_err(|fault| corrupt(&fault))
 }
 
 /// The next entries of a log; `None` after the last.
