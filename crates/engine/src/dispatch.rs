@@ -28,7 +28,7 @@ use crate::ttl::{self, Backlog};
 use crate::write::delete_item::delete_item;
 use crate::write::put_item::put_item;
 use crate::write::update_item::update_item;
-use crate::{answered, monitoring, partiql, scaling, streams, tables};
+use crate::{answered, copy, monitoring, partiql, scaling, streams, tables};
 
 /// How old the catalogue may be for an operation on items.
 const CATALOGUE_AGE_MS_MAX: u64 = 1_000;
@@ -45,6 +45,8 @@ pub enum OpenError {
     Catalogue(CatalogueFault),
     /// The store failed.
     Store(StoreError),
+    /// The store is an unfinished copy of the installation of this name.
+    UnfinishedCopy(String),
 }
 
 impl std::fmt::Display for OpenError {
@@ -52,6 +54,11 @@ impl std::fmt::Display for OpenError {
         match self {
             Self::Catalogue(fault) => fault.fmt(formatter),
             Self::Store(fault) => fault.fmt(formatter),
+            Self::UnfinishedCopy(source) => write!(
+                formatter,
+                "it is an unfinished copy of {source}: run the same `keywright copy` again, which goes on \
+                 where it stopped"
+            ),
         }
     }
 }
@@ -73,6 +80,9 @@ impl From<StoreError> for OpenError {
 impl<S: Store> Engine<S> {
     /// Opens the database in the store; an empty store becomes an empty database.
     pub async fn open(store: S, env: Arc<dyn Env>, config: EngineConfig) -> Result<Self, OpenError> {
+        if let Some(source) = copy::unfinished(&store).await? {
+            return Err(OpenError::UnfinishedCopy(source));
+        }
         let catalogue = Catalogue::open(store.clone()).await?;
         let opened_ms = env.now_ms();
         let engine = Self::new(store, env, config, catalogue);

@@ -6,7 +6,7 @@
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
 //! Layers: support < catalogue < throughput, metrics, insights < bind < state < read, write < batch
-//! < partiql, streams, ttl < tables, monitoring < scaling < background < answered < dispatch
+//! < partiql, streams, ttl < tables, monitoring < scaling < background < answered, copy < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.
@@ -21,6 +21,7 @@
 //!   steps.
 //! - `monitoring`: points in the store, operations on metrics, alarms.
 //! - `scaling`: targets, policies and scheduled actions that change capacity through `tables`.
+//! - `copy`: every row of one store into another.
 //! - `background`: one bounded piece of due work; `answered`: metrics of answered requests; `dispatch`: open,
 //!   execute, step, shut down.
 //!
@@ -42,6 +43,7 @@ mod background;
 mod batch;
 mod bind;
 mod catalogue;
+mod copy;
 mod dispatch;
 mod insights;
 mod metrics;
@@ -61,6 +63,7 @@ mod write;
 mod tests;
 
 pub use catalogue::CatalogueFault;
+pub use copy::{Copied, Copy, CopyFault};
 pub use dispatch::OpenError;
 pub use state::{Engine, Heat, HotItem, HotKey, PartitionHeat, Trial, TrialArm, TrialPart};
 pub use support::config::EngineConfig;

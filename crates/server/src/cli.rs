@@ -13,7 +13,7 @@ use crate::config::{self, Config, OwnPort};
 use crate::credentials::{self, CredentialFile};
 use crate::log::{LogFormat, LogLevel};
 use crate::request_log::RequestLog;
-use crate::{about, banner, bench, data, mcp, model, serve};
+use crate::{about, banner, bench, copy, data, mcp, model, serve};
 
 /// A DynamoDB-compatible database in one binary.
 ///
@@ -43,6 +43,7 @@ enum Command {
     Simulate(model::SimulateArguments),
     /// Load items into tables and dump them to files.
     Data(Box<data::DataArguments>),
+    Copy(copy::CopyArguments),
     Mcp(Box<mcp::McpArguments>),
     /// Benchmark one or more DynamoDB endpoints, interleaved.
     Bench(Box<bench::BenchArguments>),
@@ -293,6 +294,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), String> {
         Some(Command::Model(arguments)) => model::run(&arguments),
         Some(Command::Simulate(arguments)) => model::run_simulation(&arguments),
         Some(Command::Data(arguments)) => data::run(&arguments),
+        Some(Command::Copy(arguments)) => copy::run(&arguments),
         Some(Command::Mcp(arguments)) => mcp::run(*arguments),
         Some(Command::Bench(arguments)) => bench::run(&arguments),
         Some(Command::Completions(arguments)) => about::completions(&arguments, Cli::command()),

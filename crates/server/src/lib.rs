@@ -16,6 +16,7 @@ mod client;
 mod clock;
 mod config;
 mod connections;
+mod copy;
 mod credentials;
 mod data;
 mod database;

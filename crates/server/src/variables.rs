@@ -7,8 +7,14 @@ use crate::cli::Cli;
 
 const PREFIX: &str = "KEYWRIGHT_";
 /// Settings that are read by `config` and not by the command line's library.
-const READ_BY_HAND: [&str; 4] =
-    ["KEYWRIGHT_DATA", "KEYWRIGHT_IN_MEMORY", "KEYWRIGHT_STORE", "KEYWRIGHT_STORE_PASSWORD"];
+const READ_BY_HAND: [&str; 6] = [
+    "KEYWRIGHT_DATA",
+    "KEYWRIGHT_FROM_PASSWORD",
+    "KEYWRIGHT_IN_MEMORY",
+    "KEYWRIGHT_STORE",
+    "KEYWRIGHT_STORE_PASSWORD",
+    "KEYWRIGHT_TO_PASSWORD",
+];
 /// Variables that Kubernetes sets for a service called `keywright`.
 const OF_KUBERNETES: [&str; 2] = ["KEYWRIGHT_SERVICE_", "KEYWRIGHT_PORT_"];
 /// A name that differs in more letters was meant to be another one.

@@ -45,6 +45,7 @@ const LONG: (&str, &str) = ("KEYWRIGHT_TEST_LONG", "20");
 const LONG_COUNTS: &[(&str, &str)] = &[
     ("PROPTEST_CASES", "5120"),
     ("KEYWRIGHT_CASES", "800"),
+    ("KEYWRIGHT_COPY_ITEMS", "1000000"),
     ("KEYWRIGHT_HISTORIES", "3000"),
     ("KEYWRIGHT_KILLS", "160"),
     ("KEYWRIGHT_POWER_LOSSES", "480"),

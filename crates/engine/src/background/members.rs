@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use keywright_semantics::error::Error;
-use keywright_store::{CommitError, Direction, Scan, Snapshot, Store, Transaction};
+use keywright_store::{CommitError, Direction, Entry, Scan, Snapshot, Store, Transaction};
 
 use super::stats_rows;
 use crate::state::Engine;
@@ -64,11 +64,12 @@ async fn read(view: &impl Snapshot) -> Result<Vec<(MemberId, u64)>, Error> {
         bytes_max: MEMBERS_BYTES_MAX,
     };
     let page = view.scan(&scan).await.map_err(|fault| fault::storage(&fault))?;
-    Ok(page
-        .entries
-        .iter()
-        .filter_map(|entry| Some((MemberId::of_row(&entry.key)?, decode(&entry.value)?)))
-        .collect())
+    Ok(page.entries.iter().filter_map(beat_of).collect())
+}
+
+/// A process and its latest sign of life, from its row.
+pub(crate) fn beat_of(row: &Entry) -> Option<(MemberId, u64)> {
+    Some((MemberId::of_row(&row.key)?, decode(&row.value)?))
 }
 
 fn encode(beat: u64) -> Bytes {

@@ -8,6 +8,7 @@ mod follow;
 mod insights;
 pub(crate) mod names;
 mod record;
+pub(crate) mod record_copy;
 mod rows;
 mod shards;
 mod stored;

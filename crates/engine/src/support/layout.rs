@@ -27,6 +27,7 @@ pub(crate) enum Space {
     Scaling,
     Uses,
     Insights,
+    Copy,
 }
 
 impl Space {
@@ -47,8 +48,58 @@ impl Space {
             Self::Scaling => 0x0d,
             Self::Uses => 0x0e,
             Self::Insights => 0x0f,
+            Self::Copy => 0x10,
         }
     }
+
+    /// What its rows are, for people.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Catalogue => "catalogue",
+            Self::Items => "items",
+            Self::IndexEntries => "index entries",
+            Self::Collections => "item collections",
+            Self::Tokens => "tokens",
+            Self::Stats => "counters",
+            Self::Expiries => "expiry times",
+            Self::Members => "processes",
+            Self::Throughput => "throughput",
+            Self::Metrics => "metrics",
+            Self::Alarms => "alarms",
+            Self::Scaling => "scaling",
+            Self::Uses => "used limits",
+            Self::Insights => "insights",
+            Self::Copy => "copy",
+        }
+    }
+}
+
+const SPACES: [Space; 15] = [
+    Space::Catalogue,
+    Space::Items,
+    Space::IndexEntries,
+    Space::Collections,
+    Space::Tokens,
+    Space::Stats,
+    Space::Expiries,
+    Space::Members,
+    Space::Throughput,
+    Space::Metrics,
+    Space::Alarms,
+    Space::Scaling,
+    Space::Uses,
+    Space::Insights,
+    Space::Copy,
+];
+
+/// The space of a key's first byte.
+pub(crate) fn space_of(byte: u8) -> Option<Space> {
+    SPACES.into_iter().find(|space| space.byte() == byte)
+}
+
+/// The range of all rows of all spaces.
+pub(crate) const fn all_rows() -> KeyRange {
+    KeyRange { start: Bytes::new(), end: None }
 }
 
 /// A table's number. It is never reused, so a new table with an old name sees no row of the old one.

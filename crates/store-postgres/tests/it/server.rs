@@ -104,6 +104,14 @@ impl PostgresServer {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
+    /// The number that a query returns; `None` if it fails.
+    pub fn number(&self, query: &str) -> Option<u64> {
+        let folder = self.folder.display().to_string();
+        let mut command = Command::new(programs()?.join("psql"));
+        let output = command.args(["-h", &folder, "-U", "postgres", "-Atc", query]).output().ok()?;
+        String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+    }
+
     /// The address of a schema in the database that all tests share.
     pub fn url(&self, schema: &str) -> String {
         self.url_in("postgres", schema)

@@ -1,0 +1,60 @@
+//! A table's record in another store: its streams' records have other places there.
+//!
+//! It reads and writes stored records only; which records are carried is decided by `copy`.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::record::{self, RecordFault};
+use super::rows::RECORDS;
+use super::stream::{RecordPlace, Stream};
+use crate::support::layout::Space;
+
+/// Where the first shards of a carried stream begin: not after any record.
+const BEGINNING: RecordPlace = RecordPlace { version: 1, index: 0 };
+
+/// Whether this is the key of a table's record.
+pub(crate) fn is_record(key: &[u8]) -> bool {
+    key.starts_with(&[Space::Catalogue.byte(), RECORDS])
+}
+
+/// The numbers of the table and of each of its shards, from its record.
+pub(crate) fn shards_of(record: &[u8]) -> Result<(u64, Vec<u32>), RecordFault> {
+    let table = record::decode(record)?;
+    let shards = table.streams.iter().flat_map(|stream| &stream.shards).map(|shard| shard.number);
+    Ok((table.id.0, shards.collect()))
+}
+
+/// The record with other places in its streams. `last` has the place of each shard's last record; shards
+/// without records are left out.
+pub(crate) fn with_places(record: &Bytes, last: &BTreeMap<u32, RecordPlace>) -> Result<Bytes, RecordFault> {
+    let mut table = record::decode(record)?;
+    if table.streams.is_empty() {
+        return Ok(record.clone());
+    }
+    for stream in &mut table.streams {
+        place(stream, last);
+    }
+    Ok(record::encode(&table).into())
+}
+
+/// Gives each shard the place where it begins, after its parent, and where it ends if it is known.
+fn place(stream: &mut Stream, last: &BTreeMap<u32, RecordPlace>) {
+    let mut starts_of_children: BTreeMap<u32, RecordPlace> = BTreeMap::new();
+    for shard in &mut stream.shards {
+        let parents = shard.parent.and_then(|parent| starts_of_children.get(&parent));
+        shard.start = parents.copied().unwrap_or(BEGINNING);
+        // What was trimmed is not carried.
+        shard.trimmed = None;
+        let mut next = shard.start;
+        if let Some(closed) = &mut shard.closed
+            && closed.last.is_some()
+        {
+            let end = last.get(&shard.number).copied().unwrap_or(shard.start).max(shard.start);
+            closed.last = Some(end);
+            next = RecordPlace { version: end.version, index: end.index.saturating_add(1) };
+        }
+        starts_of_children.insert(shard.number, next);
+    }
+}

@@ -1,0 +1,187 @@
+//! `keywright copy`: a whole installation from one store into another.
+//!
+//! It opens both stores and reports; what is copied and how it is verified is the engine's (`Copy`).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use keywright_engine::{Copied, Copy};
+use keywright_store::Store;
+use keywright_store_local::{Aside, LocalOptions};
+
+#[cfg(feature = "postgres")]
+use crate::backend::Postgres;
+#[cfg(feature = "tikv")]
+use crate::backend::Tikv;
+use crate::backend::{Backend, Folder};
+use crate::store_url::{Password, StoreUrl};
+use crate::{banner, environment, private_file};
+
+/// Longer than the time between two signs of life of a server.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
+/// The time between two lines of progress.
+const REPORT: Duration = Duration::from_secs(2);
+
+/// Copy all data into another store, and verify the copy.
+///
+/// Stop all servers of the source first. The target must be empty. A copy that was interrupted goes on with
+/// the same command, and no server opens it before it is verified.
+#[derive(Debug, Args)]
+#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
+pub(crate) struct CopyArguments {
+    /// Copy this store: embedded:DIR, postgres://USER@HOST:PORT/DATABASE?schema=NAME or tikv://PD:PORT/PREFIX
+    #[arg(long, value_name = "STORE")]
+    from: String,
+    /// Into this one, which must be empty or an unfinished copy of --from
+    #[arg(long, value_name = "STORE")]
+    to: String,
+    /// Read the password of --from from the first line of this file; KEYWRIGHT_FROM_PASSWORD can hold it too
+    #[arg(long, value_name = "FILE")]
+    from_password_file: Option<PathBuf>,
+    /// Read the password of --to from the first line of this file; KEYWRIGHT_TO_PASSWORD can hold it too
+    #[arg(long, value_name = "FILE")]
+    to_password_file: Option<PathBuf>,
+}
+
+/// One of the stores, as the command line names it.
+struct Side {
+    option: &'static str,
+    url: StoreUrl,
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only PostgreSQL has one"))]
+    password: Option<Password>,
+}
+
+impl Side {
+    fn read(option: &'static str, text: &str, variable: &str, file: Option<&Path>) -> Result<Self, String> {
+        let url = StoreUrl::parse(text).map_err(|fault| fault.replace("--store", option))?;
+        let password = Password::find(std::env::var(variable).ok(), file).map_err(|fault| {
+            let names = fault.replace("KEYWRIGHT_STORE_PASSWORD", variable);
+            names.replace("--store-password-file", &format!("{option}-password-file"))
+        })?;
+        Ok(Self { option, url, password })
+    }
+}
+
+pub(crate) fn run(arguments: &CopyArguments) -> Result<(), String> {
+    private_file::restrict_umask();
+    let from_file = arguments.from_password_file.as_deref();
+    let from = Side::read("--from", &arguments.from, "KEYWRIGHT_FROM_PASSWORD", from_file)?;
+    let to_file = arguments.to_password_file.as_deref();
+    let to = Side::read("--to", &arguments.to, "KEYWRIGHT_TO_PASSWORD", to_file)?;
+    if let (StoreUrl::Folder(one), StoreUrl::Folder(other)) = (&from.url, &to.url)
+        && is_same_folder(one, other)
+    {
+        return Err("--from and --to are the same folder: name another one for the copy".to_owned());
+    }
+    if from.url == to.url {
+        return Err("--from and --to are the same store: name another one for the copy".to_owned());
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start the runtime: {error}"))?;
+    runtime.block_on(async {
+        match from.url {
+            StoreUrl::Folder(path) => {
+                if !path.join("FORMAT").is_file() {
+                    return Err(format!("--from embedded:{} holds no database", path.display()));
+                }
+                copy_from(&folder(path), to).await
+            }
+            #[cfg(feature = "postgres")]
+            StoreUrl::Postgres(url) => copy_from(&postgres(&url, from.password.as_ref())?, to).await,
+            #[cfg(feature = "tikv")]
+            StoreUrl::Tikv(url) => copy_from(&Tikv::new(&url)?, to).await,
+            other => Err(cannot(from.option, &other)),
+        }
+    })
+}
+
+async fn copy_from<A: Backend>(from: &A, to: Side) -> Result<(), String> {
+    match to.url {
+        StoreUrl::Folder(path) => copy(from, &folder(path)).await,
+        #[cfg(feature = "postgres")]
+        StoreUrl::Postgres(url) => copy(from, &postgres(&url, to.password.as_ref())?).await,
+        #[cfg(feature = "tikv")]
+        StoreUrl::Tikv(url) => copy(from, &Tikv::new(&url)?).await,
+        other => Err(cannot(to.option, &other)),
+    }
+}
+
+/// Why a store of this kind cannot be copied.
+fn cannot(option: &str, url: &StoreUrl) -> String {
+    match url {
+        StoreUrl::Memory => format!("{option} memory: holds nothing that can be copied: name another store"),
+        StoreUrl::Folder(path) => format!("{option} embedded:{} cannot be copied", path.display()),
+        StoreUrl::Postgres(_) => format!("{option}: this keywright was built without PostgreSQL"),
+        StoreUrl::Tikv(_) => format!("{option}: this keywright was built without TiKV"),
+    }
+}
+
+fn is_same_folder(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+fn folder(path: PathBuf) -> Folder {
+    // A thread with a long read hands its other work over to another thread.
+    let long_reads: Aside = |read| tokio::task::block_in_place(read);
+    let path = path.canonicalize().unwrap_or(path);
+    Folder { path, options: LocalOptions { long_reads, ..LocalOptions::default() } }
+}
+
+#[cfg(feature = "postgres")]
+fn postgres(url: &str, password: Option<&Password>) -> Result<Postgres, String> {
+    Postgres::new(url, password)
+}
+
+async fn copy<A: Backend, B: Backend>(from: &A, to: &B) -> Result<(), String> {
+    let source = tokio::task::block_in_place(|| from.open())?;
+    let target = tokio::task::block_in_place(|| to.open())?;
+    let outcome = carry(source.clone(), target.clone(), &from.place()).await;
+    tokio::task::block_in_place(|| {
+        from.close(&source);
+        to.close(&target);
+    });
+    let sums = outcome?;
+    for (name, copied) in &sums {
+        let checksum: String = copied.checksum.iter().map(|byte| format!("{byte:02x}")).collect();
+        banner::say(&format!("{name:<16} {:>12}  {checksum}", copied.count));
+    }
+    banner::say(&format!("{} is a verified copy of {}", to.place(), from.place()));
+    Ok(())
+}
+
+async fn carry<A: Store, B: Store>(
+    from: A,
+    to: B,
+    source: &str,
+) -> Result<BTreeMap<&'static str, Copied>, String> {
+    let said = |fault: keywright_engine::CopyFault| format!("copy: {fault}");
+    let mut copy = Copy::begin(from, to, source).await.map_err(said)?;
+    if copy.has_signs_of_servers() {
+        tokio::time::sleep(SIGN_OF_LIFE).await;
+        copy.check_source_unused().await.map_err(said)?;
+    }
+    if copy.is_resumed() {
+        banner::note("going on with an unfinished copy");
+    }
+    copy.run(&mut progress("copied")).await.map_err(said)?;
+    let sums = copy.verify(&mut progress("verified")).await.map_err(said)?;
+    copy.check_source_unused().await.map_err(said)?;
+    copy.finish().await.map_err(said)?;
+    Ok(sums)
+}
+
+/// Writes how many rows are done to standard error, now and then.
+fn progress(what: &'static str) -> impl FnMut(u64) + Send {
+    let mut next = environment::instant() + REPORT;
+    move |rows| {
+        let now = environment::instant();
+        if now >= next {
+            banner::note(&format!("{what} {rows} rows"));
+            next = now + REPORT;
+        }
+    }
+}
