@@ -146,8 +146,8 @@ async fn copy<A: Backend, B: Backend>(from: &A, to: &B) -> Result<(), String> {
     });
     let sums = outcome?;
     for (name, copied) in &sums {
-        let checksum: String = copied.checksum.iter().map(|byte| format!("{byte:02x}")).collect();
-        banner::say(&format!("{name:<16} {:>12}  {checksum}", copied.count));
+        let checksum = u128::from_be_bytes(copied.checksum);
+        banner::say(&format!("{name:<16} {:>12}  {checksum:032x}", copied.count));
     }
     banner::say(&format!("{} is a verified copy of {}", to.place(), from.place()));
     Ok(())
