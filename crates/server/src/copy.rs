@@ -101,11 +101,11 @@ pub(crate) fn run(arguments: &CopyArguments) -> Result<(), String> {
 
 async fn copy_from<A: Backend>(from: &A, to: Side) -> Result<(), String> {
     match to.url {
-        StoreUrl::Folder(path) => copy(from, &folder(path)).await,
+        StoreUrl::Folder(path) => Box::pin(copy(from, &folder(path))).await,
         #[cfg(feature = "postgres")]
-        StoreUrl::Postgres(url) => copy(from, &postgres(&url, to.password.as_ref())?).await,
+        StoreUrl::Postgres(url) => Box::pin(copy(from, &postgres(&url, to.password.as_ref())?)).await,
         #[cfg(feature = "tikv")]
-        StoreUrl::Tikv(url) => copy(from, &Tikv::new(&url)?).await,
+        StoreUrl::Tikv(url) => Box::pin(copy(from, &Tikv::new(&url)?)).await,
         other => Err(cannot(to.option, &other)),
     }
 }
