@@ -157,11 +157,9 @@ async fn a_killed_copy_goes_on_and_no_server_opens_it_before() {
     let unfinished_source = refused(&url, &embedded(&folders.path().join("third")));
     assert!(unfinished_source.contains("the source is itself an unfinished copy"), "{unfinished_source}");
 
-    let begun = std::time::Instant::now();
     let resumed = copy(&embedded(&first), &url);
     let said = String::from_utf8_lossy(&resumed.stderr);
     assert!(resumed.status.success() && said.contains("going on with an unfinished copy"), "{said}");
-    println!("the rest of {items} items was copied and verified in {:?}", begun.elapsed());
     let on_postgres = Server::on_store(&url);
     assert_eq!(count(&Http::new(on_postgres.address())).await, items);
     let living = refused(&url, &embedded(&folders.path().join("fourth")));
