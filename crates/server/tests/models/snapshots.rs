@@ -7,13 +7,14 @@ use crate::support::model_command;
 use crate::support::snapshot::{assert_snapshot, session};
 
 /// Commands with a help text of their own.
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 26] = [
     "",
     "serve",
     "credentials",
     "credentials add",
     "bench",
     "completions",
+    "copy",
     "man",
     "data",
     "data load",
