@@ -95,6 +95,16 @@ pub(crate) struct Warm {
     pub write_units: u64,
 }
 
+impl Warm {
+    /// The greater of each.
+    fn or_more(self, other: Self) -> Self {
+        Self {
+            read_units: self.read_units.max(other.read_units),
+            write_units: self.write_units.max(other.write_units),
+        }
+    }
+}
+
 /// A raise of warm throughput that is under way. The old units hold until it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WarmJob {
@@ -308,7 +318,8 @@ impl Table {
                 Some(id) => self.states.iter_mut().find(|state| state.id == id).map(|state| &mut state.warm),
             };
             if let Some(warm) = warm {
-                *warm = Some(job.wanted);
+                // It may have risen meanwhile, and never falls.
+                *warm = Some(warm.map_or(job.wanted, |reached| reached.or_more(job.wanted)));
             }
         }
     }

@@ -81,6 +81,15 @@ pub(crate) fn read_key(key: &[u8]) -> Option<(&[u8], u64)> {
     Some((rule, u64::from_be_bytes(*rest.first_chunk::<MINUTE_BYTES>()?)))
 }
 
+/// The table and index of a rule's prefix.
+pub(crate) fn place_of(rule: &[u8]) -> Option<(TableId, Option<IndexId>)> {
+    let (_, rest) = rule.split_first()?;
+    let (table, rest) = rest.split_first_chunk::<8>()?;
+    let (place, rest) = rest.split_first()?;
+    let index = IndexId(u32::from_be_bytes(*rest.first_chunk::<4>()?));
+    Some((TableId(u64::from_be_bytes(*table)), (*place == AN_INDEX).then_some(index)))
+}
+
 #[derive(Serialize, Deserialize)]
 struct CountRecord {
     sum: u64,
@@ -148,5 +157,6 @@ mod tests {
         let rule = Rule { index: Some(IndexId(3)), kind: RuleKind::ItemThrottled, rules_ms: 5 };
         let key = minute_key(TableId(9), rule, 77, 1);
         assert_eq!(read_key(&key), Some((rule_prefix(TableId(9), rule).as_slice(), 77)));
+        assert_eq!(place_of(&key), Some((TableId(9), Some(IndexId(3)))));
     }
 }

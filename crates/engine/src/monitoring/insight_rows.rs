@@ -2,6 +2,7 @@
 //!
 //! Over a shared store each process writes rows of its own; the owner of a table removes old ones.
 
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
@@ -9,11 +10,11 @@ use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, Transaction};
 
 use crate::catalogue::Rule;
-use crate::insights::rows::{Minute, encode, minute_key, read_key};
+use crate::insights::rows::{self, Minute, encode, minute_key, read_key};
 use crate::state::Engine;
 use crate::support::env::MINUTE_MS;
 use crate::support::fault;
-use crate::support::layout::{self, Space, TableId};
+use crate::support::layout::{self, IndexId, Space, TableId};
 use crate::support::wake::NextWake;
 
 /// Minutes of rules that are kept: a day. A busy rule has some megabytes of them.
@@ -80,19 +81,21 @@ fn committed(outcome: Result<(), CommitError>) -> Result<(), Error> {
     })
 }
 
-/// Removes minutes before this one, of rules that are gone too.
+/// Removes minutes before this one, and all minutes of tables and indexes that are gone: a process may write
+/// some after their purge.
 async fn trim<S: Store>(engine: &Engine<S>, end: u64) -> Result<(), Error> {
-    let observed = engine.catalogue().all().into_iter().filter(|table| !table.insights.is_empty());
-    for table in observed.filter(|table| engine.owns(table.id)) {
-        let mut range = layout::prefix_range(layout::table_prefix(Space::Insights, table.id));
-        while let Some(rule) = first_rule(engine, range.clone()).await? {
-            let first: Bytes = rule.clone().into();
-            let old =
-                KeyRange { start: first, end: Some([rule.as_slice(), &end.to_be_bytes()].concat().into()) };
+    let tables: HashMap<_, _> = engine.catalogue().all().into_iter().map(|table| (table.id, table)).collect();
+    let mut range = layout::prefix_range(vec![Space::Insights.byte()]);
+    while let Some((table, index, rule)) = first_rule(engine, range.clone()).await? {
+        if engine.owns(table) {
+            let exists = tables.get(&table).is_some_and(|table| table.observed(index).is_some());
+            let end = if exists { end } else { u64::MAX };
+            let start = rule.clone().into();
+            let old = KeyRange { start, end: Some([rule.as_slice(), &end.to_be_bytes()].concat().into()) };
             while remove_some(engine, &old).await? {}
-            let Some(next) = layout::prefix_range(rule).end else { break };
-            range.start = next;
         }
+        let Some(next) = layout::prefix_range(rule).end else { break };
+        range.start = next;
     }
     Ok(())
 }
@@ -104,10 +107,14 @@ async fn scan<S: Store>(engine: &Engine<S>, range: KeyRange, rows_max: usize) ->
     Ok(page.entries.into_iter().map(|entry| entry.key).collect())
 }
 
-/// The prefix of the first rule with minutes in a range.
-async fn first_rule<S: Store>(engine: &Engine<S>, range: KeyRange) -> Result<Option<Vec<u8>>, Error> {
+/// The first rule with minutes in a range: its table, its index, and the prefix of its rows.
+async fn first_rule<S: Store>(
+    engine: &Engine<S>,
+    range: KeyRange,
+) -> Result<Option<(TableId, Option<IndexId>, Vec<u8>)>, Error> {
     let rows = scan(engine, range, 1).await?;
-    Ok(rows.first().and_then(|key| read_key(key)).map(|(rule, _)| rule.to_vec()))
+    let rule = rows.first().and_then(|key| read_key(key));
+    Ok(rule.and_then(|(rule, _)| rows::place_of(rule).map(|(table, index)| (table, index, rule.to_vec()))))
 }
 
 /// Removes some rows of a range; whether there were any.

@@ -24,6 +24,8 @@ use keywright_store::memory::MemoryStore;
 use super::harness::*;
 use super::partiql;
 use crate::support::config::EngineConfig;
+use crate::support::layout::{Space, prefix_range};
+use crate::support::rows::each_row;
 use crate::support::throughput::{Throttle, ThroughputConfig};
 use crate::{Engine, Env};
 
@@ -160,12 +162,13 @@ fn statements_and_scans_are_not_counted() {
     switch(&bench.engine, OF_TABLE, Some(BOTH));
     bench.scan(&scan_request(None)).expect("a scan");
     for statement in
-        [r#"INSERT INTO "t" VALUE {'pk': 'a', 'sk': 'b'}"#, r#"SELECT * FROM "t" WHERE pk = 'a'"#]
+        [r#"INSERT INTO "t" VALUE {'pk': 'a', 'sk': 'b'}"#, r#"SELECT * FROM "t" WHERE pk = 'c'"#]
     {
         partiql::run(&bench, partiql::parts(statement)).expect("the statement is right");
     }
+    assert_eq!(contributors(&bench.engine, OF_TABLE, "PKC"), [], "no statement is counted");
     assert!(bench.get(row("a", "b")).is_some());
-    assert_eq!(contributors(&bench.engine, OF_TABLE, "PKC").len(), 1, "only the get is counted");
+    assert_eq!(contributors(&bench.engine, OF_TABLE, "PKC").len(), 1, "the get is counted");
 }
 
 #[test]
@@ -272,13 +275,27 @@ fn the_setting_is_described_as_the_service_does() {
 #[test]
 fn an_index_takes_its_rules_along() {
     let bench = bench();
+    let rows = || {
+        let mut rows = 0;
+        let view = block_on(bench.engine.store().snapshot()).expect("a view");
+        let range = prefix_range(vec![Space::Insights.byte()]);
+        block_on(each_row(&view, range, |_| rows += 1)).expect("it is read");
+        rows
+    };
     switch(&bench.engine, OF_INDEX, Some(BOTH));
     assert_eq!(list(&bench.engine, 100), [vec![(TABLE.to_owned(), Some("gsi".to_owned()))]]);
+    bench.put(item([("pk", s("a")), ("sk", s("b")), ("g", s("one")), ("h", n(1))])).expect("put");
+    bench.env.now_ms.store(MINUTE_MS, Ordering::Relaxed);
+    block_on(bench.engine.step(MINUTE_MS));
+    assert!(rows() > 0, "the minute is written");
     ask(&bench.engine, index_request(IndexUpdate::Delete { name: "gsi".to_owned() }));
     for _ in 0..10 {
-        block_on(bench.engine.step(0));
+        block_on(bench.engine.step(MINUTE_MS));
     }
     assert_eq!(list(&bench.engine, 100), [Vec::new()]);
+    bench.env.now_ms.store(20 * MINUTE_MS, Ordering::Relaxed);
+    block_on(bench.engine.step(20 * MINUTE_MS));
+    assert_eq!(rows(), 0, "its minutes go too");
 }
 
 #[test]

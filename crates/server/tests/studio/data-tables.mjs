@@ -75,6 +75,7 @@ test('S4: create, add and drop an index, time to live, protection, delete', asyn
   await t.page.getByRole('button', {name: 'Set it'}).click();
   await until('units are provisioned', async () => (await described()).ProvisionedThroughput.ReadCapacityUnits === 7);
   await t.page.getByLabel('Class', {exact: true}).selectOption('STANDARD_INFREQUENT_ACCESS');
+  await t.page.getByRole('button', {name: 'Set the class'}).click();
   await until('the class is changed', async () => (await described()).TableClassSummary?.TableClass === 'STANDARD_INFREQUENT_ACCESS');
   await t.page.getByLabel('New index').fill('byTotal');
   await t.page.getByLabel('partition key', {exact: true}).fill('total');

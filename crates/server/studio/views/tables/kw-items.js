@@ -13,7 +13,7 @@ import { copyMenu } from "./copy.js";
 import { keepLayout, moved, ordered, readLayout, resized, stepped, widthOf } from "./layout.js";
 import "./kw-item.js";
 import "./kw-staged.js";
-import { note, queriesMenu } from "./queries.js";
+import { note, queriesList } from "./queries.js";
 import { keyOf, own, same } from "./save.js";
 import * as staged from "./staged.js";
 
@@ -60,6 +60,7 @@ export class KwItems extends HTMLElement {
     this.find = "";
     this.sort = { name: "", down: false };
     /** The name under which the query is to be saved. */ this.saving = "";
+    /** @type {Set<string>} */ this.openMenus = new Set();
     this.layout = readLayout("");
     this.selected = /** @type {Set<any>} */ (new Set());
     /** The cell that is edited. */ this.cell = /** @type {any} */ (null);
@@ -362,13 +363,25 @@ export class KwItems extends HTMLElement {
     const rows = this.rows();
     const press = (panel, words) => html`<button class="md-button" aria-expanded=${this.panel === panel} @click=${() => this.show(panel)}>${words}</button>`;
     return html`<div class="it-tools">
-      ${queriesMenu({ table: this.table, search: toSearch(this.query), hrefOf: this.hrefOf, name: this.saving, setName: (name) => { this.saving = name; this.update(); }, update: () => this.update() })}
+      ${this.menu("Queries", () => queriesList({ table: this.table, search: toSearch(this.query), hrefOf: this.hrefOf, name: this.saving, setName: (name) => { this.saving = name; this.update(); }, update: () => this.update() }))}
       ${this.items.length > 0 ? html`<input class="it-find" type="search" aria-label="Find in what is loaded" placeholder="Find in what is loaded" .value=${this.find} @input=${(event) => { this.find = event.target.value; this.top = 0; this.chosen = 0; this.update(); }}>
         ${this.find || this.sort.name || this.dropped > 0 ? html`<span class="dim" role="status">${this.find ? `${rows.length.toLocaleString("en")} of ` : ""}${this.items.length.toLocaleString("en")} loaded${this.sort.name ? `, these sorted by ${visible(this.sort.name)}` : ""}${this.dropped > 0 ? `, ${this.dropped.toLocaleString("en")} earlier ones no longer kept` : ""}</span>` : nothing}
-        ${this.columnsList()}` : nothing}
+        ${this.menu("Columns", () => this.columnsList())}` : nothing}
       ${this.selected.size > 0 ? html`<b role="status">${this.selected.size} selected</b>${this.readOnly ? nothing : html`<button class="md-button" @click=${() => this.stageDeletes()}>Stage their deletion</button>`}` : nothing}
       <span class="md-actions">${waiting > 0 ? html`<button class="md-button it-waiting" aria-expanded=${this.panel === "staged"} @click=${() => this.show("staged")}>${waiting} staged</button>` : nothing}
         ${this.readOnly ? nothing : html`<button class="md-button" @click=${() => this.create()}>New item</button>${press("bulk", "Change all…")}${press("import", "Import")}`}${press("export", "Export")}</span></div>`;
+  }
+
+  /** A list behind a name; it is made only while it is open, as the page is drawn with each step of scrolling. */
+  menu(name, list) {
+    const isOpen = this.openMenus.has(name);
+    const toggled = (event) => {
+      if (event.target.open === isOpen) return;
+      if (event.target.open) this.openMenus.add(name);
+      else this.openMenus.delete(name);
+      this.update();
+    };
+    return html`<details class=${`it-columns ${name === "Queries" ? "qs" : ""}`} @toggle=${toggled}><summary>${name}</summary><div class=${`it-columns-list ${name === "Queries" ? "qs-list" : ""}`}>${isOpen ? list() : nothing}</div></details>`;
   }
 
   /** A new layout of the columns, kept for this table. */
@@ -406,11 +419,11 @@ export class KwItems extends HTMLElement {
     const of = (name) => visible(name);
     const sizes = (name) => html`${small(`Narrower: ${of(name)}`, "−", () => this.lay(stepped(layout, name, -1)))}${small(`Wider: ${of(name)}`, "+", () => this.lay(stepped(layout, name, 1)))}`;
     const isOwn = layout.order.length + layout.widths.size + layout.away.size > 0;
-    return html`<details class="it-columns"><summary>Columns</summary><div class="it-columns-list"><ul>
+    return html`<ul>
       ${this.keys().map((name) => html`<li><span class="md-check">${of(name)}</span><span class="dim">key</span>${sizes(name)}</li>`)}
       ${free.map((name, at) => html`<li><label class="md-check"><input type="checkbox" aria-label=${`Column ${of(name)}`} .checked=${!layout.away.has(name)} @change=${() => this.hide(name)}> ${of(name)}</label>
         ${small(`Move to the left: ${of(name)}`, "◂", () => this.shift(name, at - 1, "Move to the left"), at === 0)}${small(`Move to the right: ${of(name)}`, "▸", () => this.shift(name, at + 1, "Move to the right"), at === free.length - 1)}${sizes(name)}</li>`)}</ul>
-      ${isOwn ? html`<button type="button" class="md-link" @click=${() => this.lay({ order: [], widths: new Map(), away: new Set() })}>As they come</button>` : nothing}</div></details>`;
+      ${isOwn ? html`<button type="button" class="md-link" @click=${() => this.lay({ order: [], widths: new Map(), away: new Set() })}>As they come</button>` : nothing}`;
   }
 
   /** A column's edge, dragged. */

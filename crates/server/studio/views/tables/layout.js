@@ -1,5 +1,7 @@
 // The columns of a table's grid as its reader wants them: order, widths, which are away. Kept in this browser.
 
+import { keep, kept } from "./kept.js";
+
 /** Widths in pixels. */
 const WIDTH = 190;
 const LEAST = 64;
@@ -8,12 +10,12 @@ const STEP = 32;
 
 /** @typedef {{order: string[], widths: Map<string, number>, away: Set<string>}} Layout */
 
-const place = (table) => `kw-columns:${table}`;
+const KIND = "columns";
 
 /** @returns {Layout} */
 export function readLayout(table) {
   try {
-    const { order = [], widths = [], away = [] } = JSON.parse(localStorage.getItem(place(table)) ?? "{}");
+    const { order = [], widths = [], away = [] } = kept(KIND, table) ?? {};
     return { order: order.map(String), widths: new Map(widths.map(([name, width]) => [String(name), within(Number(width) || WIDTH)])), away: new Set(away.map(String)) };
   } catch {
     return { order: [], widths: new Map(), away: new Set() };
@@ -22,8 +24,8 @@ export function readLayout(table) {
 
 /** @param {string} table @param {Layout} layout */
 export function keepLayout(table, { order, widths, away }) {
-  if (order.length + widths.size + away.size === 0) localStorage.removeItem(place(table));
-  else localStorage.setItem(place(table), JSON.stringify({ order, widths: [...widths], away: [...away] }));
+  const isOwn = order.length + widths.size + away.size > 0;
+  keep(KIND, table, isOwn ? { order, widths: [...widths], away: [...away] } : null);
 }
 
 /** Columns in the reader's order: those that he placed first, the others behind them as they come. */

@@ -3,33 +3,31 @@
 import { html, nothing } from "../../vendor/lit-html/lit-html.js";
 import { visible } from "../collections/typed.js";
 import { SORTS, fromSearch } from "./ask.js";
+import { keep, kept } from "./kept.js";
 
 const ASKED_MAX = 200;
 const SAVED_MAX = 200;
 const WORDS_MAX = 120;
 
-const asked = (table) => `kw-asked:${table}`;
-const saved = (table) => `kw-saved:${table}`;
+const ASKED = "asked";
+const SAVED = "saved";
+const WHEN = new Intl.DateTimeFormat([], { dateStyle: "short", timeStyle: "short" });
 
-function read(name) {
-  try {
-    const list = JSON.parse(localStorage.getItem(name) ?? "[]");
-    return Array.isArray(list) ? list.filter((one) => typeof one?.search === "string") : [];
-  } catch {
-    return [];
-  }
+function read(kind, table) {
+  const list = kept(kind, table);
+  return Array.isArray(list) ? list.filter((one) => typeof one?.search === "string") : [];
 }
 
-const keep = (name, list) => (list.length > 0 ? localStorage.setItem(name, JSON.stringify(list)) : localStorage.removeItem(name));
+const write = (kind, table, list) => keep(kind, table, list.length > 0 ? list : null);
 
 /** Notes what was asked; the newest first, each once. */
 export function note(table, search) {
-  keep(asked(table), [{ search, at: Date.now() }, ...read(asked(table)).filter((one) => one.search !== search)].slice(0, ASKED_MAX));
+  write(ASKED, table, [{ search, at: Date.now() }, ...read(ASKED, table).filter((one) => one.search !== search)].slice(0, ASKED_MAX));
 }
 
-/** Saves a query under a name; the name's older one goes. */
+/** Saves a query under a name; the name's older one goes, and of too many the first saved. */
 function save(table, name, search) {
-  keep(saved(table), [...read(saved(table)).filter((one) => one.name !== name), { name, search }].sort((one, other) => (one.name < other.name ? -1 : 1)).slice(0, SAVED_MAX));
+  write(SAVED, table, [...read(SAVED, table).filter((one) => one.name !== name), { name, search }].slice(-SAVED_MAX));
 }
 
 /** A query in short. */
@@ -51,16 +49,15 @@ export function words(search) {
  * @param {{table: string, search: string, hrefOf: (search: string) => string, name: string, setName: (name: string) => void, update: () => void}} input
  *   `search` is that of the request as it stands.
  */
-export function queriesMenu({ table, search, hrefOf, name, setName, update }) {
-  const own = read(saved(table));
-  const past = read(asked(table));
+export function queriesList({ table, search, hrefOf, name, setName, update }) {
+  const own = read(SAVED, table).sort((one, other) => (one.name < other.name ? -1 : 1));
+  const past = read(ASKED, table);
   const link = (one, text) => html`<a class="md-link" href=${hrefOf(one.search)} aria-current=${one.search === search ? "true" : "false"} @click=${(event) => event.currentTarget.closest("details")?.removeAttribute("open")}>${text}</a>`;
-  return html`<details class="it-columns qs"><summary>Queries</summary><div class="it-columns-list qs-list">
-    <form class="mf-line" @submit=${(event) => { event.preventDefault(); event.stopPropagation(); if (name.trim()) { save(table, name.trim().slice(0, WORDS_MAX), search); setName(""); } }}>
+  return html`<form class="mf-line" @submit=${(event) => { event.preventDefault(); event.stopPropagation(); if (name.trim()) { save(table, name.trim().slice(0, WORDS_MAX), search); setName(""); } }}>
       <label class="kc-hidden" for="qs-name">Name of this query</label><input id="qs-name" placeholder="name of this query" .value=${name} @input=${(event) => setName(event.target.value)}><button class="md-button" ?disabled=${!name.trim()}>Save it</button></form>
     <h3>Saved</h3>
     ${own.length === 0 ? html`<p class="dim">None yet: a name keeps the query that stands in the form.</p>` : html`<ul>${own.map((one) => html`<li>${link(one, visible(one.name))}<span class="dim">${words(one.search)}</span>
-      <button type="button" class="it-tiny" aria-label=${`Forget ${visible(one.name)}`} @click=${() => { keep(saved(table), own.filter((other) => other !== one)); update(); }}>✕</button></li>`)}</ul>`}
-    ${past.length > 0 ? html`<h3>Asked before</h3><ul>${past.map((one) => html`<li>${link(one, words(one.search))}<time class="dim" datetime=${new Date(one.at).toISOString()}>${new Date(one.at).toLocaleString([], { dateStyle: "short", timeStyle: "short" })}</time></li>`)}</ul>
-      <button type="button" class="md-link" @click=${() => { keep(asked(table), []); update(); }}>Forget these</button>` : nothing}</div></details>`;
+      <button type="button" class="it-tiny" aria-label=${`Forget ${visible(one.name)}`} @click=${() => { write(SAVED, table, own.filter((other) => other !== one)); update(); }}>✕</button></li>`)}</ul>`}
+    ${past.length > 0 ? html`<h3>Asked before</h3><ul>${past.map((one) => html`<li>${link(one, words(one.search))}<time class="dim" datetime=${new Date(one.at).toISOString()}>${WHEN.format(one.at)}</time></li>`)}</ul>
+      <button type="button" class="md-link" @click=${() => { keep(ASKED, table, null); update(); }}>Forget these</button>` : nothing}`;
 }
