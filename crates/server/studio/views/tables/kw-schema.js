@@ -185,7 +185,7 @@ export class KwSchema extends HTMLElement {
         <button class="md-button">Add it</button> <span class="dim">One index is made or dropped at a time.</span></form>
       <h2>Switches</h2>
       <div class="mf-form">${this.capacityForm(table)}
-      <form class="mf-line" @submit=${(event) => { event.preventDefault(); this.change("UpdateTable", { TableClass: event.target.elements.class.value }); }}><label>Class <select name="class">${CLASSES.map(([value, text]) => html`<option value=${value} .selected=${value === (table.TableClassSummary?.TableClass ?? "STANDARD")}>${text}</option>`)}</select></label> <button class="md-button" aria-label="Set the class">Set it</button></form>
+      <form class="mf-line" @submit=${(event) => { event.preventDefault(); this.change("UpdateTable", { TableClass: event.target.elements.class.value }); }}>Class: <select name="class" aria-label="Class">${CLASSES.map(([value, text]) => html`<option value=${value} .selected=${value === (table.TableClassSummary?.TableClass ?? "STANDARD")}>${text}</option>`)}</select> <button class="md-button">Set the class</button></form>
       <p class="mf-line">Stream: <b>${streams ? table.StreamSpecification.StreamViewType.toLowerCase().replaceAll("_", " ") : "off"}</b>
         <button class="md-button" @click=${() => this.change("UpdateTable", { StreamSpecification: streams ? { StreamEnabled: false } : { StreamEnabled: true, StreamViewType: "NEW_AND_OLD_IMAGES" } })}>${streams ? "Switch it off" : "Switch it on"}</button></p>
       <form class="mf-line" @submit=${(event) => { event.preventDefault(); this.change("UpdateTimeToLive", { TimeToLiveSpecification: { Enabled: !expires, AttributeName: expires ? this.expiry.AttributeName : this.attribute } }); }}>
