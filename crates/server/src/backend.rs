@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use keywright_store::Store;
 use keywright_store::memory::MemoryStore;
-use keywright_store_local::{Fault, Figures, LocalOptions, LocalStore};
+use keywright_store_local::{Aside, Fault, Figures, LocalOptions, LocalStore};
 #[cfg(feature = "postgres")]
 use keywright_store_postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "tikv")]
@@ -71,8 +71,16 @@ impl Backend for Memory {
 
 /// A store in a folder of this machine.
 pub(crate) struct Folder {
-    pub(crate) path: PathBuf,
-    pub(crate) options: LocalOptions,
+    path: PathBuf,
+    options: LocalOptions,
+}
+
+impl Folder {
+    /// A thread with a long read hands its other work over to another thread.
+    pub(crate) fn new(path: PathBuf, options: LocalOptions) -> Self {
+        let long_reads: Aside = |read| tokio::task::block_in_place(read);
+        Self { path, options: LocalOptions { long_reads, ..options } }
+    }
 }
 
 impl Backend for Folder {

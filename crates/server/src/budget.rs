@@ -4,7 +4,7 @@
 //! It does not know what the bytes are for.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{Mutex, Notify};
@@ -22,6 +22,9 @@ pub(crate) struct Budget {
     /// Notified when bytes are returned while a request waits.
     returned: Notify,
     wait: Duration,
+    /// Whether requests are refused instead of waiting, and the signal for those that wait already.
+    refuses: AtomicBool,
+    refused: Notify,
 }
 
 /// The budget had not enough bytes within the waiting time.
@@ -66,7 +69,15 @@ impl Budget {
             queue: Mutex::new(()),
             returned: Notify::new(),
             wait,
+            refuses: AtomicBool::new(false),
+            refused: Notify::new(),
         })
+    }
+
+    /// From now on no request waits: it gets its bytes at once or is refused. For a server that stops.
+    pub(crate) fn refuse_waiting(&self) {
+        self.refuses.store(true, Ordering::SeqCst);
+        self.refused.notify_waiters();
     }
 
     /// Whether a request waits or the budget is exhausted.
@@ -110,6 +121,11 @@ impl Budget {
         if self.waiting.load(Ordering::SeqCst) == 0 && self.subtract(bytes) {
             return Ok(());
         }
+        // Made before the look at the flag, so that no signal is missed.
+        let refused = self.refused.notified();
+        if self.refuses.load(Ordering::SeqCst) {
+            return Err(Exhausted);
+        }
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let _waiting = Waiting(&self.waiting);
         let turn = async {
@@ -119,7 +135,10 @@ impl Budget {
                 self.returned.notified().await;
             }
         };
-        tokio::time::timeout(self.wait, turn).await.map_err(|_elapsed| Exhausted)
+        tokio::select! {
+            turn = tokio::time::timeout(self.wait, turn) => turn.map_err(|_elapsed| Exhausted),
+            () = refused => Err(Exhausted),
+        }
     }
 
     fn give_back(&self, bytes: usize) {
@@ -196,6 +215,25 @@ mod tests {
         first.resize(10);
         large.await.unwrap();
         small.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn when_the_server_stops_nobody_waits_and_free_bytes_are_still_given() {
+        let budget = Budget::new(100, Duration::from_secs(60));
+        let share = budget.acquire(60).await.unwrap();
+        let waiting = tokio::spawn({
+            let budget = Arc::clone(&budget);
+            async move { budget.acquire(90).await.err() }
+        });
+        while budget.figures().waiting == 0 {
+            tokio::task::yield_now().await;
+        }
+        budget.refuse_waiting();
+        assert_eq!(waiting.await.unwrap(), Some(Exhausted));
+        assert_eq!(budget.acquire(90).await.err(), Some(Exhausted));
+        assert!(budget.acquire(40).await.is_ok());
+        drop(share);
+        assert!(budget.acquire(90).await.is_ok());
     }
 
     #[tokio::test]

@@ -21,7 +21,7 @@ use crate::hosts::AllowedHosts;
 use crate::limits::{self, Limits, PerAddress};
 use crate::log::{LogFormat, LogSettings};
 use crate::request_log::RequestLog;
-use crate::store_url::{Password, StoreUrl};
+use crate::store_url::{Password, StoreOption, StoreUrl};
 use crate::throughput;
 use crate::web_guard::{HostCheck, Origins, WebGuard};
 
@@ -33,7 +33,7 @@ const DEFAULT_STUDIO_PORT: u16 = 8100;
 /// The folder of model files in the data folder.
 const MODELS_FOLDER: &str = "models";
 /// May hold the password of `--store`.
-const PASSWORD_VARIABLE: &str = "KEYWRIGHT_STORE_PASSWORD";
+const STORE: StoreOption = StoreOption { flag: "--store", password_variable: "KEYWRIGHT_STORE_PASSWORD" };
 const DEFAULT_CACHE_MIB: u64 = 64;
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -293,8 +293,7 @@ impl Config {
         let storage = match chosen([flags, Place::of_variables()?, in_file])? {
             StoreUrl::Memory => Storage::Memory,
             StoreUrl::Postgres(url) => {
-                let variable = std::env::var(PASSWORD_VARIABLE).ok();
-                Storage::Postgres { url, password: Password::find(variable, password_file.as_deref())? }
+                Storage::Postgres { url, password: Password::find(STORE, password_file.as_deref())? }
             }
             StoreUrl::Tikv(url) => Storage::Tikv { url },
             StoreUrl::Folder(path) => {
@@ -549,7 +548,7 @@ fn chosen(sources: [Place; 3]) -> Result<StoreUrl, String> {
                 );
             }
             (Some(true), None, None) => return Ok(StoreUrl::Memory),
-            (_, None, Some(store)) => return StoreUrl::parse(&store),
+            (_, None, Some(store)) => return StoreUrl::parse(STORE, &store),
             (_, Some(path), None) => return Ok(StoreUrl::Folder(path)),
             (Some(false), None, None) => return Ok(default()),
             (None, None, None) => {}

@@ -9,20 +9,23 @@ use std::time::Duration;
 use clap::Args;
 use keywright_engine::{Copied, Copy};
 use keywright_store::Store;
-use keywright_store_local::{Aside, LocalOptions};
+use keywright_store_local::LocalOptions;
 
 #[cfg(feature = "postgres")]
 use crate::backend::Postgres;
 #[cfg(feature = "tikv")]
 use crate::backend::Tikv;
 use crate::backend::{Backend, Folder};
-use crate::store_url::{Password, StoreUrl};
+use crate::store_url::{Password, StoreOption, StoreUrl};
 use crate::{banner, environment, private_file};
 
 /// Longer than the time between two signs of life of a server.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 /// The time between two lines of progress.
 const REPORT: Duration = Duration::from_secs(2);
+
+const FROM: StoreOption = StoreOption { flag: "--from", password_variable: "KEYWRIGHT_FROM_PASSWORD" };
+const TO: StoreOption = StoreOption { flag: "--to", password_variable: "KEYWRIGHT_TO_PASSWORD" };
 
 /// Copy all data into another store, and verify the copy.
 ///
@@ -47,29 +50,24 @@ pub(crate) struct CopyArguments {
 
 /// One of the stores, as the command line names it.
 struct Side {
-    option: &'static str,
+    option: StoreOption,
     url: StoreUrl,
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only PostgreSQL has one"))]
     password: Option<Password>,
 }
 
 impl Side {
-    fn read(option: &'static str, text: &str, variable: &str, file: Option<&Path>) -> Result<Self, String> {
-        let url = StoreUrl::parse(text).map_err(|fault| fault.replace("--store", option))?;
-        let password = Password::find(std::env::var(variable).ok(), file).map_err(|fault| {
-            let names = fault.replace("KEYWRIGHT_STORE_PASSWORD", variable);
-            names.replace("--store-password-file", &format!("{option}-password-file"))
-        })?;
+    fn read(option: StoreOption, text: &str, password_file: Option<&Path>) -> Result<Self, String> {
+        let url = StoreUrl::parse(option, text)?;
+        let password = Password::find(option, password_file)?;
         Ok(Self { option, url, password })
     }
 }
 
 pub(crate) fn run(arguments: &CopyArguments) -> Result<(), String> {
     private_file::restrict_umask();
-    let from_file = arguments.from_password_file.as_deref();
-    let from = Side::read("--from", &arguments.from, "KEYWRIGHT_FROM_PASSWORD", from_file)?;
-    let to_file = arguments.to_password_file.as_deref();
-    let to = Side::read("--to", &arguments.to, "KEYWRIGHT_TO_PASSWORD", to_file)?;
+    let from = Side::read(FROM, &arguments.from, arguments.from_password_file.as_deref())?;
+    let to = Side::read(TO, &arguments.to, arguments.to_password_file.as_deref())?;
     if let (StoreUrl::Folder(one), StoreUrl::Folder(other)) = (&from.url, &to.url)
         && is_same_folder(one, other)
     {
@@ -111,7 +109,8 @@ async fn copy_from<A: Backend>(from: &A, to: Side) -> Result<(), String> {
 }
 
 /// Why a store of this kind cannot be copied.
-fn cannot(option: &str, url: &StoreUrl) -> String {
+fn cannot(option: StoreOption, url: &StoreUrl) -> String {
+    let option = option.flag;
     match url {
         StoreUrl::Memory => format!("{option} memory: holds nothing that can be copied: name another store"),
         StoreUrl::Folder(path) => format!("{option} embedded:{} cannot be copied", path.display()),
@@ -125,10 +124,8 @@ fn is_same_folder(one: &Path, other: &Path) -> bool {
 }
 
 fn folder(path: PathBuf) -> Folder {
-    // A thread with a long read hands its other work over to another thread.
-    let long_reads: Aside = |read| tokio::task::block_in_place(read);
     let path = path.canonicalize().unwrap_or(path);
-    Folder { path, options: LocalOptions { long_reads, ..LocalOptions::default() } }
+    Folder::new(path, LocalOptions::default())
 }
 
 #[cfg(feature = "postgres")]

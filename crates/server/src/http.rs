@@ -185,6 +185,14 @@ impl<B: Backend> Service<B> {
         ]
     }
 
+    /// The server stops: requests that wait for memory are refused, so that those that have it end in time.
+    pub(crate) fn refuse_waiting(&self) {
+        let (bodies, unverified) = self.bodies.both();
+        for budget in [bodies, unverified, &self.decoding, &self.answers] {
+            budget.refuse_waiting();
+        }
+    }
+
     /// Resolves once no write is being executed.
     pub(crate) async fn changes_ended(&self) {
         drop(self.changes.write().await);

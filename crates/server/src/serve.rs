@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use keywright_engine::{EngineConfig, Lane, Observer};
-use keywright_store_local::{Aside, Durability, LocalOptions};
+use keywright_store_local::{Durability, LocalOptions};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -59,18 +59,15 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
                 DurabilityArgument::Synced => Durability::Synced,
                 DurabilityArgument::Relaxed => Durability::Relaxed,
             };
-            // A thread with a long read hands its other requests over to another thread.
-            let long_reads: Aside = |read| tokio::task::block_in_place(read);
             let default = LocalOptions::default();
             let options = LocalOptions {
                 durability,
                 cache_bytes,
-                long_reads,
                 files_max: shares.store_files_max,
                 memtable_bytes: write_buffer_bytes.unwrap_or(default.memtable_bytes),
                 ..default
             };
-            runtime.block_on(serve(config, Folder { path, options }))
+            runtime.block_on(serve(config, Folder::new(path, options)))
         }
         #[cfg(feature = "postgres")]
         Storage::Postgres { url, password } => {
@@ -197,6 +194,7 @@ async fn serve<B: Backend>(mut config: Config, backend: B) -> Result<(), String>
     };
     drop(ready_file);
     stop.send_replace(true);
+    service.refuse_waiting();
     if tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS_MAX), tasks.all_ended()).await.is_err() {
         tracing::warn!("some requests were still running after {DRAIN_SECONDS_MAX} seconds and were cut off");
         tasks.cut_off().await;

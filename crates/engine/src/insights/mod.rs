@@ -8,7 +8,7 @@ pub(crate) mod contributor;
 pub(crate) mod rows;
 pub(crate) mod sketch;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,8 +23,8 @@ use crate::support::layout::{IndexId, TableId};
 const SHARDS: u64 = 16;
 /// Memory of the counted keys of all rules in the present minute.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Finished minutes of rules that are kept while the store takes none. Older ones are dropped.
-const FINISHED_MAX: usize = 2000;
+/// Memory of a shard's finished minutes while the store takes none. Beyond it the oldest ones are dropped.
+const FINISHED_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// What an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,21 +73,31 @@ impl Open {
     }
 
     /// The minutes of all its rules.
-    fn minutes(&self, index: Option<IndexId>) -> impl Iterator<Item = (Rule, Minute)> {
+    fn minutes(&self, table: TableId, index: Option<IndexId>) -> impl Iterator<Item = Finished> {
         RuleKind::ALL.into_iter().zip(&self.sketches).filter_map(move |(kind, sketch)| {
             let rule = Rule { index, kind, rules_ms: self.rules_ms };
-            Some((rule, Minute::of(self.minute, sketch.as_ref()?)))
+            Some((table, rule, Minute::of(self.minute, sketch.as_ref()?)))
         })
     }
+
+    /// The minute of one rule.
+    fn minute_of(&self, rule: Rule) -> Option<Minute> {
+        let sketch = self.sketches.get(rule.kind.place())?.as_ref();
+        sketch.filter(|_| self.rules_ms == rule.rules_ms).map(|sketch| Minute::of(self.minute, sketch))
+    }
 }
+
+/// What a rule of a table counted in a minute that has ended.
+pub(crate) type Finished = (TableId, Rule, Minute);
 
 #[derive(Debug, Default)]
 struct Shard {
     open: HashMap<(TableId, Option<IndexId>), Open>,
     /// Every minute before this one was taken to be written: what comes late counts for this one.
     open_from: u64,
-    /// Finished minutes that are not written yet.
-    finished: Vec<(TableId, Rule, Minute)>,
+    /// Finished minutes that are not written yet, the oldest first, and their memory.
+    finished: VecDeque<Finished>,
+    finished_bytes: usize,
 }
 
 impl Shard {
@@ -103,11 +113,26 @@ impl Shard {
         if open.minute < minute || open.rules_ms != rules_ms {
             let ended = std::mem::replace(open, Open::new(minute, rules_ms));
             bytes.fetch_sub(ended.bytes(), Ordering::Relaxed);
-            self.finished.extend(ended.minutes(index).map(|(rule, minute)| (table, rule, minute)));
-            let beyond = self.finished.len().saturating_sub(FINISHED_MAX);
-            self.finished.drain(..beyond);
+            for finished in ended.minutes(table, index) {
+                push(&mut self.finished, &mut self.finished_bytes, finished);
+            }
         }
         open
+    }
+
+    fn take_finished(&mut self) -> VecDeque<Finished> {
+        self.finished_bytes = 0;
+        std::mem::take(&mut self.finished)
+    }
+}
+
+/// Keeps a minute, and drops the oldest ones that no memory is left for.
+fn push(finished: &mut VecDeque<Finished>, bytes: &mut usize, added: Finished) {
+    *bytes += added.2.bytes();
+    finished.push_back(added);
+    while *bytes > FINISHED_BYTES_MAX {
+        let Some((.., dropped)) = finished.pop_front() else { break };
+        *bytes -= dropped.bytes();
     }
 }
 
@@ -174,29 +199,34 @@ impl Insights {
     }
 
     /// Takes every minute before this one, or all minutes when the engine stops.
-    pub(crate) fn take_finished(&self, before_minute: u64) -> Vec<(TableId, Rule, Minute)> {
+    pub(crate) fn take_finished(&self, before_minute: u64) -> Vec<Finished> {
         let mut taken = Vec::new();
         for shard in &self.shards {
-            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            taken.append(&mut shard.finished);
-            if before_minute < u64::MAX {
-                shard.open_from = shard.open_from.max(before_minute);
-            }
-            for ((table, index), open) in shard.open.extract_if(|_, open| open.minute < before_minute) {
+            let (finished, ended) = {
+                let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+                if before_minute < u64::MAX {
+                    shard.open_from = shard.open_from.max(before_minute);
+                }
+                let ended = shard.open.extract_if(|_, open| open.minute < before_minute);
+                let ended: Vec<_> = ended.collect();
+                (shard.take_finished(), ended)
+            };
+            taken.extend(finished);
+            // Finding the heaviest keys takes long: without the lock, for which requests wait.
+            for ((table, index), open) in ended {
                 self.bytes.fetch_sub(open.bytes(), Ordering::Relaxed);
-                taken.extend(open.minutes(index).map(|(rule, minute)| (table, rule, minute)));
+                taken.extend(open.minutes(table, index));
             }
         }
         taken
     }
 
     /// Gives back minutes that could not be written.
-    pub(crate) fn put_back(&self, minutes: Vec<(TableId, Rule, Minute)>) {
-        for (table, rule, minute) in minutes {
-            let mut shard = self.shard(table);
-            if shard.finished.len() < FINISHED_MAX {
-                shard.finished.push((table, rule, minute));
-            }
+    pub(crate) fn put_back(&self, minutes: Vec<Finished>) {
+        for minute in minutes {
+            let mut shard = self.shard(minute.0);
+            let Shard { finished, finished_bytes, .. } = &mut *shard;
+            push(finished, finished_bytes, minute);
         }
     }
 
@@ -205,10 +235,7 @@ impl Insights {
         let shard = self.shard(table);
         let finished = shard.finished.iter().filter(|(of, known, _)| *of == table && *known == rule);
         let mut found: Vec<Minute> = finished.map(|(_, _, minute)| minute.clone()).collect();
-        if let Some(open) = shard.open.get(&(table, rule.index)) {
-            let its = open.minutes(rule.index).filter(|(known, _)| *known == rule);
-            found.extend(its.map(|(_, minute)| minute));
-        }
+        found.extend(shard.open.get(&(table, rule.index)).and_then(|open| open.minute_of(rule)));
         found
     }
 
@@ -216,8 +243,46 @@ impl Insights {
     pub(crate) fn forget(&self, table: TableId) {
         let mut shard = self.shard(table);
         shard.finished.retain(|(of, ..)| *of != table);
+        shard.finished_bytes = shard.finished.iter().map(|(.., minute)| minute.bytes()).sum();
         let gone: usize =
             shard.open.extract_if(|(of, _), _| *of == table).map(|(_, open)| open.bytes()).sum();
         self.bytes.fetch_sub(gone, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::insights::contributor::Contributor;
+
+    /// A finished minute of a table with one long key.
+    fn finished(minute: u64) -> Finished {
+        let mut sketch = Sketch::default();
+        let key = Contributor::new(&"k".repeat(4000), None);
+        sketch.add(&key, 1, Memory::Free, &DefaultHasher::new());
+        let rule = Rule { index: None, kind: RuleKind::PartitionConsumed, rules_ms: 0 };
+        (TableId(1), rule, Minute::of(minute, &sketch))
+    }
+
+    #[test]
+    fn minutes_that_the_store_does_not_take_are_dropped_from_the_oldest_on() {
+        let insights = Insights::new(0);
+        insights.put_back((0..2000).map(finished).collect());
+        let kept = insights.take_finished(0);
+        assert!((500..1100).contains(&kept.len()), "{}", kept.len());
+        assert_eq!(kept.last().map(|(.., minute)| minute.number), Some(1999));
+        insights.put_back(kept);
+        let again = insights.take_finished(0);
+        assert_eq!(again.last().map(|(.., minute)| minute.number), Some(1999));
+        assert!(insights.take_finished(0).is_empty());
+    }
+
+    #[test]
+    fn a_table_that_is_gone_takes_no_memory() {
+        let insights = Insights::new(0);
+        insights.put_back(vec![finished(1), finished(2)]);
+        insights.forget(TableId(1));
+        assert_eq!(insights.shard(TableId(1)).finished_bytes, 0);
+        assert!(insights.take_finished(5).is_empty());
     }
 }

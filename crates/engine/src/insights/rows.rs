@@ -41,6 +41,12 @@ impl Minute {
             heaviest: sketch.heaviest((CONTRIBUTORS_MAX, KEPT_MAX), KEPT_BYTES_MAX),
         }
     }
+
+    /// Its memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let keys = self.heaviest.iter().map(|(key, _)| key.bytes() + size_of::<(Contributor, Count)>());
+        size_of::<Self>() + keys.sum::<usize>()
+    }
 }
 
 /// The table itself stands before its indexes.

@@ -31,6 +31,9 @@ export class KwSchema extends HTMLElement {
     this.capacity = /** @type {any} */ (null);
     this.form = "request";
     /** @type {Map<string, {text: string, notes: string[]}>} */ this.forms = new Map();
+    /** What the forms were made of. */
+    this.formsOf = "";
+    this.turn = 0;
     this.timer = 0;
   }
 
@@ -42,6 +45,8 @@ export class KwSchema extends HTMLElement {
     this.tags = null;
     this.capacity = null;
     this.form = "request";
+    this.formsOf = "";
+    this.forms = new Map();
     this.load();
   }
 
@@ -58,14 +63,24 @@ export class KwSchema extends HTMLElement {
   disconnectedCallback() { clearInterval(this.timer); }
 
   async load() {
+    const turn = (this.turn += 1);
+    const TableName = this.table;
     try {
-      const [{ Table }, expiry] = await Promise.all([dynamodb("DescribeTable", { TableName: this.table }), dynamodb("DescribeTimeToLive", { TableName: this.table })]);
+      const [{ Table }, expiry] = await Promise.all([dynamodb("DescribeTable", { TableName }), dynamodb("DescribeTimeToLive", { TableName })]);
+      const { Tags } = await dynamodb("ListTagsOfResource", { ResourceArn: Table.TableArn });
+      if (turn !== this.turn) return;
       this.described = Table;
       this.expiry = expiry.TimeToLiveDescription;
-      this.tags = (await dynamodb("ListTagsOfResource", { ResourceArn: Table.TableArn })).Tags ?? [];
-      this.forms = new Map();
-      if (this.form !== "request") this.show(this.form);
+      this.tags = Tags ?? [];
+      // While an index is being made this runs each second: what other tools need is made anew only if it differs.
+      const now = JSON.stringify([this.request(), this.expiry, this.tags, Table.TableClassSummary]);
+      if (now !== this.formsOf) {
+        this.formsOf = now;
+        this.forms = new Map();
+        if (this.form !== "request") this.show(this.form);
+      }
     } catch (error) {
+      if (turn !== this.turn) return;
       this.error = error;
     }
     this.update();
@@ -116,13 +131,14 @@ export class KwSchema extends HTMLElement {
   async show(form) {
     this.form = form;
     this.update();
-    if (form === "request" || this.forms.has(form)) return;
+    const { forms } = this;
+    if (form === "request" || forms.has(form)) return;
     try {
       const model = await call("models/import", { name: fileOf(this.table), live: { tables: [this.table], sample: form === "model" ? 500 : 0 } });
       const made = form === "model" ? model : await call("models/export", { text: model.text, target: form });
-      this.forms.set(form, { text: made.text, notes: made.notes ?? [] });
+      forms.set(form, { text: made.text, notes: made.notes ?? [] });
     } catch (error) {
-      this.forms.set(form, { text: "", notes: [/** @type {Error} */ (error).message] });
+      forms.set(form, { text: "", notes: [/** @type {Error} */ (error).message] });
     }
     this.update();
   }
