@@ -9,7 +9,7 @@ use keywright_semantics::response::Response;
 use keywright_store::Store;
 
 use crate::metrics::figures::{Facet, PER_UNIT, TableFigures};
-use crate::metrics::series::{Place, Series, USER_ERRORS};
+use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::streams;
 use crate::support::env::Caller;
@@ -283,5 +283,5 @@ pub(crate) fn refused<S: Store>(engine: &Engine<S>, caller: &Caller, error: &Err
 
 fn refused_at<S: Store>(engine: &Engine<S>, caller: &Caller, now_ms: u64) {
     let place = Place { account: caller.account.to_string(), region: caller.region.to_string() };
-    engine.metrics().add(Series::new(&place, USER_ERRORS, Vec::new()), now_ms, PER_UNIT);
+    engine.metrics().add_user_error(&place, now_ms, PER_UNIT);
 }

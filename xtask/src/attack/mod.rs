@@ -13,6 +13,7 @@ mod framing;
 mod http;
 mod legacy;
 mod long_key;
+mod monitoring;
 mod pipelining;
 mod quiet;
 mod report;
@@ -45,6 +46,7 @@ const FAMILIES: &[&[Attack]] = &[
     unsigned::ATTACKS,
     framing::ATTACKS,
     writers::ATTACKS,
+    monitoring::ATTACKS,
 ];
 
 const USAGE: &str = "\

@@ -8,7 +8,7 @@ pub(crate) mod figures;
 pub(crate) mod rows;
 pub(crate) mod series;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -118,12 +118,16 @@ struct Others {
     open_from: u64,
     /// Finished points: of `open`, or returned by a failed write.
     finished: Vec<Point>,
+    /// Accounts and regions whose errors are counted.
+    places: HashSet<Place>,
     /// The hour in which each series was last written to the directory.
     listed: HashMap<SeriesHash, u64>,
     /// The last series that the look for old points has passed.
     swept_to: Option<SeriesHash>,
 }
 
+/// Accounts and regions of which errors are counted: clients without a key can name any.
+const PLACES_MAX: usize = 1_000;
 /// Finished points that are kept while the store takes none.
 const FINISHED_MAX: usize = 200_000;
 /// Names that are remembered for a quick look; a power of two.
@@ -255,6 +259,19 @@ impl Metrics {
         let Some(figures) = shard.open.get_mut(&id).filter(is_its) else { return Err(add) };
         add(figures);
         Ok(())
+    }
+
+    /// Counts an error of an account and region, unless as many others as are counted were there before.
+    pub(crate) fn add_user_error(&self, place: &Place, now_ms: u64, value: u64) {
+        let mut others = self.others();
+        if !others.places.contains(place) {
+            if others.places.len() >= PLACES_MAX {
+                return;
+            }
+            others.places.insert(place.clone());
+        }
+        drop(others);
+        self.add(Series::new(place, series::USER_ERRORS, Vec::new()), now_ms, value);
     }
 
     /// Adds a value to a series of no table.
@@ -407,6 +424,23 @@ mod tests {
         use_one();
         assert_eq!(sums(metrics.take_finished(8)), []);
         assert_eq!(sums(metrics.take_finished(9)), [(8, 2000)]);
+    }
+
+    #[test]
+    fn errors_are_counted_of_so_many_accounts_and_no_more() {
+        let metrics = Metrics::new(Naming::WithTables);
+        let place = |number: usize| Place { account: format!("{number:012}"), region: "r".to_owned() };
+        for number in (0..5 * PLACES_MAX).chain([0]) {
+            metrics.add_user_error(&place(number), 7 * MINUTE_MS, 1);
+        }
+        let points = metrics.take_finished(8);
+        assert_eq!(points.len(), PLACES_MAX);
+        let of_first: Vec<u64> = points
+            .iter()
+            .filter(|point| point.series.place == place(0))
+            .map(|point| point.cell.sum)
+            .collect();
+        assert_eq!(of_first, [2]);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! An alarm: `space | 0 | hash of account and region | name`. An item of history:
 //! `space | 1 | time | random`.
 
+use std::ops::ControlFlow;
+
 use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_semantics::key::{KeyValueRef, partition_hash};
@@ -10,13 +12,13 @@ use keywright_semantics::monitoring::alarm::{AlarmSettings, AlarmState, Comparis
 use keywright_semantics::monitoring::document::TimeMs;
 use keywright_semantics::monitoring::response::{AlarmView, HistoryItem};
 use keywright_semantics::monitoring::statistic::Statistic;
-use keywright_store::{CommitError, KeyRange, Store, Transaction};
+use keywright_store::{CommitError, Direction, KeyRange, Snapshot, Store, Transaction};
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::support::layout::Space;
-use crate::support::rows::each_row;
+use crate::support::rows::each_row_until;
 use crate::support::{fault, layout};
 
 /// The first byte of a row: its format.
@@ -25,6 +27,8 @@ const ALARM_KIND: u8 = 0;
 const HISTORY_KIND: u8 = 1;
 /// Tries of a change that meets another one.
 const ATTEMPTS_MAX: usize = 16;
+/// Bytes of an alarm: every alarm is read each minute.
+const ALARM_BYTES_MAX: usize = 32 * 1024;
 
 /// An alarm and the account and region that it belongs to.
 #[derive(Clone, Debug, PartialEq)]
@@ -208,22 +212,55 @@ pub(super) fn decode_history(row: &[u8]) -> Option<(Place, HistoryItem)> {
     Some((place, HistoryItem { alarm, time, item_type, summary, data }))
 }
 
-/// Passes the value of every row of a range to `take`.
+/// Passes the rows of a range to `take`, in this direction, until it breaks.
 pub(super) async fn each<S: Store>(
     engine: &Engine<S>,
-    range: KeyRange,
-    mut take: impl FnMut(Bytes, &[u8]) + Send,
+    range: (KeyRange, Direction),
+    mut take: impl FnMut(&Bytes, &[u8]) -> ControlFlow<()> + Send,
 ) -> Result<(), Error> {
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    let read = each_row(&view, range, |entry| take(entry.key.clone(), &entry.value));
+    let read = each_row_until(&view, range, |entry| take(&entry.key, &entry.value));
     read.await.map_err(|error| fault::storage(&error))
 }
 
-/// All alarms of a range.
-pub(super) async fn alarms<S: Store>(engine: &Engine<S>, range: KeyRange) -> Result<Vec<Alarm>, Error> {
-    let mut alarms = Vec::new();
-    each(engine, range, |_, row| alarms.extend(decode(row))).await?;
-    Ok(alarms)
+/// Passes the alarms of a range to `take`, in order, until it breaks.
+pub(super) async fn each_alarm<S: Store>(
+    engine: &Engine<S>,
+    range: KeyRange,
+    mut take: impl FnMut(Alarm) -> ControlFlow<()> + Send,
+) -> Result<(), Error> {
+    let range = (range, Direction::Forward);
+    each(engine, range, |_, row| decode(row).map_or(ControlFlow::Continue(()), &mut take)).await
+}
+
+/// How many alarms an account and region has, and how many there are at all.
+pub(super) async fn count<S: Store>(engine: &Engine<S>, place: &Place) -> Result<(usize, usize), Error> {
+    let own = place_prefix(place);
+    let (mut of_place, mut all) = (0, 0);
+    let range = (every_alarm(), Direction::Forward);
+    let count = |key: &Bytes, _: &[u8]| {
+        of_place += usize::from(key.starts_with(&own));
+        all += 1;
+        ControlFlow::Continue(())
+    };
+    each(engine, range, count).await?;
+    Ok((of_place, all))
+}
+
+/// An alarm.
+pub(super) async fn find<S: Store>(
+    engine: &Engine<S>,
+    place: &Place,
+    name: &str,
+) -> Result<Option<Alarm>, Error> {
+    let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let row = view.get(&alarm_key(place, name)).await.map_err(|error| fault::storage(&error))?;
+    row.map(|row| decode(&row).ok_or_else(fault::internal)).transpose()
+}
+
+/// Whether an alarm is too large to be kept.
+pub(super) fn is_too_large(alarm: &Alarm) -> bool {
+    encode(alarm).len() > ALARM_BYTES_MAX
 }
 
 /// What a change makes of an alarm.

@@ -1,5 +1,8 @@
 //! Operations on alarms.
 
+use std::ops::ControlFlow;
+
+use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_semantics::monitoring::alarm::{AlarmSettings, AlarmState, UNCHECKED};
 use keywright_semantics::monitoring::document::TimeMs;
@@ -9,15 +12,20 @@ use keywright_semantics::monitoring::request::{
 };
 use keywright_semantics::monitoring::response::{AlarmView, HistoryItem, Response};
 use keywright_semantics::scaling::alarms::is_policy;
-use keywright_store::Store;
+use keywright_store::{Direction, Store};
 
 use super::alarm_rows::{self, Alarm, Changed, alarms_of, arn};
 use super::{failed, now};
 use crate::metrics::series::Place;
 use crate::state::Engine;
+use crate::support::rows::Pager;
 
 /// Alarms of one account and region (API reference: quotas).
 const ALARMS_MAX: usize = 5000;
+/// Alarms of all accounts and regions: each is looked at every minute.
+const ALL_ALARMS_MAX: usize = 20_000;
+/// Alarms of one metric that are told: DescribeAlarmsForMetric has no pages.
+const OF_METRIC_MAX: usize = 500;
 
 fn not_found(name: &str) -> Fault {
     Fault::new(FaultKind::ResourceNotFound, format!("Unknown alarm: {name}"))
@@ -96,9 +104,13 @@ pub(super) async fn put<S: Store>(
     settings: AlarmSettings,
 ) -> Result<Response, Fault> {
     let now = now(engine);
-    let known = alarm_rows::alarms(engine, alarms_of(place)).await.map_err(failed)?;
-    if known.len() >= ALARMS_MAX && known.iter().all(|alarm| alarm.view.settings.name != settings.name) {
-        return Err(Fault::new(FaultKind::LimitExceeded, format!("There are {ALARMS_MAX} alarms already.")));
+    let _turn = engine.metrics().reading.lock().await;
+    if alarm_rows::find(engine, place, &settings.name).await.map_err(failed)?.is_none() {
+        let (of_place, all) = alarm_rows::count(engine, place).await.map_err(failed)?;
+        if of_place >= ALARMS_MAX || all >= ALL_ALARMS_MAX {
+            let message = format!("There are {} alarms already.", of_place.max(all.min(ALL_ALARMS_MAX)));
+            return Err(Fault::new(FaultKind::LimitExceeded, message));
+        }
     }
     let set = |before: Option<Alarm>| {
         let what = if before.is_some() { "updated" } else { "created" };
@@ -118,10 +130,16 @@ pub(super) async fn put<S: Store>(
         });
         alarm.view.settings = settings.clone();
         alarm.view.configured = now;
-        (Changed::To(Box::new(alarm), history), ())
+        if alarm_rows::is_too_large(&alarm) {
+            return (Changed::Nothing, false);
+        }
+        (Changed::To(Box::new(alarm), history), true)
     };
-    alarm_rows::change(engine, (place, &settings.name), set).await.map_err(failed)?;
-    Ok(Response::Done)
+    if alarm_rows::change(engine, (place, &settings.name), set).await.map_err(failed)? {
+        Ok(Response::Done)
+    } else {
+        Err(Fault::new(FaultKind::LimitExceeded, "The alarm is too large."))
+    }
 }
 
 pub(super) async fn delete<S: Store>(
@@ -129,10 +147,9 @@ pub(super) async fn delete<S: Store>(
     place: &Place,
     names: Vec<String>,
 ) -> Result<Response, Fault> {
-    let known = alarm_rows::alarms(engine, alarms_of(place)).await.map_err(failed)?;
-    let is_known = |name: &&String| known.iter().any(|alarm| alarm.view.settings.name == **name);
-    if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
-        return Err(not_found(unknown));
+    for name in &names {
+        let known = alarm_rows::find(engine, place, name).await.map_err(failed)?;
+        known.ok_or_else(|| not_found(name))?;
     }
     for name in &names {
         end(engine, place, name).await.map_err(failed)?;
@@ -150,17 +167,9 @@ pub(super) async fn end<S: Store>(engine: &Engine<S>, place: &Place, name: &str)
     alarm_rows::change(engine, (place, name), end).await
 }
 
-/// The page that begins at a token, and the next token.
-fn page<T>(all: Vec<T>, limit: i64, token: Option<&String>) -> Result<(Vec<T>, Option<String>), Fault> {
-    let skip = match token {
-        None => 0,
-        Some(token) => token.parse::<usize>().map_err(|_| bad_token())?,
-    };
-    let most = usize::try_from(limit).unwrap_or(usize::MAX);
-    let more = all.len() > skip.saturating_add(most);
-    let page: Vec<T> = all.into_iter().skip(skip).take(most).collect();
-    let next = more.then(|| (skip + page.len()).to_string());
-    Ok((page, next))
+fn pager<T>(limit: i64, token: Option<&String>) -> Result<Pager<T>, Fault> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    Pager::new(token.map(String::as_str), limit).ok_or_else(bad_token)
 }
 
 pub(super) async fn describe<S: Store>(
@@ -168,7 +177,6 @@ pub(super) async fn describe<S: Store>(
     place: &Place,
     request: DescribeAlarms,
 ) -> Result<Response, Fault> {
-    let known = alarm_rows::alarms(engine, alarms_of(place)).await.map_err(failed)?;
     let is_wanted = |alarm: &AlarmView| {
         let settings = &alarm.settings;
         let actions = [&settings.ok_actions, &settings.alarm_actions, &settings.insufficient_data_actions];
@@ -179,8 +187,12 @@ pub(super) async fn describe<S: Store>(
             && request.state.is_none_or(|state| state == alarm.state)
             && request.action_prefix.as_ref().is_none_or(begins)
     };
-    let wanted = known.into_iter().map(|alarm| alarm.view).filter(is_wanted).collect();
-    let (alarms, next_token) = page(wanted, request.limit, request.next_token.as_ref())?;
+    let mut pager = pager(request.limit, request.next_token.as_ref())?;
+    let take = |alarm: Alarm| {
+        if is_wanted(&alarm.view) { pager.offer(|| alarm.view) } else { ControlFlow::Continue(()) }
+    };
+    alarm_rows::each_alarm(engine, alarms_of(place), take).await.map_err(failed)?;
+    let (alarms, next_token) = pager.finish();
     Ok(Response::DescribeAlarms { alarms, next_token })
 }
 
@@ -189,7 +201,6 @@ pub(super) async fn describe_for<S: Store>(
     place: &Place,
     request: DescribeAlarmsForMetric,
 ) -> Result<Response, Fault> {
-    let known = alarm_rows::alarms(engine, alarms_of(place)).await.map_err(failed)?;
     let period_s = request.period_s.and_then(|seconds| u64::try_from(seconds).ok());
     let is_wanted = |alarm: &AlarmView| {
         let settings = &alarm.settings;
@@ -200,8 +211,13 @@ pub(super) async fn describe_for<S: Store>(
             && period_s.is_none_or(|period_s| period_s == settings.period_s)
             && request.unit.as_ref().is_none_or(|unit| Some(unit) == settings.unit.as_ref())
     };
-    let alarms = known.into_iter().map(|alarm| alarm.view).filter(is_wanted).collect();
-    Ok(Response::DescribeAlarmsForMetric(alarms))
+    let mut pager = pager(i64::try_from(OF_METRIC_MAX).unwrap_or(i64::MAX), None)?;
+    let take = |alarm: Alarm| {
+        if is_wanted(&alarm.view) { pager.offer(|| alarm.view) } else { ControlFlow::Continue(()) }
+    };
+    let _turn = engine.metrics().reading.lock().await;
+    alarm_rows::each_alarm(engine, alarms_of(place), take).await.map_err(failed)?;
+    Ok(Response::DescribeAlarmsForMetric(pager.finish().0))
 }
 
 pub(super) async fn history<S: Store>(
@@ -211,19 +227,23 @@ pub(super) async fn history<S: Store>(
 ) -> Result<Response, Fault> {
     let start = request.start.map_or(0, |time| time.0.max(0));
     let end = request.end.map_or(i64::MAX, |time| time.0);
-    let mut items: Vec<HistoryItem> = Vec::new();
-    let take = |_, row: &[u8]| {
-        let item = alarm_rows::decode_history(row).filter(|(other, _)| other == place);
-        items.extend(item.map(|(_, item)| item).filter(|item| {
-            request.alarm.as_ref().is_none_or(|alarm| *alarm == item.alarm)
-                && request.item_type.as_ref().is_none_or(|wanted| *wanted == item.item_type)
-        }));
+    let direction = match request.scan_by {
+        ScanBy::Ascending => Direction::Forward,
+        ScanBy::Descending => Direction::Backward,
     };
-    alarm_rows::each(engine, alarm_rows::history_between(start, end), take).await.map_err(failed)?;
-    if request.scan_by == ScanBy::Descending {
-        items.reverse();
-    }
-    let (items, next_token) = page(items, request.limit, request.next_token.as_ref())?;
+    let mut pager = pager(request.limit, request.next_token.as_ref())?;
+    let is_wanted = |item: &HistoryItem| {
+        request.alarm.as_ref().is_none_or(|alarm| *alarm == item.alarm)
+            && request.item_type.as_ref().is_none_or(|wanted| *wanted == item.item_type)
+    };
+    let take = |_: &Bytes, row: &[u8]| {
+        let item = alarm_rows::decode_history(row).filter(|(other, _)| other == place).map(|(_, item)| item);
+        item.filter(is_wanted).map_or(ControlFlow::Continue(()), |item| pager.offer(|| item))
+    };
+    let _turn = engine.metrics().reading.lock().await;
+    let range = (alarm_rows::history_between(start, end), direction);
+    alarm_rows::each(engine, range, take).await.map_err(failed)?;
+    let (items, next_token) = pager.finish();
     Ok(Response::DescribeAlarmHistory { items, next_token })
 }
 
@@ -270,8 +290,8 @@ pub(super) async fn tags<S: Store>(
     place: &Place,
     wanted: &str,
 ) -> Result<Response, Fault> {
-    let known = alarm_rows::alarms(engine, alarms_of(place)).await.map_err(failed)?;
-    let alarm = known.into_iter().find(|alarm| alarm.view.arn == wanted);
+    let name = wanted.strip_prefix(&arn(place, "")).unwrap_or_default();
+    let alarm = alarm_rows::find(engine, place, name).await.map_err(failed)?;
     let missing = || Fault::new(FaultKind::ResourceNotFoundException, format!("Unknown resource: {wanted}"));
     Ok(Response::ListTagsForResource(alarm.ok_or_else(missing)?.view.settings.tags))
 }

@@ -2,13 +2,15 @@
 //!
 //! Over a shared store one process looks at all of them.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
+use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_semantics::monitoring::alarm::{Period, SPARE_PERIODS, decimal, judge};
 use keywright_semantics::monitoring::document::TimeMs;
 use keywright_semantics::monitoring::request::MetricRef;
-use keywright_store::{Store, Transaction};
+use keywright_store::{Direction, Store, Transaction};
 use time::OffsetDateTime;
 
 use super::alarm_rows::{self, Alarm, Changed};
@@ -17,11 +19,13 @@ use super::points::{self, Periods};
 use super::{STORE_WIDE, time};
 use crate::state::Engine;
 use crate::support::env::MINUTE_MS;
-use crate::support::fault;
 use crate::support::wake::NextWake;
+use crate::support::{fault, layout};
 
 /// History is kept for thirty days (API reference: `DescribeAlarmHistory`).
 const HISTORY_KEPT_MS: i64 = 30 * 86_400_000;
+/// Alarms that are in memory at a time.
+const ALARMS_AT_ONCE: usize = 100;
 /// Items of history that one commit removes.
 const ENDED_MAX: usize = 500;
 
@@ -34,12 +38,28 @@ pub(super) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<Ne
         return Ok(next);
     }
     let now = time(now_ms);
-    for alarm in alarm_rows::alarms(engine, alarm_rows::every_alarm()).await? {
-        evaluate(engine, alarm, now).await?;
-    }
+    evaluate_all(engine, now).await?;
     end_history(engine, now).await?;
     schedule.evaluated_minute.fetch_max(minute, Ordering::Relaxed);
     Ok(next)
+}
+
+/// Looks at every alarm. They are read some at a time: all of them may be too many for the memory.
+async fn evaluate_all<S: Store>(engine: &Engine<S>, now: TimeMs) -> Result<(), Error> {
+    let mut range = alarm_rows::every_alarm();
+    loop {
+        let mut alarms = Vec::new();
+        let take = |alarm: Alarm| {
+            alarms.push(alarm);
+            if alarms.len() < ALARMS_AT_ONCE { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        alarm_rows::each_alarm(engine, range.clone(), take).await?;
+        let Some(last) = alarms.last() else { return Ok(()) };
+        range.start = layout::after(&alarm_rows::alarm_key(&last.place, &last.view.settings.name));
+        for alarm in alarms {
+            evaluate(engine, alarm, now).await?;
+        }
+    }
 }
 
 /// The start of a period in the text of a reason: `09/10/26 12:00:00`.
@@ -102,12 +122,11 @@ async fn evaluate<S: Store>(engine: &Engine<S>, alarm: Alarm, now: TimeMs) -> Re
 async fn end_history<S: Store>(engine: &Engine<S>, now: TimeMs) -> Result<(), Error> {
     let range = alarm_rows::history_between(0, now.0.saturating_sub(HISTORY_KEPT_MS).max(0));
     let mut keys = Vec::new();
-    alarm_rows::each(engine, range, |key, _| {
-        if keys.len() < ENDED_MAX {
-            keys.push(key);
-        }
-    })
-    .await?;
+    let take = |key: &Bytes, _: &[u8]| {
+        keys.push(key.clone());
+        if keys.len() < ENDED_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    alarm_rows::each(engine, (range, Direction::Forward), take).await?;
     if keys.is_empty() {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! ListMetrics: the series that have values.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use keywright_semantics::error::Error;
 use keywright_semantics::monitoring::NAMESPACE;
@@ -10,10 +10,11 @@ use keywright_semantics::monitoring::response::Response;
 use keywright_store::Store;
 
 use super::failed;
-use crate::metrics::rows::{decode_series, directory_prefix};
+use crate::metrics::rows::{decode_series, directory_prefix, encode_series};
 use crate::metrics::series::{Place, Series};
 use crate::state::Engine;
 use crate::support::env::MINUTE_MS;
+use crate::support::hex::{hex, unhex};
 use crate::support::rows::each_row;
 use crate::support::{fault, layout};
 
@@ -28,52 +29,71 @@ pub(super) async fn run<S: Store>(
     place: &Place,
     request: ListMetrics,
 ) -> Result<Response, Fault> {
-    let skip = match &request.next_token {
-        None => 0,
-        Some(token) => token.parse::<usize>().map_err(|_| bad_token())?,
-    };
+    let after = request.next_token.as_deref().map(|token| read_token(token, place).ok_or_else(bad_token));
+    let after = after.transpose()?;
     if request.namespace.as_deref().is_some_and(|namespace| namespace != NAMESPACE) {
         return Ok(Response::ListMetrics { metrics: Vec::new(), next_token: None });
     }
     let hour = engine.env().now_ms() / HOUR_MS;
-    let series = all(engine, place).await.map_err(failed)?;
-    let is_wanted = |(series, last_hour): &(&Series, &u64)| {
+    let is_wanted = |series: &Series, last_hour: u64| {
         let has = |(name, value): &(String, Option<String>)| {
             series
                 .dimensions
                 .iter()
                 .any(|(other, given)| other == name && value.as_ref().is_none_or(|value| value == given))
         };
-        request.metric.as_ref().is_none_or(|metric| *metric == series.metric)
+        series.place == *place
+            && after.as_ref().is_none_or(|after| series > after)
+            && request.metric.as_ref().is_none_or(|metric| *metric == series.metric)
             && request.dimensions.iter().all(has)
             && (!request.recently_active || last_hour.saturating_add(RECENT_HOURS) > hour)
     };
-    let mut wanted = series.iter().filter(is_wanted).skip(skip);
-    let metric = |(series, _): (&Series, &u64)| MetricRef {
+    let mut page = first(engine, place, is_wanted).await.map_err(failed)?;
+    let has_more = page.len() > PAGE_MAX;
+    if has_more {
+        page.pop_last();
+    }
+    let next_token = page.last().filter(|_| has_more).map(token);
+    let metric = |series: Series| MetricRef {
         namespace: NAMESPACE.to_owned(),
-        name: series.metric.clone(),
-        dimensions: series.dimensions.clone(),
+        name: series.metric,
+        dimensions: series.dimensions,
     };
-    let metrics: Vec<MetricRef> = wanted.by_ref().take(PAGE_MAX).map(metric).collect();
-    let next_token = wanted.next().map(|_| (skip + metrics.len()).to_string());
-    Ok(Response::ListMetrics { metrics, next_token })
+    Ok(Response::ListMetrics { metrics: page.into_iter().map(metric).collect(), next_token })
 }
 
-/// Every series of an account and region, with the last hour in which it had values.
-async fn all<S: Store>(engine: &Engine<S>, place: &Place) -> Result<BTreeMap<Series, u64>, Error> {
-    let mut found: BTreeMap<Series, u64> = BTreeMap::new();
+/// The token of the page after a series.
+fn token(last: &Series) -> String {
+    hex(&encode_series(last, 0))
+}
+
+/// The series after which a page begins; `None` if the token is none of this account and region.
+fn read_token(token: &str, place: &Place) -> Option<Series> {
+    let (series, _) = decode_series(&unhex(token)?)?;
+    (series.place == *place).then_some(series)
+}
+
+/// The first series that are wanted, one more than a page has. All of them may be too many for the memory.
+async fn first<S: Store>(
+    engine: &Engine<S>,
+    place: &Place,
+    is_wanted: impl Fn(&Series, u64) -> bool + Send + Sync,
+) -> Result<BTreeSet<Series>, Error> {
+    let mut found = BTreeSet::new();
+    let mut take = |series: Series, hour: u64| {
+        if is_wanted(&series, hour) {
+            found.insert(series);
+            if found.len() > PAGE_MAX + 1 {
+                found.pop_last();
+            }
+        }
+    };
     engine.metrics().each_unwritten(place, &mut |point| {
-        let hour = point.minute.saturating_mul(MINUTE_MS) / HOUR_MS;
-        let known = found.entry(point.series).or_default();
-        *known = hour.max(*known);
+        take(point.series, point.minute.saturating_mul(MINUTE_MS) / HOUR_MS);
     });
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let read = each_row(&view, layout::prefix_range(directory_prefix()), |entry| {
-        if let Some((series, hour)) = decode_series(&entry.value).filter(|(series, _)| series.place == *place)
-        {
-            let known = found.entry(series).or_default();
-            *known = hour.max(*known);
-        }
+        decode_series(&entry.value).into_iter().for_each(|(series, hour)| take(series, hour));
     });
     read.await.map_err(|error| fault::storage(&error))?;
     Ok(found)

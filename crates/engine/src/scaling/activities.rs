@@ -1,13 +1,16 @@
 //! DescribeScalingActivities, and the end of old activities.
 
+use std::ops::ControlFlow;
+
+use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_semantics::scaling::fault::Fault;
 use keywright_semantics::scaling::request::Filter;
 use keywright_semantics::scaling::response::Response;
-use keywright_store::{Store, Transaction};
+use keywright_store::{Direction, Store, Transaction};
 
 use super::rows::{self, Activity, Standing};
-use super::{failed, page};
+use super::{failed, pager};
 use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::support::fault;
@@ -23,19 +26,21 @@ pub(super) async fn describe<S: Store>(
     place: &Place,
     filter: Filter,
 ) -> Result<Response, Fault> {
-    let mut found: Vec<Activity> = Vec::new();
-    let take = |activity: &Activity| {
+    let mut pager = pager(&filter)?;
+    let is_wanted = |activity: &Activity| {
         activity.account == place.account
             && activity.region == place.region
             && filter.takes(&activity.resource, &activity.dimension)
             && (filter.with_not_scaled || activity.progress != Standing::NotScaled)
     };
-    let range = rows::activities_between(0, u64::MAX);
-    rows::each(engine, range, |_, row| found.extend(rows::decode_activity(row).filter(take)))
-        .await
-        .map_err(failed)?;
-    let (page, next_token) = page(found.into_iter().rev(), &filter)?;
-    let activities = page.into_iter().map(Activity::view).collect();
+    let take = |_: &Bytes, row: &[u8]| {
+        let wanted = rows::decode_activity(row).filter(is_wanted);
+        wanted.map_or(ControlFlow::Continue(()), |activity| pager.offer(|| activity.view()))
+    };
+    let range = (rows::activities_between(0, u64::MAX), Direction::Backward);
+    let _turn = engine.metrics().reading.lock().await;
+    rows::each(engine, range, take).await.map_err(failed)?;
+    let (activities, next_token) = pager.finish();
     Ok(Response::DescribeScalingActivities { activities, next_token })
 }
 
@@ -43,12 +48,11 @@ pub(super) async fn describe<S: Store>(
 pub(super) async fn end<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> {
     let mut keys = Vec::new();
     let range = rows::activities_between(0, now_ms.saturating_sub(KEPT_MS));
-    rows::each(engine, range, |key, _| {
-        if keys.len() < ENDED_MAX {
-            keys.push(key.clone());
-        }
-    })
-    .await?;
+    let take = |key: &Bytes, _: &[u8]| {
+        keys.push(key.clone());
+        if keys.len() < ENDED_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    rows::each(engine, (range, Direction::Forward), take).await?;
     if keys.is_empty() {
         return Ok(());
     }

@@ -14,6 +14,7 @@ mod tags;
 mod targets;
 mod track;
 
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use keywright_semantics::error::Error;
@@ -30,6 +31,7 @@ use crate::monitoring::{STORE_WIDE, place_of};
 use crate::state::Engine;
 use crate::support::env::{Caller, MINUTE_MS};
 use crate::support::fault;
+use crate::support::rows::Pager;
 use crate::support::wake::NextWake;
 
 /// Over a shared store, the time between two looks at targets that other processes may have changed.
@@ -93,9 +95,13 @@ async fn work<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> {
     let has_evaluated = engine.metrics().schedule.evaluated_minute.load(Ordering::Relaxed) >= minute;
     let tracks = has_evaluated && !engine.scaling().has_tracked(minute);
     let mut outcome = Ok(());
-    for target in rows::every_target(engine).await? {
-        let worked = work_on(engine, &target, tracks, now_ms).await;
-        outcome = outcome.and(worked.map_err(internal));
+    let mut targets = rows::some_targets(engine, None).await?;
+    while let Some(last) = targets.last() {
+        for target in &targets {
+            let worked = work_on(engine, target, tracks, now_ms).await;
+            outcome = outcome.and(worked.map_err(internal));
+        }
+        targets = rows::some_targets(engine, Some(last)).await?;
     }
     if tracks {
         activities::end(engine, now_ms).await?;
@@ -150,22 +156,27 @@ fn time(ms: u64) -> TimeMs {
     TimeMs(i64::try_from(ms).unwrap_or(i64::MAX))
 }
 
-/// The page that a filter asks for, and the next token.
-fn page<T>(all: impl Iterator<Item = T>, filter: &Filter) -> Result<(Vec<T>, Option<String>), Fault> {
-    let bad_token = |_| Fault::new(FaultKind::InvalidNextToken, messages::BAD_TOKEN);
-    let skip = filter.next_token.as_deref().map_or(Ok(0), str::parse::<usize>).map_err(bad_token)?;
-    let mut rest = all.skip(skip);
-    let page: Vec<T> = rest.by_ref().take(filter.limit).collect();
-    let next = rest.next().map(|_| skip.saturating_add(page.len()).to_string());
-    Ok((page, next))
+/// The page that a request asks for.
+fn pager<T>(filter: &Filter) -> Result<Pager<T>, Fault> {
+    let bad_token = || Fault::new(FaultKind::InvalidNextToken, messages::BAD_TOKEN);
+    Pager::new(filter.next_token.as_deref(), filter.limit).ok_or_else(bad_token)
 }
 
-/// All targets of an account and region that a filter takes, in order.
-async fn wanted<S: Store>(engine: &Engine<S>, place: &Place, filter: &Filter) -> Result<Vec<Target>, Fault> {
-    let mut targets = rows::targets_of(engine, place).await.map_err(failed)?;
-    targets.retain(|target| {
+/// A page of what the targets that a filter takes have, in order.
+async fn page_of<S: Store, T: Send, V: IntoIterator<Item = T>>(
+    engine: &Engine<S>,
+    place: &Place,
+    filter: &Filter,
+    views: impl Fn(Target) -> V + Send + Sync,
+) -> Result<(Vec<T>, Option<String>), Fault> {
+    let mut pager = pager(filter)?;
+    let take = |target: Target| {
         let id = target.id();
-        filter.takes(&id.resource_id(), id.dimension())
-    });
-    Ok(targets)
+        if !filter.takes(&id.resource_id(), id.dimension()) {
+            return ControlFlow::Continue(());
+        }
+        views(target).into_iter().try_for_each(|view| pager.offer(|| view))
+    };
+    rows::each_target_of(engine, place, take).await.map_err(failed)?;
+    Ok(pager.finish())
 }

@@ -7,7 +7,7 @@ use keywright_semantics::scaling::response::{PolicyView, Response};
 use keywright_store::Store;
 
 use super::rows::{self, Becomes, Policy, Target};
-use super::{alarms, capacity, page, time, wanted};
+use super::{alarms, capacity, page_of, time};
 use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::tables::create::uuid;
@@ -101,7 +101,6 @@ pub(super) async fn describe<S: Store>(
     place: &Place,
     filter: Filter,
 ) -> Result<Response, Fault> {
-    let found = wanted(engine, place, &filter).await?;
     let view = |target: Target| {
         let policy = target.policy.as_ref().filter(|policy| filter.takes_name(&policy.name))?;
         Some(PolicyView {
@@ -113,6 +112,6 @@ pub(super) async fn describe<S: Store>(
             created: time(policy.created_ms),
         })
     };
-    let (policies, next_token) = page(found.into_iter().filter_map(view), &filter)?;
+    let (policies, next_token) = page_of(engine, place, &filter, view).await?;
     Ok(Response::DescribeScalingPolicies { policies, next_token })
 }

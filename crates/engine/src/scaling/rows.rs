@@ -4,24 +4,26 @@
 //! `space | 0 | hash of account and region | resource | 0 | dimension`. An activity: `space | 1 | time | number | id`.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_semantics::key::{KeyValueRef, partition_hash};
 use keywright_semantics::scaling::decision::{Bounds, LastChange, NotScaled};
 use keywright_semantics::scaling::fault::{Fault, FaultKind};
+use keywright_semantics::scaling::messages;
 use keywright_semantics::scaling::request::{Suspended, Tracking};
 use keywright_semantics::scaling::response::{ActivityView, Progress};
 use keywright_semantics::scaling::target::TargetId;
 use keywright_semantics::throttle::Direction;
-use keywright_store::{CommitError, KeyRange, Store, Transaction};
+use keywright_store::{CommitError, Direction as Order, KeyRange, Store, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::{failed, time};
 use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::support::layout::Space;
-use crate::support::rows::each_row;
+use crate::support::rows::each_row_until;
 use crate::support::{fault, layout};
 use crate::tables::create::uuid;
 
@@ -31,6 +33,10 @@ const TARGET_KIND: u8 = 0;
 const ACTIVITY_KIND: u8 = 1;
 /// Tries of a change that meets another one.
 const ATTEMPTS_MAX: usize = 16;
+/// Bytes of a target with its scheduled actions: a step reads all targets.
+const TARGET_BYTES_MAX: usize = 128 * 1024;
+/// Targets that are in memory at a time.
+const TARGETS_AT_ONCE: usize = 100;
 
 /// A target. Its fields are stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -304,31 +310,59 @@ fn decode<'r, T: Deserialize<'r>>(row: &'r [u8]) -> Option<T> {
     postcard::from_bytes(row.strip_prefix(&[FORMAT])?).ok()
 }
 
-/// Passes every row of a range to `take`, in order.
+/// Passes the rows of a range to `take`, in this direction, until it breaks.
 pub(super) async fn each<S: Store>(
     engine: &Engine<S>,
-    range: KeyRange,
-    mut take: impl FnMut(&Bytes, &[u8]) + Send,
+    range: (KeyRange, Order),
+    mut take: impl FnMut(&Bytes, &[u8]) -> ControlFlow<()> + Send,
 ) -> Result<(), Error> {
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    let read = each_row(&view, range, |entry| take(&entry.key, &entry.value));
+    let read = each_row_until(&view, range, |entry| take(&entry.key, &entry.value));
     read.await.map_err(|error| fault::storage(&error))
 }
 
-async fn targets<S: Store>(engine: &Engine<S>, prefix: Vec<u8>) -> Result<Vec<Target>, Error> {
+async fn each_target<S: Store>(
+    engine: &Engine<S>,
+    range: KeyRange,
+    mut take: impl FnMut(Target) -> ControlFlow<()> + Send,
+) -> Result<(), Error> {
+    let mut is_whole = true;
+    let decoded = |_: &Bytes, row: &[u8]| match decode(row) {
+        Some(target) => take(target),
+        None => {
+            is_whole = false;
+            ControlFlow::Break(())
+        }
+    };
+    each(engine, (range, Order::Forward), decoded).await?;
+    if is_whole { Ok(()) } else { Err(fault::internal()) }
+}
+
+/// Some targets of every account and region: those after a target, or the first ones.
+pub(super) async fn some_targets<S: Store>(
+    engine: &Engine<S>,
+    last: Option<&Target>,
+) -> Result<Vec<Target>, Error> {
+    let mut range = layout::prefix_range(vec![Space::Scaling.byte(), TARGET_KIND]);
+    if let Some(last) = last {
+        range.start = layout::after(&target_key(&last.place(), &last.id()));
+    }
     let mut targets = Vec::new();
-    each(engine, layout::prefix_range(prefix), |_, row| targets.push(decode(row))).await?;
-    targets.into_iter().collect::<Option<_>>().ok_or_else(fault::internal)
+    let take = |target| {
+        targets.push(target);
+        if targets.len() < TARGETS_AT_ONCE { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    each_target(engine, range, take).await?;
+    Ok(targets)
 }
 
-/// The targets of every account and region.
-pub(super) async fn every_target<S: Store>(engine: &Engine<S>) -> Result<Vec<Target>, Error> {
-    targets(engine, vec![Space::Scaling.byte(), TARGET_KIND]).await
-}
-
-/// The targets of one account and region, in the order of their resources.
-pub(super) async fn targets_of<S: Store>(engine: &Engine<S>, place: &Place) -> Result<Vec<Target>, Error> {
-    targets(engine, place_prefix(place)).await
+/// Passes the targets of one account and region to `take`, in the order of their resources, until it breaks.
+pub(super) async fn each_target_of<S: Store>(
+    engine: &Engine<S>,
+    place: &Place,
+    take: impl FnMut(Target) -> ControlFlow<()> + Send,
+) -> Result<(), Error> {
+    each_target(engine, layout::prefix_range(place_prefix(place)), take).await
 }
 
 /// The activity of a row.
@@ -379,7 +413,11 @@ pub(super) async fn change<S: Store, R>(
             Becomes::Gone => txn.delete(key.clone()),
             Becomes::This(target) => {
                 assert!(target.min <= target.max, "the bounds of a target are in order");
-                txn.put(key.clone(), encode(&*target));
+                let row = encode(&*target);
+                if row.len() > TARGET_BYTES_MAX {
+                    return Err(Fault::new(FaultKind::LimitExceeded, messages::TARGET_TOO_LARGE));
+                }
+                txn.put(key.clone(), row);
             }
         }
         for record in records {

@@ -10,7 +10,7 @@ use keywright_semantics::scaling::schedule::Schedule;
 use keywright_store::Store;
 
 use super::rows::{self, Action, Becomes, Changed, Record, Standing, Target};
-use super::{capacity, page, time, wanted};
+use super::{capacity, page_of, time};
 use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::tables::create::uuid;
@@ -124,10 +124,10 @@ pub(super) async fn describe<S: Store>(
     place: &Place,
     filter: Filter,
 ) -> Result<Response, Fault> {
-    let found = wanted(engine, place, &filter).await?;
-    let views = found.into_iter().flat_map(|target| {
+    let views = |target: Target| {
         let id = target.id();
-        target.actions.into_iter().map(move |action| ActionView {
+        let wanted = target.actions.into_iter().filter(|action| filter.takes_name(&action.name));
+        let views = wanted.map(move |action| ActionView {
             target: id.clone(),
             name: action.name,
             arn: action.arn,
@@ -137,9 +137,10 @@ pub(super) async fn describe<S: Store>(
             min: action.min,
             max: action.max,
             created: time(action.created_ms),
-        })
-    });
-    let (actions, next_token) = page(views.filter(|view| filter.takes_name(&view.name)), &filter)?;
+        });
+        views.collect::<Vec<_>>()
+    };
+    let (actions, next_token) = page_of(engine, place, &filter, views).await?;
     Ok(Response::DescribeScheduledActions { actions, next_token })
 }
 

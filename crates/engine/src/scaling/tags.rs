@@ -1,6 +1,7 @@
 //! TagResource, UntagResource, ListTagsForResource.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use keywright_semantics::scaling::fault::{Fault, FaultKind};
 use keywright_semantics::scaling::messages;
@@ -18,8 +19,16 @@ fn missing(arn: &str) -> Fault {
 }
 
 async fn find<S: Store>(engine: &Engine<S>, place: &Place, arn: &str) -> Result<Target, Fault> {
-    let targets = rows::targets_of(engine, place).await.map_err(failed)?;
-    targets.into_iter().find(|target| target.arn() == arn).ok_or_else(|| missing(arn))
+    let mut found = None;
+    let take = |target: Target| {
+        if target.arn() != arn {
+            return ControlFlow::Continue(());
+        }
+        found = Some(target);
+        ControlFlow::Break(())
+    };
+    rows::each_target_of(engine, place, take).await.map_err(failed)?;
+    found.ok_or_else(|| missing(arn))
 }
 
 /// Changes the tags of the target with this ARN.

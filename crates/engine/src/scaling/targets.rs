@@ -12,7 +12,7 @@ use keywright_semantics::throttle::Direction;
 use keywright_store::Store;
 
 use super::rows::{self, Becomes, Record, Standing, StoredSuspended, Target};
-use super::{alarms, capacity, page, time, wanted};
+use super::{alarms, capacity, page_of, time};
 use crate::metrics::series::Place;
 use crate::state::Engine;
 
@@ -122,16 +122,17 @@ pub(super) async fn describe<S: Store>(
     place: &Place,
     filter: Filter,
 ) -> Result<Response, Fault> {
-    let found = wanted(engine, place, &filter).await?;
-    let view = |target: Target| TargetView {
-        target: target.id(),
-        arn: target.arn(),
-        role_arn: role_arn(place),
-        min: target.min,
-        max: target.max,
-        suspended: target.suspended(),
-        created: time(target.created_ms),
+    let view = |target: Target| {
+        Some(TargetView {
+            target: target.id(),
+            arn: target.arn(),
+            role_arn: role_arn(place),
+            min: target.min,
+            max: target.max,
+            suspended: target.suspended(),
+            created: time(target.created_ms),
+        })
     };
-    let (targets, next_token) = page(found.into_iter().map(view), &filter)?;
+    let (targets, next_token) = page_of(engine, place, &filter, view).await?;
     Ok(Response::DescribeScalableTargets { targets, next_token })
 }

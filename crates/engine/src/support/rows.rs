@@ -1,4 +1,6 @@
-//! Reading every row of a range, in pieces.
+//! Reading the rows of a range, in pieces.
+
+use std::ops::ControlFlow;
 
 use keywright_store::{Direction, Entry, KeyRange, Scan, Snapshot, StoreError};
 
@@ -16,19 +18,94 @@ pub(crate) fn piece(range: KeyRange) -> Scan {
 /// Passes every row of a range to `take`, in order. Yields between pieces.
 pub(crate) async fn each_row(
     view: &impl Snapshot,
-    mut range: KeyRange,
+    range: KeyRange,
     mut take: impl FnMut(&Entry) + Send,
 ) -> Result<(), StoreError> {
+    let go_on = |entry: &Entry| {
+        take(entry);
+        ControlFlow::Continue(())
+    };
+    each_row_until(view, (range, Direction::Forward), go_on).await
+}
+
+/// Passes the rows of a range to `take`, in this direction, until it breaks. Yields between pieces.
+pub(crate) async fn each_row_until(
+    view: &impl Snapshot,
+    (mut range, direction): (KeyRange, Direction),
+    mut take: impl FnMut(&Entry) -> ControlFlow<()> + Send,
+) -> Result<(), StoreError> {
     loop {
-        let page = view.scan(&piece(range.clone())).await?;
-        page.entries.iter().for_each(&mut take);
-        match page.entries.last() {
-            Some(last) if page.more => {
+        let page = view.scan(&Scan { direction, ..piece(range.clone()) }).await?;
+        if page.entries.iter().try_for_each(&mut take).is_break() {
+            return Ok(());
+        }
+        let Some(last) = page.entries.last().filter(|_| page.more) else { return Ok(()) };
+        match direction {
+            Direction::Forward => {
                 assert!(last.key >= range.start, "a forward scan advances");
                 range.start = layout::after(&last.key);
-                lane::yield_now().await;
             }
-            _ => return Ok(()),
+            Direction::Backward => range.end = Some(last.key.clone()),
         }
+        lane::yield_now().await;
+    }
+}
+
+/// One page of a list that is read in order: only its elements are kept.
+#[derive(Debug)]
+pub(crate) struct Pager<T> {
+    skip: usize,
+    limit: usize,
+    passed: usize,
+    found: Vec<T>,
+    has_more: bool,
+}
+
+impl<T> Pager<T> {
+    /// The page that begins after as many elements as the token says; `None` if it is no token of ours.
+    pub(crate) fn new(token: Option<&str>, limit: usize) -> Option<Self> {
+        let skip = token.map_or(Some(0), |token| token.parse().ok())?;
+        Some(Self { skip, limit, passed: 0, found: Vec::new(), has_more: false })
+    }
+
+    /// Takes the next element of the list. Breaks when the page is full and has a next one.
+    pub(crate) fn offer(&mut self, make: impl FnOnce() -> T) -> ControlFlow<()> {
+        if self.passed < self.skip {
+            self.passed += 1;
+        } else if self.found.len() < self.limit {
+            self.found.push(make());
+        } else {
+            self.has_more = true;
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The elements, and the token of the next page.
+    pub(crate) fn finish(self) -> (Vec<T>, Option<String>) {
+        let next = self.has_more.then(|| self.skip.saturating_add(self.found.len()).to_string());
+        (self.found, next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(token: Option<&str>, limit: usize) -> (Vec<usize>, Option<String>, usize) {
+        let mut pager = Pager::new(token, limit).expect("a token");
+        let looked_at = (0..5).position(|number| pager.offer(|| number).is_break()).unwrap_or(5);
+        let (found, next) = pager.finish();
+        (found, next, looked_at)
+    }
+
+    #[test]
+    fn pages_follow_each_other_and_stop_when_they_are_full() {
+        assert_eq!(page(None, 2), (vec![0, 1], Some("2".to_owned()), 2));
+        assert_eq!(page(Some("2"), 2), (vec![2, 3], Some("4".to_owned()), 4));
+        assert_eq!(page(Some("4"), 2), (vec![4], None, 5));
+        assert_eq!(page(None, 5), (vec![0, 1, 2, 3, 4], None, 5));
+        assert_eq!(page(Some("9"), 2), (vec![], None, 5));
+        assert!(Pager::<()>::new(Some("x"), 1).is_none());
     }
 }

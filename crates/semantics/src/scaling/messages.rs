@@ -113,6 +113,9 @@ pub fn too_many_actions(most: usize) -> String {
     format!("A scalable target has at most {most} scheduled actions")
 }
 
+/// What is stored of one target. Ours.
+pub const TARGET_TOO_LARGE: &str = "A scalable target with its scheduled actions takes too much room";
+
 fn units(direction: Direction) -> &'static str {
     match direction {
         Direction::Read => "read capacity units",

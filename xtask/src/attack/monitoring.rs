@@ -1,0 +1,51 @@
+//! Attacks on what is kept for CloudWatch.
+
+use std::time::Duration;
+
+use super::conduct::Attack;
+use super::field::Field;
+use super::http::Connection;
+use super::request::Sender;
+use super::server::Setting;
+
+/// Changes of the alarm's state, of 4 KB each.
+const CHANGES: usize = 10_000;
+const READERS: usize = 50;
+
+pub(crate) const ATTACKS: &[Attack] = &[Attack {
+    name: "alarm-history",
+    what: "50 clients read 10,000 changes of an alarm",
+    why: "each read all of the history into memory before it took its page: 50 times 60 MB",
+    setting: Setting::FOLDER,
+    prepare: change_states,
+    strike: |field| {
+        let page = br#"{"AlarmName":"attack","MaxRecords":100}"#;
+        let newest = field.sender.monitoring("DescribeAlarmHistory", page);
+        let another = field.sender.monitoring("SetAlarmState", change(CHANGES).as_bytes());
+        field.repeat(READERS, &[newest.clone(), newest, another]);
+    },
+}];
+
+fn change(number: usize) -> String {
+    let state = if number.is_multiple_of(2) { "ALARM" } else { "OK" };
+    let data = "x".repeat(3_900);
+    format!(
+        r#"{{"AlarmName":"attack","StateValue":"{state}","StateReason":"{number}","StateReasonData":"{{\"d\":\"{data}\"}}"}}"#
+    )
+}
+
+fn change_states(sender: &Sender) -> Result<(), String> {
+    let alarm = br#"{"AlarmName":"attack","Namespace":"AWS/DynamoDB","MetricName":"UserErrors","Statistic":"Sum","Period":60,"EvaluationPeriods":1,"Threshold":1,"ComparisonOperator":"GreaterThanThreshold"}"#;
+    let complain = |error: std::io::Error| format!("preparation: {error}");
+    let mut connection = Connection::open(sender.address, Duration::from_secs(10)).map_err(complain)?;
+    let mut must = |operation: &str, body: &[u8]| {
+        let answer = connection.call(&sender.monitoring(operation, body)).map_err(complain)?;
+        if answer.status == 200 {
+            Ok(())
+        } else {
+            Err(format!("preparation: {operation}: {}", answer.text()))
+        }
+    };
+    must("PutMetricAlarm", alarm)?;
+    (0..CHANGES).try_for_each(|number| must("SetAlarmState", change(number).as_bytes()))
+}
