@@ -118,6 +118,27 @@ test('S28: the charts hold what the requests consumed, by table and index, and t
   await until('the query is asked', async () => new URL(t.page.url()).searchParams.get('pk') === 'USER#hot');
 });
 
+test('contributor insights: a switch for each table, then the busiest keys and items, without any limit', async (t) => {
+  await votes(t);
+  await t.open('/us-east-1/operate/keys?table=Votes');
+  await t.page.getByRole('button', {name: 'Count the keys'}).click();
+  await t.page.getByRole('button', {name: 'Stop counting keys'}).waitFor();
+  for (let at = 0; at < 40; at += 1) await t.database('PutItem', {TableName: 'Votes', Item: {pk: {S: at % 4 ? 'USER#hot' : `USER#${at}`}, sk: {S: `V#${at % 8}`}, kind: {S: 'vote'}}});
+  const rows = t.page.getByRole('region', {name: 'Busiest partition keys'}).locator('tbody tr');
+  await until('all writes are counted', async () => (await rows.count()) === 11 && (await rows.first().locator('td').nth(2).textContent()) === '90');
+  equal((await rows.first().locator('th').textContent()).trim(), 'USER#hot');
+  equal(await rows.first().locator('b').first().textContent(), '75 %');
+  ok((await t.page.getByRole('region', {name: 'Busiest items'}).locator('tbody tr').first().locator('th').textContent()).includes('USER#hot / V#'));
+  await t.accessible();
+  await t.picture('insights-light');
+  await rows.first().getByRole('link').click();
+  await until('the query is asked', async () => new URL(t.page.url()).searchParams.get('pk') === 'USER#hot');
+  await t.page.goBack();
+  await t.page.getByRole('button', {name: 'Stop counting keys'}).click();
+  await t.page.getByRole('button', {name: 'Count the keys'}).waitFor();
+  equal((await t.database('DescribeContributorInsights', {TableName: 'Votes'})).ContributorInsightsStatus, 'DISABLED');
+});
+
 test('S28: by minute for 24 hours; a page that is hidden sends nothing', async (t) => {
   await votes(t);
   await put2(t);

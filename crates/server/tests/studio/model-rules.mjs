@@ -261,7 +261,7 @@ test('S38: pages come compressed, and the first one is light', async (t) => {
   session.on('Network.loadingFinished', (event) => { bytes += event.encodedDataLength; });
   await t.open('/start');
   await t.page.locator('.ex-link').first().waitFor();
-  ok(bytes > 10_000 && bytes <= 90 * 1024, `${bytes} bytes until the first page is drawn`);
+  ok(bytes > 10_000 && bytes <= 70 * 1024, `${bytes} bytes until the first page is drawn`);
 });
 
 test('S38: the modules pass the strict checks of TypeScript', async () => {

@@ -29,11 +29,11 @@ function itemsHref({ region, table, index }, key) {
   return `/${region}/t/${encodeURIComponent(table)}/items?${search}`;
 }
 
-/** Why nothing is known, and what makes it known. @param {{heat: any, table: string, empty?: boolean}} input */
-function without({ heat, table }) {
+/** Why nothing is known, and what makes it known. @param {{heat: any, region: string, table: string}} input */
+function without({ heat, region, table }) {
   if (heat.throttle !== "full") {
     return html`<div class="md-nothing"><p><b>Unknown: partitions are not enforced.</b> The load of keys and partitions is noted where all limits of the service are enforced,
-      because it decides on splits. ${heat.throttle === "off" ? "Throttling is off here: no request is ever refused." : "Only units of the whole table are enforced here."}</p>
+      because it decides on splits. <a class="md-link" href=${`/${region}/operate/keys?table=${encodeURIComponent(table)}`}>Contributor insights</a> count keys without limits. ${heat.throttle === "off" ? "Throttling is off here: no request is ever refused." : "Only units of the whole table are enforced here."}</p>
       <p>Enforce them in the whole server with <code>--throttle full</code>, or in this table with a tag:</p>
       <pre class="md-code">aws dynamodb tag-resource --resource-arn ARN \\\n  --tags Key=keywright:throttle,Value=full   # ${table}</pre></div>`;
   }
@@ -48,7 +48,7 @@ export function keysView({ heat, region, table, index, pk, sk }) {
   if (!heat) return html`<div aria-busy="true" class="op-wait"></div>`;
   const elapsed = (heat.nowMs - heat.sinceMs) / 1000 - MINUTE_S;
   const seconds = MINUTE_S + elapsed;
-  if (heat.throttle !== "full" || heat.keys.length === 0) return without({ heat, table });
+  if (heat.throttle !== "full" || heat.keys.length === 0) return without({ heat, region, table });
   const all = heat.partitions.reduce((sum, one) => sum + one.last.readMilliUnits + one.last.writeMilliUnits + one.now.readMilliUnits + one.now.writeMilliUnits, 0);
   const most = heat.keys[0].milliUnits;
   return html`<div class="md-table-room" tabindex="0" role="region" aria-label="Hottest keys"><table class="md-table hk-table"><thead><tr>

@@ -3,10 +3,12 @@
 import { html, nothing } from "../../vendor/lit-html/lit-html.js";
 import { call, dynamodb, go, tableNames } from "../model/api.js";
 import { styles } from "../model/styles.js";
+import { insightsSwitch, insightsView, readInsights } from "./insights.js";
 import { keysView, partitionsView } from "./keys.js";
 import { keyOf } from "./kw-metrics.js";
 import "./kw-overview.js";
 import "./kw-stream.js";
+import { RANGES } from "./series.js";
 import { Watching } from "./watching.js";
 
 styles();
@@ -29,6 +31,14 @@ export class KwOperate extends Watching {
     this.names = /** @type {string[]|null} */ (null);
     this.facts = /** @type {any} */ (null);
     this.heat = /** @type {any} */ (null);
+    this.insights = /** @type {any} */ (null);
+    this.range = RANGES[0][0];
+    this.readOnly = true;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    call("state", {}).then((state) => { this.readOnly = state.readOnly; this.update(); }, () => {});
   }
 
   /** @param {{region: string, panel: string, query: URLSearchParams}} route */
@@ -42,6 +52,7 @@ export class KwOperate extends Watching {
     this.table = query.get("table");
     this.index = query.get("index");
     this.heat = null;
+    this.insights = null;
     this.restart();
   }
 
@@ -72,8 +83,22 @@ export class KwOperate extends Watching {
     const table = this.table && names.includes(this.table) ? this.table : names[0];
     if (!table) return;
     if (this.facts?.TableName !== table) this.facts = (await dynamodb("DescribeTable", { TableName: table })).Table;
-    const heat = await call("metrics/keys", { table, ...(this.index ? { index: this.index } : {}) });
-    if (still()) this.heat = heat;
+    const [heat, insights] = await Promise.all([
+      call("metrics/keys", { table, ...(this.index ? { index: this.index } : {}) }), readInsights({ table, index: this.index, range: this.range }),
+    ]);
+    if (!still()) return;
+    this.heat = heat;
+    this.insights = insights;
+  }
+
+  async countKeys(table, action) {
+    try {
+      await dynamodb("UpdateContributorInsights", { TableName: table, ...(this.index ? { IndexName: this.index } : {}), ContributorInsightsAction: action });
+      this.restart();
+    } catch (error) {
+      this.error = error;
+      this.update();
+    }
   }
 
   async lookAtExpiries() {
@@ -106,10 +131,14 @@ export class KwOperate extends Watching {
     const table = this.table && this.names.includes(this.table) ? this.table : this.names[0];
     const indexes = this.facts?.GlobalSecondaryIndexes ?? [];
     const index = indexes.find((one) => one.IndexName === this.index) ?? null;
-    const to = (name, of) => go(`/${this.region}/operate/keys?table=${encodeURIComponent(name)}${of ? `&index=${encodeURIComponent(of)}` : ""}`);
+    const of = { heat: this.heat, region: this.region, table, index: index ? { name: index.IndexName } : null, ...keyOf(index ?? this.facts) };
+    const to = (name, ofIndex) => go(`/${this.region}/operate/keys?table=${encodeURIComponent(name)}${ofIndex ? `&index=${encodeURIComponent(ofIndex)}` : ""}`);
     return html`<p class="sm-bar"><label>Table <select @change=${(event) => to(event.target.value, "")}>${this.names.map((name) => html`<option value=${name} ?selected=${name === table}>${name}</option>`)}</select></label>
-        <label>Of <select @change=${(event) => to(table, event.target.value)}><option value="" ?selected=${!index}>the table</option>${indexes.map((one) => html`<option value=${one.IndexName} ?selected=${one === index}>index ${one.IndexName}</option>`)}</select></label></p>
-      ${keysView({ heat: this.heat, region: this.region, table, index: index ? { name: index.IndexName } : null, ...keyOf(index ?? this.facts) })}
+        <label>Of <select @change=${(event) => to(table, event.target.value)}><option value="" ?selected=${!index}>the table</option>${indexes.map((one) => html`<option value=${one.IndexName} ?selected=${one === index}>index ${one.IndexName}</option>`)}</select></label>
+        ${insightsSwitch({ insights: this.insights, readOnly: this.readOnly, change: (action) => this.countKeys(table, action) })}
+        ${this.insights?.status === "ENABLED" ? html`<label>In the last <select @change=${(event) => { this.range = event.target.value; this.insights = null; this.restart(); }}>${RANGES.map(([id, text]) => html`<option value=${id} ?selected=${id === this.range}>${text}</option>`)}</select></label>` : nothing}</p>
+      ${this.insights && this.facts ? insightsView({ insights: this.insights, ...of }) : nothing}
+      ${this.insights?.status === "ENABLED" && this.heat?.throttle !== "full" ? nothing : keysView(of)}
       ${this.heat?.throttle === "full" ? html`<h2>Partitions</h2>${partitionsView(this.heat)}` : nothing}`;
   }
 

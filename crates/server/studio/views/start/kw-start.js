@@ -5,7 +5,6 @@ import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { call, context, dynamodb } from "../model/api.js";
 import { exampleCards } from "../model/examples.js";
 import { styles } from "../model/styles.js";
-import "./kw-tour.js";
 
 styles();
 
@@ -37,7 +36,9 @@ export class KwStart extends HTMLElement {
   set route({ step, model }) {
     this.step = step;
     this.model = model;
-    this.update();
+    // Most visits never open the tour.
+    if (step > 0) import("./kw-tour.js").then(() => this.update());
+    else this.update();
   }
 
   connectedCallback() {
@@ -82,6 +83,7 @@ export class KwStart extends HTMLElement {
   }
 
   view() {
+    if (this.step > 0 && !customElements.get("kw-tour")) return html`<div aria-busy="true" class="st-wait"></div>`;
     if (this.step > 0) return html`<kw-tour .route=${{ step: this.step, model: this.model }}></kw-tour>`;
     if (this.error) return html`<div class="mf-room"><div class="md-error" role="alert"><p>${this.error.message}</p><button class="md-button" @click=${() => this.load()}>Retry</button></div></div>`;
     const region = context.region ?? this.state?.place?.region ?? "us-east-1";
