@@ -989,7 +989,7 @@ pub struct GetItemParts {
     pub table_name: String,
     /// Member `Key`.
     pub key: AttributeMapPart,
-    /// Member `AttributesToGet`, 1 or more elements.
+    /// Member `AttributesToGet`, 1 to 255 elements.
     pub attributes_to_get: Option<Vec<String>>,
     /// Member `ConsistentRead`.
     pub consistent_read: Option<bool>,
@@ -1076,7 +1076,7 @@ pub struct KeySchemaElementParts {
 pub struct KeysAndAttributesParts {
     /// Member `Keys`, 1 to 100 elements.
     pub keys: Vec<AttributeMapPart>,
-    /// Member `AttributesToGet`, 1 or more elements.
+    /// Member `AttributesToGet`, 1 to 255 elements.
     pub attributes_to_get: Option<Vec<String>>,
     /// Member `ConsistentRead`.
     pub consistent_read: Option<bool>,
@@ -1232,7 +1232,7 @@ pub struct QueryParts {
     pub index_name: Option<String>,
     /// Member `Select`.
     pub select: Option<Select>,
-    /// Member `AttributesToGet`, 1 or more elements.
+    /// Member `AttributesToGet`, 1 to 255 elements.
     pub attributes_to_get: Option<Vec<String>>,
     /// Member `Limit`, 1 or more.
     pub limit: Option<i64>,
@@ -1291,7 +1291,7 @@ pub struct ScanParts {
     pub table_name: String,
     /// Member `IndexName`, 3 to 255 characters.
     pub index_name: Option<String>,
-    /// Member `AttributesToGet`, 1 or more elements.
+    /// Member `AttributesToGet`, 1 to 255 elements.
     pub attributes_to_get: Option<Vec<String>>,
     /// Member `Limit`, 1 or more.
     pub limit: Option<i64>,

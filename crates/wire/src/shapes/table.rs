@@ -58,7 +58,7 @@ static ATTRIBUTE_DEFINITIONS: Shape = Shape::list(&ATTRIBUTE_DEFINITION);
 
 static ATTRIBUTE_NAME: Shape = Shape::text();
 
-static ATTRIBUTE_NAME_LIST: Shape = Shape::list(&ATTRIBUTE_NAME).min(1);
+static ATTRIBUTE_NAME_LIST: Shape = Shape::list(&ATTRIBUTE_NAME).min(1).max(255);
 
 static ATTRIBUTE_UPDATES: Shape = Shape::map(&ATTRIBUTE_NAME, &ATTRIBUTE_VALUE_UPDATE);
 
