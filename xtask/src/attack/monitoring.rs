@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::conduct::Attack;
-use super::field::Field;
 use super::http::Connection;
 use super::request::Sender;
 use super::server::Setting;

@@ -51,20 +51,20 @@ impl Sender {
     /// A request to CloudWatch, in its JSON.
     pub(crate) fn monitoring(&self, operation: &str, body: &[u8]) -> Vec<u8> {
         let target = format!("GraniteServiceVersion20100801.{operation}");
-        self.targeted(&target, body, &format!("Content-Length: {}", body.len()))
+        self.targeted(("monitoring", &target), body, &format!("Content-Length: {}", body.len()))
     }
 
     /// `framing`: the headers that say how the body is sent.
     fn rendered(&self, operation: &str, body: &[u8], framing: &str) -> Vec<u8> {
-        self.targeted(&format!("DynamoDB_20120810.{operation}"), body, framing)
+        self.targeted(("dynamodb", &format!("DynamoDB_20120810.{operation}")), body, framing)
     }
 
-    fn targeted(&self, target: &str, body: &[u8], framing: &str) -> Vec<u8> {
+    fn targeted(&self, (service, target): (&str, &str), body: &[u8], framing: &str) -> Vec<u8> {
         let (host, date) = (self.address.to_string(), sign::now());
         let authorization = match &self.key {
-            Some(key) => key.authorization(&host, &date, target, body),
+            Some(key) => key.authorization(&host, &date, (service, target), body),
             None => format!(
-                "AWS4-HMAC-SHA256 Credential=local/{}/us-east-1/dynamodb/aws4_request, SignedHeaders=host, \
+                "AWS4-HMAC-SHA256 Credential=local/{}/us-east-1/{service}/aws4_request, SignedHeaders=host, \
                  Signature=00",
                 date.get(..8).unwrap_or_default()
             ),

@@ -6,7 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-const SCOPE: &str = "us-east-1/dynamodb/aws4_request";
+const REGION: &str = "us-east-1";
+const SCOPE_END: &str = "aws4_request";
 const SIGNED_HEADERS: &str = "host;x-amz-date;x-amz-target";
 
 #[derive(Clone, Debug)]
@@ -21,24 +22,31 @@ impl Key {
         Self { id: "AKIAUNKNOWNUNKNOWN00".to_owned(), secret: "no such secret".to_owned() }
     }
 
-    /// The value of the `Authorization` header.
-    pub(crate) fn authorization(&self, host: &str, date: &str, target: &str, body: &[u8]) -> String {
+    /// The value of the `Authorization` header of a request to a service.
+    pub(crate) fn authorization(
+        &self,
+        host: &str,
+        date: &str,
+        (service, target): (&str, &str),
+        body: &[u8],
+    ) -> String {
+        let scope = format!("{REGION}/{service}/{SCOPE_END}");
         let canonical = format!(
             "POST\n/\n\nhost:{host}\nx-amz-date:{date}\nx-amz-target:{target}\n\n{SIGNED_HEADERS}\n{}",
             hex(&Sha256::digest(body))
         );
         let day = date.get(..8).unwrap_or_default();
         let to_sign = format!(
-            "AWS4-HMAC-SHA256\n{date}\n{day}/{SCOPE}\n{}",
+            "AWS4-HMAC-SHA256\n{date}\n{day}/{scope}\n{}",
             hex(&Sha256::digest(canonical.as_bytes()))
         );
         let mut key = format!("AWS4{}", self.secret).into_bytes();
-        for part in [day].into_iter().chain(SCOPE.split('/')) {
+        for part in [day].into_iter().chain(scope.split('/')) {
             key = mac(&key, part.as_bytes());
         }
         let signature = hex(&mac(&key, to_sign.as_bytes()));
         format!(
-            "AWS4-HMAC-SHA256 Credential={}/{day}/{SCOPE}, SignedHeaders={SIGNED_HEADERS}, Signature={signature}",
+            "AWS4-HMAC-SHA256 Credential={}/{day}/{scope}, SignedHeaders={SIGNED_HEADERS}, Signature={signature}",
             self.id
         )
     }

@@ -160,6 +160,8 @@ pub(crate) struct Metrics {
     pub(crate) schedule: Schedule,
     /// Held while finished minutes are written, so that a reader sees each point once.
     pub(crate) writing: tokio::sync::Mutex<()>,
+    /// Held by the one change of an alarm under way: changes of one alarm would meet each other.
+    pub(crate) changing_alarm: tokio::sync::Mutex<()>,
     /// Held by the one request that reads many points: what it reads is in memory.
     pub(crate) reading: tokio::sync::Mutex<()>,
 }
@@ -182,6 +184,7 @@ impl Metrics {
             minute: AtomicU64::new(0),
             schedule: Schedule::default(),
             writing: tokio::sync::Mutex::default(),
+            changing_alarm: tokio::sync::Mutex::default(),
             reading: tokio::sync::Mutex::default(),
         }
     }

@@ -25,7 +25,7 @@ use crate::support::{fault, layout};
 const FORMAT: u8 = 1;
 const ALARM_KIND: u8 = 0;
 const HISTORY_KIND: u8 = 1;
-/// Tries of a change that meets another one.
+/// Tries of a change that meets one of another process.
 const ATTEMPTS_MAX: usize = 16;
 /// Bytes of an alarm: every alarm is read each minute.
 const ALARM_BYTES_MAX: usize = 32 * 1024;
@@ -281,6 +281,7 @@ pub(super) async fn change<S: Store, R>(
     change: impl Fn(Option<Alarm>) -> (Changed, R),
 ) -> Result<R, Error> {
     let key = alarm_key(place, name);
+    let _turn = engine.metrics().changing_alarm.lock().await;
     for _ in 0..ATTEMPTS_MAX {
         let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
         let rows = txn.get_for_write(std::slice::from_ref(&key)).await;
