@@ -1,14 +1,12 @@
-//! Any bytes as a request to CloudWatch in each of its protocols, as one to Application Auto Scaling, and as a
-//! schedule: none panics, a fault can be rendered, and the next time of a schedule lies in the future.
+//! Any bytes as a request to CloudWatch in each of its protocols, as one to Application Auto Scaling, and as
+//! a schedule: none panics, a fault can be rendered, and the next time of a schedule lies in the future.
 
 #![no_main]
 
 use keywright_semantics::monitoring::document::TimeMs;
 use keywright_semantics::scaling::schedule::Schedule;
 use keywright_semantics::{monitoring, scaling};
-use keywright_wire::{
-    Protocol, decode_monitoring, decode_scaling, render_fault, render_scaling_fault,
-};
+use keywright_wire::{Protocol, decode_monitoring, decode_scaling, render_fault, render_scaling_fault};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (u8, u32, &[u8])| {

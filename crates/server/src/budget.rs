@@ -219,7 +219,7 @@ mod tests {
 
     #[tokio::test]
     async fn when_the_server_stops_nobody_waits_and_free_bytes_are_still_given() {
-        let budget = Budget::new(100, Duration::from_secs(60));
+        let budget = Budget::new(100, Duration::from_mins(1));
         let share = budget.acquire(60).await.unwrap();
         let waiting = tokio::spawn({
             let budget = Arc::clone(&budget);

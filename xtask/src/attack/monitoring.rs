@@ -26,7 +26,7 @@ pub(crate) const ATTACKS: &[Attack] = &[Attack {
 }];
 
 fn change(number: usize) -> String {
-    let state = if number.is_multiple_of(2) { "ALARM" } else { "OK" };
+    let state = if number % 2 == 0 { "ALARM" } else { "OK" };
     let data = "x".repeat(3_900);
     format!(
         r#"{{"AlarmName":"attack","StateValue":"{state}","StateReason":"{number}","StateReasonData":"{{\"d\":\"{data}\"}}"}}"#

@@ -24,7 +24,7 @@ use crate::support::rows::Pager;
 const ALARMS_MAX: usize = 5000;
 /// Alarms of all accounts and regions: each is looked at every minute.
 const ALL_ALARMS_MAX: usize = 20_000;
-/// Alarms of one metric that are told: DescribeAlarmsForMetric has no pages.
+/// Alarms of one metric that DescribeAlarmsForMetric shows: it has no pages.
 const OF_METRIC_MAX: usize = 500;
 
 fn not_found(name: &str) -> Fault {

@@ -93,7 +93,9 @@ async fn first<S: Store>(
     });
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let read = each_row(&view, layout::prefix_range(directory_prefix()), |entry| {
-        decode_series(&entry.value).into_iter().for_each(|(series, hour)| take(series, hour));
+        if let Some((series, hour)) = decode_series(&entry.value) {
+            take(series, hour);
+        }
     });
     read.await.map_err(|error| fault::storage(&error))?;
     Ok(found)

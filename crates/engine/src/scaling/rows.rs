@@ -327,12 +327,10 @@ async fn each_target<S: Store>(
     mut take: impl FnMut(Target) -> ControlFlow<()> + Send,
 ) -> Result<(), Error> {
     let mut is_whole = true;
-    let decoded = |_: &Bytes, row: &[u8]| match decode(row) {
-        Some(target) => take(target),
-        None => {
-            is_whole = false;
-            ControlFlow::Break(())
-        }
+    let decoded = |_: &Bytes, row: &[u8]| {
+        let target = decode(row);
+        is_whole &= target.is_some();
+        target.map_or(ControlFlow::Break(()), &mut take)
     };
     each(engine, (range, Order::Forward), decoded).await?;
     if is_whole { Ok(()) } else { Err(fault::internal()) }
