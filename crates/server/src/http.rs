@@ -48,7 +48,8 @@ use crate::inflate::{InflateFault, inflate};
 use crate::limits::{
     ANSWER_FREE_BYTES, BODY_FREE_BYTES, BODY_SECONDS_MAX, COMPUTED_BYTES_AT_ONCE,
     DECODED_BYTES_PER_BODY_BYTE, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX, HEAD_BYTES_MAX, Limits,
-    READERS_MAX, SHORT_BODY_BYTES_MAX, STOPPING_BODY_SECONDS_MAX, UNVERIFIED_DISCARDS_MAX,
+    OTHER_BODY_BYTES_MAX, OTHER_DECODED_PER_BYTE, READERS_MAX, SHORT_BODY_BYTES_MAX,
+    STOPPING_BODY_SECONDS_MAX, UNVERIFIED_DISCARDS_MAX,
 };
 use crate::listener::Serving;
 use crate::refused::{Cause, Refused};
@@ -133,6 +134,12 @@ impl<'r> RequestContext<'r> {
             body,
         }
     }
+}
+
+/// Refuses a body that no request to another API than DynamoDB's has.
+fn check_other_body(body: &Bytes) -> Result<(), Error> {
+    let too_large = body.len() > OTHER_BODY_BYTES_MAX;
+    if too_large { Err(Error::new(ErrorKind::RequestEntityTooLarge, "")) } else { Ok(()) }
 }
 
 impl<B: Backend> Service<B> {
@@ -403,7 +410,9 @@ impl<B: Backend> Service<B> {
         protocol: Protocol,
         call: MonitoringCall<'_>,
     ) -> Result<Option<Rendered>, Error> {
-        let (operation, request) = match decode_monitoring(protocol, call.operation, call.body) {
+        let decode = || decode_monitoring(protocol, call.operation, call.body);
+        let (decoded, _memory) = self.decode_other(call.body, decode).await?;
+        let (operation, request) = match decoded {
             Ok(decoded) => decoded,
             Err(fault) => return Ok(Some(render_fault(protocol, &fault))),
         };
@@ -462,7 +471,9 @@ impl<B: Backend> Service<B> {
         trace: &mut Trace,
     ) -> Result<RenderedScaling, Error> {
         let signed = self.receive_signed(context, Family::Scaling, body, trace).await?;
-        let request = match decode_scaling(operation, &signed.body) {
+        let decode = || decode_scaling(operation, &signed.body);
+        let (decoded, _memory) = self.decode_other(&signed.body, decode).await?;
+        let request = match decoded {
             Ok(request) => request,
             Err(fault) => return Ok(render_scaling_fault(&fault)),
         };
@@ -499,6 +510,7 @@ impl<B: Backend> Service<B> {
             Err(BodyFault::Exhausted) => return Err(self.busy(Cause::BodyBudget)),
         };
         trace.received_bytes = sent.len();
+        check_other_body(&sent)?;
         let caller = claimed.verify(&context.signed(&sent))?;
         context.client.admit();
         hold.verify();
@@ -509,7 +521,24 @@ impl<B: Backend> Service<B> {
                 opened.map_err(|fault| self.inflate_error(fault))?
             }
         };
+        check_other_body(&body)?;
         Ok(SignedBody { caller, body, _hold: hold })
+    }
+
+    /// Decodes a request to another API than DynamoDB's, a long one on the computation lane, and takes memory
+    /// for the result.
+    async fn decode_other<T>(
+        &self,
+        body: &[u8],
+        decode: impl FnOnce() -> T,
+    ) -> Result<(T, Option<Share>), Error> {
+        if body.len() <= BODY_FREE_BYTES {
+            return Ok((decode(), None));
+        }
+        let bytes = body.len().saturating_mul(OTHER_DECODED_PER_BYTE).min(self.limits.decode_budget_bytes);
+        let taken = self.decoding.acquire(bytes).await;
+        let share = taken.map_err(|_exhausted| self.busy(Cause::DecodeBudget))?;
+        Ok((self.lane.run(decode).await, Some(share)))
     }
 
     /// Does the work of a request. What changes something ends even if its client leaves.

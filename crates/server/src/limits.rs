@@ -117,6 +117,10 @@ pub(crate) const UNVERIFIED_DISCARDS_MAX: usize = 4;
 /// Bytes of a body that take nothing from the budget. Most requests are smaller, and 10,000 connections hold
 /// 160 MiB.
 pub(crate) const BODY_FREE_BYTES: usize = 16 * KIB;
+/// Body of a request to CloudWatch or Application Auto Scaling: the largest has some hundred queries.
+pub(crate) const OTHER_BODY_BYTES_MAX: usize = MIB;
+/// Memory that a byte of such a body may take once it is read, in any of its protocols.
+pub(crate) const OTHER_DECODED_PER_BYTE: usize = 128;
 /// A body of which this much has arrived takes the budget for all of it at once, so that large requests never
 /// wait for each other.
 pub(crate) const BODY_STEPS_BYTES_MAX: usize = MIB;
@@ -204,6 +208,10 @@ pub(crate) const SAMPLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 pub(crate) const SIMULATED_MINUTES_MAX: u64 = 20_000;
 /// Model files in the folder that are listed.
 pub(crate) const MODELS_LISTED_MAX: usize = 1_000;
+/// Bytes of all model files together.
+pub(crate) const MODELS_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Memory of a decoded request of the studio's own API.
+pub(crate) const STUDIO_DECODED_BYTES_MAX: usize = 64 * MIB;
 /// Accounts and regions that are listed.
 pub(crate) const PLACES_MAX: usize = 200;
 /// Heavy calls that run at the same time in the process.

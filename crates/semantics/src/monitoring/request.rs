@@ -21,6 +21,18 @@ pub const DATA_QUERIES_MAX: usize = 500;
 pub const DATA_WORK_POINTS_MAX: usize = 2_000_000;
 /// Dimensions of one series or filter that tables use; the service admits 30 and filters by 10.
 const DIMENSIONS_MAX: usize = 30;
+/// The longest period: a year. Ours.
+const PERIOD_SECONDS_MAX: i64 = 365 * DAY_S;
+/// Later times count as this one: the end of the year 9999.
+const LAST_TIME: TimeMs = TimeMs(253_402_300_799_000);
+/// Characters of names and texts (API reference: `PutMetricAlarm`, `SetAlarmState`, `Dimension`, `Tag`).
+const NAME_CHARACTERS_MAX: usize = 255;
+const TEXT_CHARACTERS_MAX: usize = 1024;
+const REASON_CHARACTERS_MAX: usize = 1023;
+const REASON_DATA_CHARACTERS_MAX: usize = 4000;
+/// Actions of an alarm for one state, and its tags.
+const ACTIONS_MAX: usize = 5;
+const ALARM_TAGS_MAX: usize = 50;
 const FILTERS_MAX: usize = 10;
 const STATISTICS_MAX: usize = 5;
 const PERCENTILES_MAX: usize = 10;
@@ -28,8 +40,6 @@ const PERCENTILES_MAX: usize = 10;
 pub const ALARMS_PAGE_MAX: i64 = 100;
 /// Alarms of one DeleteAlarms, and of one change of actions (API reference).
 const ALARM_NAMES_MAX: usize = 100;
-/// Characters of an alarm's name (API reference: `PutMetricAlarm`).
-const ALARM_NAME_CHARACTERS_MAX: usize = 255;
 /// Seconds that the periods of one alarm cover: a week with periods of an hour or more, else a day.
 const ALARM_SECONDS_MAX: u64 = 7 * 86_400;
 const MINUTE_S: i64 = 60;
@@ -277,27 +287,43 @@ fn dimensions(body: &Document) -> Result<Vec<Dimension>, Fault> {
 }
 
 fn pairs(body: &Document, list: &str, name: &str) -> Result<Vec<Dimension>, Fault> {
-    let pair = |element: &Document| Ok((element.required_text(name)?, element.required_text("Value")?));
+    let pair = |element: &Document| {
+        let (name, value) = (name_of(element, name)?, element.required_text("Value")?);
+        check_length("Value", &value, TEXT_CHARACTERS_MAX)?;
+        Ok((name, value))
+    };
     body.list_of(list)?.iter().map(pair).collect()
+}
+
+fn name_of(body: &Document, member: &str) -> Result<String, Fault> {
+    let name = body.required_text(member)?;
+    check_length(member, &name, NAME_CHARACTERS_MAX)?;
+    Ok(name)
 }
 
 fn metric_ref(body: &Document) -> Result<MetricRef, Fault> {
     Ok(MetricRef {
-        namespace: body.required_text("Namespace")?,
-        name: body.required_text("MetricName")?,
+        namespace: name_of(body, "Namespace")?,
+        name: name_of(body, "MetricName")?,
         dimensions: dimensions(body)?,
     })
 }
 
 fn period(name: &str, period_s: i64) -> Result<i64, Fault> {
-    if matches!(period_s, 1 | 5 | 10 | 20 | 30) || (period_s > 0 && period_s % MINUTE_S == 0) {
+    if matches!(period_s, 1 | 5 | 10 | 20 | 30) {
         return Ok(period_s);
+    }
+    if period_s > 0 && period_s % MINUTE_S == 0 {
+        return whole_minutes(name, period_s);
     }
     Err(Fault::value(name, "must be 1, 5, 10, 20, 30 or a multiple of 60"))
 }
 
 /// A period of points that exist by the minute only.
 pub(super) fn whole_minutes(name: &str, period_s: i64) -> Result<i64, Fault> {
+    if period_s > PERIOD_SECONDS_MAX {
+        return Err(Fault::value(name, &format!("must be at most {PERIOD_SECONDS_MAX}")));
+    }
     if period_s > 0 && period_s % MINUTE_S == 0 {
         return Ok(period_s);
     }
@@ -308,6 +334,7 @@ pub(super) fn whole_minutes(name: &str, period_s: i64) -> Result<i64, Fault> {
 pub(super) fn times(body: &Document) -> Result<(TimeMs, TimeMs), Fault> {
     let start = body.time_of("StartTime")?.ok_or_else(|| Fault::missing("StartTime"))?;
     let end = body.time_of("EndTime")?.ok_or_else(|| Fault::missing("EndTime"))?;
+    let (start, end) = (start.clamp(TimeMs(0), LAST_TIME), end.clamp(TimeMs(0), LAST_TIME));
     if start >= end {
         return Err(Fault::combination("The parameter StartTime must be less than the parameter EndTime."));
     }
@@ -601,9 +628,42 @@ fn alarm_state(body: &Document) -> Result<SetAlarmState, Fault> {
     Ok(SetAlarmState {
         name: body.required_text("AlarmName")?,
         state: state("StateValue", &body.required_text("StateValue")?)?,
-        reason: body.text_of("StateReason")?.ok_or_else(|| Fault::missing("StateReason"))?,
-        reason_data: body.text_of("StateReasonData")?,
+        reason: text_within(body, "StateReason", REASON_CHARACTERS_MAX)?
+            .ok_or_else(|| Fault::missing("StateReason"))?,
+        reason_data: text_within(body, "StateReasonData", REASON_DATA_CHARACTERS_MAX)?,
     })
+}
+
+/// Refuses a text that is too long.
+fn check_length(name: &str, text: &str, most: usize) -> Result<(), Fault> {
+    // Counting the characters of a very long text takes long.
+    if text.len() <= most || (text.len() <= 4 * most && text.chars().count() <= most) {
+        return Ok(());
+    }
+    Err(Fault::value(name, &format!("must have at most {most} characters")))
+}
+
+fn text_within(body: &Document, name: &str, most: usize) -> Result<Option<String>, Fault> {
+    let text = body.text_of(name)?;
+    text.iter().try_for_each(|text| check_length(name, text, most))?;
+    Ok(text)
+}
+
+fn actions(body: &Document, name: &str) -> Result<Vec<String>, Fault> {
+    let actions = body.texts_of(name)?;
+    if actions.len() > ACTIONS_MAX {
+        return Err(Fault::value(name, &format!("must have at most {ACTIONS_MAX} elements")));
+    }
+    actions.iter().try_for_each(|action| check_length(name, action, TEXT_CHARACTERS_MAX))?;
+    Ok(actions)
+}
+
+fn tags(body: &Document) -> Result<Vec<(String, String)>, Fault> {
+    let tags = pairs(body, "Tags", "Key")?;
+    if tags.len() > ALARM_TAGS_MAX {
+        return Err(Fault::value("Tags", &format!("must have at most {ALARM_TAGS_MAX} elements")));
+    }
+    Ok(tags)
 }
 
 /// A count that is at least one.
@@ -615,10 +675,7 @@ fn count(body: &Document, name: &str) -> Result<Option<u64>, Fault> {
 
 fn alarm(body: &Document) -> Result<AlarmSettings, Fault> {
     let name = body.required_text("AlarmName")?;
-    if name.chars().count() > ALARM_NAME_CHARACTERS_MAX {
-        let rule = format!("must have at most {ALARM_NAME_CHARACTERS_MAX} characters");
-        return Err(Fault::value("AlarmName", &rule));
-    }
+    check_length("AlarmName", &name, NAME_CHARACTERS_MAX)?;
     if !matches!(body.member("Metrics"), Document::Null) {
         return Err(Fault::validation("Alarms on expressions (Metrics) are not served; name one metric."));
     }
@@ -656,11 +713,11 @@ fn alarm(body: &Document) -> Result<AlarmSettings, Fault> {
     });
     Ok(AlarmSettings {
         name,
-        description: body.text_of("AlarmDescription")?,
+        description: text_within(body, "AlarmDescription", TEXT_CHARACTERS_MAX)?,
         actions_enabled: body.bool_of("ActionsEnabled")?.unwrap_or(true),
-        ok_actions: body.texts_of("OKActions")?,
-        alarm_actions: body.texts_of("AlarmActions")?,
-        insufficient_data_actions: body.texts_of("InsufficientDataActions")?,
+        ok_actions: actions(body, "OKActions")?,
+        alarm_actions: actions(body, "AlarmActions")?,
+        insufficient_data_actions: actions(body, "InsufficientDataActions")?,
         namespace: metric.namespace,
         metric: metric.name,
         dimensions: metric.dimensions,
@@ -673,7 +730,7 @@ fn alarm(body: &Document) -> Result<AlarmSettings, Fault> {
         comparison,
         missing_data: missing_data.transpose()?,
         low_sample_percentile: body.text_of("EvaluateLowSampleCountPercentile")?,
-        tags: pairs(body, "Tags", "Key")?,
+        tags: tags(body)?,
     })
 }
 
@@ -706,6 +763,11 @@ mod tests {
         assert!(fault.message.starts_with("You have requested up to 1,441 datapoints"), "{}", fault.message);
         assert_eq!(statistics(60, 60, 60).unwrap_err().kind, FaultKind::InvalidParameterCombination);
         assert_eq!(statistics(0, 60, 45).unwrap_err().kind, FaultKind::InvalidParameterValue);
+        for beyond_a_year in [31_536_060, i64::MAX / 60 * 60] {
+            let fault = statistics(0, 60, beyond_a_year).unwrap_err();
+            assert_eq!(fault.kind, FaultKind::InvalidParameterValue);
+        }
+        assert!(statistics(0, 60, 31_536_000).is_ok());
     }
 
     #[test]

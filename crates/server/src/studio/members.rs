@@ -2,8 +2,10 @@
 
 use keywright_model::json::Json;
 use keywright_model::{At, Fault};
+use keywright_wire::decoded_bytes_max;
 
-use super::refusal::Refusal;
+use super::refusal::{Kind, Refusal};
+use crate::limits::STUDIO_DECODED_BYTES_MAX;
 
 /// Parses a body; an empty one is an empty object.
 pub(super) fn parse(body: &[u8]) -> Result<Json, Refusal> {
@@ -11,6 +13,9 @@ pub(super) fn parse(body: &[u8]) -> Result<Json, Refusal> {
         return Ok(Json::Object(Vec::new()));
     }
     let text = std::str::from_utf8(body).map_err(|_| Refusal::fault("the body is not UTF-8"))?;
+    if decoded_bytes_max(body) > STUDIO_DECODED_BYTES_MAX {
+        return Err(Refusal::new(Kind::TooLarge, "the body has too many values"));
+    }
     match parse_text(text)? {
         json @ Json::Object(_) => Ok(json),
         _ => Err(Refusal::fault("the body is not a JSON object")),

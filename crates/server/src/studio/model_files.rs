@@ -14,7 +14,7 @@ use std::time::UNIX_EPOCH;
 use super::refusal::{Kind, Refusal};
 use crate::config::ModelsIn;
 use crate::environment;
-use crate::limits::{MODEL_BYTES_MAX, MODELS_LISTED_MAX, SAMPLE_BYTES_MAX};
+use crate::limits::{MODEL_BYTES_MAX, MODELS_BYTES_MAX, MODELS_LISTED_MAX, SAMPLE_BYTES_MAX};
 
 /// The ending of model files.
 const ENDING: &str = ".yaml";
@@ -122,6 +122,12 @@ impl ModelFiles {
             }
             Place::Memory(files) => drop(files.insert(name.to_owned(), file.clone())),
             Place::Folder(folder) => {
+                if over.is_none()
+                    && kept(folder)
+                        .is_some_and(|(files, bytes)| files >= MODELS_LISTED_MAX || bytes > MODELS_BYTES_MAX)
+                {
+                    return Err(Refusal::new(Kind::TooLarge, "there are too many models: delete one").into());
+                }
                 save(folder, name, text).map_err(|error| unwritable(folder, name, &error))?;
             }
         }
@@ -238,6 +244,15 @@ fn check_name(name: &str) -> Result<(), Refusal> {
 
 pub(super) fn too_large() -> Refusal {
     Refusal::new(Kind::TooLarge, format!("a model has at most {MODEL_BYTES_MAX} bytes"))
+}
+
+/// The number of model files in a folder, and their bytes; `None` if there is no such folder.
+fn kept(folder: &Path) -> Option<(usize, u64)> {
+    let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    let models =
+        entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| check_name(name).is_ok()));
+    let sizes = models.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len());
+    Some(sizes.fold((0, 0), |(files, bytes), size| (files + 1, bytes + size)))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Refusal {

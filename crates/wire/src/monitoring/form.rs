@@ -6,9 +6,9 @@ use keywright_semantics::monitoring::document::Document;
 use keywright_semantics::monitoring::fault::{Fault, FaultKind};
 
 /// Fields of one form. The largest request has some thousands.
-const FIELDS_MAX: usize = 50_000;
+const FIELDS_MAX: usize = 20_000;
 /// Levels of a field's name; requests take at most ten.
-const DEPTH_MAX: usize = 20;
+const DEPTH_MAX: usize = 12;
 const LIST: &str = "member";
 
 #[derive(Default)]

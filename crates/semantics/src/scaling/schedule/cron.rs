@@ -188,17 +188,27 @@ impl Cron {
         })
     }
 
-    fn matches(&self, date: Date) -> bool {
-        self.years.contains(&date.year())
-            && self.months.contains(&i16::from(date.month()))
-            && self.days.matches(date)
+    /// The days of a month that match, in order.
+    fn days_of(&self, month: Date) -> impl Iterator<Item = Date> {
+        let is_possible = match &self.days {
+            Days::Numbers(days) => days.first().is_some_and(|day| *day <= i16::from(month.days_in_month())),
+            _ => true,
+        };
+        let last = if is_possible { month.days_in_month() } else { 0 };
+        (1..=last).filter_map(move |day| same_month(month, day)).filter(|date| self.days.matches(*date))
     }
 
     /// All local times on and after a day, in order.
     pub(super) fn from(&self, first: Date) -> impl Iterator<Item = DateTime> {
-        let days = std::iter::successors(Some(first), |date| date.tomorrow().ok());
-        let days = days.take_while(|date| date.year() <= YEAR_MAX).filter(|date| self.matches(*date));
-        days.flat_map(move |date| {
+        let years = self.years.iter().filter(move |year| **year >= first.year());
+        let months = years.flat_map(move |year| {
+            let month = move |month: &i16| Date::new(*year, i8::try_from(*month).ok()?, 1).ok();
+            self.months.iter().filter_map(month)
+        });
+        // A schedule that never comes is looked for until the last year: months without such a day cost nothing.
+        let from_month = first.first_of_month();
+        let days = months.filter(move |month| *month >= from_month).flat_map(|month| self.days_of(month));
+        days.filter(move |date| *date >= first).flat_map(move |date| {
             self.hours.iter().flat_map(move |hour| {
                 self.minutes.iter().filter_map(move |minute| {
                     let (hour, minute) = (i8::try_from(*hour).ok()?, i8::try_from(*minute).ok()?);
