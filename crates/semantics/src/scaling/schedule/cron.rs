@@ -205,7 +205,7 @@ impl Cron {
             let month = move |month: &i16| Date::new(*year, i8::try_from(*month).ok()?, 1).ok();
             self.months.iter().filter_map(month)
         });
-        // A schedule that never comes is looked for until the last year: months without such a day cost nothing.
+        // A schedule that never comes is looked for until the last year.
         let from_month = first.first_of_month();
         let days = months.filter(move |month| *month >= from_month).flat_map(|month| self.days_of(month));
         days.filter(move |date| *date >= first).flat_map(move |date| {
