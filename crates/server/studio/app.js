@@ -61,12 +61,13 @@ function openPalette() {
 function paletteView() {
   if (!palette.open) return nothing;
   const list = found();
-  const choose = (at) => { const one = list[at]; closePalette(); if (one) go(one[1]); };
+  // What is drawn may be older than what was typed.
+  const choose = (at) => { const one = found()[at]; closePalette(); if (one) go(one[1]); };
   return html`<dialog class="palette" aria-label="Find or do" @close=${() => closePalette()}>
     <input role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant=${`palette-${palette.at}`} aria-label="Find a table or a view" placeholder="Find a table or a view" .value=${palette.text}
       @input=${(event) => { palette.text = event.target.value; palette.at = 0; draw(); }}
       @keydown=${(event) => {
-        if (event.key === "ArrowDown" || event.key === "ArrowUp") { event.preventDefault(); palette.at = Math.max(0, Math.min(list.length - 1, palette.at + (event.key === "ArrowDown" ? 1 : -1))); draw(); }
+        if (event.key === "ArrowDown" || event.key === "ArrowUp") { event.preventDefault(); palette.at = Math.max(0, Math.min(found().length - 1, palette.at + (event.key === "ArrowDown" ? 1 : -1))); draw(); }
         if (event.key === "Enter") { event.preventDefault(); choose(palette.at); }
       }}>
     <ul id="palette-list" role="listbox" aria-label="Found">${list.map(([text], at) => html`<li id=${`palette-${at}`} role="option" aria-selected=${at === palette.at} @click=${() => choose(at)}>${text}</li>`)}</ul></dialog>`;

@@ -207,6 +207,7 @@ test('S12, S13, S14: forms of an item lose nothing; three values in a conflict; 
   // Mine, base and theirs, and a choice for each attribute.
   await open();
   await button(t, 'DynamoDB JSON').click();
+  await t.page.locator('.it-editor button[aria-pressed="true"]', {hasText: 'DynamoDB JSON'}).waitFor();
   await t.page.locator('.it-editor kw-editor .cm-content').waitFor();
   await t.database('UpdateItem', {TableName: 'Shop', Key: key, UpdateExpression: 'SET #n = :t, yes = :t', ExpressionAttributeNames: {'#n': 'name'}, ExpressionAttributeValues: {':t': {S: 'theirs'}}});
   await type(t, JSON.stringify({...stored, name: {S: 'mine'}, yes: {S: 'mine'}}));

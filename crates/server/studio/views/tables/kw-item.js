@@ -101,11 +101,15 @@ export class KwItem extends HTMLElement {
 
   async turn(form) {
     const { editing } = this;
+    const { text } = editing;
     const item = await this.item();
     if (!item) return;
-    const clean = editing.text === editing.first;
+    const clean = text === editing.first;
     try {
-      editing.text = form === "plain" ? (await call("item/plain", { typed: item, first: this.keys })).plain : JSON.stringify(item, null, 2);
+      const turned = form === "plain" ? (await call("item/plain", { typed: item, first: this.keys })).plain : JSON.stringify(item, null, 2);
+      // Something was typed meanwhile, in the form that it still has.
+      if (editing.text !== text) return;
+      editing.text = turned;
       if (clean) editing.first = editing.text;
       this.form = form;
     } catch (error) {
