@@ -31,8 +31,8 @@ fn values() -> AttributeMapPart {
 fn again<T>(canonical: &CanonicalText, parse: impl FnOnce(&str, &mut Placeholders<'_>) -> T) -> T {
     let names = (!canonical.names.is_empty()).then_some(canonical.names.as_slice());
     let values = (!canonical.values.is_empty()).then_some(&canonical.values);
-    let mut placeholders =
-        Placeholders::new(names, values, Wording::Present).expect("canonical placeholders are well-formed");
+    let mut placeholders = Placeholders::new(names, values, Wording::Present)
+        .expect("canonical placeholders are well-formed");
     let parsed = parse(&canonical.text, &mut placeholders);
     placeholders.finish().expect("a canonical text uses its placeholders");
     parsed
@@ -68,8 +68,7 @@ fn check_projection(projection: &Projection) {
 
 fuzz_target!(|text: &str| {
     let (names, values) = (names(), values());
-    let placeholders =
-        || Placeholders::new(Some(&names), Some(&values), Wording::Present).expect("they are well-formed");
+    let placeholders = || Placeholders::new(Some(&names), Some(&values), Wording::Present).expect("they are well-formed");
     if let Ok(condition) = parse_condition(text, ConditionKind::Condition, &mut placeholders()) {
         check_condition(&condition);
     }

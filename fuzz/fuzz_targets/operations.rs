@@ -107,13 +107,9 @@ fn value(source: &mut Source<'_>, depth: usize) -> Result<Value> {
     let kind = source.int_in_range(0..=if depth > deepest { 5 } else { 11 })?;
     Ok(match kind {
         0..=2 => json!({"S": text(source)?}),
-        3 => {
-            json!({"N": source.choose(&["0", "-1", "1e125", "9.99e-130", "1e126", "x", "12345678901234567890123456789012345678"])?})
-        }
+        3 => json!({"N": source.choose(&["0", "-1", "1e125", "9.99e-130", "1e126", "x", "12345678901234567890123456789012345678"])?}),
         4 => json!({"B": *source.choose(&["", "AA==", "AAAA", "/w==", "A"])?}),
-        5 => source
-            .choose(&[json!({"BOOL": true}), json!({"NULL": true}), json!({"NULL": false}), json!({})])?
-            .clone(),
+        5 => source.choose(&[json!({"BOOL": true}), json!({"NULL": true}), json!({"NULL": false}), json!({})])?.clone(),
         6 => json!({"SS": texts(source)?}),
         7 => json!({"NS": source.choose(&[json!(["1", "2"]), json!(["1", "1.0"]), json!([])])?}),
         8 | 9 => {
@@ -152,18 +148,7 @@ fn item(source: &mut Source<'_>) -> Result<Value> {
 
 fn condition(source: &mut Source<'_>) -> Result<Value> {
     let operator = source.choose(&[
-        "EQ",
-        "NE",
-        "IN",
-        "LE",
-        "LT",
-        "GE",
-        "GT",
-        "BETWEEN",
-        "NOT_NULL",
-        "NULL",
-        "CONTAINS",
-        "NOT_CONTAINS",
+        "EQ", "NE", "IN", "LE", "LT", "GE", "GT", "BETWEEN", "NOT_NULL", "NULL", "CONTAINS", "NOT_CONTAINS",
         "BEGINS_WITH",
     ])?;
     let operand = value(source, 0)?;
@@ -188,16 +173,8 @@ fn conditions(source: &mut Source<'_>) -> Result<Value> {
 
 fn expression(source: &mut Source<'_>) -> Result<String> {
     let units = [
-        "a = :v",
-        "contains(l, :v)",
-        "size(a) > :v",
-        "attribute_exists(m.a[0])",
-        "NOT a = :w",
-        "a BETWEEN :v AND :w",
-        "begins_with(sk, :v)",
-        "pk = :p",
-        "a IN (:v, :w)",
-        "#n = :v",
+        "a = :v", "contains(l, :v)", "size(a) > :v", "attribute_exists(m.a[0])", "NOT a = :w", "a BETWEEN :v AND :w",
+        "begins_with(sk, :v)", "pk = :p", "a IN (:v, :w)", "#n = :v",
     ];
     let link = *source.choose(&[" AND ", " OR "])?;
     let units = (0..=count(source)?).map(|_| source.choose(&units).copied()).collect::<Result<Vec<_>>>()?;
@@ -206,31 +183,15 @@ fn expression(source: &mut Source<'_>) -> Result<String> {
 
 fn update(source: &mut Source<'_>) -> Result<String> {
     let units = [
-        "SET x = :v",
-        "SET x = l, y = l",
-        "SET x = list_append(l, l)",
-        "SET l[7] = a",
-        "REMOVE l[0], l[2]",
-        "REMOVE m.a",
-        "ADD n :v",
-        "DELETE s :v",
-        "SET x = if_not_exists(a, :v)",
-        "SET x = n + :v",
-        "SET #n = :v",
+        "SET x = :v", "SET x = l, y = l", "SET x = list_append(l, l)", "SET l[7] = a", "REMOVE l[0], l[2]", "REMOVE m.a",
+        "ADD n :v", "DELETE s :v", "SET x = if_not_exists(a, :v)", "SET x = n + :v", "SET #n = :v",
     ];
     let units = (0..=source.int_in_range(0..=1)?).map(|_| source.choose(&units).copied());
     Ok(units.collect::<Result<Vec<_>>>()?.join(" "))
 }
 
 fn statement(source: &mut Source<'_>) -> Result<String> {
-    let clause = (*source.choose(&[
-        "pk = 'a'",
-        "pk = 'a' AND sk = ?",
-        "sk > ?",
-        "pk IN ['a', 'b'] AND sk < ?",
-        "contains(l, ?)",
-    ])?)
-    .to_owned();
+    let clause = (*source.choose(&["pk = 'a'", "pk = 'a' AND sk = ?", "sk > ?", "pk IN ['a', 'b'] AND sk < ?", "contains(l, ?)"])?).to_owned();
     Ok(match source.int_in_range(0..=3)? {
         0 => format!("SELECT * FROM \"table\" WHERE {clause}"),
         1 => format!("UPDATE \"table\" SET x = l SET y = list_append(l, l) WHERE {clause}"),
@@ -247,17 +208,12 @@ fn extras(source: &mut Source<'_>, request: &mut Value) -> Result<()> {
             1 => ("ConditionalOperator", json!(source.choose(&["AND", "OR"])?)),
             2 => ("ConditionExpression", json!(expression(source)?)),
             3 => ("FilterExpression", json!(expression(source)?)),
-            4 => (
-                "ProjectionExpression",
-                json!(source.choose(&["a, m.a, l[1], l[0]", "pk", "#n", "l[2147483647]"])?),
-            ),
+            4 => ("ProjectionExpression", json!(source.choose(&["a, m.a, l[1], l[0]", "pk", "#n", "l[2147483647]"])?)),
             5 => ("AttributesToGet", json!(texts(source)?)),
             6 => ("IndexName", json!(source.choose(&["gsi", "lsi"])?)),
             7 => ("ExclusiveStartKey", item(source)?),
             8 => ("Limit", json!(source.int_in_range(0..=3)?)),
-            9 => {
-                ("ReturnValues", json!(source.choose(&["ALL_OLD", "UPDATED_NEW", "ALL_NEW", "UPDATED_OLD"])?))
-            }
+            9 => ("ReturnValues", json!(source.choose(&["ALL_OLD", "UPDATED_NEW", "ALL_NEW", "UPDATED_OLD"])?)),
             _ => ("Select", json!(source.choose(&["COUNT", "ALL_ATTRIBUTES", "SPECIFIC_ATTRIBUTES"])?)),
         };
         request[name] = member;
@@ -296,13 +252,7 @@ fn request(source: &mut Source<'_>) -> Result<(Operation, Value)> {
             Operation::Query
         }
         5 => {
-            let range = source.choose(&[
-                "sk = :v",
-                "sk < :v",
-                "begins_with(sk, :v)",
-                "sk BETWEEN :v AND :w",
-                "h > :v",
-            ])?;
+            let range = source.choose(&["sk = :v", "sk < :v", "begins_with(sk, :v)", "sk BETWEEN :v AND :w", "h > :v"])?;
             request["KeyConditionExpression"] = json!(format!("pk = :p AND {range}"));
             Operation::Query
         }

@@ -210,8 +210,8 @@ pub(crate) const SIMULATED_MINUTES_MAX: u64 = 20_000;
 pub(crate) const MODELS_LISTED_MAX: usize = 1_000;
 /// Bytes of all model files together.
 pub(crate) const MODELS_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Memory of a decoded request of the studio's own API.
-pub(crate) const STUDIO_DECODED_BYTES_MAX: usize = 64 * MIB;
+/// Values of a request of the studio's own API: each takes some hundred bytes.
+pub(crate) const STUDIO_VALUES_MAX: usize = 700_000;
 /// Accounts and regions that are listed.
 pub(crate) const PLACES_MAX: usize = 200;
 /// Heavy calls that run at the same time in the process.

@@ -2,7 +2,6 @@
 //!
 //! Over a shared store one process looks at all of them.
 
-use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
@@ -19,6 +18,7 @@ use super::points::{self, Periods};
 use super::{STORE_WIDE, time};
 use crate::state::Engine;
 use crate::support::env::MINUTE_MS;
+use crate::support::rows::keep;
 use crate::support::wake::NextWake;
 use crate::support::{fault, layout};
 
@@ -49,10 +49,7 @@ async fn evaluate_all<S: Store>(engine: &Engine<S>, now: TimeMs) -> Result<(), E
     let mut range = alarm_rows::every_alarm();
     loop {
         let mut alarms = Vec::new();
-        let take = |alarm: Alarm| {
-            alarms.push(alarm);
-            if alarms.len() < ALARMS_AT_ONCE { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        };
+        let take = |alarm: Alarm| keep(&mut alarms, alarm, ALARMS_AT_ONCE);
         alarm_rows::each_alarm(engine, range.clone(), take).await?;
         let Some(last) = alarms.last() else { return Ok(()) };
         range.start = layout::after(&alarm_rows::alarm_key(&last.place, &last.view.settings.name));
@@ -122,10 +119,7 @@ async fn evaluate<S: Store>(engine: &Engine<S>, alarm: Alarm, now: TimeMs) -> Re
 async fn end_history<S: Store>(engine: &Engine<S>, now: TimeMs) -> Result<(), Error> {
     let range = alarm_rows::history_between(0, now.0.saturating_sub(HISTORY_KEPT_MS).max(0));
     let mut keys = Vec::new();
-    let take = |key: &Bytes, _: &[u8]| {
-        keys.push(key.clone());
-        if keys.len() < ENDED_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    };
+    let take = |key: &Bytes, _: &[u8]| keep(&mut keys, key.clone(), ENDED_MAX);
     alarm_rows::each(engine, (range, Direction::Forward), take).await?;
     if keys.is_empty() {
         return Ok(());

@@ -14,6 +14,7 @@ use super::{failed, pager};
 use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::support::fault;
+use crate::support::rows::keep;
 
 /// Activities are kept for six weeks (API reference: `DescribeScalingActivities`).
 const KEPT_MS: u64 = 6 * 7 * 86_400_000;
@@ -48,10 +49,7 @@ pub(super) async fn describe<S: Store>(
 pub(super) async fn end<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> {
     let mut keys = Vec::new();
     let range = rows::activities_between(0, now_ms.saturating_sub(KEPT_MS));
-    let take = |key: &Bytes, _: &[u8]| {
-        keys.push(key.clone());
-        if keys.len() < ENDED_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    };
+    let take = |key: &Bytes, _: &[u8]| keep(&mut keys, key.clone(), ENDED_MAX);
     rows::each(engine, (range, Direction::Forward), take).await?;
     if keys.is_empty() {
         return Ok(());

@@ -23,7 +23,7 @@ use super::{failed, time};
 use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::support::layout::Space;
-use crate::support::rows::each_row_until;
+use crate::support::rows::{each_row_until, keep};
 use crate::support::{fault, layout};
 use crate::tables::create::uuid;
 
@@ -346,10 +346,7 @@ pub(super) async fn some_targets<S: Store>(
         range.start = layout::after(&target_key(&last.place(), &last.id()));
     }
     let mut targets = Vec::new();
-    let take = |target| {
-        targets.push(target);
-        if targets.len() < TARGETS_AT_ONCE { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    };
+    let take = |target| keep(&mut targets, target, TARGETS_AT_ONCE);
     each_target(engine, range, take).await?;
     Ok(targets)
 }

@@ -51,6 +51,12 @@ pub(crate) async fn each_row_until(
     }
 }
 
+/// Keeps an element, and breaks once there are so many.
+pub(crate) fn keep<T>(kept: &mut Vec<T>, one: T, most: usize) -> ControlFlow<()> {
+    kept.push(one);
+    if kept.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+}
+
 /// One page of a list that is read in order: only its elements are kept.
 #[derive(Debug)]
 pub(crate) struct Pager<T> {

@@ -2,10 +2,9 @@
 
 use keywright_model::json::Json;
 use keywright_model::{At, Fault};
-use keywright_wire::decoded_bytes_max;
 
 use super::refusal::{Kind, Refusal};
-use crate::limits::STUDIO_DECODED_BYTES_MAX;
+use crate::limits::STUDIO_VALUES_MAX;
 
 /// Parses a body; an empty one is an empty object.
 pub(super) fn parse(body: &[u8]) -> Result<Json, Refusal> {
@@ -13,13 +12,28 @@ pub(super) fn parse(body: &[u8]) -> Result<Json, Refusal> {
         return Ok(Json::Object(Vec::new()));
     }
     let text = std::str::from_utf8(body).map_err(|_| Refusal::fault("the body is not UTF-8"))?;
-    if decoded_bytes_max(body) > STUDIO_DECODED_BYTES_MAX {
+    if values_max(body) > STUDIO_VALUES_MAX {
         return Err(Refusal::new(Kind::TooLarge, "the body has too many values"));
     }
     match parse_text(text)? {
         json @ Json::Object(_) => Ok(json),
         _ => Err(Refusal::fault("the body is not a JSON object")),
     }
+}
+
+/// At least as many as the body has values. What stands in a text, such as lines of CSV, is none.
+fn values_max(body: &[u8]) -> usize {
+    let (mut values, mut in_text, mut escaped) = (1, false, false);
+    for byte in body {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'{' | b'[' | b',' if !in_text => values += 1,
+            _ => {}
+        }
+    }
+    values
 }
 
 /// Parses a JSON text; the fault has its place.
@@ -112,5 +126,13 @@ mod tests {
         assert_eq!(number(&json, "n", 3_u8, 1..=7), Ok(7));
         assert_eq!(number(&json, "m", 3_u8, 1..=7), Ok(3));
         assert!(number(&json, "n", 3_u8, 1..=6).is_err());
+    }
+
+    #[test]
+    fn values_are_bounded_and_texts_are_not() {
+        let list = format!(r#"{{"list":[{}[]]}}"#, "[],".repeat(STUDIO_VALUES_MAX));
+        assert!(parse(list.as_bytes()).is_err());
+        let lines = format!(r#"{{"text":"\"{}"}}"#, "1,[".repeat(STUDIO_VALUES_MAX));
+        assert!(parse(lines.as_bytes()).is_ok());
     }
 }
