@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Mutex;
 
 const FIGURES: &str = "xtask/instructions.txt";
 const PROGRAM: &str = "target/release/keywright-hot";
@@ -52,12 +53,27 @@ fn build(root: &Path) -> Result<(), String> {
 fn count_all(root: &Path) -> Result<BTreeMap<String, u64>, String> {
     let listed = Command::new(root.join(PROGRAM)).output().map_err(|error| format!("{PROGRAM}: {error}"))?;
     let names = String::from_utf8(listed.stdout).map_err(|error| format!("{PROGRAM}: {error}"))?;
-    let mut counted = BTreeMap::new();
-    for name in names.lines() {
-        let (few, many) = (collected(root, name, TIMES_FEW)?, collected(root, name, TIMES_MANY)?);
-        counted.insert(name.to_owned(), many.saturating_sub(few) / (TIMES_MANY - TIMES_FEW));
-    }
-    Ok(counted)
+    let left = Mutex::new(
+        names.lines().flat_map(|name| [(name, TIMES_FEW), (name, TIMES_MANY)]).collect::<Vec<_>>(),
+    );
+    let work = || {
+        let mut counts = Vec::new();
+        while let Some((name, times)) = left.lock().ok().and_then(|mut left| left.pop()) {
+            counts.push(((name, times), collected(root, name, times)?));
+        }
+        Ok::<_, String>(counts)
+    };
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let counts: Result<Vec<_>, String> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let ended =
+            workers.into_iter().map(|worker| worker.join().map_err(|_| "a count panicked".to_owned())?);
+        ended.collect()
+    });
+    let counts: BTreeMap<_, u64> = counts?.into_iter().flatten().collect();
+    let of = |name, times| counts.get(&(name, times)).copied().unwrap_or_default();
+    let each = |name| (of(name, TIMES_MANY).saturating_sub(of(name, TIMES_FEW))) / (TIMES_MANY - TIMES_FEW);
+    Ok(names.lines().map(|name| (name.to_owned(), each(name))).collect())
 }
 
 /// The instructions of a whole run.

@@ -103,9 +103,20 @@ impl Setting {
 pub(crate) fn run(arguments: &[String]) -> Result<String, String> {
     let all = Stopwatch::start();
     let request = Request::parse(arguments);
-    let setting = prepare(&request)?;
-    let jobs = programs::build(&setting.root, &request.cargo)?;
-    say(&format!("built in {} s; {} programs", all.elapsed().as_secs(), jobs.len()));
+    let root = workspace_root()?;
+    let (jobs, setting) = std::thread::scope(|scope| {
+        // Installing mostly waits for the network, building for the processor.
+        let setting = scope.spawn(|| {
+            let setting = prepare(root.clone(), &request);
+            (setting, all.elapsed().as_secs())
+        });
+        let jobs = programs::build(&root, &request.cargo);
+        let built = all.elapsed().as_secs();
+        let (setting, installed) = setting.join().map_err(|_| "the installation of clients panicked")?;
+        let jobs = jobs?;
+        say(&format!("built in {built} s, clients ready after {installed} s; {} programs", jobs.len()));
+        Ok::<_, String>((jobs, setting?))
+    })?;
     let times = setting.root.join("target/test-times.txt");
     let before = LastTimes::read(&times);
     let mut last = before.clone();
@@ -119,8 +130,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<String, String> {
     summary(&ended, all)
 }
 
-fn prepare(request: &Request) -> Result<Setting, String> {
-    let root = workspace_root()?;
+/// Installs the clients and says with what the programs are started.
+fn prepare(root: PathBuf, request: &Request) -> Result<Setting, String> {
     let clients = root.join("target/clients");
     std::fs::create_dir_all(&clients)
         .map_err(|error| format!("cannot create {}: {error}", clients.display()))?;

@@ -19,12 +19,17 @@ const modules = process.env.KEYWRIGHT_STUDIO_MODULES ?? '/nowhere/node_modules';
 const require = createRequire(`${modules}/`);
 const binary = process.env.KEYWRIGHT_BINARY ?? 'target/debug/keywright';
 const pictures = process.env.KEYWRIGHT_STUDIO_PICTURES;
+// Where the page of a failed test is kept.
+const failures = process.env.KEYWRIGHT_STUDIO_FAILURES ?? pictures;
 const chromium = process.env.KEYWRIGHT_CHROMIUM ?? '/usr/bin/chromium';
 // Bounds of what hangs, wide enough for a machine that does much else.
 const TEST_MS_MAX = 300_000;
 const WAIT_MS_MAX = 60_000;
 const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
   '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+
+/** The text of axe, once a test has needed it. */
+let axe = '';
 
 export {deepStrictEqual as same, ok, strictEqual as equal};
 
@@ -150,13 +155,19 @@ class Trial {
    * rule that another theme can break.
    */
   async accessible(where = this.page, what = 'all') {
-    const axe = readFileSync(require.resolve('axe-core'), 'utf8');
     // Through the protocol, so that the page's policy does not refuse the script.
-    await where.evaluate(axe);
+    if (!await where.evaluate(() => 'axe' in globalThis)) {
+      axe ||= readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+      await where.evaluate(axe);
+    }
     const runOnly = what === 'colours' ? {type: 'rule', values: ['color-contrast']}
       : {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']};
-    const found = await where.evaluate((only) => globalThis.axe.run(document, {runOnly: only}), runOnly);
-    const text = found.violations.map((one) =>
+    // Of what is in order the browser need not describe every element.
+    const violations = await where.evaluate(async (only) => {
+      const found = await globalThis.axe.run(document, {runOnly: only, resultTypes: ['violations']});
+      return found.violations;
+    }, runOnly);
+    const text = violations.map((one) =>
       `${one.id}: ${one.help}\n  ${one.nodes.slice(0, 5).map((node) => `${node.target} ${node.failureSummary}`).join('\n  ')}`);
     strictEqual(text.join('\n'), '', 'axe');
   }
@@ -196,11 +207,11 @@ class Trial {
     throw new Error(`${key} does not lead to ${what}`);
   }
 
-  /** A picture for people to look at, if a folder for pictures is set. */
-  async picture(name) {
-    if (!pictures) return;
-    mkdirSync(pictures, {recursive: true});
-    await this.page.screenshot({path: `${pictures}/${name}.png`});
+  /** A picture for people to look at, if there is a folder for it. */
+  async picture(name, folder = pictures) {
+    if (!folder) return;
+    mkdirSync(folder, {recursive: true});
+    await this.page.screenshot({path: `${folder}/${name}.png`});
   }
 
   /** Kills the server and starts another one on the same ports. */
@@ -241,7 +252,7 @@ async function runOne(browser, {name, options, run}) {
     const faults = trial.faults.filter((fault) => !trial.allowed.some((allowed) => allowed.test(fault)));
     strictEqual(faults.join('\n'), '', 'faults of the page');
   } catch (error) {
-    await trial.picture(`failed-${name.replace(/\W+/g, '-')}`).catch(() => undefined);
+    await trial.picture(`failed-${name.replace(/\W+/g, '-')}`, failures).catch(() => undefined);
     throw error;
   } finally {
     await trial.context?.close().catch(() => undefined);

@@ -30,7 +30,11 @@ fn failure(file: &Path, clients: &Path) -> Option<String> {
     let mut node = Command::new("node");
     node.arg(file).current_dir(folder()).env("KEYWRIGHT_BINARY", env!("CARGO_BIN_EXE_keywright"));
     node.env("KEYWRIGHT_STUDIO_MODULES", clients.join("studio/node_modules"));
-    node.env("KEYWRIGHT_STUDIO_PICTURES", clients.join("studio/pictures"));
+    node.env("KEYWRIGHT_STUDIO_FAILURES", clients.join("studio/failures"));
+    // Pictures for people: each takes a browser without a graphics card some tenths of a second.
+    if std::env::var_os("KEYWRIGHT_TEST_LONG").is_some() {
+        node.env("KEYWRIGHT_STUDIO_PICTURES", clients.join("studio/pictures"));
+    }
     let output = node.output().unwrap();
     let name = file.file_name().unwrap().display();
     let said = String::from_utf8_lossy(&output.stdout);
