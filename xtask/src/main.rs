@@ -4,7 +4,6 @@ mod attack;
 mod clock;
 mod dist;
 mod instructions;
-mod licences;
 mod shapes;
 mod test;
 mod tidy;
@@ -21,7 +20,6 @@ usage: cargo xtask TASK
                  binary, without building one; --fast: compress little
   instructions [--update]
                  count the instructions of hot operations and compare them with the checked-in figures
-  licences       check licences, wildcards and sources of all dependencies by deny.toml
   shapes [--check] [BOTOCORE]
                  distil the public service model into the wire's shape table and the parts of requests
   test [--long] [ARGUMENTS] [-- ARGUMENTS]
@@ -43,7 +41,6 @@ fn main() -> ExitCode {
             Some("test") => test::run(arguments.get(1..).unwrap_or_default()),
             Some("instructions") => tidy::workspace_root()
                 .and_then(|root| instructions::run(&root, arguments.get(1..).unwrap_or_default())),
-            Some("licences") => tidy::workspace_root().and_then(|root| licences::run(&root)),
             Some("tidy") => tidy::run(arguments.get(1..).unwrap_or_default()),
             Some("shapes") => tidy::workspace_root()
                 .and_then(|root| shapes::run(&root, arguments.get(1..).unwrap_or_default())),
