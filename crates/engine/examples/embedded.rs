@@ -96,3 +96,8 @@ fn query() -> Result<Request, keywright_semantics::error::Error> {
     };
     Ok(Request::Query(Box::new(Query::validate(parts)?)))
 }
+
+#[test]
+fn the_example_runs() {
+    main().expect("the example runs to its end");
+}

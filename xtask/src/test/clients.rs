@@ -62,9 +62,10 @@ pub(super) fn ecosystem(clients: &Path, scripts: &Path) -> Result<(), String> {
     write(&receipt, &wanted)
 }
 
-/// What drives the studio's pages in Chromium, which must be here already.
+/// What drives the studio's pages in Chromium, with or without its windows, which must be here already.
 pub(super) fn studio(clients: &Path, scripts: &Path) -> Result<(), String> {
-    quietly(Command::new("chromium").arg("--version"))?;
+    let version = |browser| quietly(Command::new(browser).arg("--version"));
+    version("chromium-headless-shell").or_else(|_| version("chromium"))?;
     quietly(Command::new("node").arg("--version"))?;
     npm(&clients.join("studio"), &scripts.with_file_name("studio"))
 }
