@@ -274,10 +274,16 @@ pub(crate) fn answered<S: Store>(
     }
 }
 
-/// Counts a request that was refused before its tables were known.
-pub(crate) fn refused<S: Store>(engine: &Engine<S>, caller: &Caller, error: &Error) {
+/// Counts a request that was refused before it was typed: for its caller, and for the table that it names.
+pub(crate) fn refused<S: Store>(engine: &Engine<S>, caller: &Caller, table: Option<&str>, error: &Error) {
+    let now_ms = engine.env().now_ms();
     if is_users(error.kind) {
-        refused_at(engine, caller, engine.env().now_ms());
+        refused_at(engine, caller, now_ms);
+    }
+    if let Some(table) = table
+        && !is_ours(error.kind)
+    {
+        add(engine, caller, table, now_ms, |figures| figures.events.user_errors += 1);
     }
 }
 

@@ -105,9 +105,9 @@ impl<S: Store> Engine<S> {
         outcome
     }
 
-    /// Counts a request that was refused before it was typed.
-    pub fn note_refused(&self, caller: &Caller, error: &Error) {
-        answered::refused(self, caller, error);
+    /// Counts a request that was refused before it was typed, and the table that it names.
+    pub fn note_refused(&self, caller: &Caller, table: Option<&str>, error: &Error) {
+        answered::refused(self, caller, table, error);
     }
 
     /// What time to live has to do in a table; `None` if there is no such table or it has no time to live.

@@ -24,8 +24,8 @@ use keywright_semantics::response::Response as Answered;
 use keywright_wire::sigv4::{CLAIM_HEADERS, SignedRequest};
 use keywright_wire::{
     Family, Operation, Protocol, Rendered, RenderedScaling, decode, decode_monitoring, decode_scaling,
-    decoded_bytes_max, error_body_bytes, is_json, render, render_common_error, render_error, render_fault,
-    render_monitoring, render_scaling, render_scaling_error, render_scaling_fault,
+    decoded_bytes_max, error_body_bytes, is_json, named_table, render, render_common_error, render_error,
+    render_fault, render_monitoring, render_scaling, render_scaling_error, render_scaling_fault,
 };
 use tokio::io::AsyncRead;
 use tokio::sync::{RwLock, Semaphore, watch};
@@ -216,7 +216,7 @@ impl<B: Backend> Service<B> {
             trace.detail = Some(Box::new(Detail::of(&caller, &self.metrics)));
         }
         let executed = async {
-            let (request, decoded) = self.decode(operation, body).await?;
+            let (request, decoded) = self.typed(operation, &caller, body).await?;
             if access == Access::Read && request.changes_something() {
                 return Ok(None);
             }
@@ -675,15 +675,7 @@ impl<B: Backend> Service<B> {
         if self.request_log.is_some() {
             trace.detail = Some(Box::new(Detail::of(&caller, &self.metrics)));
         }
-        let (request, decoded) = match self.decode(operation, body).await {
-            Ok(decoded) => decoded,
-            Err(error) => {
-                if let Some(engine) = self.database.engine() {
-                    engine.note_refused(&caller, &error);
-                }
-                return Err(error);
-            }
-        };
+        let (request, decoded) = self.typed(operation, &caller, body).await?;
         self.perform(caller, request, decoded, trace).await
     }
 
@@ -721,15 +713,31 @@ impl<B: Backend> Service<B> {
 
     /// Decodes a body and takes memory for the result: a body of many small values becomes many times as
     /// large.
-    async fn decode(&self, operation: Operation, body: Bytes) -> Result<(Typed, Option<Share>), Error> {
-        if body.len() <= BODY_FREE_BYTES {
-            return Ok((self.decode_queued(body.len(), || decode(operation, &body)).await?, None));
+    /// The typed request of a body. A refused one counts for its caller, and for the table that it names.
+    async fn typed(
+        &self,
+        operation: Operation,
+        caller: &Caller,
+        body: Bytes,
+    ) -> Result<(Typed, Option<Share>), Error> {
+        let decoded = self.decode(operation, &body).await;
+        if let (Err(error), Some(engine)) = (&decoded, self.database.engine()) {
+            // A long body is not worth a second reading.
+            let table = if body.len() <= BODY_FREE_BYTES { named_table(&body) } else { None };
+            engine.note_refused(caller, table.as_deref(), error);
         }
-        let bytes = decoded_bytes_max(&body).min(self.limits.decode_budget_bytes);
+        decoded
+    }
+
+    async fn decode(&self, operation: Operation, body: &Bytes) -> Result<(Typed, Option<Share>), Error> {
+        if body.len() <= BODY_FREE_BYTES {
+            return Ok((self.decode_queued(body.len(), || decode(operation, body)).await?, None));
+        }
+        let bytes = decoded_bytes_max(body).min(self.limits.decode_budget_bytes);
         let taken = self.decoding.acquire(bytes).await;
         let share = taken.map_err(|_exhausted| self.busy(Cause::DecodeBudget))?;
         let weight = body.len().max(bytes / DECODED_BYTES_PER_BODY_BYTE);
-        let request = self.decode_queued(weight, || decode(operation, &body)).await?;
+        let request = self.decode_queued(weight, || decode(operation, body)).await?;
         Ok((request, Some(share)))
     }
 

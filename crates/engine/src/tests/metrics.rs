@@ -4,6 +4,7 @@
 
 use std::sync::atomic::Ordering;
 
+use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::monitoring::alarm::AlarmState;
 use keywright_semantics::monitoring::document::Document;
 use keywright_semantics::monitoring::fault::{Fault, FaultKind};
@@ -113,6 +114,17 @@ fn failed_conditions_cost_units_and_are_no_user_errors() {
     assert!(block_on(bench.engine.execute(&caller(), bad)).is_err());
     assert_eq!(sum(&bench.engine, "UserErrors", &[]), (1.0, 1.0));
     assert_eq!(sum(&bench.engine, "UserErrors", &[TABLE]), (11.0, 11.0));
+}
+
+#[test]
+fn a_request_that_is_refused_before_it_is_typed_counts_for_the_table_that_it_names() {
+    let bench = bench();
+    let error = Error::new(ErrorKind::Validation, "");
+    bench.engine.note_refused(&caller(), Some(TABLE.1), &error);
+    bench.engine.note_refused(&caller(), Some("no such table"), &error);
+    bench.engine.note_refused(&caller(), None, &error);
+    assert_eq!(sum(&bench.engine, "UserErrors", &[]), (3.0, 3.0));
+    assert_eq!(sum(&bench.engine, "UserErrors", &[TABLE]), (1.0, 1.0));
 }
 
 #[test]

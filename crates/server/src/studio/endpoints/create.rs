@@ -15,7 +15,7 @@ use keywright_semantics::value::Item;
 use super::exchange::of_faults;
 use super::{Context, Outcome, texts};
 use crate::data::put::key_text;
-use crate::data::table::{NOT_FOUND, keys};
+use crate::data::table::keys;
 use crate::studio::jobs::Reporter;
 use crate::studio::members::{switch, text};
 use crate::studio::refusal::{Kind, Refusal};
@@ -92,15 +92,22 @@ pub(super) fn run(context: &Context, request: &Json, reporter: &mut Reporter) ->
     Ok(undo.made.json())
 }
 
-fn refuse_existing<'n>(tables: &Tables, names: impl Iterator<Item = &'n str>) -> Result<(), Refusal> {
-    let mut there = Vec::new();
-    for name in names {
-        match tables.ask("DescribeTable", &Json::object([("TableName", Json::text(name))]))? {
-            Ok(_) => there.push(name),
-            Err(error) if error.kind == NOT_FOUND => {}
-            Err(error) => return Err(error.into()),
-        }
+/// The names of all tables here. To describe one that is missing would count as an invalid request.
+fn known(tables: &Tables) -> Result<BTreeSet<String>, Refusal> {
+    let mut known = BTreeSet::new();
+    let mut request = Json::object([]);
+    loop {
+        let page = tables.ask("ListTables", &request)??;
+        let names = page.at(&["TableNames"]).map(Json::elements).unwrap_or_default();
+        known.extend(names.iter().filter_map(Json::as_str).map(str::to_owned));
+        let Some(last) = page.at(&["LastEvaluatedTableName"]) else { return Ok(known) };
+        request = Json::object([("ExclusiveStartTableName", last.clone())]);
     }
+}
+
+fn refuse_existing<'n>(tables: &Tables, names: impl Iterator<Item = &'n str>) -> Result<(), Refusal> {
+    let known = known(tables)?;
+    let there: Vec<&str> = names.filter(|name| known.contains(*name)).collect();
     if there.is_empty() {
         return Ok(());
     }
