@@ -244,6 +244,13 @@ pub(crate) fn prefers_gzip(accepted: &str) -> bool {
     matches!(preferred_coding(accepted), Coding::Gzip)
 }
 
+/// Whether a client takes Brotli, with any quality above zero. Browsers offer it over TLS and on loopback.
+pub(crate) fn accepts_brotli(accepted: &str) -> bool {
+    let taken =
+        |(name, text): (&str, Option<&str>)| name == "br" && text.is_none_or(|text| quality(text) > 0);
+    accepted.split(',').map(entry).any(taken)
+}
+
 /// One entry of the list: its name and the text of its quality. Observed: `q=` may end a longer name.
 fn entry(text: &str) -> (&str, Option<&str>) {
     let mut parts = text.split(';').map(str::trim);

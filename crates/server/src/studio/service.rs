@@ -46,7 +46,7 @@ use crate::limits::{
 use crate::listener::Serving;
 use crate::refused::{Cause, Refused};
 use crate::request_head::{RequestHead, visible};
-use crate::response::{ResponsePrefs, prefers_gzip};
+use crate::response::{ResponsePrefs, accepts_brotli, prefers_gzip};
 
 const ACCOUNT: HeaderName = HeaderName::from_static("x-keywright-account");
 const REGION: HeaderName = HeaderName::from_static("x-keywright-region");
@@ -87,7 +87,7 @@ pub(crate) struct Studio {
     jobs: Jobs,
     limits: Limits,
     bodies: BodyBudgets,
-    packed: assets::Packed,
+    assets: assets::Assets,
     answers: Arc<Budget>,
     figures: Arc<ConnectionFigures>,
     refused: Arc<Refused>,
@@ -130,7 +130,7 @@ impl Studio {
             sessions: Sessions::default(),
             jobs: Jobs::new(stopping),
             bodies: BodyBudgets::new(&limits),
-            packed: assets::Packed::default(),
+            assets: assets::Assets::default(),
             answers: Budget::new(limits.answer_budget_bytes, wait),
             figures: Arc::new(ConnectionFigures::new(&limits)),
             limits,
@@ -165,7 +165,7 @@ impl Studio {
     /// A file of this build. In a debug build it may change at any time.
     fn asset(&self, path: &str, head: &Parts) -> Response<Reply> {
         let own = path.split_once('/').filter(|(build, _)| *build == self.shared.build);
-        let mut response = self.file(own.and_then(|(_, path)| assets::file(path)), head);
+        let mut response = self.file(own.and_then(|(_, path)| self.assets.file(path)), head);
         if response.status().is_success() && !cfg!(debug_assertions) {
             response.headers_mut().insert(CACHE_CONTROL, FOR_EVER);
         }
@@ -178,15 +178,20 @@ impl Studio {
             return reply::whole(StatusCode::NOT_FOUND, TEXT, "this build has no such file\n");
         };
         let accepted = RequestHead::read(&head.headers).accept_encoding.and_then(visible).unwrap_or_default();
-        let packed = prefers_gzip(accepted).then(|| self.packed.of(&asset)).flatten();
-        let coding = packed.as_ref().map(|_| HeaderValue::from_static("gzip"));
-        let bytes = packed.unwrap_or_else(|| match asset.bytes {
+        let bytes_of = |bytes| match bytes {
             Cow::Borrowed(bytes) => Bytes::from_static(bytes),
             Cow::Owned(bytes) => Bytes::from(bytes),
-        });
+        };
+        let (bytes, coding) = match asset.brotli {
+            Some(bytes) if accepts_brotli(accepted) => (bytes_of(bytes), Some("br")),
+            _ => match prefers_gzip(accepted).then(|| self.assets.packed(&asset)).flatten() {
+                Some(bytes) => (bytes, Some("gzip")),
+                None => (bytes_of(asset.bytes), None),
+            },
+        };
         let mut response = reply::whole(StatusCode::OK, HeaderValue::from_static(asset.media_type), bytes);
         if let Some(coding) = coding {
-            response.headers_mut().insert(CONTENT_ENCODING, coding);
+            response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
         }
         response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
         response
