@@ -47,7 +47,7 @@ function found() {
     ["Start", "/start"], ["Tour", "/start?step=1"],
     ...state.tables.flatMap((name) => [[name, `/${region}/t/${encodeURIComponent(name)}/items`], [`${name}: collections`, `/${region}/t/${encodeURIComponent(name)}/collections`], [`${name}: schema`, `/${region}/t/${encodeURIComponent(name)}?tab=schema`], [`${name}: metrics`, `/${region}/t/${encodeURIComponent(name)}?tab=metrics`], [`${name}: requests and PartiQL`, `/${region}/t/${encodeURIComponent(name)}?tab=request`]]),
   ];
-  const words = palette.text.toLowerCase();
+  const words = palette.text.trim().toLowerCase();
   return all.filter(([text]) => text.toLowerCase().includes(words)).slice(0, 12);
 }
 
@@ -70,7 +70,29 @@ function paletteView() {
         if (event.key === "ArrowDown" || event.key === "ArrowUp") { event.preventDefault(); palette.at = Math.max(0, Math.min(found().length - 1, palette.at + (event.key === "ArrowDown" ? 1 : -1))); draw(); }
         if (event.key === "Enter") { event.preventDefault(); choose(palette.at); }
       }}>
-    <ul id="palette-list" role="listbox" aria-label="Found">${list.map(([text], at) => html`<li id=${`palette-${at}`} role="option" aria-selected=${at === palette.at} @click=${() => choose(at)}>${text}</li>`)}</ul></dialog>`;
+    <ul id="palette-list" role="listbox" aria-label="Found">${list.map(([text], at) => html`<li id=${`palette-${at}`} role="option" aria-selected=${at === palette.at} @click=${() => choose(at)}>${text}</li>`)}</ul>
+    <p class="palette-none" role="status">${list.length === 0 ? html`No table and no view has “${palette.text.trim()}” in its name.` : nothing}</p></dialog>`;
+}
+
+/** The sheet of help, loaded when it is first asked for. */
+const help = { open: false, draw: /** @type {null|((to: {at: string, tag: string, title: string}) => unknown)} */ (null) };
+
+async function openHelp() {
+  help.draw ??= (await import("./views/start/help.js")).helpSheet;
+  help.open = true;
+  draw();
+}
+
+function closeHelp() {
+  if (!help.open) return;
+  help.open = false;
+  draw();
+}
+
+/** Whether a key is typed into something, so that it is no command. */
+function isTyped(event) {
+  const target = event.composedPath()[0];
+  return target instanceof Element && (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || /** @type {HTMLElement} */ (target).isContentEditable);
 }
 
 function closePalette() {
@@ -101,6 +123,7 @@ async function draw() {
       <a class="brand" href="/start"><img src="/favicon.ico" alt="">Keywright</a>
       ${placePicker(region)}
       <button class="find" @click=${() => openPalette()}>Find or do <kbd>Ctrl K</kbd></button>
+      <button class="find" aria-haspopup="dialog" @click=${() => openHelp()}>Help <kbd>?</kbd></button>
       <span class="end">
         ${state.info?.signIn?.account ? html`<button class="find" @click=${() => signOut()}>Sign out</button>` : nothing}
         ${stagedLink(region)}
@@ -110,13 +133,13 @@ async function draw() {
     ${state.error ? html`<p class="gone" role="alert">${state.error} ${state.stale ? html`<button class="find" @click=${() => location.reload()}>Reload</button>` : nothing}</p>` : nothing}
     <nav class="side" aria-label="Keywright">
       ${link("tables", `/${region}/tables`, "Tables")}${link("models", "/models", "Models")}${link("operate", `/${region}/operate`, "Operate")}${link("start", "/start", "Start")}
-      ${state.tables.length > 0 ? html`<h2>Of this place</h2>` : nothing}
+      ${state.tables.length > 0 ? html`<h2>Tables here</h2>` : nothing}
       ${state.tables.slice(0, 100).map((name) => link(name, `/${region}/t/${encodeURIComponent(name)}/items`, name))}
     </nav>
-    ${paletteView()}<main class="main" id="main" tabindex="-1">${to.table ? html`<div class="table-page"><header><h1>${to.table}</h1>
-      <nav aria-label="Of this table">${TABS.map(([id, text]) => html`<a href=${`/${to.region}/t/${encodeURIComponent(to.table)}${id === "items" || id === "collections" ? `/${id}` : `?tab=${id}`}`} aria-current=${to.tab === id ? "page" : "false"}>${text}</a>`)}</nav></header>${shown.element}</div>` : shown.element}</main>`, app);
+    ${paletteView()}${help.open && help.draw ? html`<dialog class="palette hp" aria-labelledby="hp-title" @close=${() => closeHelp()}>${help.draw(to)}</dialog>` : nothing}<main class="main" id="main" tabindex="-1">${to.table ? html`<div class="table-page"><header><h1>${to.table}</h1>
+      <nav aria-label="Views of the table">${TABS.map(([id, text]) => html`<a href=${`/${to.region}/t/${encodeURIComponent(to.table)}${id === "items" || id === "collections" ? `/${id}` : `?tab=${id}`}`} aria-current=${to.tab === id ? "page" : "false"}>${text}</a>`)}</nav></header>${shown.element}</div>` : shown.element}</main>`, app);
   // Whichever drawing brings the palette also opens it.
-  const dialog = /** @type {HTMLDialogElement|null} */ (document.querySelector("dialog.palette"));
+  const dialog = /** @type {HTMLDialogElement|null} */ (app.querySelector(":scope > dialog"));
   if (dialog && !dialog.open) dialog.showModal();
 }
 
@@ -137,13 +160,31 @@ function placePicker(region) {
   const places = new Map((state.info.places ?? []).map((one) => [`${one.account} ${one.region}`, one]));
   const here = `${account} ${region}`;
   if (!places.has(here)) places.set(here, { account, region, tables: 0 });
-  return html`<details class="place" @toggle=${(event) => { state.places = event.target.open; draw(); }}><summary><span class="unseen">Place: </span>${region} ${account}</summary>${state.places ? html`<div class="place-list">
+  return html`<details class="place" @toggle=${(event) => { state.places = event.target.open; draw(); if (state.places) countPlaces(); }}><summary><span class="unseen">Place: </span>${region} ${account}</summary>${state.places ? html`<div class="place-list">
     ${[...places].map(([id, one]) => html`<button aria-current=${id === here} @click=${() => toPlace(one.account, one.region)}>${one.region} <span>${one.account} · ${one.tables} ${one.tables === 1 ? "table" : "tables"}</span></button>`)}
     <form @submit=${(event) => { event.preventDefault(); const { elements } = event.target; toPlace(elements.namedItem("account").value.trim() || account, elements.namedItem("region").value.trim() || region); }}>
       <label>Region <input name="region" placeholder=${region} pattern="[A-Za-z0-9_\-]{1,64}"></label>
       ${state.info.signIn?.account ? html`<input type="hidden" name="account" value="">` : html`<label>Account <input name="account" placeholder=${account} pattern="[A-Za-z0-9_\-]{1,64}"></label>`}
       <button>Go there</button></form></div>` : nothing}</details>`;
 }
+
+/** What the list of places says is of now. */
+async function countPlaces() {
+  const now = await call("state", {}).catch(() => null);
+  if (now?.places && state.info) { state.info.places = now.places; draw(); }
+}
+
+/** The list of places closes when something else is pressed, or Escape in it. */
+function outsidePlaces(event) {
+  const list = /** @type {HTMLDetailsElement|null} */ (document.querySelector("details.place[open]"));
+  if (!list) return;
+  const within = list.contains(/** @type {Node} */ (event.target));
+  if (event.type === "pointerdown" ? within : !within || event.key !== "Escape") return;
+  list.open = false;
+  if (event.type === "keydown") list.querySelector("summary")?.focus();
+}
+document.addEventListener("pointerdown", outsidePlaces);
+document.addEventListener("keydown", outsidePlaces);
 
 /** The account of a page whose address names none. */
 const firstAccount = "123456789012";
@@ -227,6 +268,10 @@ window.addEventListener("keydown", (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key === "k") {
     event.preventDefault();
     openPalette();
+  }
+  if (event.key === "?" && !event.ctrlKey && !event.metaKey && !event.altKey && !isTyped(event) && localStorage.getItem("kw-help-key") !== "off" && !document.querySelector("dialog[open]")) {
+    event.preventDefault();
+    openHelp();
   }
 });
 

@@ -136,7 +136,7 @@ test('S15: staged changes: one stale of 100 stops a transaction and is named; on
   await t.accessible();
   await t.picture('staged');
   await button(t, 'Commit as one transaction').click();
-  await t.page.getByText('1 change written as one transaction.').waitFor();
+  await t.page.getByText('1 change written as one transaction: ').waitFor();
   equal((await t.database('GetItem', {TableName: 'Shop', Key: {pk: {S: 'a'}, sk: {S: '00003'}}, ConsistentRead: true})).Item.n.N, '12345678901234567890123456789012345678');
   // All 100 are marked to be deleted; another client changes one.
   await t.page.getByRole('grid').focus();
@@ -150,7 +150,7 @@ test('S15: staged changes: one stale of 100 stops a transaction and is named; on
   ok((await t.page.locator('.sg-one.is-refused').textContent()).includes('00042'));
   await t.accessible();
   await button(t, 'Commit one by one').click();
-  await t.page.getByText('99 changes written.').waitFor();
+  await t.page.getByText('99 changes written: ').waitFor();
   same((await scan(t, 'Shop')).map((one) => one.sk.S), ['00042']);
   await button(t, 'Delete what is there now').click();
   await button(t, 'Commit one by one').click();
@@ -228,11 +228,11 @@ test('S12, S13, S14: forms of an item lose nothing; three values in a conflict; 
   await open();
   await t.page.locator('.it-editor kw-editor .cm-content').waitFor();
   await type(t, JSON.stringify({...merged, sk: {S: '2'}}));
-  await button(t, 'Save').click();
+  await button(t, 'Move the item').click();
   await t.page.getByText('An item with the new key is there already').waitFor();
   same([await get('1'), await get('2')], [merged, {pk: {S: 'a'}, sk: {S: '2'}}]);
   await type(t, JSON.stringify({...merged, sk: {S: '3'}}));
-  await button(t, 'Save').click();
+  await button(t, 'Move the item').click();
   await t.page.locator('.it-editor').waitFor({state: 'detached'});
   same([await get('1'), await get('3')], [undefined, {...merged, sk: {S: '3'}}]);
 });

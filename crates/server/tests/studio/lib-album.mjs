@@ -29,7 +29,7 @@ const wait = (selector) => async (t) => { await t.page.locator(selector).first()
 
 /** Each state: its name, address, what is done there. */
 const STATES = [
-  ['start', '/start'], ['tour', '/start?step=3&model=ecommerce'], ['models', '/models'], ['models-import', '/models', click('button', 'Bring in')],
+  ['start', '/start'], ['tour', '/start?step=3&model=ecommerce'], ['models', '/models'], ['models-import', '/models', click('button', 'Import')],
   ['model-text', '/models/orders/edit'], ['model-patterns', '/models/ecommerce/patterns', wait('.pt-row')], ['model-patterns-failed', '/models/complaints/patterns', wait('.pt-row')],
   ['model-entities', '/models/ecommerce/entities', wait('.er-svg')], ['model-keys', '/models/ecommerce/keys'], ['model-collections', '/models/ecommerce/collections?pattern=P6', wait('.kp-card')],
   ['model-findings', '/models/complaints/findings', wait('.fd')], ['model-cost', '/models/ecommerce/cost', wait('.ct-sum')], ['model-heat', '/models/bank-payments/heat', wait('.ht')],

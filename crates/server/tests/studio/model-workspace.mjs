@@ -297,7 +297,7 @@ test('S27: all Workbench documents open by drop, and come back as the same model
   for (const name of documents) {
     await t.open('/models');
     await t.page.getByRole('heading', {name: 'Models', exact: true}).waitFor();
-    await t.page.getByRole('button', {name: 'Bring in'}).waitFor();
+    await t.page.getByRole('button', {name: 'Import'}).waitFor();
     const document = readFileSync(join(DOCUMENTS, name), 'utf8');
     await t.page.evaluate(([text, file]) => {
       const transfer = new DataTransfer();

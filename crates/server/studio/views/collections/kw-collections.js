@@ -19,14 +19,6 @@ import { keyText, shortText, sizeText, typeOf, visible } from "./typed.js";
  *   more?: boolean}} Run
  */
 
-const sheet = new URL("./collections.css", import.meta.url).href;
-if (!document.querySelector(`link[href="${sheet}"]`)) {
-  const link = document.createElement("link");
-  link.rel = "stylesheet";
-  link.href = sheet;
-  document.head.append(link);
-}
-
 export const placeTitle = (place) => (place.index === null ? place.table : `${place.table}.${place.index}`);
 
 /** Which key attributes of a place an item lacks. */

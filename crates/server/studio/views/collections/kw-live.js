@@ -3,12 +3,9 @@
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { call, dynamodb, go, here } from "../model/api.js";
-import { styles } from "../model/styles.js";
 import { placeId } from "./from_api.js";
 import "./kw-collections.js";
 import { ITEMS_MAX, keyOf, marksOf, pictureOf, waysOf } from "./live.js";
-
-styles();
 
 const FIRST = 50;
 /** What the guess of entities looks at. */
@@ -295,7 +292,7 @@ export class KwLive extends HTMLElement {
     const { query } = this;
     const set = (change) => { Object.assign(query, change); this.update(); };
     return html`<form class="lv-form" aria-label="What to read" @submit=${(event) => this.submit(event)}>
-      <label>Of <select @change=${(event) => set({ index: event.target.value, pk: [], op: "", sk: "", to: "" })}>
+      <label>Table or index <select @change=${(event) => set({ index: event.target.value, pk: [], op: "", sk: "", to: "" })}>
         ${this.ways.map((one) => html`<option value=${one.name} ?selected=${one.name === way.name}>${one.name || this.table}</option>`)}</select></label>
       ${way.pk.map((name, at) => html`<label>${name} <input .value=${query.pk[at] ?? ""} placeholder="any" @input=${(event) => { const pk = [...query.pk]; pk[at] = event.target.value; set({ pk }); }}></label>`)}
       ${way.sk.length > 0 ? html`

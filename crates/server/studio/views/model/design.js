@@ -7,7 +7,8 @@ import { money } from "./words.js";
 
 /**
  * @param {{answer: any, settings: any, set: (name: string, value: any) => void, run: () => void, running: boolean,
- *   take: () => void, compare: () => void, taken: string|null, tables: string[], marks: any, now: {keys: any, cost: any}, error: any}} input
+ *   take: () => void, compare: () => void, taken: string|null, tables: string[], marks: any, now: {keys: any, cost: any, unanswered: number}, error: any}} input
+ *   `unanswered`: patterns that the keys of the text do not answer as the model says.
  */
 export function designView({ answer, settings, set, run, running, take, compare, taken, tables, marks, now, error }) {
   return html`<div class="md-page">
@@ -33,6 +34,7 @@ export function designView({ answer, settings, set, run, running, take, compare,
 function found(answer, { take, compare, taken, marks, now }) {
   const tables = answer.tables ?? [];
   return html`
+    ${answer.shown ? html`<p class="dg-answer" role="status">${verdict(now, answer.bill)}${tables.map(cheaper)}</p>` : nothing}
     <div class="dg-verdict ${answer.agrees ? "is-good" : "is-bad"}">
       <span aria-hidden="true">${answer.agrees ? "✓" : "✗"}</span>
       <span>${answer.trial || (answer.agrees ? "Proved on generated items." : "The proof failed.")}</span>
@@ -46,7 +48,7 @@ function found(answer, { take, compare, taken, marks, now }) {
       ${column("Now", now.keys, now.cost, marks)}
       ${column("Proposed", answer.shown.keys, answer.shown.cost, marks)}</div>` : nothing}
     ${answer.fault ? html`<p class="md-error" role="alert">${answer.fault}</p>` : nothing}
-    ${tables.map(ways)}
+    ${tables.map((table) => ways(table, answer.bill))}
     <h3>Why these keys, what fewer would cost, and the next best</h3>
     ${explained(answer.text)}
     <details class="ct-prices"><summary>The proposed model</summary><pre class="md-drawing" tabindex="0" role="region" aria-label="The proposed model">${visibleLines(answer.model)}</pre></details>`;
@@ -54,21 +56,61 @@ function found(answer, { take, compare, taken, marks, now }) {
 
 const visibleLines = (text) => text.split("\n").map(visible).join("\n");
 
+/** Bills that differ by less than this are one: no bill shows it. In billionths of a dollar. */
+const CENT = 10_000_000;
+/** Patterns that are named as the reason of a difference. */
+const REASONS = 3;
+
+const dollars = (nanos) => money((nanos / 1e9).toFixed(9));
+const sum = (list) => list.reduce((all, one) => all + one.monthly.nanoDollars, 0);
+
+/** What each part of a bill costs: patterns by their ids, and storage. */
+function partsOf(bill) {
+  const parts = new Map([["storage", sum(bill.storage)]]);
+  for (const line of bill.patterns) parts.set(line.pattern, (parts.get(line.pattern) ?? 0) + line.monthly.nanoDollars);
+  return parts;
+}
+
+/** One sentence: are the keys there are the cheapest, and if not, what is saved by what. */
+function verdict({ cost: now, unanswered }, proposed) {
+  const cost = money(proposed.total.dollars);
+  if (!now) return html`<b>The cheapest keys cost ${cost} a month.</b> The model as it stands has no bill to compare with.`;
+  const saved = now.total.nanoDollars - proposed.total.nanoDollars;
+  const whole = now.whole ? nothing : html` The bill of your keys lacks what has no rate or does not run, so it is a lower bound.`;
+  if (Math.abs(saved) < CENT) return html`<b>Your keys are already the cheapest: ${money(now.total.dollars)} a month.</b> The proposal costs the same; nothing is gained by taking it.${whole}`;
+  const [before, after] = [partsOf(now), partsOf(proposed)];
+  const changes = [...new Set([...before.keys(), ...after.keys()])].map((name) => /** @type {[string, number]} */ ([name, (before.get(name) ?? 0) - (after.get(name) ?? 0)]));
+  const most = changes.filter(([, less]) => Math.sign(less) === Math.sign(saved) && Math.abs(less) >= CENT).sort(([, one], [, other]) => Math.abs(other) - Math.abs(one)).slice(0, REASONS);
+  const reasons = most.length > 0 ? html` Most of it: ${most.map(([name, less], at) => html`${at > 0 ? ", " : ""}${name} ${dollars(Math.abs(less))}`)}.` : nothing;
+  const answers = `your keys leave ${unanswered === 1 ? "one pattern" : `${unanswered} patterns`} without the answer that the model asks for`;
+  if (saved < 0 && unanswered > 0) return html`<b>The proposed keys cost ${dollars(-saved)} a month more,</b> ${cost} instead of ${money(now.total.dollars)}, and answer every pattern: ${answers}.${reasons}${whole}`;
+  if (saved < 0) return html`<b>Your keys are cheaper by ${dollars(-saved)} a month:</b> ${money(now.total.dollars)} against ${cost}. The search answers every pattern with one request and keeps to the settings above; yours need not.${reasons}${whole}`;
+  const share = (100 * saved) / now.total.nanoDollars;
+  return html`<b>The proposed keys save ${dollars(saved)} a month</b> (${share < 1 ? "less than 1" : Math.round(share)} %): ${cost} instead of ${money(now.total.dollars)}.${reasons}${unanswered > 0 ? ` They also answer every pattern: ${answers}.` : ""}${whole}`;
+}
+
+/** Where the bill finds a design cheaper than the search, which compares designs by estimates. */
+function cheaper({ table, fewer }) {
+  if (!fewer?.more || fewer.more.nanoDollars > -CENT) return nothing;
+  return html` <b>With ${fewer.indexes === 0 ? "no index" : fewer.indexes === 1 ? "one index" : `${fewer.indexes} indexes`} ${table} would cost ${dollars(-fewer.more.nanoDollars)} less still:</b> it needs derived items, which the search estimates higher than the bill. Set “At most” to ${fewer.indexes} to see it.`;
+}
+
 const more = (amount) => (amount.dollars.startsWith("-") ? money(amount.dollars) : `+${money(amount.dollars)}`);
 
 /** The proposal next to fewer indexes and the next best, and what each pattern adds. */
-function ways(table) {
+function ways(table, bill) {
   const explained = table.explanation;
+  const own = bill.totals.filter((one) => table.tables.includes(one.table));
   const rows = [
-    ["proposed", table.indexes, money(table.monthly.dollars), "proved the cheapest"],
+    ["proposed", table.indexes, dollars(sum(own)), table.fewer?.more?.nanoDollars < 0 ? "the cheapest by the search's estimate" : "proved the cheapest"],
     ...(table.fewer ? [["fewer indexes", table.fewer.indexes, table.fewer.more ? more(table.fewer.more) : "—", table.fewer.reason ?? (table.fewer.more ? "needs derived items" : "")]] : []),
-    ...(explained?.runnersUp ?? []).map((one, at) => [at === 0 ? "next best" : "after that", "", one.more ? more(one.more) : "—", ""]),
+    ...(explained?.runnersUp ?? []).map((one, at) => [at === 0 ? "next best" : "after that", "", one.more ? more(one.more) : "—", "estimated"]),
   ];
   return html`<h3>Ways for ${table.table}</h3>
     <table class="md-table dg-ways"><thead><tr><th scope="col">design</th><th scope="col" class="is-number">indexes</th><th scope="col" class="is-number">a month</th><th scope="col">why</th></tr></thead>
       <tbody>${rows.map((row) => html`<tr><th scope="row">${row[0]}</th><td class="is-number">${row[1]}</td><td class="is-number">${row[2]}</td><td>${typeof row[3] === "string" ? visible(row[3]) : nothing}</td></tr>`)}</tbody></table>
     ${explained?.patterns?.length > 0 ? html`<details class="ct-prices"><summary>What each pattern adds</summary>
-      <table class="md-table"><thead><tr><th scope="col">pattern</th><th scope="col" class="is-number">without it, less a month</th><th scope="col" class="is-number">indexes without it</th><th scope="col">forces an index</th></tr></thead>
+      <table class="md-table"><thead><tr><th scope="col">pattern</th><th scope="col" class="is-number">without it, less a month (estimated)</th><th scope="col" class="is-number">indexes without it</th><th scope="col">forces an index</th></tr></thead>
       <tbody>${explained.patterns.map((one) => html`<tr><th scope="row">${one.pattern}</th><td class="is-number">${money(one.saves.dollars)}</td><td class="is-number">${one.indexesWithout}</td><td>${one.forces ? "yes" : "no"}</td></tr>`)}</tbody></table></details>` : nothing}
     ${explained?.breakEvens?.length > 0 ? html`<ul>${explained.breakEvens.map((one) => html`<li>At ${one.percent} % of its rate, ${one.pattern} turns the design.</li>`)}</ul>` : nothing}`;
 }

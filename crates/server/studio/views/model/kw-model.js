@@ -18,18 +18,19 @@ import { findingsView } from "./findings.js";
 import { heatView } from "./heat.js";
 import { patternsView } from "./patterns.js";
 import { simulateView } from "./simulate.js";
-import { styles } from "./styles.js";
 import { clock, count, seconds } from "./words.js";
 import { forget, workspace } from "./workspace.js";
 
-styles();
-
-/** The views by their names in the address, and the name of the page of the workbench that each draws. */
-export const VIEWS = [
-  ["edit", "Text"], ["patterns", "Patterns"], ["entities", "Entities"], ["keys", "Keys"], ["indexes", "Indexes"],
-  ["copies", "Copies"], ["validation", "Validation"], ["collections", "Collections"], ["findings", "Findings"],
-  ["cost", "Cost"], ["heat", "Heat"], ["simulate", "Simulate"], ["advice", "Advice"], ["checklist", "Checklist"], ["design", "Design"], ["diff", "Diff"],
-];
+/** The steps of modelling, each with its views: their names in the address, and the words on their tabs. */
+export const STEPS = /** @type {[string, [string, string][]][]} */ ([
+  ["Describe", [["edit", "Text"], ["patterns", "Patterns"], ["entities", "Entities"]]],
+  ["Choose keys", [["design", "Design"], ["keys", "Keys"], ["indexes", "Indexes"], ["copies", "Copies"], ["collections", "Collections"]]],
+  ["Check", [["validation", "Validation"], ["findings", "Findings"], ["advice", "Advice"], ["checklist", "Checklist"]]],
+  ["Price and load", [["cost", "Cost"], ["heat", "Heat"], ["simulate", "Simulate"]]],
+  ["Change", [["diff", "Diff"]]],
+]);
+/** The views of all steps. */
+export const VIEWS = STEPS.flatMap(([, views]) => views);
 const PAGE_OF = { copies: "denormalisation" };
 
 /** Targets of an export, as the commands name them. */
@@ -394,7 +395,7 @@ export class KwModel extends HTMLElement {
     else if (ws?.example) list.push({ id: "saved", label: "the example" });
     list.push({ id: "text", label: "as edited" });
     if (this.proposal) list.push({ id: "proposal", label: "the proposal" });
-    list.push({ id: "live", label: "the tables of this place" });
+    list.push({ id: "live", label: "the tables here" });
     for (const name of this.files) if (name !== ws?.name) list.push({ id: `file:${name}`, label: name });
     for (const name of this.examples ?? []) list.push({ id: `example:${name}`, label: `example ${name}` });
     return list;
@@ -427,7 +428,7 @@ export class KwModel extends HTMLElement {
     }
     const known = new Set(this.sidesOf().map((side) => side.id));
     if (!known.has(this.sides.before)) {
-      const named = [`file:${this.sides.before}`, `file:${this.sides.before}.yaml`, `example:${this.sides.before}`].find((id) => known.has(id));
+      const named = [`file:${this.sides.before}`, `file:${this.sides.before}.yaml`, `example:${this.sides.before}`, `example:${this.sides.before}.yaml`].find((id) => known.has(id));
       this.sides = { ...this.sides, before: named ?? this.sidesOf()[0].id };
     }
     if (!known.has(this.sides.after)) this.sides = { ...this.sides, after: "text" };
@@ -471,8 +472,8 @@ export class KwModel extends HTMLElement {
           ${this.faultStrip(ws)}
         </section>
         <section class="md-right">
-          <nav class="md-tabs" aria-label="Views of the model">${VIEWS.map(([id, text]) => html`
-            <a href=${this.href(id)} class=${id === "edit" ? "md-tab md-tab-edit" : "md-tab"} aria-current=${this.shown === id ? "page" : "false"}>${text}${this.badge(id, ws)}</a>`)}</nav>
+          <nav class="md-tabs" aria-label="Views of the model">${STEPS.map(([step, views]) => html`<div class="md-step" role="group" aria-label=${step}><span class="md-step-name" aria-hidden="true">${step}</span><div>${views.map(([id, text]) => html`
+            <a href=${this.href(id)} class="md-tab" aria-current=${this.shown === id ? "page" : "false"}>${text}${this.badge(id, ws)}</a>`)}</div></div>`)}</nav>
           ${this.stage(ws)}
         </section>
       </div>`;
@@ -513,8 +514,8 @@ export class KwModel extends HTMLElement {
         <span class="md-actions">
           ${readOnly ? nothing : html`<button class="md-button" ?disabled=${ws.saved !== null && !ws.dirty} @click=${() => this.save()}>${ws.saved === null ? "Save as a file" : "Save"}</button>`}
           <span class="md-menu-room">
-            <button class="md-button" aria-expanded=${this.menu} aria-haspopup="true" @click=${() => { this.menu = !this.menu; this.update(); if (this.menu) this.focusSoon(".md-menu button"); }}>Take along ▾</button>
-            ${this.menu ? html`<div class="md-menu" role="group" aria-label="Take along as">
+            <button class="md-button" aria-expanded=${this.menu} aria-haspopup="true" @click=${() => { this.menu = !this.menu; this.update(); if (this.menu) this.focusSoon(".md-menu button"); }}>Export ▾</button>
+            ${this.menu ? html`<div class="md-menu" role="group" aria-label="Export as">
               <button @click=${() => { this.menu = false; download(ws.name.endsWith(".yaml") ? ws.name : `${ws.name}.yaml`, "text/yaml", ws.text ?? ""); this.update(); }}>Model file</button>
               ${TARGETS.map(([id, text]) => html`<button @click=${() => this.take(id)}>${text}</button>`)}</div>` : nothing}
           </span>
@@ -666,7 +667,7 @@ export class KwModel extends HTMLElement {
           answer: this.proposal, settings: this.design, running: !!ws.busy && ws.busy.what.startsWith("design"),
           set: (name, value) => { this.design = { ...this.design, [name]: value }; this.update(); },
           run: () => this.runDesign(), take: () => this.takeDesign(), taken: this.taken, marks,
-          now: { keys: ws.last("view"), cost: ws.last("cost:{}") },
+          now: { keys: ws.last("view"), cost: ws.last("cost:{}"), unanswered: (ws.last("check")?.patterns ?? []).filter((one) => one.complaints.length > 0).length },
           compare: () => { this.sides = { before: "text", after: "proposal" }; this.show("diff"); },
           tables: (ws.outline?.tables ?? []).map((table) => table.name),
           error: ws.error(`design:${JSON.stringify(this.design)}`),

@@ -6,15 +6,12 @@ import { visible } from "../collections/typed.js";
 import { call, go } from "./api.js";
 import { exampleCards } from "./examples.js";
 import { prose } from "./blocks.js";
-import { styles } from "./styles.js";
 import { count } from "./words.js";
 import { forget, unsaved } from "./workspace.js";
 
-styles();
-
 const SOURCES = {
   workbench: "a NoSQL Workbench document", "create-table": "CreateTable JSON", cloudformation: "a CloudFormation template",
-  model: "a model file", live: "the tables of this place",
+  model: "a model file", live: "the tables here",
 };
 
 export class KwModels extends HTMLElement {
@@ -147,7 +144,7 @@ export class KwModels extends HTMLElement {
         <h1>Models</h1>
         ${this.writable ? html`<span class="md-actions">
           <button class="md-button is-main" aria-expanded=${this.adding === "new"} @click=${() => { this.adding = this.adding === "new" ? null : "new"; this.name = this.freeName("model"); this.found = null; this.update(); this.focusSoon("[data-name]"); }}>New model</button>
-          <button class="md-button" aria-expanded=${this.adding === "import"} @click=${() => { this.adding = this.adding === "import" ? null : "import"; this.found = null; this.pasted = ""; this.update(); this.focusSoon("textarea"); }}>Bring in</button>
+          <button class="md-button" aria-expanded=${this.adding === "import"} @click=${() => { this.adding = this.adding === "import" ? null : "import"; this.found = null; this.pasted = ""; this.update(); this.focusSoon("textarea"); }}>Import</button>
         </span>` : this.state ? html`<span class="dim md-actions">${this.state.readOnly ? "read-only" : "Start with --models DIR to save model files."}</span>` : nothing}
       </header>
       ${this.error ? html`<div class="md-error" role="alert"><p>${this.error.message}</p>${this.error.faults?.length ? html`<ul>${this.error.faults.map((fault) => html`<li>${fault.line ? `line ${fault.line}: ` : ""}${visible(fault.text)}</li>`)}</ul>` : nothing}
@@ -179,7 +176,7 @@ export class KwModels extends HTMLElement {
   }
 
   importForm() {
-    return html`<section class="mf-form" aria-label="Bring in">
+    return html`<section class="mf-form" aria-label="Import">
       ${this.found ? html`
         <p>Read as ${SOURCES[this.found.source] ?? this.found.source}.</p>
         ${this.found.notes?.length > 0 ? html`<ul class="mf-notes">${this.found.notes.map((note) => html`<li>${prose(String(note))}</li>`)}</ul>` : html`<p class="dim">Nothing was lost or guessed.</p>`}
@@ -192,7 +189,7 @@ export class KwModels extends HTMLElement {
         <textarea rows="7" aria-label="Text to bring in" spellcheck="false" .value=${this.pasted} @input=${(event) => { this.pasted = event.target.value; }}></textarea>
         <p class="mf-line"><button class="md-button is-main" @click=${() => this.bring(this.pasted, undefined)}>Read it</button>
           <label class="md-button mf-file">Choose a file<input type="file" class="kc-hidden" @change=${async (event) => { const file = event.target.files[0]; if (file) this.bring(await file.text(), file.name); }}></label>
-          <button class="md-button" @click=${() => this.bringLive()}>From the tables of this place</button></p>`}
+          <button class="md-button" @click=${() => this.bringLive()}>From the tables here</button></p>`}
     </section>`;
   }
 }

@@ -74,8 +74,8 @@ export function patternsView({ page, check, cost, marks, open, toggle, draw }) {
           <td>${rate === "-" || rate === "" ? html`<span class="dim">missing</span>` : rate}</td>
           <td>${pattern.operation ?? html`<span class="dim">—</span>`}<span class="pt-on" aria-hidden="true">${pattern.index ?? pattern.table ?? ""}</span></td>
           <td class="pt-index">${pattern.index ?? pattern.table ?? html`<span class="dim">—</span>`}</td>
-          <td class="is-number">${pattern.itemsRead ?? ""}</td>
-          <td class="is-number">${pattern.itemsReturned ?? ""}</td>
+          <td class="is-number">${shown(pattern, pattern.itemsRead, "read", draw)}</td>
+          <td class="is-number">${shown(pattern, pattern.itemsReturned, "returned", draw)}</td>
           <td class="is-number">${pattern.operation ? unitsOf(pattern) : html`<span class="dim">—</span>`}</td>
           <td class="is-number">${month === null ? html`<span class="dim">${cost ? "unknown" : "…"}</span>` : money(month)}</td>
           <td>${verdict(pattern.result)}</td>
@@ -99,6 +99,12 @@ export function patternsView({ page, check, cost, marks, open, toggle, draw }) {
           : nothing}`;
       })}</tbody>
     </table></div>`;
+}
+
+/** Items that a pattern reads or returns; a press shows which they are. */
+function shown(pattern, items, what, draw) {
+  if (!items) return items ?? "";
+  return html`<button class="md-link" title="Show them in the item collections" aria-label=${`${items} ${what} by ${pattern.id}: show them`} @click=${() => draw(pattern.id)}>${items}</button>`;
 }
 
 const fact = (name, value) => (value === null || value === "" || value === "-" || value === undefined ? nothing : html`<div><dt>${name}</dt><dd>${value}</dd></div>`);

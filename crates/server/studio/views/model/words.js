@@ -37,6 +37,7 @@ export function clock(ms) {
 }
 
 export function seconds(ms) {
+  if (ms < 100) return `${Math.max(1, Math.round(ms))} ms`;
   return ms < 1000 ? `${(ms / 1000).toFixed(1)} s` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 }
 

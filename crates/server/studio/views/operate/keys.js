@@ -32,8 +32,8 @@ function itemsHref({ region, table, index }, key) {
 /** Why nothing is known, and what makes it known. @param {{heat: any, region: string, table: string}} input */
 function without({ heat, region, table }) {
   if (heat.throttle !== "full") {
-    return html`<div class="md-nothing"><p><b>Unknown: partitions are not enforced.</b> The load of keys and partitions is noted where all limits of the service are enforced,
-      because it decides on splits. <a class="md-link" href=${`/${region}/operate/keys?table=${encodeURIComponent(table)}`}>Contributor insights</a> count keys without limits. ${heat.throttle === "off" ? "Throttling is off here: no request is ever refused." : "Only units of the whole table are enforced here."}</p>
+    return html`<div class="md-nothing"><p><b>Unknown: this server does not enforce the limits of single partitions.</b> It notes the load of keys and partitions only where it enforces them,
+      because that load decides on splits. <a class="md-link" href=${`/${region}/operate/keys?table=${encodeURIComponent(table)}`}>Contributor insights</a> count keys here too. ${heat.throttle === "off" ? "Throttling is off here: no request is ever refused." : "Only units of the whole table are enforced here."}</p>
       <p>Enforce them in the whole server with <code>--throttle full</code>, or in this table with a tag:</p>
       <pre class="md-code">aws dynamodb tag-resource --resource-arn ARN \\\n  --tags Key=keywright:throttle,Value=full   # ${table}</pre></div>`;
   }

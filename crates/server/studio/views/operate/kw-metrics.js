@@ -3,13 +3,10 @@
 
 import { html, nothing } from "../../vendor/lit-html/lit-html.js";
 import { call, dynamodb, go, here } from "../model/api.js";
-import { styles } from "../model/styles.js";
 import { keysView, partitionsView } from "./keys.js";
 import { LIMITS, MINUTE, RANGES, Range, listed, metric, read, timeOf } from "./series.js";
 import { Watching, most, operationsTable, total } from "./watching.js";
 import "./kw-chart.js";
-
-styles();
 
 /** Operations and descriptions change seldom. */
 const SELDOM = 10;

@@ -2,7 +2,6 @@
 
 import { html, nothing } from "../../vendor/lit-html/lit-html.js";
 import { call, dynamodb, go, tableNames } from "../model/api.js";
-import { styles } from "../model/styles.js";
 import { insightsSwitch, insightsView, readInsights } from "./insights.js";
 import { keysView, partitionsView } from "./keys.js";
 import { keyOf } from "./kw-metrics.js";
@@ -10,8 +9,6 @@ import "./kw-overview.js";
 import "./kw-stream.js";
 import { RANGES } from "./series.js";
 import { Watching } from "./watching.js";
-
-styles();
 
 const PANELS = [["", "Overview"], ["keys", "Hottest keys"], ["streams", "Streams"], ["ttl", "Time to live"]];
 /** Tables that a list to choose from has, and that are looked at for time to live. */
@@ -134,7 +131,7 @@ export class KwOperate extends Watching {
     const of = { heat: this.heat, region: this.region, table, index: index ? { name: index.IndexName } : null, ...keyOf(index ?? this.facts) };
     const to = (name, ofIndex) => go(`/${this.region}/operate/keys?table=${encodeURIComponent(name)}${ofIndex ? `&index=${encodeURIComponent(ofIndex)}` : ""}`);
     return html`<p class="sm-bar"><label>Table <select @change=${(event) => to(event.target.value, "")}>${this.names.map((name) => html`<option value=${name} ?selected=${name === table}>${name}</option>`)}</select></label>
-        <label>Of <select @change=${(event) => to(table, event.target.value)}><option value="" ?selected=${!index}>the table</option>${indexes.map((one) => html`<option value=${one.IndexName} ?selected=${one === index}>index ${one.IndexName}</option>`)}</select></label>
+        <label>Index <select @change=${(event) => to(table, event.target.value)}><option value="" ?selected=${!index}>the table</option>${indexes.map((one) => html`<option value=${one.IndexName} ?selected=${one === index}>index ${one.IndexName}</option>`)}</select></label>
         ${insightsSwitch({ insights: this.insights, readOnly: this.readOnly, change: (action) => this.countKeys(table, action) })}
         ${this.insights?.status === "ENABLED" ? html`<label>In the last <select @change=${(event) => { this.range = event.target.value; this.insights = null; this.restart(); }}>${RANGES.map(([id, text]) => html`<option value=${id} ?selected=${id === this.range}>${text}</option>`)}</select></label>` : nothing}</p>
       ${this.insights && this.facts ? insightsView({ insights: this.insights, ...of }) : nothing}

@@ -3,18 +3,18 @@
 
 import { html, nothing, svg } from "../../vendor/lit-html/lit-html.js";
 import { call, dynamodb, tableNames } from "../model/api.js";
-import { styles } from "../model/styles.js";
 import { rangeLinks } from "./kw-metrics.js";
 import { MINUTE, RANGES, Range, expression, figure, listed, metric, read } from "./series.js";
 import { Watching, most, operationsTable, total } from "./watching.js";
 import "./kw-chart.js";
 
-styles();
-
 const SELDOM = 5;
 /** So many tables fit into one request: four series of each. */
 const TABLES = 100;
-const OPERATIONS = 80;
+/** Series of operations that one request reads: two values of each. */
+const SERIES = 240;
+/** Series of operations in all. */
+const SERIES_MAX = 1200;
 const SPARK = 30;
 
 export class KwOverview extends Watching {
@@ -29,6 +29,7 @@ export class KwOverview extends Watching {
     this.facts = new Map();
     this.known = /** @type {Map<string, Map<number, number>>} */ (new Map());
     this.operations = /** @type {{name: string, requests: number, times: number[]}[]|null} */ (null);
+    /** Requests answered, by table. @type {Map<string, number>} */ this.requests = new Map();
     this.throttle = /** @type {string|null} */ (null);
   }
 
@@ -52,6 +53,8 @@ export class KwOverview extends Watching {
     const [reads, writes] = [consumed("ConsumedReadCapacityUnits"), consumed("ConsumedWriteCapacityUnits")];
     const { refusing } = this;
     return [
+      // Of the place as a whole: also requests that name no table.
+      metric("faults", "UserErrors", {}),
       ...of("r", reads), ...of("w", writes), ...of("a", refusing.reads), ...of("b", refusing.writes),
       ...sum("reads", "r", reads), ...sum("writes", "w", writes), ...sum("readsrefused", "a", refusing.reads), ...sum("writesrefused", "b", refusing.writes),
     ];
@@ -85,27 +88,33 @@ export class KwOverview extends Watching {
     const how = { period: step };
     const queries = this.names.flatMap((table, at) => [
       metric(`r${at}`, "ConsumedReadCapacityUnits", { TableName: table }, how), metric(`w${at}`, "ConsumedWriteCapacityUnits", { TableName: table }, how),
-      metric(`u${at}`, "UserErrors", { TableName: table }, how),
+      metric(`u${at}`, "UserErrors", { TableName: table }, how), metric(`c${at}`, "ConditionalCheckFailedRequests", { TableName: table }, how),
     ]);
     for (const [letter, list] of /** @type {[string, any[]][]} */ ([["a", this.refusing.reads], ["b", this.refusing.writes]])) queries.push(...list.map((one, at) => metric(`${letter}${at}`, one.name, one.of, how)));
     this.known = await read(queries, from, to);
     this.step = step;
     if (!still()) return;
-    const series = (await listed("SuccessfulRequestLatency")).filter((one) => this.names.includes(one.of.TableName)).slice(0, OPERATIONS * 3);
+    const series = (await listed("SuccessfulRequestLatency")).filter((one) => this.names.includes(one.of.TableName)).slice(0, SERIES_MAX);
     const whole = this.minutes * MINUTE;
-    const times = await read(series.flatMap((one, at) => [
-      metric(`n${at}`, "SuccessfulRequestLatency", one.of, { stat: "SampleCount", period: whole }), metric(`s${at}`, "SuccessfulRequestLatency", one.of, { stat: "p99", period: whole }),
-    ]), from, to);
-    if (!still()) return;
     const by = new Map();
-    series.forEach((one, at) => {
-      const requests = total(times.get(`n${at}`));
-      if (requests === 0) return;
-      const found = by.get(one.of.Operation) ?? { name: one.of.Operation, requests: 0, times: [0] };
-      found.requests += requests;
-      found.times = [Math.max(...found.times, most(times.get(`s${at}`)))];
-      by.set(one.of.Operation, found);
-    });
+    const answered = new Map(this.names.map((name) => [name, 0]));
+    for (let begin = 0; begin < series.length; begin += SERIES) {
+      const part = series.slice(begin, begin + SERIES);
+      const times = await read(part.flatMap((one, at) => [
+        metric(`n${at}`, "SuccessfulRequestLatency", one.of, { stat: "SampleCount", period: whole }), metric(`s${at}`, "SuccessfulRequestLatency", one.of, { stat: "p99", period: whole }),
+      ]), from, to);
+      if (!still()) return;
+      part.forEach((one, at) => {
+        const requests = total(times.get(`n${at}`));
+        if (requests === 0) return;
+        answered.set(one.of.TableName, (answered.get(one.of.TableName) ?? 0) + requests);
+        const found = by.get(one.of.Operation) ?? { name: one.of.Operation, requests: 0, times: [0] };
+        found.requests += requests;
+        found.times = [Math.max(...found.times, most(times.get(`s${at}`)))];
+        by.set(one.of.Operation, found);
+      });
+    }
+    this.requests = answered;
     this.operations = [...by.values()].toSorted((one, other) => other.requests - one.requests);
     for (const name of this.names.slice(0, TABLES)) if (!this.facts.has(name)) this.facts.set(name, (await dynamodb("DescribeTable", { TableName: name }).catch(() => ({}))).Table ?? null);
     if (this.throttle === null && this.names.length > 0) this.throttle = (await call("metrics/keys", { table: this.names[0] }).catch(() => ({}))).throttle ?? null;
@@ -137,7 +146,8 @@ export class KwOverview extends Watching {
     const operations = this.operations ?? [];
     const requests = operations.reduce((sum, one) => sum + one.requests, 0);
     const slow = Math.max(0, ...operations.flatMap((one) => one.times));
-    const errors = this.names.reduce((sum, _, at) => sum + total(this.known.get(`u${at}`)), 0);
+    const faults = range.sum("faults");
+    const conditions = this.names.reduce((sum, _, at) => sum + total(this.known.get(`c${at}`)), 0);
     const words = RANGES.find(([, , minutes]) => minutes === this.minutes)?.[1];
     const tile = (name, value, unit, bad = false) => html`<li class=${`op-tile${bad ? " is-bad" : ""}`}><span class="op-name">${name}</span><span class="op-value">${value}</span><span class="op-unit">${unit}</span></li>`;
     return html`<ul class="op-tiles" aria-label="In short">
@@ -145,26 +155,27 @@ export class KwOverview extends Watching {
       ${tile("Writes", figure(busiest("writes")), "units a second in the busiest minute")}
       ${tile("Requests", requests.toLocaleString("en"), `answered in ${words}`)}
       ${tile("Slow", slow > 0 ? figure(slow) : "–", "ms: 99 % of the slowest operation")}
-      ${tile("Refused", refused.toLocaleString("en"), refused > 0 ? "by limits of throughput" : this.throttle === "off" ? "never: throttling is off" : "by limits of throughput", refused > 0)}
-      ${tile("Errors", errors.toLocaleString("en"), "answered with status 400")}</ul>`;
+      ${tile("Throttled", refused.toLocaleString("en"), refused > 0 || this.throttle !== "off" ? "refused by limits of throughput" : "never: throttling is off", refused > 0)}
+      ${tile("Invalid", faults.toLocaleString("en"), "refused: the request has a fault")}
+      ${tile("Conditions", conditions.toLocaleString("en"), "of writes that did not hold")}</ul>`;
   }
 
   tables() {
     const rows = this.names.map((name, at) => {
       const sum = (letter) => total(this.known.get(`${letter}${at}`));
-      return { name, at, reads: sum("r"), writes: sum("w"), refused: this.refusedOf(name), errors: sum("u") };
+      return { name, at, reads: sum("r"), writes: sum("w"), requests: this.requests.get(name) ?? 0, refused: this.refusedOf(name), errors: sum("u") };
     }).toSorted((one, other) => other.reads + other.writes - one.reads - one.writes || one.name.localeCompare(other.name));
     const seconds = this.minutes * MINUTE;
     const of = (facts, kind) => {
       const units = facts?.BillingModeSummary?.BillingMode === "PAY_PER_REQUEST" ? 0 : facts?.ProvisionedThroughput?.[kind] ?? 0;
       return units > 0 ? html` <span class="tl-of">of ${units.toLocaleString("en")}</span>` : nothing;
     };
-    return html`<div class="md-table-room" tabindex="0" role="region" aria-label="Tables by what they consume"><table class="md-table tl-table"><thead><tr><th scope="col">table</th><th scope="col">reads and writes</th>
-        <th scope="col" class="is-number">read units a second</th><th scope="col" class="is-number">write units a second</th><th scope="col" class="is-number">refused</th><th scope="col" class="is-number">errors</th></tr></thead>
+    return html`<div class="md-table-room" tabindex="0" role="region" aria-label="Tables by what they consume"><table class="md-table tl-table"><thead><tr><th scope="col">table</th><th scope="col" class="is-number">requests</th><th scope="col">reads and writes</th>
+        <th scope="col" class="is-number">read units a second</th><th scope="col" class="is-number">write units a second</th><th scope="col" class="is-number">throttled</th><th scope="col" class="is-number" title="Every answer with status 400: faults, failed conditions, throttles">errors</th></tr></thead>
       <tbody>${rows.map((row) => { const facts = this.facts.get(row.name); return html`<tr><th scope="row"><a class="md-link" href=${`/${this.region}/t/${encodeURIComponent(row.name)}?tab=metrics`}>${row.name}</a></th>
-        <td>${this.spark(row.at)}</td><td class="is-number">${figure(row.reads / seconds)}${of(facts, "ReadCapacityUnits")}</td><td class="is-number">${figure(row.writes / seconds)}${of(facts, "WriteCapacityUnits")}</td>
+        <td class="is-number">${row.requests.toLocaleString("en")}</td><td>${this.spark(row.at)}</td><td class="is-number">${figure(row.reads / seconds)}${of(facts, "ReadCapacityUnits")}</td><td class="is-number">${figure(row.writes / seconds)}${of(facts, "WriteCapacityUnits")}</td>
         <td class="is-number">${row.refused > 0 ? html`<span class="tl-bad">${row.refused.toLocaleString("en")}</span>` : "0"}</td><td class="is-number">${row.errors.toLocaleString("en")}</td></tr>`; })}</tbody></table></div>
-      ${this.more ? html`<p class="dim">The first ${TABLES} tables of this place, in the order of their names.</p>` : nothing}`;
+      ${this.more ? html`<p class="dim">The first ${TABLES} tables here, in the order of their names.</p>` : nothing}`;
   }
 
   refusedOf(name) {

@@ -5,9 +5,6 @@ import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { repeat } from "../../vendor/lit-html/directives/repeat.js";
 import { shortText, visible } from "../collections/typed.js";
 import { dynamodb } from "../model/api.js";
-import { styles } from "../model/styles.js";
-
-styles();
 
 const EVERY_MS = 1000;
 /** So many records are kept; the oldest go. */

@@ -4,9 +4,6 @@
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { call, context, dynamodb } from "../model/api.js";
 import { exampleCards } from "../model/examples.js";
-import { styles } from "../model/styles.js";
-
-styles();
 
 /** How often a fresh server is asked whether it has a table now. */
 const LOOK_EVERY_MS = 2000;
@@ -97,7 +94,7 @@ export class KwStart extends HTMLElement {
         <p class="st-ways">
           <a class="md-button is-main" href="/start?step=1">Take the tour of six steps</a>
           <a class="md-button" href=${`/${region}/tables`}>Tables</a>
-          <a class="md-button" href="/models">Bring in a model</a></p>
+          <a class="md-button" href="/models">Import a model</a></p>
       </header>
       <h2>Start with an example</h2>
       ${this.examples ? exampleCards(this.examples.examples) : html`<div aria-busy="true" class="st-wait"></div>`}

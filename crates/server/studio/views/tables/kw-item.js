@@ -4,13 +4,20 @@
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { itemSize, keyText, sizeText, visible } from "../collections/typed.js";
 import { call, context, dynamodb } from "../model/api.js";
-import { changedNames, keyOf, refusedBy, requestOf, writesOf } from "./save.js";
+import { Units, changedNames, keyOf, kindOf, refusedBy, requestOf, writesOf } from "./save.js";
 import * as staged from "./staged.js";
 import { resolved, threeWay } from "./three.js";
 import { tree } from "./tree.js";
 
 const FORMS = [["typed", "DynamoDB JSON"], ["plain", "Plain JSON"], ["tree", "Fields"]];
 const ITEM_BYTES_MAX = 400 << 10;
+/** After the last key, so long until what a save would do is looked at. */
+const JUDGE_MS = 250;
+/** Below this width the item lies over the grid. */
+const NARROW = "(max-width: 900px)";
+
+/** A key as people read it. */
+const keyWords = (keys, item) => Object.values(keyOf(keys, item)).map((value) => visible(keyText(value ?? { S: "" }))).join(" / ");
 
 export class KwItem extends HTMLElement {
   constructor() {
@@ -23,6 +30,7 @@ export class KwItem extends HTMLElement {
     this.form = "typed";
     /** What waits for an answer to "drop it?". */ this.asking = /** @type {null|(() => void)} */ (null);
     this.busy = false;
+    this.judging = 0;
   }
 
   set table(name) {
@@ -82,6 +90,21 @@ export class KwItem extends HTMLElement {
     // A staged change is not what was read: it is kept like one that is typed.
     if (read && changedNames(read, item).length > 0) this.editing.first = "";
     this.update();
+    if (matchMedia(NARROW).matches) /** @type {HTMLElement|null} */ (this.querySelector(".kc-close"))?.focus();
+  }
+
+  /** What a save of the text would do: `editing.move` is the item under its new key, if it has one. */
+  async judge() {
+    const { editing } = this;
+    if (!editing?.read) return;
+    const { text } = editing;
+    let item = null;
+    try {
+      item = this.form === "plain" ? (await call("item/plain", { plain: text, first: this.keys })).typed : JSON.parse(text);
+    } catch { /* The text is no item yet. */ }
+    if (this.editing !== editing || editing.text !== text) return;
+    editing.move = item && this.keys.every((name) => item[name]) && kindOf(this.keys, { before: editing.read, after: item }) === "move" ? item : null;
+    this.update();
   }
 
   /** The item of the text, in any form. Faults are noted; null then. */
@@ -122,6 +145,8 @@ export class KwItem extends HTMLElement {
     this.editing.text = text;
     this.keep();
     this.update();
+    clearTimeout(this.judging);
+    this.judging = window.setTimeout(() => this.judge(), JUDGE_MS);
   }
 
   async stage() {
@@ -141,8 +166,28 @@ export class KwItem extends HTMLElement {
   }
 
   async save() {
+    const { editing } = this;
     const item = await this.item();
-    if (item) await this.write(item);
+    if (!item) return;
+    // A move is said before it is made.
+    const said = !!editing.move;
+    await this.judge();
+    if (editing.move && !said) return;
+    await this.write(item);
+  }
+
+  /** What was written, in words. */
+  wrote(kind, before, after, units) {
+    const of = (item) => keyWords(this.keys, item);
+    switch (kind) {
+      case "new": return `Put ${of(after)}: ${units}.`;
+      case "delete": return `Deleted ${of(before)}: ${units}.`;
+      case "move": return `Moved ${of(before)} to ${of(after)}: one transaction put the new item and deleted the old one. ${units}.`;
+      default: {
+        const names = changedNames(before, after).map(visible);
+        return `Changed ${names.slice(0, 6).join(", ")}${names.length > 6 ? ` and ${names.length - 6} more attributes` : ""} of ${of(before)}: ${units}.`;
+      }
+    }
   }
 
   /** Writes a change of what was read; null deletes it. */
@@ -156,14 +201,16 @@ export class KwItem extends HTMLElement {
     try {
       const writes = writesOf(this.ofTable, this.keys, { before: editing.read, after });
       const waits = staged.find(this.ofTable, this.keys, editing.read ?? after);
+      let text = "The item was as it is: nothing was written.";
       if (writes.length > 0) {
         const { operation, body } = requestOf(writes);
-        await dynamodb(operation, body);
+        const units = new Units().add(await dynamodb(operation, body));
+        text = this.wrote(kindOf(this.keys, { before: editing.read, after }), editing.read, after, units);
       }
       if (waits) staged.reject(new Set([waits.id]));
       this.busy = false;
       this.close();
-      if (writes.length > 0) this.dispatchEvent(new CustomEvent("saved"));
+      this.dispatchEvent(new CustomEvent("saved", { detail: { text, wrote: writes.length > 0 } }));
       return;
     } catch (error) {
       editing.faults = [/** @type {Error} */ (error).message];
@@ -198,7 +245,7 @@ export class KwItem extends HTMLElement {
     if (this.form !== "plain") { try { item = JSON.parse(editing.text); } catch { item = null; } }
     let bytes = 0;
     try { bytes = itemSize(item ?? {}); } catch { bytes = 0; }
-    const name = isNew ? "New item" : Object.values(keyOf(this.keys, editing.read)).map((value) => visible(keyText(value))).join(" / ");
+    const name = isNew ? "New item" : keyWords(this.keys, editing.read);
     return html`<section class="it-editor" aria-label=${isNew ? "New item" : "Item"} @keydown=${(event) => { if (event.key === "s" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); this.stage(); } }}>
       <div class="kc-chosen-head"><strong>${name}</strong>${bytes > 0 ? html`<span class="dim">${sizeText(bytes)} of ${sizeText(ITEM_BYTES_MAX)} · ${Math.ceil(bytes / 4096) / 2} to read, ${Math.ceil(bytes / 1024)} to write</span>` : nothing}
         <button class="kc-tool kc-close" aria-label="Close the item" @click=${() => this.mayClose(() => {})}>✕</button></div>
@@ -212,7 +259,8 @@ export class KwItem extends HTMLElement {
       ${this.form === "tree"
         ? item ? html`<div class="tr" role="region" aria-label="Fields" tabindex="0">${tree(item, { locked: new Set(isNew ? [] : this.keys), readOnly: this.readOnly }, (next) => this.typed(JSON.stringify(next, null, 2)))}</div>` : html`<p class="it-note vd-bad">The text is no item.</p>`
         : html`<kw-editor .language=${"json"} .label=${this.form === "plain" ? "Item as plain JSON" : "Item as DynamoDB JSON"} .readonly=${this.readOnly} .value=${editing.text} @change=${(event) => this.typed(event.detail.value)} @save=${() => this.stage()}></kw-editor>`}
-      ${this.readOnly ? nothing : html`<p class="mf-line it-actions"><button class="md-button is-main" ?disabled=${this.busy} @click=${() => this.save()}>Save</button><button class="md-button" ?disabled=${this.busy} title="Ctrl+S" @click=${() => this.stage()}>Stage</button>${isNew ? nothing : html`<button class="md-button" ?disabled=${this.busy} @click=${() => this.write(null)}>Delete the item</button>`}</p>`}
+      <div role="status">${editing.move ? html`<p class="it-move"><b>The key is changed: this is a move.</b> It puts <code>${keyWords(this.keys, editing.move)}</code> and deletes <code>${keyWords(this.keys, editing.read)}</code>, both or neither, in one transaction of twice the write units.</p>` : nothing}</div>
+      ${this.readOnly ? nothing : html`<p class="mf-line it-actions"><button class="md-button is-main" ?disabled=${this.busy} @click=${() => this.save()}>${editing.move ? "Move the item" : "Save"}</button><button class="md-button" ?disabled=${this.busy} title="Ctrl+S" @click=${() => this.stage()}>Stage</button>${isNew ? nothing : html`<button class="md-button" ?disabled=${this.busy} @click=${() => this.write(null)}>Delete the item</button>`}</p>`}
       ${this.asking ? html`<dialog class="palette it-ask" aria-label="Unsaved changes" @close=${() => { this.asking = null; this.update(); }}><p>The item is changed and not saved.</p>
         <p class="mf-line"><button class="md-button is-main" @click=${() => { this.asking = null; this.update(); }}>Keep editing</button><button class="md-button" @click=${() => this.stage()}>Stage it</button><button class="md-button" @click=${() => { const next = this.asking; next?.(); }}>Drop the changes</button></p></dialog>` : nothing}
     </section>`;

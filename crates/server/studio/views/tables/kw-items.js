@@ -3,21 +3,17 @@
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { classMap } from "../../vendor/lit-html/directives/class-map.js";
-import { repeat } from "../../vendor/lit-html/directives/repeat.js";
 import { compareDecimals, waysOf } from "../collections/live.js";
 import { keyText, shortText, typeOf, visible } from "../collections/typed.js";
 import { call, context, dynamodb, go, here } from "../model/api.js";
-import { styles } from "../model/styles.js";
 import { SORTS, blank, fromSearch, limitOf, requestOf, sortsOffered, textOf, toSearch } from "./ask.js";
 import { copyMenu } from "./copy.js";
 import { keepLayout, moved, ordered, readLayout, resized, stepped, widthOf } from "./layout.js";
 import "./kw-item.js";
 import "./kw-staged.js";
-import { note, queriesList } from "./queries.js";
+import { note, queriesList, words } from "./queries.js";
 import { keyOf, own, same } from "./save.js";
 import * as staged from "./staged.js";
-
-styles();
 
 const FIRST = 50;
 const ROW = 28;
@@ -28,6 +24,8 @@ const COLUMNS_LISTED = 200;
 const FIXED = 2;
 /** Rows that exist at a time. */
 const ROWS_MAX = 48;
+/** The window of rows moves by so many at a time. */
+const STRIDE = 4;
 /** Rows that are kept; then the oldest go. */
 const KEPT_MAX = 100_000;
 /** Reading on ends at so many found, or about so many bytes read. */
@@ -66,6 +64,12 @@ export class KwItems extends HTMLElement {
     /** The cell that is edited. */ this.cell = /** @type {any} */ (null);
     this.rowsOf = /** @type {any} */ ({ key: "", items: null, rows: [] });
     this.stop = /** @type {AbortController|null} */ (null);
+    /** What the rows answer, and when they were read. */ this.answered = { search: "", at: 0 };
+    /** What the last save wrote, until something else is asked. */ this.said = "";
+    /** The rows that exist: their elements, what they show, and the first one's index. */
+    this.made = { room: /** @type {Element|null} */ (null), from: 0, list: /** @type {any[]} */ ([]) };
+    /** Whether the last request had no answer. */ this.failed = false;
+    /** The first row that exists. */ this.from = 0;
   }
 
   /** @param {{region: string, table: string, query: URLSearchParams}} route */
@@ -146,7 +150,7 @@ export class KwItems extends HTMLElement {
     const { operation, body } = this.request();
     const started = performance.now();
     const page = await dynamodb(operation, { ...body, ...limit, ...(more ? { ExclusiveStartKey: this.next } : {}) }, { signal });
-    if (!more) { this.items = []; this.sums = none(); this.top = 0; this.chosen = 0; this.dropped = 0; this.selected = new Set(); this.cell = null; }
+    if (!more) { this.answered = { search: toSearch(this.query), at: Date.now() }; this.items = []; this.sums = none(); this.top = 0; this.chosen = 0; this.dropped = 0; this.selected = new Set(); this.cell = null; }
     this.items = this.items.concat(page.Items);
     if (this.items.length > KEPT_MAX) { this.dropped += this.items.length - KEPT_MAX; this.items = this.items.slice(-KEPT_MAX); }
     this.next = page.LastEvaluatedKey ?? null;
@@ -170,11 +174,12 @@ export class KwItems extends HTMLElement {
     this.stop = stop;
     this.busy = true;
     this.error = null;
+    this.failed = false;
     this.update();
     try {
       await run(stop.signal);
     } catch (error) {
-      if (!stop.signal.aborted) this.error = error;
+      if (!stop.signal.aborted) { this.error = error; this.failed = true; }
     }
     if (this.stop === stop) { this.busy = false; this.reading = false; this.update(); }
   }
@@ -222,6 +227,7 @@ export class KwItems extends HTMLElement {
     event.preventDefault();
     const url = this.hrefOf(toSearch(this.query));
     note(this.table, toSearch(this.query));
+    this.said = "";
     if (url === here()) this.ask();
     else { this.query = blank(); go(url); }
   }
@@ -229,6 +235,7 @@ export class KwItems extends HTMLElement {
   async open(item) {
     if (!item || !this.editor()?.mayClose(() => this.open(item))) return;
     this.error = null;
+    this.said = "";
     try {
       const waits = staged.find(this.table, this.keys(), item);
       const read = (await dynamodb("GetItem", { TableName: this.table, Key: keyOf(this.keys(), item), ConsistentRead: true })).Item;
@@ -300,10 +307,35 @@ export class KwItems extends HTMLElement {
     /** @type {HTMLElement|null} */ (this.querySelector(".it-grid"))?.focus();
   }
 
+  /** Whether the rows are those of an earlier request than the one that failed. */
+  get isOld() { return !!this.error && this.failed && this.items.length > 0; }
+
   update() {
     if (!this.isConnected) return;
     render(this.view(), this);
-    if (this.described && this.items.length > 0) this.measure(this.shownColumns());
+    if (!this.described) return;
+    this.draw();
+    if (this.items.length > 0) this.measure(this.shownColumns());
+  }
+
+  /** The grid alone: it is drawn by itself when it is scrolled. */
+  draw() {
+    const room = /** @type {HTMLElement|null} */ (this.querySelector(".it-left"));
+    if (!room) return;
+    render(this.grid(), room);
+    const rows = room.querySelector(".it-rows");
+    if (rows) this.drawRows(rows);
+  }
+
+  /** The first row that exists while the grid stands here. A short way keeps the rows that there are. */
+  firstRow() {
+    const first = Math.floor(this.top / ROW) - OVER;
+    return Math.max(0, Math.min(first - (first % STRIDE), this.rows().length - ROWS_MAX));
+  }
+
+  scrolled(top) {
+    this.top = top;
+    if (this.firstRow() !== this.from) this.draw();
   }
 
   view() {
@@ -313,9 +345,11 @@ export class KwItems extends HTMLElement {
     return html`
       ${this.form()}
       ${this.error ? html`<div class="md-error" role="alert"><p>${this.error.more?.__type ? html`<b>${this.error.more.__type.split("#").at(-1)}</b> ` : nothing}${this.error.message}</p></div>` : nothing}
+      ${this.said ? html`<div class="it-said" role="status"><p>✓ ${this.said}</p><button class="md-close" aria-label="Close the message" @click=${() => { this.said = ""; this.update(); }}>✕</button></div>` : nothing}
+      ${this.isOld ? html`<p class="it-old" role="status">The request was not answered. The rows below are those of <code>${words(this.answered.search)}</code>, read at ${new Date(this.answered.at).toLocaleTimeString()}.</p>` : nothing}
       ${this.strip()}${this.tools()}${this.below()}
-      <div class="it-body"><div class="it-left">${this.grid()}</div>
-        <kw-item .keys=${this.keys()} .table=${this.table} .readOnly=${this.readOnly} @saved=${() => this.ask()} @staged=${() => this.update()} @closed=${() => this.update()}></kw-item></div>`;
+      <div class=${`it-body${this.isOld ? " is-old" : ""}`}><div class="it-left"></div>
+        <kw-item .keys=${this.keys()} .table=${this.table} .readOnly=${this.readOnly} @saved=${(event) => { this.said = event.detail.text; if (event.detail.wrote) this.ask(); else this.update(); }} @staged=${() => this.update()} @closed=${() => this.update()}></kw-item></div>`;
   }
 
   form() {
@@ -326,17 +360,17 @@ export class KwItems extends HTMLElement {
     const at = (list, place, value) => { const next = [...list]; next[place] = value; return Array.from(next, (one) => one ?? ""); };
     const sorts = way.sk.length > 0 && isQuery ? sortsOffered(way, query) : [];
     return html`<form class="lv-form" aria-label="What to read" @submit=${(event) => this.submit(event)} @keydown=${(event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.submit(event); }}>
-      <label>Of <select @change=${(event) => set({ index: event.target.value, pk: [], ops: [], sks: [], to: "", strong: false })}>${this.ways.map((one) => html`<option value=${one.name} ?selected=${one.name === way.name}>${one.name || this.table}</option>`)}</select></label>
+      <label>Table or index <select @change=${(event) => set({ index: event.target.value, pk: [], ops: [], sks: [], to: "", strong: false })}>${this.ways.map((one) => html`<option value=${one.name} ?selected=${one.name === way.name}>${one.name || this.table}</option>`)}</select></label>
       ${way.pk.map((name, place) => html`<label>${name} <input .value=${query.pk[place] ?? ""} placeholder="any" @input=${(event) => set({ pk: at(query.pk, place, event.target.value) })}></label>`)}
       ${sorts.map((name, place) => html`<label>${name} <select @change=${(event) => set({ ops: at(query.ops, place, event.target.value).slice(0, place + 1), sks: query.sks.slice(0, place + 1) })}>${SORTS.map(([value, text]) => html`<option value=${value} ?selected=${value === (query.ops[place] ?? "")}>${text}</option>`)}</select></label>
         ${query.ops[place] ? html`<input aria-label="Value of ${name}" .value=${query.sks[place] ?? ""} @input=${(event) => set({ sks: at(query.sks, place, event.target.value) })}>` : nothing}
         ${query.ops[place] === "BETWEEN" ? html`<span>and</span><input aria-label="Last value of ${name}" .value=${query.to} @input=${(event) => set({ to: event.target.value })}>` : nothing}`)}
       <details class="it-filter" ?open=${!!query.filter}><summary>Filter</summary><div class="mf-line">
-        <label>Expression <input .value=${query.filter} placeholder="total > :t" @input=${(event) => { query.filter = event.target.value; }}></label>
-        <label>Names <input .value=${query.names} placeholder='{"#n": "name"}' @input=${(event) => { query.names = event.target.value; }}></label>
+        <label>Expression <input .value=${query.filter} placeholder="#n > :t" @input=${(event) => { query.filter = event.target.value; }}></label>
+        <label>Names <input .value=${query.names} placeholder='{"#n": "total"}' @input=${(event) => { query.names = event.target.value; }}></label>
         <label>Values <input .value=${query.values} placeholder='{":t": {"N": "5"}}' @input=${(event) => { query.values = event.target.value; }}></label></div></details>
       ${isQuery ? html`<label class="md-check"><input type="checkbox" .checked=${query.descending} @change=${(event) => set({ descending: event.target.checked })}> descending</label>` : nothing}
-      ${way.kind === "global" ? nothing : html`<label class="md-check"><input type="checkbox" .checked=${query.strong} @change=${(event) => set({ strong: event.target.checked })}> strong</label>`}
+      ${way.kind === "global" ? nothing : html`<label class="md-check"><input type="checkbox" .checked=${query.strong} @change=${(event) => set({ strong: event.target.checked })}> strongly consistent</label>`}
       <label>limit <input class="it-limit" inputmode="numeric" pattern="[1-9][0-9]{0,6}" .value=${query.limit} placeholder=${isQuery ? "none" : String(FIRST)} @input=${(event) => { query.limit = event.target.value; }}></label>
       <button class="md-button is-main" ?disabled=${this.busy}>${isQuery ? "Query" : "Scan: reads everything"}</button>
       ${this.endpoint ? copyMenu(() => ({ operation: this.request().operation, body: { ...this.request().body, ...limitOf(query), ...(isQuery || query.limit ? {} : { Limit: FIRST }) }, endpoint: this.endpoint, region: context.region ?? this.region })) : nothing}
@@ -498,40 +532,103 @@ export class KwItems extends HTMLElement {
     const rows = this.rows();
     const columns = this.shownColumns();
     const hidden = this.columns.length - columns.length;
-    const from = Math.max(0, Math.min(Math.floor(this.top / ROW) - OVER, rows.length - ROWS_MAX));
+    const from = this.firstRow();
+    this.from = from;
     const to = Math.min(rows.length, from + ROWS_MAX);
     const keys = new Set([...this.way().pk, ...this.way().sk]);
-    const waiting = new Map(staged.ofTable(this.table).filter((one) => one.before).map((one) => [idOf(one.keys, one.before), one]));
     const base = this.keys();
     const fixed = Math.min(base.length, FIXED);
     return html`<div class="it-grid" tabindex="0" role="grid" aria-label="Items" aria-multiselectable="true" aria-rowcount=${rows.length + 1} aria-colcount=${columns.length} aria-activedescendant=${`it-cell-${this.chosen}-${this.column}`}
-      @scroll=${(event) => { this.top = event.target.scrollTop; this.update(); }} @keydown=${(event) => this.pressed(event)}>
+      @scroll=${(event) => this.scrolled(event.target.scrollTop)} @keydown=${(event) => this.pressed(event)}>
       <div class="it-head" role="row" aria-rowindex="1">${columns.map((name, at) => html`<span role="columnheader" aria-colindex=${at + 1} aria-sort=${this.sort.name === name ? (this.sort.down ? "descending" : "ascending") : "none"} class=${classMap({ "it-cell": true, [`w${at}`]: true, "is-fixed": at < fixed, "is-key": keys.has(name), "is-number": typeOf(own(rows[0] ?? {}, name)) === "N", "is-over": this.over === name })}
           @dragover=${(event) => { if (this.dragged && at >= fixed) { event.preventDefault(); if (this.over !== name) { this.over = name; this.update(); } } }}
           @drop=${(event) => { event.preventDefault(); const name_ = this.dragged; this.dragged = this.over = ""; if (name_ && name_ !== name) this.move(name_, this.free().filter((one) => one !== name_).indexOf(name) + (columns.indexOf(name_) < at ? 1 : 0)); else this.update(); }}>
         <button class="it-sort" tabindex="-1" title="Sort what is loaded" draggable=${at < fixed ? "false" : "true"} @dragstart=${(event) => { this.dragged = name; event.dataTransfer.effectAllowed = "move"; event.dataTransfer.setData("text/plain", name); }} @dragend=${() => { this.dragged = this.over = ""; this.update(); }} @click=${() => { this.sort = this.sort.name !== name ? { name, down: false } : this.sort.down ? { name: "", down: false } : { name, down: true }; this.update(); }}>${visible(name)}${this.sort.name === name ? (this.sort.down ? " ▾" : " ▴") : ""}</button><span class="it-edge" aria-hidden="true" title="Drag to change the width" @pointerdown=${(event) => this.pull(event, name)} @dblclick=${(event) => { event.stopPropagation(); const widths = new Map(this.layout.widths); widths.delete(name); this.lay({ ...this.layout, widths }); }}></span></span>`)}${hidden > 0 ? html`<span role="columnheader" class="it-more">+${hidden}</span>` : nothing}</div>
       ${gap(from)}
-      ${repeat(rows.slice(from, to), (_, at) => from + at, (item, at) => this.row(item, from + at, columns, keys, waiting.get(idOf(base, item))))}
+      <div class="it-rows" role="rowgroup" @click=${(event) => this.rowPressed(event)} @dblclick=${(event) => this.rowPressed(event)}></div>
       ${gap(rows.length - to)}
     </div>`;
   }
 
-  row(item, at, columns, keys, waits) {
+  /**
+   * The rows of the window. Those that it left are used again for those that it reached, and a row that looks as it
+   * did is not drawn: a step of scrolling changes as many rows as it passes.
+   */
+  drawRows(room) {
+    const rows = this.rows();
+    const columns = this.shownColumns();
+    const keys = new Set([...this.way().pk, ...this.way().sk]);
+    const changes = staged.ofTable(this.table).filter((one) => one.before);
+    const waiting = new Map(changes.map((one) => [idOf(one.keys, one.before), one]));
+    const base = this.keys();
+    const { from } = this;
+    const count = Math.min(rows.length - from, ROWS_MAX);
+    const shape = JSON.stringify([columns, [...keys]]);
+    if (this.made.room !== room) this.made = { room, from, list: [] };
+    const { list } = this.made;
+    while (list.length > count) list.pop().element.remove();
+    const passed = from - this.made.from;
+    if (passed > 0 && passed < list.length) {
+      const left = list.splice(0, passed);
+      list.push(...left);
+      room.append(...left.map((one) => one.element));
+    } else if (passed < 0 && -passed < list.length) {
+      const left = list.splice(passed);
+      list.unshift(...left);
+      room.prepend(...left.map((one) => one.element));
+    }
+    this.made.from = from;
+    while (list.length < count) {
+      const element = document.createElement("div");
+      element.setAttribute("role", "row");
+      room.append(element);
+      list.push({ element, looks: [], item: null, at: 0 });
+    }
+    for (const [place, one] of list.entries()) {
+      const at = from + place;
+      const item = rows[at];
+      const waits = waiting.size > 0 ? waiting.get(idOf(base, item)) : undefined;
+      const edited = this.cell?.item === item ? this.cell : null;
+      const looks = [item, at, at === this.chosen ? this.column : -1, this.selected.has(item), waits, edited, edited?.fault, shape];
+      if (looks.length === one.looks.length && looks.every((look, index) => look === one.looks[index])) continue;
+      Object.assign(one, { looks, item, at });
+      this.drawRow(one, columns, keys, waits);
+    }
+  }
+
+  /** A press on a row chooses it; twice on a cell changes its value. */
+  rowPressed(event) {
+    const element = event.target.closest(".it-row");
+    const one = this.made.list.find((other) => other.element === element);
+    if (!one) return;
+    if (event.type === "dblclick") {
+      const name = this.shownColumns()[Number(event.target.closest("[aria-colindex]")?.getAttribute("aria-colindex")) - 1];
+      if (name !== undefined && !event.target.closest("input")) this.editCell(one.item, name);
+      return;
+    }
+    this.chosen = one.at;
+    if (event.ctrlKey || event.metaKey) this.select(one.item);
+    else this.update();
+  }
+
+  drawRow({ element, item, at }, columns, keys, waits) {
     const chosen = at === this.chosen;
     const fixed = Math.min(this.keys().length, FIXED);
-    return html`<div class=${classMap({ "it-row": true, "is-chosen": chosen, "is-selected": this.selected.has(item), "is-gone": !!waits && !waits.after })} role="row" aria-rowindex=${at + 2} aria-selected=${this.selected.has(item)}
-      @click=${(event) => { this.chosen = at; if (event.ctrlKey || event.metaKey) this.select(item); else this.update(); }}>
-      ${columns.map((name, column) => {
-        const before = own(item, name);
-        const value = waits?.after ? own(waits.after, name) : before;
-        const changed = !!waits?.after && !same(before, value);
-        const editing = this.cell?.item === item && this.cell.name === name;
-        return html`<span role="gridcell" id=${`it-cell-${at}-${column}`} aria-colindex=${column + 1} class=${classMap({ "it-cell": true, [`w${column}`]: true, "is-fixed": column < fixed, "is-key": keys.has(name), "is-number": typeOf(value) === "N", "is-staged": changed, "is-at": chosen && column === this.column })} @dblclick=${() => this.editCell(item, name)}>${
-          editing ? this.input()
-          : value === undefined ? (changed ? html`<span class="dim">removed</span>` : nothing)
-          : column === 0 ? html`<button class="md-link it-open" tabindex="-1" @click=${() => this.open(item)}>${visible(keyText(value)) || "(empty)"}</button>`
-          : html`${changed ? html`<span class="kc-hidden">staged: </span>` : nothing}${mark(value)}${shortText(value)}`}</span>`;
-      })}</div>`;
+    const isSelected = this.selected.has(item);
+    element.className = `it-row${chosen ? " is-chosen" : ""}${isSelected ? " is-selected" : ""}${waits && !waits.after ? " is-gone" : ""}`;
+    element.setAttribute("aria-rowindex", String(at + 2));
+    element.setAttribute("aria-selected", String(isSelected));
+    render(html`${columns.map((name, column) => {
+      const before = own(item, name);
+      const value = waits?.after ? own(waits.after, name) : before;
+      const changed = !!waits?.after && !same(before, value);
+      const editing = this.cell?.item === item && this.cell.name === name;
+      return html`<span role="gridcell" id=${chosen && column === this.column ? `it-cell-${at}-${column}` : nothing} aria-colindex=${column + 1} class=${`it-cell w${column}${column < fixed ? " is-fixed" : ""}${keys.has(name) ? " is-key" : ""}${value && Object.hasOwn(value, "N") ? " is-number" : ""}${changed ? " is-staged" : ""}${chosen && column === this.column ? " is-at" : ""}`}>${
+        editing ? this.input()
+        : value === undefined ? (changed ? html`<span class="dim">removed</span>` : nothing)
+        : column === 0 ? html`<button class="md-link it-open" tabindex="-1" @click=${() => this.open(item)}>${visible(keyText(value)) || "(empty)"}</button>`
+        : html`${changed ? html`<span class="kc-hidden">staged: </span>` : nothing}${mark(value)}${shortText(value)}`}</span>`;
+    })}`, element);
   }
 
   input() {
@@ -574,13 +671,7 @@ export class KwItems extends HTMLElement {
 }
 
 /** Rows that do not exist, as room. */
-function gap(rows) {
-  if (rows <= 0) return nothing;
-  const made = document.createElement("div");
-  made.setAttribute("role", "presentation");
-  made.style.height = `${rows * ROW}px`;
-  return made;
-}
+const gap = (rows) => html`<div role="presentation" .style=${`height: ${rows * ROW}px`}></div>`;
 
 /** What a type that looks like another is marked with. */
 const MARKS = { BOOL: "?", B: "b", M: "{}", L: "[]", SS: "S…", NS: "N…", BS: "b…", NULL: "∅" };

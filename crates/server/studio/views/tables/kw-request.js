@@ -3,10 +3,7 @@
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { call, raw } from "../model/api.js";
-import { styles } from "../model/styles.js";
 import { copyMenu } from "./copy.js";
-
-styles();
 
 const STREAMS = new Set(["ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"]);
 

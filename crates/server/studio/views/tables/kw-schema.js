@@ -5,9 +5,6 @@ import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { waysOf } from "../collections/live.js";
 import { sizeText, visible } from "../collections/typed.js";
 import { call, dynamodb, go } from "../model/api.js";
-import { styles } from "../model/styles.js";
-
-styles();
 
 const TYPES = [["S", "text"], ["N", "number"], ["B", "binary"]];
 const CLASSES = [["STANDARD", "standard"], ["STANDARD_INFREQUENT_ACCESS", "standard, infrequent access"]];
@@ -34,6 +31,7 @@ export class KwSchema extends HTMLElement {
     /** What the forms were made of. */
     this.formsOf = "";
     this.turn = 0;
+    /** Reads under way. */ this.loads = 0;
     this.timer = 0;
   }
 
@@ -55,23 +53,28 @@ export class KwSchema extends HTMLElement {
     call("state", {}).then((state) => { this.readOnly = state.readOnly; this.update(); }, () => {});
     this.timer = window.setInterval(() => {
       const busy = this.described && (this.described.TableStatus !== "ACTIVE" || this.described.GlobalSecondaryIndexes?.some((one) => one.IndexStatus !== "ACTIVE"));
-      if (busy && !document.hidden) this.load();
+      if (busy && !document.hidden && this.loads === 0) this.load(false);
     }, 1000);
     this.update();
   }
 
   disconnectedCallback() { clearInterval(this.timer); }
 
-  async load() {
+  /** Reads the table; time to live and tags only as a `whole`: they do not change while an index is made. */
+  async load(whole = true) {
     const turn = (this.turn += 1);
     const TableName = this.table;
+    this.loads += 1;
     try {
-      const [{ Table }, expiry] = await Promise.all([dynamodb("DescribeTable", { TableName }), dynamodb("DescribeTimeToLive", { TableName })]);
-      const { Tags } = await dynamodb("ListTagsOfResource", { ResourceArn: Table.TableArn });
+      const describe = dynamodb("DescribeTable", { TableName });
+      const expiry = whole ? dynamodb("DescribeTimeToLive", { TableName }) : null;
+      const { Table } = await describe;
+      const tags = whole ? await dynamodb("ListTagsOfResource", { ResourceArn: Table.TableArn }) : null;
+      const { TimeToLiveDescription = this.expiry } = (await expiry) ?? {};
       if (turn !== this.turn) return;
       this.described = Table;
-      this.expiry = expiry.TimeToLiveDescription;
-      this.tags = Tags ?? [];
+      this.expiry = TimeToLiveDescription;
+      this.tags = tags ? tags.Tags ?? [] : this.tags;
       // While an index is being made this runs each second: what other tools need is made anew only if it differs.
       const now = JSON.stringify([this.request(), this.expiry, this.tags, Table.TableClassSummary]);
       if (now !== this.formsOf) {
@@ -82,6 +85,8 @@ export class KwSchema extends HTMLElement {
     } catch (error) {
       if (turn !== this.turn) return;
       this.error = error;
+    } finally {
+      this.loads -= 1;
     }
     this.update();
   }

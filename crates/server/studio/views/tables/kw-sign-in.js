@@ -3,9 +3,6 @@
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { context } from "../model/api.js";
-import { styles } from "../model/styles.js";
-
-styles();
 
 const utf8 = new TextEncoder();
 const hex = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");

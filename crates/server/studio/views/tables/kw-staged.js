@@ -4,13 +4,13 @@
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { keyText, shortText, visible } from "../collections/typed.js";
 import { dynamodb } from "../model/api.js";
-import { changedNames, kindOf, own, refusedBy, requestOf, writesOf } from "./save.js";
+import { Units, changedNames, kindOf, own, refusedBy, requestOf, writesOf } from "./save.js";
 import * as staged from "./staged.js";
 import { resolved, threeWay } from "./three.js";
 
 /** The service's limit of one transaction. */
 const TRANSACTION_MAX = 100;
-const WORDS = { new: "new item", change: "changed", delete: "deleted", move: "new key" };
+const WORDS = { new: "new item", change: "changed", delete: "deleted", move: "move to a new key" };
 
 export class KwStaged extends HTMLElement {
   constructor() {
@@ -67,8 +67,9 @@ export class KwStaged extends HTMLElement {
     const writes = list.map((one) => writesOf(one.table, one.keys, one));
     const owners = writes.flatMap((own, at) => own.map(() => list[at]));
     const { operation, body } = requestOf(writes.flat());
+    const units = new Units();
     try {
-      await dynamodb(operation, body);
+      units.add(await dynamodb(operation, body));
     } catch (error) {
       const refused = refusedBy(error);
       if (!refused) throw error;
@@ -78,17 +79,18 @@ export class KwStaged extends HTMLElement {
       return;
     }
     staged.reject(new Set(list.map((one) => one.id)));
-    this.said = `${list.length} ${list.length === 1 ? "change" : "changes"} written as one transaction.`;
+    this.said = `${list.length} ${list.length === 1 ? "change" : "changes"} written as one transaction: ${units}.`;
   }
 
   async oneByOne(list) {
     const written = new Set();
+    const units = new Units();
     let refusals = list.filter((one) => one.refused).length;
     try {
       for (const one of list.filter((other) => !other.refused)) {
         const { operation, body } = requestOf(writesOf(one.table, one.keys, one));
         try {
-          await dynamodb(operation, body);
+          units.add(await dynamodb(operation, body));
           written.add(one.id);
         } catch (error) {
           const refused = refusedBy(error);
@@ -99,7 +101,7 @@ export class KwStaged extends HTMLElement {
       }
     } finally {
       staged.reject(written);
-      this.said = written.size > 0 ? `${written.size} ${written.size === 1 ? "change" : "changes"} written.` : "";
+      this.said = written.size > 0 ? `${written.size} ${written.size === 1 ? "change" : "changes"} written: ${units}.` : "";
       this.failed = refusals > 0 ? `${refusals} refused: nothing of ${refusals === 1 ? "it" : "them"} was written.` : "";
     }
   }

@@ -4,9 +4,6 @@ import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { repeat } from "../../vendor/lit-html/directives/repeat.js";
 import { sizeText, visible } from "../collections/typed.js";
 import { call, dynamodb, go, tableNames } from "../model/api.js";
-import { styles } from "../model/styles.js";
-
-styles();
 
 /** Rows beyond the window are described when they come near it. */
 const ROW = 40;
@@ -169,7 +166,7 @@ export class KwTables extends HTMLElement {
       <p class="mf-line"><label>By <select @change=${(event) => set({ by: event.target.value })}><option value="form" ?selected=${form.by === "form"}>form</option><option value="json" ?selected=${form.by === "json"}>CreateTable JSON</option></select></label></p>
       ${form.by === "json"
         ? html`<textarea rows="9" aria-label="CreateTable JSON" spellcheck="false" .value=${form.json} @input=${(event) => { form.json = event.target.value; }}></textarea>`
-        : html`<p class="mf-line"><label>Name <input required .value=${form.name} @input=${(event) => { form.name = event.target.value; }}></label>
+        : html`<p class="mf-line mf-keys"><label>Name <input required .value=${form.name} @input=${(event) => { form.name = event.target.value; }}></label>
           <label>Partition key <input required .value=${form.pk} @input=${(event) => { form.pk = event.target.value; }}></label>${types(form.pkType, "pkType", "Type of the partition key")}
           <label>Sort key <input placeholder="none" .value=${form.sk} @input=${(event) => { form.sk = event.target.value; }}></label>${types(form.skType, "skType", "Type of the sort key")}</p>`}
       <p class="mf-line"><button class="md-button is-main">Create</button><button class="md-button" type="button" @click=${() => { this.adding = false; this.update(); }}>Cancel</button></p></form>`;

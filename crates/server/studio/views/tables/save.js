@@ -1,6 +1,8 @@
 // The requests that write one change of an item, each under the condition that nothing it touches was changed
 // meanwhile. It sends nothing.
 
+import { visible } from "../collections/typed.js";
+
 /** @typedef {{[name: string]: any}} Item */
 /** A change: `before` is null for a new item, `after` for a deletion. @typedef {{before: Item|null, after: Item|null}} Change */
 /** @typedef {{kind: "Put"|"Update"|"Delete", body: any}} Write */
@@ -110,10 +112,36 @@ export function writesOf(table, keys, { before, after }) {
   }
 }
 
-/** One request for these writes. @param {Write[]} writes */
+/** One request for these writes, which says what it consumed. @param {Write[]} writes */
 export function requestOf(writes) {
-  if (writes.length === 1) return { operation: `${writes[0].kind}Item`, body: writes[0].body };
-  return { operation: "TransactWriteItems", body: { TransactItems: writes.map(({ kind, body }) => ({ [kind]: body })) } };
+  const ReturnConsumedCapacity = "INDEXES";
+  if (writes.length === 1) return { operation: `${writes[0].kind}Item`, body: { ...writes[0].body, ReturnConsumedCapacity } };
+  return { operation: "TransactWriteItems", body: { TransactItems: writes.map(({ kind, body }) => ({ [kind]: body })), ReturnConsumedCapacity } };
+}
+
+/** Write units: all of them, and those of each index. */
+export class Units {
+  constructor() {
+    this.all = 0;
+    this.indexes = /** @type {Map<string, number>} */ (new Map());
+  }
+
+  /** Adds what an answer says that it consumed. */
+  add(answer) {
+    for (const used of [answer?.ConsumedCapacity ?? []].flat()) {
+      this.all += used.CapacityUnits ?? 0;
+      for (const kind of ["LocalSecondaryIndexes", "GlobalSecondaryIndexes"]) {
+        for (const [name, one] of Object.entries(used[kind] ?? {})) if (one.CapacityUnits > 0) this.indexes.set(name, (this.indexes.get(name) ?? 0) + one.CapacityUnits);
+      }
+    }
+    return this;
+  }
+
+  toString() {
+    const words = (units) => `${units.toLocaleString("en")} write ${units === 1 ? "unit" : "units"}`;
+    const parts = [...this.indexes].map(([name, units]) => `${units.toLocaleString("en")} on ${visible(name)}`);
+    return words(this.all) + (parts.length > 0 ? `, of these ${parts.join(", ")}` : "");
+  }
 }
 
 /**
