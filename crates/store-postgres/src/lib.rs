@@ -1,10 +1,10 @@
 //! The store's contract on PostgreSQL.
 //!
-//! A view is a transaction at `REPEATABLE READ`; so is a commit, which locks the keys it protects and lets
-//! PostgreSQL find out whether one of them changed since the view (SQLSTATE 40001). Removed rows leave a row
-//! without value for as long as a view may depend on the removal, so that a key that was written and removed
-//! again has changed too. Nobody assigns commits an order of their own: versions are PostgreSQL's transaction
-//! ids, and logs get their order when they are read (`logs`).
+//! A view is a transaction at `REPEATABLE READ`. So is a commit: it locks the keys it protects, and
+//! PostgreSQL reports a key that changed since the view (SQLSTATE 40001). A removal keeps the row, without a
+//! value, for as long as a view may depend on it, so that a key that was written and removed again counts as
+//! changed. Commits are not numbered: a version is PostgreSQL's transaction id, and logs are put in order
+//! when they are read (`logs`).
 //!
 //! It does not know tables, items or DynamoDB.
 

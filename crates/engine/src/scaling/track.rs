@@ -18,8 +18,8 @@ use crate::monitoring::owned;
 use crate::state::Engine;
 use crate::support::env::MINUTE_MS;
 
-/// A policy lowers capacity only after this time: the service's were observed to do so about ten minutes
-/// after they were made for an idle table.
+/// How old a policy must be before it lowers capacity. On an idle table, the service's policies were observed
+/// to do so about ten minutes after they were made.
 const LEARNING_MS: u64 = 10 * MINUTE_MS;
 
 /// Does what the alarms of a target's policy ask for.

@@ -27,7 +27,7 @@ pub(crate) struct Bucket {
     balance: MilliUnits,
     /// Units a second.
     rate: i64,
-    /// Seconds of the rate that are saved at most.
+    /// The bucket saves at most what the rate fills in so many seconds.
     saved_seconds: i64,
     settled_ms: u64,
 }

@@ -12,8 +12,8 @@ use crate::json::Json;
 /// Nodes that aliases can add to those in the text. A file that needs more is taken for an attack.
 const ALIASED_MAX: usize = 2_000_000;
 
-/// Nesting levels of a document: values nest 32 levels, each
-/// two in typed form; the rest is for the file around them.
+/// Nesting levels of a document. Values nest up to 32 levels, and a level takes two in typed form; the rest
+/// is for the file around them.
 const LEVELS_MAX: usize = 120;
 
 /// The most common mistake in text that is not YAML.

@@ -100,8 +100,8 @@ const fn is_special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// The high bits of the special bytes of a word. Only the lowest set bit is reliable: a special byte can
-/// borrow from the byte above it.
+/// Sets the high bit of each special byte of a word. Only the lowest set bit is reliable: the subtraction
+/// borrows from the byte above a special one, which may then look special too.
 const fn specials(word: u64) -> u64 {
     below(word, 0x20) | below(word ^ (ONES * 0x22), 1) | below(word ^ (ONES * 0x5C), 1)
 }

@@ -570,7 +570,7 @@ impl<'a> Runner<'a> {
         self.throttled.push(std::mem::take(&mut self.throttled_now));
     }
 
-    /// Changes of provisioned units that come at this second.
+    /// Applies the changes of provisioned units that are due at this second.
     fn change(&self, second: u64) -> Result<(), String> {
         for (name, table) in &self.profile.tables {
             for change in table.changes.iter().filter(|change| change.at_s == second) {

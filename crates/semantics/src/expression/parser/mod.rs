@@ -99,8 +99,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Parses one level deeper. Parentheses that are not redundant need an operator each, so nesting beyond
-    /// the operator limit is redundant.
+    /// Parses one level deeper. Each pair of parentheses that matters encloses an operator, so an expression
+    /// nested more deeply than operators are allowed has redundant parentheses.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         if self.depth >= EXPRESSION_PARSER_DEPTH_MAX {
             return Err(Fault::new(messages::redundant_parentheses()));
