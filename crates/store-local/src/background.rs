@@ -38,6 +38,8 @@ pub(crate) struct Background {
     shared: Arc<Shared>,
     tables: Tables,
     segments: Arc<Segments>,
+    /// Bytes of a full buffer.
+    buffer_bytes: u64,
     due: Mutex<Due>,
     changed: Condvar,
     /// Held while the set of tables is read and published, so that an older set never replaces a newer one.
@@ -45,9 +47,15 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    pub(crate) fn new(shared: Arc<Shared>, tables: Tables, segments: Arc<Segments>) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        tables: Tables,
+        segments: Arc<Segments>,
+        buffer_bytes: u64,
+    ) -> Self {
         let due = Mutex::new(Due { merge: true, ..Due::default() });
-        Self { shared, tables, segments, due, changed: Condvar::new(), publishing: Mutex::default() }
+        let (changed, publishing) = (Condvar::new(), Mutex::default());
+        Self { shared, tables, segments, buffer_bytes, due, changed, publishing }
     }
 
     fn due(&self) -> MutexGuard<'_, Due> {
@@ -167,7 +175,7 @@ impl Background {
             let is_behind = due.removal.is_long();
             drop(due);
             if !is_behind {
-                removal::shorten(&table, || self.goes_on_after(PIECE_PAUSE));
+                removal::shorten(&table, self.buffer_bytes, || self.goes_on_after(PIECE_PAUSE));
             }
             drop(table);
             due = self.due();

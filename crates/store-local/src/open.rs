@@ -104,7 +104,9 @@ fn start(folder: Folder, parts: Parts, options: &LocalOptions) -> Result<Opened,
     let published = Published { version, layers, transactions: Arc::new(()), changed };
     let shared = Arc::new(Shared::new(published));
     let segments = journal.segments();
-    let background = Arc::new(Background::new(Arc::clone(&shared), tables, Arc::clone(&segments)));
+    let background =
+        Background::new(Arc::clone(&shared), tables, Arc::clone(&segments), options.memtable_bytes);
+    let background = Arc::new(background);
     let syncer =
         |watermark| Arc::new(Syncer::new(Arc::clone(&shared), watermark, options.relaxed_sync_interval));
     let (durable, syncer) = match options.durability {

@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 
 use crate::tables::{Table, TableSet};
 
-/// A file is shortened by so much at a time.
-const PIECE_BYTES: u64 = 4 << 20;
+/// A file is shortened by this part of a write buffer at a time: 4 MiB of the default.
+const PIECES_PER_BUFFER: u64 = 8;
 /// With more tables waiting, files are removed at once: the space is needed.
 const WAITING_MAX: usize = 32;
 
@@ -52,15 +52,16 @@ impl Removal {
 
 /// Shortens a table's file piece by piece, with a pause after each, so that its removal frees little. `pause`
 /// says whether to go on. This is for speed only, so that no failure counts.
-pub(crate) fn shorten(table: &Table, mut pause: impl FnMut() -> bool) {
+pub(crate) fn shorten(table: &Table, buffer_bytes: u64, mut pause: impl FnMut() -> bool) {
+    let piece = (buffer_bytes / PIECES_PER_BUFFER).max(1);
     // Only then does the list on disk no longer name it.
     if !table.is_deleted.load(Ordering::Acquire) {
         return;
     }
     let Ok(file) = OpenOptions::new().write(true).open(&*table.path) else { return };
     let Some(mut length) = own_length(&file) else { return };
-    while length > PIECE_BYTES {
-        length -= PIECE_BYTES;
+    while length > piece {
+        length -= piece;
         if file.set_len(length).is_err() || !pause() {
             return;
         }

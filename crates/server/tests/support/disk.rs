@@ -230,7 +230,7 @@ impl Recording {
         done.map(|sync| sync.begun).max().unwrap_or(0)
     }
 
-    /// Counts of written tables, replaced manifests, new journals and removed files.
+    /// Counts of written tables, replaced manifests, new journals, and shortened and removed files.
     pub fn summary(&self) -> String {
         let count =
             |wanted: &dyn Fn(&Naming) -> bool| self.namings.iter().filter(|naming| wanted(naming)).count();
@@ -239,8 +239,10 @@ impl Recording {
         let lists = count(&|naming| matches!(&naming.what, Names::Rename { to, .. } if to == "current"));
         let journals = count(&|naming| matches!(&naming.what, Names::Link(name, _) if is_journal(name)));
         let removed = count(&|naming| matches!(&naming.what, Names::Unlink(_)));
+        let cuts = self.changes.iter().filter(|change| matches!(change.what, Bytes::Length(_))).count();
         format!(
-            "{} writes, {} syncs, {tables} tables, {lists} lists of tables, {journals} journals, {removed} files removed",
+            "{} writes, {} syncs, {tables} tables, {lists} lists of tables, {journals} journals, {cuts} cuts of files, \
+             {removed} files removed",
             self.changes.len(),
             self.syncs.len()
         )
