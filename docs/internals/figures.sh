@@ -2,19 +2,21 @@
 # Measures every figure that docs/internals/performance.md reports for a quiet machine: about ten minutes.
 #
 #   docs/internals/figures.sh KEYWRIGHT FOLDER [DYNOXIDE]
-#   docs/internals/figures.sh tail KEYWRIGHT FOLDER [SECONDS]
+#   docs/internals/figures.sh tail KEYWRIGHT FOLDER [SECONDS [OPERATION...]]
 #   docs/internals/figures.sh growth KEYWRIGHT FOLDER
 #   docs/internals/figures.sh overload KEYWRIGHT FOLDER
 #
 # `tail` measures latency over time instead: a million items, requests at half of the closed loop's rate for SECONDS
-# (600 unless given), next to a loop that writes and syncs one file in place. It takes about an hour.
+# (600 unless given), next to a loop that writes and syncs one file in place. It takes about an hour without a list of
+# operations; with one, the reads of a table next to writes to another are left out.
 # `growth` measures reads and writes with 10 thousand, 1 million and 10 million items, then again with a cache of 16 MiB
 # and all memory, the page cache included, held to 256 MiB by a control group (as root). `overload` sends three times
 # what the server can do, and looks at the ten seconds after it.
 #
 # KEYWRIGHT is a dist build of the server (`cargo build --profile dist`), FOLDER an empty folder on the disk to be
 # measured, DYNOXIDE the peer's program (`cargo install dynoxide-rs`; left out if not given). Results are left as text
-# files in FOLDER.
+# files in FOLDER. As root, the session's share of the processors is raised: Linux divides them among sessions first, so
+# that a niceness counts only within one (`man 7 sched`, "The autogroup feature").
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 mode=all
@@ -25,13 +27,18 @@ case "$1" in tail | growth | overload)
 esac
 keywright=$(realpath "$1")
 mkdir -p "$2" && cd "$2"
-seconds=600 dynoxide=
+seconds=600 dynoxide= operations=()
 case "$mode" in
-  tail) seconds=${3:-$seconds} ;;
+  tail)
+    seconds=${3:-$seconds}
+    operations=("${@:4}")
+    ;;
   all) dynoxide=${3:+$(realpath "$3")} ;;
 esac
 servers=()
-trap 'kill "${servers[@]}" 2>/dev/null || true' EXIT
+share() { { echo "$1" >/proc/self/autogroup; } 2>/dev/null || true; }
+trap 'kill "${servers[@]}" 2>/dev/null || true; share 0' EXIT
+share -20
 
 # start NAME COMMAND...: in the background, and known as $last
 start() {
@@ -60,13 +67,16 @@ if [ "$mode" = tail ]; then
   sleep 1
   at=(--endpoint http://127.0.0.1:8710 --items 1000000 --connections 32)
   bench tail.load "${at[@]}" --operation get-item --seconds 1 --rounds 1
-  for operation in put-item update-item get-item query-10 mixed; do
+  measured=(put-item update-item get-item query-10 mixed)
+  [ "${#operations[@]}" = 0 ] || measured=("${operations[@]}")
+  for operation in "${measured[@]}"; do
     "$keywright" bench "${at[@]}" --operation "$operation" --seconds 15 --rounds 1 --format json >"tail.$operation.closed.json" 2>/dev/null
     half=$(($(rate "tail.$operation.closed.json") / 2))
     python3 "$here/bare_sync.py" bare-sync.file "$seconds" >"tail.$operation.sync.txt" &
     bench "tail.$operation" "${at[@]}" --operation "$operation" --seconds "$seconds" --rounds 1 --rate "$half" --trend "tail.$operation.svg"
     wait "$!" || true
   done
+  [ "${#operations[@]}" = 0 ] || exit 0
   # Reads of one table while another is written, and alone.
   half=$(($(rate tail.put-item.closed.json) / 2))
   for writes in without with; do
