@@ -5,12 +5,12 @@
 //! mebibyte, and have the disk begin with it. They go faster the more work waits. What was measured is in
 //! `docs/internals/performance.md`.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs::File;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use lsm_tree::TableId;
@@ -34,12 +34,29 @@ pub(crate) struct Pacing {
     files: PathBuf,
     /// Runs of tables that wait to be merged.
     unmerged: AtomicUsize,
+    /// Tables of flushes, those before the present merge left out.
+    flushed: Mutex<HashSet<TableId>>,
     is_closing: AtomicBool,
 }
 
 impl Pacing {
     pub(crate) fn new(files: PathBuf) -> Self {
-        Self { files, unmerged: AtomicUsize::new(0), is_closing: AtomicBool::new(false) }
+        Self {
+            files,
+            unmerged: AtomicUsize::new(0),
+            flushed: Mutex::default(),
+            is_closing: AtomicBool::new(false),
+        }
+    }
+
+    fn flushed(&self) -> MutexGuard<'_, HashSet<TableId>> {
+        self.flushed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The files of tables with their numbers.
+    fn files(&self) -> impl Iterator<Item = (TableId, PathBuf)> + use<> {
+        let entries = std::fs::read_dir(&self.files).into_iter().flatten().flatten();
+        entries.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
     }
 
     pub(crate) fn set_unmerged(&self, runs: usize) {
@@ -63,26 +80,53 @@ impl Pacing {
     }
 }
 
+/// Which tables a thread writes. A flush and a merge write at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Own {
+    /// That of a flush before its first row.
+    Unclaimed,
+    /// That of a flush.
+    Flush(TableId),
+    /// One after the other: all new ones that are not of a flush.
+    Merge,
+    Unknown,
+}
+
 /// The steps of one thread.
 pub(crate) struct Steps {
     pacing: Arc<Pacing>,
+    own: Own,
     /// The newest table at the beginning: those that are written have greater numbers.
     after: Option<TableId>,
     bytes: usize,
     begun: Instant,
-    /// How far the disk was told to write each file.
-    begun_to: HashMap<PathBuf, u64>,
+    /// The table whose file the disk was last told to write, and how far.
+    begun_to: (TableId, u64),
 }
 
 impl Steps {
-    pub(crate) fn new(pacing: Arc<Pacing>) -> Self {
-        let mut steps = Self { pacing, after: None, bytes: 0, begun: now(), begun_to: HashMap::new() };
-        steps.after = steps.files().map(|(id, _)| id).max();
+    /// The steps of a flush. Its table is begun before its first row comes.
+    pub(crate) fn of_flush(pacing: Arc<Pacing>) -> Self {
+        Self::new(pacing, Own::Unclaimed)
+    }
+
+    /// The steps of a merge.
+    pub(crate) fn of_merge(pacing: Arc<Pacing>) -> Self {
+        let steps = Self::new(pacing, Own::Merge);
+        steps.pacing.flushed().retain(|table| Some(*table) > steps.after);
         steps
+    }
+
+    fn new(pacing: Arc<Pacing>, own: Own) -> Self {
+        let after = pacing.files().map(|(id, _)| id).max();
+        Self { pacing, own, after, bytes: 0, begun: now(), begun_to: (0, 0) }
     }
 
     /// Notes a row that goes into a table.
     pub(crate) fn row(&mut self, bytes: usize, step: impl FnOnce(&Pacing) -> Duration) {
+        if self.own == Own::Unclaimed {
+            self.own = self.claim().map_or(Own::Unknown, Own::Flush);
+        }
         self.bytes += bytes;
         if self.bytes < STEP_BYTES {
             return;
@@ -97,24 +141,38 @@ impl Steps {
         self.begun = now();
     }
 
-    /// The files of tables with their numbers.
-    fn files(&self) -> impl Iterator<Item = (TableId, PathBuf)> + use<> {
-        let entries = std::fs::read_dir(&self.pacing.files).into_iter().flatten().flatten();
-        entries.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
+    /// The table that a flush has begun: the only new one, unless a merge has begun another just now.
+    fn claim(&self) -> Option<TableId> {
+        let mut new = self.pacing.files().map(|(id, _)| id).filter(|id| Some(*id) > self.after);
+        let table = new.next().filter(|_| new.next().is_none())?;
+        self.pacing.flushed().insert(table);
+        Some(table)
     }
 
-    /// Has the disk begin to write what the files of new tables have gained. This is for speed only, so that
-    /// no failure counts.
+    /// The table that this thread is writing.
+    fn table(&self) -> Option<(TableId, PathBuf)> {
+        let flushed = self.pacing.flushed();
+        let is_own = |id: TableId| match self.own {
+            Own::Unclaimed | Own::Unknown => false,
+            Own::Flush(own) => own == id,
+            Own::Merge => Some(id) > self.after && !flushed.contains(&id),
+        };
+        self.pacing.files().filter(|(id, _)| is_own(*id)).max_by_key(|(id, _)| *id)
+    }
+
+    /// Has the disk begin to write what the thread's table has gained. This is for speed only, so that no
+    /// failure counts.
+    ///
+    /// The advice drops pages that are on disk already, and requests then read them from there. So it is given
+    /// once for each part, and for no table that is finished or that another thread writes.
     fn begin_writing(&mut self) {
-        for (_, path) in self.files().filter(|(id, _)| Some(*id) > self.after) {
-            let Ok(file) = File::open(&path) else { continue };
-            let Ok(length) = file.metadata().map(|data| data.len() / PIECE_BYTES * PIECE_BYTES) else {
-                continue;
-            };
-            let from = self.begun_to.insert(path, length).unwrap_or(0);
-            if let Some(gained) = NonZeroU64::new(length.saturating_sub(from)) {
-                begin_writing(&file, from, gained);
-            }
+        let Some((id, path)) = self.table() else { return };
+        let Ok(file) = File::open(&path) else { return };
+        let Ok(length) = file.metadata().map(|data| data.len() / PIECE_BYTES * PIECE_BYTES) else { return };
+        let from = if self.begun_to.0 == id { self.begun_to.1 } else { 0 };
+        self.begun_to = (id, length);
+        if let Some(gained) = NonZeroU64::new(length.saturating_sub(from)) {
+            begin_writing(&file, from, gained);
         }
     }
 }
@@ -145,7 +203,7 @@ impl Factory for MergeSteps {
     }
 
     fn make_filter(&self, _: &Context) -> Box<dyn CompactionFilter> {
-        Box::new(MergeStep(Steps::new(Arc::clone(&self.0))))
+        Box::new(MergeStep(Steps::of_merge(Arc::clone(&self.0))))
     }
 }
 
@@ -182,7 +240,7 @@ mod tests {
     fn a_thread_waits_after_each_step_unless_much_waits_or_the_store_closes() {
         let folder = tempfile::tempdir().unwrap();
         let pacing = Arc::new(Pacing::new(folder.path().to_owned()));
-        let mut steps = Steps::new(Arc::clone(&pacing));
+        let mut steps = Steps::of_merge(Arc::clone(&pacing));
         let mut most = |bytes| (0..4).map(|_| row(&mut steps, bytes)).max().unwrap();
         assert!(most(STEP_BYTES) >= STEP_TIME / 2, "whole steps");
         pacing.set_unmerged(9);
@@ -194,16 +252,55 @@ mod tests {
     }
 
     #[test]
-    fn only_files_of_new_tables_are_begun_and_each_part_once() {
+    fn each_part_of_a_new_table_is_begun_once() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("7"), vec![1; 200_000]).unwrap();
-        let mut steps = Steps::new(Arc::new(Pacing::new(folder.path().to_owned())));
-        let new = folder.path().join("8");
-        std::fs::write(&new, vec![1; 100_000]).unwrap();
+        let write = |table: &str, bytes| std::fs::write(folder.path().join(table), vec![1; bytes]).unwrap();
+        write("7", 200_000);
+        let mut steps = Steps::of_merge(Arc::new(Pacing::new(folder.path().to_owned())));
         steps.begin_writing();
-        assert_eq!(steps.begun_to, HashMap::from([(new.clone(), PIECE_BYTES)]));
-        std::fs::write(&new, vec![1; 200_000]).unwrap();
+        assert_eq!(steps.begun_to, (0, 0), "no new table");
+        write("8", 100_000);
         steps.begin_writing();
-        assert_eq!(steps.begun_to, HashMap::from([(new, 3 * PIECE_BYTES)]));
+        assert_eq!(steps.begun_to, (8, PIECE_BYTES));
+        write("8", 200_000);
+        steps.begin_writing();
+        assert_eq!(steps.begun_to, (8, 3 * PIECE_BYTES));
+    }
+
+    #[test]
+    fn a_flush_and_a_merge_begin_only_what_they_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |table: &str| std::fs::write(folder.path().join(table), vec![1; 200_000]).unwrap();
+        let pacing = Arc::new(Pacing::new(folder.path().to_owned()));
+        let table = |steps: &Steps| steps.table().map(|(id, _)| id);
+        let mut merge = Steps::of_merge(Arc::clone(&pacing));
+        write("8");
+        let mut flush = Steps::of_flush(Arc::clone(&pacing));
+        assert_eq!(table(&flush), None);
+        write("9");
+        row(&mut flush, 1);
+        assert_eq!((table(&merge), table(&flush)), (Some(8), Some(9)));
+        write("10");
+        assert_eq!((table(&merge), table(&flush)), (Some(10), Some(9)), "the merge has finished its first");
+        row(&mut merge, STEP_BYTES);
+        assert_eq!(merge.begun_to, (10, 3 * PIECE_BYTES));
+        // The tables of a flush stay its own until the next merge.
+        let mut flush = Steps::of_flush(Arc::clone(&pacing));
+        write("11");
+        row(&mut flush, 1);
+        assert_eq!((table(&merge), table(&flush)), (Some(10), Some(11)));
+        let merge = Steps::of_merge(Arc::clone(&pacing));
+        assert_eq!((table(&merge), pacing.flushed().len()), (None, 0));
+    }
+
+    #[test]
+    fn a_flush_that_cannot_tell_its_table_begins_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut flush = Steps::of_flush(Arc::new(Pacing::new(folder.path().to_owned())));
+        for table in ["8", "9"] {
+            std::fs::write(folder.path().join(table), vec![1; 200_000]).unwrap();
+        }
+        row(&mut flush, STEP_BYTES);
+        assert_eq!(flush.begun_to, (0, 0));
     }
 }

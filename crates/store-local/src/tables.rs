@@ -99,7 +99,7 @@ impl Tables {
         frozen: impl Fn() -> usize,
     ) -> lsm_tree::Result<()> {
         assert!(version < NEWEST, "versions of commits are below the sequence number of reads");
-        let mut steps = Steps::new(Arc::clone(&self.pacing));
+        let mut steps = Steps::of_flush(Arc::clone(&self.pacing));
         let mark = InternalValue::from_components(
             Slice::from(VERSION_KEY),
             Slice::from(version.to_be_bytes()),
