@@ -163,8 +163,8 @@ impl Steps {
     /// Has the disk begin to write what the thread's table has gained. This is for speed only, so that no
     /// failure counts.
     ///
-    /// The advice drops pages that are on disk already, and requests then read them from there. So it is given
-    /// once for each part, and for no table that is finished or that another thread writes.
+    /// The advice drops pages that are on disk already, and requests then read them from there. So it is
+    /// given once for each part, and for no table that is finished or that another thread writes.
     fn begin_writing(&mut self) {
         let Some((id, path)) = self.table() else { return };
         let Ok(file) = File::open(&path) else { return };
