@@ -118,7 +118,7 @@ impl<S: Store> Catalogue<S> {
         let mut cache = self.write();
         for table in tables {
             cache.sizes.set(table.id, record_bytes(&table));
-            cache.doomed.insert(table.id, Arc::new(table));
+            cache.insert_doomed(Arc::new(table));
         }
     }
 

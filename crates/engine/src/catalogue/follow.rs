@@ -138,7 +138,7 @@ async fn read_all(view: &impl Snapshot) -> Result<Cache, CatalogueFault> {
         Ok(())
     })
     .await?;
-    cache.doomed = tables;
+    tables.into_values().for_each(|table| cache.insert_doomed(table));
     Ok(cache)
 }
 

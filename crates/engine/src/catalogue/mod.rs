@@ -13,6 +13,7 @@ mod rows;
 mod shards;
 mod stored;
 mod stream;
+mod stream_names;
 mod table;
 mod ttl;
 
@@ -32,9 +33,10 @@ pub(crate) use insights::{InsightsPhase, InsightsState, Rule, RuleKind};
 pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
 pub(crate) use shards::{NewStream, Succession};
 pub(crate) use stream::{RecordPlace, Shard, ShardHash, Stream, StreamState};
+pub(crate) use stream_names::StreamName;
 pub(crate) use table::{
     Backfill, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus, ModeChanges, OnDemandLimits,
-    Seen, Table, TableStatus, Throughput, Warm, WarmJob, note_change,
+    Seen, Table, TableStatus, Throughput, Warm, WarmJob, note_change, table_arn,
 };
 pub(crate) use ttl::{TtlGeneration, TtlState};
 
@@ -42,6 +44,7 @@ use crate::support::env::{AccountId, Caller, Region};
 use crate::support::fault;
 use crate::support::layout::TableId;
 use rows::{name_key, record_key};
+use stream_names::StreamNames;
 
 /// How often a change of a table is tried again after a conflict.
 const CHANGE_TRIES_MAX: usize = 100;
@@ -84,6 +87,8 @@ struct Cache {
     names: Names,
     /// Deleted tables, which have no name any more, until their rows are gone.
     doomed: BTreeMap<TableId, Arc<Table>>,
+    /// The streams of all these tables.
+    streams: StreamNames,
     sizes: RecordSizes,
 }
 
@@ -205,13 +210,6 @@ impl<S: Store> Catalogue<S> {
         self.read().names.get(caller).into_iter().flat_map(BTreeMap::values).cloned().collect()
     }
 
-    /// Every table of a caller, including deleted ones that still have rows or streams.
-    pub(crate) fn all_of(&self, caller: &Caller) -> Vec<Arc<Table>> {
-        let cache = self.read();
-        let live = cache.names.get(caller).into_iter().flat_map(BTreeMap::values);
-        live.chain(cache.doomed.values().filter(|table| belongs_to(table, caller))).cloned().collect()
-    }
-
     /// The newest copy of a table; the given one if the table was deleted.
     pub(crate) fn newest(&self, table: &Arc<Table>) -> Arc<Table> {
         let cache = self.read();
@@ -219,12 +217,31 @@ impl<S: Store> Catalogue<S> {
         Arc::clone(named.filter(|named| named.id == table.id).unwrap_or(table))
     }
 
-    /// Every table of that name, including deleted ones that still have rows or streams.
-    pub(crate) fn all_named(&self, caller: &Caller, name: &str) -> Vec<Arc<Table>> {
+    /// The table of a stream, live or deleted.
+    pub(crate) fn table_of_stream(&self, caller: &Caller, table: &str, label: &str) -> Option<Arc<Table>> {
         let cache = self.read();
-        let live = cache.names.get(caller).and_then(|tables| tables.get(name));
-        let is_meant = |table: &&Arc<Table>| table.name == name && belongs_to(table, caller);
-        live.into_iter().chain(cache.doomed.values().filter(is_meant)).cloned().collect()
+        let id = cache.streams.table(caller, table, label)?;
+        cache.table_with(caller, table, id).cloned()
+    }
+
+    /// Whether a table of that name has a stream of that label, or had one that is still kept.
+    pub(crate) fn has_stream(&self, caller: &Caller, table: &str, label: &str) -> bool {
+        self.read().streams.table(caller, table, label).is_some()
+    }
+
+    /// At most `limit` streams after `start`, of tables of one name if there is one, and whether more follow.
+    pub(crate) fn streams_after(
+        &self,
+        caller: &Caller,
+        table: Option<&str>,
+        start: Option<&StreamName>,
+        limit: usize,
+    ) -> (Vec<StreamName>, bool) {
+        let cache = self.read();
+        let mut names = cache.streams.after(caller, table, start).map(|(name, _)| name.clone());
+        let page: Vec<StreamName> = names.by_ref().take(limit).collect();
+        let more = names.next().is_some();
+        (page, more)
     }
 
     /// Deleted tables whose rows are to be purged.
@@ -419,22 +436,38 @@ impl<S: Store> Catalogue<S> {
 
 impl Cache {
     fn insert(&mut self, table: Arc<Table>) {
+        self.streams.add(&table);
         self.names.entry(owner(&table)).or_default().insert(table.name.clone(), table);
     }
 
+    /// The table of that name and id, live or deleted.
+    fn table_with(&self, caller: &Caller, name: &str, id: TableId) -> Option<&Arc<Table>> {
+        let named = self.names.get(caller).and_then(|tables| tables.get(name));
+        named.filter(|table| table.id == id).or_else(|| self.doomed.get(&id))
+    }
+
+    /// Adds a table that has no name any more.
+    fn insert_doomed(&mut self, table: Arc<Table>) {
+        self.streams.add(&table);
+        self.doomed.insert(table.id, table);
+    }
+
     fn forget(&mut self, id: TableId) {
-        self.doomed.remove(&id);
+        if let Some(table) = self.doomed.remove(&id) {
+            self.streams.remove(&table);
+        }
         self.sizes.forget(id);
     }
 
     /// Publishes a table found in the store, unless it is known or was deleted since.
     fn admit(&mut self, table: &Arc<Table>, bytes: usize) {
-        let known = self.names.get(&owner(table)).and_then(|tables| tables.get(&table.name));
-        if known.is_some_and(|known| known.id == table.id) {
+        let known = self.names.get(&owner(table)).and_then(|tables| tables.get(&table.name)).cloned();
+        if known.as_ref().is_some_and(|known| known.id == table.id) {
             self.replace(table, bytes);
         } else if !self.doomed.contains_key(&table.id) {
-            if let Some(id) = known.map(|known| known.id) {
-                self.sizes.forget(id);
+            if let Some(known) = known {
+                self.streams.remove(&known);
+                self.sizes.forget(known.id);
             }
             self.sizes.set(table.id, bytes);
             self.insert(Arc::clone(table));
@@ -447,6 +480,7 @@ impl Cache {
         let named = named.filter(|named| named.id == table.id);
         let place = named.or_else(|| self.doomed.get_mut(&table.id));
         if let Some(place) = place.filter(|place| place.version < table.version) {
+            self.streams.replace(place, table);
             *place = Arc::clone(table);
             self.sizes.set(table.id, bytes);
         }
@@ -474,10 +508,6 @@ pub(crate) fn record_bytes(table: &Table) -> usize {
 /// The account and region of a table.
 pub(crate) fn owner(table: &Table) -> Caller {
     Caller { account: AccountId::from(table.account.as_str()), region: Region::from(table.region.as_str()) }
-}
-
-fn belongs_to(table: &Table, caller: &Caller) -> bool {
-    table.account == caller.account.as_str() && table.region == caller.region.as_str()
 }
 
 /// An ARN must name the caller's region and account; the region is checked first.

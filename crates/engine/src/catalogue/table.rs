@@ -221,6 +221,11 @@ impl PartialEq for Seen {
 
 impl Eq for Seen {}
 
+/// The ARN of a table of an account and region.
+pub(crate) fn table_arn((account, region): (&str, &str), name: &str) -> String {
+    format!("arn:aws:dynamodb:{region}:{account}:table/{name}")
+}
+
 impl Table {
     /// Checks the table's invariants before its record is written.
     ///
@@ -252,7 +257,7 @@ impl Table {
     }
 
     pub(crate) fn arn(&self) -> String {
-        format!("arn:aws:dynamodb:{}:{}:table/{}", self.region, self.account, self.name)
+        table_arn((&self.account, &self.region), &self.name)
     }
 
     /// The key of the table's record. Every write of an item protects it.

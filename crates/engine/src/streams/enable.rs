@@ -1,7 +1,5 @@
 //! Enabling and disabling a stream, in a change of its table.
 
-use std::sync::Arc;
-
 use keywright_semantics::error::Error;
 use keywright_semantics::limits::PARTITION_WRITE_UNITS_MAX;
 use keywright_semantics::schema::StreamView;
@@ -50,11 +48,11 @@ pub(crate) fn are_too_many(table: &Table, moment: Moment) -> bool {
     table.streams.iter().map(|stream| stream.shards.len()).sum::<usize>() >= moment.shards_kept_max
 }
 
-/// Enables a stream of a table that has none enabled. `namesakes` are the caller's tables of that name,
-/// including deleted ones: a stream's ARN has the table's name and the label only.
-pub(crate) fn enable(table: &mut Table, namesakes: &[Arc<Table>], view: StreamView, moment: Moment) {
+/// Enables a stream of a table that has none enabled. `is_taken` says whether a table of that name, live or
+/// deleted, has a stream of a label: a stream's ARN has the table's name and the label only.
+pub(crate) fn enable(table: &mut Table, is_taken: impl Fn(&str) -> bool, view: StreamView, moment: Moment) {
     let Moment { now_ms: created_ms, settled_ms, shards_max, version: after, .. } = moment;
-    let label = new_label(table, namesakes, created_ms);
+    let label = new_label(table, is_taken, created_ms);
     table.stream = StreamState { view: Some(view), label: Some(label.clone()) };
     let shards = first_shards(table.throughput, shards_max);
     table.open_stream(NewStream { label, view, created_ms, settled_ms, after }, shards);
@@ -66,17 +64,14 @@ pub(crate) fn disable(table: &mut Table, moment: Moment) {
     table.close_stream(moment.now_ms, moment.settled_ms);
 }
 
-/// The first label from this time on that no stream of these tables has.
-fn new_label(table: &Table, namesakes: &[Arc<Table>], now_ms: u64) -> String {
-    let tables = || namesakes.iter().map(Arc::as_ref).chain([table]);
+/// The first label from this time on that no stream of a table of that name has.
+fn new_label(table: &Table, is_taken: impl Fn(&str) -> bool, now_ms: u64) -> String {
     let is_new = |label: &String| {
-        tables()
-            .all(|table| table.stream.label.as_ref() != Some(label) && table.stream_labelled(label).is_none())
+        table.stream.label.as_ref() != Some(label)
+            && table.stream_labelled(label).is_none()
+            && !is_taken(label)
     };
-    let used: usize = tables().map(|table| table.streams.len() + 1).sum();
-    let used = u64::try_from(used).unwrap_or(u64::MAX);
-    let mut labels = (now_ms..=now_ms.saturating_add(used)).map(label);
-    labels.find(is_new).expect("one more candidate than labels in use")
+    (now_ms..).map(label).find(is_new).expect("there are more milliseconds than streams")
 }
 
 /// A stream's label: the time it was enabled, to the millisecond, as ISO 8601.

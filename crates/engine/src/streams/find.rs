@@ -34,9 +34,11 @@ pub(super) fn stream<S: Store>(
     if stream.scope.region != caller.region.as_str() || stream.scope.account != caller.account.as_str() {
         return Err(not_found());
     }
-    let tables = engine.catalogue().all_named(caller, &stream.table_name);
-    let table = tables.into_iter().find(|table| table.stream_labelled(&stream.label).is_some());
-    table.map(|table| Found { table, label: stream.label.clone() }).ok_or_else(not_found)
+    let table = engine.catalogue().table_of_stream(caller, &stream.table_name, &stream.label);
+    table
+        .filter(|table| table.stream_labelled(&stream.label).is_some())
+        .map(|table| Found { table, label: stream.label.clone() })
+        .ok_or_else(not_found)
 }
 
 /// The shard with this id.

@@ -4,11 +4,18 @@ use keywright_semantics::response::StreamStatus;
 use keywright_semantics::sequence::SequenceNumber;
 use keywright_store::{CommitVersion, LogPosition};
 
-use crate::catalogue::{RecordPlace, Shard, Stream, Table};
+use crate::catalogue::{RecordPlace, Shard, Stream, StreamName, Table, table_arn};
+use crate::support::env::Caller;
 
 /// A stream's ARN.
 pub(crate) fn stream_arn(table: &Table, label: &str) -> String {
     format!("{}/stream/{label}", table.arn())
+}
+
+/// The same by its name in an account and region.
+pub(super) fn arn_of(caller: &Caller, name: &StreamName) -> String {
+    let table = table_arn((caller.account.as_str(), caller.region.as_str()), &name.table);
+    format!("{table}/stream/{}", name.label)
 }
 
 /// A shard's id: 28 to 65 characters, in the order of opening.

@@ -91,8 +91,9 @@ impl<S: Store> Engine<S> {
         // Not before: a record without a name and with an open stream would never be purged.
         for (source, copy) in sources.iter().zip(&mut copies) {
             if let Some(stream) = source.live_stream() {
-                let namesakes = self.catalogue().all_named(to, &copy.name);
-                streams::enable(copy, &namesakes, stream.view, moment);
+                let name = copy.name.clone();
+                let is_taken = |label: &str| self.catalogue().has_stream(to, &name, label);
+                streams::enable(copy, is_taken, stream.view, moment);
             }
         }
         let named = match filled {

@@ -58,8 +58,8 @@ pub(crate) async fn run<S: Store>(
         if let Some(view) = request.stream {
             // Looked up at each try: a table of that name may have been created and deleted since the last
             // one.
-            let namesakes = engine.catalogue().all_named(caller, &request.name);
-            streams::enable(&mut table, &namesakes, view, moment);
+            let is_taken = |label: &str| engine.catalogue().has_stream(caller, &request.name, label);
+            streams::enable(&mut table, is_taken, view, moment);
         }
         table
     };

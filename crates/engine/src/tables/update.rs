@@ -2,8 +2,6 @@
 //!
 //! All changes of one request are written in one record, or none is. `backfill` fills new indexes.
 
-use std::sync::Arc;
-
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::limits::GLOBAL_INDEXES_MAX;
 use keywright_semantics::messages::table as messages;
@@ -52,7 +50,7 @@ pub(crate) async fn run<S: Store>(
         warm_ms: engine.config().throughput.warm_s.saturating_mul(1000),
         moment: streams::Moment::now(engine).await?,
         counts_changes: engine.is_limited(&found),
-        namesakes: engine.catalogue().all_named(caller, &found.name),
+        has_stream: &|label: &str| engine.catalogue().has_stream(caller, &found.name, label),
     };
     let units = request.index_updates.iter().filter_map(|update| match update {
         IndexUpdate::Create(index) => index.throughput,
@@ -77,8 +75,8 @@ struct Update<'a> {
     moment: streams::Moment,
     /// Whether decreases and switches are limited.
     counts_changes: bool,
-    /// The caller's tables of that name, including deleted ones.
-    namesakes: Vec<Arc<Table>>,
+    /// Whether a table of that name has a stream of this label, or had one that is still kept.
+    has_stream: &'a (dyn Fn(&str) -> bool + Sync),
 }
 
 fn invalid(text: impl std::fmt::Display) -> Error {
@@ -416,7 +414,7 @@ impl Update<'_> {
                     let text = messages::too_many_streams(&table.name);
                     return Err(Error::new(ErrorKind::LimitExceeded, text));
                 }
-                streams::enable(table, &self.namesakes, view, self.moment);
+                streams::enable(table, self.has_stream, view, self.moment);
                 Ok(())
             }
             (Some(StreamChange::Disable), Some(_)) => {
