@@ -73,17 +73,16 @@ const DOUBLINGS: usize = 25;
 /// Durations below eight microseconds have a class each.
 const CLASSES: usize = PER_DOUBLING * (DOUBLINGS + 1);
 
-/// How many values fell into each class of size, in thousandths of the unit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How many values fell into each class of size, in thousandths of the unit. Of thousands of tables most have
+/// few values in a minute, so only classes with values take memory.
+///
+/// Invariant: `filled` is in the order of classes, each once, and none is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Histogram {
-    classes: [u32; CLASSES],
+    filled: Vec<(u8, u32)>,
 }
 
-impl Default for Histogram {
-    fn default() -> Self {
-        Self { classes: [0; CLASSES] }
-    }
-}
+const _: () = assert!(CLASSES <= 256, "a class is one byte");
 
 impl Histogram {
     fn class(value: u64) -> usize {
@@ -108,15 +107,20 @@ impl Histogram {
 
     #[inline]
     pub(crate) fn add(&mut self, value: u64) {
-        if let Some(count) = self.classes.get_mut(Self::class(value)) {
-            *count = count.saturating_add(1);
-        }
+        self.add_class(Self::class(value), 1);
     }
 
     /// Adds to one class what a row says of it.
+    #[inline]
     pub(crate) fn add_class(&mut self, class: usize, values: u32) {
-        if let Some(count) = self.classes.get_mut(class) {
-            *count = count.saturating_add(values);
+        let Some(class) = u8::try_from(class).ok().filter(|_| class < CLASSES && values > 0) else { return };
+        match self.filled.binary_search_by_key(&class, |(filled, _)| *filled) {
+            Ok(place) => {
+                if let Some((_, count)) = self.filled.get_mut(place) {
+                    *count = count.saturating_add(values);
+                }
+            }
+            Err(place) => self.filled.insert(place, (class, values)),
         }
     }
 
@@ -128,7 +132,7 @@ impl Histogram {
 
     /// The classes that have values, with their numbers.
     pub(crate) fn filled(&self) -> impl Iterator<Item = (usize, u32)> {
-        self.classes.iter().copied().enumerate().filter(|(_, values)| *values > 0)
+        self.filled.iter().map(|(class, values)| (usize::from(*class), *values))
     }
 }
 

@@ -128,6 +128,9 @@ struct Others {
 
 /// Accounts and regions of which errors are counted: clients without a key can name any.
 const PLACES_MAX: usize = 1_000;
+/// Series of which is known that the directory lists them: deleted tables have some too. Beyond that all are
+/// forgotten, and written again with their next value.
+const LISTED_MAX: usize = 200_000;
 /// Finished points that are kept while the store takes none.
 const FINISHED_MAX: usize = 200_000;
 /// Names that are remembered for a quick look; a power of two.
@@ -144,6 +147,15 @@ pub(crate) struct Schedule {
     pub gauged: AtomicU64,
     /// When the next look for old points begins.
     pub sweep_ms: AtomicU64,
+}
+
+/// What is taken at a time to be written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part {
+    /// The tables of the shard of this place.
+    Tables(usize),
+    /// All that belongs to no table.
+    Others,
 }
 
 /// All metrics of one engine.
@@ -290,12 +302,19 @@ impl Metrics {
         others.open.entry(series).or_insert((minute, Cell::default())).1.add(value);
     }
 
-    /// Takes every point of minutes before this one, or of all minutes when the engine stops.
-    pub(crate) fn take_finished(&self, before_minute: u64) -> Vec<Point> {
+    /// The parts in which finished points are taken: those of all tables at once would take many times the
+    /// memory of their figures.
+    pub(crate) fn parts() -> impl Iterator<Item = Part> + Send {
+        (0..SHARDS).map(Part::Tables).chain([Part::Others])
+    }
+
+    /// Takes every point of one part of minutes before this one, or of all minutes when the engine stops.
+    pub(crate) fn take_finished(&self, part: Part, before_minute: u64) -> Vec<Point> {
         let mut points = Vec::new();
         // Not when the engine stops: then it takes the present minute too.
         let open_from = if before_minute < u64::MAX { before_minute } else { 0 };
-        for shard in &self.shards {
+        if let Part::Tables(place) = part {
+            let shard = self.shards.get(place).expect("a part is one of the shards");
             let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
             shard.open_from = shard.open_from.max(open_from);
             let ended = shard.open.extract_if(|_, figures| figures.minute < before_minute);
@@ -306,6 +325,7 @@ impl Metrics {
             for figures in &closed {
                 series::points(figures, self.naming, &mut |point| points.push(point));
             }
+            return points;
         }
         let mut others = self.others();
         others.open_from = others.open_from.max(open_from);
@@ -323,14 +343,34 @@ impl Metrics {
         others.finished = points.split_off(beyond);
     }
 
-    /// The values of a series that are not written yet, by minute.
-    pub(crate) fn unwritten(&self, wanted: &Series, mut take: impl FnMut(Point)) {
-        let mut take = |point: Point| {
+    /// The values of a series that are not written yet, by minute; `table` is the table of its name. What a
+    /// deleted table had in the present minute is seen once it is written.
+    ///
+    /// Looks at no other table of the present minute: there may be thousands, and a request may ask for
+    /// hundreds of series.
+    pub(crate) fn unwritten(&self, wanted: &Series, table: Option<TableId>, mut take: impl FnMut(Point)) {
+        let mut take_wanted = |point: Point| {
             if point.series == *wanted {
                 take(point);
             }
         };
-        self.each_unwritten(&wanted.place, &mut take);
+        let is_its = |figures: &&TableFigures| {
+            Some(figures.name.as_str()) == wanted.table()
+                && figures.account == wanted.place.account
+                && figures.region == wanted.place.region
+        };
+        for shard in &self.shards {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let open = table.and_then(|table| shard.open.get(&table)).map(|figures| &**figures);
+            let its = open.into_iter().chain(&shard.closed).filter(is_its);
+            its.for_each(|figures| series::points(figures, self.naming, &mut take_wanted));
+        }
+        let others = self.others();
+        let finished = others.finished.iter().filter(|point| point.series == *wanted).cloned();
+        finished.for_each(&mut take);
+        if let Some((minute, cell)) = others.open.get(wanted).copied() {
+            take(Point { series: wanted.clone(), minute, cell, histogram: None });
+        }
     }
 
     /// Passes every point of an account and region that is not written yet to `take`.
@@ -356,7 +396,11 @@ impl Metrics {
 
     /// Notes series whose rows in the directory are written.
     pub(crate) fn note_listed(&self, written: impl IntoIterator<Item = (SeriesHash, u64)>) {
-        self.others().listed.extend(written);
+        let mut others = self.others();
+        if others.listed.len() >= LISTED_MAX {
+            others.listed.clear();
+        }
+        others.listed.extend(written);
     }
 
     pub(crate) fn swept_to(&self) -> Option<SeriesHash> {
@@ -379,6 +423,10 @@ mod tests {
 
     use super::*;
     use crate::tests::harness::{bench, caller};
+
+    fn all_finished(metrics: &Metrics, before_minute: u64) -> Vec<Point> {
+        Metrics::parts().flat_map(|part| metrics.take_finished(part, before_minute)).collect()
+    }
 
     #[test]
     fn a_minute_adds_up_what_requests_consumed_and_ends_with_the_next() {
@@ -420,13 +468,13 @@ mod tests {
                 points.into_iter().filter(|point| point.series.metric == "ConsumedReadCapacityUnits");
             consumed.map(|point| (point.minute, point.cell.sum)).collect::<Vec<_>>()
         };
-        assert_eq!(sums(metrics.take_finished(8)), [(7, 1000)]);
+        assert_eq!(sums(all_finished(&metrics, 8)), [(7, 1000)]);
         // The clock of this request was read before the step's.
         use_one();
         metrics.begin(8 * MINUTE_MS);
         use_one();
-        assert_eq!(sums(metrics.take_finished(8)), []);
-        assert_eq!(sums(metrics.take_finished(9)), [(8, 2000)]);
+        assert_eq!(sums(all_finished(&metrics, 8)), []);
+        assert_eq!(sums(all_finished(&metrics, 9)), [(8, 2000)]);
     }
 
     #[test]
@@ -436,7 +484,7 @@ mod tests {
         for number in (0..5 * PLACES_MAX).chain([0]) {
             metrics.add_user_error(&place(number), 7 * MINUTE_MS, 1);
         }
-        let points = metrics.take_finished(8);
+        let points = all_finished(&metrics, 8);
         assert_eq!(points.len(), PLACES_MAX);
         let of_first: Vec<u64> = points
             .iter()
@@ -444,6 +492,18 @@ mod tests {
             .map(|point| point.cell.sum)
             .collect();
         assert_eq!(of_first, [2]);
+    }
+
+    #[test]
+    fn series_of_deleted_tables_are_not_remembered_without_bound() {
+        let metrics = Metrics::new(Naming::WithTables);
+        let place = Place { account: "123456789012".to_owned(), region: "r".to_owned() };
+        let series = |number: usize| SeriesHash::of(&Series::new(&place, &number.to_string(), Vec::new()));
+        for number in 0..LISTED_MAX + 10 {
+            metrics.note_listed([(series(number), 7)]);
+        }
+        assert_eq!(metrics.others().listed.len(), 10);
+        assert!(metrics.is_listed(series(LISTED_MAX + 9), 7) && !metrics.is_listed(series(0), 7));
     }
 
     #[test]

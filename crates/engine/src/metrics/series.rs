@@ -28,6 +28,11 @@ impl Series {
         dimensions.sort();
         Self { place: place.clone(), metric: metric.to_owned(), dimensions }
     }
+
+    /// The name of the table that it belongs to, if it does.
+    pub(crate) fn table(&self) -> Option<&str> {
+        self.dimensions.iter().find(|(name, _)| name == TABLE_NAME).map(|(_, table)| table.as_str())
+    }
 }
 
 /// The values of one series in one minute.

@@ -191,6 +191,7 @@ pub(super) async fn describe<S: Store>(
     let take = |alarm: Alarm| {
         if is_wanted(&alarm.view) { pager.offer(|| alarm.view) } else { ControlFlow::Continue(()) }
     };
+    let _turn = engine.metrics().reading.lock().await;
     alarm_rows::each_alarm(engine, alarms_of(place), take).await.map_err(failed)?;
     let (alarms, next_token) = pager.finish();
     Ok(Response::DescribeAlarms { alarms, next_token })

@@ -48,6 +48,7 @@ pub(super) async fn run<S: Store>(
             && request.dimensions.iter().all(has)
             && (!request.recently_active || last_hour.saturating_add(RECENT_HOURS) > hour)
     };
+    let _turn = engine.metrics().reading.lock().await;
     let mut page = first(engine, place, is_wanted).await.map_err(failed)?;
     let has_more = page.len() > PAGE_MAX;
     if has_more {
@@ -88,9 +89,12 @@ async fn first<S: Store>(
             }
         }
     };
-    engine.metrics().each_unwritten(place, &mut |point| {
-        take(point.series, point.minute.saturating_mul(MINUTE_MS) / HOUR_MS);
-    });
+    let unwritten = || {
+        engine.metrics().each_unwritten(place, &mut |point| {
+            take(point.series, point.minute.saturating_mul(MINUTE_MS) / HOUR_MS);
+        });
+    };
+    engine.lane().run(unwritten).await;
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let read = each_row(&view, layout::prefix_range(directory_prefix()), |entry| {
         if let Some((series, hour)) = decode_series(&entry.value) {

@@ -24,7 +24,7 @@ use keywright_store::Store;
 
 use crate::metrics::series::Place;
 use crate::state::Engine;
-use crate::support::env::Caller;
+use crate::support::env::{AccountId, Caller, Region};
 use crate::support::layout::TableId;
 use crate::support::wake::NextWake;
 
@@ -65,6 +65,11 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<Ne
 
 pub(crate) fn place_of(caller: &Caller) -> Place {
     Place { account: caller.account.to_string(), region: caller.region.to_string() }
+}
+
+/// The caller whose account and region these are.
+fn caller_of(place: &Place) -> Caller {
+    Caller { account: AccountId::from(place.account.as_str()), region: Region::from(place.region.as_str()) }
 }
 
 /// A fault of the store.

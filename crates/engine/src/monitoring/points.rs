@@ -9,6 +9,7 @@ use keywright_semantics::monitoring::request::MetricRef;
 use keywright_semantics::monitoring::statistic::{Statistic, WHOLE};
 use keywright_store::{KeyRange, Snapshot, Store};
 
+use super::caller_of;
 use crate::metrics::figures::{Cell, Histogram};
 use crate::metrics::rows::{Grain, SeriesHash, decode_point, point_prefix, read_time};
 use crate::metrics::series::{Place, Series};
@@ -91,10 +92,12 @@ pub(super) async fn read<S: Store>(
             super::rows::merge(sums.entry(start).or_default(), point);
         }
     };
+    let table = series.table().and_then(|table| engine.catalogue().find(&caller_of(place), table));
     // While this is held no point moves from memory to the store.
     let writing = engine.metrics().writing.lock().await;
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    engine.metrics().unwritten(&series, |point| add(point.minute, (point.cell, point.histogram)));
+    let table = table.map(|table| table.id);
+    engine.metrics().unwritten(&series, table, |point| add(point.minute, (point.cell, point.histogram)));
     drop(writing);
     let minute = |ms: i64| u64::try_from(ms).unwrap_or_default() / MINUTE_MS;
     let (first, last) = (minute(periods.start_ms), minute(periods.end_ms).saturating_add(1));

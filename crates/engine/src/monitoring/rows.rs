@@ -15,6 +15,7 @@ use keywright_store::{CommitError, Direction, Entry, KeyRange, Scan, Snapshot, S
 
 use super::STORE_WIDE;
 use crate::catalogue::{OnDemandLimits, Table, Throughput};
+use crate::metrics::Metrics;
 use crate::metrics::figures::{Cell, Histogram, PER_UNIT};
 use crate::metrics::rows::{
     Grain, SeriesHash, decode_point, decode_series, directory_key, directory_prefix, encode_point,
@@ -70,15 +71,17 @@ pub(crate) async fn flush_all<S: Store>(engine: &Engine<S>) -> Result<(), Error>
 /// Writes the points of minutes before this one.
 pub(crate) async fn flush<S: Store>(engine: &Engine<S>, before_minute: u64) -> Result<(), Error> {
     let _turn = engine.metrics().writing.lock().await;
-    let mut points = engine.metrics().take_finished(before_minute);
-    while !points.is_empty() {
-        let rest = points.split_off(points.len().min(COMMIT_POINTS_MAX));
-        if let Err(error) = write(engine, &points).await {
-            points.extend(rest);
-            engine.metrics().put_back(points);
-            return Err(error);
+    for part in Metrics::parts() {
+        let mut points = engine.metrics().take_finished(part, before_minute);
+        while !points.is_empty() {
+            let rest = points.split_off(points.len().min(COMMIT_POINTS_MAX));
+            if let Err(error) = write(engine, &points).await {
+                points.extend(rest);
+                engine.metrics().put_back(points);
+                return Err(error);
+            }
+            points = rest;
         }
-        points = rest;
     }
     Ok(())
 }

@@ -177,6 +177,7 @@ async fn page_of<S: Store, T: Send, V: IntoIterator<Item = T>>(
         }
         views(target).into_iter().try_for_each(|view| pager.offer(|| view))
     };
+    let _turn = engine.metrics().reading.lock().await;
     rows::each_target_of(engine, place, take).await.map_err(failed)?;
     Ok(pager.finish())
 }
