@@ -55,9 +55,9 @@ pub struct LocalOptions {
     pub verify_bytes_max: u64,
     /// The longest time between two syncs of a relaxed store under load.
     pub relaxed_sync_interval: Duration,
-    /// Runs the long part of a read: everything beyond 64 KiB of a page or 16 keys of a multi-get. An
-    /// asynchronous runtime has few threads, and a cold read on each would block everything else, so it moves
-    /// long reads to other threads here. The default runs them on the caller's thread.
+    /// Runs the long part of a read: everything beyond 64 KiB of a page or multi-get, and 16 keys of the
+    /// latter. An asynchronous runtime has few threads, and a cold read on each would block everything else,
+    /// so it moves long reads to other threads here. The default runs them on the caller's thread.
     pub long_reads: Aside,
 }
 

@@ -11,6 +11,7 @@ use keywright_store::{
     LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
 };
 use lsm_tree::Slice;
+use tokio::sync::Semaphore;
 
 use crate::conflicts::KeyHasher;
 use crate::error::{OpenFault, store_error};
@@ -34,8 +35,12 @@ const ESTIMATE_ROWS_MAX: usize = 1000;
 
 /// Keys of a multi-get that are read on the caller's thread; the rest is a long read.
 const SHORT_KEYS_MAX: usize = 16;
-/// Bytes of a page that are read on the caller's thread, about 16 blocks; the rest is a long read.
+/// Bytes of a page or multi-get that are read on the caller's thread, about 16 blocks; the rest is a long
+/// read.
 const SHORT_BYTES_MAX: usize = 64 * 1024;
+/// Long reads at a time. Each takes a thread: a hundred of them would leave the caller's threads a hundredth
+/// of the processors, and a fast disk is busy with fewer.
+const LONG_READS_MAX: usize = 8;
 
 /// A store in a folder. Clones share one store. It closes when the last clone, snapshot and transaction are
 /// dropped.
@@ -63,14 +68,16 @@ struct Inner {
     threads: Threads,
     hasher: KeyHasher,
     long_reads: Aside,
+    long_read_places: Semaphore,
     /// The number of `LocalStore` values. All other references are snapshots.
     handles: AtomicUsize,
     _folder: Folder,
 }
 
 impl Inner {
-    /// Runs the long part of a read as `LocalOptions::long_reads` says.
-    fn aside<R>(&self, mut read: impl FnMut() -> R) -> R {
+    /// Runs the long part of a read as `LocalOptions::long_reads` says, few at a time.
+    async fn aside<R>(&self, mut read: impl FnMut() -> R) -> R {
+        let _place = self.long_read_places.acquire().await.expect("the places are never closed");
         let mut outcome = None;
         (self.long_reads)(&mut || outcome = Some(read()));
         outcome.expect("`long_reads` runs the closure that it is given")
@@ -99,6 +106,7 @@ impl LocalStore {
             threads: opened.threads,
             hasher: KeyHasher::new(),
             long_reads: options.long_reads,
+            long_read_places: Semaphore::new(LONG_READS_MAX),
             handles: AtomicUsize::new(1),
             _folder: opened.folder,
         };
@@ -178,12 +186,20 @@ impl LocalSnapshot {
         Ok(found.map_err(store_error)?.map(Bytes::from))
     }
 
-    fn lookup_all(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        let (short, long) = keys.split_at(keys.len().min(SHORT_KEYS_MAX));
-        let read = |keys: &[Bytes]| keys.iter().map(|key| self.lookup(key)).collect::<Result<Vec<_>, _>>();
-        let mut rows = read(short)?;
+    async fn lookup_all(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        let (mut rows, mut bytes) = (Vec::with_capacity(keys.len()), 0);
+        for key in keys.iter().take(SHORT_KEYS_MAX) {
+            if bytes >= SHORT_BYTES_MAX {
+                break;
+            }
+            let row = self.lookup(key)?;
+            bytes += row.as_ref().map_or(0, Bytes::len);
+            rows.push(row);
+        }
+        let long = keys.get(rows.len()..).unwrap_or_default();
         if !long.is_empty() {
-            rows.extend(self.inner.aside(|| read(long))?);
+            let read = || long.iter().map(|key| self.lookup(key)).collect::<Result<Vec<_>, _>>();
+            rows.extend(self.inner.aside(read).await?);
         }
         assert!(rows.len() == keys.len(), "a multi-get has one result per key");
         Ok(rows)
@@ -195,15 +211,15 @@ impl LocalSnapshot {
         self.published.layers.range(start, end, direction)
     }
 
-    fn page(&self, scan: &Scan) -> Result<ScanPage, StoreError> {
-        self.fill(self.rows(&scan.range, scan.direction), scan)
+    async fn page(&self, scan: &Scan) -> Result<ScanPage, StoreError> {
+        self.fill(self.rows(&scan.range, scan.direction), scan).await
     }
 
     /// A page of a scan: its first part on the caller's thread, the rest of a long one as a long read.
-    fn fill(&self, mut rows: Merged, scan: &Scan) -> Result<ScanPage, StoreError> {
+    async fn fill(&self, mut rows: Merged, scan: &Scan) -> Result<ScanPage, StoreError> {
         let mut draft = PageDraft { page: ScanPage::with_room(scan), bytes: 0 };
         if draft.fill(&mut rows, scan, SHORT_BYTES_MAX)? == Filled::ToBound {
-            self.inner.aside(|| draft.fill(&mut rows, scan, usize::MAX))?;
+            self.inner.aside(|| draft.fill(&mut rows, scan, usize::MAX)).await?;
         }
         let dead = rows.take_found();
         if !dead.is_empty() {
@@ -213,13 +229,13 @@ impl LocalSnapshot {
         Ok(draft.page)
     }
 
-    fn log_entries(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
+    async fn log_entries(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
         let start = log_key(read.id, read.after.unwrap_or(LogPosition::FIRST));
         let end = log_key(read.id, LogPosition::LAST);
         let mut rows = self.published.layers.range(start, after(&end), Direction::Forward);
         let mut draft = LogDraft::default();
         if draft.fill(&mut rows, read, SHORT_BYTES_MAX)? == Filled::ToBound {
-            self.inner.aside(|| draft.fill(&mut rows, read, usize::MAX))?;
+            self.inner.aside(|| draft.fill(&mut rows, read, usize::MAX)).await?;
         }
         let last = draft.entries.last().map_or(0, |entry| entry.position.version.0);
         assert!(last <= self.published.version, "a view shows no log entry of a later commit");
@@ -306,15 +322,15 @@ impl Snapshot for LocalSnapshot {
     }
 
     async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        self.lookup_all(keys)
+        self.lookup_all(keys).await
     }
 
     async fn scan(&self, scan: &Scan) -> Result<ScanPage, StoreError> {
-        self.page(scan)
+        self.page(scan).await
     }
 
     async fn read_log(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
-        self.log_entries(read)
+        self.log_entries(read).await
     }
 }
 
@@ -375,15 +391,15 @@ impl Snapshot for LocalTransaction {
     }
 
     async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        self.view.lookup_all(keys)
+        self.view.lookup_all(keys).await
     }
 
     async fn scan(&self, scan: &Scan) -> Result<ScanPage, StoreError> {
-        self.view.page(scan)
+        self.view.page(scan).await
     }
 
     async fn read_log(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
-        self.view.log_entries(read)
+        self.view.log_entries(read).await
     }
 }
 
@@ -391,7 +407,7 @@ impl Transaction for LocalTransaction {
     async fn get_for_write(&mut self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
         let hasher = &self.view.inner.hasher;
         self.protected.extend(keys.iter().map(|key| hasher.hash(key)));
-        self.view.lookup_all(keys)
+        self.view.lookup_all(keys).await
     }
 
     fn protect(&mut self, key: &[u8]) {

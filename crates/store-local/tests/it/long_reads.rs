@@ -60,6 +60,12 @@ fn long_reads_are_handed_over_and_come_back_whole() {
         assert_eq!((snapshot.get_many(few).await.expect("reads").len(), handed_over()), (16, 0));
         let rows = snapshot.get_many(&keys).await.expect("reads");
         assert_eq!((rows.iter().flatten().count(), handed_over()), (40, 1));
+        let mut txn = store.begin().await.expect("begins");
+        (0..2).for_each(|number| txn.put(key(number), vec![7; 70_000].into()));
+        txn.commit().await.expect("commits");
+        let snapshot = store.snapshot().await.expect("a snapshot");
+        let rows = snapshot.get_many(few).await.expect("reads");
+        assert_eq!((rows.iter().flatten().count(), handed_over()), (16, 1), "few rows, and large");
         let read = LogRead { id, after: None, entries_max: 150, bytes_max: usize::MAX };
         let entries = snapshot.read_log(read).await.expect("reads");
         assert_eq!((entries.len(), handed_over()), (150, 1));
