@@ -138,7 +138,9 @@ async fn read_all(view: &impl Snapshot) -> Result<Cache, CatalogueFault> {
         Ok(())
     })
     .await?;
-    tables.into_values().for_each(|table| cache.insert_doomed(table));
+    for table in tables.into_values() {
+        cache.insert_doomed(table);
+    }
     Ok(cache)
 }
 

@@ -71,7 +71,7 @@ fn new_label(table: &Table, is_taken: impl Fn(&str) -> bool, now_ms: u64) -> Str
             && table.stream_labelled(label).is_none()
             && !is_taken(label)
     };
-    (now_ms..).map(label).find(is_new).expect("there are more milliseconds than streams")
+    (now_ms..=u64::MAX).map(label).find(is_new).expect("there are more milliseconds than streams")
 }
 
 /// A stream's label: the time it was enabled, to the millisecond, as ISO 8601.
