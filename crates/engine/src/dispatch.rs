@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::error::Error;
 use keywright_semantics::monitoring::fault::Fault;
 use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
@@ -32,11 +32,6 @@ use crate::{answered, copy, monitoring, partiql, scaling, streams, tables};
 
 /// How old the catalogue may be for an operation on items.
 const CATALOGUE_AGE_MS_MAX: u64 = 1_000;
-
-/// Whether a newer catalogue could make another outcome of a failed request. Nothing was written.
-fn may_be_outdated(error: &Error) -> bool {
-    matches!(error.kind, ErrorKind::ResourceNotFound | ErrorKind::Validation)
-}
 
 /// Why a database cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,13 +132,10 @@ impl<S: Store> Engine<S> {
     async fn run_on_shared(&self, caller: &Caller, request: &Request) -> Result<Response, Error> {
         self.follow_for(request).await?;
         let epoch = self.catalogue().epoch();
-        let outcome = self.run(caller, request).await;
-        if !outcome.as_ref().is_err_and(may_be_outdated) {
-            return outcome;
+        match self.run(caller, request).await {
+            Err(error) if self.was_outdated(epoch, &error).await? => self.run(caller, request).await,
+            outcome => outcome,
         }
-        // Another process may have made or changed what this one does not know.
-        self.catalogue().follow(self.env().now_ms()).await?;
-        if self.catalogue().epoch() == epoch { outcome } else { self.run(caller, request).await }
     }
 
     /// Makes the catalogue as new as a request needs it: up to date for operations on tables, at most

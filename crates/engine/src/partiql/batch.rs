@@ -32,7 +32,13 @@ pub(crate) async fn batch_execute_statement<S: Store>(
         let (table_name, outcome) = match statement {
             Err(error) => (None, Err(error.clone())),
             Ok(statement) => {
-                let outcome = run(engine, &mut pace, caller, statement, request.capacity).await;
+                let epoch = engine.catalogue().epoch();
+                let mut outcome = run(engine, &mut pace, caller, statement, request.capacity).await;
+                if let Err(error) = &outcome
+                    && engine.was_outdated(epoch, error).await?
+                {
+                    outcome = run(engine, &mut pace, caller, statement, request.capacity).await;
+                }
                 (Some(statement.statement.table().name.clone()), outcome)
             }
         };

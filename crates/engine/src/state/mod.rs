@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use keywright_semantics::capacity::Usage;
-use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
 use keywright_semantics::messages::table as messages;
 use keywright_store::Store;
 
@@ -202,6 +202,16 @@ impl<S: Store> Engine<S> {
         &self.shared.scaling
     }
 
+    /// Whether an operation that failed may end otherwise now: another process has made or changed what this
+    /// one did not know when its catalogue had this epoch.
+    pub(crate) async fn was_outdated(&self, epoch: u64, error: &Error) -> Result<bool, Error> {
+        if !self.is_shared() || !may_come_of_catalogue(error) {
+            return Ok(false);
+        }
+        self.catalogue().follow(self.env().now_ms()).await?;
+        Ok(self.catalogue().epoch() != epoch)
+    }
+
     /// Whether this process does the background work of a table.
     pub(crate) fn owns(&self, table: TableId) -> bool {
         !self.is_shared() || self.members().owns(table)
@@ -300,5 +310,17 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn stats(&self) -> &Stats {
         &self.shared.stats
+    }
+}
+
+/// Whether an error may be another one with a newer catalogue. Nothing was written.
+fn may_come_of_catalogue(error: &Error) -> bool {
+    match &*error.detail {
+        ErrorDetail::Reasons(reasons) => reasons.iter().any(|reason| {
+            matches!(reason, CancellationReason::ResourceNotFound | CancellationReason::Validation { .. })
+        }),
+        ErrorDetail::None | ErrorDetail::Item(_) | ErrorDetail::Throttling(_) => {
+            matches!(error.kind, ErrorKind::ResourceNotFound | ErrorKind::Validation)
+        }
     }
 }

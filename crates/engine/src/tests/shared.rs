@@ -7,7 +7,11 @@ use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::request::create_table::NewIndex;
 use keywright_semantics::request::delete_table::DeleteTable;
 use keywright_semantics::request::describe_table::DescribeTable;
-use keywright_semantics::request::parts::BillingMode;
+use keywright_semantics::request::partiql::{BatchExecuteStatement, ExecuteTransaction};
+use keywright_semantics::request::parts::{
+    BatchExecuteStatementParts, BatchStatementRequestParts, BillingMode, ExecuteTransactionParts,
+    ParameterizedStatementParts,
+};
 use keywright_semantics::request::time_to_live::{TtlChange, UpdateTimeToLive};
 use keywright_semantics::request::update_table::IndexUpdate;
 use keywright_semantics::request::{Request, Throughput};
@@ -202,6 +206,38 @@ fn what_a_dead_process_counted_and_owned_is_taken_over() {
     }
     pair.work(25_000);
     assert_eq!((items_counted(&pair.one), items_counted(&pair.other)), (1, 1));
+}
+
+#[test]
+fn statements_find_a_table_that_another_process_has_just_made() {
+    let text = "INSERT INTO t VALUE {'pk': 'a'}".to_owned();
+    let one = ParameterizedStatementParts {
+        statement: text.clone(),
+        parameters: None,
+        return_values_on_condition_check_failure: None,
+    };
+    let parts = ExecuteTransactionParts {
+        transact_statements: vec![one],
+        client_request_token: None,
+        return_consumed_capacity: None,
+    };
+    let transaction = ExecuteTransaction::validate(parts).expect("it is right");
+    let fresh = pair();
+    assert!(run(&fresh.other, Request::ExecuteTransaction(transaction)).is_ok());
+    let batch = BatchExecuteStatement::validate(BatchExecuteStatementParts {
+        statements: vec![BatchStatementRequestParts {
+            statement: text,
+            parameters: None,
+            consistent_read: None,
+            return_values_on_condition_check_failure: None,
+        }],
+        return_consumed_capacity: None,
+    });
+    let fresh = pair();
+    match run(&fresh.other, Request::BatchExecuteStatement(batch)).expect("it is answered") {
+        Response::BatchExecuteStatement(output) => assert!(output.responses[0].error.is_none()),
+        _ => panic!("a batch is answered by its output"),
+    }
 }
 
 /// Processes over one store, of which the first has made a table with so many units, and all limits hold.
