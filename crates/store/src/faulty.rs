@@ -33,6 +33,9 @@ pub struct Faults {
     pub yield_per_mille: u16,
     /// When commits become durable.
     pub schedule: Schedule,
+    /// Whether commits check only the keys that they write. This breaks the contract: a checker has to find
+    /// it.
+    pub forgets_protected: bool,
 }
 
 /// When a commit becomes durable, which means that it survives [`FaultyStore::crash`].
@@ -61,6 +64,7 @@ impl Faults {
             unknown_per_mille: per_mille,
             yield_per_mille: per_mille,
             schedule: Schedule::Synced,
+            forgets_protected: false,
         }
     }
 }
@@ -131,12 +135,21 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 impl FaultyStore {
     /// A new, empty store.
     pub fn new(seed: u64, faults: Faults) -> Self {
+        Self::over(MemoryStore::new(), seed, faults)
+    }
+
+    /// A new, empty store for several engines ([`MemoryStore::shared`]).
+    pub fn shared(seed: u64, faults: Faults) -> Self {
+        Self::over(MemoryStore::shared(), seed, faults)
+    }
+
+    fn over(empty: MemoryStore, seed: u64, faults: Faults) -> Self {
         let state = State {
             random: Random::new(seed),
             faults,
             epoch: 0,
-            live: MemoryStore::new(),
-            durable: MemoryStore::new(),
+            durable: empty.copy(),
+            live: empty,
             unsynced: VecDeque::new(),
         };
         Self { state: Arc::new(Mutex::new(state)) }
@@ -189,7 +202,7 @@ impl FaultyStore {
     }
 
     fn commit(&self, transaction: FaultyTransaction) -> Result<CommitVersion, CommitError> {
-        let FaultyTransaction { inner, epoch, writes, appends, .. } = transaction;
+        let FaultyTransaction { mut inner, epoch, writes, appends, .. } = transaction;
         let mut state = lock(&self.state);
         if state.epoch != epoch {
             return Err(CommitError::Failed(StoreError::Closed));
@@ -204,6 +217,9 @@ impl FaultyStore {
         let unknown = state.happens(faults.unknown_per_mille);
         if unknown && state.random.coin() {
             return Err(CommitError::Unknown);
+        }
+        if faults.forgets_protected {
+            inner.forget_protected();
         }
         let version = inner.apply()?;
         if !writes.is_empty() || !appends.is_empty() {

@@ -430,6 +430,11 @@ impl MemoryTransaction {
         self.writes.iter().all(fits) && self.bytes() <= capabilities.transaction_bytes_max
     }
 
+    /// Forgets the keys that it was asked to protect: only what it writes conflicts then.
+    pub(crate) fn forget_protected(&mut self) {
+        self.protected.clear();
+    }
+
     /// Checks sizes and conflicts, then commits.
     pub(crate) fn apply(self) -> Result<CommitVersion, CommitError> {
         if !self.is_within(CAPABILITIES) {
