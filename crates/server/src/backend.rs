@@ -128,6 +128,7 @@ pub(crate) struct Postgres {
 impl Postgres {
     pub(crate) fn new(url: &str, password: Option<&Password>) -> Result<Self, String> {
         let mut options = PostgresOptions::parse(url).map_err(|error| format!("--store: {error}"))?;
+        options.now_ms = Some(|| crate::environment::now().0);
         if let Some(password) = password {
             options = options.with_password(password.reveal());
         }

@@ -52,7 +52,7 @@ impl Pool {
         let pool = Self { options, runtime, idle, room, log_room, round_trips };
         let no_answer = |error: tokio_postgres::Error| OpenError::Unreachable(fault::text(&error));
         let client = pool.dial().await.map_err(DialError::of_open)?;
-        layout::prepare(&client, &pool.options.schema).await?;
+        layout::prepare(&client, &pool.options).await?;
         let statements = Statements::prepare(&client, &pool.options.schema).await.map_err(no_answer)?;
         pool.put_back(Connection { client, statements });
         Ok(Arc::new(pool))

@@ -3,11 +3,14 @@
 use tokio_postgres::{Client, Statement};
 
 use crate::fault;
+use crate::options::PostgresOptions;
 
 /// The version of the layout below.
 const LAYOUT: &str = "keywright rows 1";
 /// The oldest server with transaction ids of 64 bits.
 const SERVER_VERSION_MIN: i64 = 130_000;
+/// Item times, expiry and streams bear clocks that are seconds apart, and nothing bears clocks that are wrong.
+const CLOCKS_APART_MS_MAX: u64 = 60_000;
 /// Serialises the creation of schemas: "keywrigh" as bytes.
 const CREATION_LOCK: i64 = 0x6b65_7977_7269_6768;
 
@@ -24,6 +27,8 @@ pub enum OpenError {
     Foreign(String),
     /// The schema was written by another version of Keywright.
     OtherLayout(String),
+    /// This machine's clock and the server's are so many milliseconds apart.
+    Clock(u64),
 }
 
 impl std::fmt::Display for OpenError {
@@ -45,6 +50,12 @@ impl std::fmt::Display for OpenError {
                 "the schema has the layout `{found}`, this Keywright needs `{LAYOUT}`: \
                  use the version that wrote it, or another schema with ?schema=NAME"
             ),
+            Self::Clock(apart_ms) => write!(
+                formatter,
+                "the clocks of this machine and of PostgreSQL are {} seconds apart, and servers over one store \
+                 must agree on the time: set the clock that is wrong, best by NTP",
+                apart_ms / 1000
+            ),
         }
     }
 }
@@ -55,8 +66,9 @@ fn no_answer(error: &tokio_postgres::Error) -> OpenError {
     OpenError::Unreachable(fault::text(error))
 }
 
-/// Checks the server and the schema, and creates the schema if it is not there.
-pub(crate) async fn prepare(client: &Client, schema: &str) -> Result<(), OpenError> {
+/// Checks the server, its clock and the schema, and creates the schema if it is not there.
+pub(crate) async fn prepare(client: &Client, options: &PostgresOptions) -> Result<(), OpenError> {
+    let schema = options.schema.as_str();
     let setting = |name| async move {
         let row = client.query_one("SELECT current_setting($1)", &[&name]).await;
         row.map(|row| row.get::<_, String>(0)).map_err(|error| no_answer(&error))
@@ -64,6 +76,14 @@ pub(crate) async fn prepare(client: &Client, schema: &str) -> Result<(), OpenErr
     let version = setting("server_version_num").await?;
     if version.parse().is_ok_and(|version: i64| version < SERVER_VERSION_MIN) {
         return Err(OpenError::TooOld(setting("server_version").await?));
+    }
+    if let Some(now_ms) = options.now_ms {
+        let theirs = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+        let theirs: i64 = client.query_one(theirs, &[]).await.map_err(|error| no_answer(&error))?.get(0);
+        let apart_ms = theirs.cast_unsigned().abs_diff(now_ms());
+        if apart_ms > CLOCKS_APART_MS_MAX {
+            return Err(OpenError::Clock(apart_ms));
+        }
     }
     match found(client, schema).await? {
         Found::Ours => return Ok(()),
@@ -187,9 +207,15 @@ pub(crate) struct Statements {
 impl Statements {
     pub(crate) async fn prepare(client: &Client, schema: &str) -> Result<Self, tokio_postgres::Error> {
         let rows = format!("{schema}.keywright_rows");
-        let scan = |bounds: &str, order: &str| {
+        // Rows up to the one that reaches a budget of bytes, and one more, which says that there are more. Lengths
+        // of large values are known without reading them.
+        let scan = |bounds: &str, order: &str, rows_max: &str, bytes_max: &str| {
             format!(
-                "SELECT key, value FROM {rows} WHERE {bounds} AND value IS NOT NULL ORDER BY key {order} LIMIT "
+                "SELECT key, value FROM ( \
+                     SELECT key, value, sum(octet_length(key) + octet_length(value)) OVER ( \
+                         ORDER BY key {order} ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS before \
+                     FROM {rows} WHERE {bounds} AND value IS NOT NULL ORDER BY key {order} LIMIT {rows_max} \
+                 ) AS ahead WHERE before IS NULL OR before < {bytes_max} ORDER BY key {order}"
             )
         };
         let within = "key >= $1 AND key < $2";
@@ -197,10 +223,10 @@ impl Statements {
             "SELECT pg_current_snapshot()::text".to_owned(),
             "SELECT pg_current_snapshot()::text, pg_current_xact_id()::text".to_owned(),
             format!("SELECT key, value FROM {rows} WHERE key = ANY($1) AND value IS NOT NULL"),
-            scan(within, "ASC") + "$3",
-            scan("key >= $1", "ASC") + "$2",
-            scan(within, "DESC") + "$3",
-            scan("key >= $1", "DESC") + "$2",
+            scan(within, "ASC", "$3", "$4"),
+            scan("key >= $1", "ASC", "$2", "$3"),
+            scan(within, "DESC", "$3", "$4"),
+            scan("key >= $1", "DESC", "$2", "$3"),
             format!("SELECT key FROM {rows} WHERE key = ANY($1) ORDER BY key FOR SHARE"),
             format!(
                 "INSERT INTO {rows} SELECT k, NULL, pg_current_xact_id() FROM unnest($1::bytea[]) AS guard(k) \
@@ -218,9 +244,12 @@ impl Statements {
             "SELECT pg_xact_status($1::text::xid8)".to_owned(),
             format!("SELECT {schema}.keywright_settle($1, $2)"),
             format!(
-                "SELECT version, place, entry, pg_visible_in_snapshot(origin, $5::text::pg_snapshot) \
-                 FROM {schema}.keywright_log WHERE log = $1 AND shard = $2 AND (version, place) > ($3, $4) \
-                 ORDER BY version, place LIMIT $6"
+                "SELECT version, place, entry, pg_visible_in_snapshot(origin, $5::text::pg_snapshot) FROM ( \
+                     SELECT version, place, entry, origin, sum(octet_length(entry)) OVER ( \
+                         ORDER BY version, place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before \
+                     FROM {schema}.keywright_log WHERE log = $1 AND shard = $2 AND (version, place) > ($3, $4) \
+                     ORDER BY version, place LIMIT $6 \
+                 ) AS ahead WHERE before IS NULL OR before < $7 ORDER BY version, place"
             ),
             format!(
                 "DELETE FROM {schema}.keywright_log WHERE log = $1 AND shard = $2 AND (version, place) <= ($3, $4)"

@@ -43,7 +43,8 @@ pub(crate) async fn read(pool: &Arc<Pool>, seen: &str, read: LogRead) -> Result<
     loop {
         let wanted = read.entries_max.max(1).saturating_sub(entries.len()).min(FETCH_MAX);
         let limit = i64::try_from(wanted).unwrap_or(i64::MAX);
-        let columns: [&(dyn ToSql + Sync); 6] = [&log, &shard, &after.0, &after.1, &seen, &limit];
+        let budget = i64::try_from(read.bytes_max.saturating_sub(bytes)).unwrap_or(i64::MAX);
+        let columns: [&(dyn ToSql + Sync); 7] = [&log, &shard, &after.0, &after.1, &seen, &limit, &budget];
         let reading = connection.client.query(&connection.statements.read_log, &columns);
         let rows = session.answer(reading).await.map_err(|fault| fault.of_read())?;
         for row in &rows {
@@ -58,6 +59,7 @@ pub(crate) async fn read(pool: &Arc<Pool>, seen: &str, read: LogRead) -> Result<
                 LogPosition { version: CommitVersion(version.cast_unsigned()), index: place.cast_unsigned() };
             entries.push(LogEntry { position, bytes: Bytes::copy_from_slice(entry) });
         }
+        // Fewer rows came because there are no more, or because their budget is used.
         if rows.len() < wanted || entries.len() >= read.entries_max.max(1) {
             return Ok(entries);
         }

@@ -26,6 +26,9 @@ pub struct PostgresOptions {
     /// How long a removed row stays at least before it is swept: a writer that meets the sweep conflicts, and
     /// keys that were just removed are often written again.
     pub sweep_after: Duration,
+    /// This machine's clock, in milliseconds since 1970: the store is not opened if it is far from the
+    /// server's. `None` compares nothing.
+    pub now_ms: Option<fn() -> u64>,
 }
 
 /// What is wrong with a URL.
@@ -75,7 +78,14 @@ impl PostgresOptions {
         let tls = tls.read().map_err(OptionsError)?;
         // Nobody else reads a socket of this machine: PostgreSQL offers no TLS there.
         let tls = if config.get_hosts().iter().all(is_socket) { Tls::disabled() } else { tls };
-        Ok(Self { config, schema, tls, connections_max: CONNECTIONS_MAX, sweep_after: SWEEP_AFTER })
+        Ok(Self {
+            config,
+            schema,
+            tls,
+            connections_max: CONNECTIONS_MAX,
+            sweep_after: SWEEP_AFTER,
+            now_ms: None,
+        })
     }
 
     /// The same server with this password.

@@ -80,22 +80,24 @@ impl PostgresView {
         Ok((Self { session, seen, version }, answer, values))
     }
 
-    /// One fetch of a scan, which begins at `from` (inclusive forward, exclusive backward).
+    /// One fetch of a scan, which begins at `from` (inclusive forward, exclusive backward). It ends after the
+    /// row that follows the one that reaches the budget of bytes.
     async fn fetch(
         &self,
         from: &[u8],
         to: Option<&[u8]>,
         direction: Direction,
-        rows_max: usize,
+        (rows_max, bytes_max): (usize, usize),
     ) -> Result<Vec<Entry>, StoreError> {
         let connection = self.session.connection();
         let limit = i64::try_from(rows_max).unwrap_or(i64::MAX);
+        let budget = i64::try_from(bytes_max).unwrap_or(i64::MAX);
         let statements = &connection.statements;
         let (statement, bounded): (_, Vec<&(dyn ToSql + Sync)>) = match (direction, &to) {
-            (Direction::Forward, Some(to)) => (&statements.forward, vec![&from, to, &limit]),
-            (Direction::Forward, None) => (&statements.forward_to_end, vec![&from, &limit]),
-            (Direction::Backward, Some(to)) => (&statements.backward, vec![&from, to, &limit]),
-            (Direction::Backward, None) => (&statements.backward_from_end, vec![&from, &limit]),
+            (Direction::Forward, Some(to)) => (&statements.forward, vec![&from, to, &limit, &budget]),
+            (Direction::Forward, None) => (&statements.forward_to_end, vec![&from, &limit, &budget]),
+            (Direction::Backward, Some(to)) => (&statements.backward, vec![&from, to, &limit, &budget]),
+            (Direction::Backward, None) => (&statements.backward_from_end, vec![&from, &limit, &budget]),
         };
         let rows = self.session.answer(connection.client.query(statement, &bounded)).await;
         let rows = rows.map_err(|fault| fault.of_read())?;
@@ -152,7 +154,8 @@ impl Snapshot for PostgresView {
         loop {
             // One row more than the page may hold says whether there are more.
             let wanted = rows_max.saturating_sub(page.entries.len()).saturating_add(1).min(fetch_rows);
-            let rows = self.fetch(&from, to.as_deref(), scan.direction, wanted).await?;
+            let left = scan.bytes_max.saturating_sub(bytes);
+            let rows = self.fetch(&from, to.as_deref(), scan.direction, (wanted, left)).await?;
             let ended = rows.len() < wanted;
             for row in rows {
                 if page.entries.len() >= rows_max || (bytes >= scan.bytes_max && !page.entries.is_empty()) {

@@ -7,6 +7,8 @@ mod copies;
 mod cuts;
 mod kills;
 mod limits;
+#[cfg(target_os = "linux")]
+mod memory;
 mod proxy;
 mod refusals;
 mod rolling;

@@ -28,12 +28,82 @@ fn a_store_that_does_not_answer_is_named() {
     assert!(nobody.contains("check the address, user and password"), "{nobody}");
 }
 
+/// The rows of all tables of a schema, and their number.
+fn content(schema: &str) -> String {
+    let postgres = server().unwrap();
+    let tables = "SELECT coalesce(string_agg(tablename, ' ' ORDER BY tablename), '') FROM pg_tables \
+                  WHERE schemaname = ";
+    let tables = postgres.query(&format!("{tables}'{schema}'"));
+    let rows = |table: &str| postgres.query(&format!("SELECT * FROM {schema}.{table} ORDER BY 1"));
+    tables.split_whitespace().map(|table| format!("{table}: {}\n", rows(table))).collect()
+}
+
 #[test]
 fn a_schema_of_others_is_left_as_it_is() {
     let Some(url) = url_or_say("foreign") else { return };
     server().unwrap().execute("CREATE SCHEMA foreign_things; CREATE TABLE foreign_things.orders (id int)");
+    let before = content("foreign_things");
     let foreign = refusal(&["--store", &url.replace("schema=foreign", "schema=foreign_things")]);
     assert!(foreign.contains("tables that are not Keywright's"), "{foreign}");
+    assert_eq!(content("foreign_things"), before);
     let unknown = refusal(&["--store", &url.replace("postgres@", "nobody_here@")]);
     assert!(unknown.contains("nobody_here"), "{unknown}");
+    assert_eq!(content("foreign"), "", "nothing was made");
+}
+
+#[test]
+fn a_store_that_a_newer_keywright_wrote_is_left_as_it_is() {
+    let Some(url) = url_or_say("newer") else { return };
+    assert!(Server::on_store(&url).stop());
+    server().unwrap().execute("UPDATE newer.keywright_layout SET layout = 'keywright rows 2'");
+    let before = content("newer");
+    let newer = refusal(&["--store", &url]);
+    assert!(newer.contains("the schema has the layout `keywright rows 2`"), "{newer}");
+    assert!(newer.contains("use the version that wrote it"), "{newer}");
+    assert_eq!(content("newer"), before);
+}
+
+#[test]
+fn a_port_of_something_else_is_no_store() {
+    let other = Server::in_memory();
+    let wrong = refusal(&["--store", &format!("postgres://me@{}/shop?sslmode=disable", other.address())]);
+    assert!(wrong.contains("check the address"), "{wrong}");
+}
+
+/// Makes a user for whom this function comes before PostgreSQL's own one.
+fn for_user(user: &str, function: &str) {
+    let postgres = server().unwrap();
+    postgres.execute(&format!("CREATE SCHEMA {user}; CREATE FUNCTION {user}.{function}"));
+    postgres.execute(&format!("CREATE ROLE {user} SUPERUSER LOGIN"));
+    postgres.execute(&format!("ALTER ROLE {user} SET search_path = {user}, pg_catalog"));
+}
+
+#[test]
+fn too_old_a_server_is_named_with_the_version_that_is_needed() {
+    let Some(url) = url_or_say("old") else { return };
+    for_user(
+        "antique",
+        "current_setting(name text) RETURNS text LANGUAGE sql AS \
+         $$ SELECT CASE name WHEN 'server_version_num' THEN '120019' ELSE '12.19' END $$",
+    );
+    let old = refusal(&["--store", &url.replace("postgres@", "antique@")]);
+    assert!(old.contains("PostgreSQL 12.19 is too old: version 13 or newer is needed"), "{old}");
+    assert_eq!(content("old"), "", "nothing was made");
+}
+
+#[test]
+fn clocks_may_be_seconds_apart_and_not_minutes() {
+    let Some(url) = url_or_say("clocks") else { return };
+    let later_by = |by: &str| {
+        format!(
+            "clock_timestamp() RETURNS timestamptz LANGUAGE sql AS \
+             $$ SELECT pg_catalog.clock_timestamp() + interval '{by}' $$"
+        )
+    };
+    for_user("ahead", &later_by("2 minutes"));
+    let apart = refusal(&["--store", &url.replace("postgres@", "ahead@")]);
+    assert!(apart.contains("seconds apart") && apart.contains("set the clock that is wrong"), "{apart}");
+    assert_eq!(content("clocks"), "", "nothing was made");
+    for_user("nearly", &later_by("-20 seconds"));
+    assert!(Server::on_store(&url.replace("postgres@", "nearly@")).stop());
 }

@@ -6,6 +6,8 @@ pub mod client;
 pub mod dice;
 #[cfg(target_os = "linux")]
 pub mod disk;
+#[cfg(feature = "postgres")]
+pub mod fleet;
 #[cfg(target_os = "linux")]
 pub mod history;
 pub mod in_process;
@@ -73,6 +75,9 @@ pub struct Server {
     pub endpoint: String,
     /// The banner.
     pub banner: String,
+    /// The other servers over the same store, and what spreads requests over all of them.
+    #[cfg(feature = "postgres")]
+    fleet: Option<(Vec<Server>, fleet::Balancer)>,
 }
 
 impl Server {
@@ -106,7 +111,39 @@ impl Server {
 
     /// Like `start`, but returns how the server ended if it does so instead of listening.
     pub fn start_or_end(arguments: &[&str]) -> Result<Self, Output> {
+        Self::start_up_to(usize::MAX, arguments)
+    }
+
+    /// Like `start`, and one server even where several stand behind each endpoint.
+    pub fn start_one(arguments: &[&str]) -> Self {
+        Self::start_up_to(1, arguments)
+            .unwrap_or_else(|ended| panic!("the server did not start: {}", errors_of(&ended)))
+    }
+
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "there is one without a store"))]
+    fn start_up_to(servers_max: usize, arguments: &[&str]) -> Result<Self, Output> {
+        #[cfg(feature = "postgres")]
+        if let Some(count) = fleet::wanted(arguments)
+            && let Some(url) = postgres::url_or_say(&fleet::schema())
+        {
+            return Self::start_fleet(count.min(servers_max), &url, arguments);
+        }
         Self::run(Command::new(env!("CARGO_BIN_EXE_keywright")), arguments)
+    }
+
+    /// Starts so many servers over one store; each request to their endpoint goes to the next of them.
+    #[cfg(feature = "postgres")]
+    fn start_fleet(count: usize, url: &str, arguments: &[&str]) -> Result<Self, Output> {
+        let others = arguments.iter().filter(|argument| **argument != "--in-memory");
+        let arguments: Vec<&str> = ["--store", url].iter().chain(others).copied().collect();
+        let start = || Self::run(Command::new(env!("CARGO_BIN_EXE_keywright")), &arguments);
+        let mut servers = (0..count).map(|_| start()).collect::<Result<Vec<Self>, Output>>()?;
+        let balancer =
+            fleet::Balancer::start(servers.iter().map(|server| server.address().to_owned()).collect());
+        let mut first = servers.swap_remove(0);
+        first.endpoint = format!("http://{}", balancer.address);
+        first.fleet = Some((servers, balancer));
+        Ok(first)
     }
 
     /// Starts the server on this folder with a limit on file sizes: writing past it fails as on a full disk.
@@ -158,7 +195,21 @@ impl Server {
             }
         }
         std::thread::Builder::new().spawn(move || lines.for_each(drop)).unwrap();
-        Ok(Self { process, endpoint, banner })
+        Ok(Self {
+            process,
+            endpoint,
+            banner,
+            #[cfg(feature = "postgres")]
+            fleet: None,
+        })
+    }
+
+    /// The processes behind the endpoint.
+    pub fn ids(&self) -> Vec<u32> {
+        let mut ids = vec![self.id()];
+        #[cfg(feature = "postgres")]
+        ids.extend(self.fleet.iter().flat_map(|(others, _)| others.iter().map(Self::id)));
+        ids
     }
 
     pub fn id(&self) -> u32 {
@@ -188,8 +239,19 @@ impl Server {
     /// Resident memory of the process, in MiB.
     #[cfg(target_os = "linux")]
     pub fn resident_mib(&self) -> u64 {
+        self.memory_mib("VmRSS:")
+    }
+
+    /// The most that its resident memory ever was, in MiB.
+    #[cfg(target_os = "linux")]
+    pub fn peak_mib(&self) -> u64 {
+        self.memory_mib("VmHWM:")
+    }
+
+    #[cfg(target_os = "linux")]
+    fn memory_mib(&self, field: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
     }
 
