@@ -21,8 +21,8 @@ use crate::support::dice::{Dice, wanted};
 use crate::support::in_process::{Answer, Api, Http, InProcess, block_on};
 
 const KEYS: usize = 3;
-const CLIENTS: u64 = 3;
-const STEPS: u64 = 7;
+pub(super) const CLIENTS: u64 = 3;
+pub(super) const STEPS: u64 = 7;
 const HISTORIES_DEFAULT: u64 = 150;
 
 type Register = Option<u64>;
@@ -206,7 +206,7 @@ fn end(op: Op, answer: Answer) -> End {
 }
 
 #[derive(Clone, Debug)]
-enum Event {
+pub(super) enum Event {
     Called(u64, Op),
     Returned(u64, Ret),
     Nothing(u64),
@@ -254,7 +254,7 @@ async fn client(api: impl Api, names: Names, number: u64, seed: u64, history: Hi
 /// Whether some order of the requests, each between its call and its return, explains every answer. Every
 /// prefix is checked on its own: a prefix of an invalid history is refuted sooner, because the search grows
 /// with each wrong choice.
-fn is_linearizable(history: &[Event]) -> bool {
+pub(super) fn is_linearizable(history: &[Event]) -> bool {
     let returns = |place: &usize| matches!(history[*place], Event::Returned(..));
     (0..history.len()).filter(returns).all(|place| is_explained(&history[..=place], history))
 }
@@ -313,17 +313,9 @@ fn run_interleaved(
     }
 }
 
-/// The database of a simulation. A loss of power replaces it.
-#[derive(Clone)]
-struct Simulated {
-    current: Rc<RefCell<InProcess<FaultyStore>>>,
-    planted: Option<Planted>,
-    remembered: Rc<RefCell<std::collections::BTreeMap<String, Answer>>>,
-}
-
 /// Faults that the checker must find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Planted {
+pub(super) enum Planted {
     /// Reads return an earlier answer.
     StaleReads,
     /// Some writes are acknowledged and not executed.
@@ -332,42 +324,78 @@ enum Planted {
     TornTransactions,
 }
 
-impl Simulated {
-    async fn tear(&self, real: &InProcess<FaultyStore>, body: &Value) -> Answer {
+impl Planted {
+    pub(super) const ALL: [Self; 3] = [Self::StaleReads, Self::LostWrites, Self::TornTransactions];
+}
+
+/// A database with a planted fault.
+#[derive(Clone)]
+pub(super) struct Planting<A> {
+    real: A,
+    planted: Option<Planted>,
+    remembered: Rc<RefCell<std::collections::BTreeMap<String, Answer>>>,
+}
+
+impl<A: Api> Planting<A> {
+    pub(super) fn new(real: A, planted: Option<Planted>) -> Self {
+        Self { real, planted, remembered: Rc::default() }
+    }
+
+    async fn tear(&self, body: &Value) -> Answer {
         let actions = &body["TransactItems"];
-        let checked = real.call("TransactWriteItems", &json!({"TransactItems": [actions[0]]})).await;
+        let checked = self.real.call("TransactWriteItems", &json!({"TransactItems": [actions[0]]})).await;
         if matches!(checked, Answer::Good(_)) {
-            real.call("PutItem", &actions[1]["Put"]).await;
-            real.call("UpdateItem", &actions[2]["Update"]).await;
+            self.real.call("PutItem", &actions[1]["Put"]).await;
+            self.real.call("UpdateItem", &actions[2]["Update"]).await;
         }
         checked
     }
 }
 
-impl Api for Simulated {
+impl<A: Api> Api for Planting<A> {
     async fn call(&self, operation: &str, body: &Value) -> Answer {
-        let real = self.current.borrow().clone();
         match (self.planted, operation) {
             (Some(Planted::StaleReads), "GetItem") => {
                 let key = body.to_string();
                 let remembered = self.remembered.borrow().get(&key).cloned();
-                let answer = real.call(operation, body).await;
+                let answer = self.real.call(operation, body).await;
                 self.remembered.borrow_mut().insert(key, answer.clone());
                 remembered.unwrap_or(answer)
             }
             (Some(Planted::LostWrites), "UpdateItem") => {
                 let asked = json!({"TableName": "tab", "Key": body["Key"], "ConsistentRead": true});
-                let before = real.call("GetItem", &asked).await.good();
+                let before = self.real.call("GetItem", &asked).await.good();
                 let sum = register(&before["Item"]).unwrap_or(0) + 1;
                 Answer::Good(json!({"Attributes": {"v": {"N": sum.to_string()}}}))
             }
-            (Some(Planted::TornTransactions), "TransactWriteItems") => self.tear(&real, body).await,
-            _ => real.call(operation, body).await,
+            (Some(Planted::TornTransactions), "TransactWriteItems") => self.tear(body).await,
+            _ => self.real.call(operation, body).await,
         }
     }
 }
 
-fn create_table() -> Value {
+/// A database of a simulation. A loss of power replaces it.
+#[derive(Clone)]
+struct Simulated(Rc<RefCell<InProcess<FaultyStore>>>);
+
+impl Simulated {
+    fn open(store: &FaultyStore) -> Self {
+        Self(Rc::new(RefCell::new(block_on(InProcess::open(store.clone())).unwrap())))
+    }
+
+    fn reopen(&self, store: &FaultyStore) {
+        *self.0.borrow_mut() = block_on(InProcess::open(store.clone())).unwrap();
+    }
+}
+
+impl Api for Simulated {
+    async fn call(&self, operation: &str, body: &Value) -> Answer {
+        let database = self.0.borrow().clone();
+        database.call(operation, body).await
+    }
+}
+
+pub(super) fn create_table() -> Value {
     json!({
         "TableName": "tab",
         "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
@@ -379,24 +407,47 @@ fn create_table() -> Value {
 /// Records one history on a store with these failures; `crashes` adds losses of power.
 fn simulate(seed: u64, faults: Faults, crashes: bool, planted: Option<Planted>) -> Vec<Event> {
     let store = FaultyStore::new(seed, Faults::NONE);
-    let database = block_on(InProcess::open(store.clone())).unwrap();
+    let database = Simulated::open(&store);
     block_on(database.call("CreateTable", &create_table())).good();
-    let api = Simulated { current: Rc::new(RefCell::new(database)), planted, remembered: Rc::default() };
     store.set_faults(faults);
+    let api = Planting::new(database.clone(), planted);
+    interleave(
+        seed,
+        |_client| api.clone(),
+        |dice| {
+            if crashes && dice.roll(60) == 0 {
+                store.crash();
+                store.set_faults(Faults::NONE);
+                database.reopen(&store);
+                store.set_faults(faults);
+            }
+        },
+    )
+}
+
+/// Records one history of clients that each have a database of their own over one store, as processes do.
+fn simulate_processes(seed: u64, faults: Faults) -> Vec<Event> {
+    let store = FaultyStore::shared(seed, Faults::NONE);
+    block_on(Simulated::open(&store).call("CreateTable", &create_table())).good();
+    let databases: Vec<Simulated> = (0..CLIENTS).map(|_| Simulated::open(&store)).collect();
+    store.set_faults(faults);
+    interleave(seed, |client| databases[client].clone(), |_dice| {})
+}
+
+/// The history of clients whose steps the dice put in order.
+fn interleave<A: Api + 'static>(
+    seed: u64,
+    api: impl Fn(usize) -> A,
+    between: impl FnMut(&mut Dice),
+) -> Vec<Event> {
     let history = History::default();
     let names = Names("r".to_owned());
     let clients = (0..CLIENTS).map(|number| -> Pin<Box<dyn Future<Output = ()>>> {
-        Box::pin(client(api.clone(), names.clone(), number, seed, Rc::clone(&history)))
+        let api = api(usize::try_from(number).unwrap());
+        Box::pin(client(api, names.clone(), number, seed, Rc::clone(&history)))
     });
     let clients = clients.collect();
-    run_interleaved(clients, &mut Dice::new(seed), |dice| {
-        if crashes && dice.roll(60) == 0 {
-            store.crash();
-            store.set_faults(Faults::NONE);
-            *api.current.borrow_mut() = block_on(InProcess::open(store.clone())).unwrap();
-            store.set_faults(faults);
-        }
-    });
+    run_interleaved(clients, &mut Dice::new(seed), between);
     history.take()
 }
 
@@ -412,7 +463,7 @@ const FAILING: Faults = Faults {
     ..Faults::NONE
 };
 
-fn answers(history: &[Event]) -> usize {
+pub(super) fn answers(history: &[Event]) -> usize {
     history.iter().filter(|event| matches!(event, Event::Returned(..))).count()
 }
 
@@ -436,7 +487,7 @@ fn histories_in_process_are_linearizable_under_store_failures() {
 
 #[test]
 fn the_checker_finds_each_planted_fault() {
-    for planted in [Planted::StaleReads, Planted::LostWrites, Planted::TornTransactions] {
+    for planted in Planted::ALL {
         let tries = 200;
         let found = (0..tries)
             .filter(|seed| !is_linearizable(&simulate(*seed, INTERLEAVED, false, Some(planted))))
@@ -455,6 +506,35 @@ fn the_checker_finds_a_store_that_acknowledges_before_it_syncs() {
     assert!(found > 0, "writes that were lost went unnoticed");
 }
 
+#[test]
+fn histories_of_several_processes_are_linearizable_and_need_what_they_protect() {
+    let histories = wanted("KEYWRIGHT_HISTORIES", HISTORIES_DEFAULT);
+    for (name, faults) in [("interleaved", INTERLEAVED), ("failing store", FAILING)] {
+        for seed in 0..histories {
+            let history = simulate_processes(seed, faults);
+            assert!(is_linearizable(&history), "{name}, seed {seed}: {history:#?}");
+        }
+    }
+    let unprotected = Faults { forgets_protected: true, ..INTERLEAVED };
+    let tries = 400;
+    let found = (0..tries).filter(|seed| !is_linearizable(&simulate_processes(*seed, unprotected))).count();
+    println!("protection left out: found in {found} of {tries} histories");
+    assert!(found > 0, "a store that protects nothing went unnoticed");
+}
+
+/// Records one history of clients whose steps the machine puts in order.
+pub(super) async fn record<A: Api + 'static>(seed: u64, api: impl Fn(usize) -> A) -> Vec<Event> {
+    let history = History::default();
+    let names = Names(format!("h{seed}"));
+    let local = tokio::task::LocalSet::new();
+    for number in 0..CLIENTS {
+        let api = api(usize::try_from(number).unwrap());
+        local.spawn_local(client(api, names.clone(), number, seed, Rc::clone(&history)));
+    }
+    local.await;
+    history.take()
+}
+
 /// Runs histories over HTTP and returns the number of their answers.
 fn over_http(servers: &[&Server], histories: u64) -> usize {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -462,18 +542,9 @@ fn over_http(servers: &[&Server], histories: u64) -> usize {
     runtime.block_on(http[0].call("CreateTable", &create_table())).good();
     let mut answered = 0;
     for seed in 0..histories {
-        let history = History::default();
-        let names = Names(format!("h{seed}"));
-        runtime.block_on(async {
-            let local = tokio::task::LocalSet::new();
-            for number in 0..CLIENTS {
-                let at = usize::try_from(seed + number).unwrap() % http.len();
-                let api = Shared(Rc::clone(&http[at]));
-                local.spawn_local(client(api, names.clone(), number, seed, Rc::clone(&history)));
-            }
-            local.await;
-        });
-        let history = history.take();
+        let first = usize::try_from(seed).unwrap();
+        let server = |client| Shared(Rc::clone(&http[(first + client) % http.len()]));
+        let history = runtime.block_on(record(seed, server));
         answered += answers(&history);
         assert!(is_linearizable(&history), "history {seed}: {history:#?}");
     }

@@ -4,5 +4,7 @@
 
 mod equivalence;
 mod histories;
+#[cfg(feature = "postgres")]
+mod killed;
 #[path = "../support/mod.rs"]
 mod support;

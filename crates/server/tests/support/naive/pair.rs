@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use keywright_store::Store;
 use serde_json::{Value, json};
 
 use super::action::Action;
@@ -11,7 +10,7 @@ use super::projection::{self, Shown};
 use super::random::Op;
 use super::reading::Reading;
 use super::{CONDITION_FAILED, DUPLICATE, Key, Naive, VALIDATION, key_json};
-use crate::support::in_process::{Answer, Api as _, InProcess, block_on};
+use crate::support::in_process::{Answer, Api, block_on};
 
 /// A fault planted between the test and the database, which the test must detect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +61,8 @@ impl Planted {
     }
 }
 
-pub struct Pair<S: Store> {
-    database: InProcess<S>,
+pub struct Pair<A: Api> {
+    database: A,
     naive: Naive,
     planted: Planted,
 }
@@ -152,9 +151,9 @@ fn sorted(items: &[Value]) -> Vec<String> {
     texts
 }
 
-impl<S: Store> Pair<S> {
-    pub fn new(store: S, planted: Planted) -> Self {
-        let database = block_on(InProcess::open(store)).unwrap();
+impl<A: Api> Pair<A> {
+    /// With a database that has no table yet.
+    pub fn new(database: A, planted: Planted) -> Self {
         block_on(database.call("CreateTable", &create_table())).good();
         Self { database, naive: Naive::default(), planted }
     }
