@@ -17,7 +17,7 @@ use std::process::Command;
 use crate::clock::Stopwatch;
 use crate::tidy::workspace_root;
 use outcome::Totals;
-use programs::Job;
+use programs::{Extent, Job};
 use schedule::{Ended, LastTimes};
 
 /// Installs one language's clients into the first folder, from the lists in the second.
@@ -75,6 +75,11 @@ impl Request {
     fn wants_ecosystem(&self) -> bool {
         self.is_long || self.program.iter().any(|argument| argument.starts_with(ECOSYSTEM.0))
     }
+
+    /// Chosen packages come without the feature, and chosen tests would be joined to those that run again.
+    fn repeats_over_postgresql(&self) -> bool {
+        !programs::chooses_packages(&self.cargo) && (self.is_long || self.program.is_empty())
+    }
 }
 
 /// Where everything is, and how every program is started.
@@ -95,7 +100,7 @@ impl Setting {
         // What failed is said at the end, in few lines: a trace would hide it.
         command.env("RUST_BACKTRACE", "0");
         command.current_dir(&job.folder).args(&self.arguments).env("KEYWRIGHT_CLIENTS", &self.clients);
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.envs(self.environment.iter().chain(&job.environment).map(|(name, value)| (name, value)));
         command
     }
 }
@@ -104,7 +109,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<String, String> {
     let all = Stopwatch::start();
     let request = Request::parse(arguments);
     let root = workspace_root()?;
-    let (jobs, setting) = std::thread::scope(|scope| {
+    let (mut jobs, setting) = std::thread::scope(|scope| {
         // Installing mostly waits for the network, building for the processor.
         let setting = scope.spawn(|| {
             let setting = prepare(root.clone(), &request);
@@ -117,6 +122,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<String, String> {
         say(&format!("built in {built} s, clients ready after {installed} s; {} programs", jobs.len()));
         Ok::<_, String>((jobs, setting?))
     })?;
+    if request.repeats_over_postgresql() {
+        let extent = if request.is_long { Extent::All } else { Extent::Short };
+        jobs = programs::with_repetitions(jobs, extent);
+    }
     let times = setting.root.join("target/test-times.txt");
     let before = LastTimes::read(&times);
     let mut last = before.clone();

@@ -9,6 +9,23 @@ use std::process::{Command, Stdio};
 /// that.
 const ALONE: &[&str] = &["hostile_clients"];
 
+/// Programs that run again with their servers in memory replaced by several over one PostgreSQL store.
+const AGAIN: &[Again] = &[
+    Again { program: "server::clients", servers: 1, shortly: &[] },
+    Again {
+        program: "server::clients",
+        servers: 3,
+        shortly: &["rust_sdk::", "boto3", "r28_", "r29_", "s01_"],
+    },
+];
+
+struct Again {
+    program: &'static str,
+    servers: u32,
+    /// The tests of a run that is not long; it is left out if there are none.
+    shortly: &'static [&'static str],
+}
+
 /// The test engine of the store on TiKV.
 const TIKV_ENGINE: &str = "target/tikv-engine/unistore-server";
 
@@ -22,7 +39,31 @@ pub(super) struct Job {
     pub(super) folder: PathBuf,
     /// Arguments that choose tests, in addition to the caller's.
     pub(super) chosen: Vec<String>,
+    pub(super) environment: Vec<(&'static str, String)>,
     pub(super) is_alone: bool,
+}
+
+/// How many tests run again over PostgreSQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    All,
+    Short,
+}
+
+/// The jobs with those that run again.
+pub(super) fn with_repetitions(jobs: Vec<Job>, extent: Extent) -> Vec<Job> {
+    let again = |again: &Again| {
+        let job = jobs.iter().find(|job| job.name == again.program)?;
+        let chosen = if extent == Extent::All { &[] } else { again.shortly };
+        (extent == Extent::All || !chosen.is_empty()).then(|| Job {
+            name: format!("{} over PostgreSQL, servers: {}", job.name, again.servers),
+            chosen: job.chosen.iter().cloned().chain(chosen.iter().map(|name| (*name).to_owned())).collect(),
+            environment: vec![("KEYWRIGHT_TEST_STORE", format!("postgres:{}", again.servers))],
+            ..job.clone()
+        })
+    };
+    let again: Vec<Job> = AGAIN.iter().filter_map(again).collect();
+    jobs.into_iter().chain(again).collect()
 }
 
 /// Builds all tests. `arguments` are cargo's, such as `-p keywright-engine`.
@@ -57,7 +98,7 @@ pub(super) fn build(root: &Path, arguments: &[String]) -> Result<Vec<Job>, Strin
     Ok(jobs)
 }
 
-fn chooses_packages(arguments: &[String]) -> bool {
+pub(super) fn chooses_packages(arguments: &[String]) -> bool {
     arguments.iter().any(|argument| {
         ["-p", "--package"].contains(&argument.as_str()) || argument.starts_with("--package=")
     })
@@ -76,7 +117,7 @@ fn job_of(message: &str) -> Option<Job> {
         _ => format!("{package}::{}", target.get("name")?.as_str()?),
     };
     let is_alone = ALONE.iter().any(|alone| name.ends_with(&format!("::{alone}")));
-    is_test.then_some(Job { name, program, folder, chosen: Vec::new(), is_alone })
+    is_test.then_some(Job { name, program, folder, chosen: Vec::new(), environment: Vec::new(), is_alone })
 }
 
 /// The job, and one more for each of its modules that runs alone.
@@ -115,6 +156,16 @@ mod tests {
         let library = job_of(&message.replace("[\"test\"]", "[\"lib\"]")).unwrap();
         assert_eq!(library.name, "server");
         assert!(job_of(&message.replace("\"transport\"", "\"hostile_clients\"")).unwrap().is_alone);
+    }
+
+    #[test]
+    fn a_program_runs_again_over_postgresql_with_all_or_some_of_its_tests() {
+        let job = job_of(&MESSAGE.replace('\n', "").replace("\"transport\"", "\"clients\"")).unwrap();
+        let again = |extent| with_repetitions(vec![job.clone()], extent).pop().unwrap();
+        assert_eq!(again(Extent::All).environment, [("KEYWRIGHT_TEST_STORE", "postgres:3".to_owned())]);
+        assert!(again(Extent::All).chosen.is_empty() && !again(Extent::Short).chosen.is_empty());
+        let other = job_of(&MESSAGE.replace('\n', "")).unwrap();
+        assert_eq!(with_repetitions(vec![other], Extent::All).len(), 1);
     }
 
     #[test]

@@ -142,6 +142,7 @@ mod tests {
             program: "sh".into(),
             folder: ".".into(),
             chosen: vec![script.to_owned()],
+            environment: Vec::new(),
             is_alone,
         }
     }

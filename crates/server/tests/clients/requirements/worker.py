@@ -2,8 +2,8 @@
 
 Usage: worker.py ENDPOINT [r04 …] checks the requirements that are named.
 Without names it reads them from standard input, one a line, and answers each with a line of JSON:
-{"holds": true, "output": "what the check printed"}. When standard input ends, it stops the server whose process id is in
-KEYWRIGHT_SERVER_PID, because the test program that started both has ended.
+{"holds": true, "output": "what the check printed"}. When standard input ends, it stops the servers whose process ids are in
+KEYWRIGHT_SERVER_PIDS, because the test program that started both has ended.
 """
 
 import contextlib
@@ -54,5 +54,5 @@ if sys.argv[2:]:
 
 for line in sys.stdin:
     print(json.dumps(outcome(line.strip())), flush=True)
-if "KEYWRIGHT_SERVER_PID" in os.environ:
-    os.kill(int(os.environ["KEYWRIGHT_SERVER_PID"]), signal.SIGTERM)
+for server in os.environ.get("KEYWRIGHT_SERVER_PIDS", "").split():
+    os.kill(int(server), signal.SIGTERM)
