@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures one, two and three servers over one PostgreSQL, and pgbench with the same reads and commits: about six minutes.
+# Measures one, two and three servers over one PostgreSQL, and pgbench with the same reads and commits: about three minutes.
 #
 #   docs/internals/cluster.sh KEYWRIGHT FOLDER
 #
@@ -17,7 +17,7 @@ as "$programs/pg_ctl" -D "$folder/data" -w -l "$folder/log" -o "-c listen_addres
 servers=()
 trap 'kill "${servers[@]}" 2>/dev/null || true; as "$programs/pg_ctl" -D "$folder/data" -m fast stop >>pg_ctl.log' EXIT
 url="postgres://postgres@${folder//\//%2F}/postgres"
-rounds=3 seconds=5 items=10000 connections=48
+rounds=2 seconds=5 items=10000 connections=48
 operations="get-item put-item query-10 transact-write-items"
 
 for number in 1 2 3; do

@@ -9,7 +9,7 @@ use crate::options::PostgresOptions;
 const LAYOUT: &str = "keywright rows 1";
 /// The oldest server with transaction ids of 64 bits.
 const SERVER_VERSION_MIN: i64 = 130_000;
-/// Item times, expiry and streams bear clocks that are seconds apart, and nothing bears clocks that are wrong.
+/// Item times, expiry and streams bear clocks that are seconds apart; minutes would expire items too early.
 const CLOCKS_APART_MS_MAX: u64 = 60_000;
 /// Serialises the creation of schemas: "keywrigh" as bytes.
 const CREATION_LOCK: i64 = 0x6b65_7977_7269_6768;
@@ -207,8 +207,8 @@ pub(crate) struct Statements {
 impl Statements {
     pub(crate) async fn prepare(client: &Client, schema: &str) -> Result<Self, tokio_postgres::Error> {
         let rows = format!("{schema}.keywright_rows");
-        // Rows up to the one that reaches a budget of bytes, and one more, which says that there are more. Lengths
-        // of large values are known without reading them.
+        // Rows up to the one that reaches a budget of bytes, and one more, which says that there are more.
+        // Lengths of large values are known without reading them.
         let scan = |bounds: &str, order: &str, rows_max: &str, bytes_max: &str| {
             format!(
                 "SELECT key, value FROM ( \

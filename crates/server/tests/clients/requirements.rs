@@ -20,12 +20,13 @@ use crate::support::Server;
 
 type Settings = &'static [&'static str];
 
-/// These look at figures at once. Of several servers over one store each knows its own at once and those of the
-/// others seconds or a minute later (COMPAT.md), so these are checked with one.
+/// These look at figures at once. Of several servers over one store each knows its own at once, and those of
+/// the others seconds or a minute later (COMPAT.md), so these are checked with one.
 const FIGURES: [&str; 9] = ["r46", "t15", "t30", "t31", "t32", "t33", "t36", "t36s", "t37"];
 
-/// Idle workers, by the settings of their servers and by whether one server stands behind each endpoint. The test harness never drops them: when this program ends,
-/// Python reads the end of its input and stops the server.
+/// Idle workers, by the settings of their servers and by whether one server stands behind each endpoint. The
+/// test harness never drops them: when this program ends, Python reads the end of its input and stops the
+/// server.
 static IDLE: LazyLock<Mutex<HashMap<(Settings, bool), Vec<Worker>>>> = LazyLock::new(Mutex::default);
 
 /// Checks a requirement with the clients that `cargo xtask test` installed.

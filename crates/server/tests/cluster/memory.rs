@@ -9,8 +9,8 @@ use crate::support::postgres::url_or_say;
 const SMALL_ITEMS: usize = 100;
 const LARGE_ITEMS: usize = 160;
 const LARGE_BYTES: usize = 390_000;
-/// A page has a megabyte; its items come as rows, as items and as JSON, and buffers grow by doubling. All large
-/// items have sixty.
+/// A page has a megabyte; its items come as rows, as items and as JSON, and buffers grow by doubling. All
+/// large items have sixty.
 const PEAK_MIB_MAX: u64 = 40;
 
 /// A partition with small items before large ones, and a stream of them.

@@ -29,8 +29,8 @@ const SHRINKS_MAX: u32 = 600;
 const SEQUENCES_OF_PLANTED: u32 = 400;
 const STEPS_OF_PLANTED: u32 = 60;
 
-/// Runs the sequences, each on a database without a table. The error is the smallest sequence that differs, and the
-/// difference.
+/// Runs the sequences, each on a database without a table. The error is the smallest sequence that differs,
+/// and the difference.
 fn run<A: Api>(
     database: impl Fn() -> A,
     (sequences, steps): (u32, u32),

@@ -120,7 +120,7 @@ impl PostgresServer {
     /// The address of a schema in a database.
     pub fn url_in(&self, database: &str, schema: &str) -> String {
         let folder = self.folder.display().to_string().replace('/', "%2F");
-        format!("postgres://postgres@{folder}/{database}?schema={schema}")
+        format!("postgres://postgres@{folder}:{}/{database}?schema={schema}", self.port)
     }
 }
 
