@@ -29,7 +29,7 @@ type Register = Option<u64>;
 
 /// One request on a few registers, which are items with a number `v`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Op {
+pub(super) enum Op {
     Get(usize),
     /// Returns the previous value.
     Put(usize, u64),
@@ -48,7 +48,7 @@ enum Op {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ret {
+pub(super) enum Ret {
     Value(Register),
     Done(bool),
     Values([Register; KEYS]),
