@@ -19,6 +19,8 @@ use serde_json::Value;
 use crate::support::Server;
 
 type Settings = &'static [&'static str];
+/// Settings, and whether one server stands behind the endpoint.
+type Kind = (Settings, bool);
 
 /// These look at figures at once. Of several servers over one store each knows its own at once, and those of
 /// the others seconds or a minute later (COMPAT.md), so these are checked with one.
@@ -27,7 +29,7 @@ const FIGURES: [&str; 9] = ["r46", "t15", "t30", "t31", "t32", "t33", "t36", "t3
 /// Idle workers, by the settings of their servers and by whether one server stands behind each endpoint. The
 /// test harness never drops them: when this program ends, Python reads the end of its input and stops the
 /// server.
-static IDLE: LazyLock<Mutex<HashMap<(Settings, bool), Vec<Worker>>>> = LazyLock::new(Mutex::default);
+static IDLE: LazyLock<Mutex<HashMap<Kind, Vec<Worker>>>> = LazyLock::new(Mutex::default);
 
 /// Checks a requirement with the clients that `cargo xtask test` installed.
 fn holds(requirement: &str, settings: Settings) {
@@ -48,7 +50,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn start((settings, one): (Settings, bool)) -> Self {
+    fn start((settings, one): Kind) -> Self {
         let folder =
             std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` sets the folder of the clients");
         let python = Path::new(&folder).join("python/bin/python");
