@@ -47,7 +47,7 @@ use crate::idle_timeout::Phase;
 use crate::inflate::{InflateFault, inflate};
 use crate::limits::{
     ANSWER_FREE_BYTES, BODY_FREE_BYTES, BODY_SECONDS_MAX, COMPUTED_BYTES_AT_ONCE,
-    DECODED_BYTES_PER_BODY_BYTE, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX,
+    DECODED_BYTES_PER_BODY_BYTE, DISCARDED_BYTES_MAX, EXPRESSION_BYTE_WEIGHT, FAILED_BODY_BYTES_MAX,
     HEAD_BYTES_MAX, Limits, OTHER_BODY_BYTES_MAX, OTHER_DECODED_PER_BYTE, READERS_MAX, SHORT_BODY_BYTES_MAX,
     STOPPING_BODY_SECONDS_MAX, UNVERIFIED_DISCARDS_MAX,
 };
@@ -741,7 +741,8 @@ impl<B: Backend> Service<B> {
         let bytes = decoded_bytes_max(body).min(self.limits.decode_budget_bytes);
         let taken = self.decoding.acquire(bytes).await;
         let share = taken.map_err(|_exhausted| self.busy(Cause::DecodeBudget))?;
-        let weight = body.len().max(bytes / DECODED_BYTES_PER_BODY_BYTE);
+        let per_byte = if operation.has_many_expressions() { EXPRESSION_BYTE_WEIGHT } else { 1 };
+        let weight = body.len().saturating_mul(per_byte).max(bytes / DECODED_BYTES_PER_BODY_BYTE);
         let request = self.decode_queued(weight, || decode(operation, body)).await?;
         Ok((request, Some(share)))
     }

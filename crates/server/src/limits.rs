@@ -146,6 +146,8 @@ pub(crate) const COMPUTED_BYTES_AT_ONCE: usize = 128 * KIB;
 /// Many small values take longer to decode than their text suggests: this much decoded memory counts as a
 /// byte of body.
 pub(crate) const DECODED_BYTES_PER_BODY_BYTE: usize = 4;
+/// A byte of a request of many expressions or statements counts as so many: 100 KB of projections take 15 ms.
+pub(crate) const EXPRESSION_BYTE_WEIGHT: usize = 8;
 
 /// Bodies up to this size are decoded at once. Larger ones take a tenth of a millisecond or more.
 pub(crate) const SHORT_BODY_BYTES_MAX: usize = 2 * KIB;
