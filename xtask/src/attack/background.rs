@@ -94,10 +94,10 @@ fn index_change(sender: &Sender, number: usize, creates: bool) -> Vec<u8> {
     let name = format!("many{number}");
     let change = if creates {
         format!(
-            r#""AttributeDefinitions":[{{"AttributeName":"p","AttributeType":"S"}}],"GlobalSecondaryIndexUpdates":[{{"Create":{{"IndexName":"i","KeySchema":[{{"AttributeName":"p","KeyType":"HASH"}}],"Projection":{{"ProjectionType":"ALL"}}}}}}]"#
+            r#""AttributeDefinitions":[{{"AttributeName":"p","AttributeType":"S"}}],"GlobalSecondaryIndexUpdates":[{{"Create":{{"IndexName":"byP","KeySchema":[{{"AttributeName":"p","KeyType":"HASH"}}],"Projection":{{"ProjectionType":"ALL"}}}}}}]"#
         )
     } else {
-        r#""GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":"i"}}]"#.to_owned()
+        r#""GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":"byP"}}]"#.to_owned()
     };
     sender.request("UpdateTable", format!(r#"{{"TableName":"{name}",{change}}}"#).as_bytes())
 }
