@@ -93,9 +93,7 @@ fn table(number: usize) -> String {
 fn index_change(sender: &Sender, number: usize, creates: bool) -> Vec<u8> {
     let name = format!("many{number}");
     let change = if creates {
-        format!(
-            r#""AttributeDefinitions":[{{"AttributeName":"p","AttributeType":"S"}}],"GlobalSecondaryIndexUpdates":[{{"Create":{{"IndexName":"byP","KeySchema":[{{"AttributeName":"p","KeyType":"HASH"}}],"Projection":{{"ProjectionType":"ALL"}}}}}}]"#
-        )
+        r#""AttributeDefinitions":[{"AttributeName":"p","AttributeType":"S"}],"GlobalSecondaryIndexUpdates":[{"Create":{"IndexName":"byP","KeySchema":[{"AttributeName":"p","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"}}}]"#.to_owned()
     } else {
         r#""GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":"byP"}}]"#.to_owned()
     };
@@ -248,7 +246,8 @@ fn write_keys(field: &Field<'_>) {
         )?;
         let rules: serde_json::Value =
             serde_json::from_slice(&rules.body).map_err(|error| error.to_string())?;
-        Ok(rules["ContributorInsightsRuleList"].as_array().cloned().unwrap_or_default())
+        let list = rules.get("ContributorInsightsRuleList").and_then(serde_json::Value::as_array);
+        Ok(list.cloned().unwrap_or_default())
     });
     match rules {
         Err(fault) => field.fault(fault),

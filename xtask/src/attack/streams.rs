@@ -65,13 +65,15 @@ fn json(connection: &mut Connection, request: &[u8]) -> Result<serde_json::Value
     serde_json::from_slice(&answer.body).map_err(|error| error.to_string())
 }
 
-fn text(value: &serde_json::Value) -> Result<String, String> {
-    value.as_str().map(str::to_owned).ok_or_else(|| format!("no text: {value}"))
+/// The text at this place of an answer, such as `/Streams/0/StreamArn`.
+pub(super) fn text(answer: &serde_json::Value, place: &str) -> Result<String, String> {
+    let text = answer.pointer(place).and_then(serde_json::Value::as_str);
+    text.map(str::to_owned).ok_or_else(|| format!("no {place} in {answer}"))
 }
 
 fn stream(sender: &Sender, connection: &mut Connection) -> Result<String, String> {
     let streams = json(connection, &sender.streams("ListStreams", br#"{"TableName":"stream"}"#))?;
-    text(&streams["Streams"][0]["StreamArn"])
+    text(&streams, "/Streams/0/StreamArn")
 }
 
 fn iterator(sender: &Sender) -> Result<(String, String), String> {
@@ -79,11 +81,11 @@ fn iterator(sender: &Sender) -> Result<(String, String), String> {
     let arn = stream(sender, &mut connection)?;
     let describe = sender.streams("DescribeStream", format!(r#"{{"StreamArn":"{arn}"}}"#).as_bytes());
     let shards = json(&mut connection, &describe)?;
-    let shard = text(&shards["StreamDescription"]["Shards"][0]["ShardId"])?;
+    let shard = text(&shards, "/StreamDescription/Shards/0/ShardId")?;
     let body = format!(r#"{{"StreamArn":"{arn}","ShardId":"{shard}","ShardIteratorType":"TRIM_HORIZON"}}"#);
     let iterator = json(&mut connection, &sender.streams("GetShardIterator", body.as_bytes()))?;
     Ok((
-        text(&iterator["ShardIterator"])?,
+        text(&iterator, "/ShardIterator")?,
         format!(
             r#"{{"StreamArn":"{arn}","ShardId":"{shard}","ShardIteratorType":"AT_TIMESTAMP","Timestamp":1}}"#
         ),

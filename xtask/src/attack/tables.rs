@@ -4,6 +4,7 @@ use super::conduct::Attack;
 use super::field::{Field, answered, must_on, preparing};
 use super::request::{Account, Sender, joined};
 use super::server::Setting;
+use super::streams::text;
 
 /// As many as definitions of all accounts may take.
 const TABLES: usize = 25_000;
@@ -124,8 +125,7 @@ fn read_streams_of_deleted(field: &Field<'_>) {
         )?;
         let streams: serde_json::Value =
             serde_json::from_slice(&streams.body).map_err(|error| error.to_string())?;
-        let arn = streams["Streams"][0]["StreamArn"].as_str().ok_or("no stream")?.to_owned();
-        Ok(arn)
+        text(&streams, "/Streams/0/StreamArn")
     });
     match found {
         Err(fault) => field.fault(fault),

@@ -218,8 +218,7 @@ impl Response {
         let (points, elements) = match self {
             Self::Done => (0, 0),
             Self::DescribeAlarmHistory { items, .. } => (0, items.len()),
-            Self::DescribeAlarms { alarms, .. } => (0, alarms.len()),
-            Self::DescribeAlarmsForMetric(alarms) => (0, alarms.len()),
+            Self::DescribeAlarms { alarms, .. } | Self::DescribeAlarmsForMetric(alarms) => (0, alarms.len()),
             Self::DescribeInsightRules { rules, .. } => (0, rules.len()),
             Self::GetInsightRuleReport(report) => {
                 let points = report.contributors.iter().map(|contributor| contributor.points.len());
