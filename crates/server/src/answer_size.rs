@@ -4,6 +4,7 @@
 
 use keywright_semantics::limits::ITEM_BYTES_MAX;
 use keywright_semantics::request::Request;
+use keywright_semantics::{monitoring, scaling};
 
 use crate::limits::{BATCH_ANSWER_BYTES, PAGE_ANSWER_BYTES, TRANSACTION_ANSWER_BYTES, WRITES_READ_BYTES};
 
@@ -31,5 +32,46 @@ pub(crate) fn estimate(request: &Request) -> Option<usize> {
         Request::TransactWriteItems(request) => many(request.actions.len()),
         Request::BatchWriteItem(request) => many(request.tables.iter().map(|table| table.writes.len()).sum()),
         _ => None,
+    }
+}
+
+/// The same for a request on metrics or alarms: points, alarms with their texts.
+pub(crate) const fn of_monitoring(request: &monitoring::request::Request) -> Option<usize> {
+    use monitoring::request::Request as Asked;
+    match request {
+        Asked::DescribeAlarmHistory(_)
+        | Asked::DescribeAlarms(_)
+        | Asked::DescribeAlarmsForMetric(_)
+        | Asked::DescribeInsightRules(_)
+        | Asked::GetInsightRuleReport(_)
+        | Asked::GetMetricData(_)
+        | Asked::GetMetricStatistics(_)
+        | Asked::ListMetrics(_) => Some(PAGE_ANSWER_BYTES),
+        Asked::DeleteAlarms(_)
+        | Asked::DisableAlarmActions(_)
+        | Asked::EnableAlarmActions(_)
+        | Asked::ListTagsForResource(_)
+        | Asked::PutMetricAlarm(_)
+        | Asked::SetAlarmState(_) => None,
+    }
+}
+
+/// The same for a request on scalable targets.
+pub(crate) const fn of_scaling(request: &scaling::request::Request) -> Option<usize> {
+    use scaling::request::Request as Asked;
+    match request {
+        Asked::DescribeScalableTargets(_)
+        | Asked::DescribeScalingActivities(_)
+        | Asked::DescribeScalingPolicies(_)
+        | Asked::DescribeScheduledActions(_) => Some(PAGE_ANSWER_BYTES),
+        Asked::DeleteScalingPolicy(_)
+        | Asked::DeleteScheduledAction(_)
+        | Asked::DeregisterScalableTarget(_)
+        | Asked::ListTagsForResource(_)
+        | Asked::PutScalingPolicy(_)
+        | Asked::PutScheduledAction(_)
+        | Asked::RegisterScalableTarget(_)
+        | Asked::TagResource { .. }
+        | Asked::UntagResource { .. } => None,
     }
 }

@@ -23,9 +23,9 @@ use keywright_semantics::request::Request as Typed;
 use keywright_semantics::response::Response as Answered;
 use keywright_wire::sigv4::{CLAIM_HEADERS, SignedRequest};
 use keywright_wire::{
-    Family, Operation, Protocol, Rendered, RenderedScaling, decode, decode_monitoring, decode_scaling,
-    decoded_bytes_max, error_body_bytes, is_json, named_table, render, render_common_error, render_error,
-    render_fault, render_monitoring, render_scaling, render_scaling_error, render_scaling_fault,
+    Family, Operation, Protocol, decode, decode_monitoring, decode_scaling, decoded_bytes_max,
+    error_body_bytes, is_json, named_table, render, render_common_error, render_error, render_fault,
+    render_monitoring, render_scaling, render_scaling_error, render_scaling_fault,
 };
 use tokio::io::AsyncRead;
 use tokio::sync::{RwLock, Semaphore, watch};
@@ -47,8 +47,8 @@ use crate::idle_timeout::Phase;
 use crate::inflate::{InflateFault, inflate};
 use crate::limits::{
     ANSWER_FREE_BYTES, BODY_FREE_BYTES, BODY_SECONDS_MAX, COMPUTED_BYTES_AT_ONCE,
-    DECODED_BYTES_PER_BODY_BYTE, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX, HEAD_BYTES_MAX, Limits,
-    OTHER_BODY_BYTES_MAX, OTHER_DECODED_PER_BYTE, READERS_MAX, SHORT_BODY_BYTES_MAX,
+    DECODED_BYTES_PER_BODY_BYTE, DISCARDED_BYTES_MAX, EXPRESSION_BYTE_WEIGHT, FAILED_BODY_BYTES_MAX,
+    HEAD_BYTES_MAX, Limits, OTHER_BODY_BYTES_MAX, OTHER_DECODED_PER_BYTE, READERS_MAX, SHORT_BODY_BYTES_MAX,
     STOPPING_BODY_SECONDS_MAX, UNVERIFIED_DISCARDS_MAX,
 };
 use crate::listener::Serving;
@@ -380,7 +380,7 @@ impl<B: Backend> Service<B> {
         trace: &mut Trace,
     ) -> Answer {
         match self.monitor(context, (protocol, operation), body, trace).await {
-            Ok(rendered) => Answer::monitoring(rendered, protocol),
+            Ok(answer) => answer,
             Err(error) => {
                 trace.error = Some(error.kind);
                 self.delay_failed_signature(&error, context.client).await;
@@ -396,51 +396,57 @@ impl<B: Backend> Service<B> {
         (protocol, operation): (Protocol, &str),
         body: Incoming,
         trace: &mut Trace,
-    ) -> Result<Rendered, Error> {
+    ) -> Result<Answer, Error> {
         let signed = self.receive_signed(context, Family::Monitoring(protocol), body, trace).await?;
         let call =
             MonitoringCall { operation, caller: signed.caller, body: &signed.body, access: Access::Write };
-        let rendered = self.monitored(protocol, call).await?;
-        Ok(rendered.expect("a caller who may write is answered"))
+        let answer = self.monitored(protocol, call).await?;
+        Ok(answer.expect("a caller who may write is answered"))
     }
 
     /// The response to a request on metrics or alarms; none if it changes something and may not.
-    async fn monitored(
-        &self,
-        protocol: Protocol,
-        call: MonitoringCall<'_>,
-    ) -> Result<Option<Rendered>, Error> {
+    async fn monitored(&self, protocol: Protocol, call: MonitoringCall<'_>) -> Result<Option<Answer>, Error> {
         let decode = || decode_monitoring(protocol, call.operation, call.body);
         let (decoded, _memory) = self.decode_other(call.body, decode).await?;
+        let refused = |fault: &_| Answer::monitoring(render_fault(protocol, fault), protocol);
         let (operation, request) = match decoded {
             Ok(decoded) => decoded,
-            Err(fault) => return Ok(Some(render_fault(protocol, &fault))),
+            Err(fault) => return Ok(Some(refused(&fault))),
         };
         let (caller, changes) = (call.caller, request.changes_something());
         if changes && call.access == Access::Read {
             return Ok(None);
         }
+        let share = self.answer_share(answer_size::of_monitoring(&request)).await?;
         let engine = self.engine()?;
         let work = async move { engine.monitor(&caller, request).await };
         Ok(Some(match self.complete(changes, work).await {
             Ok(response) => {
-                let work = || render_monitoring(protocol, operation, &response);
-                self.offload(COMPUTED_BYTES_AT_ONCE, work).await
+                let render = || render_monitoring(protocol, operation, &response);
+                let rendered = self.offload(response.size_estimate_bytes(), render).await;
+                Answer::monitoring(rendered, protocol).holding(share)
             }
-            Err(fault) => render_fault(protocol, &fault),
+            Err(fault) => refused(&fault),
         }))
+    }
+
+    /// Takes memory for an answer of this size.
+    async fn answer_share(&self, bytes: Option<usize>) -> Result<Option<Share>, Error> {
+        let Some(bytes) = bytes else { return Ok(None) };
+        let taken = self.answers.acquire(bytes).await;
+        Ok(Some(taken.map_err(|_exhausted| self.busy(Cause::AnswerBudget))?))
     }
 
     /// Executes a request of the studio on metrics or alarms.
     async fn monitored_in_json(&self, call: MonitoringCall<'_>, prefs: ResponsePrefs<'_>) -> Called {
         let begun = environment::instant();
-        let rendered = AssertUnwindSafe(self.monitored(Protocol::Json, call)).catch_unwind().await;
-        let rendered = match rendered.unwrap_or_else(|_panic| Err(internal_error())) {
-            Ok(Some(rendered)) => rendered,
+        let answer = AssertUnwindSafe(self.monitored(Protocol::Json, call)).catch_unwind().await;
+        let answer = match answer.unwrap_or_else(|_panic| Err(internal_error())) {
+            Ok(Some(answer)) => answer,
             Ok(None) => return Called::Changes,
-            Err(error) => render_common_error(Protocol::Json, &error),
+            Err(error) => Answer::monitoring(render_common_error(Protocol::Json, &error), Protocol::Json),
         };
-        let response = prefs.frame(Answer::monitoring(rendered, Protocol::Json));
+        let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
         Called::Answered { response, took: begun.elapsed() }
     }
 
@@ -453,7 +459,7 @@ impl<B: Backend> Service<B> {
         trace: &mut Trace,
     ) -> Answer {
         match self.scale(context, operation, body, trace).await {
-            Ok(rendered) => Answer::scaling(rendered),
+            Ok(answer) => answer,
             Err(error) => {
                 trace.error = Some(error.kind);
                 self.delay_failed_signature(&error, context.client).await;
@@ -469,20 +475,25 @@ impl<B: Backend> Service<B> {
         operation: &str,
         body: Incoming,
         trace: &mut Trace,
-    ) -> Result<RenderedScaling, Error> {
+    ) -> Result<Answer, Error> {
         let signed = self.receive_signed(context, Family::Scaling, body, trace).await?;
         let decode = || decode_scaling(operation, &signed.body);
         let (decoded, _memory) = self.decode_other(&signed.body, decode).await?;
         let request = match decoded {
             Ok(request) => request,
-            Err(fault) => return Ok(render_scaling_fault(&fault)),
+            Err(fault) => return Ok(Answer::scaling(render_scaling_fault(&fault))),
         };
+        let share = self.answer_share(answer_size::of_scaling(&request)).await?;
         let engine = self.engine()?;
         let (caller, changes) = (signed.caller, request.changes_something());
         let work = async move { engine.scale(&caller, request).await };
         Ok(match self.complete(changes, work).await {
-            Ok(response) => render_scaling(&response),
-            Err(fault) => render_scaling_fault(&fault),
+            Ok(response) => {
+                let rendered =
+                    self.offload(response.size_estimate_bytes(), || render_scaling(&response)).await;
+                Answer::scaling(rendered).holding(share)
+            }
+            Err(fault) => Answer::scaling(render_scaling_fault(&fault)),
         })
     }
 
@@ -689,13 +700,7 @@ impl<B: Backend> Service<B> {
         if let Some(detail) = &mut trace.detail {
             detail.note_names(&request);
         }
-        let share = match answer_size::estimate(&request) {
-            None => None,
-            Some(bytes) => {
-                let taken = self.answers.acquire(bytes).await;
-                Some(taken.map_err(|_exhausted| self.busy(Cause::AnswerBudget))?)
-            }
-        };
+        let share = self.answer_share(answer_size::estimate(&request)).await?;
         let changes = request.changes_something();
         let (response, share) =
             self.run(caller, request, Memory { decoded, share }, trace.observer()).await?;
@@ -736,7 +741,8 @@ impl<B: Backend> Service<B> {
         let bytes = decoded_bytes_max(body).min(self.limits.decode_budget_bytes);
         let taken = self.decoding.acquire(bytes).await;
         let share = taken.map_err(|_exhausted| self.busy(Cause::DecodeBudget))?;
-        let weight = body.len().max(bytes / DECODED_BYTES_PER_BODY_BYTE);
+        let per_byte = if operation.has_many_expressions() { EXPRESSION_BYTE_WEIGHT } else { 1 };
+        let weight = body.len().saturating_mul(per_byte).max(bytes / DECODED_BYTES_PER_BODY_BYTE);
         let request = self.decode_queued(weight, || decode(operation, body)).await?;
         Ok((request, Some(share)))
     }
@@ -781,7 +787,7 @@ impl<B: Backend> Service<B> {
         };
         let rendered = self.offload(bytes, || render_error(&error)).await;
         share.resize(rendered.body.capacity());
-        Answer::error(rendered.status, rendered.body).holding(share)
+        Answer::error(rendered.status, rendered.body).holding(Some(share))
     }
 
     /// Executes a request. A read is cancelled when its client disconnects. A write runs to its end, because

@@ -146,6 +146,8 @@ pub(crate) const COMPUTED_BYTES_AT_ONCE: usize = 128 * KIB;
 /// Many small values take longer to decode than their text suggests: this much decoded memory counts as a
 /// byte of body.
 pub(crate) const DECODED_BYTES_PER_BODY_BYTE: usize = 4;
+/// A byte of a request of many expressions or statements counts as so many: 100 KB of projections take 15 ms.
+pub(crate) const EXPRESSION_BYTE_WEIGHT: usize = 8;
 
 /// Bodies up to this size are decoded at once. Larger ones take a tenth of a millisecond or more.
 pub(crate) const SHORT_BODY_BYTES_MAX: usize = 2 * KIB;
@@ -199,6 +201,8 @@ pub(crate) const STUDIO_CONNECTIONS_MAX: usize = 64;
 pub(crate) const STUDIO_BODY_BYTES_MAX: usize = 16 * MIB;
 /// Memory for such bodies.
 pub(crate) const STUDIO_BODIES_BYTES: usize = 64 * MIB;
+/// Memory for responses that wait for the page.
+pub(crate) const STUDIO_ANSWERS_BYTES: usize = 64 * MIB;
 /// Text of a model.
 pub(crate) const MODEL_BYTES_MAX: usize = MIB;
 /// Items that a model of the studio runs on, and their bytes.
@@ -212,6 +216,11 @@ pub(crate) const MODELS_LISTED_MAX: usize = 1_000;
 pub(crate) const MODELS_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Values of a request of the studio's own API: each takes some hundred bytes.
 pub(crate) const STUDIO_VALUES_MAX: usize = 700_000;
+/// Values of a text in such a request that is read too: lines of items, a model of another tool. The page
+/// sends 512 KiB of lines at a time, which have 262,144 values at most.
+pub(crate) const STUDIO_TEXT_VALUES_MAX: usize = 300_000;
+/// A light call with a larger body takes the places of all light calls: its values take 100 MiB.
+pub(crate) const LIGHT_BODY_BYTES_MAX: usize = 64 * KIB;
 /// Accounts and regions that are listed.
 pub(crate) const PLACES_MAX: usize = 200;
 /// Heavy calls that run at the same time in the process.

@@ -20,6 +20,7 @@ use keywright_wire::{Protocol, Rendered, RenderedScaling, SCALING_CONTENT_TYPE};
 
 use crate::budget::Share;
 use crate::environment;
+use crate::limits::ANSWER_FREE_BYTES;
 use crate::request_head::{self, RequestHead};
 
 const AMZ_JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
@@ -78,6 +79,17 @@ impl AsRef<[u8]> for Held {
     }
 }
 
+/// A body that holds its share, if it has one, until it is sent or dropped.
+pub(crate) fn held(body: Vec<u8>, share: Option<Share>) -> Bytes {
+    match share {
+        None => Bytes::from(body),
+        Some(mut share) => {
+            share.resize(body.capacity());
+            Bytes::from_owner(Held { body, _share: share })
+        }
+    }
+}
+
 impl Answer {
     fn new(status: StatusCode, content_type: Option<HeaderValue>, body: Vec<u8>) -> Self {
         Self { status, content_type, body, share: None, extra: HeaderMap::new() }
@@ -111,10 +123,10 @@ impl Answer {
         Self::new(status, Some(HeaderValue::from_static(SCALING_CONTENT_TYPE)), rendered.body)
     }
 
-    /// Attaches the memory that the body takes.
+    /// Attaches the memory that the body takes; a small body takes none.
     #[must_use]
-    pub(crate) fn holding(self, share: Share) -> Self {
-        Self { share: Some(share), ..self }
+    pub(crate) fn holding(self, share: Option<Share>) -> Self {
+        Self { share: share.filter(|_| self.body.len() > ANSWER_FREE_BYTES), ..self }
     }
 
     /// The service's response to a GET of a load balancer or browser, with the host that it was sent to.
@@ -182,14 +194,7 @@ impl<'h> ResponsePrefs<'h> {
     pub(crate) fn frame(self, answer: Answer) -> Response<Full<Bytes>> {
         let (body, encoding) = compress(answer.body, self.accepted);
         let checksum = crc32fast::hash(&body);
-        let bytes = match answer.share {
-            None => Bytes::from(body),
-            Some(mut share) => {
-                share.resize(body.capacity());
-                Bytes::from_owner(Held { body, _share: share })
-            }
-        };
-        let mut response = Response::new(Full::new(bytes));
+        let mut response = Response::new(Full::new(held(body, answer.share)));
         *response.status_mut() = answer.status;
         let headers = response.headers_mut();
         *headers = answer.extra;

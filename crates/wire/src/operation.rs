@@ -152,6 +152,19 @@ impl Operation {
         Self::from_name(api, name)
     }
 
+    /// Whether a request may hold many expressions or statements, which take much longer to read than other
+    /// text.
+    pub const fn has_many_expressions(self) -> bool {
+        matches!(
+            self,
+            Self::BatchExecuteStatement
+                | Self::BatchGetItem
+                | Self::ExecuteTransaction
+                | Self::TransactGetItems
+                | Self::TransactWriteItems
+        )
+    }
+
     /// Whether `decode` knows the operation's requests; otherwise it returns `UnknownOperationException`.
     pub fn is_served(self) -> bool {
         self.served() == Served::Yes

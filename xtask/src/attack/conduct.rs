@@ -121,7 +121,7 @@ pub(crate) fn run(attack: &'static Attack, binary: &Path, time: Duration, seed: 
 
 fn prepared(attack: &Attack, binary: &Path) -> Result<Server, String> {
     let server = Server::start(binary, attack.setting)?;
-    let sender = Sender { address: server.address, key: server.key.clone() };
+    let sender = Sender::new(server.address, server.key.clone());
     must(&sender, "CreateTable", &request::create_table())?;
     let wait_max = Duration::from_secs(10);
     let mut connection = Connection::open(sender.address, wait_max).map_err(|error| error.to_string())?;
@@ -139,7 +139,7 @@ fn prepared(attack: &Attack, binary: &Path) -> Result<Server, String> {
 fn besiege(server: &Server, time: Duration, seed: u64, outcome: &mut Outcome) {
     let quiet = Quiet::new();
     let most = Mutex::new(Most::default());
-    let sender = Sender { address: server.address, key: server.key.clone() };
+    let sender = Sender::new(server.address, server.key.clone());
     let get =
         |number: usize| sender.request("GetItem", request::get("quiet", &number.to_string()).as_bytes());
     thread::scope(|scope| {

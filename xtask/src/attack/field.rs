@@ -18,6 +18,9 @@ const FAULTS_MAX: usize = 8;
 /// After a connection was lost, so that an attack on a dead server does not spin.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// For one request before the attack.
+const PREPARATION_MAX: Duration = Duration::from_secs(30);
+
 /// Threads that open connections to be held.
 const OPENERS: usize = 8;
 /// Slower than a burst, which would measure the length of the queue of connections not yet accepted.
@@ -51,7 +54,7 @@ impl<'a> Field<'a> {
     pub(crate) fn new(server: &'a Server, seed: u64, time: Duration, quiet_ticks: u64) -> Self {
         Self {
             server,
-            sender: Sender { address: server.address, key: server.key.clone() },
+            sender: Sender::new(server.address, server.key.clone()),
             seed,
             quiet_ticks,
             timer: Timer::start(),
@@ -221,10 +224,13 @@ impl<'a> Field<'a> {
 
 /// One request before the attack, which must succeed.
 pub(crate) fn must(sender: &Sender, operation: &str, body: &str) -> Result<(), String> {
-    let wait_max = Duration::from_secs(30);
-    let complain = |error: io::Error| format!("preparation: {operation}: {error}");
-    let mut connection = Connection::open(sender.address, wait_max).map_err(complain)?;
+    let mut connection = preparing(sender)?;
     must_on(&mut connection, sender, operation, body)
+}
+
+/// A connection for requests before the attack.
+pub(crate) fn preparing(sender: &Sender) -> Result<Connection, String> {
+    Connection::open(sender.address, PREPARATION_MAX).map_err(|error| format!("preparation: {error}"))
 }
 
 pub(crate) fn must_on(
@@ -233,10 +239,15 @@ pub(crate) fn must_on(
     operation: &str,
     body: &str,
 ) -> Result<(), String> {
-    let answer = connection.call(&sender.request(operation, body.as_bytes()));
-    match answer {
-        Ok(answer) if answer.status == 200 => Ok(()),
-        Ok(answer) => Err(format!("preparation: {operation}: {} {}", answer.status, answer.text())),
-        Err(error) => Err(format!("preparation: {operation}: {error}")),
+    let request = sender.request(operation, body.as_bytes());
+    answered(connection, &request).map(|_| ()).map_err(|fault| format!("{operation}: {fault}"))
+}
+
+/// The answer to a request before the attack, which must succeed.
+pub(crate) fn answered(connection: &mut Connection, request: &[u8]) -> Result<Answer, String> {
+    match connection.call(request) {
+        Ok(answer) if answer.status == 200 => Ok(answer),
+        Ok(answer) => Err(format!("preparation: {} {}", answer.status, answer.text())),
+        Err(error) => Err(format!("preparation: {error}")),
     }
 }

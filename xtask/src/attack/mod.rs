@@ -3,6 +3,8 @@
 //! Each attack gets a server of its own on a loopback port and lasts a few seconds. The families of attacks
 //! are one file each; `conduct.rs` runs one of them and judges it, `report.rs` prints the table.
 
+mod background;
+mod batches;
 mod bodies;
 mod clock;
 mod conditions;
@@ -21,6 +23,8 @@ mod request;
 mod server;
 mod sign;
 mod slow;
+mod streams;
+mod tables;
 mod unsigned;
 mod updates;
 mod writers;
@@ -47,6 +51,10 @@ const FAMILIES: &[&[Attack]] = &[
     framing::ATTACKS,
     writers::ATTACKS,
     monitoring::ATTACKS,
+    tables::ATTACKS,
+    streams::ATTACKS,
+    batches::ATTACKS,
+    background::ATTACKS,
 ];
 
 const USAGE: &str = "\

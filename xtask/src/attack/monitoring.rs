@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use super::conduct::{Attack, nothing};
 use super::http::Connection;
-use super::request::Sender;
+use super::request::{Sender, joined};
 use super::server::Setting;
 
 /// Changes of the alarm's state, of 4 KB each.
 const CHANGES: usize = 10_000;
 const READERS: usize = 50;
+const UNREAD_READERS: usize = 1_000;
 
-pub(crate) const ATTACKS: &[Attack] = &[HISTORY, PERIOD];
+pub(crate) const ATTACKS: &[Attack] = &[HISTORY, PERIOD, POINTS, UNREAD];
 
 const PERIOD: Attack = Attack {
     name: "metric-data/period",
@@ -28,6 +29,49 @@ const PERIOD: Attack = Attack {
         field.repeat(READERS, &[field.sender.monitoring("GetMetricData", body.as_bytes())]);
     },
 };
+
+const POINTS: Attack = Attack {
+    name: "metric-data/points",
+    what: "50 clients get 100,000 filled points",
+    why: "a response of some MB was written on the threads of everyone",
+    setting: Setting::MEMORY,
+    prepare: nothing,
+    strike: |field| {
+        let now = super::sign::now_s() / 60 * 60;
+        let metric = r#"{"Namespace":"AWS/DynamoDB","MetricName":"UserErrors"}"#;
+        let body = format!(
+            r#"{{"StartTime":{},"EndTime":{now},"MaxDatapoints":100800,"MetricDataQueries":[{{"Id":"m","ReturnData":false,"MetricStat":{{"Metric":{metric},"Period":60,"Stat":"Sum"}}}},{{"Id":"e","Expression":"FILL(m,0)"}},{{"Id":"f","Expression":"FILL(m,1)"}},{{"Id":"g","Expression":"FILL(m,2)"}},{{"Id":"h","Expression":"FILL(m,3)"}},{{"Id":"i","Expression":"FILL(m,4)"}}]}}"#,
+            now - 14 * 86_400
+        );
+        field.repeat(READERS, &[field.sender.monitoring("GetMetricData", body.as_bytes())]);
+    },
+};
+
+const UNREAD: Attack = Attack {
+    name: "metric-data/unread",
+    what: "1,000 clients ask for 7 MB of points, never read",
+    why: "no budget counted them: 2.3 GB in 25 s",
+    setting: Setting::MEMORY,
+    prepare: nothing,
+    strike: |field| field.hold_connections(UNREAD_READERS, &field.sender.form(&form_of_points())),
+};
+
+/// Asks for 100,000 points with long numbers.
+fn form_of_points() -> String {
+    let query = |place: usize| format!("&MetricDataQueries.member.{place}");
+    let metric = query(1);
+    let stat = format!("{metric}.MetricStat");
+    let filled = joined(5, "", |number| {
+        let query = query(number + 2);
+        format!("{query}.Id=f{number}{query}.Expression=FILL(m%2C0)%2F3%2BFILL(m%2C1)%2F3")
+    });
+    format!(
+        "Action=GetMetricData&Version=2010-08-01&StartTime=2026-10-01T00%3A00%3A00Z\
+         &EndTime=2026-10-15T00%3A00%3A00Z{metric}.Id=m{metric}.ReturnData=false\
+         {stat}.Metric.Namespace=AWS%2FDynamoDB{stat}.Metric.MetricName=UserErrors{stat}.Period=60\
+         {stat}.Stat=Sum{filled}"
+    )
+}
 
 const HISTORY: Attack = Attack {
     name: "alarm-history",

@@ -21,9 +21,29 @@ pub(crate) struct Sender {
     pub(crate) address: SocketAddr,
     /// None where the server accepts every well-formed signature.
     pub(crate) key: Option<Key>,
+    /// The account of requests without a key.
+    pub(crate) account: Account,
+}
+
+/// Twelve digits, which a server without keys takes as the account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Account(pub(crate) u64);
+
+impl Account {
+    /// The account of the quiet clients.
+    pub(crate) const FIRST: Self = Self(123_456_789_012);
 }
 
 impl Sender {
+    pub(crate) const fn new(address: SocketAddr, key: Option<Key>) -> Self {
+        Self { address, key, account: Account::FIRST }
+    }
+
+    /// The same for another account; only without a key.
+    pub(crate) fn of(&self, account: Account) -> Self {
+        Self { account, ..self.clone() }
+    }
+
     pub(crate) fn request(&self, operation: &str, body: &[u8]) -> Vec<u8> {
         self.rendered(operation, body, &format!("Content-Length: {}", body.len()))
     }
@@ -54,6 +74,34 @@ impl Sender {
         self.targeted(("monitoring", &target), body, &format!("Content-Length: {}", body.len()))
     }
 
+    /// A request to CloudWatch as a form, whose response is XML; only without a key.
+    pub(crate) fn form(&self, body: &str) -> Vec<u8> {
+        let date = sign::now();
+        let credential =
+            format!("local/{}/us-east-1/monitoring/aws4_request", date.get(..8).unwrap_or_default());
+        format!(
+            "POST / HTTP/1.1\r\nHost: {}\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+             X-Amz-Date: {date}\r\nAuthorization: AWS4-HMAC-SHA256 Credential={credential}, \
+             SignedHeaders=host, Signature=00\r\nContent-Length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        )
+        .into_bytes()
+    }
+
+    /// A request to Application Auto Scaling.
+    pub(crate) fn scaling(&self, operation: &str, body: &[u8]) -> Vec<u8> {
+        let target = format!("AnyScaleFrontendService.{operation}");
+        let framing = format!("Content-Length: {}", body.len());
+        self.targeted(("application-autoscaling", &target), body, &framing)
+    }
+
+    /// A request to DynamoDB Streams.
+    pub(crate) fn streams(&self, operation: &str, body: &[u8]) -> Vec<u8> {
+        let target = format!("DynamoDBStreams_20120810.{operation}");
+        self.targeted(("dynamodb", &target), body, &format!("Content-Length: {}", body.len()))
+    }
+
     /// `framing`: the headers that say how the body is sent.
     fn rendered(&self, operation: &str, body: &[u8], framing: &str) -> Vec<u8> {
         self.targeted(("dynamodb", &format!("DynamoDB_20120810.{operation}")), body, framing)
@@ -64,8 +112,9 @@ impl Sender {
         let authorization = match &self.key {
             Some(key) => key.authorization(&host, &date, (service, target), body),
             None => format!(
-                "AWS4-HMAC-SHA256 Credential=local/{}/us-east-1/{service}/aws4_request, SignedHeaders=host, \
+                "AWS4-HMAC-SHA256 Credential={:012}/{}/us-east-1/{service}/aws4_request, SignedHeaders=host, \
                  Signature=00",
+                self.account.0,
                 date.get(..8).unwrap_or_default()
             ),
         };

@@ -66,11 +66,15 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The time now, as `X-Amz-Date` says it.
+/// The time now, in seconds since 1970.
 #[expect(clippy::disallowed_methods, reason = "a signature holds for the real time")]
+pub(crate) fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
+}
+
+/// The time now, as `X-Amz-Date` says it.
 pub(crate) fn now() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-    timestamp(seconds)
+    timestamp(now_s())
 }
 
 /// Howard Hinnant's `civil_from_days`, for days after 1970.

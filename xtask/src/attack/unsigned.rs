@@ -56,7 +56,7 @@ fn with_false_secret(sender: &Sender) -> Option<Key> {
 }
 
 fn head_of(sender: &Sender, key: Option<Key>) -> Vec<u8> {
-    Sender { address: sender.address, key }.head("PutItem", BODY_BYTES)
+    Sender::new(sender.address, key).head("PutItem", BODY_BYTES)
 }
 
 fn without_signature(sender: &Sender) -> Vec<u8> {
@@ -104,7 +104,7 @@ fn flood(field: &Field<'_>) {
     let small = get("quiet", "1");
     let large = format!("{small}{}", " ".repeat(200_000));
     let rendered = |key: Option<Key>, body: &str| {
-        Sender { address: field.sender.address, key }.request("GetItem", body.as_bytes())
+        Sender::new(field.sender.address, key).request("GetItem", body.as_bytes())
     };
     let requests = [
         rendered(with_false_secret(&field.sender), &small),

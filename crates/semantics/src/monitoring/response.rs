@@ -102,6 +102,11 @@ pub enum Response {
     ListTagsForResource(Vec<Dimension>),
 }
 
+/// About as many bytes as a point takes in a protocol.
+const POINT_BYTES: usize = 64;
+/// The same of an element with texts: few alarms have more.
+const ELEMENT_BYTES: usize = 4096;
+
 fn pairs(name: &str, pairs: &[Dimension]) -> Document {
     let pair = |(key, value): &Dimension| {
         Document::object([(name, Document::text(key)), ("Value", Document::text(value))])
@@ -208,6 +213,29 @@ fn list<T>(elements: &[T], render: impl Fn(&T) -> Document) -> Document {
 }
 
 impl Response {
+    /// About how many bytes it takes in a protocol.
+    pub fn size_estimate_bytes(&self) -> usize {
+        let (points, elements) = match self {
+            Self::Done => (0, 0),
+            Self::DescribeAlarmHistory { items, .. } => (0, items.len()),
+            Self::DescribeAlarms { alarms, .. } | Self::DescribeAlarmsForMetric(alarms) => (0, alarms.len()),
+            Self::DescribeInsightRules { rules, .. } => (0, rules.len()),
+            Self::GetInsightRuleReport(report) => {
+                let points = report.contributors.iter().map(|contributor| contributor.points.len());
+                (points.sum::<usize>() + report.points.len(), report.contributors.len())
+            }
+            Self::GetMetricData { results, .. } => {
+                (results.iter().map(|result| result.points.len()).sum(), results.len())
+            }
+            Self::GetMetricStatistics { points, .. } => {
+                (points.iter().map(|point| point.values.len()).sum(), 0)
+            }
+            Self::ListMetrics { metrics, .. } => (0, metrics.len()),
+            Self::ListTagsForResource(tags) => (tags.len(), 0),
+        };
+        points.saturating_mul(POINT_BYTES).saturating_add(elements.saturating_mul(ELEMENT_BYTES))
+    }
+
     /// The members of the response; `None` for an operation that answers nothing.
     pub fn document(&self) -> Option<Document> {
         Some(match self {

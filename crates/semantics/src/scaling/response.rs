@@ -275,7 +275,23 @@ fn page<T>(name: &str, elements: &[T], render: impl Fn(&T) -> Document, token: O
     Document::object([(name, list(elements, render)), ("NextToken", maybe_text(token))])
 }
 
+/// About as many bytes as an element of a list takes.
+const ELEMENT_BYTES: usize = 4096;
+
 impl Response {
+    /// About how many bytes it takes.
+    pub fn size_estimate_bytes(&self) -> usize {
+        let elements = match self {
+            Self::Done | Self::PutScalingPolicy { .. } | Self::RegisterScalableTarget(_) => 1,
+            Self::DescribeScalableTargets { targets, .. } => targets.len(),
+            Self::DescribeScalingActivities { activities, .. } => activities.len(),
+            Self::DescribeScalingPolicies { policies, .. } => policies.len(),
+            Self::DescribeScheduledActions { actions, .. } => actions.len(),
+            Self::ListTagsForResource(tags) => tags.len(),
+        };
+        elements.saturating_mul(ELEMENT_BYTES)
+    }
+
     /// The members of the response.
     pub fn document(&self) -> Document {
         match self {

@@ -21,7 +21,8 @@ use super::reply::Lines;
 use crate::environment;
 use crate::idle_timeout::Activity;
 use crate::limits::{
-    JOB_WAIT_SECONDS_MAX, JOBS_MAX, LIGHT_CALLS_MAX, PROGRESS_MS_MIN, STREAM_LINES_MAX, TABS_MAX,
+    JOB_WAIT_SECONDS_MAX, JOBS_MAX, LIGHT_BODY_BYTES_MAX, LIGHT_CALLS_MAX, PROGRESS_MS_MIN, STREAM_LINES_MAX,
+    TABS_MAX,
 };
 
 /// Whether a job must end.
@@ -113,15 +114,19 @@ impl Jobs {
         Self { places, light_places, tabs: Mutex::default(), stopping }
     }
 
-    /// Runs a light call, few at a time.
+    /// Runs a light call with a body of this size, few at a time; one with a large body alone.
     pub(super) async fn run_light(
         &self,
+        body_bytes: usize,
         work: impl FnOnce() -> Result<Json, Refusal> + Send + 'static,
     ) -> Result<Json, Refusal> {
-        let place = Arc::clone(&self.light_places).acquire_owned().await.map_err(|_closed| internal())?;
+        let count = if body_bytes > LIGHT_BODY_BYTES_MAX { LIGHT_CALLS_MAX } else { 1 };
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let taken = Arc::clone(&self.light_places).acquire_many_owned(count).await;
+        let places = taken.map_err(|_closed| internal())?;
         let running = tokio::task::spawn_blocking(move || {
             // Until its thread is free, even if its client has left.
-            let _place = place;
+            let _places = places;
             work()
         });
         running.await.unwrap_or_else(|_panic| Err(internal()))
@@ -274,7 +279,7 @@ mod tests {
         let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let calls = (0..3 * LIGHT_CALLS_MAX).map(|_| {
             let (running, most) = (Arc::clone(&running), Arc::clone(&most));
-            jobs.run_light(move || {
+            jobs.run_light(0, move || {
                 most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 std::thread::sleep(Duration::from_millis(20));
                 running.fetch_sub(1, Ordering::SeqCst);
@@ -284,6 +289,27 @@ mod tests {
         let done = futures_util::future::join_all(calls).await;
         assert!(done.iter().all(Result::is_ok));
         assert_eq!(most.load(Ordering::SeqCst), LIGHT_CALLS_MAX);
+    }
+
+    #[tokio::test]
+    async fn a_light_call_with_a_large_body_runs_alone() {
+        let jobs = Jobs::new(watch::channel(false).1);
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let calls = [0, LIGHT_BODY_BYTES_MAX + 1, 0, LIGHT_BODY_BYTES_MAX + 1].map(|bytes| {
+            let (running, most) = (Arc::clone(&running), Arc::clone(&most));
+            jobs.run_light(bytes, move || {
+                let others = running.fetch_add(1, Ordering::SeqCst);
+                if bytes > 0 {
+                    most.fetch_max(others, Ordering::SeqCst);
+                }
+                std::thread::sleep(Duration::from_millis(20));
+                running.fetch_sub(1, Ordering::SeqCst);
+                Ok(Json::Null)
+            })
+        });
+        let done = futures_util::future::join_all(calls).await;
+        assert!(done.iter().all(Result::is_ok));
+        assert_eq!(most.load(Ordering::SeqCst), 0);
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@ use keywright_model::json::Json;
 use keywright_model::{At, Fault};
 
 use super::refusal::{Kind, Refusal};
-use crate::limits::STUDIO_VALUES_MAX;
+use crate::limits::{STUDIO_TEXT_VALUES_MAX, STUDIO_VALUES_MAX};
 
 /// Parses a body; an empty one is an empty object.
 pub(super) fn parse(body: &[u8]) -> Result<Json, Refusal> {
@@ -59,6 +59,25 @@ pub(super) fn optional<'j>(json: &'j Json, name: &str) -> Option<&'j Json> {
 
 pub(super) fn text<'j>(json: &'j Json, name: &str) -> Result<&'j str, Refusal> {
     json.str_at(name).ok_or_else(|| wrong(name, "a text"))
+}
+
+/// A text that the call reads in turn.
+pub(super) fn source<'j>(json: &'j Json, name: &str) -> Result<&'j str, Refusal> {
+    readable(text(json, name)?, name)
+}
+
+pub(super) fn optional_source<'j>(json: &'j Json, name: &str) -> Result<Option<&'j str>, Refusal> {
+    optional_text(json, name)?.map(|text| readable(text, name)).transpose()
+}
+
+/// Refuses a text with too many values, in whatever form: of lines, JSON or YAML.
+fn readable<'j>(text: &'j str, name: &str) -> Result<&'j str, Refusal> {
+    let values = text.bytes().filter(|byte| matches!(byte, b'{' | b'[' | b',' | b'\n')).count();
+    if values > STUDIO_TEXT_VALUES_MAX {
+        let text = format!("the request's `{name}` has too many values: send it in parts");
+        return Err(Refusal::new(Kind::TooLarge, text));
+    }
+    Ok(text)
 }
 
 pub(super) fn optional_text<'j>(json: &'j Json, name: &str) -> Result<Option<&'j str>, Refusal> {
@@ -134,5 +153,15 @@ mod tests {
         assert!(parse(list.as_bytes()).is_err());
         let lines = format!(r#"{{"text":"\"{}"}}"#, "1,[".repeat(STUDIO_VALUES_MAX));
         assert!(parse(lines.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn a_text_that_is_read_has_as_many_values_as_a_part_of_an_import_and_not_many_more() {
+        let of = |text: String| Json::object([("text", Json::text(text))]);
+        assert!(source(&of("1\n".repeat(256 << 10)), "text").is_ok());
+        for many in ["[],", "1,", "a\n", "\",\""] {
+            let text = of(many.repeat(STUDIO_TEXT_VALUES_MAX + 1));
+            assert_eq!(source(&text, "text").unwrap_err().kind, Kind::TooLarge, "{many}");
+        }
     }
 }

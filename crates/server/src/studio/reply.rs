@@ -88,7 +88,12 @@ pub(super) fn whole(status: StatusCode, media_type: HeaderValue, body: impl Into
 }
 
 pub(super) fn json(json: &Json) -> Response<Reply> {
-    whole(StatusCode::OK, JSON, json.compact())
+    whole_json(json.compact())
+}
+
+/// The text of a JSON document.
+pub(super) fn whole_json(text: impl Into<Bytes>) -> Response<Reply> {
+    whole(StatusCode::OK, JSON, text)
 }
 
 pub(super) fn refused(refusal: &Refusal) -> Response<Reply> {

@@ -40,13 +40,13 @@ use crate::environment;
 use crate::head_meter::HeadMeter;
 use crate::idle_timeout::Phase;
 use crate::limits::{
-    BODY_SECONDS_MAX, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX, Limits, PerAddress, STUDIO_BODIES_BYTES,
-    STUDIO_BODY_BYTES_MAX, STUDIO_CONNECTIONS_MAX,
+    ANSWER_FREE_BYTES, BODY_SECONDS_MAX, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX, Limits, PerAddress,
+    STUDIO_ANSWERS_BYTES, STUDIO_BODIES_BYTES, STUDIO_BODY_BYTES_MAX, STUDIO_CONNECTIONS_MAX,
 };
 use crate::listener::Serving;
 use crate::refused::{Cause, Refused};
 use crate::request_head::{RequestHead, visible};
-use crate::response::{ResponsePrefs, accepts_brotli, prefers_gzip};
+use crate::response::{ResponsePrefs, accepts_brotli, held, prefers_gzip};
 
 const ACCOUNT: HeaderName = HeaderName::from_static("x-keywright-account");
 const REGION: HeaderName = HeaderName::from_static("x-keywright-region");
@@ -131,7 +131,7 @@ impl Studio {
             jobs: Jobs::new(stopping),
             bodies: BodyBudgets::new(&limits),
             assets: assets::Assets::default(),
-            answers: Budget::new(limits.answer_budget_bytes, wait),
+            answers: Budget::new(STUDIO_ANSWERS_BYTES, wait),
             figures: Arc::new(ConnectionFigures::new(&limits)),
             limits,
             refused: Arc::default(),
@@ -362,6 +362,17 @@ impl Studio {
         answered(self.shared.api.monitor(call, ResponsePrefs::read(&fields, false)).await)
     }
 
+    /// A response that takes memory until the page has read it; a small one takes none.
+    async fn kept(&self, text: String) -> Result<Response<Reply>, Refusal> {
+        let share = if text.len() > ANSWER_FREE_BYTES {
+            let taken = self.answers.acquire(text.len().min(STUDIO_ANSWERS_BYTES)).await;
+            Some(taken.map_err(|_exhausted| busy())?)
+        } else {
+            None
+        };
+        Ok(reply::whole_json(held(text.into_bytes(), share)))
+    }
+
     async fn endpoint(
         &self,
         name: &str,
@@ -379,8 +390,10 @@ impl Studio {
         let context = Context { shared: Arc::clone(&self.shared), caller: visitor.caller };
         match way {
             Way::Light(run) => {
+                let bytes = body.len();
                 let work = move || run(&context, &members::parse(&body)?);
-                self.jobs.run_light(work).await.map(|json| reply::json(&json))
+                let json = self.jobs.run_light(bytes, work).await?;
+                self.kept(json.compact()).await
             }
             Way::Heavy(run) => {
                 let work =
@@ -446,6 +459,10 @@ fn body_fault(fault: BodyFault) -> Refusal {
         BodyFault::Exhausted => Refusal::new(Kind::Busy, "there is no memory for the body: try again"),
         BodyFault::TooSlow | BodyFault::Broken => Refusal::fault("the body did not arrive"),
     }
+}
+
+fn busy() -> Refusal {
+    Refusal::new(Kind::Busy, "there is no memory for the answer: try again")
 }
 
 fn signed_out() -> Refusal {

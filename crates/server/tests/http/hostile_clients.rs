@@ -353,6 +353,60 @@ fn items_of_failed_conditions_take_from_the_memory_for_responses() {
     assert!(answer.text().contains("ConditionalCheckFailedException"), "{}", answer.text());
 }
 
+/// A request for 100,000 points as XML, some 7 MB, from a form of a few hundred bytes.
+#[cfg(target_os = "linux")]
+fn points() -> Vec<u8> {
+    let metric = "MetricDataQueries.member.1.Id=m&MetricDataQueries.member.1.ReturnData=false\
+        &MetricDataQueries.member.1.MetricStat.Metric.Namespace=AWS%2FDynamoDB\
+        &MetricDataQueries.member.1.MetricStat.Metric.MetricName=UserErrors\
+        &MetricDataQueries.member.1.MetricStat.Period=60&MetricDataQueries.member.1.MetricStat.Stat=Sum";
+    let filled = (2..=6).map(|place| {
+        let query = format!("&MetricDataQueries.member.{place}");
+        format!("{query}.Id=f{place}{query}.Expression=FILL(m%2C0)%2F3%2BFILL(m%2C1)%2F3")
+    });
+    let body = format!(
+        "Action=GetMetricData&Version=2010-08-01&StartTime=2026-10-01T00%3A00%3A00Z\
+         &EndTime=2026-10-15T00%3A00%3A00Z&{metric}{}",
+        filled.collect::<String>()
+    );
+    let credential = "AKIAEXAMPLE/20261015/us-east-1/monitoring/aws4_request";
+    format!(
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+         X-Amz-Date: 20261015T000000Z\r\nAuthorization: AWS4-HMAC-SHA256 Credential={credential}, \
+         SignedHeaders=host, Signature=00\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn points_of_metrics_take_from_the_memory_for_responses() {
+    let _alone = exclusive();
+    let server = Server::start(&["--in-memory", "--answer-budget-mib", "32", "--budget-wait-ms", "500"]);
+    let before = server.resident_mib();
+    let points = points();
+    let mut greedy: Vec<_> = (0..100).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    for stream in &mut greedy {
+        stream.write_all(&points).unwrap();
+    }
+    // The first three are answered, and nobody reads them; the others wait for memory in vain.
+    let (_, refused) = (0..300)
+        .map(|_| {
+            std::thread::sleep(Duration::from_millis(100));
+            let (_, metrics) = get(&server, "/metrics");
+            let used = sample(&metrics, "keywright_budget_used_bytes{budget=\"answers\"}").unwrap();
+            (used, sample(&metrics, "keywright_refused_total{limit=\"answer_budget\"}").unwrap_or(0.0))
+        })
+        .find(|(_, refused)| *refused > 0.0)
+        .expect("answers without memory are refused");
+    assert!(refused >= 1.0);
+    let grown = server.resident_mib().saturating_sub(before);
+    assert!(grown < 288, "700 MB of answers were asked for, and {grown} MiB are held");
+    drop(greedy);
+    Connection::open(&server).still_works();
+}
+
 #[test]
 fn connections_and_requests_of_one_address_are_limited() {
     let server =

@@ -28,24 +28,20 @@ pub(super) fn import_model(context: &Context, request: &Json) -> Outcome {
         let made = live::import(name, &tables).map_err(|faults| of_faults(&faults))?;
         return Ok(made_json(&write(&made.model), &made.notes, "live"));
     }
-    let text = members::text(request, "text")?;
-    // A model file is taken as it is, comments included.
-    if let Err(faults) = import(name, text, None).map(|imported| imported.source)
-        && keywright_model::parse(text).is_err()
-    {
-        return Err(of_faults(&faults));
-    }
-    Ok(match import(name, text, None) {
+    let text = members::source(request, "text")?;
+    match import(name, text, None) {
         Ok(imported) => {
             let source = match imported.source {
                 Source::Workbench(_) => "workbench",
                 Source::CreateTable => "create-table",
                 Source::CloudFormation => "cloudformation",
             };
-            made_json(&write(&imported.model), &imported.notes, source)
+            Ok(made_json(&write(&imported.model), &imported.notes, source))
         }
-        Err(_) => made_json(text, &[], "model"),
-    })
+        // A model file is taken as it is, comments included.
+        Err(_) if keywright_model::parse(text).is_ok() => Ok(made_json(text, &[], "model")),
+        Err(faults) => Err(of_faults(&faults)),
+    }
 }
 
 fn made_json(text: &str, notes: &[String], source: &str) -> Json {
@@ -72,7 +68,7 @@ pub(super) fn load(text: &str, files: &ModelFiles) -> Result<(Model, Items), Ref
 }
 
 pub(super) fn export_model(context: &Context, request: &Json) -> Outcome {
-    let (model, items) = load(members::text(request, "text")?, &context.shared.models)?;
+    let (model, items) = load(members::source(request, "text")?, &context.shared.models)?;
     let regions = members::texts(request, "regions")?;
     if let Some(wrong) = regions.iter().find(|name| region(name).is_err()) {
         return Err(Refusal::fault(format!("{wrong}: a region has the form eu-west-1")));
@@ -81,7 +77,7 @@ pub(super) fn export_model(context: &Context, request: &Json) -> Outcome {
         || if regions.is_empty() { Resource::AsModelled } else { Resource::GlobalTable(regions.clone()) };
     let (target, ending) = match members::text(request, "target")? {
         "workbench" => {
-            let base = members::optional_text(request, "base")?;
+            let base = members::optional_source(request, "base")?;
             let base = base.map(Document::parse).transpose().map_err(|faults| of_faults(&faults))?;
             (Target::Workbench { base, written: workbench_date() }, "workbench.json")
         }

@@ -26,7 +26,7 @@ pub(super) fn typed(json: &Json) -> Result<Item, Refusal> {
 /// Typed to plain, or plain to typed.
 pub(super) fn plain(_: &Context, request: &Json) -> Outcome {
     let first = members::texts(request, "first")?;
-    if let Some(text) = members::optional_text(request, "plain")? {
+    if let Some(text) = members::optional_source(request, "plain")? {
         let json = members::parse_text(text)?;
         let item = read_plain(text, &json).map_err(Refusal::faults)?;
         return Ok(Json::object([("typed", write_item(&item, &first))]));
@@ -77,7 +77,7 @@ fn keys(request: &Json) -> Result<Vec<KeyAttribute>, Refusal> {
 
 /// Reads lines as `keywright data load` does. Lines with faults are passed over and reported.
 pub(super) fn read(_: &Context, request: &Json) -> Outcome {
-    let (text, form, keys) = (members::text(request, "text")?, form(request)?, keys(request)?);
+    let (text, form, keys) = (members::source(request, "text")?, form(request)?, keys(request)?);
     let mut order: Vec<String> = keys.iter().map(|key| key.name.clone()).collect();
     order.dedup();
     let mut reader = Reader::new(form, keys);
