@@ -7,6 +7,7 @@ use std::time::Duration;
 use keywright_store::StoreError;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 use tokio_postgres::Client;
 
 use crate::dial::{self, DialError};
@@ -29,6 +30,8 @@ const SETTINGS: &str = "SET statement_timeout = '10s'; SET idle_in_transaction_s
 pub(crate) struct Connection {
     pub(crate) client: Client,
     pub(crate) statements: Statements,
+    /// When it was asked for. A crash of the server ends every connection.
+    pub(crate) opened: Instant,
 }
 
 /// The connections of one store.
@@ -51,10 +54,11 @@ impl Pool {
         let (idle, round_trips) = (Mutex::default(), AtomicU64::new(0));
         let pool = Self { options, runtime, idle, room, log_room, round_trips };
         let no_answer = |error: tokio_postgres::Error| OpenError::Unreachable(fault::text(&error));
+        let opened = Instant::now();
         let client = pool.dial().await.map_err(DialError::of_open)?;
         layout::prepare(&client, &pool.options).await?;
         let statements = Statements::prepare(&client, &pool.options.schema).await.map_err(no_answer)?;
-        pool.put_back(Connection { client, statements });
+        pool.put_back(Connection { client, statements, opened });
         Ok(Arc::new(pool))
     }
 
@@ -98,9 +102,11 @@ impl Pool {
                 Some(connection) if connection.client.is_closed() => continue,
                 Some(connection) => connection,
                 None => {
+                    let opened = Instant::now();
                     let client = self.within(self.dial()).await?.map_err(|error| error.of_read())?;
                     let statements = self.within(Statements::prepare(&client, &self.options.schema)).await?;
-                    Connection { client, statements: statements.map_err(|error| fault::of_read(&error))? }
+                    let statements = statements.map_err(|error| fault::of_read(&error))?;
+                    Connection { client, statements, opened }
                 }
             };
             return Ok(Session {

@@ -9,6 +9,7 @@ use keywright_store::{
     Capabilities, CommitVersion, KeyRange, LogId, LogPosition, Snapshot as _, Store, StoreError,
 };
 use tokio::runtime::Handle;
+use tokio::time::Instant;
 use tokio_postgres::types::ToSql;
 
 use crate::connection::{Pool, Unanswered};
@@ -63,9 +64,9 @@ impl PostgresStore {
 /// Sweeps until the store is dropped. Several processes may do it: each takes rows that no other one holds.
 async fn sweep_for_ever(pool: Weak<Pool>, after: Duration) {
     // The newest transaction at each pause, the oldest pause first.
-    let mut newest: VecDeque<(tokio::time::Instant, CommitVersion)> = VecDeque::new();
+    let mut newest: VecDeque<(Instant, CommitVersion)> = VecDeque::new();
     while let Some(pool) = pool.upgrade() {
-        let now = tokio::time::Instant::now();
+        let now = Instant::now();
         if let Ok(view) = PostgresView::open(&pool).await {
             newest.push_back((now, view.version()));
         }
@@ -107,8 +108,9 @@ impl Store for PostgresStore {
     }
 
     async fn begin(&self) -> Result<PostgresTransaction, StoreError> {
+        let began = Instant::now();
         let (view, id, _no_values) = PostgresView::open_for_write(&self.pool, &[]).await?;
-        Ok(PostgresTransaction::new(view, id, &[]))
+        Ok(PostgresTransaction::new(view, id, began, &[]))
     }
 
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
@@ -121,8 +123,9 @@ impl Store for PostgresStore {
         &self,
         keys: &[Bytes],
     ) -> Result<(PostgresTransaction, Vec<Option<Bytes>>), StoreError> {
+        let began = Instant::now();
         let (view, id, values) = PostgresView::open_for_write(&self.pool, keys).await?;
-        Ok((PostgresTransaction::new(view, id, keys), values))
+        Ok((PostgresTransaction::new(view, id, began, keys), values))
     }
 
     async fn clear_range(&self, range: &KeyRange) -> Result<(), StoreError> {

@@ -11,6 +11,7 @@ use keywright_store::{
     CommitError, CommitVersion, LogEntry, LogId, LogRead, Scan, ScanPage, Snapshot, StoreError, Transaction,
     WriteBuffer,
 };
+use tokio::time::Instant;
 use tokio_postgres::types::ToSql;
 
 use crate::connection::Unanswered;
@@ -23,14 +24,15 @@ pub struct PostgresTransaction {
     view: PostgresView,
     /// The version that a commit gets: the transaction's id.
     id: CommitVersion,
+    began: Instant,
     buffer: WriteBuffer,
 }
 
 impl PostgresTransaction {
-    pub(crate) fn new(view: PostgresView, id: CommitVersion, protected: &[Bytes]) -> Self {
+    pub(crate) fn new(view: PostgresView, id: CommitVersion, began: Instant, protected: &[Bytes]) -> Self {
         let mut buffer = WriteBuffer::new(CAPABILITIES);
         protected.iter().cloned().for_each(|key| buffer.protect(key));
-        Self { view, id, buffer }
+        Self { view, id, began, buffer }
     }
 
     async fn send(mut self) -> Result<CommitVersion, CommitError> {
@@ -67,10 +69,10 @@ impl PostgresTransaction {
             }
             Some(CommitError::Unknown) => {
                 let pool = Arc::clone(&self.view.session.pool);
-                let id = self.id;
+                let (id, began) = (self.id, self.began);
                 // Its place in the pool is needed to ask.
                 drop(self);
-                outcome::of(&pool, id).await
+                outcome::of(&pool, id, began).await
             }
             Some(error) => Err(error),
         }
