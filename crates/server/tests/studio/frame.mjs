@@ -105,6 +105,57 @@ test('a save says what was written and its units; a new key is a move, which is 
   equal((await t.database('Scan', {TableName: 'Shop'})).Items.filter((item) => item.sk.S === '8').length, 0);
 });
 
+test('an edit of a cell is said to wait, not to be written; a new item of a key that exists offers that item', async (t) => {
+  await shop(t);
+  await openItem(t);
+  await change(t, {total: {N: '7'}});
+  await press(t, 'Save');
+  await t.page.locator('.it-said').waitFor();
+  // The old text is selected: typing replaces it.
+  const cell = t.page.locator('.it-row').first().locator('[role=gridcell]', {hasText: 'book'});
+  await cell.dblclick();
+  await t.page.locator('.it-input').waitFor();
+  await t.page.keyboard.type('tape');
+  await t.page.keyboard.press('Enter');
+  await t.page.getByText('1 staged, not written yet:').waitFor();
+  equal(await t.page.locator('.it-said').count(), 0);
+  await t.accessible();
+  await t.page.keyboard.press('End');
+  await t.page.keyboard.press('F2');
+  await t.page.locator('.it-input').waitFor();
+  await t.page.keyboard.press('Escape');
+  await press(t, 'Commit…');
+  await press(t, 'Commit');
+  await t.page.getByText('1 change written: ').waitFor();
+  equal((await t.database('GetItem', {TableName: 'Shop', Key: {pk: {S: 'a'}, sk: {S: '1'}}, ConsistentRead: true})).Item.kind.S, 'tape');
+
+  await press(t, 'New item');
+  await press(t, 'Fields');
+  const rows = t.page.locator('.it-editor .tr-row');
+  await rows.first().waitFor();
+  same(await rows.locator('.tr-name').allTextContents(), ['pk key', 'sk key']);
+  equal(await rows.locator('.tr-drop').count(), 0);
+  equal(await rows.locator('select:disabled').count(), 2);
+  await t.page.getByLabel('Value of pk').fill('a');
+  await t.page.getByLabel('Value of sk').fill('2');
+  await t.page.getByLabel('New attribute of the item').fill('note');
+  await t.page.keyboard.press('Enter');
+  await t.page.keyboard.type('mine');
+  await press(t, 'Save');
+  const error = t.page.locator('.it-editor [role=alert]');
+  await error.getByText('An item with this key exists already.').waitFor();
+  ok((await error.locator('details').textContent()).includes('The conditional request failed'));
+  await t.accessible();
+  await t.page.getByLabel('Value of note').fill('other');
+  await t.page.keyboard.press('Tab');
+  await error.waitFor({state: 'detached'});
+  await press(t, 'Save');
+  await press(t, 'Open that item');
+  await press(t, 'Drop the changes');
+  await t.page.locator('.it-editor .tr-name', {hasText: 'total'}).waitFor();
+  await t.page.locator('.it-editor strong', {hasText: 'a / 2'}).waitFor();
+});
+
 test('after a failed request the rows that stay are said to be of the one before', async (t) => {
   await shop(t);
   await t.open('/us-east-1/t/Shop/items?pk=a');
