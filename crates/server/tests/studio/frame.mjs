@@ -81,6 +81,20 @@ test('at 400 pixels an item opens in sight, and its closing leads back to the gr
   await t.page.locator('.it-editor').waitFor({state: 'detached'});
 });
 
+test('at 400 pixels the question about unsaved changes fits, and the patterns scroll within their box', {context: NARROW}, async (t) => {
+  await shop(t);
+  await openItem(t);
+  await change(t, {total: {N: '7'}});
+  await press(t, 'Close the item');
+  const box = await t.page.locator('.it-ask').boundingBox();
+  ok(box.x >= 0 && box.x + box.width <= 400, JSON.stringify(box));
+  await press(t, 'Drop the changes');
+  await t.open('/models/ecommerce/patterns');
+  await t.page.locator('.pt-row').first().waitFor();
+  const [room, page] = await t.page.locator('.pt').evaluate((one) => [one.parentElement.scrollWidth > one.parentElement.clientWidth, document.documentElement.scrollWidth]);
+  same([room, page], [true, 400]);
+});
+
 test('a save says what was written and its units; a new key is a move, which is said before it is made', async (t) => {
   await shop(t);
   await openItem(t);
@@ -205,6 +219,23 @@ test('the tabs of a model follow the steps; a design says in one sentence whethe
   await press(t, 'Find the keys');
   await said.getByText('The proposed keys save').waitFor();
   ok(/save \$[\d.]+ a month \(\d+ %\): \$[\d.]+ instead of \$[\d.]+\. Most of it: /.test((await said.textContent()).replace(/\s+/g, ' ')), await said.textContent());
+  const isMain = () => t.page.getByRole('button', {name: 'Take it as a new file'}).evaluate((one) => one.classList.contains('is-main'));
+  equal(await isMain(), true);
+  // Keys that fail the check are not called cheaper without that; the difference is that of the two amounts.
+  await t.open('/models/complaints/design');
+  await press(t, 'Find the keys');
+  await said.getByText('Your keys are cheaper by').waitFor();
+  const amounts = /cheaper by \$([\d.]+) a month: \$([\d.]+) against \$([\d.]+), but the check fails: see Findings/.exec((await said.textContent()).replace(/\s+/g, ' '))?.slice(1).map(Number) ?? [];
+  equal((amounts[2] - amounts[1]).toFixed(2), amounts[0]?.toFixed(2), await said.textContent());
+  equal(await isMain(), false);
+  // What is less than a cent is said to be that, with the exact amount as its title.
+  await t.open('/models/complaints/patterns');
+  const small = t.page.locator('.pt .is-number span[title]').first();
+  await small.waitFor();
+  equal(await small.textContent(), '< $0.01');
+  ok(/^\$0\.00\d+$/.test(await small.getAttribute('title')));
+  same(await t.page.locator('.pt thead th[title]').allTextContents(), ['units (sample)', 'a month (at its rate)']);
+  await t.accessible();
 });
 
 test('while an index is made the schema asks for nothing but the table', async (t) => {
