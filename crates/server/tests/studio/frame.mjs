@@ -182,6 +182,9 @@ test('after a failed request the rows that stay are said to be of the one before
   equal(await t.page.locator('.it-row').count(), 3);
   await t.accessible();
   await t.page.getByLabel('Expression').fill('#n > :t');
+  // The error goes with its cause; the rows are still those of before.
+  await t.page.locator('.md-error').waitFor({state: 'detached'});
+  equal(await t.page.locator('.it-old').count(), 1);
   await t.page.getByLabel('Names').fill('{"#n": "total"}');
   await t.page.getByLabel('Values').fill('{":t": {"N": "1"}}');
   await t.page.getByLabel('Values').press('Enter');

@@ -313,7 +313,7 @@ export class KwItems extends HTMLElement {
   }
 
   /** Whether the rows are those of an earlier request than the one that failed. */
-  get isOld() { return !!this.error && this.failed && this.items.length > 0; }
+  get isOld() { return this.failed && this.items.length > 0; }
 
   update() {
     if (!this.isConnected) return;
@@ -364,7 +364,7 @@ export class KwItems extends HTMLElement {
     const isQuery = way.pk.every((_, at) => query.pk[at]);
     const at = (list, place, value) => { const next = [...list]; next[place] = value; return Array.from(next, (one) => one ?? ""); };
     const sorts = way.sk.length > 0 && isQuery ? sortsOffered(way, query) : [];
-    return html`<form class="lv-form" aria-label="What to read" @submit=${(event) => this.submit(event)} @keydown=${(event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.submit(event); }}>
+    return html`<form class="lv-form" aria-label="What to read" @input=${() => { if (this.error) { this.error = null; this.update(); } }} @submit=${(event) => this.submit(event)} @keydown=${(event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.submit(event); }}>
       <label>Table or index <select @change=${(event) => set({ index: event.target.value, pk: [], ops: [], sks: [], to: "", strong: false })}>${this.ways.map((one) => html`<option value=${one.name} ?selected=${one.name === way.name}>${one.name || this.table}</option>`)}</select></label>
       ${way.pk.map((name, place) => html`<label>${name} <input .value=${query.pk[place] ?? ""} placeholder="any" @input=${(event) => set({ pk: at(query.pk, place, event.target.value) })}></label>`)}
       ${sorts.map((name, place) => html`<label>${name} <select @change=${(event) => set({ ops: at(query.ops, place, event.target.value).slice(0, place + 1), sks: query.sks.slice(0, place + 1) })}>${SORTS.map(([value, text]) => html`<option value=${value} ?selected=${value === (query.ops[place] ?? "")}>${text}</option>`)}</select></label>
