@@ -81,6 +81,20 @@ test('at 400 pixels an item opens in sight, and its closing leads back to the gr
   await t.page.locator('.it-editor').waitFor({state: 'detached'});
 });
 
+test('at 400 pixels the question about unsaved changes fits, and the patterns scroll within their box', {context: NARROW}, async (t) => {
+  await shop(t);
+  await openItem(t);
+  await change(t, {total: {N: '7'}});
+  await press(t, 'Close the item');
+  const box = await t.page.locator('.it-ask').boundingBox();
+  ok(box.x >= 0 && box.x + box.width <= 400, JSON.stringify(box));
+  await press(t, 'Drop the changes');
+  await t.open('/models/ecommerce/patterns');
+  await t.page.locator('.pt-row').first().waitFor();
+  const [room, page] = await t.page.locator('.pt').evaluate((one) => [one.parentElement.scrollWidth > one.parentElement.clientWidth, document.documentElement.scrollWidth]);
+  same([room, page], [true, 400]);
+});
+
 test('a save says what was written and its units; a new key is a move, which is said before it is made', async (t) => {
   await shop(t);
   await openItem(t);
@@ -105,6 +119,57 @@ test('a save says what was written and its units; a new key is a move, which is 
   equal((await t.database('Scan', {TableName: 'Shop'})).Items.filter((item) => item.sk.S === '8').length, 0);
 });
 
+test('an edit of a cell is said to wait, not to be written; a new item of a key that exists offers that item', async (t) => {
+  await shop(t);
+  await openItem(t);
+  await change(t, {total: {N: '7'}});
+  await press(t, 'Save');
+  await t.page.locator('.it-said').waitFor();
+  // The old text is selected: typing replaces it.
+  const cell = t.page.locator('.it-row').first().locator('[role=gridcell]', {hasText: 'book'});
+  await cell.dblclick();
+  await t.page.locator('.it-input').waitFor();
+  await t.page.keyboard.type('tape');
+  await t.page.keyboard.press('Enter');
+  await t.page.getByText('1 staged, not written yet:').waitFor();
+  equal(await t.page.locator('.it-said').count(), 0);
+  await t.accessible();
+  await t.page.keyboard.press('End');
+  await t.page.keyboard.press('F2');
+  await t.page.locator('.it-input').waitFor();
+  await t.page.keyboard.press('Escape');
+  await press(t, 'Commit…');
+  await press(t, 'Commit');
+  await t.page.getByText('1 change written: ').waitFor();
+  equal((await t.database('GetItem', {TableName: 'Shop', Key: {pk: {S: 'a'}, sk: {S: '1'}}, ConsistentRead: true})).Item.kind.S, 'tape');
+
+  await press(t, 'New item');
+  await press(t, 'Fields');
+  const rows = t.page.locator('.it-editor .tr-row');
+  await rows.first().waitFor();
+  same(await rows.locator('.tr-name').allTextContents(), ['pk key', 'sk key']);
+  equal(await rows.locator('.tr-drop').count(), 0);
+  equal(await rows.locator('select:disabled').count(), 2);
+  await t.page.getByLabel('Value of pk').fill('a');
+  await t.page.getByLabel('Value of sk').fill('2');
+  await t.page.getByLabel('New attribute of the item').fill('note');
+  await t.page.keyboard.press('Enter');
+  await t.page.keyboard.type('mine');
+  await press(t, 'Save');
+  const error = t.page.locator('.it-editor [role=alert]');
+  await error.getByText('An item with this key exists already.').waitFor();
+  ok((await error.locator('details').textContent()).includes('The conditional request failed'));
+  await t.accessible();
+  await t.page.getByLabel('Value of note').fill('other');
+  await t.page.keyboard.press('Tab');
+  await error.waitFor({state: 'detached'});
+  await press(t, 'Save');
+  await press(t, 'Open that item');
+  await press(t, 'Drop the changes');
+  await t.page.locator('.it-editor .tr-name', {hasText: 'total'}).waitFor();
+  await t.page.locator('.it-editor strong', {hasText: 'a / 2'}).waitFor();
+});
+
 test('after a failed request the rows that stay are said to be of the one before', async (t) => {
   await shop(t);
   await t.open('/us-east-1/t/Shop/items?pk=a');
@@ -117,6 +182,9 @@ test('after a failed request the rows that stay are said to be of the one before
   equal(await t.page.locator('.it-row').count(), 3);
   await t.accessible();
   await t.page.getByLabel('Expression').fill('#n > :t');
+  // The error goes with its cause; the rows are still those of before.
+  await t.page.locator('.md-error').waitFor({state: 'detached'});
+  equal(await t.page.locator('.it-old').count(), 1);
   await t.page.getByLabel('Names').fill('{"#n": "total"}');
   await t.page.getByLabel('Values').fill('{":t": {"N": "1"}}');
   await t.page.getByLabel('Values').press('Enter');
@@ -154,6 +222,23 @@ test('the tabs of a model follow the steps; a design says in one sentence whethe
   await press(t, 'Find the keys');
   await said.getByText('The proposed keys save').waitFor();
   ok(/save \$[\d.]+ a month \(\d+ %\): \$[\d.]+ instead of \$[\d.]+\. Most of it: /.test((await said.textContent()).replace(/\s+/g, ' ')), await said.textContent());
+  const isMain = () => t.page.getByRole('button', {name: 'Take it as a new file'}).evaluate((one) => one.classList.contains('is-main'));
+  equal(await isMain(), true);
+  // Keys that fail the check are not called cheaper without that; the difference is that of the two amounts.
+  await t.open('/models/complaints/design');
+  await press(t, 'Find the keys');
+  await said.getByText('Your keys are cheaper by').waitFor();
+  const amounts = /cheaper by \$([\d.]+) a month: \$([\d.]+) against \$([\d.]+), but the check fails: see Findings/.exec((await said.textContent()).replace(/\s+/g, ' '))?.slice(1).map(Number) ?? [];
+  equal((amounts[2] - amounts[1]).toFixed(2), amounts[0]?.toFixed(2), await said.textContent());
+  equal(await isMain(), false);
+  // What is less than a cent is said to be that, with the exact amount as its title.
+  await t.open('/models/complaints/patterns');
+  const small = t.page.locator('.pt .is-number span[title]').first();
+  await small.waitFor();
+  equal(await small.textContent(), '< $0.01');
+  ok(/^\$0\.00\d+$/.test(await small.getAttribute('title')));
+  same(await t.page.locator('.pt thead th[title]').allTextContents(), ['units (sample)', 'a month (at its rate)']);
+  await t.accessible();
 });
 
 test('while an index is made the schema asks for nothing but the table', async (t) => {

@@ -2,7 +2,7 @@
 
 import { html, nothing, svg } from "../../vendor/lit-html/lit-html.js";
 import { dollarsOf, nanosOf } from "./patterns.js";
-import { megabytes, money, percent, rate } from "./words.js";
+import { exactMoney, megabytes, money, percent, rate } from "./words.js";
 
 const whole = (nanos, most) => (most === 0n ? 0 : Number((nanos * 10_000n) / most) / 100);
 
@@ -101,7 +101,7 @@ export function costView({ cost, texts, settings, prices, set, goto }) {
     ${cost.notes?.length > 0 ? html`<ul>${cost.notes.map((note) => html`<li>${note}</li>`)}</ul>` : nothing}
     <details class="ct-prices"><summary>Prices used, of ${cost.prices.name}</summary>
       <table class="md-table"><thead><tr><th scope="col">price</th><th scope="col" class="is-number">each</th><th scope="col">date</th><th scope="col">source</th></tr></thead>
-        <tbody>${cost.prices.used.map((price) => html`<tr><td>${price.item}</td><td class="is-number">${money(price.each.dollars)}</td><td>${price.date}</td><td>${price.source}</td></tr>`)}</tbody></table></details>
+        <tbody>${cost.prices.used.map((price) => html`<tr><td>${price.item}</td><td class="is-number">${exactMoney(price.each.dollars)}</td><td>${price.date}</td><td>${price.source}</td></tr>`)}</tbody></table></details>
   </div>`;
 }
 

@@ -1,13 +1,15 @@
 // Better keys with proof: what the model has, what is proposed, what it costs, and what forces each key.
 
 import { html, nothing } from "../../vendor/lit-html/lit-html.js";
+import { classMap } from "../../vendor/lit-html/directives/class-map.js";
 import { visible } from "../collections/typed.js";
 import { pageView } from "./blocks.js";
 import { money } from "./words.js";
 
 /**
  * @param {{answer: any, settings: any, set: (name: string, value: any) => void, run: () => void, running: boolean,
- *   take: () => void, compare: () => void, taken: string|null, tables: string[], marks: any, now: {keys: any, cost: any, unanswered: number}, error: any}} input
+ *   take: () => void, compare: () => void, taken: string|null, tables: string[], marks: any, now: {keys: any, cost: any, passes: boolean|null, unanswered: number}, error: any}} input
+ *   `passes`: whether the check of the text passes, null where there is none yet.
  *   `unanswered`: patterns that the keys of the text do not answer as the model says.
  */
 export function designView({ answer, settings, set, run, running, take, compare, taken, tables, marks, now, error }) {
@@ -39,7 +41,7 @@ function found(answer, { take, compare, taken, marks, now }) {
       <span aria-hidden="true">${answer.agrees ? "✓" : "✗"}</span>
       <span>${answer.trial || (answer.agrees ? "Proved on generated items." : "The proof failed.")}</span>
       <span class="dg-actions">
-        <button class="md-button is-main" @click=${take}>Take it as a new file</button>
+        <button class=${classMap({ "md-button": true, "is-main": !answer.bill || isBetter(now.cost, answer.bill) })} @click=${take}>Take it as a new file</button>
         <button class="md-button" @click=${compare}>Compare with this model</button></span>
     </div>
     ${taken ? html`<p class="md-pass">Saved as <a class="md-link" href=${`/models/${encodeURIComponent(taken)}/patterns`}>${taken}</a>; this model is untouched.</p>` : nothing}
@@ -71,20 +73,31 @@ function partsOf(bill) {
   return parts;
 }
 
+/** What is saved a month, as the difference of the two amounts that the page prints. In billionths of a dollar. */
+const savedOf = (now, proposed) => {
+  const printed = (bill) => Math.floor((bill.total.nanoDollars + CENT / 2) / CENT) * CENT;
+  return Math.abs(now.total.nanoDollars - proposed.total.nanoDollars) < CENT ? 0 : printed(now) - printed(proposed);
+};
+
+/** Whether the proposal is the one to take: it saves something, or the model has no bill. */
+const isBetter = (now, proposed) => !now || savedOf(now, proposed) > 0;
+
 /** One sentence: are the keys there are the cheapest, and if not, what is saved by what. */
-function verdict({ cost: now, unanswered }, proposed) {
+function verdict({ cost: now, passes, unanswered }, proposed) {
   const cost = money(proposed.total.dollars);
   if (!now) return html`<b>The cheapest keys cost ${cost} a month.</b> The model as it stands has no bill to compare with.`;
-  const saved = now.total.nanoDollars - proposed.total.nanoDollars;
+  const saved = savedOf(now, proposed);
+  // Keys that fail the check are no cheaper answer to the same question.
+  const but = unanswered > 0 ? ", but they do not answer every pattern: see Findings" : passes === false ? ", but the check fails: see Findings" : passes === null ? ": compare Findings" : "";
   const whole = now.whole ? nothing : html` The bill of your keys lacks what has no rate or does not run, so it is a lower bound.`;
-  if (Math.abs(saved) < CENT) return html`<b>Your keys are already the cheapest: ${money(now.total.dollars)} a month.</b> The proposal costs the same; nothing is gained by taking it.${whole}`;
+  if (saved === 0) return html`<b>Your keys are already the cheapest: ${money(now.total.dollars)} a month${but}.</b> The proposal costs the same${unanswered > 0 ? " and answers every pattern" : "; nothing is gained by taking it"}.${whole}`;
   const [before, after] = [partsOf(now), partsOf(proposed)];
   const changes = [...new Set([...before.keys(), ...after.keys()])].map((name) => /** @type {[string, number]} */ ([name, (before.get(name) ?? 0) - (after.get(name) ?? 0)]));
   const most = changes.filter(([, less]) => Math.sign(less) === Math.sign(saved) && Math.abs(less) >= CENT).sort(([, one], [, other]) => Math.abs(other) - Math.abs(one)).slice(0, REASONS);
   const reasons = most.length > 0 ? html` Most of it: ${most.map(([name, less], at) => html`${at > 0 ? ", " : ""}${name} ${dollars(Math.abs(less))}`)}.` : nothing;
   const answers = `your keys leave ${unanswered === 1 ? "one pattern" : `${unanswered} patterns`} without the answer that the model asks for`;
   if (saved < 0 && unanswered > 0) return html`<b>The proposed keys cost ${dollars(-saved)} a month more,</b> ${cost} instead of ${money(now.total.dollars)}, and answer every pattern: ${answers}.${reasons}${whole}`;
-  if (saved < 0) return html`<b>Your keys are cheaper by ${dollars(-saved)} a month:</b> ${money(now.total.dollars)} against ${cost}. The search answers every pattern with one request and keeps to the settings above; yours need not.${reasons}${whole}`;
+  if (saved < 0) return html`<b>Your keys are cheaper by ${dollars(-saved)} a month:</b> ${money(now.total.dollars)} against ${cost}${but}. The search answers every pattern with one request and keeps to the settings above; yours need not.${reasons}${whole}`;
   const share = (100 * saved) / now.total.nanoDollars;
   return html`<b>The proposed keys save ${dollars(saved)} a month</b> (${share < 1 ? "less than 1" : Math.round(share)} %): ${cost} instead of ${money(now.total.dollars)}.${reasons}${unanswered > 0 ? ` They also answer every pattern: ${answers}.` : ""}${whole}`;
 }
@@ -95,7 +108,7 @@ function cheaper({ table, fewer }) {
   return html` <b>With ${fewer.indexes === 0 ? "no index" : fewer.indexes === 1 ? "one index" : `${fewer.indexes} indexes`} ${table} would cost ${dollars(-fewer.more.nanoDollars)} less still:</b> it needs derived items, which the search estimates higher than the bill. Set “At most” to ${fewer.indexes} to see it.`;
 }
 
-const more = (amount) => (amount.dollars.startsWith("-") ? money(amount.dollars) : `+${money(amount.dollars)}`);
+const more = (amount) => money(amount.dollars, "+");
 
 /** The proposal next to fewer indexes and the next best, and what each pattern adds. */
 function ways(table, bill) {

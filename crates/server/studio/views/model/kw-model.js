@@ -667,7 +667,7 @@ export class KwModel extends HTMLElement {
           answer: this.proposal, settings: this.design, running: !!ws.busy && ws.busy.what.startsWith("design"),
           set: (name, value) => { this.design = { ...this.design, [name]: value }; this.update(); },
           run: () => this.runDesign(), take: () => this.takeDesign(), taken: this.taken, marks,
-          now: { keys: ws.last("view"), cost: ws.last("cost:{}"), unanswered: (ws.last("check")?.patterns ?? []).filter((one) => one.complaints.length > 0).length },
+          now: { keys: ws.last("view"), cost: ws.last("cost:{}"), passes: ws.last("check")?.passes ?? null, unanswered: (ws.last("check")?.patterns ?? []).filter((one) => one.complaints.length > 0).length },
           compare: () => { this.sides = { before: "text", after: "proposal" }; this.show("diff"); },
           tables: (ws.outline?.tables ?? []).map((table) => table.name),
           error: ws.error(`design:${JSON.stringify(this.design)}`),

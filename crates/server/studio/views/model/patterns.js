@@ -55,7 +55,7 @@ export function patternsView({ page, check, cost, marks, open, toggle, draw }) {
       <thead><tr>
         <th scope="col">id</th><th scope="col">pattern</th><th scope="col">rate</th><th scope="col">operation</th>
         <th scope="col" class="pt-index">index</th><th scope="col" class="is-number">read</th><th scope="col" class="is-number">returned</th>
-        <th scope="col" class="is-number">units</th><th scope="col" class="is-number">a month</th><th scope="col">result</th>
+        <th scope="col" class="is-number" title="Capacity units of one request on the sample items of this model">units (sample)</th><th scope="col" class="is-number" title="What the pattern costs a month at its rate, with the counts and sizes that the model declares">a month (at its rate)</th><th scope="col">result</th>
       </tr></thead>
       <tbody>${repeat(check.patterns, (pattern) => pattern.id, (pattern) => {
         const month = cost ? monthlyOf(cost, pattern.id) : null;

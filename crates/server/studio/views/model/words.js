@@ -1,7 +1,9 @@
 // Figures as words: money, units, rates. Money comes as exact decimal text and is rounded as the commands round it.
 
+import { html } from "../../vendor/lit-html/lit-html.js";
+
 /** Dollars as the commands print them: cents, or the exact amount where it is less than a cent. */
-export function money(dollars) {
+export function exactMoney(dollars) {
   const negative = dollars.startsWith("-");
   const [whole, part = ""] = dollars.replace("-", "").split(".");
   const nanos = BigInt(whole) * 1_000_000_000n + BigInt(part.padEnd(9, "0").slice(0, 9));
@@ -13,6 +15,17 @@ export function money(dollars) {
     return `${sign}$${text}.${(cents % 100n).toString().padStart(2, "0")}`;
   }
   return `${sign}$0.${nanos.toString().padStart(9, "0").replace(/0+$/, "")}`;
+}
+
+/**
+ * Dollars in cents. What is less than a cent is said to be that, with the exact amount as its title.
+ * @param {string} dollars
+ * @param {string} plus the sign of an amount that is not negative
+ */
+export function money(dollars, plus = "") {
+  const exact = exactMoney(dollars);
+  if (/\.\d\d$/.test(exact)) return exact.startsWith("-") ? exact : plus + exact;
+  return html`<span title=${exact}>${exact.startsWith("-") ? "> -$0.01" : `< ${plus}$0.01`}</span>`;
 }
 
 /** Millionths as a percentage. */

@@ -21,7 +21,7 @@ const VIEWS = new Map([
 /** Keys, by where they work. @type {[string, [string, string][]][]} */
 const KEYS = [
   ["Everywhere", [["Ctrl K", "find a table or a view"], ["?", "this sheet"], ["Esc", "close what is open"], ["Tab", "the next control; the first one skips to the view"]]],
-  ["Items", [["↑ ↓ ← →", "move in the grid"], ["Enter", "open the item"], ["Space", "select the row"], ["Ctrl A", "select all that are loaded"], ["Ctrl C", "copy the cell"], ["Ctrl Enter", "run the request"], ["Ctrl S", "stage the item"], ["Ctrl Shift Enter", "review what is staged"]]],
+  ["Items", [["↑ ↓ ← →", "move in the grid"], ["Enter", "open the item"], ["F2", "edit the cell; a double-click does too"], ["Space", "select the row"], ["Ctrl A", "select all that are loaded"], ["Ctrl C", "copy the cell"], ["Ctrl Enter", "run the request"], ["Ctrl S", "stage the item"], ["Ctrl Shift Enter", "review what is staged"]]],
   ["Models", [["Ctrl S", "save"], ["F8", "the next fault"], ["Ctrl Space", "complete"], ["Esc Tab", "one after the other: leave the editor"]]],
   ["Collections", [["↑ ↓", "move within an item collection"], ["Ctrl ↑ ↓", "the collection before or after"]]],
 ];
@@ -33,6 +33,7 @@ const WORDS = [
   ["read, returned", "DynamoDB charges for the items that a request reads, also for those that a filter leaves out."],
   ["item collection", "all items with the same partition key, sorted by their sort key."],
   ["access pattern", "one question or change that a model must answer, with its rate."],
+  ["derived item", "an item kept as a copy under another key; the item it copies is its source item."],
   ["RCU, WCU", "read and write capacity units, as DynamoDB counts and bills them."],
 ];
 
@@ -40,7 +41,7 @@ const WORDS = [
 export function helpSheet({ tag, title }) {
   const [purpose, section] = VIEWS.get(tag) ?? ["", ""];
   return html`<div class="hp-body"><header><h1 id="hp-title">Help</h1><form method="dialog"><button class="find" aria-label="Close the help">✕</button></form></header>
-    <section><h2>You are in ${title}</h2><p>${purpose} ${section ? html`<span class="hp-dim">In the guide: <cite>docs/guide/studio.md</cite>, “${section}”.</span>` : ""}</p></section>
+    <section><h2>You are in ${title}</h2><p>${purpose} ${section ? html`<span class="hp-dim">In the guide: <cite>docs/guide/studio.md</cite> in the repository, “${section}”.</span>` : ""}</p></section>
     <div class="hp-keys">${KEYS.map(([where, keys]) => html`<section><h2>${where}</h2><dl>${keys.map(([key, does]) => html`<div><dt>${key.split(/ (?=[A-Z↑↓←→])/).map((one) => html`<kbd>${one}</kbd>`)}</dt><dd>${does}</dd></div>`)}</dl></section>`)}</div>
     <section><h2>Words</h2><dl class="hp-words">${WORDS.map(([word, means]) => html`<div><dt>${word}</dt><dd>${means}</dd></div>`)}</dl></section>
     <p><label><input type="checkbox" .checked=${localStorage.getItem("kw-help-key") !== "off"} @change=${(event) => { if (event.target.checked) localStorage.removeItem("kw-help-key"); else localStorage.setItem("kw-help-key", "off"); }}> The key <kbd>?</kbd> opens this sheet</label></p></div>`;

@@ -111,6 +111,7 @@ export class KwItem extends HTMLElement {
   async item(form = this.form) {
     const { editing } = this;
     editing.faults = [];
+    editing.there = null;
     try {
       if (form === "plain") return (await call("item/plain", { plain: editing.text, first: this.keys })).typed;
       return JSON.parse(editing.text);
@@ -143,6 +144,8 @@ export class KwItem extends HTMLElement {
 
   typed(text) {
     this.editing.text = text;
+    // A fault was one of the text as it was. A conflict stays until it is decided.
+    if (!this.editing.conflict && !this.editing.gone) { this.editing.faults = []; this.editing.there = null; }
     this.keep();
     this.update();
     clearTimeout(this.judging);
@@ -195,6 +198,7 @@ export class KwItem extends HTMLElement {
     const { editing } = this;
     editing.conflict = null;
     editing.gone = false;
+    editing.there = null;
     editing.faults = [];
     this.busy = true;
     this.update();
@@ -215,6 +219,10 @@ export class KwItem extends HTMLElement {
     } catch (error) {
       editing.faults = [/** @type {Error} */ (error).message];
       const refused = refusedBy(error);
+      if (refused && !editing.read) {
+        editing.there = { item: after, detail: editing.faults[0] };
+        editing.faults = ["An item with this key exists already."];
+      }
       if (refused && editing.read) {
         const theirs = [...refused.values()].find((item) => item && this.keys.every((name) => JSON.stringify(item[name]) === JSON.stringify(editing.read[name]))) ?? null;
         if (theirs && after) editing.conflict = { before: editing.read, theirs, after, take: new Map() };
@@ -252,12 +260,14 @@ export class KwItem extends HTMLElement {
       <div class="it-forms" role="group" aria-label="Form of the item">${FORMS.map(([id, words]) => html`<button class="md-button" aria-pressed=${id === this.form} @click=${() => this.turn(id)}>${words}</button>`)}</div>
       ${editing.kept ? html`<p class="it-note">This edit was left unsaved, and is kept.</p>` : nothing}
       ${editing.faults.length > 0 || editing.gone ? html`<div class="md-error" role="alert">${editing.faults.map((fault) => html`<p>${fault}</p>`)}
+        ${editing.there ? html`<p><button class="md-button" @click=${() => this.dispatchEvent(new CustomEvent("there", { detail: editing.there.item }))}>Open that item</button></p>
+          <details><summary>What the service says</summary><p>${editing.there.detail}</p></details>` : nothing}
         ${editing.gone ? html`<p>Another client deleted the item meanwhile. Nothing was written.</p>` : nothing}
         ${editing.conflict ? html`<p>Another client changed it meanwhile; nothing was written.</p>${threeWay(editing.conflict, () => this.update())}
           <button class="md-button" @click=${() => this.saveOnTheirs()}>Save mine on what is there now</button>
           <button class="md-button" @click=${() => { const { theirs } = editing.conflict; this.edit({ read: theirs, item: theirs }); }}>Take theirs</button>` : nothing}</div>` : nothing}
       ${this.form === "tree"
-        ? item ? html`<div class="tr" role="region" aria-label="Fields" tabindex="0">${tree(item, { locked: new Set(isNew ? [] : this.keys), readOnly: this.readOnly }, (next) => this.typed(JSON.stringify(next, null, 2)))}</div>` : html`<p class="it-note vd-bad">The text is no item.</p>`
+        ? item ? html`<div class="tr" role="region" aria-label="Fields" tabindex="0">${tree(item, { locked: new Set(this.keys), readOnly: this.readOnly }, (next) => this.typed(JSON.stringify(next, null, 2)))}</div>` : html`<p class="it-note vd-bad">The text is no item.</p>`
         : html`<kw-editor .language=${"json"} .label=${this.form === "plain" ? "Item as plain JSON" : "Item as DynamoDB JSON"} .readonly=${this.readOnly} .value=${editing.text} @change=${(event) => this.typed(event.detail.value)} @save=${() => this.stage()}></kw-editor>`}
       <div role="status">${editing.move ? html`<p class="it-move"><b>The key is changed: this is a move.</b> It puts <code>${keyWords(this.keys, editing.move)}</code> and deletes <code>${keyWords(this.keys, editing.read)}</code>, both or neither, in one transaction of twice the write units.</p>` : nothing}</div>
       ${this.readOnly ? nothing : html`<p class="mf-line it-actions"><button class="md-button is-main" ?disabled=${this.busy} @click=${() => this.save()}>${editing.move ? "Move the item" : "Save"}</button><button class="md-button" ?disabled=${this.busy} title="Ctrl+S" @click=${() => this.stage()}>Stage</button>${isNew ? nothing : html`<button class="md-button" ?disabled=${this.busy} @click=${() => this.write(null)}>Delete the item</button>`}</p>`}

@@ -271,6 +271,7 @@ export class KwItems extends HTMLElement {
         if (whole) changes.push({ before: whole, after: null });
       }
       staged.stageAll(this.table, this.keys(), changes);
+      this.said = "";
       this.selected = new Set();
       this.panel = "staged";
     } catch (error) {
@@ -283,8 +284,12 @@ export class KwItems extends HTMLElement {
     const value = own(item, name);
     if (this.readOnly || this.keys().includes(name) || !["S", "N", "BOOL"].includes(typeOf(value)) || /[\r\n]/.test(keyText(value))) { this.open(item); return; }
     this.cell = { item, name, text: keyText(value), type: typeOf(value), fault: "" };
+    // What an earlier save said is not about this edit. It goes now: the grid must not move while the edit ends.
+    this.said = "";
     this.update();
-    /** @type {HTMLInputElement|null} */ (this.querySelector(".it-input"))?.focus();
+    const input = /** @type {HTMLInputElement|null} */ (this.querySelector(".it-input"));
+    input?.focus();
+    input?.select();
   }
 
   endCell(take) {
@@ -308,7 +313,7 @@ export class KwItems extends HTMLElement {
   }
 
   /** Whether the rows are those of an earlier request than the one that failed. */
-  get isOld() { return !!this.error && this.failed && this.items.length > 0; }
+  get isOld() { return this.failed && this.items.length > 0; }
 
   update() {
     if (!this.isConnected) return;
@@ -349,7 +354,7 @@ export class KwItems extends HTMLElement {
       ${this.isOld ? html`<p class="it-old" role="status">The request was not answered. The rows below are those of <code>${words(this.answered.search)}</code>, read at ${new Date(this.answered.at).toLocaleTimeString()}.</p>` : nothing}
       ${this.strip()}${this.tools()}${this.below()}
       <div class=${`it-body${this.isOld ? " is-old" : ""}`}><div class="it-left"></div>
-        <kw-item .keys=${this.keys()} .table=${this.table} .readOnly=${this.readOnly} @saved=${(event) => { this.said = event.detail.text; if (event.detail.wrote) this.ask(); else this.update(); }} @staged=${() => this.update()} @closed=${() => this.update()}></kw-item></div>`;
+        <kw-item .keys=${this.keys()} .table=${this.table} .readOnly=${this.readOnly} @saved=${(event) => { this.said = event.detail.text; if (event.detail.wrote) this.ask(); else this.update(); }} @staged=${() => { this.said = ""; this.update(); }} @there=${(event) => this.open(event.detail)} @closed=${() => this.update()}></kw-item></div>`;
   }
 
   form() {
@@ -359,7 +364,7 @@ export class KwItems extends HTMLElement {
     const isQuery = way.pk.every((_, at) => query.pk[at]);
     const at = (list, place, value) => { const next = [...list]; next[place] = value; return Array.from(next, (one) => one ?? ""); };
     const sorts = way.sk.length > 0 && isQuery ? sortsOffered(way, query) : [];
-    return html`<form class="lv-form" aria-label="What to read" @submit=${(event) => this.submit(event)} @keydown=${(event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.submit(event); }}>
+    return html`<form class="lv-form" aria-label="What to read" @input=${() => { if (this.error) { this.error = null; this.update(); } }} @submit=${(event) => this.submit(event)} @keydown=${(event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.submit(event); }}>
       <label>Table or index <select @change=${(event) => set({ index: event.target.value, pk: [], ops: [], sks: [], to: "", strong: false })}>${this.ways.map((one) => html`<option value=${one.name} ?selected=${one.name === way.name}>${one.name || this.table}</option>`)}</select></label>
       ${way.pk.map((name, place) => html`<label>${name} <input .value=${query.pk[place] ?? ""} placeholder="any" @input=${(event) => set({ pk: at(query.pk, place, event.target.value) })}></label>`)}
       ${sorts.map((name, place) => html`<label>${name} <select @change=${(event) => set({ ops: at(query.ops, place, event.target.value).slice(0, place + 1), sks: query.sks.slice(0, place + 1) })}>${SORTS.map(([value, text]) => html`<option value=${value} ?selected=${value === (query.ops[place] ?? "")}>${text}</option>`)}</select></label>
@@ -402,7 +407,7 @@ export class KwItems extends HTMLElement {
         ${this.find || this.sort.name || this.dropped > 0 ? html`<span class="dim" role="status">${this.find ? `${rows.length.toLocaleString("en")} of ` : ""}${this.items.length.toLocaleString("en")} loaded${this.sort.name ? `, these sorted by ${visible(this.sort.name)}` : ""}${this.dropped > 0 ? `, ${this.dropped.toLocaleString("en")} earlier ones no longer kept` : ""}</span>` : nothing}
         ${this.menu("Columns", () => this.columnsList())}` : nothing}
       ${this.selected.size > 0 ? html`<b role="status">${this.selected.size} selected</b>${this.readOnly ? nothing : html`<button class="md-button" @click=${() => this.stageDeletes()}>Stage their deletion</button>`}` : nothing}
-      <span class="md-actions">${waiting > 0 ? html`<button class="md-button it-waiting" aria-expanded=${this.panel === "staged"} @click=${() => this.show("staged")}>${waiting} staged</button>` : nothing}
+      <span class="md-actions">${waiting > 0 ? html`<span role="status">${waiting.toLocaleString("en")} staged, not written yet:</span> <button class="md-button it-waiting" aria-expanded=${this.panel === "staged"} @click=${() => this.show("staged")}>Commit…</button>` : nothing}
         ${this.readOnly ? nothing : html`<button class="md-button" @click=${() => this.create()}>New item</button>${press("bulk", "Change all…")}${press("import", "Import")}`}${press("export", "Export")}</span></div>`;
   }
 
@@ -654,7 +659,7 @@ export class KwItems extends HTMLElement {
     else if (event.key === "ArrowLeft") this.column = Math.max(0, this.column - 1);
     else if (event.key === "Home") { if (ctrl) to = 0; else this.column = 0; } else if (event.key === "End") { if (ctrl) to = rows.length - 1; else this.column = columns.length - 1; } else if (event.key === " ") this.select(item);
     else if (event.key === "a" && ctrl) this.selected = this.selected.size === rows.length ? new Set() : new Set(rows);
-    else if (event.key === "Enter") { event.preventDefault(); this.open(item); return; } else if (event.key === "c" && ctrl && item && !String(getSelection())) {
+    else if (event.key === "Enter") { event.preventDefault(); this.open(item); return; } else if (event.key === "F2" && item && columns[this.column] !== undefined) { event.preventDefault(); this.editCell(item, columns[this.column]); return; } else if (event.key === "c" && ctrl && item && !String(getSelection())) {
       const value = own(item, columns[this.column]);
       if (value !== undefined) navigator.clipboard?.writeText(["S", "N", "B"].includes(typeOf(value)) ? keyText(value) : JSON.stringify(value)).catch(() => {});
     } else if (steps[event.key] === undefined) return;

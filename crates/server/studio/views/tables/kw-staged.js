@@ -75,11 +75,11 @@ export class KwStaged extends HTMLElement {
       if (!refused) throw error;
       for (const [at, theirs] of refused) this.refuse(owners[at], theirs);
       const count = new Set([...refused.keys()].map((at) => owners[at])).size;
-      this.failed = `Nothing was written: ${count} of ${list.length} changes ${count === 1 ? "is" : "are"} refused.`;
+      this.failed = list.length === 1 ? "Nothing was written: the change is refused." : `Nothing was written: ${count} of ${list.length} changes ${count === 1 ? "is" : "are"} refused.`;
       return;
     }
     staged.reject(new Set(list.map((one) => one.id)));
-    this.said = `${list.length} ${list.length === 1 ? "change" : "changes"} written as one transaction: ${units}.`;
+    this.said = list.length === 1 ? `1 change written: ${units}.` : `${list.length} changes written as one transaction: ${units}.`;
   }
 
   async oneByOne(list) {
@@ -125,10 +125,10 @@ export class KwStaged extends HTMLElement {
     return html`<section class="sg" aria-label="Staged changes">
       <header class="sg-head"><h2>${list.length === 0 ? "Nothing is staged" : `${list.length} staged`}</h2>
         ${list.length > 0 && !this.readOnly ? html`
-          <button class="md-button is-main" ?disabled=${this.busy || refused || writes > TRANSACTION_MAX} @click=${() => this.commit(true)}>Commit as one transaction</button>
-          <button class="md-button" ?disabled=${this.busy || list.every((one) => one.refused)} @click=${() => this.commit(false)}>Commit one by one</button>
+          <button class="md-button is-main" ?disabled=${this.busy || refused || writes > TRANSACTION_MAX} @click=${() => this.commit(true)}>${list.length === 1 ? "Commit" : "Commit as one transaction"}</button>
+          ${list.length === 1 ? nothing : html`<button class="md-button" ?disabled=${this.busy || list.every((one) => one.refused)} @click=${() => this.commit(false)}>Commit one by one</button>`}
           <button class="md-button" ?disabled=${this.busy} @click=${() => staged.reject(new Set(list.map((one) => one.id)))}>Reject all</button>
-          <span class="dim">${writes > TRANSACTION_MAX ? `A transaction has at most ${TRANSACTION_MAX} writes.` : "A transaction takes twice the units: all or nothing."}</span>` : nothing}
+          <span class="dim">${writes > TRANSACTION_MAX ? `A transaction has at most ${TRANSACTION_MAX} writes.` : writes > 1 ? "A transaction takes twice the units: all or nothing." : ""}</span>` : nothing}
         <button class="kc-tool kc-close" aria-label="Close the staged changes" @click=${() => this.dispatchEvent(new CustomEvent("done", { bubbles: true }))}>✕</button></header>
       <div role="status">${this.said ? html`<p class="sg-said vd-good">${this.said}</p>` : nothing}</div>
       ${this.failed ? html`<p class="sg-said vd-bad" role="alert">${this.failed}</p>` : nothing}

@@ -38,12 +38,15 @@ export function tree(item, { locked, readOnly }, changed) {
     })}
     ${readOnly ? nothing : html`<li><form class="tr-add" @submit=${(event) => {
       event.preventDefault();
-      const input = event.target.elements.namedItem("name");
+      const form = event.target;
+      const input = form.elements.namedItem("name");
       const name = input.value;
       if (name === "" && top) return;
       if (Object.hasOwn(map, name)) { input.setCustomValidity("There is one of this name."); input.reportValidity(); input.setCustomValidity(""); return; }
       input.value = "";
       set(Object.fromEntries([...Object.entries(map), [name, { S: "" }]]));
+      const label = valueOf(path ? `${path}.${name}` : name);
+      [...form.closest("ul").querySelectorAll("input, textarea")].find((one) => one.getAttribute("aria-label") === label)?.focus();
     }}><input name="name" aria-label="New attribute of ${path ? visible(path) : "the item"}" placeholder="new attribute"><button class="md-link">Add</button></form></li>`}</ul>`;
   const row = (name, value, here, put, fixed, drop) => {
     const type = typeOf(value);
@@ -63,8 +66,11 @@ export function tree(item, { locked, readOnly }, changed) {
   return html`${drawn}${left < 0 ? html`<p class="dim">Only ${FIELDS_MAX} fields are drawn. Edit the rest as JSON.</p>` : nothing}`;
 }
 
+/** The name of a value's field. */
+const valueOf = (path) => `Value of ${visible(path)}`;
+
 function field(value, type, here, put, readOnly) {
-  const label = `Value of ${visible(here)}`;
+  const label = valueOf(here);
   if (type === "BOOL") return html`<label class="md-check"><input type="checkbox" aria-label=${label} ?disabled=${readOnly} .checked=${value.BOOL} @change=${(event) => put({ BOOL: event.target.checked })}>${value.BOOL ? "true" : "false"}</label>`;
   if (["SS", "NS", "BS"].includes(type)) {
     return html`<textarea rows=${Math.min(6, value[type].length)} aria-label="${label}, one a line" ?readonly=${readOnly || value[type].some((one) => /[\r\n]/.test(one))} .value=${value[type].join("\n")} @change=${(event) => put({ [type]: event.target.value.split("\n") })}></textarea>`;
