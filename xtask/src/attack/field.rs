@@ -25,6 +25,8 @@ const PREPARATION_MAX: Duration = Duration::from_secs(30);
 const OPENERS: usize = 8;
 /// Slower than a burst, which would measure the length of the queue of connections not yet accepted.
 const PACE: Duration = Duration::from_micros(500);
+/// Bytes that are sent between two pauses.
+const PIECE_BYTES: usize = 16 * 1024;
 /// Nanoseconds per byte of each opener: together a gigabit network. Loopback is ten times as fast, at the
 /// expense of the processors.
 const BYTE_NS: u64 = 80;
@@ -163,6 +165,25 @@ impl<'a> Field<'a> {
             }
         });
         locked(&self.answers).insert("held".to_owned(), self.held());
+    }
+
+    /// Sends bytes at this connection's share of the network, if so many send at a time.
+    pub(crate) fn send_paced(
+        &self,
+        connection: &mut Connection,
+        bytes: &[u8],
+        senders: usize,
+    ) -> io::Result<()> {
+        for piece in bytes.chunks(PIECE_BYTES) {
+            if self.over() {
+                return Ok(());
+            }
+            connection.send(piece)?;
+            let share = piece.len().saturating_mul(senders) / OPENERS;
+            let pace = Duration::from_nanos(BYTE_NS.saturating_mul(u64::try_from(share).unwrap_or(u64::MAX)));
+            thread::sleep(pace.min(self.left()));
+        }
+        Ok(())
     }
 
     /// Sends the requests in turn on so many connections until the attack is over.

@@ -6,6 +6,7 @@ use super::conduct::{Attack, nothing};
 use super::http::Connection;
 use super::request::{Sender, joined};
 use super::server::Setting;
+use super::sign;
 
 /// Changes of the alarm's state, of 4 KB each.
 const CHANGES: usize = 10_000;
@@ -37,7 +38,7 @@ const POINTS: Attack = Attack {
     setting: Setting::MEMORY,
     prepare: nothing,
     strike: |field| {
-        let now = super::sign::now_s() / 60 * 60;
+        let now = sign::now_s() / 60 * 60;
         let metric = r#"{"Namespace":"AWS/DynamoDB","MetricName":"UserErrors"}"#;
         let body = format!(
             r#"{{"StartTime":{},"EndTime":{now},"MaxDatapoints":100800,"MetricDataQueries":[{{"Id":"m","ReturnData":false,"MetricStat":{{"Metric":{metric},"Period":60,"Stat":"Sum"}}}},{{"Id":"e","Expression":"FILL(m,0)"}},{{"Id":"f","Expression":"FILL(m,1)"}},{{"Id":"g","Expression":"FILL(m,2)"}},{{"Id":"h","Expression":"FILL(m,3)"}},{{"Id":"i","Expression":"FILL(m,4)"}}]}}"#,
@@ -65,9 +66,11 @@ fn form_of_points() -> String {
         let query = query(number + 2);
         format!("{query}.Id=f{number}{query}.Expression=FILL(m%2C0)%2F3%2BFILL(m%2C1)%2F3")
     });
+    let now_s = sign::now_s() / 60 * 60;
+    let (start, end) = (sign::form_time(now_s - 14 * 86_400), sign::form_time(now_s));
     format!(
-        "Action=GetMetricData&Version=2010-08-01&StartTime=2026-10-01T00%3A00%3A00Z\
-         &EndTime=2026-10-15T00%3A00%3A00Z{metric}.Id=m{metric}.ReturnData=false\
+        "Action=GetMetricData&Version=2010-08-01&StartTime={start}&EndTime={end}\
+         {metric}.Id=m{metric}.ReturnData=false\
          {stat}.Metric.Namespace=AWS%2FDynamoDB{stat}.Metric.MetricName=UserErrors{stat}.Period=60\
          {stat}.Stat=Sum{filled}"
     )

@@ -72,6 +72,14 @@ pub(crate) fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
 }
 
+/// A time as forms write it, its colons escaped: `2026-10-09T12%3A00%3A00Z`.
+pub(crate) fn form_time(seconds: u64) -> String {
+    let text = timestamp(seconds);
+    let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
+    let (date, time) = ([part(0, 4), part(4, 6), part(6, 8)], [part(9, 11), part(11, 13), part(13, 15)]);
+    format!("{}T{}Z", date.join("-"), time.join("%3A"))
+}
+
 /// The time now, as `X-Amz-Date` says it.
 pub(crate) fn now() -> String {
     timestamp(now_s())
@@ -100,5 +108,6 @@ mod tests {
         assert_eq!(timestamp(0), "19700101T000000Z");
         assert_eq!(timestamp(1_709_164_800 + 3661), "20240229T010101Z");
         assert_eq!(timestamp(1_735_689_599), "20241231T235959Z");
+        assert_eq!(form_time(1_735_689_599), "2024-12-31T23%3A59%3A59Z");
     }
 }

@@ -83,8 +83,9 @@ fn hold_bodies(field: &Field<'_>, head: &[u8]) {
                 thread::sleep(Duration::from_millis(50));
                 continue;
             };
+            let body = body().get(1..).unwrap_or_default();
             let sent =
-                connection.send(head).and_then(|()| connection.send(body().get(1..).unwrap_or_default()));
+                connection.send(head).and_then(|()| field.send_paced(&mut connection, body, CONNECTIONS));
             if sent.is_ok() && !field.over() {
                 field.count("body sent");
             }

@@ -3,8 +3,12 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::Command;
+#[cfg(target_os = "linux")]
+use std::time::UNIX_EPOCH;
 use std::time::{Duration, Instant};
 
+#[cfg(target_os = "linux")]
+use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 use keywright_wire::sigv4::{SignedRequest, Signer, TimeMs};
 
 use crate::support::machine::exclusive;
@@ -364,9 +368,15 @@ fn points() -> Vec<u8> {
         let query = format!("&MetricDataQueries.member.{place}");
         format!("{query}.Id=f{place}{query}.Expression=FILL(m%2C0)%2F3%2BFILL(m%2C1)%2F3")
     });
+    // Minutes are kept for fifteen days.
+    let now_s = i64::try_from(UNIX_EPOCH.elapsed().unwrap().as_secs()).unwrap() / 60 * 60;
+    let time = |seconds| {
+        let text = DateTime::from_secs(seconds).fmt(DateTimeFormat::DateTime).unwrap();
+        text.replace(':', "%3A")
+    };
+    let (start, end) = (time(now_s - 14 * 86_400), time(now_s));
     let body = format!(
-        "Action=GetMetricData&Version=2010-08-01&StartTime=2026-10-01T00%3A00%3A00Z\
-         &EndTime=2026-10-15T00%3A00%3A00Z&{metric}{}",
+        "Action=GetMetricData&Version=2010-08-01&StartTime={start}&EndTime={end}&{metric}{}",
         filled.collect::<String>()
     );
     let credential = "AKIAEXAMPLE/20261015/us-east-1/monitoring/aws4_request";
