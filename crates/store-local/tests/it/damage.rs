@@ -14,6 +14,8 @@ use tempfile::TempDir;
 
 type Rows = BTreeMap<Bytes, Bytes>;
 
+const COPIES_MAX: usize = 100;
+
 fn options() -> LocalOptions {
     LocalOptions { memtable_bytes: 64 * 1024, verify_bytes_max: u64::MAX, ..LocalOptions::default() }
 }
@@ -61,13 +63,19 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn copy(from: &Path) -> TempDir {
-    let to = tempfile::tempdir().expect("a folder is made");
+    // A store at work may rename a file between the listing and its copy.
+    let mut attempts = (0..COPIES_MAX).map(|_| copy_once(from));
+    attempts.find_map(Result::ok).expect("every file is copied")
+}
+
+fn copy_once(from: &Path) -> std::io::Result<TempDir> {
+    let to = tempfile::tempdir()?;
     for file in files(from) {
         let target = to.path().join(file.strip_prefix(from).expect("the file is in the folder"));
-        fs::create_dir_all(target.parent().expect("a file has a folder")).expect("a folder is made");
-        fs::copy(&file, &target).expect("a file is copied");
+        fs::create_dir_all(target.parent().expect("a file has a folder"))?;
+        fs::copy(&file, &target)?;
     }
-    to
+    Ok(to)
 }
 
 /// Damages one file of a copy, opens the copy, and returns its rows.
