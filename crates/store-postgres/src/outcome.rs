@@ -18,8 +18,8 @@ use crate::fault;
 const WAIT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The outcome of the commit of a transaction that began then; `Unknown` if the server does not say it in time,
-/// or may have crashed since.
+/// The outcome of the commit of a transaction that began then; `Unknown` if the server does not say it in
+/// time, or may have crashed since.
 pub(crate) async fn of(
     pool: &Arc<Pool>,
     id: CommitVersion,
@@ -41,9 +41,8 @@ async fn ask(pool: &Arc<Pool>, id: CommitVersion, began: Instant) -> Result<Comm
             Ok(Some(Status::Committed)) => return Ok(id),
             // Nothing was written, so it can be tried again.
             Ok(Some(Status::Aborted)) => return Err(CommitError::Conflict),
-            Ok(Some(Status::Running)) => {}
             Ok(Some(Status::Ambiguous) | None) | Err(Asked::CannotTell) => return Err(CommitError::Unknown),
-            Err(Asked::NoAnswer) => {}
+            Ok(Some(Status::Running)) | Err(Asked::NoAnswer) => {}
         }
         tokio::time::sleep(PAUSE).await;
     }

@@ -67,9 +67,9 @@ fn form_of_points() -> String {
         format!("{query}.Id=f{number}{query}.Expression=FILL(m%2C0)%2F3%2BFILL(m%2C1)%2F3")
     });
     let now_s = sign::now_s() / 60 * 60;
-    let (start, end) = (sign::form_time(now_s - 14 * 86_400), sign::form_time(now_s));
+    let (from, to) = (sign::form_time(now_s - 14 * 86_400), sign::form_time(now_s));
     format!(
-        "Action=GetMetricData&Version=2010-08-01&StartTime={start}&EndTime={end}\
+        "Action=GetMetricData&Version=2010-08-01&StartTime={from}&EndTime={to}\
          {metric}.Id=m{metric}.ReturnData=false\
          {stat}.Metric.Namespace=AWS%2FDynamoDB{stat}.Metric.MetricName=UserErrors{stat}.Period=60\
          {stat}.Stat=Sum{filled}"

@@ -13,8 +13,8 @@ const PORT: u16 = 5434;
 /// The server writes the next id to disk now and then, and then does not give it again.
 const CRASHES_MAX: usize = 10;
 
-/// After a crash PostgreSQL gives ids of lost transactions again. The commit of another transaction with the id
-/// must not be taken for the lost one's.
+/// After a crash PostgreSQL gives ids of lost transactions again. The commit of another transaction with the
+/// id must not be taken for the lost one's.
 #[test]
 fn a_transaction_that_a_crash_took_is_not_reported_as_committed() {
     let server = match PostgresServer::start(PORT, &[], "-c listen_addresses=") {
