@@ -219,7 +219,7 @@ pub fn decoded_bytes_max(body: &[u8]) -> usize {
     values.saturating_add(1).saturating_mul(VALUE_BYTES)
 }
 
-/// The table that a body names, whatever else is wrong with the request in it.
+/// The table that a body names, even if the request in it has other faults.
 pub fn named_table(body: &[u8]) -> Option<String> {
     let Ok(Node::Object(members)) = parse(body) else { return None };
     match member(&members, "TableName") {

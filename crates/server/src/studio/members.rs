@@ -70,7 +70,7 @@ pub(super) fn optional_source<'j>(json: &'j Json, name: &str) -> Result<Option<&
     optional_text(json, name)?.map(|text| readable(text, name)).transpose()
 }
 
-/// Refuses a text with too many values, in whatever form: of lines, JSON or YAML.
+/// Refuses a text with too many values, be they lines, JSON or YAML.
 fn readable<'j>(text: &'j str, name: &str) -> Result<&'j str, Refusal> {
     let values = text.bytes().filter(|byte| matches!(byte, b'{' | b'[' | b',' | b'\n')).count();
     if values > STUDIO_TEXT_VALUES_MAX {
