@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -18,6 +18,8 @@ const KILLS_DEFAULT: u64 = 5;
 const KILL_EVERY: Duration = Duration::from_secs(1);
 const KILLS_PER_RESTART: u64 = 10;
 const SERVERS: usize = 3;
+/// A server and PostgreSQL have started again long before this.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 /// Histories at a time, so that each kill meets several.
 const AT_ONCE: u64 = 4;
 /// A planted fault must show in so many histories.
@@ -51,7 +53,8 @@ impl Moving {
     /// which fit any history.
     async fn move_on(&self) {
         let asked = json!({"TableName": "tab", "Key": {"pk": {"S": "nobody's"}}});
-        loop {
+        let begun = Instant::now();
+        while begun.elapsed() < ANSWER_WITHIN {
             self.at.set(self.at.get() + 1);
             self.http.take();
             if matches!(self.http().call("GetItem", &asked).await, Answer::Good(_)) {
@@ -59,6 +62,7 @@ impl Moving {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+        panic!("no server answered within {ANSWER_WITHIN:?}");
     }
 }
 
@@ -72,8 +76,14 @@ impl Api for Moving {
     }
 }
 
-/// Kills servers, and starts others in their place.
-fn kill(mut servers: Vec<Server>, postgres: &PostgresServer, url: &str, kills: u64, addresses: &Addresses) {
+/// Kills servers, and starts others in their place. Returns those that still serve when the kills are done.
+fn kill(
+    mut servers: Vec<Server>,
+    postgres: &PostgresServer,
+    url: &str,
+    kills: u64,
+    addresses: &Addresses,
+) -> Vec<Server> {
     let mut dice = Dice::new(wanted("KEYWRIGHT_SEED", 1));
     for number in 0..kills {
         std::thread::sleep(KILL_EVERY);
@@ -85,6 +95,7 @@ fn kill(mut servers: Vec<Server>, postgres: &PostgresServer, url: &str, kills: u
         servers.insert(killed, Server::on_store(url));
         *addresses.lock().unwrap() = servers.iter().map(|server| server.address().to_owned()).collect();
     }
+    servers
 }
 
 #[test]
