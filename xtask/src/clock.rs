@@ -15,3 +15,9 @@ impl Stopwatch {
         self.0.elapsed()
     }
 }
+
+/// Lets others run for a while.
+#[expect(clippy::disallowed_methods, reason = "a task waits for other processes")]
+pub(crate) fn pause(time: Duration) {
+    std::thread::sleep(time);
+}

@@ -13,6 +13,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::clock::Stopwatch;
 use crate::tidy::workspace_root;
@@ -39,8 +40,14 @@ const SLOWEST: usize = 20;
 /// The seed of random tests without `--long`; `.cargo/config.toml` sets the same for a plain `cargo test`.
 const FIXED_SEED: u64 = 1;
 
+/// A program that has not ended by then hangs: the longest takes a third of this on two cores. With `--long`,
+/// this many times as long.
+const PROGRAM_WITHIN: Duration = Duration::from_secs(20 * 60);
+
 /// Set for `--long`: tests whose count has no variable of its own multiply it by this.
 const LONG: (&str, &str) = ("KEYWRIGHT_TEST_LONG", "20");
+/// The same as a number.
+const LONG_FACTOR: u32 = 20;
 /// Counts with `--long` of tests that read their count from a variable of their own: 20 times their default.
 const LONG_COUNTS: &[(&str, &str)] = &[
     ("PROPTEST_CASES", "5120"),
@@ -130,7 +137,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<String, String> {
     let before = LastTimes::read(&times);
     let mut last = before.clone();
     let mut ended = Vec::new();
-    schedule::run_all(jobs, &before, &|job| setting.command(job), |one| {
+    let within = PROGRAM_WITHIN * if request.is_long { LONG_FACTOR } else { 1 };
+    schedule::run_all(jobs, &before, within, &|job| setting.command(job), |one| {
         show(&one);
         last.take(&one);
         ended.push(one);

@@ -2,15 +2,16 @@
 //! the end.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::outcome::Report;
 use super::programs::Job;
-use crate::clock::Stopwatch;
+use crate::clock::{Stopwatch, pause};
 
 /// More programs at once than this gain nothing: each runs its tests on all cores, and a few are long.
 const JOBS_MAX: usize = 4;
@@ -25,6 +26,11 @@ const LONGEST: &[&str] = &[
     "server::crashes",
     "workbench::it",
 ];
+
+/// How often it is looked whether a program has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How long the last output of a program that has ended may take to arrive.
+const OUTPUT_WITHIN: Duration = Duration::from_secs(2);
 
 /// How a program ended.
 pub(super) struct Ended {
@@ -67,10 +73,12 @@ impl LastTimes {
     }
 }
 
-/// Runs every job with these arguments and environment; hands each to `report` when it ends.
+/// Runs every job with these arguments and environment; hands each to `report` when it ends. A program that
+/// has not ended within the time is killed and counts as failed.
 pub(super) fn run_all(
     mut jobs: Vec<Job>,
     last: &LastTimes,
+    within: Duration,
     command: &(dyn Fn(&Job) -> Command + Sync),
     mut report: impl FnMut(Ended),
 ) {
@@ -83,7 +91,7 @@ pub(super) fn run_all(
         std::thread::scope(|scope| {
             for _ in 0..workers {
                 let (sender, queue) = (sender.clone(), &queue);
-                scope.spawn(move || work(queue, command, &sender));
+                scope.spawn(move || work(queue, within, command, &sender));
             }
             drop(sender);
             ended.iter().for_each(&mut report);
@@ -91,18 +99,23 @@ pub(super) fn run_all(
     }
 }
 
-fn work(queue: &Mutex<Vec<Job>>, command: &(dyn Fn(&Job) -> Command + Sync), ended: &Sender<Ended>) {
+fn work(
+    queue: &Mutex<Vec<Job>>,
+    within: Duration,
+    command: &(dyn Fn(&Job) -> Command + Sync),
+    ended: &Sender<Ended>,
+) {
     loop {
         let Some(job) = queue.lock().ok().and_then(|mut jobs| jobs.pop()) else { return };
-        if ended.send(run(&job, command(&job))).is_err() {
+        if ended.send(run(&job, within, command(&job))).is_err() {
             return;
         }
     }
 }
 
-fn run(job: &Job, mut command: Command) -> Ended {
+fn run(job: &Job, within: Duration, mut command: Command) -> Ended {
     let begun = Stopwatch::start();
-    let (status, stdout, stderr) = captured(&mut command).unwrap_or_else(|error| {
+    let (status, stdout, stderr) = captured(&mut command, within).unwrap_or_else(|error| {
         (None, String::new(), format!("cannot run {}: {error}\n", job.program.display()))
     });
     let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -110,20 +123,61 @@ fn run(job: &Job, mut command: Command) -> Ended {
     Ended { name: job.name.clone(), ms, succeeded, report: Report::read(&stdout), stdout, stderr }
 }
 
-/// Reads both outputs at once: a program that fills one pipe while the other is read would wait forever.
-fn captured(command: &mut Command) -> std::io::Result<(Option<ExitStatus>, String, String)> {
+/// The exit status, standard output and standard error; no status if the program had to be killed.
+fn captured(
+    command: &mut Command,
+    within: Duration,
+) -> std::io::Result<(Option<ExitStatus>, String, String)> {
     let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let (stdout, stderr) = (process.stdout.take(), process.stderr.take());
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    std::thread::scope(|scope| {
-        let reader = scope.spawn(|| stderr.map(|mut stderr| stderr.read_to_end(&mut err)));
-        let read = stdout.map(|mut stdout| stdout.read_to_end(&mut out)).transpose();
-        let _ = reader.join();
-        read
-    })?;
-    let status = process.wait()?;
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ok((Some(status), text(out), text(err)))
+    let stdout = Output::read(process.stdout.take());
+    let stderr = Output::read(process.stderr.take());
+    let begun = Stopwatch::start();
+    loop {
+        if let Some(status) = process.try_wait()? {
+            return Ok((Some(status), stdout.text(), stderr.text()));
+        }
+        if begun.elapsed() > within {
+            break;
+        }
+        pause(LOOK_EVERY);
+    }
+    process.kill()?;
+    process.wait()?;
+    let told = format!("killed, because it had not ended after {} s\n", within.as_secs());
+    Ok((None, stdout.text(), stderr.text() + &told))
+}
+
+/// What a program writes, read by a thread of its own: a program that fills one pipe while the other is read
+/// would wait forever.
+struct Output {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: std::thread::JoinHandle<()>,
+}
+
+impl Output {
+    fn read(from: Option<impl Read + Send + 'static>) -> Self {
+        let bytes = Arc::<Mutex<Vec<u8>>>::default();
+        let to = Arc::clone(&bytes);
+        let reader = std::thread::spawn(move || {
+            let Some(mut from) = from else { return };
+            let mut part = vec![0; 64 * 1024];
+            while let Ok(read @ 1..) = from.read(&mut part) {
+                let said = part.get(..read).unwrap_or_default();
+                to.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(said);
+            }
+        });
+        Self { bytes, reader }
+    }
+
+    /// Does not wait long for the end of the pipe: a program that was killed may leave processes behind that
+    /// hold it open.
+    fn text(self) -> String {
+        let begun = Stopwatch::start();
+        while !self.reader.is_finished() && begun.elapsed() < OUTPUT_WITHIN {
+            pause(LOOK_EVERY);
+        }
+        String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
 }
 
 #[cfg(test)]
@@ -155,13 +209,22 @@ mod tests {
             job("good", "echo 'test result: ok. 2 passed; 0 failed; 0 ignored'", false),
         ];
         let mut ended = Vec::new();
-        run_all(jobs, &LastTimes::default(), &shell, |one| ended.push(one));
+        run_all(jobs, &LastTimes::default(), Duration::from_secs(60), &shell, |one| ended.push(one));
         assert_eq!(ended.len(), 3);
         let last = ended.last().unwrap();
         assert_eq!((last.name.as_str(), last.report.tests.get("a")), ("alone", Some(&2)));
         let of = |name: &str| ended.iter().find(|one| one.name == name).unwrap();
         assert!(!of("bad").succeeded && of("bad").stderr == "broken\n");
         assert!(of("good").succeeded && of("good").report.totals.passed == 2);
+    }
+
+    #[test]
+    fn a_program_that_does_not_end_is_killed_and_what_it_said_is_kept() {
+        let mut ended = Vec::new();
+        let hanging = vec![job("hanging", "echo said; sleep 5 & wait", false)];
+        run_all(hanging, &LastTimes::default(), Duration::from_millis(300), &shell, |one| ended.push(one));
+        let one = &ended[0];
+        assert!(!one.succeeded && one.stdout == "said\n" && one.stderr.contains("killed"), "{}", one.stderr);
     }
 
     #[test]
