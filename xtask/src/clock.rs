@@ -17,7 +17,6 @@ impl Stopwatch {
 }
 
 /// Lets others run for a while.
-#[expect(clippy::disallowed_methods, reason = "a task waits for other processes")]
 pub(crate) fn pause(time: Duration) {
     std::thread::sleep(time);
 }
