@@ -129,8 +129,8 @@ fn captured(
     within: Duration,
 ) -> std::io::Result<(Option<ExitStatus>, String, String)> {
     let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let stdout = Output::read(process.stdout.take());
-    let stderr = Output::read(process.stderr.take());
+    let stdout = Output::read(process.stdout.take())?;
+    let stderr = Output::read(process.stderr.take())?;
     let begun = Stopwatch::start();
     loop {
         if let Some(status) = process.try_wait()? {
@@ -155,18 +155,18 @@ struct Output {
 }
 
 impl Output {
-    fn read(from: Option<impl Read + Send + 'static>) -> Self {
+    fn read(from: Option<impl Read + Send + 'static>) -> std::io::Result<Self> {
         let bytes = Arc::<Mutex<Vec<u8>>>::default();
         let to = Arc::clone(&bytes);
-        let reader = std::thread::spawn(move || {
+        let reader = std::thread::Builder::new().spawn(move || {
             let Some(mut from) = from else { return };
             let mut part = vec![0; 64 * 1024];
             while let Ok(read @ 1..) = from.read(&mut part) {
                 let said = part.get(..read).unwrap_or_default();
                 to.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(said);
             }
-        });
-        Self { bytes, reader }
+        })?;
+        Ok(Self { bytes, reader })
     }
 
     /// Does not wait long for the end of the pipe: a program that was killed may leave processes behind that
