@@ -3,15 +3,15 @@
 #
 #   docs/internals/figures.sh KEYWRIGHT FOLDER [DYNOXIDE]
 #   docs/internals/figures.sh tail KEYWRIGHT FOLDER [SECONDS [OPERATION...]]
-#   docs/internals/figures.sh growth KEYWRIGHT FOLDER
+#   docs/internals/figures.sh growth KEYWRIGHT FOLDER [ITEMS...]
 #   docs/internals/figures.sh overload KEYWRIGHT FOLDER
 #
 # `tail` measures latency over time instead: a million items, requests at half of the closed loop's rate for SECONDS
 # (600 unless given), next to a loop that writes and syncs one file in place. It takes about an hour without a list of
 # operations; with one, the reads of a table next to writes to another are left out.
 # `growth` measures reads and writes with 10 thousand, 1 million and 10 million items, then again with a cache of 16 MiB
-# and all memory, the page cache included, held to 256 MiB by a control group (as root). `overload` sends three times
-# what the server can do, and looks at the ten seconds after it.
+# and all memory held to 256 MiB by a control group, the page cache included and empty (as root). `overload` sends three
+# times what the server can do, and looks at the ten seconds after it.
 #
 # KEYWRIGHT is a dist build of the server (`cargo build --profile dist`), FOLDER an empty folder on the disk to be
 # measured, DYNOXIDE the peer's program (`cargo install dynoxide-rs`; left out if not given). Results are left as text
@@ -27,12 +27,13 @@ case "$1" in tail | growth | overload)
 esac
 keywright=$(realpath "$1")
 mkdir -p "$2" && cd "$2"
-seconds=600 dynoxide= operations=()
+seconds=600 dynoxide= operations=() sizes=(10000 1000000 10000000)
 case "$mode" in
   tail)
     seconds=${3:-$seconds}
     operations=("${@:4}")
     ;;
+  growth) [ "$#" -lt 3 ] || sizes=("${@:3}") ;;
   all) dynoxide=${3:+$(realpath "$3")} ;;
 esac
 servers=()
@@ -104,21 +105,31 @@ hold_memory() {
   fi
   echo "$1" >"$group/cgroup.procs"
 }
-# io PID: bytes that the process has read from the disk and written to it
-io() { grep -E '^(read|write)_bytes' "/proc/$1/io"; }
+# io PID: bytes that the process has read from the disk, and that the disk has written. The kernel's count of what a
+# process writes takes a large folio of the page cache as a whole, of which the disk gets only the blocks that changed.
+device=$(findmnt -no MAJ:MIN --target .)
+io() {
+  grep '^read_bytes' "/proc/$1/io"
+  awk -v device="$device" '$1 ":" $2 == device { print "disk_written:", $10 * 512 }' /proc/diskstats
+}
 
 if [ "$mode" = growth ]; then
-  for items in 10000 1000000 10000000; do
+  for items in "${sizes[@]}"; do
     start "growth.$items" "$keywright" serve --port 8710 --data "growth.$items"
     sleep 1
     at=(--endpoint http://127.0.0.1:8710 --items "$items" --connections 16 --rounds 1)
+    io "$last" >"growth.$items.empty.io"
     bench "growth.$items.load" "${at[@]}" --operation get-item --seconds 1
+    sync
     io "$last" >"growth.$items.loaded.io"
     bench "growth.$items" "${at[@]}" --operation get-item,query-10,put-item --seconds 20
+    sync
     io "$last" >"growth.$items.worked.io"
     memory "$last" >"growth.$items.memory"
     kill "$last" && wait "$last" || true
     du -sm "growth.$items" >"growth.$items.folder"
+    # What the page cache holds by now belongs to nobody's group, and would be read for nothing.
+    sync && echo 3 >/proc/sys/vm/drop_caches
     start "growth.$items.held" "$keywright" serve --port 8710 --data "growth.$items" --cache-mib 16
     hold_memory "$last" 256
     sleep 2
