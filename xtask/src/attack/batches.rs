@@ -2,11 +2,15 @@
 
 use super::conduct::Attack;
 use super::field::{Field, must_on, preparing};
-use super::request::{Sender, TABLE, joined, key, put};
+use super::request::{Sender, TABLE, filled, joined, key, put};
 use super::server::Setting;
 
 /// Items of 400 KB that a batch of 100 reads.
 const LARGE: usize = 100;
+/// As many writes as a BatchWriteItem takes.
+const BATCH_WRITES: usize = 25;
+/// The text of one item of tiny attributes: 25 of them are just under a body's 16 MB.
+const TINY_TEXT_BYTES: usize = 600_000;
 
 pub(crate) const ATTACKS: &[Attack] = &[
     Attack {
@@ -45,6 +49,14 @@ pub(crate) const ATTACKS: &[Attack] = &[
         setting: Setting::MEMORY,
         prepare: |sender| put_items(sender, 1_000),
         strike: statements,
+    },
+    Attack {
+        name: "batches/mixed-large",
+        what: "100 clients, batches of 4 to 16 MB",
+        why: "bodies, items, images, journal and answers of many sizes at once, and all that was freed a moment ago",
+        setting: Setting::FOLDER,
+        prepare: |sender| put_items(sender, 390_000),
+        strike: mixed,
     },
 ];
 
@@ -89,6 +101,34 @@ fn transact(field: &Field<'_>) {
     let mut requests = vec![large("same"), large("same"), gets];
     requests.extend((0..20).map(|number| updates(&format!("update{number}"))));
     field.repeat(100, &requests);
+}
+
+/// Large requests of four kinds in turn.
+fn mixed(field: &Field<'_>) {
+    let text = format!(r#""v":{{"S":"{}"}}"#, "z".repeat(390_000));
+    let tiny = filled(TINY_TEXT_BYTES, ",", |number| format!(r#""{number:x}":{{"N":"1"}}"#));
+    let write = |value: &str| {
+        let puts = joined(BATCH_WRITES, ",", |number| {
+            format!(r#"{{"PutRequest":{{"Item":{{"pk":{{"S":"mixed"}},"sk":{{"S":"{number}"}},{value}}}}}}}"#)
+        });
+        let body = format!(r#"{{"RequestItems":{{"{TABLE}":[{puts}]}}}}"#);
+        field.sender.request("BatchWriteItem", body.as_bytes())
+    };
+    let transact = {
+        let value = "y".repeat(39_000);
+        let puts = joined(LARGE, ",", |number| {
+            format!(
+                r#"{{"Put":{{"TableName":"{TABLE}","Item":{{"pk":{{"S":"mixed"}},"sk":{{"S":"t{number}"}},"v":{{"S":"{value}"}}}}}}}}"#
+            )
+        });
+        field.sender.request("TransactWriteItems", format!(r#"{{"TransactItems":[{puts}]}}"#).as_bytes())
+    };
+    let keys = joined(LARGE, ",", |number| key("batch", &number.to_string()));
+    let get = field.sender.request(
+        "BatchGetItem",
+        format!(r#"{{"RequestItems":{{"{TABLE}":{{"Keys":[{keys}]}}}}}}"#).as_bytes(),
+    );
+    field.repeat(100, &[write(&text), get, write(&tiny), transact]);
 }
 
 fn statements(field: &Field<'_>) {
