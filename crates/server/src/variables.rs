@@ -6,7 +6,7 @@ use clap::{Command, CommandFactory as _};
 use crate::cli::Cli;
 
 const PREFIX: &str = "KEYWRIGHT_";
-/// Settings that are read by `config`, one in debug builds by `assets`, and not by the command line's library.
+/// Settings that are read by `config`, one by the studio of a debug build, not by the command line's library.
 const READ_BY_HAND: [&str; 7] = [
     "KEYWRIGHT_DATA",
     "KEYWRIGHT_FROM_PASSWORD",

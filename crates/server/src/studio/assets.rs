@@ -73,7 +73,7 @@ fn compressed(bytes: &[u8]) -> Bytes {
     Bytes::from(written.expect("a vector takes every byte"))
 }
 
-/// The page of every route. `{{build}}` in it stands for the build's name, `{{folder}}` for that of its files.
+/// The page of every route: `{{build}}` in it is the build's name, `{{folder}}` that of its files.
 const INDEX: &str = "index.html";
 const BUILD: &str = "{{build}}";
 const FOLDER: &str = "{{folder}}";
