@@ -20,6 +20,8 @@ usage: cargo xtask TASK
                  binary, without building one; --fast: compress little
   instructions [--update]
                  count the instructions of hot operations and compare them with the checked-in figures
+  pages          link and shrink the studio's pages into crates/server/studio/dist, which released binaries serve;
+                 needs Node and npm
   shapes [--check] [BOTOCORE]
                  distil the public service model into the wire's shape table and the parts of requests
   test [--long] [ARGUMENTS] [-- ARGUMENTS]
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
             Some("test") => test::run(arguments.get(1..).unwrap_or_default()),
             Some("instructions") => tidy::workspace_root()
                 .and_then(|root| instructions::run(&root, arguments.get(1..).unwrap_or_default())),
+            Some("pages") => tidy::workspace_root().and_then(|root| test::pages(&root)),
             Some("tidy") => tidy::run(arguments.get(1..).unwrap_or_default()),
             Some("shapes") => tidy::workspace_root()
                 .and_then(|root| shapes::run(&root, arguments.get(1..).unwrap_or_default())),

@@ -6,13 +6,14 @@ use clap::{Command, CommandFactory as _};
 use crate::cli::Cli;
 
 const PREFIX: &str = "KEYWRIGHT_";
-/// Settings that are read by `config` and not by the command line's library.
-const READ_BY_HAND: [&str; 6] = [
+/// Settings that are read by `config`, one by the studio of a debug build, not by the command line's library.
+const READ_BY_HAND: [&str; 7] = [
     "KEYWRIGHT_DATA",
     "KEYWRIGHT_FROM_PASSWORD",
     "KEYWRIGHT_IN_MEMORY",
     "KEYWRIGHT_STORE",
     "KEYWRIGHT_STORE_PASSWORD",
+    "KEYWRIGHT_STUDIO_DIST",
     "KEYWRIGHT_TO_PASSWORD",
 ];
 /// Variables that Kubernetes sets for a service called `keywright`.

@@ -7,14 +7,22 @@ import { all as stagedAll } from "./views/tables/staged.js";
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 const state = { info: /** @type {any} */ (null), tables: /** @type {string[]} */ ([]), error: "", stale: false, places: false };
 
-/** The views of one table: name, words, module, element. */
+/** The views of an area come together. */
+const AREAS = {
+  tables: () => import("./views/tables.js"),
+  models: () => import("./views/models.js"),
+  operate: () => import("./views/operate.js"),
+  start: () => import("./views/start.js"),
+};
+
+/** The views of one table: name, words, area, element. */
 const TABS = /** @type {[string, string, () => Promise<unknown>, string][]} */ ([
-  ["items", "Items", () => import("./views/tables/kw-items.js"), "kw-items"],
-  ["collections", "Collections", () => import("./views/collections/kw-live.js"), "kw-live"],
-  ["schema", "Schema", () => import("./views/tables/kw-schema.js"), "kw-schema"],
-  ["request", "Requests", () => import("./views/tables/kw-request.js"), "kw-request"],
-  ["stream", "Stream", () => import("./views/operate/kw-stream.js"), "kw-stream"],
-  ["metrics", "Metrics", () => import("./views/operate/kw-metrics.js"), "kw-metrics"],
+  ["items", "Items", AREAS.tables, "kw-items"],
+  ["collections", "Collections", AREAS.tables, "kw-live"],
+  ["schema", "Schema", AREAS.tables, "kw-schema"],
+  ["request", "Requests", AREAS.tables, "kw-request"],
+  ["stream", "Stream", AREAS.operate, "kw-stream"],
+  ["metrics", "Metrics", AREAS.operate, "kw-metrics"],
 ]);
 
 /** Where an address leads: the module and element of its view, and the element's route. */
@@ -24,17 +32,17 @@ function view() {
   const [first, second, third, fourth] = parts;
   if (first === "models") {
     return second
-      ? { at: "models", title: second, load: () => import("./views/model/kw-model.js"), tag: "kw-model", route: { name: second, view: third ?? "patterns", pattern: query.get("pattern"), compare: query.get("compare") } }
-      : { at: "models", title: "Models", load: () => import("./views/model/kw-models.js"), tag: "kw-models", route: null };
+      ? { at: "models", title: second, load: AREAS.models, tag: "kw-model", route: { name: second, view: third ?? "patterns", pattern: query.get("pattern"), compare: query.get("compare") } }
+      : { at: "models", title: "Models", load: AREAS.models, tag: "kw-models", route: null };
   }
-  if (second === "operate") return { at: "operate", title: "Operate", load: () => import("./views/operate/kw-operate.js"), tag: "kw-operate", route: { region: first, panel: third ?? "", query } };
-  if (second === "tables") return { at: "tables", title: "Tables", load: () => import("./views/tables/kw-tables.js"), tag: "kw-tables", route: { region: first } };
+  if (second === "operate") return { at: "operate", title: "Operate", load: AREAS.operate, tag: "kw-operate", route: { region: first, panel: third ?? "", query } };
+  if (second === "tables") return { at: "tables", title: "Tables", load: AREAS.tables, tag: "kw-tables", route: { region: first } };
   if (second === "t" && third) {
     const tab = fourth === "collections" ? "collections" : fourth === "items" ? "items" : query.get("tab") ?? "schema";
     const of = TABS.find(([id]) => id === tab) ?? TABS[0];
     return { at: third, title: third, table: third, region: first, tab: of[0], load: of[2], tag: of[3], route: { region: first, table: third, query } };
   }
-  return { at: "start", title: "Start", load: () => import("./views/start/kw-start.js"), tag: "kw-start", route: { step: Number(query.get("step")) || 0, model: query.get("model") } };
+  return { at: "start", title: "Start", load: AREAS.start, tag: "kw-start", route: { step: Number(query.get("step")) || 0, model: query.get("model") } };
 }
 
 /** A dialog of every table and view, found by typing. */
@@ -78,7 +86,7 @@ function paletteView() {
 const help = { open: false, draw: /** @type {null|((to: {at: string, tag: string, title: string}) => unknown)} */ (null) };
 
 async function openHelp() {
-  help.draw ??= (await import("./views/start/help.js")).helpSheet;
+  help.draw ??= (await AREAS.start()).helpSheet;
   help.open = true;
   draw();
 }
@@ -107,7 +115,7 @@ let turn = 0;
 
 async function draw() {
   const locked = state.info?.signIn?.needed && !state.info.signIn.account;
-  const to = locked ? { at: "", title: "Sign in", load: () => import("./views/tables/kw-sign-in.js"), tag: "kw-sign-in", route: null } : view();
+  const to = locked ? { at: "", title: "Sign in", load: AREAS.start, tag: "kw-sign-in", route: null } : view();
   const own = ++turn;
   const region = context.region ?? state.info?.place?.region ?? "us-east-1";
   document.title = `${to.title} · Keywright`;

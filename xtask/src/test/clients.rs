@@ -66,8 +66,24 @@ pub(super) fn ecosystem(clients: &Path, scripts: &Path) -> Result<(), String> {
 pub(super) fn studio(clients: &Path, scripts: &Path) -> Result<(), String> {
     let version = |browser| quietly(Command::new(browser).arg("--version"));
     version("chromium-headless-shell").or_else(|_| version("chromium"))?;
+    studio_packages(clients, &scripts.with_file_name("studio"))
+}
+
+/// What drives, checks and links the studio's pages.
+fn studio_packages(clients: &Path, scripts: &Path) -> Result<(), String> {
     quietly(Command::new("node").arg("--version"))?;
-    npm(&clients.join("studio"), &scripts.with_file_name("studio"))
+    npm(&clients.join("studio"), scripts)
+}
+
+/// Links the studio's pages, in a few seconds, into the folder that released binaries serve.
+pub(super) fn pages(root: &Path) -> Result<String, String> {
+    let clients = root.join("target/clients");
+    studio_packages(&clients, &root.join("crates/server/tests/studio"))?;
+    let studio = root.join("crates/server/studio");
+    let mut link = Command::new("node");
+    link.arg(studio.join("vendor/build/pages.mjs")).arg(studio.join("dist"));
+    quietly(link.env("KEYWRIGHT_STUDIO_MODULES", clients.join("studio/node_modules")))?;
+    Ok("crates/server/studio/dist is made of the sources as they stand".to_owned())
 }
 
 /// The runner of the shared scenario with the Go SDK, built again when one of its files changes.

@@ -21,6 +21,11 @@ use outcome::Totals;
 use programs::{Extent, Job};
 use schedule::{Ended, LastTimes};
 
+/// `cargo xtask pages`: what the tests of the studio compare.
+pub(crate) fn pages(root: &Path) -> Result<String, String> {
+    clients::pages(root)
+}
+
 /// Installs one language's clients into the first folder, from the lists in the second.
 type Install = fn(&Path, &Path) -> Result<(), String>;
 

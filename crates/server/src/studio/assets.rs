@@ -1,5 +1,5 @@
-//! The pages' files: in the binary, or on disk in debug builds, so that a reload shows an edit. Browsers get
-//! the modules linked, in debug builds too, so that every test of the pages runs what users run.
+//! The pages' files. Released binaries hold them linked and shrunk, as `cargo xtask pages` makes them in
+//! `studio/dist`. Debug builds serve the sources from disk, so that a reload shows an edit.
 //!
 //! It knows no requests: `service` decides what is served under which path.
 
@@ -7,20 +7,27 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use rust_embed::RustEmbed;
 
-use super::bundle;
 use crate::about;
 
 #[derive(RustEmbed)]
 #[folder = "studio/"]
 #[exclude = "vendor/build/*"]
 #[exclude = "*.md"]
+// A release holds `dist`, which is made of these.
+#[cfg_attr(
+    not(debug_assertions),
+    exclude = "views/*",
+    exclude = "app.*",
+    exclude = "frame.css",
+    exclude = "vendor/lit-html/*"
+)]
 struct Files;
 
 /// A file and its media type.
@@ -32,11 +39,9 @@ pub(super) struct Asset {
     hash: u64,
 }
 
-/// What is made of the files when it is first asked for.
+/// What is made of the files when they are first asked for.
 #[derive(Debug, Default)]
 pub(super) struct Assets {
-    /// The linked files, and the hash of what they were made of: debug builds see edits.
-    linked: Mutex<Option<(u64, Arc<bundle::Files>)>>,
     /// Compressed files by their hashes, as small as gzip can.
     packed: Mutex<HashMap<u64, Bytes>>,
 }
@@ -44,14 +49,6 @@ pub(super) struct Assets {
 impl Assets {
     /// Versions of files that are kept compressed.
     const FILES_MAX: usize = 500;
-
-    /// The file under this path, if it is one that browsers get: linked, or as it is.
-    pub(super) fn file(&self, path: &str) -> Option<Asset> {
-        let linked = self.linked().get(path).map(|text| text.clone().into_bytes());
-        let Some(bytes) = linked else { return plain(path) };
-        let hash = hash(&bytes);
-        Some(Asset { bytes: Cow::Owned(bytes), media_type: media_type(path)?, brotli: None, hash })
-    }
 
     /// The file compressed with gzip; none if it does not shrink.
     pub(super) fn packed(&self, asset: &Asset) -> Option<Bytes> {
@@ -62,39 +59,11 @@ impl Assets {
         let bytes = packed.entry(asset.hash).or_insert_with(|| compressed(&asset.bytes));
         (bytes.len() < asset.bytes.len()).then(|| bytes.clone())
     }
-
-    fn linked(&self) -> Arc<bundle::Files> {
-        let mut linked = self.linked.lock().unwrap_or_else(PoisonError::into_inner);
-        let of = if cfg!(debug_assertions) { of_all_files() } else { 0 };
-        if let Some((_, files)) = linked.as_ref().filter(|(own, _)| *own == of) {
-            return Arc::clone(files);
-        }
-        let read =
-            |name: &str| Files::get(name).and_then(|file| String::from_utf8(file.data.into_owned()).ok());
-        // A test links the files of each build; an edit that cannot be linked says so where it is missed.
-        let made = bundle::link(&read).unwrap_or_else(|fault| {
-            let text = fault.replace(['"', '\\', '\n'], "'");
-            bundle::Files::from([(ENTRY.to_owned(), format!("throw new Error(\"{text}\");\n"))])
-        });
-        let files = Arc::new(made);
-        *linked = Some((of, Arc::clone(&files)));
-        files
-    }
 }
 
 fn hash(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
-    hasher.finish()
-}
-
-fn of_all_files() -> u64 {
-    let mut names: Vec<_> = Files::iter().filter(|name| !name.starts_with(VENDORED)).collect();
-    names.sort();
-    let mut hasher = DefaultHasher::new();
-    for name in names {
-        Files::get(&name).map(|file| file.metadata.sha256_hash()).hash(&mut hasher);
-    }
     hasher.finish()
 }
 
@@ -104,16 +73,17 @@ fn compressed(bytes: &[u8]) -> Bytes {
     Bytes::from(written.expect("a vector takes every byte"))
 }
 
-/// The page of every route. `{{build}}` in it stands for the build's name.
+/// The page of every route: `{{build}}` in it is the build's name, `{{folder}}` that of its files.
 const INDEX: &str = "index.html";
 const BUILD: &str = "{{build}}";
+const FOLDER: &str = "{{folder}}";
+/// The linked and shrunk files.
+const LINKED: &str = "dist/";
+/// Makes a debug build serve the page of a release: the tests of the pages run what users run.
+const AS_RELEASED: &str = "KEYWRIGHT_STUDIO_DIST";
 const ICON: &str = "favicon.svg";
 /// What the vendored files are made of. Not for browsers.
 const SOURCES: &str = "vendor/build/";
-/// Files of others. They change with their versions only.
-const VENDORED: &str = "vendor/";
-/// The script that the page loads.
-const ENTRY: &str = "app.js";
 /// What the name of a file compressed with Brotli ends with. `vendor/build/build.mjs` makes them with the
 /// large files of others, as that takes seconds.
 const BROTLI: &str = ".br";
@@ -136,8 +106,8 @@ pub(super) fn build() -> String {
     format!("{version}-{:08x}", sum.finalize())
 }
 
-/// The file under this path as it is, if it is one that browsers get.
-fn plain(path: &str) -> Option<Asset> {
+/// The file under this path, if it is one that browsers get.
+pub(super) fn file(path: &str) -> Option<Asset> {
     let is_plain = |part: &str| {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
         !part.is_empty() && !part.starts_with('.') && part.bytes().all(plain)
@@ -151,13 +121,15 @@ fn plain(path: &str) -> Option<Asset> {
 }
 
 pub(super) fn icon() -> Option<Asset> {
-    plain(ICON)
+    file(ICON)
 }
 
 /// The page of this build.
 pub(super) fn page(build: &str) -> Option<String> {
     let file = Files::get(INDEX)?;
-    std::str::from_utf8(&file.data).ok().map(|text| text.replace(BUILD, build))
+    let is_source = cfg!(debug_assertions) && std::env::var_os(AS_RELEASED).is_none();
+    let folder = if is_source { "" } else { LINKED };
+    std::str::from_utf8(&file.data).ok().map(|text| text.replace(BUILD, build).replace(FOLDER, folder))
 }
 
 /// Downloads are never HTML: only the page itself is.
@@ -167,7 +139,7 @@ fn media_type(path: &str) -> Option<&'static str> {
         "css" => "text/css; charset=utf-8",
         "svg" => "image/svg+xml",
         "png" => "image/png",
-        "json" | "map" => "application/json",
+        "json" => "application/json",
         "txt" => "text/plain; charset=utf-8",
         "woff2" => "font/woff2",
         _ => return None,
@@ -179,16 +151,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_files_of_this_build_can_be_linked() {
-        let files = Assets::default().linked();
-        assert!(files.len() > 10, "{:?}", files.get(ENTRY));
-    }
-
-    #[test]
     fn only_files_of_the_pages_are_served() {
-        let assets = Assets::default();
-        assert!(assets.file("vendor/lit-html/lit-html.js").is_some());
-        assert!(assets.file("vendor/codemirror/codemirror.js").is_some_and(|file| file.brotli.is_some()));
+        assert!(file("dist/app.js").is_some());
+        assert!(file("vendor/uplot/uplot.js").is_some());
+        assert!(file("vendor/codemirror/codemirror.js").is_some_and(|file| file.brotli.is_some()));
         for path in [
             "",
             "/",
@@ -203,7 +169,7 @@ mod tests {
             "/etc/passwd",
             "a\\b.js",
         ] {
-            assert!(assets.file(path).is_none(), "{path}");
+            assert!(file(path).is_none(), "{path}");
         }
     }
 }

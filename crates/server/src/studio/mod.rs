@@ -11,14 +11,12 @@
 //!   group.
 
 mod assets;
-mod bundle;
 mod endpoints;
 mod examples;
 mod guard;
 mod headers;
 mod jobs;
 mod members;
-mod minify;
 mod model_files;
 mod refusal;
 mod reply;

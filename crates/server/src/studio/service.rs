@@ -165,7 +165,7 @@ impl Studio {
     /// A file of this build. In a debug build it may change at any time.
     fn asset(&self, path: &str, head: &Parts) -> Response<Reply> {
         let own = path.split_once('/').filter(|(build, _)| *build == self.shared.build);
-        let mut response = self.file(own.and_then(|(_, path)| self.assets.file(path)), head);
+        let mut response = self.file(own.and_then(|(_, path)| assets::file(path)), head);
         if response.status().is_success() && !cfg!(debug_assertions) {
             response.headers_mut().insert(CACHE_CONTROL, FOR_EVER);
         }

@@ -293,7 +293,7 @@ test('S12: 1,000 random items of all types go through plain JSON unchanged', asy
   await t.page.locator('.it-row').first().waitFor();
   // By the call that the page's editor makes, from the page.
   const wrong = await t.page.evaluate(async (list) => {
-    const {call} = await import(document.querySelector('script[type=module]').src.replace('app.js', 'views/model/api.js'));
+    const {call} = await import(document.querySelector('script[type=module]').src.replace('dist/app.js', 'views/model/api.js'));
     const sorted = (one) => (Array.isArray(one) ? one.map(sorted) : one && typeof one === 'object' ? Object.keys(one).sort().map((key) => [key, sorted(one[key])]) : one);
     const found = [];
     for (const text of list) {

@@ -46,13 +46,16 @@ export async function until(what, condition, ms = WAIT_MS_MAX) {
   }
 }
 
+/** Debug builds serve the sources; with this variable the linked pages, which users run. */
+const AS_RELEASED = {KEYWRIGHT_STUDIO_DIST: '1'};
+
 /** A server of its own, in memory unless the arguments say otherwise. */
-export async function serve(args = []) {
+export async function serve(args = [], variables = AS_RELEASED) {
   const where = args.includes('--data') ? [] : ['--in-memory'];
   const ports = args.includes('--studio-port') ? [] : ['--studio-port', '0'];
   const own = args.includes('--port') ? [] : ['--port', '0'];
   const child = spawn(binary, ['serve', ...where, ...own, ...ports, '--management-port', 'off', ...args],
-    {stdio: ['ignore', 'pipe', 'pipe']});
+    {stdio: ['ignore', 'pipe', 'pipe'], env: {...process.env, ...variables}});
   let banner = '';
   let log = '';
   child.stderr.on('data', (data) => { log += data; });

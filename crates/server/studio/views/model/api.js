@@ -9,7 +9,8 @@ export class ApiError extends Error {
   }
 }
 
-const build = document.querySelector('meta[name="keywright-build"]')?.getAttribute("content") ?? "";
+/** The name of this build, in the address of each of its files. */
+export const build = document.querySelector('meta[name="keywright-build"]')?.getAttribute("content") ?? "";
 /** The place and the sign-in of this tab; the frame sets them. */
 export const context = {
   account: /** @type {string|null} */ (null), named: /** @type {string|null} */ (null), region: /** @type {string|null} */ (null), token: /** @type {string|null} */ (null), tab: `m-${crypto.randomUUID().slice(0, 8)}`,

@@ -682,7 +682,9 @@ export class KwModel extends HTMLElement {
         });
       default: {
         const page = this.pageOf(PAGE_OF[this.shown] ?? this.shown);
-        return page ? pageView(page, marks) : nothing;
+        if (!page) return nothing;
+        const design = `/models/${encodeURIComponent(this.ws?.name ?? "")}/design`;
+        return html`${pageView(page, marks)}${this.shown === "keys" ? html`<p>Whether other keys are cheaper, and by how much: <a class="md-link" href=${design}>Design</a>.</p>` : nothing}`;
       }
     }
   }

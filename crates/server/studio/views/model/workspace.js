@@ -195,13 +195,6 @@ export class Workspace extends EventTarget {
     }
   }
 
-  /** Runs a call again although it failed. */
-  retry(key) {
-    this.errors.delete(key);
-    this.wants();
-    if (key === "check") this.check();
-  }
-
   error(key) {
     const found = this.errors.get(key);
     return found && found.of === this.text ? found.error : null;

@@ -3,6 +3,7 @@
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import uPlot from "../../vendor/uplot/uplot.js";
+import { build } from "../model/api.js";
 import { MINUTE, figure, timeOf } from "./series.js";
 
 /**
@@ -15,7 +16,7 @@ const NARROW = 480;
 /** A limit so many times above what is drawn would flatten it: it is named and not drawn. */
 const FAR = 8;
 
-const href = new URL("../../vendor/uplot/uplot.css", import.meta.url).href;
+const href = `/assets/${build}/vendor/uplot/uplot.css`;
 if (!document.querySelector(`link[href="${href}"]`)) {
   const link = document.createElement("link");
   link.rel = "stylesheet";
@@ -44,6 +45,13 @@ export class KwChart extends HTMLElement {
 
   connectedCallback() {
     this.classList.add("ch");
+    // A property that was set before this file came hides the setter.
+    if (Object.hasOwn(this, "chart")) {
+      const own = /** @type {any} */ (this);
+      const { chart } = own;
+      delete own.chart;
+      own.chart = chart;
+    }
     this.sizes.observe(this);
     this.themes.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
     this.system.addEventListener("change", this.again);

@@ -6,7 +6,6 @@ import { call, dynamodb, go, here } from "../model/api.js";
 import { keysView, partitionsView } from "./keys.js";
 import { LIMITS, MINUTE, RANGES, Range, listed, metric, read, timeOf } from "./series.js";
 import { Watching, most, operationsTable, total } from "./watching.js";
-import "./kw-chart.js";
 
 /** Operations and descriptions change seldom. */
 const SELDOM = 10;
@@ -17,6 +16,7 @@ const DIRECTIONS = /** @type {["Read"|"Write", "reads"|"writes"][]} */ ([["Read"
 export class KwMetrics extends Watching {
   constructor() {
     super();
+    import("./kw-chart.js");
     this.table = "";
     this.region = "";
     this.minutes = 60;

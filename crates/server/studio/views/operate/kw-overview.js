@@ -6,7 +6,6 @@ import { call, dynamodb, tableNames } from "../model/api.js";
 import { rangeLinks } from "./kw-metrics.js";
 import { MINUTE, RANGES, Range, expression, figure, listed, metric, read } from "./series.js";
 import { Watching, most, operationsTable, total } from "./watching.js";
-import "./kw-chart.js";
 
 const SELDOM = 5;
 /** So many tables fit into one request: four series of each. */
@@ -20,6 +19,7 @@ const SPARK = 30;
 export class KwOverview extends Watching {
   constructor() {
     super();
+    import("./kw-chart.js");
     this.region = "";
     this.minutes = 60;
     this.range = new Range(60);

@@ -34,8 +34,7 @@ export class KwStart extends HTMLElement {
     this.step = step;
     this.model = model;
     // Most visits never open the tour.
-    if (step > 0) import("./kw-tour.js").then(() => this.update());
-    else this.update();
+    this.update();
   }
 
   connectedCallback() {
@@ -80,7 +79,6 @@ export class KwStart extends HTMLElement {
   }
 
   view() {
-    if (this.step > 0 && !customElements.get("kw-tour")) return html`<div aria-busy="true" class="st-wait"></div>`;
     if (this.step > 0) return html`<kw-tour .route=${{ step: this.step, model: this.model }}></kw-tour>`;
     if (this.error) return html`<div class="mf-room"><div class="md-error" role="alert"><p>${this.error.message}</p><button class="md-button" @click=${() => this.load()}>Retry</button></div></div>`;
     const region = context.region ?? this.state?.place?.region ?? "us-east-1";

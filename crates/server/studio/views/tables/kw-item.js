@@ -27,7 +27,7 @@ export class KwItem extends HTMLElement {
     this.readOnly = false;
     /** What is edited: `read` as it was read (null: new), `text` in `form`, `first` the text at the beginning. */
     this.editing = /** @type {any} */ (null);
-    this.form = "typed";
+    /** The form that was chosen last, in this browser. */ this.form = localStorage.getItem("kw-item-form") ?? "typed";
     /** What waits for an answer to "drop it?". */ this.asking = /** @type {null|(() => void)} */ (null);
     this.busy = false;
     this.judging = 0;
@@ -257,7 +257,7 @@ export class KwItem extends HTMLElement {
     return html`<section class="it-editor" aria-label=${isNew ? "New item" : "Item"} @keydown=${(event) => { if (event.key === "s" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); this.stage(); } }}>
       <div class="kc-chosen-head"><strong>${name}</strong>${bytes > 0 ? html`<span class="dim">${sizeText(bytes)} of ${sizeText(ITEM_BYTES_MAX)} · ${Math.ceil(bytes / 4096) / 2} to read, ${Math.ceil(bytes / 1024)} to write</span>` : nothing}
         <button class="kc-tool kc-close" aria-label="Close the item" @click=${() => this.mayClose(() => {})}>✕</button></div>
-      <div class="it-forms" role="group" aria-label="Form of the item">${FORMS.map(([id, words]) => html`<button class="md-button" aria-pressed=${id === this.form} @click=${() => this.turn(id)}>${words}</button>`)}</div>
+      <div class="it-forms" role="group" aria-label="Form of the item">${FORMS.map(([id, words]) => html`<button class="md-button" aria-pressed=${id === this.form} @click=${() => { localStorage.setItem("kw-item-form", id); this.turn(id); }}>${words}</button>`)}</div>
       ${editing.kept ? html`<p class="it-note">This edit was left unsaved, and is kept.</p>` : nothing}
       ${editing.faults.length > 0 || editing.gone ? html`<div class="md-error" role="alert">${editing.faults.map((fault) => html`<p>${fault}</p>`)}
         ${editing.there ? html`<p><button class="md-button" @click=${() => this.dispatchEvent(new CustomEvent("there", { detail: editing.there.item }))}>Open that item</button></p>

@@ -254,10 +254,7 @@ export class KwItems extends HTMLElement {
     this.update();
   }
 
-  async show(panel) {
-    // An element takes its properties once it is defined.
-    if (panel === "bulk") await import("./kw-bulk.js");
-    if (panel === "export" || panel === "import") await import("./kw-transfer.js");
+  show(panel) {
     this.panel = this.panel === panel ? "" : panel;
     this.update();
   }

@@ -2,7 +2,7 @@
 // forgotten once the token is there.
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
-import { context } from "../model/api.js";
+import { build, context } from "../model/api.js";
 
 const utf8 = new TextEncoder();
 const hex = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -49,7 +49,6 @@ export class KwSignIn extends HTMLElement {
     this.error = "";
     this.update();
     try {
-      const build = document.querySelector('meta[name="keywright-build"]')?.getAttribute("content") ?? "";
       const response = await fetch("/api/sign-in", { method: "POST", body: "{}", headers: await signed(id, secret, context.region ?? "us-east-1", build) });
       const answer = await response.json();
       if (!response.ok) throw new Error(answer.error?.text ?? "The sign-in failed.");

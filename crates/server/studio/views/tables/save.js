@@ -26,16 +26,6 @@ export function same(one, other) {
 export const changedNames = (one, other) =>
   [...new Set([...Object.keys(one ?? {}), ...Object.keys(other ?? {})])].filter((name) => !same(own(one, name), own(other, name)));
 
-/** What is there now, with the attributes that differ between what was read and mine as they are in mine. */
-export function rebased(read, theirs, mine) {
-  const merged = new Map(Object.entries(theirs));
-  for (const name of changedNames(read, mine)) {
-    if (Object.hasOwn(mine, name)) merged.set(name, mine[name]);
-    else merged.delete(name);
-  }
-  return Object.fromEntries(merged);
-}
-
 /** The key of an item. */
 export const keyOf = (keys, item) => Object.fromEntries(keys.map((name) => [name, item[name]]));
 
