@@ -3,13 +3,17 @@
 //   node pages.mjs OUT
 //
 // OUT is the folder `dist`, or another one to compare with it: the result depends on the sources and on the
-// version of esbuild alone. KEYWRIGHT_STUDIO_MODULES names the folder of packages that has esbuild.
+// version of esbuild alone, but for the compressed files. KEYWRIGHT_STUDIO_MODULES names the folder of packages that has esbuild.
 // `cargo xtask pages` does all of this.
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants } from "node:zlib";
+
+/** From this size on a file is also kept compressed with Brotli. */
+const BROTLI_BYTES_MIN = 4096;
 
 const out = process.argv[2];
 if (!out) throw new Error("usage: node pages.mjs OUT");
@@ -49,5 +53,10 @@ mkdirSync(out, { recursive: true });
 for (const { path, text } of [...scripts.outputFiles, ...sheet.outputFiles]) {
   const name = names.get(basename(path)) ?? basename(path);
   const licence = name === "lit-html-lit-html.js" ? "/* with lit-html, BSD-3-Clause: vendor/licences/lit-html.txt */\n" : "";
-  writeFileSync(join(out, name), licence + text.replace(/chunk-[A-Z0-9]{8}\.js/g, (chunk) => names.get(chunk) ?? chunk));
+  const bytes = Buffer.from(licence + text.replace(/chunk-[A-Z0-9]{8}\.js/g, (chunk) => names.get(chunk) ?? chunk));
+  writeFileSync(join(out, name), bytes);
+  if (bytes.length >= BROTLI_BYTES_MIN) {
+    const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+    writeFileSync(join(out, `${name}.br`), brotliCompressSync(bytes, { params }));
+  }
 }
