@@ -84,8 +84,8 @@ const AS_RELEASED: &str = "KEYWRIGHT_STUDIO_DIST";
 const ICON: &str = "favicon.svg";
 /// What the vendored files are made of. Not for browsers.
 const SOURCES: &str = "vendor/build/";
-/// What the name of a file compressed with Brotli ends with. They are made with the linked files and the large
-/// ones of others, as that takes seconds.
+/// What the name of a file compressed with Brotli ends with. They are made with the linked files and the
+/// large ones of others, as that takes seconds.
 const BROTLI: &str = ".br";
 
 /// The name of this build: it changes with any file of the pages and with the program's commit. Debug builds
