@@ -120,7 +120,8 @@ async function draw() {
   const region = context.region ?? state.info?.place?.region ?? "us-east-1";
   document.title = `${to.title} · Keywright`;
   document.documentElement.dataset.region = region;
-  await to.load();
+  // What is loaded is drawn at once: keys that follow the one that opens the palette are typed into it.
+  if (!customElements.get(to.tag)) await to.load();
   if (own !== turn) return;
   if (shown.tag !== to.tag) shown = { tag: to.tag, element: document.createElement(to.tag) };
   if (to.route) shown.element.route = to.route;
