@@ -110,7 +110,7 @@ hold_memory() {
 device=$(findmnt -no MAJ:MIN --target .)
 io() {
   grep '^read_bytes' "/proc/$1/io"
-  awk -v device="$device" '$1 ":" $2 == device { print "disk_written:", $10 * 512 }' /proc/diskstats
+  awk -v device="${device// }" '($1 ":" $2) == device { printf "disk_written: %.0f\n", $10 * 512 }' /proc/diskstats
 }
 
 if [ "$mode" = growth ]; then
