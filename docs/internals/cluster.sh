@@ -90,7 +90,7 @@ rounds = range(1, int(sys.argv[1]) + 1)
 
 def served(operation, count, number):
     found = [json.load(open(f"{operation}.{count}.{number}.{server}.json"))["results"][0] for server in range(1, count + 1)]
-    return sum(one["per_second"] for one in found), max(one["p99_us"] for one in found) / 1000
+    return sum(one["per_second"] for one in found), max(one["latency_ns"]["p99"] for one in found) / 1e6
 
 
 def bare(operation, number):
