@@ -10,8 +10,8 @@ import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync, constants } from "node:zlib";
 import { build } from "esbuild";
+import { compressed } from "./brotli.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = process.argv[2];
@@ -24,9 +24,6 @@ const LIT_HTML = [
   "directives/repeat.js", "directives/live.js", "directives/class-map.js", "directives/ref.js",
   "directives/guard.js", "directives/keyed.js", "directives/if-defined.js",
 ];
-
-/** From this size on a file is also kept compressed with Brotli, which takes seconds for the largest. */
-const BROTLI_BYTES_MIN = 4096;
 
 const from = (name, path) => join(here, "node_modules", name, path);
 const version = (name) => lock.packages[`node_modules/${name}`].version;
@@ -53,7 +50,8 @@ function enter(path, name, made, parts) {
     made,
     ...(parts ? { parts } : {}),
   });
-  if (bytes.length >= BROTLI_BYTES_MIN) put(`${path}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }));
+  const packed = compressed(bytes);
+  if (packed) put(`${path}.br`, packed);
 }
 
 function copy(path, name, source, made) {

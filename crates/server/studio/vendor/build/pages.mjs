@@ -10,10 +10,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync, constants } from "node:zlib";
-
-/** From this size on a file is also kept compressed with Brotli. */
-const BROTLI_BYTES_MIN = 4096;
+import { compressed } from "./brotli.mjs";
 
 const out = process.argv[2];
 if (!out) throw new Error("usage: node pages.mjs OUT");
@@ -55,8 +52,6 @@ for (const { path, text } of [...scripts.outputFiles, ...sheet.outputFiles]) {
   const licence = name === "lit-html-lit-html.js" ? "/* with lit-html, BSD-3-Clause: vendor/licences/lit-html.txt */\n" : "";
   const bytes = Buffer.from(licence + text.replace(/chunk-[A-Z0-9]{8}\.js/g, (chunk) => names.get(chunk) ?? chunk));
   writeFileSync(join(out, name), bytes);
-  if (bytes.length >= BROTLI_BYTES_MIN) {
-    const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
-    writeFileSync(join(out, `${name}.br`), brotliCompressSync(bytes, { params }));
-  }
+  const packed = compressed(bytes);
+  if (packed) writeFileSync(join(out, `${name}.br`), packed);
 }
