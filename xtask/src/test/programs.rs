@@ -66,23 +66,44 @@ pub(super) fn with_repetitions(jobs: Vec<Job>, extent: Extent) -> Vec<Job> {
     jobs.into_iter().chain(again).collect()
 }
 
+/// Packages whose tests are built with cargo's profile `test`, which does not optimise them, unless arguments
+/// choose tests.
+const PLAIN: &[&str] = &["keywright-engine", "keywright-model", "keywright-semantics"];
+/// The profile of all other tests, and of the binary that they start.
+const PROFILE: [&str; 2] = ["--profile", "dev"];
+
 /// Builds all tests. `arguments` are cargo's, such as `-p keywright-engine`.
 #[expect(clippy::print_stdout, reason = "a task for the terminal")]
 pub(super) fn build(root: &Path, arguments: &[String]) -> Result<Vec<Job>, String> {
+    if chooses_packages(arguments) {
+        return build_some(root, &PROFILE, arguments);
+    }
+    // The store on PostgreSQL is left out of the binary by default, and its tests are not.
+    let mut chosen = vec!["--workspace", "--features", "keywright-server/postgres"];
+    chosen.extend(PROFILE);
+    let plain = if arguments.is_empty() { PLAIN } else { &[] };
+    chosen.extend(plain.iter().flat_map(|package| ["--exclude", package]));
+    // TiKV's client takes a minute to build, and its tests need an engine that is built by hand.
+    if !root.join(TIKV_ENGINE).exists() {
+        println!(
+            "PASSED OVER: the store on TiKV (crates/store-tikv/tests/engine/build.sh builds its engine)"
+        );
+        chosen.extend(["--exclude", "keywright-store-tikv"]);
+    }
+    let mut jobs = build_some(root, &chosen, arguments)?;
+    if !plain.is_empty() {
+        let plain: Vec<&str> = plain.iter().flat_map(|package| ["--package", package]).collect();
+        jobs.extend(build_some(root, &plain, &[])?);
+    }
+    Ok(jobs)
+}
+
+/// Builds the tests that these arguments of cargo choose.
+fn build_some(root: &Path, chosen: &[&str], arguments: &[String]) -> Result<Vec<Job>, String> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(root).args(["test", "--no-run", "--message-format", "json-render-diagnostics"]);
-    if !chooses_packages(arguments) {
-        // The store on PostgreSQL is left out of the binary by default, and its tests are not.
-        cargo.args(["--workspace", "--features", "keywright-server/postgres"]);
-        // TiKV's client takes a minute to build, and its tests need an engine that is built by hand.
-        if !root.join(TIKV_ENGINE).exists() {
-            println!(
-                "PASSED OVER: the store on TiKV (crates/store-tikv/tests/engine/build.sh builds its engine)"
-            );
-            cargo.args(["--exclude", "keywright-store-tikv"]);
-        }
-    }
     let output = cargo
+        .args(chosen)
         .args(arguments)
         .stderr(Stdio::inherit())
         .output()

@@ -43,11 +43,13 @@ struct Load {
     ledgers: Ledgers,
     config: ThroughputConfig,
     now_ms: u64,
+    /// Units of each write.
+    write_units: u64,
 }
 
 impl Load {
     fn new(config: ThroughputConfig) -> Self {
-        Self { ledgers: Ledgers::default(), config, now_ms: 0 }
+        Self { ledgers: Ledgers::default(), config, now_ms: 0, write_units: 10 }
     }
 
     fn context<R>(&self, call: impl FnOnce(&Context<'_>) -> R) -> R {
@@ -68,14 +70,14 @@ impl Load {
         found.into_iter().flatten().map(|shortage| shortage.limit).collect()
     }
 
-    /// Writes of 10 units at this rate in units a second, evenly over a minute; how many were refused.
+    /// Writes at this rate in units a second, evenly over a minute; how many were refused.
     fn minute(&mut self, table: &Table, rate: u64, key: impl Fn(u64) -> Bytes) -> u64 {
-        let count = rate * MINUTE_S / 10;
+        let count = rate * MINUTE_S / self.write_units;
         let start_ms = self.now_ms;
         let mut refused = 0;
         for number in 0..count {
             self.now_ms = start_ms + number * MINUTE_S * 1000 / count;
-            let limits = self.request(table, Direction::Write, key(number), 10);
+            let limits = self.request(table, Direction::Write, key(number), self.write_units);
             refused += u64::from(!limits.is_empty());
         }
         self.now_ms = start_ms + MINUTE_S * 1000;
@@ -158,7 +160,7 @@ fn keys_that_grow_in_sequence_are_not_parted() {
 #[test]
 fn shards_that_share_a_partition_are_parted() {
     let table = table(BillingMode::Provisioned, 20_000);
-    let mut load = Load::new(full());
+    let mut load = Load { write_units: 50, ..Load::new(full()) };
     let refused =
         load.minutes(26, &table, 18_000, |_, number| item(&format!("votes#{}", number % 20), "total"));
     assert!(refused[0] > 0, "{refused:?}");

@@ -114,7 +114,7 @@ fn all_activities(bench: &Bench<MemoryStore>) -> Vec<ActivityView> {
 
 #[test]
 fn every_counter_of_a_month_is_the_sum_of_its_parts() {
-    let days = if seeds(1).count() > 1 { LONG_DAYS } else { 3 };
+    let days = if seeds(1).count() > 1 { LONG_DAYS } else { 2 };
     let bench = bench_of(20, Throttle::Full, 0);
     bench.track(20, 2_000, &[]);
     for (name, schedule, (min, max)) in [
