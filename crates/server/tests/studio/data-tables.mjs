@@ -242,7 +242,7 @@ test('S33: nothing shows before the sign-in; the token is forgotten at sign-out'
   equal(await t.page.evaluate(() => sessionStorage.getItem('kw-token')), null);
 });
 
-test('S35: a process that is gone is said with the time, and the page goes on when it is back', async (t) => {
+test('S35: a process that is gone is said with the time, and the page goes on when it is back', {waits: true}, async (t) => {
   t.allow(/Failed to load resource/);
   await t.open('/models/ecommerce/patterns');
   await t.page.locator('.pt-row').first().waitFor();

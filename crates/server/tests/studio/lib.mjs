@@ -24,6 +24,11 @@ const failures = process.env.KEYWRIGHT_STUDIO_FAILURES ?? pictures;
 // The same browser without its windows, where it is installed, takes a quarter less of the processor.
 const browsers = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 const chromium = process.env.KEYWRIGHT_CHROMIUM ?? browsers.find((path) => existsSync(path));
+/**
+ * With it (`cargo xtask test --long`) walks through many pages load each of them anew for each theme and width.
+ * Without it they load each page once and change width and theme there: each page, theme and width is still seen.
+ */
+export const LONG = process.env.KEYWRIGHT_TEST_LONG !== undefined;
 // Bounds of what hangs, wide enough for a machine that does much else.
 const TEST_MS_MAX = 300_000;
 const WAIT_MS_MAX = 60_000;
@@ -86,6 +91,8 @@ class Trial {
     this.allowed = [];
     /** Every request of the browser: {method, path, body}. */
     this.requests = [];
+    /** Those of them that have no end yet. */
+    this.underWay = new Set();
     this.build = '';
   }
 
@@ -116,11 +123,46 @@ class Trial {
       if (url.protocol === 'data:' || url.protocol === 'blob:') return;
       if (url.origin !== this.server.studio) this.faults.push(`a request to ${url.origin}`);
       this.requests.push({method: request.method(), path: url.pathname, body: request.postData()});
+      // What the document before had asked for need not end.
+      if (request.isNavigationRequest()) this.underWay.clear();
+      this.underWay.add(request);
     });
+    for (const end of ['requestfinished', 'requestfailed']) page.on(end, (request) => this.underWay.delete(request));
   }
 
   /** Opens a path of the studio. */
   async open(path = '/') { await this.page.goto(this.studio + path); }
+
+  /** Goes to a path as a link in the page does: nothing is loaded that is there. */
+  async go(path) {
+    await this.page.evaluate((to) => {
+      history.pushState(null, '', to);
+      window.dispatchEvent(new PopStateEvent('popstate'));
+    }, path);
+  }
+
+  /**
+   * Waits until the page is drawn: something is in its view, no request is under way, no part is busy or moves, and
+   * nothing was drawn meanwhile. What only a timer brings later is waited for by its own sign.
+   */
+  async drawn() {
+    await until('the page is drawn', async () => {
+      const before = this.requests.length;
+      if (this.underWay.size > 0) return false;
+      const isStill = await this.page.evaluate(() => new Promise((done) => {
+        let changes = 0;
+        const watch = new MutationObserver(() => { changes += 1; });
+        watch.observe(document, {subtree: true, childList: true, characterData: true, attributes: true});
+        setTimeout(() => requestAnimationFrame(() => setTimeout(() => {
+          watch.disconnect();
+          const isBusy = document.querySelector('[aria-busy="true"]') || /** @type {any} */ (document.querySelector('kw-model'))?.ws?.busy;
+          const isMoving = document.getAnimations().some((one) => one.playState === 'running' && one.effect?.getComputedTiming().endTime !== Infinity);
+          done(changes === 0 && !isBusy && !isMoving && !!document.querySelector('main > *'));
+        })), 60);
+      }));
+      return isStill && this.underWay.size === 0 && this.requests.length === before;
+    });
+  }
 
   /** Calls the studio's API from outside of the page: the last line of a stream, or the error. */
   async call(name, body = {}, place = {}) {
@@ -156,25 +198,52 @@ class Trial {
   }
 
   /**
-   * Fails if axe finds something of WCAG 2.0 to 2.2, A and AA. With "colours" it looks at contrast alone: the one
-   * rule that another theme can break.
+   * Fails if axe finds something of WCAG 2.0 to 2.2, A and AA. With "colours" it looks at contrast alone: the
+   * rules that another theme can break. `known` selects what is as it was when it was last looked at.
    */
-  async accessible(where = this.page, what = 'all') {
+  async accessible(where = this.page, what = 'all', known = '') {
     // Through the protocol, so that the page's policy does not refuse the script.
     if (!await where.evaluate(() => 'axe' in globalThis)) {
       axe ||= readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
       await where.evaluate(axe);
     }
-    const runOnly = what === 'colours' ? {type: 'rule', values: ['color-contrast']}
+    const runOnly = what === 'colours' ? {type: 'rule', values: ['color-contrast', 'link-in-text-block']}
       : {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']};
-    // Of what is in order the browser need not describe every element.
-    const violations = await where.evaluate(async (only) => {
-      const found = await globalThis.axe.run(document, {runOnly: only, resultTypes: ['violations']});
+    // Of what is in order the browser need not describe every element. None of these rules reads style sheets.
+    const violations = await where.evaluate(async ([only, out]) => {
+      const found = await globalThis.axe.run(out ? {exclude: out} : document, {runOnly: only, resultTypes: ['violations'], preload: {assets: ['media']}});
       return found.violations;
-    }, runOnly);
+    }, /** @type {[any, string]} */ ([runOnly, known]));
     const text = violations.map((one) =>
       `${one.id}: ${one.help}\n  ${one.nodes.slice(0, 5).map((node) => `${node.target} ${node.failureSummary}`).join('\n  ')}`);
     strictEqual(text.join('\n'), '', 'axe');
+  }
+
+  /** Waits for the frame after the next one, which has what the page is told before. */
+  async painted() {
+    await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
+  }
+
+  /**
+   * `accessible`, then the colours of the dark theme; with a name, a picture of each. `unfold` opens what a page has
+   * closed when it is loaded.
+   */
+  async accessibleInBoth({name = '', known = '', unfold = async () => {}} = {}) {
+    const out = LONG ? '' : known;
+    await unfold();
+    await this.accessible(this.page, 'all', out);
+    if (name) await this.picture(`${name}-light`);
+    await this.page.emulateMedia({colorScheme: 'dark'});
+    await this.painted();
+    // A page without a name has something open that does not outlive its loading.
+    if (name && LONG) {
+      await this.page.reload();
+      await this.drawn();
+      await unfold();
+    }
+    await this.accessible(this.page, 'colours', out);
+    if (name) await this.picture(`${name}-dark`);
+    await this.page.emulateMedia({colorScheme: 'light'});
   }
 
   /** The element that has the focus, also within editors, and whether people can see where it is. */
@@ -239,7 +308,10 @@ function album() {
 
 const queue = [];
 
-/** Registers a test. `options`: `args` of the server, `context` of the browser. */
+/**
+ * Registers a test. `options`: `args` of the server, `context` of the browser, `waits` if it waits for a clock
+ * more than it computes: such tests run beside the others of the file.
+ */
 export function test(name, options, run) {
   queue.push(typeof options === 'function' ? {name, options: {}, run: options} : {name, options, run});
 }
@@ -283,10 +355,13 @@ setImmediate(async () => {
     }
   };
   const again = [];
-  for (const one of chosen) {
-    const first = await attempt(one);
-    if (first) again.push({one, first});
-  }
+  const inTurn = async (list) => {
+    for (const one of list) {
+      const first = await attempt(one);
+      if (first) again.push({one, first});
+    }
+  };
+  await Promise.all([true, false].map((waits) => inTurn(chosen.filter((one) => !!one.options.waits === waits))));
   let failed = 0;
   for (const {one, first} of again) {
     const second = await attempt(one);

@@ -17,7 +17,7 @@ const put = (t, id, more = {}) => t.database('PutItem', {TableName: NAME, Item: 
 const events = (t) => t.page.locator('.sm-item').evaluateAll((list) =>
   list.map((item) => `${item.querySelector('.sm-event').textContent.replace(/^\W+/, '').trim()} ${item.querySelector('.sm-key').textContent}`).reverse());
 
-test('S29: changes come in order and marked, and a pause loses none', async (t) => {
+test('S29: changes come in order and marked, and a pause loses none', {waits: true}, async (t) => {
   await table(t);
   await t.open(`/us-east-1/operate/streams?table=${NAME}`);
   await t.page.getByText('No change yet').waitFor();
@@ -40,7 +40,7 @@ test('S29: changes come in order and marked, and a pause loses none', async (t) 
   same((await events(t)).slice(3), Array.from({length: 30}, (_, at) => `INSERT p${at}`));
 });
 
-test('S29: what time to live deleted is marked', {args: ['--ttl-delay-ms', '1000']}, async (t) => {
+test('S29: what time to live deleted is marked', {waits: true, args: ['--ttl-delay-ms', '1000']}, async (t) => {
   await table(t);
   await put(t, 'old', {until: {N: String(Math.floor(Date.now() / 1000) - 60)}});
   await t.open(`/us-east-1/t/${NAME}?tab=stream`);
@@ -139,7 +139,7 @@ test('contributor insights: a switch for each table, then the busiest keys and i
   equal((await t.database('DescribeContributorInsights', {TableName: 'Votes'})).ContributorInsightsStatus, 'DISABLED');
 });
 
-test('S28: by minute for 24 hours; a page that is hidden sends nothing', async (t) => {
+test('S28: by minute for 24 hours; a page that is hidden sends nothing', {waits: true}, async (t) => {
   await votes(t);
   await put2(t);
   await t.open('/us-east-1/operate?range=24h');
@@ -198,7 +198,7 @@ test('S37: at 320 pixels the panels do not scroll sideways', {context: {viewport
   await put2(t);
   for (const path of ['/us-east-1/operate', '/us-east-1/operate/keys', '/us-east-1/operate/ttl', '/us-east-1/t/Votes?tab=metrics']) {
     await t.open(path);
-    await t.page.waitForTimeout(1200);
+    await t.drawn();
     const over = await t.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     ok(over <= 0, `${path} is ${over} pixels too wide`);
     await t.picture(`${path.replace(/\W+/g, '-')}-narrow`);

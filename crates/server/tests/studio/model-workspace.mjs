@@ -60,7 +60,7 @@ test('S1: a fresh server shows Start with all examples; one click opens one, a s
   equal((await t.database('Scan', {TableName: 'ECommerce', Select: 'COUNT'})).Count, 9);
 });
 
-test('S1: Start notices the first table by itself', async (t) => {
+test('S1: Start notices the first table by itself', {waits: true}, async (t) => {
   await t.open('/start');
   await t.page.getByText('Keywright is ready, and empty').waitFor();
   await t.database('CreateTable', {TableName: 'Mine', BillingMode: 'PAY_PER_REQUEST',
@@ -112,21 +112,23 @@ test('S2: complaints is marked as failing on purpose, and L002 stands at its lin
 
 /** The next view of the same page, as a link in it goes there. */
 async function next(t, model, name) {
-  await t.page.evaluate((path) => {
-    history.pushState(null, '', path);
-    window.dispatchEvent(new PopStateEvent('popstate'));
-  }, `/models/${model}/${name}`);
+  await t.go(`/models/${model}/${name}`);
   await t.page.locator(`.md-tab[href="/models/${model}/${name}"][aria-current="page"]`).waitFor();
   await settled(t);
 }
 
 const THIRD = Math.ceil(examples.length / 3);
 for (const part of [0, 1, 2]) test(`S22: every view of every example shows the words of \`keywright model show\`, part ${part + 1}`, async (t) => {
-  const names = {copies: 'denormalisation'};
+  const views = ['patterns', 'entities', 'keys', 'indexes', 'copies', 'validation', 'advice', 'checklist'];
+  const titles = {copies: 'Denormalisation'};
   for (const model of examples.slice(part * THIRD, (part + 1) * THIRD)) {
+    // One command prints all parts, each with its title.
+    const parts = command('show', join(EXAMPLES, `${model}.yaml`), ...views.map((one) => titles[one]?.toLowerCase() ?? one), '--format', 'markdown').stdout.split(/^(?=# )/m);
+    equal(parts.length, views.length, model);
     await view(t, model, 'patterns');
-    for (const one of ['patterns', 'entities', 'keys', 'indexes', 'copies', 'validation', 'advice', 'checklist']) {
-      const markdown = command('show', join(EXAMPLES, `${model}.yaml`), names[one] ?? one, '--format', 'markdown').stdout;
+    for (const [at, one] of views.entries()) {
+      const markdown = parts[at];
+      ok(markdown.toLowerCase().startsWith(`# ${titles[one]?.toLowerCase() ?? one} `), `${model} ${one}: ${markdown.slice(0, 60)}`);
       await next(t, model, one);
       await t.page.locator(one === 'patterns' ? '.pt tbody tr' : '.md-page').first().waitFor();
       if (one === 'patterns') {
@@ -204,12 +206,12 @@ test('S24: cost, heat and check equal the figures of the commands; the price dat
       list.map((row) => [row.querySelector('th').textContent, row.lastElementChild.textContent.replaceAll(',', '')]));
     if (places.length > 0) same(rows, places, model);
     const check = json('check', file);
-    await view(t, model, 'patterns');
+    await next(t, model, 'patterns');
     const shown = await t.page.locator('.pt-row').evaluateAll((list) => list.map((row) => [
       row.cells[0].textContent.trim(), row.cells[5].textContent.trim(), row.cells[6].textContent.trim()]));
     same(shown, check.patterns.map((one) => [one.id, String(one.itemsRead ?? ''), String(one.itemsReturned ?? '')]), model);
     const heat = json('heat', file);
-    await view(t, model, 'heat');
+    await next(t, model, 'heat');
     await t.page.locator('.ht').first().waitFor();
     const keys = await t.page.locator('.ht-key').allTextContents();
     same(keys, heat.keys.map((key) => key.partitionKey), model);
@@ -294,8 +296,9 @@ test('S26: tables are not made over tables that exist', async (t) => {
 test('S27: all Workbench documents open by drop, and come back as the same model', async (t) => {
   const documents = readdirSync(DOCUMENTS, {recursive: true}).filter((name) => String(name).endsWith('.json')).map(String).sort();
   equal(documents.length, 31);
+  await t.open('/models');
   for (const name of documents) {
-    await t.open('/models');
+    await t.go('/models');
     await t.page.getByRole('heading', {name: 'Models', exact: true}).waitFor();
     await t.page.getByRole('button', {name: 'Import'}).waitFor();
     const document = readFileSync(join(DOCUMENTS, name), 'utf8');

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 /// What the test files import.
 const SHARED: &str = "lib";
-/// It opens every page several times. Of the others the largest takes longest.
+/// It opens every page. Of the others the largest takes longest.
 const LONGEST: &str = "model-rules";
 
 fn folder() -> PathBuf {
