@@ -24,6 +24,7 @@ mod server;
 mod sign;
 mod slow;
 mod streams;
+mod studio;
 mod tables;
 mod unsigned;
 mod updates;
@@ -55,6 +56,7 @@ const FAMILIES: &[&[Attack]] = &[
     streams::ATTACKS,
     batches::ATTACKS,
     background::ATTACKS,
+    studio::ATTACKS,
 ];
 
 const USAGE: &str = "\

@@ -54,6 +54,8 @@ pub(crate) struct Server {
     folder: PathBuf,
     pub(crate) id: u32,
     pub(crate) address: SocketAddr,
+    /// The studio's port.
+    pub(crate) studio: SocketAddr,
     pub(crate) key: Option<Key>,
 }
 
@@ -69,7 +71,7 @@ impl Server {
             .map_err(|error| format!("cannot run {}: {error}", binary.display()))?;
         let output = process.stdout.take().ok_or("the server has no standard output")?;
         let mut lines = BufReader::new(output).lines();
-        let Some(address) = address_in_banner(&mut lines) else {
+        let Some((address, studio)) = addresses_in_banner(&mut lines) else {
             // It ended, or is of no use.
             let _ = process.kill();
             let _ = process.wait();
@@ -78,7 +80,7 @@ impl Server {
         // The pipe is read on, so that the server never writes to a full or a closed one.
         let reader = thread::Builder::new().name("banner".to_owned()).spawn(move || lines.for_each(drop));
         reader.map_err(|error| format!("no thread: {error}"))?;
-        Ok(Self { id: process.id(), process: Mutex::new(process), folder, address, key })
+        Ok(Self { id: process.id(), process: Mutex::new(process), folder, address, studio, key })
     }
 
     fn process(&self) -> MutexGuard<'_, Child> {
@@ -142,6 +144,18 @@ impl Server {
         })
     }
 
+    /// Resident memory of each process that it has started, in MiB.
+    pub(crate) fn children_mib(&self) -> Vec<u64> {
+        let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+        let texts = processes.filter_map(|process| fs::read_to_string(process.path().join("status")).ok());
+        let number = |text: &str, name: &str| -> Option<u64> {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+            line.split_whitespace().next()?.parse().ok()
+        };
+        let own = texts.filter(|text| number(text, "PPid") == Some(u64::from(self.id)));
+        own.filter_map(|text| Some(number(&text, "VmRSS")? / 1024)).collect()
+    }
+
     /// Starts the peak anew, so that what the preparation took does not count. Not every system lets us.
     pub(crate) fn forget_peak(&self) {
         let _ = fs::write(format!("/proc/{}/clear_refs", self.id), "5");
@@ -187,7 +201,11 @@ fn command(binary: &Path, folder: &Path, setting: Setting) -> Command {
             shell
         }
     };
-    command.args(["serve", "--port", "0"]).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped());
+    command
+        .args(["serve", "--port", "0", "--studio-port", "0"])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
     match setting.storage {
         Storage::Memory => command.arg("--in-memory"),
         Storage::Folder => command.arg("--data").arg(folder.join("data")),
@@ -209,14 +227,21 @@ fn log_in(folder: &Path) -> String {
     lines.get(lines.len().saturating_sub(3)..).unwrap_or_default().join(" | ")
 }
 
-fn address_in_banner(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<SocketAddr> {
-    let mut lines = lines.map_while(Result::ok);
-    let address = lines.find_map(|line| {
-        let endpoint = line.trim().strip_prefix("endpoint")?.trim().to_owned();
-        endpoint.split("//").nth(1)?.parse().ok()
-    })?;
-    lines.find(|line| line.starts_with("Try:"))?;
-    Some(address)
+/// The addresses of the API and of the studio.
+fn addresses_in_banner(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<(SocketAddr, SocketAddr)> {
+    let (mut api, mut studio) = (None, None);
+    for line in lines.map_while(Result::ok) {
+        let address = |name: &str| -> Option<SocketAddr> {
+            let url = line.trim().strip_prefix(name)?.trim().split("//").nth(1)?;
+            url.split(' ').next()?.parse().ok()
+        };
+        api = api.or_else(|| address("endpoint"));
+        studio = studio.or_else(|| address("studio"));
+        if line.starts_with("Try:") {
+            break;
+        }
+    }
+    api.zip(studio)
 }
 
 fn add_key(binary: &Path, folder: &Path) -> Result<Key, String> {
