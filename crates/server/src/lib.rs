@@ -66,6 +66,9 @@ use clap::Parser;
 
 /// Runs the program: reads the command line, and returns how it ended.
 pub fn run() -> ExitCode {
+    if let Some(code) = studio::asked(std::env::args_os()) {
+        return code;
+    }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(outcome) => return print_outcome(&outcome),

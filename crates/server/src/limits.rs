@@ -98,8 +98,9 @@ pub(crate) const STORE_FILES_SHARE: usize = 4;
 /// compactions on four threads, folders that are synced.
 pub(crate) const STORE_SPARE_FILES: usize = 100;
 /// Descriptors of the process itself: standard streams, runtime, listeners, files of settings and keys, and
-/// connections to the management port and the studio.
-pub(crate) const PROCESS_FILES: usize = 24 + MANAGEMENT_CONNECTIONS_MAX + STUDIO_CONNECTIONS_MAX;
+/// connections to the management port and the studio, and two pipes to each process for calls on models.
+pub(crate) const PROCESS_FILES: usize =
+    24 + MANAGEMENT_CONNECTIONS_MAX + STUDIO_CONNECTIONS_MAX + 2 * (JOBS_MAX + LIGHT_MODEL_CALLS_MAX);
 
 // Bodies
 
@@ -199,6 +200,8 @@ pub(crate) const STUCK_SECONDS_MIN: u64 = 30;
 pub(crate) const STUDIO_CONNECTIONS_MAX: usize = 64;
 /// Body of a request of the studio's own API.
 pub(crate) const STUDIO_BODY_BYTES_MAX: usize = 16 * MIB;
+/// The same before signing in: both calls that are answered then have an empty object.
+pub(crate) const STUDIO_SIGN_IN_BODY_BYTES_MAX: usize = 4 * KIB;
 /// Memory for such bodies.
 pub(crate) const STUDIO_BODIES_BYTES: usize = 64 * MIB;
 /// Memory for responses that wait for the page.
@@ -223,10 +226,28 @@ pub(crate) const STUDIO_TEXT_VALUES_MAX: usize = 300_000;
 pub(crate) const LIGHT_BODY_BYTES_MAX: usize = 64 * KIB;
 /// Accounts and regions that are listed.
 pub(crate) const PLACES_MAX: usize = 200;
-/// Heavy calls that run at the same time in the process.
+/// Heavy calls on models that run at the same time, each in a process of its own.
 pub(crate) const JOBS_MAX: usize = 2;
-/// Light calls that run at the same time: each may parse a model of 1 MiB, on a thread of its own.
+/// Light calls on models that run at the same time.
+pub(crate) const LIGHT_MODEL_CALLS_MAX: usize = 1;
+/// Calls that run at the same time in this process, each on a thread of its own.
 pub(crate) const LIGHT_CALLS_MAX: usize = 4;
+/// Memory of a process that executes calls on models, its program included. A check of 64 MiB of items takes
+/// half of it.
+pub(crate) const MODEL_PROCESS_BYTES_MAX: u64 = 768 * 1024 * 1024;
+/// Result of such a call: a page cannot show more.
+pub(crate) const MODEL_ANSWER_BYTES_MAX: usize = 32 * MIB;
+/// Request of such a call to the database: 25 items of 400 KB take 10 MB, and Base64 a third more.
+pub(crate) const MODEL_ASKED_BYTES_MAX: usize = 16 * MIB;
+/// Time of a heavy and of a light call on models.
+pub(crate) const JOB_SECONDS_MAX: u64 = 600;
+pub(crate) const LIGHT_SECONDS_MAX: u64 = 20;
+/// How long a cancelled call may go on before its process is killed; the second is for one that deletes the
+/// tables that it has made.
+pub(crate) const MODEL_CANCEL_MS_MAX: u64 = 500;
+pub(crate) const MODEL_UNDO_MS_MAX: u64 = 25_000;
+/// Time after which a process without a call ends.
+pub(crate) const MODEL_PROCESS_IDLE_SECONDS_MAX: u64 = 300;
 /// How long a heavy call waits for others.
 pub(crate) const JOB_WAIT_SECONDS_MAX: u64 = 60;
 /// Tabs whose heavy calls are known.

@@ -1,15 +1,12 @@
-//! Long calls: on threads of their own, few at a time, with progress, and ended when nobody waits for them.
+//! Calls on models: few at a time, with progress, and ended when nobody waits for them.
 //!
-//! One job of a tab runs at a time and two in the process. A newer call of a tab to the same endpoint ends
-//! the older one. A job that is ended stops at its next sign of progress, by unwinding its thread: the models
-//! that it runs are its own, so nothing is left half done.
+//! One long call, a job, of a tab runs at a time and two in the process. A newer call of a tab to the same
+//! endpoint ends the older one. It does not know how a call is executed (`workers`).
 
-use std::any::Any;
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::poll_immediate;
@@ -18,11 +15,10 @@ use tokio::sync::{Notify, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, mpsc
 
 use super::refusal::{Kind, Refusal};
 use super::reply::Lines;
-use crate::environment;
 use crate::idle_timeout::Activity;
 use crate::limits::{
-    JOB_WAIT_SECONDS_MAX, JOBS_MAX, LIGHT_BODY_BYTES_MAX, LIGHT_CALLS_MAX, PROGRESS_MS_MIN, STREAM_LINES_MAX,
-    TABS_MAX,
+    JOB_WAIT_SECONDS_MAX, JOBS_MAX, LIGHT_BODY_BYTES_MAX, LIGHT_CALLS_MAX, LIGHT_MODEL_CALLS_MAX,
+    STREAM_LINES_MAX, TABS_MAX,
 };
 
 /// Whether a job must end.
@@ -34,57 +30,30 @@ pub(super) struct Cancel {
 
 impl Cancel {
     pub(super) fn set(&self) {
-        self.is_set.store(true, Ordering::Relaxed);
-        self.changed.notify_one();
+        self.is_set.store(true, Ordering::SeqCst);
+        self.changed.notify_waiters();
     }
 
-    async fn wait(&self) {
-        while !self.is_set.load(Ordering::Relaxed) {
-            self.changed.notified().await;
+    pub(super) async fn wait(&self) {
+        loop {
+            // From here on it hears of a change.
+            let changed = self.changed.notified();
+            if self.is_set.load(Ordering::SeqCst) {
+                return;
+            }
+            changed.await;
         }
     }
 }
 
-/// What ends a job's thread.
-struct Stopped;
-
-/// Takes the progress of a job.
-pub(super) struct Reporter {
-    lines: mpsc::Sender<Bytes>,
-    cancel: Arc<Cancel>,
-    stopping: watch::Receiver<bool>,
-    /// When the last line was sent, and of what.
-    last: Option<(Instant, String)>,
-}
-
-impl Reporter {
-    /// Sends a line of progress if it is of something new or the last is old enough. Does not return if the
-    /// job must end.
-    pub(super) fn at(&mut self, what: &str, counted: Option<(usize, usize)>) {
-        if self.cancel.is_set.load(Ordering::Relaxed) || *self.stopping.borrow() {
-            resume_unwind(Box::new(Stopped));
-        }
-        let now = environment::instant();
-        let is_old = |last: &Instant| now.duration_since(*last) >= Duration::from_millis(PROGRESS_MS_MIN);
-        if self.last.as_ref().is_none_or(|(at, of)| of != what || is_old(at)) {
-            self.last = Some((now, what.to_owned()));
-            // A client that does not keep up misses a line.
-            let _ = self.lines.try_send(progress(what, counted));
-        }
-    }
-}
-
-fn progress(what: &str, counted: Option<(usize, usize)>) -> Bytes {
+/// A line of progress.
+pub(super) fn progress(what: &str, counted: Option<(usize, usize)>) -> Vec<u8> {
     let mut own = Json::object([("what", Json::text(what))]);
     if let Some((done, of)) = counted {
         own.set("done", Json::number(done));
         own.set("of", Json::number(of));
     }
-    line(&Json::object([("progress", own)]))
-}
-
-fn line(json: &Json) -> Bytes {
-    Bytes::from(format!("{}\n", json.compact()))
+    format!("{}\n", Json::object([("progress", own)]).compact()).into_bytes()
 }
 
 /// The jobs of one tab.
@@ -95,10 +64,12 @@ struct Tab {
     last: HashMap<&'static str, Arc<Cancel>>,
 }
 
-/// All jobs of the process.
+/// All calls of the process.
 #[derive(Debug)]
 pub(super) struct Jobs {
     places: Arc<Semaphore>,
+    /// For calls of this process, and for light calls on models.
+    own_places: Arc<Semaphore>,
     light_places: Arc<Semaphore>,
     tabs: Mutex<HashMap<String, Tab>>,
     stopping: watch::Receiver<bool>,
@@ -110,19 +81,24 @@ type Places = (Option<OwnedMutexGuard<()>>, Option<OwnedSemaphorePermit>);
 impl Jobs {
     pub(super) fn new(stopping: watch::Receiver<bool>) -> Self {
         let places = |count| Arc::new(Semaphore::new(count));
-        let (places, light_places) = (places(JOBS_MAX), places(LIGHT_CALLS_MAX));
-        Self { places, light_places, tabs: Mutex::default(), stopping }
+        Self {
+            places: places(JOBS_MAX),
+            own_places: places(LIGHT_CALLS_MAX),
+            light_places: places(LIGHT_MODEL_CALLS_MAX),
+            tabs: Mutex::default(),
+            stopping,
+        }
     }
 
-    /// Runs a light call with a body of this size, few at a time; one with a large body alone.
-    pub(super) async fn run_light(
+    /// Runs a call of this process with a body of this size, few at a time; one with a large body alone.
+    pub(super) async fn run_own<T: Send + 'static>(
         &self,
         body_bytes: usize,
-        work: impl FnOnce() -> Result<Json, Refusal> + Send + 'static,
-    ) -> Result<Json, Refusal> {
+        work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
         let count = if body_bytes > LIGHT_BODY_BYTES_MAX { LIGHT_CALLS_MAX } else { 1 };
         let count = u32::try_from(count).unwrap_or(u32::MAX);
-        let taken = Arc::clone(&self.light_places).acquire_many_owned(count).await;
+        let taken = Arc::clone(&self.own_places).acquire_many_owned(count).await;
         let places = taken.map_err(|_closed| internal())?;
         let running = tokio::task::spawn_blocking(move || {
             // Until its thread is free, even if its client has left.
@@ -132,39 +108,56 @@ impl Jobs {
         running.await.unwrap_or_else(|_panic| Err(internal()))
     }
 
-    /// Starts a job and returns its lines.
-    pub(super) fn start(
+    /// Runs a light call on models in its turn.
+    pub(super) async fn run_light<T>(
+        &self,
+        work: impl Future<Output = Result<T, Refusal>>,
+    ) -> Result<T, Refusal> {
+        let time = Duration::from_secs(JOB_WAIT_SECONDS_MAX);
+        let place = tokio::time::timeout(time, self.light_places.acquire()).await;
+        let _place = place.map_err(|_elapsed| waited())?.map_err(|_closed| internal())?;
+        work.await
+    }
+
+    /// Starts a job and returns its lines; the last is the job's result.
+    pub(super) fn start<W>(
         &self,
         tab: Option<&str>,
         endpoint: &'static str,
         activity: Arc<Activity>,
-        work: impl FnOnce(&mut Reporter) -> Result<Json, Refusal> + Send + 'static,
-    ) -> Lines {
+        work: impl FnOnce(mpsc::Sender<Bytes>, Arc<Cancel>) -> W + Send + 'static,
+    ) -> Lines
+    where
+        W: Future<Output = Result<Bytes, Refusal>> + Send + 'static,
+    {
         let (sender, receiver) = mpsc::channel(STREAM_LINES_MAX);
         let cancel = Arc::new(Cancel::default());
         let turn = tab.map(|tab| self.enter(tab, endpoint, &cancel));
-        let reporter = Reporter {
-            lines: sender.clone(),
-            cancel: Arc::clone(&cancel),
-            stopping: self.stopping.clone(),
-            last: None,
-        };
-        let (places, ended) = (Arc::clone(&self.places), Arc::clone(&cancel));
+        let (places, ended, mut stopping) =
+            (Arc::clone(&self.places), Arc::clone(&cancel), self.stopping.clone());
         tokio::spawn(async move {
             let run = async {
                 let places = wait(turn, places, &sender).await?;
-                run(work, reporter, places).await
+                let work = work(sender.clone(), Arc::clone(&ended));
+                // It goes on until it has ended, though its client gets the last line before.
+                let running = tokio::spawn(async move {
+                    let _held = places;
+                    work.await
+                });
+                running.await.unwrap_or_else(|_panic| Err(internal()))
             };
             let outcome = tokio::select! {
                 () = ended.wait() => Err(cancelled()),
+                _ = stopping.wait_for(|stops| *stops) => {
+                    ended.set();
+                    Err(cancelled())
+                }
                 outcome = run => outcome,
             };
-            let last = match outcome {
-                Ok(done) => Json::object([("done", done)]),
-                Err(refusal) => refusal.json(),
-            };
+            let last =
+                outcome.unwrap_or_else(|refusal| Bytes::from(format!("{}\n", refusal.json().compact())));
             // Its client may have left.
-            let _ = sender.send(line(&last)).await;
+            let _ = sender.send(last).await;
         });
         Lines { receiver, cancel, activity, has_begun: false }
     }
@@ -199,31 +192,20 @@ async fn wait(
     if let Some(places) = poll_immediate(waiting.as_mut()).await {
         return Ok(places);
     }
-    let _ = lines.try_send(progress("waiting", None));
+    let _ = lines.try_send(Bytes::from(progress("waiting", None)));
     let time = Duration::from_secs(JOB_WAIT_SECONDS_MAX);
-    tokio::time::timeout(time, waiting)
-        .await
-        .map_err(|_elapsed| Refusal::new(Kind::Busy, "other long calls run: try again later"))
+    tokio::time::timeout(time, waiting).await.map_err(|_elapsed| waited())
 }
 
-/// Runs a job on a thread that may block. It holds its places until it has really ended.
-async fn run(
-    work: impl FnOnce(&mut Reporter) -> Result<Json, Refusal> + Send + 'static,
-    mut reporter: Reporter,
-    places: Places,
-) -> Result<Json, Refusal> {
-    let thread = tokio::task::spawn_blocking(move || {
-        let _held = places;
-        catch_unwind(AssertUnwindSafe(|| work(&mut reporter))).unwrap_or_else(|panic| Err(unwound(&*panic)))
-    });
-    thread.await.unwrap_or_else(|_| Err(internal()))
+fn waited() -> Refusal {
+    Refusal::new(Kind::Busy, "other long calls run: try again later")
 }
 
-fn unwound(panic: &(dyn Any + Send)) -> Refusal {
-    if panic.is::<Stopped>() { cancelled() } else { internal() }
+pub(super) fn busy() -> Refusal {
+    Refusal::new(Kind::Busy, "there is no memory for the answer: try again")
 }
 
-fn cancelled() -> Refusal {
+pub(super) fn cancelled() -> Refusal {
     Refusal::new(Kind::Cancelled, "the call was cancelled")
 }
 
@@ -249,22 +231,25 @@ mod tests {
         last
     }
 
+    type Working = futures_util::future::BoxFuture<'static, Result<Bytes, Refusal>>;
+
+    fn done(text: &'static str) -> impl FnOnce(mpsc::Sender<Bytes>, Arc<Cancel>) -> Working {
+        move |_, _| Box::pin(async move { Ok(Bytes::from(text)) })
+    }
+
     /// A job that goes on until it is ended, and says when it began and ended.
-    fn endless(begun: mpsc::Sender<&'static str>) -> impl FnOnce(&mut Reporter) -> Result<Json, Refusal> {
-        struct Ends(mpsc::Sender<&'static str>);
-        impl Drop for Ends {
-            fn drop(&mut self) {
-                // At the end of a test nobody may listen any more.
-                let _unheard = self.0.try_send("ended");
-            }
-        }
-        move |reporter| {
-            begun.try_send("begun").unwrap();
-            let _ends = Ends(begun);
-            loop {
-                reporter.at("working", Some((1, 2)));
-                std::thread::sleep(Duration::from_millis(1));
-            }
+    fn endless(
+        begun: mpsc::Sender<&'static str>,
+    ) -> impl FnOnce(mpsc::Sender<Bytes>, Arc<Cancel>) -> Working {
+        move |lines, cancel| {
+            Box::pin(async move {
+                begun.try_send("begun").unwrap();
+                // A test may have ended, and with it who reads this.
+                let _unread = lines.try_send(Bytes::from(progress("working", Some((1, 2)))));
+                cancel.wait().await;
+                let _unheard = begun.try_send("ended");
+                Err(cancelled())
+            })
         }
     }
 
@@ -274,16 +259,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn light_calls_run_few_at_a_time() {
+    async fn own_calls_run_few_at_a_time() {
         let jobs = Jobs::new(watch::channel(false).1);
         let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let calls = (0..3 * LIGHT_CALLS_MAX).map(|_| {
             let (running, most) = (Arc::clone(&running), Arc::clone(&most));
-            jobs.run_light(0, move || {
+            jobs.run_own(0, move || {
                 most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 std::thread::sleep(Duration::from_millis(20));
                 running.fetch_sub(1, Ordering::SeqCst);
-                Ok(Json::Null)
+                Ok(())
             })
         });
         let done = futures_util::future::join_all(calls).await;
@@ -292,19 +277,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_light_call_with_a_large_body_runs_alone() {
+    async fn an_own_call_with_a_large_body_runs_alone() {
         let jobs = Jobs::new(watch::channel(false).1);
         let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let calls = [0, LIGHT_BODY_BYTES_MAX + 1, 0, LIGHT_BODY_BYTES_MAX + 1].map(|bytes| {
             let (running, most) = (Arc::clone(&running), Arc::clone(&most));
-            jobs.run_light(bytes, move || {
+            jobs.run_own(bytes, move || {
                 let others = running.fetch_add(1, Ordering::SeqCst);
                 if bytes > 0 {
                     most.fetch_max(others, Ordering::SeqCst);
                 }
                 std::thread::sleep(Duration::from_millis(20));
                 running.fetch_sub(1, Ordering::SeqCst);
-                Ok(Json::Null)
+                Ok(())
             })
         });
         let done = futures_util::future::join_all(calls).await;
@@ -328,9 +313,9 @@ mod tests {
         let (sender, mut events) = mpsc::channel(4);
         let older = jobs.start(Some("a"), "check", activity(), endless(sender));
         assert_eq!(events.recv().await, Some("begun"));
-        let newer = jobs.start(Some("a"), "check", activity(), |_| Ok(Json::Null));
+        let newer = jobs.start(Some("a"), "check", activity(), done("new\n"));
         assert!(last(older).await.contains("cancelled"));
-        assert_eq!(last(newer).await, "{\"done\":null}\n");
+        assert_eq!(last(newer).await, "new\n");
         assert_eq!(events.recv().await, Some("ended"));
     }
 
@@ -341,17 +326,17 @@ mod tests {
         let running: Vec<Lines> =
             ["a", "b"].map(|tab| jobs.start(Some(tab), "check", activity(), endless(sender.clone()))).into();
         assert_eq!((events.recv().await, events.recv().await), (Some("begun"), Some("begun")));
-        let mut third = jobs.start(Some("c"), "check", activity(), |_| Ok(Json::Bool(true)));
+        let mut third = jobs.start(Some("c"), "check", activity(), done("third\n"));
         let first = third.receiver.recv().await.unwrap();
         assert_eq!(first, "{\"progress\":{\"what\":\"waiting\"}}\n");
         drop(running);
-        assert_eq!(last(third).await, "{\"done\":true}\n");
+        assert_eq!(last(third).await, "third\n");
     }
 
     #[tokio::test]
     async fn a_job_that_panics_is_an_internal_error() {
         let (_stop, jobs) = jobs();
-        let lines = jobs.start(None, "check", activity(), |_| panic!("a defect"));
+        let lines = jobs.start(None, "check", activity(), |_, _| async { panic!("a defect") });
         assert!(last(lines).await.contains("\"internal\""));
     }
 

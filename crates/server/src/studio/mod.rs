@@ -9,10 +9,13 @@
 //! - `sessions`: signing in; `refusal`: errors of the studio itself; `reply`: bodies, whole or line by line.
 //! - `jobs`: long calls, their progress and their end; `endpoints`: the list of calls, one file for each
 //!   group.
+//! - `workers`: the processes that execute calls on models; `worker`: such a process; `frames`: their
+//!   messages.
 
 mod assets;
 mod endpoints;
 mod examples;
+mod frames;
 mod guard;
 mod headers;
 mod jobs;
@@ -24,6 +27,8 @@ mod runs;
 mod service;
 mod sessions;
 mod tables;
+mod worker;
+mod workers;
 
 use std::time::Duration;
 
@@ -40,6 +45,7 @@ use crate::config::Storage;
 use crate::limits::Limits;
 use crate::response::ResponsePrefs;
 pub(crate) use service::Studio;
+pub(crate) use worker::asked;
 
 /// Whether a request may change something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -96,8 +96,13 @@ pub(super) fn whole_json(text: impl Into<Bytes>) -> Response<Reply> {
     whole(StatusCode::OK, JSON, text)
 }
 
+/// The text of a refusal.
+pub(super) fn refused_as(status: StatusCode, text: impl Into<Bytes>) -> Response<Reply> {
+    whole(status, JSON, text)
+}
+
 pub(super) fn refused(refusal: &Refusal) -> Response<Reply> {
-    whole(refusal.kind.status(), JSON, refusal.json().compact())
+    refused_as(refusal.kind.status(), refusal.json().compact())
 }
 
 pub(super) fn stream(lines: Lines) -> Response<Reply> {

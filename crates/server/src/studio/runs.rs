@@ -13,9 +13,9 @@ use keywright_workbench::check_on;
 use keywright_workbench::report::Checked;
 use keywright_workbench::run::{Measured, Progress, measure};
 
-use super::jobs::Reporter;
 use super::model_files::{ModelFiles, too_large};
 use super::refusal::{Kind, Refusal};
+use super::worker::Reporter;
 use crate::limits::{MODEL_BYTES_MAX, RUNS_KEPT_MAX, SAMPLE_BYTES_MAX, SAMPLES_MAX};
 
 /// A model that was run on its data.

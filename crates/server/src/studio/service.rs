@@ -18,17 +18,17 @@ use hyper::{Request, Response, StatusCode};
 use keywright_engine::{AccountId, Caller, Region};
 use keywright_model::json::Json;
 use keywright_wire::sigv4::SignedRequest;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use super::endpoints::{self, Context, Endpoint, Way};
 use super::guard::{Guard, STUDIO, Target};
 use super::headers::seal;
-use super::jobs::{self, Jobs};
+use super::jobs::{self, Cancel, Jobs, busy};
 use super::model_files::ModelFiles;
 use super::refusal::{Kind, Refusal};
 use super::reply::{self, Reply};
-use super::runs::Runs;
 use super::sessions::{Session, Sessions};
+use super::workers::{Ended, ModelCall, Workers};
 use super::{Access, Api, Call, Called, MonitoringCall, Surroundings, assets, members, tables};
 use crate::auth::DEFAULT_ACCOUNT;
 use crate::body::{self, BodyBudgets, BodyFault};
@@ -40,8 +40,9 @@ use crate::environment;
 use crate::head_meter::HeadMeter;
 use crate::idle_timeout::Phase;
 use crate::limits::{
-    ANSWER_FREE_BYTES, BODY_SECONDS_MAX, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX, Limits, PerAddress,
-    STUDIO_ANSWERS_BYTES, STUDIO_BODIES_BYTES, STUDIO_BODY_BYTES_MAX, STUDIO_CONNECTIONS_MAX,
+    ANSWER_FREE_BYTES, BODY_SECONDS_MAX, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX, JOB_SECONDS_MAX,
+    LIGHT_SECONDS_MAX, Limits, MODEL_CANCEL_MS_MAX, MODEL_UNDO_MS_MAX, PerAddress, STUDIO_ANSWERS_BYTES,
+    STUDIO_BODIES_BYTES, STUDIO_BODY_BYTES_MAX, STUDIO_CONNECTIONS_MAX, STUDIO_SIGN_IN_BODY_BYTES_MAX,
 };
 use crate::listener::Serving;
 use crate::refused::{Cause, Refused};
@@ -76,7 +77,6 @@ pub(super) struct Shared {
     pub(super) build: String,
     pub(super) access: Access,
     pub(super) models: ModelFiles,
-    pub(super) runs: Runs,
 }
 
 /// The studio.
@@ -85,6 +85,9 @@ pub(crate) struct Studio {
     guard: Guard,
     sessions: Sessions,
     jobs: Jobs,
+    /// Processes for heavy calls, whose runs of models the next call uses, and for light ones.
+    heavy: Arc<Workers>,
+    light: Arc<Workers>,
     limits: Limits,
     bodies: BodyBudgets,
     assets: assets::Assets,
@@ -122,16 +125,22 @@ impl Studio {
             build: assets::build(),
             access: if config.read_only { Access::Read } else { Access::Write },
             models: ModelFiles::new(config.models),
-            runs: Runs::default(),
+        };
+        let answers = Budget::new(STUDIO_ANSWERS_BYTES, wait);
+        let workers = || {
+            let (folder, api) = (shared.models.folder(), Arc::clone(&shared.api));
+            Arc::new(Workers::new(folder, api, shared.access, Arc::clone(&answers)))
         };
         Self {
+            heavy: workers(),
+            light: workers(),
             shared: Arc::new(shared),
             guard: Guard { hosts: config.hosts, scheme },
             sessions: Sessions::default(),
             jobs: Jobs::new(stopping),
             bodies: BodyBudgets::new(&limits),
             assets: assets::Assets::default(),
-            answers: Budget::new(STUDIO_ANSWERS_BYTES, wait),
+            answers,
             figures: Arc::new(ConnectionFigures::new(&limits)),
             limits,
             refused: Arc::default(),
@@ -217,15 +226,19 @@ impl Studio {
             }
         };
         let mut hold = self.bodies.hold(visitor.is_some());
-        if body::declared_bytes(body).is_some_and(|bytes| bytes > STUDIO_BODY_BYTES_MAX) {
-            discard(body, DISCARDED_BYTES_MAX).await;
-            return Err(body_fault(BodyFault::TooLarge));
+        let (bytes_max, discarded_max) = match visitor {
+            Some(_) => (STUDIO_BODY_BYTES_MAX, DISCARDED_BYTES_MAX),
+            None => (STUDIO_SIGN_IN_BODY_BYTES_MAX, FAILED_BODY_BYTES_MAX),
+        };
+        if body::declared_bytes(body).is_some_and(|bytes| bytes > bytes_max) {
+            discard(body, discarded_max).await;
+            return Err(body_fault(BodyFault::TooLarge, bytes_max));
         }
         client.activity.enter(Phase::AwaitingBody);
-        let read = body::read(body, STUDIO_BODY_BYTES_MAX, &mut hold);
+        let read = body::read(body, bytes_max, &mut hold);
         let read = tokio::time::timeout(Duration::from_secs(BODY_SECONDS_MAX), read).await;
         client.activity.enter(Phase::Executing);
-        let body = read.unwrap_or(Err(BodyFault::TooSlow)).map_err(body_fault)?;
+        let body = read.unwrap_or(Err(BodyFault::TooSlow)).map_err(|fault| body_fault(fault, bytes_max))?;
         match (name, visitor) {
             (STATE, visitor) => Ok(reply::json(&self.state(visitor))),
             (SIGN_IN, _) => self.sign_in(head, &body, client).map(|json| reply::json(&json)),
@@ -381,27 +394,56 @@ impl Studio {
         visitor: Visitor,
         client: &Client,
     ) -> Result<Response<Reply>, Refusal> {
-        let Some(&Endpoint { name, access, way }) = endpoints::ALL.iter().find(|own| own.name == name) else {
+        let Some(Endpoint { name, access, way }) = endpoints::find(name) else {
             return Err(Refusal::new(Kind::NotFound, format!("there is no call {name}")));
         };
         if access == Access::Write && self.shared.access == Access::Read {
             return Err(read_only());
         }
+        let caller = visitor.caller.clone();
         let context = Context { shared: Arc::clone(&self.shared), caller: visitor.caller };
+        let own = |run: fn(&Context, &Json) -> endpoints::Outcome, body: Bytes| {
+            let bytes = body.len();
+            self.jobs.run_own(bytes, move || Ok(run(&context, &members::parse(&body)?)?.compact()))
+        };
         match way {
-            Way::Light(run) => {
-                let bytes = body.len();
-                let work = move || run(&context, &members::parse(&body)?);
-                let json = self.jobs.run_light(bytes, work).await?;
-                self.kept(json.compact()).await
+            Way::Own(run) => self.kept(own(run, body).await?).await,
+            Way::Light(_) => self.light(name, body, caller).await,
+            Way::LightOn(made, _) => {
+                let body = Bytes::from(own(made, body).await?);
+                self.light(name, body, caller).await
             }
-            Way::Heavy(run) => {
-                let work =
-                    move |reporter: &mut jobs::Reporter| run(&context, &members::parse(&body)?, reporter);
+            Way::Heavy(_) => {
+                let workers = Arc::clone(&self.heavy);
+                // What a call has made of the database's tables it also undoes.
+                let grace_ms = if access == Access::Write { MODEL_UNDO_MS_MAX } else { MODEL_CANCEL_MS_MAX };
+                let (time, grace) = (Duration::from_secs(JOB_SECONDS_MAX), Duration::from_millis(grace_ms));
+                let call = ModelCall { name, body, caller, time, grace };
+                let work = |lines: mpsc::Sender<Bytes>, cancel: Arc<Cancel>| async move {
+                    let (Ended::Done(line) | Ended::Refused(_, line)) =
+                        workers.execute(&call, Some(&lines), &cancel).await?;
+                    Ok(line)
+                };
                 let activity = Arc::clone(&client.activity);
                 Ok(reply::stream(self.jobs.start(tab(head), name, activity, work)))
             }
         }
+    }
+
+    /// A light call on models. If its client leaves, it ends.
+    async fn light(
+        &self,
+        name: &'static str,
+        body: Bytes,
+        caller: Caller,
+    ) -> Result<Response<Reply>, Refusal> {
+        let (time, grace) = (Duration::from_secs(LIGHT_SECONDS_MAX), Duration::ZERO);
+        let call = ModelCall { name, body, caller, time, grace };
+        let ended = self.jobs.run_light(self.light.execute(&call, None, &Cancel::default())).await?;
+        Ok(match ended {
+            Ended::Done(text) => reply::whole_json(text),
+            Ended::Refused(status, text) => reply::refused_as(status, text),
+        })
     }
 }
 
@@ -451,18 +493,12 @@ async fn discard(body: &mut Incoming, bytes_max: usize) {
     }
 }
 
-fn body_fault(fault: BodyFault) -> Refusal {
+fn body_fault(fault: BodyFault, bytes_max: usize) -> Refusal {
     match fault {
-        BodyFault::TooLarge => {
-            Refusal::new(Kind::TooLarge, format!("a body has at most {STUDIO_BODY_BYTES_MAX} bytes"))
-        }
+        BodyFault::TooLarge => Refusal::new(Kind::TooLarge, format!("a body has at most {bytes_max} bytes")),
         BodyFault::Exhausted => Refusal::new(Kind::Busy, "there is no memory for the body: try again"),
         BodyFault::TooSlow | BodyFault::Broken => Refusal::fault("the body did not arrive"),
     }
-}
-
-fn busy() -> Refusal {
-    Refusal::new(Kind::Busy, "there is no memory for the answer: try again")
 }
 
 fn signed_out() -> Refusal {

@@ -1,24 +1,16 @@
-//! Requests to the database from a thread that may block, as calls on models send them.
+//! Requests to the database, as calls on models send them.
 
-use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 
-use bytes::Bytes;
-use http_body_util::BodyExt as _;
-use keywright_engine::Caller;
 use keywright_model::json::Json;
 use keywright_wire::Operation;
-use tokio::runtime::Handle;
 
 use super::refusal::{Kind, Refusal};
-use super::{Access, Api, Call, Called, jobs};
-use crate::request_head::RequestHead;
-use crate::response::ResponsePrefs;
+use super::{jobs, worker};
 
-/// The database as one caller sees it.
+/// The database as one caller sees it, from a process that executes calls.
 pub(super) struct Tables {
-    pub(super) api: Arc<dyn Api>,
-    pub(super) caller: Caller,
-    pub(super) access: Access,
+    pub(super) answers: Receiver<(bool, Vec<u8>)>,
 }
 
 /// An error of the API.
@@ -41,19 +33,12 @@ pub(super) fn operation(name: &str) -> Option<Operation> {
 }
 
 impl Tables {
-    /// Sends a request and waits for its answer. For threads that may block.
+    /// Sends a request and waits for its answer.
     pub(super) fn ask(&self, name: &str, request: &Json) -> Result<Result<Json, ApiError>, Refusal> {
-        let operation = operation(name).ok_or_else(jobs::internal)?;
-        let body = Bytes::from(request.compact());
-        let call = Call { operation, caller: self.caller.clone(), body, access: self.access };
-        let head = RequestHead::default();
-        let called = Handle::current().block_on(self.api.call(call, ResponsePrefs::read(&head, false)));
-        let Called::Answered { response, .. } = called else {
+        let (is_good, body) = worker::ask(&self.answers, name, request);
+        if body.is_empty() {
             return Err(Refusal::new(Kind::ReadOnly, "the studio is read-only"));
-        };
-        let is_good = response.status().is_success();
-        let body = Handle::current().block_on(response.into_body().collect());
-        let body = body.map_err(|_| jobs::internal())?.to_bytes();
+        }
         let text = std::str::from_utf8(&body).map_err(|_| jobs::internal())?;
         let json = Json::parse(text).map_err(|_| jobs::internal())?;
         if is_good {

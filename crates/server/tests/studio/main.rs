@@ -6,6 +6,8 @@ mod calls;
 mod guard;
 mod http;
 mod pages;
+#[cfg(target_os = "linux")]
+mod processes;
 mod read_only;
 mod sign_in;
 #[path = "../support/mod.rs"]

@@ -59,6 +59,10 @@ fn nothing_is_served_before_signing_in_and_only_the_own_account_after() {
         let answer = call(&server, name, &json!({}));
         assert_eq!((answer.status, answer.kind().as_str()), (401, "signed-out"), "{name}");
     }
+    for name in ["state", "sign-in"] {
+        let answer = call(&server, name, &json!({ "more": "x".repeat(5_000) }));
+        assert_eq!((answer.status, answer.kind().as_str()), (413, "too-large"), "{name}");
+    }
     let state = call(&server, "state", &json!({})).json();
     assert_eq!(state["signIn"]["needed"], true);
     let members: BTreeSet<&str> = state.as_object().unwrap().keys().map(String::as_str).collect();

@@ -5,14 +5,14 @@ use keywright_model::{At, Model, Pattern, did_you_mean};
 use keywright_workbench::lint::{RULES, Rule, explain as explained, rule};
 use keywright_workbench::views;
 
-use super::{Context, Outcome, optional, printed, texts};
+use super::{ModelContext, Outcome, optional, printed, texts};
 use crate::limits::MODEL_BYTES_MAX;
 use crate::studio::members;
 use crate::studio::model_files::too_large;
 use crate::studio::refusal::{Refusal, fault_json};
 
 /// The faults of a text, or its outline.
-pub(super) fn parse(_: &Context, request: &Json) -> Outcome {
+pub(super) fn parse(_: &ModelContext, request: &Json) -> Outcome {
     let text = members::text(request, "text")?;
     if text.len() > MODEL_BYTES_MAX {
         return Err(too_large());
@@ -67,7 +67,7 @@ pub(super) fn pattern(pattern: &Pattern) -> Json {
     Json::object(place(("id", &pattern.id), pattern.at).into_iter().chain(more))
 }
 
-pub(super) fn explain(_: &Context, request: &Json) -> Outcome {
+pub(super) fn explain(_: &ModelContext, request: &Json) -> Outcome {
     let described = |rule: &Rule| {
         Json::object([
             ("id", Json::text(rule.id)),
@@ -89,6 +89,6 @@ pub(super) fn explain(_: &Context, request: &Json) -> Outcome {
     Ok(Json::object([("rules", Json::List(rules))]))
 }
 
-pub(super) fn schema(_: &Context, _: &Json) -> Outcome {
+pub(super) fn schema(_: &ModelContext, _: &Json) -> Outcome {
     printed(keywright_model::schema())
 }

@@ -3,15 +3,14 @@
 use keywright_model::json::Json;
 use keywright_workbench::views::{Looked, collections_json};
 
-use super::{Context, Outcome};
-use crate::studio::jobs::Reporter;
+use super::{ModelContext, Outcome};
 use crate::studio::members;
 use crate::studio::refusal::Refusal;
+use crate::studio::worker::Reporter;
 
-pub(super) fn run(context: &Context, request: &Json, reporter: &mut Reporter) -> Outcome {
+pub(super) fn run(context: &ModelContext, request: &Json, reporter: &mut Reporter) -> Outcome {
     let pattern = members::optional_text(request, "pattern")?;
-    let shared = &context.shared;
-    let run = shared.runs.of(members::text(request, "text")?, &shared.models, reporter)?;
+    let run = context.runs.of(members::text(request, "text")?, &context.models, reporter)?;
     reporter.at("arranging items", None);
     collections_json(&Looked::of(&run.model, run.checked.clone()), pattern).map_err(Refusal::fault)
 }

@@ -7,10 +7,10 @@ use keywright_workbench::cost::{Costing, Gigabyte, Habits, Month, Settings, bill
 use keywright_workbench::heat;
 use keywright_workbench::price::{Prices, TODAY};
 
-use super::{Context, Outcome, printed};
-use crate::studio::jobs::Reporter;
+use super::{ModelContext, Outcome, printed};
 use crate::studio::members::{number, optional, optional_text, switch, text};
 use crate::studio::refusal::Refusal;
+use crate::studio::worker::Reporter;
 
 /// The built-in prices of this name, or the newest.
 pub(super) fn prices(name: Option<&str>) -> Result<Prices, Refusal> {
@@ -18,12 +18,11 @@ pub(super) fn prices(name: Option<&str>) -> Result<Prices, Refusal> {
 }
 
 /// What `keywright model cost --format json` prints.
-pub(super) fn cost(context: &Context, request: &Json, reporter: &mut Reporter) -> Outcome {
+pub(super) fn cost(context: &ModelContext, request: &Json, reporter: &mut Reporter) -> Outcome {
     let none = Json::Object(Vec::new());
     let own = optional(request, "settings").unwrap_or(&none);
     let settings = settings(own)?;
-    let shared = &context.shared;
-    let run = shared.runs.of(text(request, "text")?, &shared.models, reporter)?;
+    let run = context.runs.of(text(request, "text")?, &context.models, reporter)?;
     let prices = prices(optional_text(own, "prices")?.or(run.model.prices.as_deref()))?;
     let measured = run.measured(reporter)?;
     let costing = Costing { prices: &prices, settings };
@@ -53,12 +52,11 @@ fn settings(own: &Json) -> Result<Settings, Refusal> {
 }
 
 /// What `keywright model heat --format json` prints.
-pub(super) fn heat(context: &Context, request: &Json, reporter: &mut Reporter) -> Outcome {
+pub(super) fn heat(context: &ModelContext, request: &Json, reporter: &mut Reporter) -> Outcome {
     if optional(request, "writes").is_some() {
         return printed(&heat::of_writes_json(number(request, "writes", 0, 0..=u64::MAX)?));
     }
-    let shared = &context.shared;
-    let run = shared.runs.of(text(request, "text")?, &shared.models, reporter)?;
+    let run = context.runs.of(text(request, "text")?, &context.models, reporter)?;
     let measured = run.measured(reporter)?;
     let keys = heat::of_model(&run.model, &measured.report);
     let silent: Vec<&str> =

@@ -13,14 +13,14 @@ use keywright_semantics::limits::BATCH_WRITES_MAX;
 use keywright_semantics::value::Item;
 
 use super::exchange::of_faults;
-use super::{Context, Outcome, texts};
+use super::{ModelContext, Outcome, texts};
 use crate::data::put::key_text;
 use crate::data::table::keys;
-use crate::studio::jobs::Reporter;
 use crate::studio::members::{switch, text};
 use crate::studio::refusal::{Kind, Refusal};
 use crate::studio::runs;
 use crate::studio::tables::Tables;
+use crate::studio::worker::Reporter;
 
 /// The pause between two looks at a table that is being made, and their number.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -72,22 +72,22 @@ fn remove(tables: &Tables, name: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-pub(super) fn run(context: &Context, request: &Json, reporter: &mut Reporter) -> Outcome {
+pub(super) fn run(context: &ModelContext, request: &Json, reporter: &mut Reporter) -> Outcome {
     let model = runs::parse(text(request, "text")?)?;
     let wants_items = switch(request, "items")?;
     let purpose = if switch(request, "production")? { Purpose::Production } else { Purpose::Development };
-    let tables = context.tables();
-    refuse_existing(&tables, model.tables.iter().map(|table| table.name.as_str()))?;
+    let tables = &context.tables;
+    refuse_existing(tables, model.tables.iter().map(|table| table.name.as_str()))?;
     let mut items: BTreeMap<String, Vec<Item>> = BTreeMap::new();
     if wants_items {
-        for sample in runs::samples(&model, &context.shared.models)?.0 {
+        for sample in runs::samples(&model, &context.models)?.0 {
             items.entry(sample.table).or_default().push(sample.item);
         }
     }
     let plan = apply(&model, &[], purpose).map_err(|faults| of_faults(&faults))?;
     let made = Made { notes: plan.notes.clone(), ..Made::default() };
-    let mut undo = Undo { tables: &tables, made };
-    let done = make(&tables, &plan.calls, &items, &mut undo.made, reporter);
+    let mut undo = Undo { tables, made };
+    let done = make(tables, &plan.calls, &items, &mut undo.made, reporter);
     done.map_err(|refusal| refusal.with("made", undo.made.json()))?;
     Ok(undo.made.json())
 }

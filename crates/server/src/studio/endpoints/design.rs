@@ -9,18 +9,18 @@ use keywright_workbench::cost::{self, Costing, Settings};
 use keywright_workbench::price::Money;
 
 use super::cost::prices;
-use super::{Context, Outcome, printed, texts};
-use crate::studio::jobs::Reporter;
+use super::{ModelContext, Outcome, printed, texts};
 use crate::studio::members::{number, optional_text, switch, text};
 use crate::studio::refusal::Refusal;
 use crate::studio::runs;
+use crate::studio::worker::Reporter;
 
 /// Global indexes of a table, unless the request says otherwise; the command's default.
 const INDEXES_DEFAULT: usize = 5;
 const INDEXES_MAX: usize = 20;
 
-pub(super) fn run(context: &Context, request: &Json, reporter: &mut Reporter) -> Outcome {
-    let files = &context.shared.models;
+pub(super) fn run(context: &ModelContext, request: &Json, reporter: &mut Reporter) -> Outcome {
+    let files = &context.models;
     let original = runs::parse(text(request, "text")?)?;
     runs::samples(&original, files)?;
     let prices = prices(optional_text(request, "prices")?.or(original.prices.as_deref()))?;

@@ -8,16 +8,16 @@ use keywright_model::json::Json;
 use super::cost::prices;
 use super::exchange::{load, of_faults};
 use super::live::asked;
-use super::{Context, Outcome};
-use crate::studio::jobs::Reporter;
+use super::{ModelContext, Outcome};
 use crate::studio::members::{number, optional, optional_text, text};
 use crate::studio::refusal::Refusal;
+use crate::studio::worker::Reporter;
 
 /// Write units a second that the jobs of a plan may use, unless the request says otherwise.
 const RATE_DEFAULT: u64 = 1_000;
 const RATE_MAX: u64 = 1_000_000_000;
 
-pub(super) fn run(context: &Context, request: &Json, reporter: &mut Reporter) -> Outcome {
+pub(super) fn run(context: &ModelContext, request: &Json, reporter: &mut Reporter) -> Outcome {
     let none = Json::Object(Vec::new());
     let side = |name: &str| optional(request, name).unwrap_or(&none);
     reporter.at("running the old model", None);
@@ -42,11 +42,11 @@ pub(super) fn run(context: &Context, request: &Json, reporter: &mut Reporter) ->
 }
 
 /// A model that is run before it is compared, and the prices that it names.
-fn subject(context: &Context, side: &Json) -> Result<(Subject, Option<String>), Refusal> {
-    let files = &context.shared.models;
+fn subject(context: &ModelContext, side: &Json) -> Result<(Subject, Option<String>), Refusal> {
+    let files = &context.models;
     let (model, items) = if let Some(wanted) = optional(side, "live") {
         let made =
-            live::import("live", &asked(&context.tables(), wanted)?).map_err(|faults| of_faults(&faults))?;
+            live::import("live", &asked(&context.tables, wanted)?).map_err(|faults| of_faults(&faults))?;
         let items = stored_items(&made.model);
         (made.model, items)
     } else {

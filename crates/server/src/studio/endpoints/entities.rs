@@ -6,12 +6,12 @@ use keywright_model::json::Json;
 use keywright_semantics::value::Item;
 
 use super::items::typed;
-use super::{Context, Outcome};
+use super::{ModelContext, Outcome};
 use crate::studio::members;
 use crate::studio::refusal::Refusal;
 use crate::studio::runs;
 
-pub(super) fn name(context: &Context, request: &Json) -> Outcome {
+pub(super) fn name(context: &ModelContext, request: &Json) -> Outcome {
     let table = members::text(request, "table")?;
     let jsons = members::list(request, "items")?;
     let items = jsons.iter().map(typed).collect::<Result<Vec<_>, _>>()?;
@@ -31,12 +31,12 @@ fn named(names: Vec<Option<String>>, guessed: bool) -> Json {
 
 /// The entities that an import of the table would find.
 fn guessed(
-    context: &Context,
+    context: &ModelContext,
     table: &str,
     jsons: &[Json],
     items: &[Item],
 ) -> Result<Vec<Option<String>>, Refusal> {
-    let mut described = super::live::table(&context.tables(), table, 0)?;
+    let mut described = super::live::table(&context.tables, table, 0)?;
     described.items = jsons.to_vec();
     let (draft, _) = live::draft(table, &[described]);
     let Some(found) = draft.tables.first() else { return Ok(vec![None; items.len()]) };

@@ -11,7 +11,7 @@ use keywright_model::json::Json;
 use keywright_model::{Model, write};
 
 use super::live::asked;
-use super::{Context, Outcome, texts};
+use super::{ModelContext, Outcome, texts};
 use crate::model::export::{region, workbench_date};
 use crate::studio::members;
 use crate::studio::model_files::ModelFiles;
@@ -21,10 +21,10 @@ use crate::studio::runs;
 /// The name of a model whose source has none.
 const NAME: &str = "imported";
 
-pub(super) fn import_model(context: &Context, request: &Json) -> Outcome {
+pub(super) fn import_model(context: &ModelContext, request: &Json) -> Outcome {
     let name = members::optional_text(request, "name")?.unwrap_or(NAME);
     if let Some(wanted) = members::optional(request, "live") {
-        let tables = asked(&context.tables(), wanted)?;
+        let tables = asked(&context.tables, wanted)?;
         let made = live::import(name, &tables).map_err(|faults| of_faults(&faults))?;
         return Ok(made_json(&write(&made.model), &made.notes, "live"));
     }
@@ -67,8 +67,8 @@ pub(super) fn load(text: &str, files: &ModelFiles) -> Result<(Model, Items), Ref
     Ok((model, items))
 }
 
-pub(super) fn export_model(context: &Context, request: &Json) -> Outcome {
-    let (model, items) = load(members::source(request, "text")?, &context.shared.models)?;
+pub(super) fn export_model(context: &ModelContext, request: &Json) -> Outcome {
+    let (model, items) = load(members::source(request, "text")?, &context.models)?;
     let regions = members::texts(request, "regions")?;
     if let Some(wrong) = regions.iter().find(|name| region(name).is_err()) {
         return Err(Refusal::fault(format!("{wrong}: a region has the form eu-west-1")));

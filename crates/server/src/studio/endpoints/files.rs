@@ -2,8 +2,9 @@
 
 use keywright_model::json::Json;
 
-use super::{Context, Outcome};
+use super::{Context, ModelContext, Outcome};
 use crate::studio::examples::{EXAMPLES, fails, find};
+use crate::studio::jobs::internal;
 use crate::studio::members;
 use crate::studio::model_files::{ModelFile, NotSaved};
 use crate::studio::refusal::{Kind, Refusal};
@@ -22,16 +23,21 @@ fn summary(text: &str) -> Vec<(&'static str, Json)> {
     }
 }
 
+/// All files with their texts.
 pub(super) fn list(context: &Context, _: &Json) -> Outcome {
     let files = context.shared.models.list()?;
-    let file = |file: &ModelFile| {
-        let own = [
-            ("name", Json::text(&file.name)),
-            ("hash", Json::text(file.hash())),
-            ("bytes", Json::number(file.text.len())),
-            ("changedMs", Json::number(file.changed_ms)),
-        ];
-        Json::object(own.into_iter().chain(summary(&file.text)))
+    Ok(Json::object([("models", Json::List(files.iter().map(described).collect()))]))
+}
+
+/// What `list` shows of each file: what its text has instead of the text.
+pub(super) fn summaries(_: &ModelContext, request: &Json) -> Outcome {
+    let files = request.get("models").map(Json::elements).ok_or_else(internal)?;
+    let file = |file: &Json| {
+        let text = file.str_at("text").unwrap_or_default();
+        let as_it_is = |name: &'static str| (name, file.get(name).cloned().unwrap_or(Json::Null));
+        let own =
+            [as_it_is("name"), as_it_is("hash"), ("bytes", Json::number(text.len())), as_it_is("changedMs")];
+        Json::object(own.into_iter().chain(summary(text)))
     };
     Ok(Json::object([("models", Json::List(files.iter().map(file).collect()))]))
 }

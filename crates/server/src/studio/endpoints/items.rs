@@ -8,7 +8,7 @@ use keywright_model::{At, Fault, KeyAttribute};
 use keywright_semantics::schema::KeyType;
 use keywright_semantics::value::Item;
 
-use super::{Context, Outcome};
+use super::{ModelContext, Outcome};
 use crate::studio::members;
 use crate::studio::refusal::{Refusal, fault_json};
 
@@ -24,7 +24,7 @@ pub(super) fn typed(json: &Json) -> Result<Item, Refusal> {
 }
 
 /// Typed to plain, or plain to typed.
-pub(super) fn plain(_: &Context, request: &Json) -> Outcome {
+pub(super) fn plain(_: &ModelContext, request: &Json) -> Outcome {
     let first = members::texts(request, "first")?;
     if let Some(text) = members::optional_source(request, "plain")? {
         let json = members::parse_text(text)?;
@@ -76,7 +76,7 @@ fn keys(request: &Json) -> Result<Vec<KeyAttribute>, Refusal> {
 }
 
 /// Reads lines as `keywright data load` does. Lines with faults are passed over and reported.
-pub(super) fn read(_: &Context, request: &Json) -> Outcome {
+pub(super) fn read(_: &ModelContext, request: &Json) -> Outcome {
     let (text, form, keys) = (members::source(request, "text")?, form(request)?, keys(request)?);
     let mut order: Vec<String> = keys.iter().map(|key| key.name.clone()).collect();
     order.dedup();
@@ -122,7 +122,7 @@ fn kept_line(line: &str) -> Result<Option<Item>, String> {
 }
 
 /// Writes lines as `keywright data dump` does. The columns of CSV are those of the items in `columnsOf` too.
-pub(super) fn write(_: &Context, request: &Json) -> Outcome {
+pub(super) fn write(_: &ModelContext, request: &Json) -> Outcome {
     let items = members::list(request, "items")?.iter().map(typed).collect::<Result<Vec<_>, _>>()?;
     if is_kept(request)? {
         let order: Vec<String> = keys(request)?.into_iter().map(|key| key.name).collect();

@@ -1,7 +1,8 @@
 //! The calls of the studio's API: their names, whether they change something, and how long they may take.
 //!
-//! One file for each group. A call reads the members of its JSON, calls the crates that `keywright model` and
-//! `keywright data` call, and returns JSON. It decides nothing of its own.
+//! One file for each group. A call reads the members of its JSON, calls the crates that `keywright model`
+//! and `keywright data` call, and returns JSON. It decides nothing of its own. Calls that read the text of a
+//! model are executed by another process (`worker`).
 
 mod catalogue;
 mod collections;
@@ -27,36 +28,46 @@ use keywright_wire::Operation;
 use keywright_workbench::price::Prices;
 
 use super::Access;
-use super::jobs::Reporter;
+use super::model_files::ModelFiles;
 use super::refusal::Refusal;
+use super::runs::Runs;
 use super::service::Shared;
 use super::tables::Tables;
+use super::worker::Reporter;
 use crate::config::Storage;
 use crate::limits::{MODEL_BYTES_MAX, PLACES_MAX, SAMPLE_BYTES_MAX, SAMPLES_MAX, STUDIO_BODY_BYTES_MAX};
 
-/// What a call works with.
+/// What a call of this process works with.
 pub(super) struct Context {
     pub(super) shared: Arc<Shared>,
     /// The place of the call.
     pub(super) caller: Caller,
 }
 
-impl Context {
+/// What a call on models works with.
+pub(super) struct ModelContext {
+    pub(super) models: ModelFiles,
+    pub(super) runs: Runs,
     /// The database in the place of the call.
-    fn tables(&self) -> Tables {
-        Tables { api: Arc::clone(&self.shared.api), caller: self.caller.clone(), access: self.shared.access }
-    }
+    pub(super) tables: Tables,
 }
 
 pub(super) type Outcome = Result<Json, Refusal>;
 
-/// How a call runs. Both are on threads that may block.
+type OwnCall = fn(&Context, &Json) -> Outcome;
+type ModelCall = fn(&ModelContext, &Json) -> Outcome;
+
+/// Where and how a call runs.
 #[derive(Clone, Copy)]
 pub(super) enum Way {
-    /// Answered in one piece.
-    Light(fn(&Context, &Json) -> Outcome),
-    /// Answered line by line, with progress; it can be cancelled.
-    Heavy(fn(&Context, &Json, &mut Reporter) -> Outcome),
+    /// In this process, which has the database and the models in memory.
+    Own(OwnCall),
+    /// In a process for calls on models; answered in one piece.
+    Light(ModelCall),
+    /// The same, on what the first function makes of the request in this process.
+    LightOn(OwnCall, ModelCall),
+    /// In a process for calls on models; answered line by line, with progress. It can be cancelled.
+    Heavy(fn(&ModelContext, &Json, &mut Reporter) -> Outcome),
 }
 
 /// One call.
@@ -67,11 +78,15 @@ pub(super) struct Endpoint {
     pub(super) way: Way,
 }
 
-const fn light(name: &'static str, run: fn(&Context, &Json) -> Outcome) -> Endpoint {
+const fn own(name: &'static str, run: OwnCall) -> Endpoint {
+    Endpoint { name, access: Access::Read, way: Way::Own(run) }
+}
+
+const fn light(name: &'static str, run: ModelCall) -> Endpoint {
     Endpoint { name, access: Access::Read, way: Way::Light(run) }
 }
 
-const fn heavy(name: &'static str, run: fn(&Context, &Json, &mut Reporter) -> Outcome) -> Endpoint {
+const fn heavy(name: &'static str, run: fn(&ModelContext, &Json, &mut Reporter) -> Outcome) -> Endpoint {
     Endpoint { name, access: Access::Read, way: Way::Heavy(run) }
 }
 
@@ -80,9 +95,9 @@ const fn writing(endpoint: Endpoint) -> Endpoint {
 }
 
 /// All calls but those of the database and of signing in.
-pub(super) const ALL: &[Endpoint] = &[
-    light("examples/list", files::list_examples),
-    light("examples/read", files::read_example),
+const ALL: &[Endpoint] = &[
+    own("examples/list", files::list_examples),
+    own("examples/read", files::read_example),
     light("item/plain", items::plain),
     light("items/entities", entities::name),
     light("items/read", items::read),
@@ -100,15 +115,20 @@ pub(super) const ALL: &[Endpoint] = &[
     heavy("model/simulate", simulate::run),
     light("model/simulate/starter", simulate::starting),
     heavy("model/view", views::view),
-    light("metrics/backlog", metrics::backlog),
-    light("metrics/keys", metrics::keys),
-    writing(light("models/delete", files::delete)),
+    own("metrics/backlog", metrics::backlog),
+    own("metrics/keys", metrics::keys),
+    writing(own("models/delete", files::delete)),
     light("models/export", exchange::export_model),
     light("models/import", exchange::import_model),
-    light("models/list", files::list),
-    light("models/read", files::read),
-    writing(light("models/write", files::write)),
+    Endpoint { name: "models/list", access: Access::Read, way: Way::LightOn(files::list, files::summaries) },
+    own("models/read", files::read),
+    writing(own("models/write", files::write)),
 ];
+
+/// The call of this name.
+pub(super) fn find(name: &str) -> Option<Endpoint> {
+    ALL.iter().find(|own| own.name == name).copied()
+}
 
 /// What the server is, for a visitor who may know. `only` is the one account that he sees.
 pub(super) fn state(shared: &Shared, caller: &Caller, only: Option<&str>) -> Vec<(&'static str, Json)> {

@@ -5,22 +5,21 @@ use keywright_workbench::cost::{Costing, Settings};
 use keywright_workbench::simulate::{csv, json, parse, simulate, starter, svg, text};
 
 use super::cost::prices;
-use super::{Context, Outcome, printed};
+use super::{ModelContext, Outcome, printed};
 use crate::limits::{MODEL_BYTES_MAX, SIMULATED_MINUTES_MAX};
-use crate::studio::jobs::Reporter;
 use crate::studio::members::{self, optional_text};
 use crate::studio::model_files::too_large;
 use crate::studio::refusal::{Kind, Refusal};
 use crate::studio::runs;
+use crate::studio::worker::Reporter;
 
 /// What `keywright simulate` prints, in each of its formats.
-pub(super) fn run(context: &Context, request: &Json, reporter: &mut Reporter) -> Outcome {
-    let shared = &context.shared;
+pub(super) fn run(context: &ModelContext, request: &Json, reporter: &mut Reporter) -> Outcome {
     let traffic = members::text(request, "profile")?;
     if traffic.len() > MODEL_BYTES_MAX {
         return Err(too_large());
     }
-    let run = shared.runs.of(members::text(request, "text")?, &shared.models, reporter)?;
+    let run = context.runs.of(members::text(request, "text")?, &context.models, reporter)?;
     let of_profile = |faults| Refusal::faults(faults).with("of", Json::text("profile"));
     let profile = parse(traffic, &run.model).map_err(of_profile)?;
     let places = run.model.tables.iter().map(|table| 1 + table.indexes.len()).sum::<usize>();
@@ -48,7 +47,7 @@ pub(super) fn run(context: &Context, request: &Json, reporter: &mut Reporter) ->
 }
 
 /// A profile to begin with.
-pub(super) fn starting(_: &Context, request: &Json) -> Outcome {
+pub(super) fn starting(_: &ModelContext, request: &Json) -> Outcome {
     let model = runs::parse(members::text(request, "text")?)?;
     Ok(Json::object([("profile", Json::text(starter(&model)))]))
 }

@@ -4,20 +4,19 @@ use keywright_model::json::Json;
 use keywright_workbench::report;
 use keywright_workbench::views::{Looked, Relation, VIEWS, View, relations};
 
-use super::{Context, Outcome, optional, printed};
-use crate::studio::jobs::Reporter;
+use super::{ModelContext, Outcome, optional, printed};
 use crate::studio::members;
 use crate::studio::refusal::Refusal;
+use crate::studio::worker::Reporter;
 
 /// What `keywright model check --format json` prints.
-pub(super) fn check(context: &Context, request: &Json, reporter: &mut Reporter) -> Outcome {
-    let shared = &context.shared;
-    let run = shared.runs.of(members::text(request, "text")?, &shared.models, reporter)?;
+pub(super) fn check(context: &ModelContext, request: &Json, reporter: &mut Reporter) -> Outcome {
+    let run = context.runs.of(members::text(request, "text")?, &context.models, reporter)?;
     printed(&report::json(&run.checked))
 }
 
 /// The pages of `keywright model show`, as data.
-pub(super) fn view(context: &Context, request: &Json, reporter: &mut Reporter) -> Outcome {
+pub(super) fn view(context: &ModelContext, request: &Json, reporter: &mut Reporter) -> Outcome {
     let named = members::texts(request, "views")?;
     let wanted: Vec<View> = if named.is_empty() {
         VIEWS.to_vec()
@@ -29,8 +28,7 @@ pub(super) fn view(context: &Context, request: &Json, reporter: &mut Reporter) -
         found.collect::<Result<_, _>>()?
     };
     let pattern = members::optional_text(request, "pattern")?;
-    let shared = &context.shared;
-    let run = shared.runs.of(members::text(request, "text")?, &shared.models, reporter)?;
+    let run = context.runs.of(members::text(request, "text")?, &context.models, reporter)?;
     let looked = Looked::of(&run.model, run.checked.clone());
     let mut views = Vec::new();
     for view in wanted {

@@ -1,0 +1,193 @@
+//! The process that executes calls on models, one at a time: what `keywright` does when the studio starts it.
+//!
+//! Texts of models come from clients, and what a text makes can be much larger than the text. So such a call
+//! has a process of its own, with a bound of memory and the lowest priority, which the studio can end at any
+//! time. It has no data, no keys and no connection but its standard streams; requests to the database go
+//! through the studio.
+
+use std::any::Any;
+use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::PathBuf;
+use std::process::{self, ExitCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use keywright_model::json::Json;
+
+use super::endpoints::{self, ModelContext, Way};
+use super::frames::{HEAD_BYTES_MAX, Head, Kind};
+use super::jobs::{cancelled, internal, progress};
+use super::members;
+use super::model_files::ModelFiles;
+use super::refusal::{self, Refusal};
+use super::runs::Runs;
+use super::tables::Tables;
+use crate::config::ModelsIn;
+use crate::environment;
+use crate::limits::{MODEL_ANSWER_BYTES_MAX, MODEL_PROCESS_BYTES_MAX, PROGRESS_MS_MIN};
+
+/// The first argument of such a process; the second is the folder of models, if there is one.
+pub(super) const ARGUMENT: &str = "studio-worker";
+
+/// The process's life, if these arguments of the program ask for it.
+pub(crate) fn asked(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    (arguments.nth(1)? == ARGUMENT).then(|| run(arguments.next().map(PathBuf::from)))
+}
+
+fn run(folder: Option<PathBuf>) -> ExitCode {
+    restrain();
+    let (calls, to_do) = channel();
+    let (answers, answered) = channel();
+    let cancel = Arc::new(AtomicBool::new(false));
+    let reader = {
+        let cancel = Arc::clone(&cancel);
+        std::thread::Builder::new().spawn(move || listen(&calls, &answers, &cancel))
+    };
+    if reader.is_err() {
+        return ExitCode::FAILURE;
+    }
+    let context = ModelContext {
+        models: ModelFiles::new(folder.map_or(ModelsIn::Memory, ModelsIn::Folder)),
+        runs: Runs::default(),
+        tables: Tables { answers: answered },
+    };
+    serve(&to_do, &context, &cancel);
+    ExitCode::SUCCESS
+}
+
+/// Bounds what it may take. A system without one of these bounds goes without it.
+fn restrain() {
+    #[cfg(unix)]
+    {
+        let bytes = MODEL_PROCESS_BYTES_MAX;
+        let _unbounded = rlimit::setrlimit(rlimit::Resource::AS, bytes, bytes);
+        let _dumped = rlimit::setrlimit(rlimit::Resource::CORE, 0, 0);
+        let _preferred = rustix::process::nice(19);
+    }
+}
+
+/// Takes messages until there are no more: the studio has ended or has no use for the process.
+fn listen(calls: &Sender<(String, Vec<u8>)>, answers: &Sender<(bool, Vec<u8>)>, cancel: &AtomicBool) {
+    let mut input = BufReader::new(std::io::stdin());
+    while let Some((head, body)) = next(&mut input) {
+        match head.kind {
+            Kind::Call => {
+                cancel.store(false, Ordering::SeqCst);
+                let _ended = calls.send((head.name, body));
+            }
+            Kind::Answer => {
+                let _ended = answers.send((head.name == "ok", body));
+            }
+            Kind::Cancel => cancel.store(true, Ordering::SeqCst),
+            Kind::Ask | Kind::Progress | Kind::Done | Kind::Refused => break,
+        }
+    }
+    // Also out of the middle of a call.
+    process::exit(0);
+}
+
+fn next(input: &mut BufReader<std::io::Stdin>) -> Option<(Head, Vec<u8>)> {
+    let mut line = Vec::new();
+    let bound = u64::try_from(HEAD_BYTES_MAX).unwrap_or(u64::MAX);
+    input.by_ref().take(bound).read_until(b'\n', &mut line).ok()?;
+    let head = Head::read(&line)?;
+    let mut body = vec![0; head.bytes];
+    input.read_exact(&mut body).ok()?;
+    Some((head, body))
+}
+
+/// Writes a message. Without a studio that reads it there is nothing left to do.
+pub(super) fn say(kind: Kind, name: &str, body: &[u8]) {
+    let mut out = std::io::stdout().lock();
+    let head = Head::new(kind, name, body).line();
+    let written =
+        out.write_all(head.as_bytes()).and_then(|()| out.write_all(body)).and_then(|()| out.flush());
+    if written.is_err() {
+        process::exit(1);
+    }
+}
+
+fn serve(to_do: &Receiver<(String, Vec<u8>)>, context: &ModelContext, cancel: &Arc<AtomicBool>) {
+    while let Ok((name, body)) = to_do.recv() {
+        let mut reporter = Reporter { cancel: Arc::clone(cancel), last: None };
+        let executed = catch_unwind(AssertUnwindSafe(|| execute(context, &name, &body, &mut reporter)));
+        match executed.unwrap_or_else(|panic| Err(unwound(&*panic))) {
+            Ok(text) => say(Kind::Done, "", text.as_bytes()),
+            Err(refusal) => {
+                let text = format!("{}\n", refusal.json().compact());
+                say(Kind::Refused, refusal.kind.status().as_str(), text.as_bytes());
+            }
+        }
+    }
+}
+
+fn execute(
+    context: &ModelContext,
+    name: &str,
+    body: &[u8],
+    reporter: &mut Reporter,
+) -> Result<String, Refusal> {
+    let endpoint = endpoints::find(name).ok_or_else(internal)?;
+    let request = members::parse(body)?;
+    let text = match endpoint.way {
+        Way::Light(run) | Way::LightOn(_, run) => run(context, &request)?.compact(),
+        Way::Heavy(run) => done(run(context, &request, reporter)?.compact()),
+        Way::Own(_) => return Err(internal()),
+    };
+    if text.len() > MODEL_ANSWER_BYTES_MAX {
+        let text = format!(
+            "the result has more than {MODEL_ANSWER_BYTES_MAX} bytes: keywright model has no such limit"
+        );
+        return Err(Refusal::new(refusal::Kind::TooLarge, text));
+    }
+    Ok(text)
+}
+
+/// The last line of a heavy call.
+fn done(text: String) -> String {
+    let mut line = text;
+    line.insert_str(0, "{\"done\":");
+    line.push_str("}\n");
+    line
+}
+
+/// What ends a call.
+struct Stopped;
+
+fn unwound(panic: &(dyn Any + Send)) -> Refusal {
+    if panic.is::<Stopped>() { cancelled() } else { internal() }
+}
+
+/// Takes the progress of a call.
+pub(super) struct Reporter {
+    cancel: Arc<AtomicBool>,
+    /// When the last line was sent, and of what.
+    last: Option<(Instant, String)>,
+}
+
+impl Reporter {
+    /// Sends a line of progress if it is of something new or the last is old enough. Does not return if the
+    /// call must end.
+    pub(super) fn at(&mut self, what: &str, counted: Option<(usize, usize)>) {
+        if self.cancel.load(Ordering::SeqCst) {
+            resume_unwind(Box::new(Stopped));
+        }
+        let now = environment::instant();
+        let is_old = |last: &Instant| now.duration_since(*last) >= Duration::from_millis(PROGRESS_MS_MIN);
+        if self.last.as_ref().is_none_or(|(at, of)| of != what || is_old(at)) {
+            self.last = Some((now, what.to_owned()));
+            say(Kind::Progress, "", &progress(what, counted));
+        }
+    }
+}
+
+/// The database's answer to a request of a call, and whether it is no error.
+pub(super) fn ask(answers: &Receiver<(bool, Vec<u8>)>, operation: &str, request: &Json) -> (bool, Vec<u8>) {
+    say(Kind::Ask, operation, request.compact().as_bytes());
+    // Without an answer the studio has ended.
+    answers.recv().unwrap_or_else(|_closed| process::exit(1))
+}
