@@ -6,11 +6,12 @@
 //! not know the engine: `keywright-workbench` decides whether a model works, what it costs and how hot its
 //! partitions get. It opens no files; callers pass the text.
 //!
-//! Layers: json, tables, template, expression < file < overlap, distribution < exchange
+//! Layers: json, copies, tables, template, expression < file < overlap, distribution < exchange
 //!
 //! `data` is below `exchange` too, except for one import: `data::file` reads a Workbench document as a file
 //! of items.
 
+mod copies;
 pub mod data;
 pub mod distribution;
 pub mod exchange;

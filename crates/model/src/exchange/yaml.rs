@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
 use super::fault::ExchangeFault;
+use crate::copies::{Copies, Extent};
 use crate::json::{Json, Members};
 
-/// The most nodes of one document, aliases expanded. A template with more is taken for an attack.
+/// The most nodes in the text of one document. A template with more is taken for an attack.
 const NODES_MAX: usize = 1_000_000;
 
 /// The most nesting levels of one document.
@@ -18,7 +19,13 @@ const LEVELS_MAX: usize = 120;
 
 /// Reads one document; JSON is YAML too, but keeps its digits only through `Json::parse`.
 pub fn parse(text: &str) -> Result<Json, ExchangeFault> {
-    let mut builder = Builder { anchors: BTreeMap::new(), open: Vec::new(), root: None, nodes: 0 };
+    let mut builder = Builder {
+        anchors: BTreeMap::new(),
+        open: Vec::new(),
+        root: None,
+        nodes: 0,
+        copies: Copies::of(text),
+    };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| ExchangeFault::new("", format!("not YAML: {error}")))?;
         builder
@@ -33,6 +40,7 @@ struct Builder {
     open: Vec<Open>,
     root: Option<Json>,
     nodes: usize,
+    copies: Copies,
 }
 
 /// A collection whose end has not been read yet.
@@ -55,8 +63,13 @@ impl Builder {
                 self.done(value, anchor)
             }
             Event::Alias(anchor) => {
-                let value = self.anchors.get(&anchor).cloned().ok_or("an alias to nothing")?;
-                self.nodes += count(&value);
+                let value = self.anchors.get(&anchor).ok_or("an alias to nothing")?;
+                let extent = extent(value);
+                if self.open.len() + extent.levels > LEVELS_MAX {
+                    return Err(format!("more than {LEVELS_MAX} levels"));
+                }
+                self.copies.take(extent)?;
+                let value = value.clone();
                 self.done(value, 0)
             }
             Event::SequenceStart(anchor, tag) => {
@@ -95,6 +108,7 @@ impl Builder {
             return Err(format!("more than {NODES_MAX} values"));
         }
         if anchor > 0 {
+            self.copies.take(extent(&value))?;
             self.anchors.insert(anchor, value.clone());
         }
         match self.open.last_mut().map(|open| &mut open.kind) {
@@ -110,9 +124,16 @@ impl Builder {
     }
 }
 
-fn count(value: &Json) -> usize {
-    1 + value.elements().iter().map(count).sum::<usize>()
-        + value.members().iter().map(|(_, member)| count(member)).sum::<usize>()
+/// What a copy of the value takes.
+pub(super) fn extent(value: &Json) -> Extent {
+    match value {
+        Json::List(elements) => Extent::of_all(elements.iter().map(extent)),
+        Json::Object(members) => Extent::of_all(
+            members.iter().flat_map(|(name, member)| [Extent::of_leaf(name.len()), extent(member)]),
+        ),
+        Json::Number(text) | Json::Text(text) => Extent::of_leaf(text.len()),
+        Json::Null | Json::Bool(_) => Extent::of_leaf(0),
+    }
 }
 
 fn key_text(value: &Json) -> Result<String, String> {
@@ -268,5 +289,9 @@ mod tests {
             text = format!("{text}a{level}: &a{level} [{row}]\n");
         }
         assert!(parse(&text).is_err());
+        let long = "x".repeat(500_000);
+        let many = parse(&format!("- &a {long}\n{}", "- *a\n".repeat(20))).expect_err("ten megabytes");
+        assert!(many.text.contains("repeat more than"), "{many}");
+        assert!(parse(&format!("- &a {long}\n{}", "- *a\n".repeat(5))).is_ok());
     }
 }

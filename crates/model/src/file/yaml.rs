@@ -3,14 +3,13 @@
 //! `saphyr-parser` reads the text. It knows nothing of models. JSON is YAML, so it is read as well.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 
 use super::fault::{At, Fault};
+use crate::copies::{Copies, Extent};
 use crate::json::Json;
-
-/// Nodes that aliases can add to those in the text. A file that needs more is taken for an attack.
-const ALIASED_MAX: usize = 2_000_000;
 
 /// Nesting levels of a document. Values nest up to 32 levels, and a level takes two in typed form; the rest
 /// is for the file around them.
@@ -132,7 +131,8 @@ pub fn read_yaml(text: &str) -> Result<Node, Fault> {
 
 fn read_document(text: &str) -> Result<Option<Node>, Fault> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut builder = Builder::default();
+    let mut builder =
+        Builder { anchors: BTreeMap::new(), open: Vec::new(), root: None, copies: Copies::of(text) };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
             Fault::new(place(error.marker()), format!("this is not YAML: {}; {NOT_YAML_FIX}", error.info()))
@@ -147,12 +147,11 @@ fn place(marker: &Marker) -> At {
     At { line: marker.line(), column: marker.col() + 1 }
 }
 
-#[derive(Default)]
 struct Builder {
     anchors: BTreeMap<usize, Node>,
     open: Vec<Open>,
     root: Option<Node>,
-    aliased: usize,
+    copies: Copies,
 }
 
 /// A collection whose end has not been read yet.
@@ -164,7 +163,17 @@ struct Open {
 
 enum OpenKind {
     List(Vec<Node>),
-    Map(Vec<(Node, Node)>, Option<Node>),
+    Map(Members),
+}
+
+/// A mapping being read.
+#[derive(Default)]
+struct Members {
+    read: Vec<(Node, Node)>,
+    /// Where each name is.
+    names: BTreeMap<String, At>,
+    /// The name whose value comes next.
+    name: Option<Node>,
 }
 
 impl Builder {
@@ -174,15 +183,17 @@ impl Builder {
                 self.done(Node { at, kind: scalar(&text, style) }, anchor)
             }
             Event::Alias(anchor) => {
-                let node = self.anchors.get(&anchor).cloned().ok_or("an alias to nothing")?;
-                self.aliased += count(&node);
-                if self.aliased > ALIASED_MAX {
-                    return Err(format!("more than {ALIASED_MAX} values by aliases: write them out"));
+                let node = self.anchors.get(&anchor).ok_or("an alias to nothing")?;
+                let extent = extent(node);
+                if self.open.len() + extent.levels > LEVELS_MAX {
+                    return Err(format!("more than {LEVELS_MAX} levels"));
                 }
+                self.copies.take(extent)?;
+                let node = node.clone();
                 self.done(node, 0)
             }
             Event::SequenceStart(anchor, _) => self.begin(anchor, at, OpenKind::List(Vec::new())),
-            Event::MappingStart(anchor, _) => self.begin(anchor, at, OpenKind::Map(Vec::new(), None)),
+            Event::MappingStart(anchor, _) => self.begin(anchor, at, OpenKind::Map(Members::default())),
             Event::SequenceEnd | Event::MappingEnd => self.end(),
             _ => Ok(()),
         }
@@ -202,48 +213,54 @@ impl Builder {
         };
         let kind = match open.kind {
             OpenKind::List(elements) => NodeKind::List(elements),
-            OpenKind::Map(members, _) => NodeKind::Map(members),
+            OpenKind::Map(members) => NodeKind::Map(members.read),
         };
         self.done(Node { at: open.at, kind }, open.anchor)
     }
 
     fn done(&mut self, node: Node, anchor: usize) -> Result<(), String> {
         if anchor > 0 {
+            self.copies.take(extent(&node))?;
             self.anchors.insert(anchor, node.clone());
         }
         match self.open.last_mut().map(|open| &mut open.kind) {
             None if self.root.is_some() => return Err("a second document: write one model a file".to_owned()),
             None => self.root = Some(node),
             Some(OpenKind::List(elements)) => elements.push(node),
-            Some(OpenKind::Map(members, key)) => match key.take() {
-                Some(name) => members.push((name, node)),
-                None => *key = Some(unique_key(members, &node)?),
+            Some(OpenKind::Map(members)) => match members.name.take() {
+                Some(name) => members.read.push((name, node)),
+                None => members.name = Some(members.unique_name(&node)?),
             },
         }
         Ok(())
     }
 }
 
-fn unique_key(members: &[(Node, Node)], node: &Node) -> Result<Node, String> {
-    let Some(text) = node.scalar() else {
-        return Err("a field's name must be a text".to_owned());
-    };
-    let key = Node { at: node.at, kind: NodeKind::Text(text) };
-    match members.iter().find(|(name, _)| *name == key) {
-        Some((first, _)) => Err(format!(
-            "`{}` appears a second time; first at {}",
-            key.scalar().unwrap_or_default(),
-            first.at
-        )),
-        None => Ok(key),
+impl Members {
+    fn unique_name(&mut self, node: &Node) -> Result<Node, String> {
+        let Some(text) = node.scalar() else {
+            return Err("a field's name must be a text".to_owned());
+        };
+        match self.names.entry(text.clone()) {
+            Entry::Occupied(first) => {
+                Err(format!("`{text}` appears a second time; first at {}", first.get()))
+            }
+            Entry::Vacant(place) => {
+                place.insert(node.at);
+                Ok(Node { at: node.at, kind: NodeKind::Text(text) })
+            }
+        }
     }
 }
 
-fn count(node: &Node) -> usize {
+fn extent(node: &Node) -> Extent {
     match &node.kind {
-        NodeKind::List(elements) => 1 + elements.iter().map(count).sum::<usize>(),
-        NodeKind::Map(members) => 1 + members.iter().map(|(_, value)| count(value)).sum::<usize>(),
-        _ => 1,
+        NodeKind::List(elements) => Extent::of_all(elements.iter().map(extent)),
+        NodeKind::Map(members) => {
+            Extent::of_all(members.iter().flat_map(|(name, value)| [extent(name), extent(value)]))
+        }
+        NodeKind::Number(text) | NodeKind::Text(text) => Extent::of_leaf(text.len()),
+        NodeKind::Null | NodeKind::Bool(_) => Extent::of_leaf(0),
     }
 }
 
@@ -280,11 +297,14 @@ impl From<&Json> for Node {
             Json::List(elements) => NodeKind::List(elements.iter().map(Self::from).collect()),
             Json::Object(members) => {
                 let mut kept: Vec<(Self, Self)> = Vec::new();
+                let mut places: BTreeMap<&str, usize> = BTreeMap::new();
                 for (name, value) in members {
-                    let name = Self::text(name);
-                    match kept.iter_mut().find(|(known, _)| *known == name) {
-                        Some((_, place)) => *place = Self::from(value),
-                        None => kept.push((name, Self::from(value))),
+                    match places.get(name.as_str()).and_then(|place| kept.get_mut(*place)) {
+                        Some((_, known)) => *known = Self::from(value),
+                        None => {
+                            places.insert(name, kept.len());
+                            kept.push((Self::text(name), Self::from(value)));
+                        }
                     }
                 }
                 NodeKind::Map(kept)
@@ -310,6 +330,22 @@ mod tests {
     fn a_repeated_field_names_the_first() {
         let fault = read("a: 1\nb: 2\na: 3\n").expect_err("repeated");
         assert_eq!((fault.at.line, fault.text.as_str()), (3, "`a` appears a second time; first at 1:1"));
+    }
+
+    #[test]
+    fn anchors_and_aliases_repeat_a_few_megabytes() {
+        let long = "x".repeat(500_000);
+        let levels: String = (1..200).map(|level| format!("- &a{level} [*a{}]\n", level - 1)).collect();
+        for (text, part) in [
+            (format!("- &a {long}\n{}", "- *a\n".repeat(20)), "repeat more than"),
+            (format!("{}{long}{}", "&a [".repeat(20), "]".repeat(20)), "repeat more than"),
+            (format!("- &a0 [x]\n{levels}"), "levels"),
+        ] {
+            let fault = read_yaml(&text).expect_err("more than its bound");
+            assert!(fault.text.contains(part), "{}", fault.text);
+        }
+        let few = format!("- &a {long}\n{}", "- *a\n".repeat(5));
+        assert_eq!(read_yaml(&few).expect("YAML").elements().len(), 6);
     }
 
     #[test]

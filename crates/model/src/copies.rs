@@ -1,0 +1,58 @@
+//! The memory that the anchors and aliases of a YAML text take beyond that of the text.
+//!
+//! A short text can name a long one a hundred thousand times. It knows neither of the trees that are read.
+
+/// Bytes that aliases copy and anchors keep beyond the text's own size. A text that needs more is taken for
+/// an attack: models and templates repeat some kilobytes.
+const COPIED_BYTES_MAX: usize = 4 << 20;
+
+/// Bytes of a node apart from its text: itself, its place in a list, and what the allocator adds.
+const NODE_BYTES: usize = 64;
+
+/// The size of a copied tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) bytes: usize,
+    /// Levels of lists and mappings.
+    pub(crate) levels: usize,
+}
+
+impl Extent {
+    /// A node with a text of so many bytes; zero if it has none.
+    pub(crate) const fn of_leaf(text_bytes: usize) -> Self {
+        Self { bytes: NODE_BYTES + text_bytes, levels: 0 }
+    }
+
+    /// A list or a mapping of these nodes, names included.
+    pub(crate) fn of_all(nodes: impl Iterator<Item = Self>) -> Self {
+        let empty = Self { bytes: NODE_BYTES, levels: 0 };
+        let all = nodes.fold(empty, |all, node| Self {
+            bytes: all.bytes + node.bytes,
+            levels: all.levels.max(node.levels),
+        });
+        Self { levels: all.levels + 1, ..all }
+    }
+}
+
+/// What is left for the copies of one text.
+#[derive(Debug)]
+pub(crate) struct Copies {
+    left: usize,
+    max: usize,
+}
+
+impl Copies {
+    pub(crate) const fn of(text: &str) -> Self {
+        let max = COPIED_BYTES_MAX + text.len();
+        Self { left: max, max }
+    }
+
+    /// Takes the bytes of a copy before it is made.
+    pub(crate) fn take(&mut self, copy: Extent) -> Result<(), String> {
+        let Some(left) = self.left.checked_sub(copy.bytes) else {
+            return Err(format!("anchors and aliases repeat more than {} bytes: write them out", self.max));
+        };
+        self.left = left;
+        Ok(())
+    }
+}
