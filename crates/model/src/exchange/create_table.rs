@@ -11,7 +11,7 @@ use keywright_semantics::schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema,
 };
 
-use super::fault::{ExchangeFault, Faults};
+use super::fault::{ExchangeFault, Faults, report};
 use super::supported;
 use crate::json::{Json, Members};
 use crate::tables::{Capacity, Provisioned, TableDefinition, Units};
@@ -46,7 +46,7 @@ fn read_one(json: &Json, path: &str, faults: &mut Faults) -> Option<TableDefinit
 /// Reads one table from members named as in `CreateTable`.
 pub fn read_table(json: &Json, path: &str, faults: &mut Faults) -> Option<TableDefinition> {
     let Some(name) = json.str_at("TableName") else {
-        faults.push(ExchangeFault::new(member(path, "TableName"), "the table's name is missing"));
+        report(faults, ExchangeFault::new(member(path, "TableName"), "the table's name is missing"));
         return None;
     };
     let schema = read_schema(json, path, faults)?;
@@ -143,10 +143,13 @@ fn read_attribute_types(json: &Json, path: &str, faults: &mut Faults) -> BTreeMa
             (Some(name), Some(key_type)) => {
                 types.insert(name.to_owned(), key_type);
             }
-            _ => faults.push(ExchangeFault::new(
-                format!("{}[{at}]", member(path, "AttributeDefinitions")),
-                "write AttributeName and AttributeType, which is S, N or B",
-            )),
+            _ => report(
+                faults,
+                ExchangeFault::new(
+                    format!("{}[{at}]", member(path, "AttributeDefinitions")),
+                    "write AttributeName and AttributeType, which is S, N or B",
+                ),
+            ),
         }
     }
     types
@@ -182,23 +185,25 @@ fn read_key(
     for (at, element) in json.get("KeySchema").map_or(&[][..], Json::elements).iter().enumerate() {
         let path = format!("{path}[{at}]");
         let Some(name) = element.str_at("AttributeName") else {
-            faults.push(ExchangeFault::new(path, "the AttributeName is missing"));
+            report(faults, ExchangeFault::new(path, "the AttributeName is missing"));
             continue;
         };
         let Some(&key_type) = types.get(name) else {
-            faults.push(ExchangeFault::new(path, format!("AttributeDefinitions does not define {name}")));
+            report(faults, ExchangeFault::new(path, format!("AttributeDefinitions does not define {name}")));
             continue;
         };
         let attribute = KeyAttribute { name: name.to_owned(), key_type };
         match element.str_at("KeyType") {
             Some("HASH") => key.partition.push(attribute),
             Some("RANGE") => key.sort.push(attribute),
-            _ => faults.push(ExchangeFault::new(path, "the KeyType must be HASH or RANGE")),
+            _ => report(faults, ExchangeFault::new(path, "the KeyType must be HASH or RANGE")),
         }
     }
     if key.partition.is_empty() {
-        faults
-            .push(ExchangeFault::new(path, "there is no partition key: write an element with KeyType HASH"));
+        report(
+            faults,
+            ExchangeFault::new(path, "there is no partition key: write an element with KeyType HASH"),
+        );
         return None;
     }
     Some(key)
@@ -213,7 +218,7 @@ fn read_index(
 ) -> Option<IndexSchema> {
     let key = read_key(json, path, types, faults)?;
     let Some(name) = json.str_at("IndexName") else {
-        faults.push(ExchangeFault::new(member(path, "IndexName"), "the index's name is missing"));
+        report(faults, ExchangeFault::new(member(path, "IndexName"), "the index's name is missing"));
         return None;
     };
     let projection = read_projection(json.get("Projection"), &member(path, "Projection"), faults);
@@ -237,10 +242,10 @@ pub fn read_projection(json: Option<&Json>, path: &str, faults: &mut Faults) -> 
         ),
         Some("ALL") | None => Projection::All,
         Some(other) => {
-            faults.push(ExchangeFault::new(
-                path,
-                format!("{other} is no projection: ALL, KEYS_ONLY or INCLUDE"),
-            ));
+            report(
+                faults,
+                ExchangeFault::new(path, format!("{other} is no projection: ALL, KEYS_ONLY or INCLUDE")),
+            );
             Projection::All
         }
     }

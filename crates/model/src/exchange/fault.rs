@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::file::FAULTS_MAX;
+
 /// One fault: its place, and what to write there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExchangeFault {
@@ -26,3 +28,12 @@ impl std::error::Error for ExchangeFault {}
 
 /// All faults found.
 pub type Faults = Vec<ExchangeFault>;
+
+/// Adds a fault; after as many as a model file reports, one that says that there are more.
+pub fn report(faults: &mut Faults, fault: ExchangeFault) {
+    match faults.len() {
+        len if len < FAULTS_MAX => faults.push(fault),
+        FAULTS_MAX => faults.push(ExchangeFault::new("", "there are more faults: mend these first")),
+        _ => {}
+    }
+}

@@ -34,6 +34,58 @@ impl Fault {
     }
 }
 
+/// Faults of one reading that are kept; nobody mends more at a time, and each has its text.
+pub(crate) const FAULTS_MAX: usize = 100;
+
+/// Bytes of a fault's text. It repeats names of the file, which may be long.
+const TEXT_BYTES_MAX: usize = 4 << 10;
+
+/// The faults of one reading: the first ones found, and the number of the others.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    faults: Faults,
+    more: usize,
+}
+
+impl Found {
+    pub(crate) fn add(&mut self, mut fault: Fault) {
+        if self.is_full() {
+            self.more += 1;
+            return;
+        }
+        if fault.text.len() > TEXT_BYTES_MAX {
+            fault.text.truncate(fault.text.floor_char_boundary(TEXT_BYTES_MAX));
+            fault.text.push('…');
+        }
+        self.faults.push(fault);
+    }
+
+    /// Whether further faults are only counted: their hints need not be made.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.faults.len() >= FAULTS_MAX
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.faults.is_empty()
+    }
+
+    /// All faults in the order in which they were found.
+    pub(crate) fn in_order(mut self) -> Faults {
+        if self.more > 0 {
+            let at = self.faults.last().map(|last| last.at).unwrap_or_default();
+            self.faults.push(Fault::new(at, format!("and {} more faults: mend these first", self.more)));
+        }
+        self.faults
+    }
+
+    /// All faults in file order, each once.
+    pub(crate) fn sorted(mut self) -> Faults {
+        self.faults.sort();
+        self.faults.dedup();
+        self.in_order()
+    }
+}
+
 impl fmt::Display for At {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}:{}", self.line, self.column)

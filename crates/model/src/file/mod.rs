@@ -26,6 +26,7 @@ pub use ast::{
     Records, Returns, Skew, Slot, StreamView, Table, Write, WriteKind,
 };
 pub use fault::{At, Fault, Faults};
+pub(crate) use fault::{FAULTS_MAX, Found};
 pub use names::did_you_mean;
 pub use origin::Origin;
 pub use read::parse;

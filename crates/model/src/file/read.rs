@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use keywright_semantics::schema::KeyType;
 
 use super::ast::{DataSource, Generate, Model, RawItems, Records};
-use super::fault::{At, Fault, Faults};
+use super::fault::{At, FAULTS_MAX, Fault, Faults, Found};
 use super::names::did_you_mean;
 use super::yaml::{self, Node, NodeKind};
 use super::{read_entity, read_pattern, read_table, references};
@@ -28,6 +28,10 @@ const SAMPLE_MAX: u64 = 100_000;
 /// A message lists all choices up to this number instead of suggesting the nearest one.
 const CHOICES_FEW: usize = 3;
 
+/// Hints made in one reading: more than the faults that are kept, because one name can have several. Each
+/// compares all known names.
+const HINTS_MAX: usize = 3 * FAULTS_MAX;
+
 /// Lines that a message about an unknown name lists.
 const LINES_LISTED_MAX: usize = 5;
 
@@ -41,9 +45,7 @@ pub fn parse(text: &str) -> Result<Model, Faults> {
     if reader.faults.is_empty() {
         return Ok(model);
     }
-    reader.faults.sort();
-    reader.faults.dedup();
-    Err(reader.faults)
+    Err(reader.faults.sorted())
 }
 
 fn read_model(reader: &mut Reader, root: &Node) -> Model {
@@ -167,13 +169,21 @@ fn generate(reader: &mut Reader, node: &Node) -> Option<Generate> {
 /// Collects faults and reads scalars, lists and mappings.
 #[derive(Default)]
 pub(super) struct Reader {
-    pub(super) faults: Faults,
+    faults: Found,
     /// Positions of fields that refer to other things, by the position of the thing that has the field.
     places: BTreeMap<(At, &'static str), At>,
     /// Tables and entities that could not be read. References to them are not reported again.
     broken: BTreeSet<String>,
     /// Faults of names that nothing has, by name. One typo makes a fault at each use of the name.
-    unknown: BTreeMap<String, Faults>,
+    unknown: BTreeMap<String, Unknown>,
+    hints: usize,
+}
+
+/// The faults of one unknown name.
+struct Unknown {
+    first: Fault,
+    /// The lines of all of them.
+    lines: BTreeSet<usize>,
 }
 
 /// The fields of a mapping, after unknown names were reported.
@@ -206,23 +216,38 @@ impl<'a> Fields<'a> {
 
 impl Reader {
     pub(super) fn fault(&mut self, at: At, text: impl Into<String>) {
-        self.faults.push(Fault::new(at, text));
+        self.faults.add(Fault::new(at, text));
     }
 
     /// A fault of a name that nothing has. Of several faults of one name the first is reported, with the
     /// lines of the others.
     pub(super) fn unknown(&mut self, at: At, name: &str, text: impl Into<String>) {
-        self.unknown.entry(name.to_owned()).or_default().push(Fault::new(at, text));
+        let fault = Fault::new(at, text);
+        if let Some(known) = self.unknown.get_mut(name) {
+            known.lines.insert(at.line);
+            if fault < known.first {
+                known.first = fault;
+            }
+        } else if self.unknown.len() < FAULTS_MAX {
+            let lines = BTreeSet::from([at.line]);
+            self.unknown.insert(name.to_owned(), Unknown { first: fault, lines });
+        } else {
+            self.faults.add(fault);
+        }
+    }
+
+    /// [`did_you_mean`], while faults are kept.
+    pub(super) fn hint<'n>(&mut self, name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
+        if self.faults.is_full() || self.hints >= HINTS_MAX {
+            return String::new();
+        }
+        self.hints += 1;
+        did_you_mean(name, known)
     }
 
     fn fold_unknown_names(&mut self) {
-        for mut faults in std::mem::take(&mut self.unknown).into_values() {
-            faults.sort();
-            faults.dedup();
-            let mut faults = faults.into_iter();
-            let Some(mut first) = faults.next() else { continue };
-            let lines: BTreeSet<usize> =
-                faults.map(|fault| fault.at.line).filter(|line| *line != first.at.line).collect();
+        for Unknown { mut first, mut lines } in std::mem::take(&mut self.unknown).into_values() {
+            lines.remove(&first.at.line);
             let listed: Vec<String> = lines.iter().take(LINES_LISTED_MAX).map(usize::to_string).collect();
             let rest = match lines.len().saturating_sub(LINES_LISTED_MAX) {
                 0 => String::new(),
@@ -232,7 +257,7 @@ impl Reader {
                 let noun = if lines.len() == 1 { "line" } else { "lines" };
                 first.text = format!("{} (also in {noun} {}{rest})", first.text, listed.join(", "));
             }
-            self.faults.push(first);
+            self.faults.add(first);
         }
     }
 
@@ -268,7 +293,7 @@ impl Reader {
         for (key, _) in members {
             let name = key.scalar().unwrap_or_default();
             if !name.starts_with("x-") && !known.contains(&name.as_str()) {
-                let hint = did_you_mean(&name, known.iter().copied());
+                let hint = self.hint(&name, known.iter().copied());
                 self.fault(key.at, format!("unknown field `{name}` of {what}{hint}"));
             }
         }
@@ -383,7 +408,7 @@ impl Reader {
             let hint = if names.len() <= CHOICES_FEW {
                 format!("; known are {}", names.join(", "))
             } else {
-                did_you_mean(&text, names)
+                self.hint(&text, names)
             };
             self.fault(node.at, format!("{what} cannot be `{text}`{hint}"));
         }

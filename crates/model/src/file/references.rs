@@ -7,7 +7,6 @@ use super::ast::{
     WriteKind,
 };
 use super::fault::At;
-use super::names::did_you_mean;
 use super::read::Reader;
 use super::read_pattern::{SECTIONS, TARGETS, repeated};
 use crate::expression::ConditionExpression;
@@ -47,7 +46,7 @@ fn unknown<'a>(
     if reader.is_broken(name) {
         return;
     }
-    let hint = did_you_mean(name, known);
+    let hint = reader.hint(name, known);
     reader.unknown(at, name, format!("there is no {kind} `{name}`{hint}"));
 }
 
@@ -189,7 +188,7 @@ fn check_slots(reader: &mut Reader, model: &Model, this: &Entity) {
         }
         let known = table.indexes.iter().map(|index| &*index.name);
         let fields = super::read_entity::ENTITY_FIELDS.iter().copied();
-        let hint = did_you_mean(name, known.chain(fields));
+        let hint = reader.hint(name, known.chain(fields));
         let text = format!("`{name}` is no field of an entity and no index of `{}`{hint}", table.name);
         reader.fault(slot.at, text);
     }
@@ -256,7 +255,7 @@ fn check_slot<'a>(
 fn check_template(reader: &mut Reader, at: At, this: &Entity, template: &Template) {
     for name in template.attributes() {
         if this.attribute(name).is_none() {
-            let hint = did_you_mean(name, this.attributes.iter().map(|attribute| &*attribute.name));
+            let hint = reader.hint(name, this.attributes.iter().map(|attribute| &*attribute.name));
             let text = format!("`{template}`: `{}` has no attribute `{name}`{hint}", this.name);
             reader.unknown(at, name, text);
         }
@@ -266,7 +265,7 @@ fn check_template(reader: &mut Reader, at: At, this: &Entity, template: &Templat
 /// Key attributes count as attributes here: a filter or a list of returned attributes can name them.
 fn known_attribute(reader: &mut Reader, at: At, this: &Entity, name: &str) {
     if this.attribute(name).is_none() && this.template(name).is_none() {
-        let hint = did_you_mean(name, this.attributes.iter().map(|attribute| &*attribute.name));
+        let hint = reader.hint(name, this.attributes.iter().map(|attribute| &*attribute.name));
         reader.unknown(at, name, format!("`{}` has no attribute `{name}`{hint}", this.name));
     }
 }
@@ -366,7 +365,7 @@ fn known_to_one(reader: &mut Reader, at: At, entities: &[&Entity], name: &str) {
         return;
     }
     let attributes = entities.iter().flat_map(|entity| &entity.attributes);
-    let hint = did_you_mean(name, attributes.map(|attribute| &*attribute.name));
+    let hint = reader.hint(name, attributes.map(|attribute| &*attribute.name));
     let who: Vec<String> = entities.iter().map(|entity| format!("`{}`", entity.name)).collect();
     let who = if entities.len() > 1 { who.join(" and ") } else { format!("`{}`", first.name) };
     let has = if entities.len() > 1 { "have" } else { "has" };
@@ -401,7 +400,7 @@ fn check_example(reader: &mut Reader, pattern: &Pattern, entities: &[&Entity], b
             continue;
         }
         let attributes = entities.iter().flat_map(|entity| &entity.attributes);
-        let hint = did_you_mean(name, attributes.map(|own| &*own.name).chain(bound.iter().copied()));
+        let hint = reader.hint(name, attributes.map(|own| &*own.name).chain(bound.iter().copied()));
         let text =
             format!("`{name}` in `example` is no attribute and no placeholder of `{}`{hint}", pattern.id);
         reader.unknown(node.at, name, text);
@@ -437,7 +436,7 @@ const REASONS: &[&str] = &[
 
 fn check_reasons(reader: &mut Reader, pattern: &Pattern, at: At, reasons: &[String]) {
     for reason in reasons.iter().filter(|reason| !REASONS.contains(&reason.as_str())) {
-        let hint = did_you_mean(reason, REASONS.iter().copied());
+        let hint = reader.hint(reason, REASONS.iter().copied());
         reader.fault(at, format!("`{reason}` in `expect.reason` is no reason to fail{hint}"));
     }
     let steps = pattern.steps().len();

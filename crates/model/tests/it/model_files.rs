@@ -162,3 +162,22 @@ data:
         assert_eq!(faults[0].at.line, line, "{}", texts.join("\n"));
     }
 }
+
+#[test]
+fn a_file_of_many_faults_names_a_hundred_and_counts_the_others() {
+    const TABLE: &str = "format: 1\nmodel: m\ntables: {Tab: {key: {pk: S}}}\n";
+    let fields: String = (0..5_000).map(|at| format!("qz{at}: 1\n")).collect();
+    let attributes: Vec<String> = (0..5_000).map(|at| format!("attribute{at}: S")).collect();
+    let given: Vec<String> = (0..5_000).map(|at| format!("zz{at}: eq")).collect();
+    let unknown = format!(
+        "{TABLE}entities:\n  E: {{key: {{pk: \"{{attribute1}}\"}}, attrs: {{{}}}}}\npatterns:\n  - {{id: P, query: E, given: {{{}}}, rate: 1}}\n",
+        attributes.join(", "),
+        given.join(", ")
+    );
+    for text in [format!("{TABLE}{fields}"), unknown] {
+        let faults = parse(&text).expect_err("faults");
+        let last = faults.last().map(|fault| fault.text.as_str()).unwrap_or_default();
+        assert_eq!((faults.len(), last), (101, "and 4900 more faults: mend these first"));
+        assert!(faults.iter().all(|fault| fault.text.len() < 1_000), "{}", faults[0].text);
+    }
+}
