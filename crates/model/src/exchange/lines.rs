@@ -10,10 +10,14 @@ use saphyr_parser::{Event, Parser};
 /// The most places that are recorded; messages about larger documents have no lines.
 const PLACES_MAX: usize = 200_000;
 
+/// Bytes of the paths that are recorded. A long name is in the paths of all that is below it.
+const PATH_BYTES_MAX: usize = 32 << 20;
+
 /// Lines by path, such as `Resources.Orders.Properties.KeySchema[0]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lines {
     by_path: BTreeMap<String, usize>,
+    path_bytes: usize,
 }
 
 /// A collection being read: its path and its next element.
@@ -35,14 +39,14 @@ impl Lines {
         let mut open: Vec<Open> = Vec::new();
         for event in Parser::new_from_str(text) {
             let Ok((event, span)) = event else { break };
-            if lines.by_path.len() >= PLACES_MAX {
+            if lines.by_path.len() >= PLACES_MAX || lines.path_bytes >= PATH_BYTES_MAX {
                 break;
             }
             let line = span.start.line();
             match event {
                 Event::Scalar(text, ..) => {
                     if let Some(Open { path, next: Next::Member(name @ None) }) = open.last_mut() {
-                        lines.by_path.insert(join(path, &text), line);
+                        lines.record(join(path, &text), line);
                         *name = Some(text.into_owned());
                     } else {
                         lines.place(&mut open, line);
@@ -64,6 +68,11 @@ impl Lines {
         lines
     }
 
+    fn record(&mut self, path: String, line: usize) {
+        self.path_bytes += path.len();
+        self.by_path.insert(path, line);
+    }
+
     /// Records the line of a value and returns its path. The line of a member is that of its name.
     fn place(&mut self, open: &mut [Open], line: usize) -> String {
         let Some(around) = open.last_mut() else { return String::new() };
@@ -72,7 +81,7 @@ impl Lines {
             Next::Element(at) => {
                 let path = format!("{}[{at}]", around.path);
                 *at += 1;
-                self.by_path.insert(path.clone(), line);
+                self.record(path.clone(), line);
                 path
             }
         }

@@ -1,15 +1,33 @@
 //! Evaluates the functions of a template from the template alone:
 //! defaults of parameters, mappings, and conditions on both.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::STACK_REGION;
 use crate::exchange::create_table::member;
 use crate::exchange::supported::is_function;
+use crate::exchange::yaml::extent;
 use crate::json::Json;
 
 /// The most levels of nested functions that are evaluated.
 const FUNCTION_LEVELS_MAX: usize = 40;
+
+/// Bytes of one evaluated text. No name and no value in a table's definition is larger.
+const TEXT_BYTES_MAX: usize = 64 << 10;
+
+/// Memory for the results of all functions of a template: a text can be in many of them.
+const RESULTS_BYTES_MAX: usize = 16 << 20;
+
+/// Values and conditions that are evaluated; a template of the service has at most a megabyte of text.
+const STEPS_MAX: usize = 1_000_000;
+
+/// Unresolved values of which there are notes, and bytes of one: nobody reads more.
+const NOTES_MAX: usize = 1_000;
+const NOTE_BYTES_MAX: usize = 4 << 10;
+
+/// Bytes of a name in a path. Logical ids have at most 255 letters.
+pub(super) const ID_BYTES_MAX: usize = 255;
 
 /// A value that only a deployment knows, and the assumption made instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,16 +42,67 @@ pub(super) struct Functions<'a> {
     /// The parameters whose defaults were used, with the defaults.
     pub(super) defaults: BTreeMap<String, String>,
     assumed_conditions: BTreeSet<String>,
+    parameters: BTreeMap<&'a str, &'a Json>,
+    conditions: BTreeMap<&'a str, &'a Json>,
+    /// The conditions decided so far; one that is being decided counts as undecided.
+    decided: BTreeMap<&'a str, Option<bool>>,
+    /// The number of values that only a deployment knows, those without a note included.
+    unknown: usize,
+    steps_left: usize,
+    bytes_left: usize,
+    /// Why evaluation ended before its end.
+    pub(super) exceeded: Option<String>,
 }
 
 impl<'a> Functions<'a> {
-    pub(super) const fn new(template: &'a Json) -> Self {
+    pub(super) fn new(template: &'a Json) -> Self {
+        let section = |name: &str| {
+            let members = template.get(name).map_or(&[][..], Json::members);
+            members.iter().map(|(name, value)| (name.as_str(), value)).collect()
+        };
         Self {
             template,
             unresolved: Vec::new(),
             defaults: BTreeMap::new(),
             assumed_conditions: BTreeSet::new(),
+            parameters: section("Parameters"),
+            conditions: section("Conditions"),
+            decided: BTreeMap::new(),
+            unknown: 0,
+            steps_left: STEPS_MAX,
+            bytes_left: RESULTS_BYTES_MAX,
+            exceeded: None,
         }
+    }
+
+    /// Takes steps of evaluation; false if there are no more.
+    fn takes_steps(&mut self, steps: usize) -> bool {
+        match self.steps_left.checked_sub(steps) {
+            Some(left) => self.steps_left = left,
+            None => self.exceed(format!("more than {STEPS_MAX} values are to be evaluated")),
+        }
+        self.exceeded.is_none()
+    }
+
+    fn exceed(&mut self, text: String) {
+        self.exceeded.get_or_insert(text);
+    }
+
+    /// Whether a text of so many bytes may be made.
+    fn holds_text(&mut self, bytes: usize) -> bool {
+        if bytes > TEXT_BYTES_MAX {
+            self.exceed(format!("a function makes a text of more than {TEXT_BYTES_MAX} bytes"));
+        }
+        self.exceeded.is_none()
+    }
+
+    /// The result of a function, counted; nothing beyond the bound.
+    fn counted(&mut self, result: Cow<'_, Json>) -> Json {
+        match self.bytes_left.checked_sub(extent(&result).bytes) {
+            Some(left) => self.bytes_left = left,
+            None => self.exceed(format!("the functions make more than {RESULTS_BYTES_MAX} bytes")),
+        }
+        if self.exceeded.is_some() { Json::Null } else { result.into_owned() }
     }
 
     /// The value with its functions evaluated. Parts that only a deployment
@@ -43,6 +112,9 @@ impl<'a> Functions<'a> {
     }
 
     fn value(&mut self, json: &Json, path: &str, level: usize) -> Json {
+        if !self.takes_steps(1) {
+            return Json::Null;
+        }
         if level > FUNCTION_LEVELS_MAX {
             return self.unknown("a function of many levels", path);
         }
@@ -53,7 +125,9 @@ impl<'a> Functions<'a> {
                 }
                 let resolved = members
                     .iter()
-                    .map(|(name, value)| (name.clone(), self.value(value, &member(path, name), level + 1)))
+                    .map(|(name, value)| {
+                        (name.clone(), self.value(value, &member(path, cut(name, ID_BYTES_MAX)), level + 1))
+                    })
                     .filter(|(_, value)| *value != Json::Null);
                 Json::Object(resolved.collect())
             }
@@ -82,7 +156,11 @@ impl<'a> Functions<'a> {
                 let delimiter = parts.first().and_then(Json::as_str).unwrap_or_default();
                 let values = parts.get(1).map_or(Json::Null, |values| self.value(values, path, level));
                 let texts: Vec<&str> = values.elements().iter().filter_map(Json::as_str).collect();
-                Some(Json::text(texts.join(delimiter)))
+                let bytes = texts.iter().map(|text| text.len() + delimiter.len()).sum();
+                if !self.holds_text(bytes) {
+                    return Json::Null;
+                }
+                return self.counted(Cow::Owned(Json::text(texts.join(delimiter))));
             }
             ("Fn::If", Json::List(parts)) => {
                 let condition = parts.first().and_then(Json::as_str).unwrap_or_default();
@@ -97,12 +175,17 @@ impl<'a> Functions<'a> {
             ("Fn::Split", Json::List(parts)) => {
                 let delimiter = parts.first().and_then(Json::as_str).unwrap_or(",");
                 let text = parts.get(1).map(|text| self.value(text, path, level));
-                text.as_ref().and_then(Json::as_str).map(|text| list(text, delimiter))
+                match text.as_ref().and_then(Json::as_str) {
+                    Some(text) if self.holds_text(text.len()) => {
+                        return self.counted(Cow::Owned(list(text, delimiter)));
+                    }
+                    _ => None,
+                }
             }
             ("Fn::FindInMap", Json::List(parts)) => {
                 let keys: Vec<Json> = parts.iter().map(|part| self.value(part, path, level)).collect();
                 let keys: Vec<&str> = keys.iter().filter_map(Json::as_str).collect();
-                self.template.get("Mappings").and_then(|mappings| mappings.at(&keys)).cloned()
+                self.mapped(&keys)
             }
             _ => None,
         };
@@ -110,6 +193,18 @@ impl<'a> Functions<'a> {
             let of = argument.as_str().map(|text| format!(" {text}")).unwrap_or_default();
             self.unknown(&format!("{}{of}", name.replace("Fn::", "!")), path)
         })
+    }
+
+    /// The value of a mapping. Each level is searched from its beginning.
+    fn mapped(&mut self, keys: &[&str]) -> Option<Json> {
+        let mut found = self.template.get("Mappings")?;
+        for key in keys {
+            if !self.takes_steps(found.members().len()) {
+                return None;
+            }
+            found = found.get(key)?;
+        }
+        Some(self.counted(Cow::Borrowed(found)))
     }
 
     fn reference(&mut self, name: &str, path: &str) -> Json {
@@ -126,28 +221,44 @@ impl<'a> Functions<'a> {
     /// The default of a parameter. For a parameter in Systems
     /// Manager the default is only a name, not the value.
     fn default_of(&mut self, name: &str) -> Option<Json> {
-        let parameter = self.template.get("Parameters")?.get(name)?;
+        let parameter = *self.parameters.get(name)?;
         let kind = parameter.str_at("Type").unwrap_or_default();
         if kind.starts_with("AWS::SSM::") {
             return None;
         }
         let default = parameter.get("Default")?;
-        let text = match default {
-            Json::Text(text) | Json::Number(text) => text.clone(),
-            other => other.compact(),
-        };
-        self.defaults.insert(name.to_owned(), text.clone());
+        if !self.defaults.contains_key(name) {
+            let text = match default {
+                Json::Text(text) | Json::Number(text) => text.clone(),
+                other => other.compact(),
+            };
+            if !self.holds_text(text.len()) {
+                return Some(Json::Null);
+            }
+            self.defaults.insert(name.to_owned(), text);
+        }
         let several = kind == "CommaDelimitedList" || kind.starts_with("List<");
-        Some(if several { list(&text, ",") } else { default.clone() })
+        let several = several.then(|| self.defaults.get(name).map(|text| list(text, ","))).flatten();
+        Some(self.counted(several.map_or(Cow::Borrowed(default), Cow::Owned)))
     }
 
     /// Replaces `${x}` by values and parameters. What only a
     /// deployment knows is removed, with the hyphen that joins it.
     fn substitute(&mut self, text: &str, values: &[(String, Json)], path: &str) -> Json {
+        let mut own: BTreeMap<&str, &Json> = BTreeMap::new();
+        for (name, value) in values {
+            own.entry(name).or_insert(value);
+        }
         let mut out = String::new();
         let mut left_out: Vec<&str> = Vec::new();
         let mut rest = text;
+        if !self.holds_text(text.len()) {
+            return Json::Null;
+        }
         while let Some((before, after)) = rest.split_once("${") {
+            if !self.holds_text(out.len()) {
+                return Json::Null;
+            }
             out.push_str(before);
             let Some((name, tail)) = after.split_once('}') else {
                 out.push_str(after);
@@ -155,15 +266,20 @@ impl<'a> Functions<'a> {
                 break;
             };
             rest = tail;
-            let own = values.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-            match own.or_else(|| self.default_of(name)) {
-                Some(Json::Text(value) | Json::Number(value)) => out.push_str(&value),
+            let default = if own.contains_key(name) { None } else { self.default_of(name) };
+            match own.get(name).copied().or(default.as_ref()) {
+                Some(Json::Text(value) | Json::Number(value)) if value.len() <= TEXT_BYTES_MAX => {
+                    out.push_str(value);
+                }
                 // `${!x}` stands for the literal text `${x}`.
                 _ if name.starts_with('!') => out.push_str(name),
                 _ => left_out.push(name),
             }
         }
         out.push_str(rest);
+        if !self.holds_text(out.len()) {
+            return Json::Null;
+        }
         let out = out.trim_matches(['-', '_', '.']).to_owned();
         if out.is_empty() && !left_out.is_empty() {
             return self.unknown(&format!("!Sub {text}"), path);
@@ -172,7 +288,7 @@ impl<'a> Functions<'a> {
             let names: Vec<String> = left_out.iter().map(|name| format!("${{{name}}}")).collect();
             self.note(path, format!("{} is known only on deployment; `{out}` is taken", names.join(", ")));
         }
-        Json::Text(out)
+        self.counted(Cow::Owned(Json::Text(out)))
     }
 
     fn unknown(&mut self, what: &str, path: &str) -> Json {
@@ -182,7 +298,11 @@ impl<'a> Functions<'a> {
     }
 
     fn note(&mut self, path: &str, text: String) {
-        self.unresolved.push(UnresolvedValue { path: path.to_owned(), text });
+        self.unknown += 1;
+        if self.unresolved.len() < NOTES_MAX {
+            let text = cut(&text, NOTE_BYTES_MAX).to_owned();
+            self.unresolved.push(UnresolvedValue { path: path.to_owned(), text });
+        }
     }
 
     /// Whether a condition of the template holds with the defaults.
@@ -202,13 +322,20 @@ impl<'a> Functions<'a> {
 
     fn decide(&mut self, json: &Json, level: usize) -> Option<bool> {
         let [(name, argument)] = json.members() else { return None };
-        if level > FUNCTION_LEVELS_MAX {
+        if level > FUNCTION_LEVELS_MAX || !self.takes_steps(1) {
             return None;
         }
         match name.as_str() {
             "Condition" => {
-                let condition = self.template.get("Conditions")?.get(argument.as_str()?)?;
-                self.decide(condition, level + 1)
+                let (name, condition) = self.conditions.get_key_value(argument.as_str()?)?;
+                let (name, condition) = (*name, *condition);
+                if let Some(decided) = self.decided.get(name) {
+                    return *decided;
+                }
+                self.decided.insert(name, None);
+                let decided = self.decide(condition, level + 1);
+                self.decided.insert(name, decided);
+                decided
             }
             "Fn::Not" => self.decide(argument.elements().first()?, level + 1).map(|holds| !holds),
             "Fn::And" | "Fn::Or" => {
@@ -219,18 +346,23 @@ impl<'a> Functions<'a> {
             }
             "Fn::Equals" => {
                 let [one, other] = argument.elements() else { return None };
-                let known = self.unresolved.len();
+                let known = self.unknown;
                 let (one, other) = (self.value(one, "", level + 1), self.value(other, "", level + 1));
                 let text = |side: &Json| match side {
                     Json::Text(text) | Json::Number(text) if text != STACK_REGION => Some(text.clone()),
                     Json::Bool(value) => Some(value.to_string()),
                     _ => None,
                 };
-                (self.unresolved.len() == known).then(|| Some(text(&one)? == text(&other)?)).flatten()
+                (self.unknown == known).then(|| Some(text(&one)? == text(&other)?)).flatten()
             }
             _ => None,
         }
     }
+}
+
+/// The beginning of a text, of at most so many bytes.
+pub(super) fn cut(text: &str, bytes_max: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes_max)).unwrap_or(text)
 }
 
 fn list(text: &str, delimiter: &str) -> Json {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use keywright_semantics::limits::TABLE_NAME_BYTES_MIN;
 use keywright_semantics::request::parts::TableClass;
 
-use super::functions::Functions;
+use super::functions::{Functions, ID_BYTES_MAX, cut};
 use super::{GLOBAL_TABLE, POLICY, Read, SIMPLE_TABLE, STACK_REGION, TABLE, TARGET};
 use crate::exchange::create_table::{read_table, read_units};
 use crate::exchange::fault::{ExchangeFault, Faults};
@@ -14,15 +14,32 @@ use crate::exchange::supported::{self, Shape};
 use crate::json::Json;
 use crate::tables::{AutoScaling, Capacity, Policies, Provisioned, Scaling, TableDefinition, Units};
 
+/// Resources of a template. The service takes 500.
+const RESOURCES_MAX: usize = 1_000;
+
+/// Notes on a template; nobody reads more.
+const NOTES_MAX: usize = 1_000;
+
+/// Bytes of a resource id, which is compared with all tables and policies: the name of a table and an index
+/// with the functions that make them.
+const RESOURCE_ID_BYTES_MAX: usize = 2_048;
+
 /// Reads the tables of a template; `lines` are those of its text.
 pub fn read(template: &Json, lines: &Lines) -> Result<Read, Faults> {
     let mut reader = Reader { functions: Functions::new(template), lines, notes: Vec::new() };
     let mut faults = Vec::new();
     let mut tables = Vec::new();
     let resources = template.get("Resources").map_or(&[][..], Json::members);
+    if resources.len() > RESOURCES_MAX {
+        let text = format!("a template has at most {RESOURCES_MAX} resources here: divide it");
+        return Err(vec![ExchangeFault::new("Resources", text)]);
+    }
     for (id, resource) in resources {
         let found = reader.resource(id, resource, &mut faults);
         tables.extend(found.map(|table| (id.clone(), table)));
+    }
+    if let Some(text) = reader.functions.exceeded.take() {
+        faults = vec![ExchangeFault::new("", text)];
     }
     if tables.is_empty() && faults.is_empty() {
         let text = format!("there is no {TABLE}, no {GLOBAL_TABLE} and no {SIMPLE_TABLE}");
@@ -35,6 +52,9 @@ pub fn read(template: &Json, lines: &Lines) -> Result<Read, Faults> {
     if let Some(globals) = template.get("Globals").and_then(|globals| globals.get("SimpleTable")) {
         let names: Vec<&str> = globals.members().iter().map(|(name, _)| name.as_str()).collect();
         reader.note("Globals.SimpleTable", &format!("a model does not hold {}", names.join(", ")));
+    }
+    if let Some(text) = reader.functions.exceeded.take() {
+        return Err(vec![ExchangeFault::new("", text)]);
     }
     Ok(Read { tables: tables.into_iter().map(|(_, table)| table).collect(), notes: reader.finish() })
 }
@@ -52,7 +72,7 @@ impl Reader<'_> {
         let about: Vec<&str> =
             path.split('.').filter(|part| !matches!(*part, "Resources" | "Properties")).collect();
         let note = format!("{line}{}: {text}", about.join("."));
-        if !self.notes.contains(&note) {
+        if self.notes.len() < NOTES_MAX && !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
@@ -71,7 +91,7 @@ impl Reader<'_> {
     }
 
     fn resource(&mut self, id: &str, resource: &Json, faults: &mut Faults) -> Option<TableDefinition> {
-        let path = format!("Resources.{id}");
+        let path = format!("Resources.{}", cut(id, ID_BYTES_MAX));
         let kind = resource.str_at("Type").unwrap_or_default();
         let shape = match kind {
             TABLE => supported::RESOURCE,
@@ -182,20 +202,22 @@ impl Reader<'_> {
 
     /// Scalable targets and their policies, assigned to the tables they name.
     fn read_scaling(&mut self, resources: &[(String, Json)], tables: &mut [(String, TableDefinition)]) {
+        let policies = policies_of(resources);
         for (target_id, target) in resources.iter().filter(|(_, found)| found.str_at("Type") == Some(TARGET))
         {
             let Some(raw) = target.get("Properties") else { continue };
-            let path = format!("Resources.{target_id}.Properties");
+            let path = format!("Resources.{}.Properties", cut(target_id, ID_BYTES_MAX));
             let properties =
                 self.functions.resolve(&supported::part(raw, &supported::SCALABLE_TARGET).held, &path);
             let dimension = properties.str_at("ScalableDimension").unwrap_or_default();
             let Some(dimension) = dimension.strip_prefix("dynamodb:") else { continue };
-            let resource = raw.get("ResourceId").map(Json::compact).unwrap_or_default();
+            let resource = raw.get("ResourceId").map(id_text).unwrap_or_default();
             // The resource id usually refers to a table of the template; assumptions about it do not matter.
             let known = self.functions.unresolved.len();
             let resolved = raw.get("ResourceId").map(|id| self.functions.resolve(id, &path));
             self.functions.unresolved.truncate(known);
             let resolved = resolved.as_ref().and_then(Json::as_str).unwrap_or_default();
+            let resolved = cut(resolved, RESOURCE_ID_BYTES_MAX);
             // The rest is the name of an index, which can equal that of another table.
             let before_index = |text: &str| text.split("/index/").next().unwrap_or_default().to_owned();
             let (place, resolved) = (before_index(&resource), before_index(resolved));
@@ -206,7 +228,7 @@ impl Reader<'_> {
                 self.note(&path, "it scales no table of this template; left out");
                 continue;
             };
-            let Some(policy) = policy_of(resources, target_id, &resource, dimension) else {
+            let Some(policy) = policy_of(&policies, target_id, &resource, dimension) else {
                 self.note(&path, "no target-tracking policy of this template goes with it, and without one nothing scales; left out");
                 continue;
             };
@@ -231,25 +253,53 @@ impl Reader<'_> {
     }
 }
 
+/// The beginning of what a resource id is written as.
+fn id_text(json: &Json) -> String {
+    cut(&json.compact(), RESOURCE_ID_BYTES_MAX).to_owned()
+}
+
+/// A scaling policy of a template.
+struct Policy<'a> {
+    id: &'a str,
+    properties: &'a Json,
+    /// The target that it refers to.
+    target: Option<String>,
+    resource: Option<String>,
+    value: &'a Json,
+}
+
+fn policies_of(resources: &[(String, Json)]) -> Vec<Policy<'_>> {
+    let policies = resources.iter().filter(|(_, found)| found.str_at("Type") == Some(POLICY));
+    policies.filter_map(|(id, policy)| policy_with(id, policy.get("Properties")?)).collect()
+}
+
+fn policy_with<'a>(id: &'a str, properties: &'a Json) -> Option<Policy<'a>> {
+    Some(Policy {
+        id,
+        properties,
+        target: properties.get("ScalingTargetId").map(id_text),
+        resource: properties.get("ResourceId").map(id_text),
+        value: properties.at(&["TargetTrackingScalingPolicyConfiguration", "TargetValue"])?,
+    })
+}
+
 /// The policy that tracks a target, with its target value. It
 /// refers to the target, or to the same resource and dimension.
 fn policy_of<'a>(
-    resources: &'a [(String, Json)],
+    policies: &[Policy<'a>],
     target_id: &str,
     resource: &str,
     dimension: &str,
 ) -> Option<(&'a str, &'a Json)> {
-    let policies = resources.iter().filter(|(_, found)| found.str_at("Type") == Some(POLICY));
-    policies.filter_map(|(id, policy)| Some((id, policy.get("Properties")?))).find_map(|(id, properties)| {
-        let by_target =
-            properties.get("ScalingTargetId").is_some_and(|target| mentions(&target.compact(), target_id));
-        let same_dimension = properties
+    let found = policies.iter().find(|policy| {
+        let by_target = policy.target.as_ref().is_some_and(|target| mentions(target, target_id));
+        let same_dimension = policy
+            .properties
             .str_at("ScalableDimension")
             .is_none_or(|named| named.strip_prefix("dynamodb:") == Some(dimension));
-        let by_resource = properties.get("ResourceId").is_some_and(|named| named.compact() == resource);
-        let value = properties.at(&["TargetTrackingScalingPolicyConfiguration", "TargetValue"])?;
-        (by_target || by_resource && same_dimension).then_some((id.as_str(), value))
-    })
+        by_target || policy.resource.as_deref() == Some(resource) && same_dimension
+    })?;
+    Some((found.id, found.value))
 }
 
 /// The note on a resource that is not a table but can create some.

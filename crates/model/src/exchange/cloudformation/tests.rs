@@ -341,3 +341,41 @@ fn a_resource_id_too_short_for_a_table_name_is_extended() {
     assert_eq!(names, ["B-table", "Orders"]);
     assert!(imported.notes[0].contains("B: it has no name"), "{:?}", imported.notes);
 }
+
+/// A template whose table has this name, with other sections.
+fn named(name: &str, sections: &str) -> String {
+    format!(
+        "{sections}\nResources:\n  T:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      TableName: {name}\n      AttributeDefinitions: [{{AttributeName: id, AttributeType: S}}]\n      KeySchema: [{{AttributeName: id, KeyType: HASH}}]\n"
+    )
+}
+
+#[test]
+fn functions_make_texts_up_to_a_bound() {
+    let mut doubled = "abcdefgh".to_owned();
+    for _ in 0..15 {
+        doubled = format!("!Sub [\"${{a}}${{a}}\", {{a: {doubled}}}]");
+    }
+    let long = format!("Parameters: {{P: {{Type: String, Default: {}}}}}", "x".repeat(60_000));
+    for (name, sections) in [
+        (doubled, String::new()),
+        (format!("!Join [\"{}\", [a, b, c]]", "-".repeat(40_000)), String::new()),
+        ("!Sub \"${P}${P}\"".to_owned(), long.clone()),
+        (format!("!Join [\"\", !Split [\",\", !Select [0, [{}]]]]", "!Ref P, ".repeat(1_000)), long),
+    ] {
+        let faults = parse(&named(&name, &sections)).expect_err("too much");
+        assert!(faults[0].text.contains("more than"), "{faults:?}");
+    }
+}
+
+#[test]
+fn a_condition_is_decided_once() {
+    let mut conditions =
+        "Conditions:\n  C0: !Equals [a, a]\n  Loop: !Or [!Condition Loop, !Condition Loop]\n".to_owned();
+    for level in 1..39 {
+        let before = format!("!Condition C{}", level - 1);
+        conditions.push_str(&format!("  C{level}: !And [{before}, {before}, {before}]\n"));
+    }
+    let name = "!If [C18, !If [Loop, yes-yes, no], no]";
+    let read = parse(&named(name, &conditions)).expect("a template");
+    assert_eq!(read.tables[0].name, "yes-yes");
+}
