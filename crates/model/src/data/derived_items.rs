@@ -5,45 +5,55 @@ use std::collections::BTreeSet;
 
 use keywright_semantics::value::Item;
 
-use super::{Sample, complete, key_of, pad};
+use super::room::Room;
+use super::{NotLoaded, Sample, complete, key_of, pad};
 use crate::{Entity, Model};
 
 /// The samples, with the generated derived items rebuilt from
 /// their sources; the samples before `given` stay unchanged.
-pub(super) fn with_derived_items(model: &Model, mut samples: Vec<Sample>, given: usize) -> Vec<Sample> {
+pub(super) fn with_derived_items(
+    model: &Model,
+    mut samples: Vec<Sample>,
+    given: usize,
+    room: &mut Room,
+) -> Result<Vec<Sample>, NotLoaded> {
     for (derived, source) in pairs(model) {
         let Some(table) = model.table(&derived.table) else { continue };
         let mut place = 0;
         samples.retain(|sample| {
             place += 1;
-            place <= given || sample.entity.as_ref() != Some(&derived.name)
+            let kept = place <= given || sample.entity.as_ref() != Some(&derived.name);
+            if !kept {
+                room.give(&sample.item);
+            }
+            kept
         });
         let mine = samples.iter().filter(|sample| sample.entity.as_ref() == Some(&derived.name));
         let mut known: BTreeSet<String> =
             mine.filter_map(|sample| key_of(table, &sample.item)).map(|key| format!("{key:?}")).collect();
         let sources = samples.iter().filter(|sample| sample.entity.as_ref() == Some(&source.name));
-        let more: Vec<Sample> = sources
-            .filter_map(|sample| {
-                let own = |name: &String| derived.attribute(name).is_some();
-                let copy: Item = sample
-                    .item
-                    .iter()
-                    .filter(|(name, _)| own(name))
-                    .map(|(name, value)| (name.clone(), value.clone()))
-                    .collect();
-                let item = pad(model, derived, complete(model, derived, copy).ok()?);
-                let key = format!("{:?}", key_of(table, &item)?);
-                known.insert(key).then(|| Sample {
-                    table: derived.table.clone(),
-                    entity: Some(derived.name.clone()),
-                    item,
-                    at: sample.at,
-                })
+        let made = sources.filter_map(|sample| {
+            let own = |name: &String| derived.attribute(name).is_some();
+            let copy: Item = sample
+                .item
+                .iter()
+                .filter(|(name, _)| own(name))
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect();
+            let item = pad(model, derived, complete(model, derived, copy).ok()?);
+            let key = format!("{:?}", key_of(table, &item)?);
+            known.insert(key).then(|| Sample {
+                table: derived.table.clone(),
+                entity: Some(derived.name.clone()),
+                item,
+                at: sample.at,
             })
-            .collect();
+        });
+        let counted = made.map(|sample| room.take(&sample.item).map(|()| sample));
+        let more: Vec<Sample> = counted.collect::<Result<_, _>>()?;
         samples.extend(more);
     }
-    samples
+    Ok(samples)
 }
 
 /// The derived entities that have as many items as their source.

@@ -30,7 +30,18 @@ pub enum FillFault {
     NoTemplate {
         attribute: String,
     },
+    /// The text is longer than any key.
+    TooLong {
+        template: String,
+    },
 }
+
+/// Bytes that a template makes. A key of the service has at most 2,048; a template repeats a long value as
+/// often as it names it.
+const FILLED_BYTES_MAX: usize = 64 << 10;
+
+/// Bytes of a template that a fault shows.
+const TEMPLATE_BYTES_SHOWN: usize = 200;
 
 impl fmt::Display for FillFault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -49,6 +60,14 @@ impl fmt::Display for FillFault {
             }
             Self::WrongType { attribute } => {
                 write!(formatter, "`{attribute}` has not the type of its key attribute")
+            }
+            Self::TooLong { template } => {
+                let shown = template.get(..template.floor_char_boundary(TEMPLATE_BYTES_SHOWN));
+                write!(
+                    formatter,
+                    "`{}` makes a key of more than {FILLED_BYTES_MAX} bytes",
+                    shown.unwrap_or_default()
+                )
             }
             Self::NoTemplate { attribute } => {
                 write!(
@@ -78,6 +97,9 @@ pub fn fill(template: &Template, key_type: KeyType, item: &Item) -> Result<Attri
     let mut text = String::new();
     for part in &template.parts {
         text.push_str(&part_text(template, part, item)?);
+        if text.len() > FILLED_BYTES_MAX {
+            return Err(FillFault::TooLong { template: template.to_string() });
+        }
     }
     match key_type {
         KeyType::S => Ok(AttributeValue::S(text)),

@@ -10,13 +10,16 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use keywright_semantics::limits::ITEM_BYTES_MAX;
 use keywright_semantics::share::ALL_PPM;
+use keywright_semantics::size::{item_bytes, value_bytes};
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::made_up::{self, Use};
 use super::random::{Choice, Random};
+use super::room::{Room, too_many};
 use super::scale::{Scale, Source, key_attributes, uniques};
-use super::{FillFault, Sample, complete, key_of, pad};
+use super::{FillFault, Limit, NotLoaded, Sample, complete, key_of, pad};
 use crate::{Attribute, Entity, Fault, Generate, Model, Part, Skew};
 
 /// Random draws that can collide with earlier items, before the remaining combinations are tried in order.
@@ -30,6 +33,20 @@ const NEW_PLACE: u64 = 900_000_000;
 
 /// All generated items of a model; none has a key of an existing item.
 pub fn generate(model: &Model, wanted: Generate, existing: &[Sample]) -> Result<Vec<Sample>, Fault> {
+    let made = generate_within(model, wanted, existing, &mut Room::of(Limit::NONE));
+    made.map_err(|fault| match fault {
+        NotLoaded::Faults(faults) => faults.into_iter().next().unwrap_or_else(too_many),
+        NotLoaded::BeyondLimit => too_many(),
+    })
+}
+
+/// [`generate`], which ends as soon as the room is full.
+pub(super) fn generate_within(
+    model: &Model,
+    wanted: Generate,
+    existing: &[Sample],
+    room: &mut Room,
+) -> Result<Vec<Sample>, NotLoaded> {
     let mut generator = Generator::new(model, wanted.seed, Scale::of_sample(model, wanted));
     generator.know(existing);
     let mut samples = Vec::new();
@@ -38,10 +55,13 @@ pub fn generate(model: &Model, wanted: Generate, existing: &[Sample]) -> Result<
             let made =
                 generator.unique_item(entity, place, &Item::new(), generator.scale.items(&entity.name));
             let (item, _) = made.map_err(|fault| {
-                Fault::new(entity.at, format!("cannot generate `{}`: {fault}", entity.name))
+                let text = format!("cannot generate `{}`: {fault}", entity.name);
+                NotLoaded::Faults(vec![Fault::new(entity.at, text)])
             })?;
-            generator.made.entry(entity.name.clone()).or_default().push(Cow::Owned(item.clone()));
-            samples.push(sample(model, entity, item));
+            let sample = sample(model, entity, item.clone());
+            room.take(&sample.item)?;
+            generator.made.entry(entity.name.clone()).or_default().push(Cow::Owned(item));
+            samples.push(sample);
         }
     }
     Ok(samples)
@@ -350,6 +370,7 @@ impl<'a> Generator<'a> {
         let keys: BTreeSet<&str> = own_keys(entity).map(|attribute| attribute.name.as_str()).collect();
         let (first, others): (Vec<_>, Vec<_>) =
             entity.attributes.iter().partition(|attribute| keys.contains(attribute.name.as_str()));
+        let mut bytes = item_bytes(&item);
         for attribute in first.into_iter().chain(others) {
             if item.contains_key(&attribute.name) {
                 continue;
@@ -359,7 +380,14 @@ impl<'a> Generator<'a> {
                 continue;
             }
             let used = if keys.contains(attribute.name.as_str()) { Use::Key } else { Use::Plain };
-            let value = self.value(entity, attribute, place, used, draw);
+            let value = if bytes <= ITEM_BYTES_MAX {
+                self.value(entity, attribute, place, used, draw)
+            } else {
+                // No table takes the item, so that its further values need no size and no source.
+                let plain = Attribute { size_bytes: None, ..attribute.clone() };
+                made_up::any(&plain, place, &mut self.random)
+            };
+            bytes += value_bytes(&value);
             item.insert(attribute.name.clone(), value);
         }
         self.fill_copies(entity, fixed, &mut item);
@@ -515,7 +543,11 @@ impl<'a> Generator<'a> {
     }
 
     fn fill_copies(&mut self, entity: &Entity, fixed: &Item, item: &mut Item) {
+        let mut bytes = item_bytes(item);
         for attribute in &entity.attributes {
+            if bytes > ITEM_BYTES_MAX {
+                break;
+            }
             let Some((source, name)) = &attribute.copy_of else { continue };
             let Some(original) = self.model.entity(source) else { continue };
             let Some((key, own)) = original.identity().zip(self.identifier(entity, original)) else {
@@ -524,6 +556,7 @@ impl<'a> Generator<'a> {
             let original = item.get(&own).and_then(|value| self.identified(source, key, value));
             let value = original.and_then(|original| original.get(name));
             if let Some(value) = value.filter(|_| !fixed.contains_key(&attribute.name)) {
+                bytes += value_bytes(value);
                 item.insert(attribute.name.clone(), value.clone());
             }
         }

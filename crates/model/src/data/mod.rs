@@ -8,6 +8,7 @@ mod fill;
 mod generate;
 mod made_up;
 mod random;
+mod room;
 mod scale;
 mod size;
 
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
+use crate::file::Found;
 use crate::template::Part;
 use crate::value::{from_node, from_typed_node, from_untyped_node};
 use crate::{
@@ -23,9 +25,12 @@ use crate::{
 };
 
 use derived_items::with_derived_items;
+use generate::generate_within;
+use room::{Room, too_many};
 
 pub use fill::{FillFault, complete, fill, key_of, key_text, shard_of};
 pub use generate::{Further, Records, further, generate};
+pub use room::{Limit, NotLoaded};
 pub use scale::taken_at_once;
 pub use size::{FILLER, Shortfall, pad, shortfalls};
 
@@ -44,44 +49,60 @@ pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// All items of a model's data section, in order: records, stored items, files, generated items.
 pub fn load(model: &Model, read_file: ReadFile<'_>) -> Result<Vec<Sample>, Faults> {
-    let mut loader = Loader { model, samples: Vec::new(), faults: Vec::new(), file: None };
+    load_within(model, read_file, Limit::NONE).map_err(|fault| match fault {
+        NotLoaded::Faults(faults) => faults,
+        NotLoaded::BeyondLimit => vec![too_many()],
+    })
+}
+
+/// [`load`], which ends as soon as there are more items than the limit.
+pub fn load_within(model: &Model, read_file: ReadFile<'_>, limit: Limit) -> Result<Vec<Sample>, NotLoaded> {
+    let room = Room::of(limit);
+    let mut loader = Loader { model, samples: Vec::new(), faults: Found::default(), file: None, room };
     for records in &model.data.records {
         for record in &records.records {
-            loader.record(&records.entity, record);
+            loader.record(&records.entity, record)?;
         }
     }
     for raw in &model.data.items {
         for item in &raw.items {
-            loader.stored(&raw.table, item);
+            loader.stored(&raw.table, item)?;
         }
     }
     for (name, at) in &model.data.files {
         match read_file(name) {
             Ok(text) => {
                 loader.file = Some((name, *at));
-                loader.file(&text);
+                loader.file(&text)?;
                 loader.file = None;
             }
-            Err(reason) => loader.faults.push(Fault::new(*at, format!("cannot read `{name}`: {reason}"))),
+            Err(reason) => {
+                loader.faults.add(Fault::new(*at, format!("cannot read `{name}`: {reason}")));
+            }
         }
     }
     if let Some(wanted) = model.data.generate {
-        match generate(model, wanted, &loader.samples) {
+        match generate_within(model, wanted, &loader.samples, &mut loader.room) {
             Ok(samples) => {
                 let given = loader.samples.len();
                 loader.samples.extend(samples);
-                loader.samples = with_derived_items(model, loader.samples, given);
+                loader.samples = with_derived_items(model, loader.samples, given, &mut loader.room)?;
             }
-            Err(fault) => loader.faults.push(fault),
+            Err(NotLoaded::Faults(faults)) => faults.into_iter().for_each(|fault| loader.faults.add(fault)),
+            Err(NotLoaded::BeyondLimit) => return Err(NotLoaded::BeyondLimit),
         }
     }
-    if loader.faults.is_empty() { Ok(loader.samples) } else { Err(loader.faults) }
+    if loader.faults.is_empty() {
+        return Ok(loader.samples);
+    }
+    Err(NotLoaded::Faults(loader.faults.in_order()))
 }
 
 struct Loader<'a> {
     model: &'a Model,
     samples: Vec<Sample>,
-    faults: Faults,
+    faults: Found,
+    room: Room,
     /// The file being read, and where the model names it.
     file: Option<(&'a str, At)>,
 }
@@ -90,7 +111,7 @@ impl Loader<'_> {
     /// A fault at a position of the model file or of the file being read.
     fn fault(&mut self, at: At, text: impl Into<String>) {
         let fault = Fault::new(at, text);
-        self.faults.push(match self.file {
+        self.faults.add(match self.file {
             Some((name, named_at)) => Fault::new(named_at, fault.in_file(name)),
             None => fault,
         });
@@ -101,15 +122,23 @@ impl Loader<'_> {
         self.file.map_or(at, |(_, named_at)| named_at)
     }
 
+    fn add(&mut self, table: String, entity: Option<String>, item: Item, at: At) -> Result<(), NotLoaded> {
+        self.room.take(&item)?;
+        self.samples.push(Sample { table, entity, item, at });
+        Ok(())
+    }
+
     /// A record of an entity: its attributes by name; templates add the keys.
-    fn record(&mut self, name: &str, node: &Node) {
+    fn record(&mut self, name: &str, node: &Node) -> Result<(), NotLoaded> {
         let Some(entity) = self.model.entity(name) else {
-            return self.fault(node.at, format!("there is no entity `{name}`"));
+            self.fault(node.at, format!("there is no entity `{name}`"));
+            return Ok(());
         };
         if !matches!(node.kind, NodeKind::Map(_)) {
             let text =
                 format!("a record of `{name}` is {} here: write `{{attribute: value}}`", node.description());
-            return self.fault(node.at, text);
+            self.fault(node.at, text);
+            return Ok(());
         }
         let mut item = Item::new();
         for (attribute, node) in node.members() {
@@ -129,21 +158,20 @@ impl Loader<'_> {
             }
         }
         match complete(self.model, entity, item) {
-            Ok(item) => self.samples.push(Sample {
-                table: entity.table.clone(),
-                entity: Some(name.to_owned()),
-                item,
-                at: self.place(node.at),
-            }),
-            Err(fault) => self.fault(node.at, format!("a record of `{name}`: {fault}")),
+            Ok(item) => self.add(entity.table.clone(), Some(name.to_owned()), item, self.place(node.at)),
+            Err(fault) => {
+                self.fault(node.at, format!("a record of `{name}`: {fault}"));
+                Ok(())
+            }
         }
     }
 
     /// A stored item.
-    fn stored(&mut self, table: &str, node: &Node) {
+    fn stored(&mut self, table: &str, node: &Node) -> Result<(), NotLoaded> {
         let Some(schema) = self.model.table(table) else {
             let known = self.model.tables.iter().map(|table| &*table.name);
-            return self.fault(node.at, format!("there is no table `{table}`{}", did_you_mean(table, known)));
+            self.fault(node.at, format!("there is no table `{table}`{}", did_you_mean(table, known)));
+            return Ok(());
         };
         let mut item = Item::new();
         for (name, node) in node.members() {
@@ -160,35 +188,39 @@ impl Loader<'_> {
                 name = part.name,
                 kind = type_name(part.key_type)
             );
-            return self.fault(node.at, text);
+            self.fault(node.at, text);
+            return Ok(());
         }
         let entity = entity_of(self.model, table, &item);
-        self.samples.push(Sample { table: table.to_owned(), entity, item, at: self.place(node.at) });
+        self.add(table.to_owned(), entity, item, self.place(node.at))
     }
 
-    fn file(&mut self, text: &str) {
+    fn file(&mut self, text: &str) -> Result<(), NotLoaded> {
         let contents = match file::read(self.model, text) {
             Ok(contents) => contents,
-            Err(faults) => return faults.into_iter().for_each(|fault| self.fault(fault.at, fault.text)),
+            Err(faults) => {
+                faults.into_iter().for_each(|fault| self.fault(fault.at, fault.text));
+                return Ok(());
+            }
         };
         for (entity, record) in &contents.records {
-            self.record(entity, record);
+            self.record(entity, record)?;
         }
         for (table, item) in &contents.stored {
-            self.stored(table, item);
+            self.stored(table, item)?;
         }
         let at = self.place(At::default());
         for (table, item) in contents.items {
             if self.model.table(&table).is_none() {
                 let known = self.model.tables.iter().map(|table| &*table.name);
-                return self.fault(
-                    At::default(),
-                    format!("there is no table `{table}`{}", did_you_mean(&table, known)),
-                );
+                let text = format!("there is no table `{table}`{}", did_you_mean(&table, known));
+                self.fault(At::default(), text);
+                return Ok(());
             }
             let entity = entity_of(self.model, &table, &item);
-            self.samples.push(Sample { table, entity, item, at });
+            self.add(table, entity, item, at)?;
         }
+        Ok(())
     }
 }
 
@@ -286,6 +318,32 @@ fn fitting(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn items_beyond_a_limit_are_not_made() {
+        let model = |data: &str| {
+            let text = format!(
+                "format: 1\nmodel: m\ntables: {{Tab: {{key: {{pk: S}}}}}}\nentities:\n  E: {{count: 90000, size: 4000, key: {{pk: \"{{id}}\"}}, attrs: {{id: S}}}}\n  F: {{count: 90000, size: 4000, key: {{pk: \"f{{id}}\"}}, attrs: {{id: {{type: S, copyOf: E.id}}}}}}\ndata: {data}\n"
+            );
+            crate::parse(&text).expect("a model")
+        };
+        let no_files = |_: &str| Err("no files".to_owned());
+        let few = model("{generate: {seed: 1, sample: 20}}");
+        let made = load(&few, &no_files).expect("items");
+        let bytes = made.iter().map(|made| keywright_semantics::size::item_bytes(&made.item)).sum::<usize>();
+        let exact = Limit { items: made.len(), bytes };
+        assert_eq!(load_within(&few, &no_files, exact).as_ref(), Ok(&made), "derived items count once");
+        let many = model("{generate: {seed: 1, sample: 90000}}");
+        let inline = model("{inline: {E: [{id: a}, {id: b}]}}");
+        for (model, limit) in [
+            (&few, Limit { items: made.len() - 1, ..exact }),
+            (&few, Limit { bytes: bytes - 1, ..exact }),
+            (&many, Limit { items: 100, bytes: usize::MAX }),
+            (&inline, Limit { items: 1, bytes: usize::MAX }),
+        ] {
+            assert_eq!(load_within(model, &no_files, limit), Err(NotLoaded::BeyondLimit));
+        }
+    }
 
     #[test]
     fn a_stored_item_belongs_to_the_entity_whose_templates_its_key_fits() {
