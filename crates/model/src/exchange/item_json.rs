@@ -4,6 +4,8 @@
 //! Hand-drawn data models hold values such as `{"M": {"foo": "bar"}}`, which the service would refuse. They
 //! are read as what they evidently mean, and a note says that they are not in the typed form.
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use keywright_semantics::number::Number;
@@ -106,9 +108,23 @@ fn read_untyped(json: &Json) -> AttributeValue {
 /// Writes an item in the typed form: the attributes named in
 /// `order` first, in that order, then the others by name.
 pub fn write_item(item: &Item, order: &[String]) -> Json {
-    let first = order.iter().filter_map(|name| item.get_key_value(name));
-    let rest = item.iter().filter(|(name, _)| !order.contains(name));
-    Json::Object(first.chain(rest).map(|(name, value)| (name.clone(), write_value(value))).collect())
+    Json::Object(ordered(item, order).map(|(name, value)| (name.clone(), write_value(value))).collect())
+}
+
+/// The attributes of an item, each once: those named in `order` first, in that order, then the others by
+/// name.
+pub fn ordered<'i>(
+    item: &'i Item,
+    order: &[String],
+) -> impl Iterator<Item = (&'i String, &'i AttributeValue)> {
+    let mut named: BTreeSet<&String> = BTreeSet::new();
+    let mut first = Vec::new();
+    for (name, value) in order.iter().filter_map(|name| item.get_key_value(name)) {
+        if named.insert(name) {
+            first.push((name, value));
+        }
+    }
+    first.into_iter().chain(item.iter().filter(move |(name, _)| !named.contains(name)))
 }
 
 /// Writes a value in the typed form.
@@ -149,7 +165,9 @@ mod tests {
         let read = read(text);
         assert!(read.typed);
         assert_eq!(write_item(&read.item, &[]).compact(), text);
-        assert!(write_item(&read.item, &["s".to_owned()]).compact().starts_with(r#"{"s":"#));
+        let twice = write_item(&read.item, &["s".to_owned(), "s".to_owned()]);
+        assert!(twice.compact().starts_with(r#"{"s":"#));
+        assert_eq!(twice.members().len(), read.item.len(), "each attribute once");
     }
 
     #[test]

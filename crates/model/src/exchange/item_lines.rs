@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use keywright_semantics::schema::{KeyAttribute, KeyType};
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
-use super::item_json::{read_item, write_item, write_value};
+use super::item_json::{ordered, read_item, write_item, write_value};
 use crate::json::Json;
 
 /// The member of an export's line that holds the item.
@@ -208,10 +208,8 @@ impl Writer {
         match self.form {
             Form::DynamoDb => Json::object([(EXPORTED, write_item(item, &order))]).compact(),
             Form::Plain => {
-                let first = order.iter().filter_map(|name| item.get_key_value(name));
-                let rest = item.iter().filter(|(name, _)| !order.contains(name));
-                Json::Object(first.chain(rest).map(|(name, value)| (name.clone(), plain(value))).collect())
-                    .compact()
+                let members = ordered(item, &order).map(|(name, value)| (name.clone(), plain(value)));
+                Json::Object(members.collect()).compact()
             }
             Form::Csv => {
                 let cell = |(name, value_type): &(&str, ValueType)| -> String {

@@ -7,16 +7,14 @@
 
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
-use super::item_json::{read_item, write_value};
+use super::item_json::{ordered, read_item, write_value};
 use super::lines::Lines;
 use crate::json::Json;
 use crate::{At, Fault, Faults};
 
 /// Writes an item: the attributes named in `order` first, in that order, then the others by name.
 pub fn write_plain(item: &Item, order: &[String]) -> Json {
-    let first = order.iter().filter_map(|name| item.get_key_value(name));
-    let rest = item.iter().filter(|(name, _)| !order.contains(name));
-    Json::Object(first.chain(rest).map(|(name, value)| (name.clone(), plain(value))).collect())
+    Json::Object(ordered(item, order).map(|(name, value)| (name.clone(), plain(value))).collect())
 }
 
 fn plain(value: &AttributeValue) -> Json {

@@ -1,6 +1,9 @@
 //! Names items by their entities: those of a model, or guessed from the items themselves.
 
+use std::collections::HashMap;
+
 use keywright_model::data::entity_of;
+use keywright_model::exchange::item_json::write_item;
 use keywright_model::exchange::live;
 use keywright_model::json::Json;
 use keywright_semantics::value::Item;
@@ -36,19 +39,17 @@ fn guessed(
     jsons: &[Json],
     items: &[Item],
 ) -> Result<Vec<Option<String>>, Refusal> {
-    let mut described = super::live::table(&context.tables, table, 0)?;
+    let mut described = super::live::table(&context.tables, table)?;
     described.items = jsons.to_vec();
     let (draft, _) = live::draft(table, &[described]);
     let Some(found) = draft.tables.first() else { return Ok(vec![None; items.len()]) };
-    let mut names = vec![None; items.len()];
+    // Items have no order and no hash; their texts have.
+    let text = |item: &Item| write_item(item, &[]).compact();
+    let mut entities: HashMap<String, &str> = HashMap::new();
     for entity in &found.entities {
         for member in entity.members.iter().filter_map(|at| found.items.get(*at)) {
-            for (name, item) in names.iter_mut().zip(items) {
-                if name.is_none() && item == member {
-                    *name = Some(entity.name.clone());
-                }
-            }
+            entities.entry(text(member)).or_insert(&entity.name);
         }
     }
-    Ok(names)
+    Ok(items.iter().map(|item| entities.get(&text(item)).map(|name| (*name).to_owned())).collect())
 }

@@ -10,10 +10,17 @@ use keywright_semantics::value::Item;
 
 use super::{ModelContext, Outcome};
 use crate::studio::members;
-use crate::studio::refusal::{Refusal, fault_json};
+use crate::studio::refusal::{Kind, Refusal, fault_json};
 
 /// Faults of one text that are reported.
 const FAULTS_MAX: usize = 100;
+
+/// Attributes that are written first, and key attributes: each item is searched for all of them. A table
+/// and its indexes have fewer.
+const FIRST_MAX: usize = 200;
+
+/// Bytes of lines in one answer. Lines of CSV have a cell for each attribute of any item.
+const LINES_BYTES_MAX: usize = 64 << 20;
 
 /// An item in the typed form.
 pub(super) fn typed(json: &Json) -> Result<Item, Refusal> {
@@ -26,6 +33,9 @@ pub(super) fn typed(json: &Json) -> Result<Item, Refusal> {
 /// Typed to plain, or plain to typed.
 pub(super) fn plain(_: &ModelContext, request: &Json) -> Outcome {
     let first = members::texts(request, "first")?;
+    if first.len() > FIRST_MAX {
+        return Err(too_many("first"));
+    }
     if let Some(text) = members::optional_source(request, "plain")? {
         let json = members::parse_text(text)?;
         let item = read_plain(text, &json).map_err(Refusal::faults)?;
@@ -61,9 +71,17 @@ fn form(request: &Json) -> Result<Option<Form>, Refusal> {
     })
 }
 
+fn too_many(name: &str) -> Refusal {
+    Refusal::new(Kind::TooLarge, format!("the request's `{name}` has more than {FIRST_MAX} attributes"))
+}
+
 /// The key attributes of a table: `[{"name", "type"}]`.
 fn keys(request: &Json) -> Result<Vec<KeyAttribute>, Refusal> {
-    let keys = members::list(request, "keys")?.iter().map(|key| {
+    let keys = members::list(request, "keys")?;
+    if keys.len() > FIRST_MAX {
+        return Err(too_many("keys"));
+    }
+    let keys = keys.iter().map(|key| {
         let key_type = match members::text(key, "type")? {
             "S" => KeyType::S,
             "N" => KeyType::N,
@@ -126,8 +144,7 @@ pub(super) fn write(_: &ModelContext, request: &Json) -> Outcome {
     let items = members::list(request, "items")?.iter().map(typed).collect::<Result<Vec<_>, _>>()?;
     if is_kept(request)? {
         let order: Vec<String> = keys(request)?.into_iter().map(|key| key.name).collect();
-        let text: String = items.iter().map(|item| write_plain(item, &order).compact() + "\n").collect();
-        return Ok(Json::object([("text", Json::text(text))]));
+        return joined(items.iter().map(|item| write_plain(item, &order).compact()));
     }
     let form = form(request)?.ok_or_else(|| Refusal::fault("the request's `form` is missing"))?;
     let mut writer = Writer::new(form, keys(request)?);
@@ -140,7 +157,19 @@ pub(super) fn write(_: &ModelContext, request: &Json) -> Outcome {
         }
     }
     let header = if members::switch(request, "header")? { writer.header() } else { None };
-    let lines = header.into_iter().chain(items.iter().map(|item| writer.line(item)));
-    let text: String = lines.map(|line| line + "\n").collect();
+    joined(header.into_iter().chain(items.iter().map(|item| writer.line(item))))
+}
+
+/// An answer of lines.
+fn joined(lines: impl Iterator<Item = String>) -> Outcome {
+    let mut text = String::new();
+    for line in lines {
+        if text.len() + line.len() > LINES_BYTES_MAX {
+            let most = LINES_BYTES_MAX >> 20;
+            return Err(Refusal::new(Kind::TooLarge, format!("the lines have more than {most} MiB")));
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
     Ok(Json::object([("text", Json::text(text))]))
 }
