@@ -116,18 +116,10 @@ impl ModelFiles {
         }
         let file =
             ModelFile { name: name.to_owned(), text: text.to_owned(), changed_ms: environment::now().0 };
+        has_room(place.kept(), now.as_ref(), text)?;
         match &mut *place {
-            Place::Memory(files) if files.len() >= MODELS_LISTED_MAX && over.is_none() => {
-                return Err(Refusal::new(Kind::TooLarge, "there are too many models: delete one").into());
-            }
             Place::Memory(files) => drop(files.insert(name.to_owned(), file.clone())),
             Place::Folder(folder) => {
-                if over.is_none()
-                    && kept(folder)
-                        .is_some_and(|(files, bytes)| files >= MODELS_LISTED_MAX || bytes > MODELS_BYTES_MAX)
-                {
-                    return Err(Refusal::new(Kind::TooLarge, "there are too many models: delete one").into());
-                }
                 save(folder, name, text).map_err(|error| unwritable(folder, name, &error))?;
             }
         }
@@ -179,6 +171,36 @@ impl Place {
             Self::Folder(folder) => read(folder, name),
         }
     }
+
+    /// The number of model files, and their bytes.
+    fn kept(&self) -> (usize, u64) {
+        match self {
+            Self::Memory(files) => {
+                let bytes = files.values().map(|file| bytes(&file.text)).sum();
+                (files.len(), bytes)
+            }
+            Self::Folder(folder) => kept(folder).unwrap_or_default(),
+        }
+    }
+}
+
+fn bytes(text: &str) -> u64 {
+    u64::try_from(text.len()).unwrap_or(u64::MAX)
+}
+
+/// Refuses a text for which there is no room. One that is no longer than the text it replaces has room: the
+/// folder may hold files of others.
+fn has_room((files, all): (usize, u64), now: Option<&ModelFile>, text: &str) -> Result<(), Refusal> {
+    let (before, after) = (now.map_or(0, |file| bytes(&file.text)), bytes(text));
+    if now.is_none() && files >= MODELS_LISTED_MAX {
+        return Err(Refusal::new(Kind::TooLarge, "there are too many models: delete one"));
+    }
+    if after > before && all.saturating_sub(before) + after > MODELS_BYTES_MAX {
+        let most = MODELS_BYTES_MAX >> 20;
+        let text = format!("all models together have at most {most} MiB: delete one");
+        return Err(Refusal::new(Kind::TooLarge, text));
+    }
+    Ok(())
 }
 
 fn read(folder: &Path, name: &str) -> Result<Option<ModelFile>, Refusal> {
@@ -286,6 +308,25 @@ mod tests {
             assert!(files.delete("shop.yaml", &first.hash()).is_err());
             files.delete("shop.yaml", &second.hash()).unwrap();
             assert_eq!(files.write("shop.yaml", "x", Some(&second.hash())), Err(NotSaved::Changed(None)));
+        });
+    }
+
+    #[test]
+    fn all_models_together_are_bounded_when_one_is_replaced_too() {
+        both(|files| {
+            let whole = "x".repeat(MODEL_BYTES_MAX);
+            let count = MODELS_BYTES_MAX / bytes(&whole);
+            for number in 1..count {
+                files.write(&format!("m{number}.yaml"), &whole, None).unwrap();
+            }
+            let small = files.write("small.yaml", "x", None).unwrap();
+            let half = files.write("small.yaml", &whole[..MODEL_BYTES_MAX / 2], Some(&small.hash())).unwrap();
+            let other = files.write("other.yaml", &whole[..MODEL_BYTES_MAX / 2], None).unwrap();
+            let refused =
+                |saved| matches!(saved, Err(NotSaved::Refused(Refusal { kind: Kind::TooLarge, .. })));
+            assert!(refused(files.write("more.yaml", "x", None)), "a new one");
+            assert!(refused(files.write("small.yaml", &whole, Some(&half.hash()))), "a longer text");
+            files.write("other.yaml", "y", Some(&other.hash())).unwrap();
         });
     }
 
