@@ -75,16 +75,21 @@ impl Sessions {
         times.len() < SIGN_IN_FAILURES_MAX
     }
 
+    /// Counts a failure of an address, as many as it may have. Of too many addresses the one that failed
+    /// longest ago is forgotten.
     pub(super) fn note_failure(&self, address: Address, now_ms: u64) {
-        let mut state = self.state();
-        if state.failures.len() >= FAILED_ADDRESSES_MAX {
-            state
-                .failures
-                .retain(|_, times| times.back().is_some_and(|time| time + SIGN_IN_WINDOW_MS > now_ms));
+        let failures = &mut self.state().failures;
+        if failures.len() >= FAILED_ADDRESSES_MAX && !failures.contains_key(&address) {
+            let oldest = failures.iter().min_by_key(|(_, times)| times.back().copied());
+            if let Some(oldest) = oldest.map(|(address, _)| *address) {
+                failures.remove(&oldest);
+            }
         }
-        if state.failures.len() < FAILED_ADDRESSES_MAX || state.failures.contains_key(&address) {
-            state.failures.entry(address).or_default().push_back(now_ms);
+        let times = failures.entry(address).or_default();
+        if times.len() >= SIGN_IN_FAILURES_MAX {
+            times.pop_front();
         }
+        times.push_back(now_ms);
     }
 }
 
@@ -117,6 +122,20 @@ mod tests {
         assert!(!sessions.may_try(bad, 5));
         assert!(sessions.may_try(good, 5));
         assert!(sessions.may_try(bad, SIGN_IN_WINDOW_MS));
+    }
+
+    #[test]
+    fn of_too_many_addresses_the_one_that_failed_longest_ago_is_forgotten() {
+        let sessions = Sessions::default();
+        for number in 0..=u32::try_from(FAILED_ADDRESSES_MAX).unwrap() {
+            for _ in 0..SIGN_IN_FAILURES_MAX {
+                sessions.note_failure(Address::of(number.to_be_bytes().into()), number.into());
+            }
+        }
+        assert_eq!(sessions.state().failures.len(), FAILED_ADDRESSES_MAX);
+        let (first, last) = (0_u32, u32::try_from(FAILED_ADDRESSES_MAX).unwrap());
+        assert!(sessions.may_try(Address::of(first.to_be_bytes().into()), 2_000));
+        assert!(!sessions.may_try(Address::of(last.to_be_bytes().into()), 2_000));
     }
 
     #[test]
