@@ -6,9 +6,8 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use keywright_model::data::{self, Sample};
-use keywright_model::{Faults, Model};
-use keywright_semantics::size::item_bytes;
+use keywright_model::Model;
+use keywright_model::data::{self, Limit, NotLoaded, Sample};
 use keywright_workbench::check_on;
 use keywright_workbench::report::Checked;
 use keywright_workbench::run::{Measured, Progress, measure};
@@ -88,21 +87,16 @@ pub(super) fn parse(text: &str) -> Result<Model, Refusal> {
 
 /// A model's items, and whether files were read for them.
 pub(super) fn samples(model: &Model, files: &ModelFiles) -> Result<(Vec<Sample>, bool), Refusal> {
-    let wanted = model.data.generate.map_or(0, |generate| generate.sample);
-    if usize::try_from(wanted).is_ok_and(|wanted| wanted > SAMPLES_MAX) {
-        return Err(too_many());
-    }
     let has_read = Cell::new(false);
     let read_file = |name: &str| {
         has_read.set(true);
         files.data_file(name)
     };
-    let samples: Result<Vec<Sample>, Faults> = data::load(model, &read_file);
-    let samples = samples.map_err(Refusal::faults)?;
-    let bytes: usize = samples.iter().map(|sample| item_bytes(&sample.item)).sum();
-    if samples.len() > SAMPLES_MAX || u64::try_from(bytes).is_ok_and(|bytes| bytes > SAMPLE_BYTES_MAX) {
-        return Err(too_many());
-    }
+    let limit = Limit { items: SAMPLES_MAX, bytes: usize::try_from(SAMPLE_BYTES_MAX).unwrap_or(usize::MAX) };
+    let samples = data::load_within(model, &read_file, limit).map_err(|reason| match reason {
+        NotLoaded::Faults(faults) => Refusal::faults(faults),
+        NotLoaded::BeyondLimit => too_many(),
+    })?;
     Ok((samples, has_read.get()))
 }
 
