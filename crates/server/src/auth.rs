@@ -86,6 +86,14 @@ pub(crate) struct Signed<'a> {
 }
 
 impl CheckedClaim<'_> {
+    /// The signature as sent, which is not verified yet; `None` without keys.
+    pub(crate) fn signature(&self) -> Option<&str> {
+        match self {
+            Self::Trusted(_) => None,
+            Self::Signed(signed) => Some(&signed.claim.signature),
+        }
+    }
+
     /// Verifies the signature of a request whose body has been read, and returns the caller.
     pub(crate) fn verify(self, request: &SignedRequest<'_>) -> Result<Caller, Error> {
         match self {

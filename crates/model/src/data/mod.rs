@@ -199,7 +199,9 @@ impl Loader<'_> {
         let contents = match file::read(self.model, text) {
             Ok(contents) => contents,
             Err(faults) => {
-                faults.into_iter().for_each(|fault| self.fault(fault.at, fault.text));
+                for fault in faults {
+                    self.fault(fault.at, fault.text);
+                }
                 return Ok(());
             }
         };

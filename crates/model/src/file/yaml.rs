@@ -299,12 +299,12 @@ impl From<&Json> for Node {
                 let mut kept: Vec<(Self, Self)> = Vec::new();
                 let mut places: BTreeMap<&str, usize> = BTreeMap::new();
                 for (name, value) in members {
-                    match places.get(name.as_str()).and_then(|place| kept.get_mut(*place)) {
-                        Some((_, known)) => *known = Self::from(value),
-                        None => {
-                            places.insert(name, kept.len());
-                            kept.push((Self::text(name), Self::from(value)));
-                        }
+                    if let Some((_, known)) = places.get(name.as_str()).and_then(|place| kept.get_mut(*place))
+                    {
+                        *known = Self::from(value);
+                    } else {
+                        places.insert(name, kept.len());
+                        kept.push((Self::text(name), Self::from(value)));
                     }
                 }
                 NodeKind::Map(kept)

@@ -27,7 +27,7 @@ use super::jobs::{self, Cancel, Jobs, busy};
 use super::model_files::ModelFiles;
 use super::refusal::{Kind, Refusal};
 use super::reply::{self, Reply};
-use super::sessions::{Session, Sessions};
+use super::sessions::{Failed, Session, Sessions};
 use super::workers::{Ended, ModelCall, Workers};
 use super::{Access, Api, Call, Called, MonitoringCall, Surroundings, assets, members, tables};
 use crate::auth::DEFAULT_ACCOUNT;
@@ -291,15 +291,16 @@ impl Studio {
             return Err(Refusal::fault("this server has no credentials: nobody needs to sign in"));
         }
         let now_ms = environment::now().0;
-        if !self.sessions.may_try(client.address, now_ms) {
-            return Err(Refusal::new(Kind::Busy, "too many failures: try again in a minute"));
-        }
         let headers: Vec<(&str, &str)> = head
             .headers
             .iter()
             .filter_map(|(name, value)| visible(value).map(|value| (name.as_str(), value)))
             .collect();
+        // A signature in the query is valid for days, and stands in logs.
         let query = head.uri.query().unwrap_or_default();
+        if !query.is_empty() {
+            return Err(Refusal::fault("sign in with a signature in the header"));
+        }
         let signed = SignedRequest {
             method: head.method.as_str(),
             path: head.uri.path(),
@@ -307,14 +308,21 @@ impl Studio {
             headers: &headers,
             body,
         };
-        let verified = authenticator
-            .check_claim(&signed, "dynamodb", environment::now)
-            .and_then(|claim| claim.verify(&signed));
-        let caller = verified.map_err(|error| {
+        let claim = authenticator.check_claim(&signed, "dynamodb", environment::now);
+        let verified = claim.and_then(|claim| {
+            let signature = claim.signature().unwrap_or_default().to_owned();
+            Ok((claim.verify(&signed)?, signature))
+        });
+        let (caller, signature) = verified.map_err(|error| {
             self.refused.count(Cause::FailedSignature);
-            self.sessions.note_failure(client.address, now_ms);
-            Refusal::new(Kind::SignedOut, error.message)
+            match self.sessions.note_failure(client.address, now_ms) {
+                Failed::Counted => Refusal::new(Kind::SignedOut, error.message),
+                Failed::TooOften => Refusal::new(Kind::Busy, "too many failures: try again in a minute"),
+            }
         })?;
+        if !self.sessions.first_use(&signature, now_ms) {
+            return Err(Refusal::new(Kind::SignedOut, "this signature was used before: sign a new request"));
+        }
         client.admit();
         let (token, session) = self.sessions.begin(caller.account.as_str(), now_ms);
         Ok(Json::object([

@@ -12,6 +12,12 @@ use crate::limits::{
     FAILED_ADDRESSES_MAX, SESSION_IDLE_MS, SESSIONS_MAX, SIGN_IN_FAILURES_MAX, SIGN_IN_WINDOW_MS,
 };
 
+/// Time for which a signature in a header is accepted: 15 minutes before and after the time that it names.
+const SIGNATURE_VALID_MS: u64 = 30 * 60_000;
+
+/// Signatures that are remembered as used; only who has a key makes any.
+const USED_SIGNATURES_MAX: usize = 4_096;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Session {
     pub(super) account: String,
@@ -24,6 +30,16 @@ struct State {
     sessions: HashMap<String, Session>,
     /// The times of each address's last failures.
     failures: HashMap<Address, VecDeque<u64>>,
+    /// The signatures that signed in, and when, the oldest first.
+    used: VecDeque<(String, u64)>,
+}
+
+/// A failure to sign in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Failed {
+    Counted,
+    /// The address has to wait. This failure does not make it wait longer.
+    TooOften,
 }
 
 /// The signed-in tabs.
@@ -67,17 +83,27 @@ impl Sessions {
         self.state().sessions.remove(token);
     }
 
-    /// Whether this address may try to sign in.
-    pub(super) fn may_try(&self, address: Address, now_ms: u64) -> bool {
-        let mut state = self.state();
-        let Some(times) = state.failures.get_mut(&address) else { return true };
-        times.retain(|time| time + SIGN_IN_WINDOW_MS > now_ms);
-        times.len() < SIGN_IN_FAILURES_MAX
+    /// Notes that a verified signature signs in; false if it did before. It can be replayed while its time is
+    /// accepted. Of too many signatures the one used first is forgotten.
+    pub(super) fn first_use(&self, signature: &str, now_ms: u64) -> bool {
+        let used = &mut self.state().used;
+        while used.front().is_some_and(|(_, time)| time + SIGNATURE_VALID_MS <= now_ms) {
+            used.pop_front();
+        }
+        if used.iter().any(|(known, _)| known == signature) {
+            return false;
+        }
+        if used.len() >= USED_SIGNATURES_MAX {
+            used.pop_front();
+        }
+        used.push_back((signature.to_owned(), now_ms));
+        true
     }
 
-    /// Counts a failure of an address, as many as it may have. Of too many addresses the one that failed
-    /// longest ago is forgotten.
-    pub(super) fn note_failure(&self, address: Address, now_ms: u64) {
+    /// Counts a failure of an address, as many as it may have, and says whether it had that many before. Of
+    /// too many addresses the one that failed longest ago is forgotten. A right signature is never refused
+    /// for the failures of others at its address.
+    pub(super) fn note_failure(&self, address: Address, now_ms: u64) -> Failed {
         let failures = &mut self.state().failures;
         if failures.len() >= FAILED_ADDRESSES_MAX && !failures.contains_key(&address) {
             let oldest = failures.iter().min_by_key(|(_, times)| times.back().copied());
@@ -86,10 +112,12 @@ impl Sessions {
             }
         }
         let times = failures.entry(address).or_default();
+        times.retain(|time| time + SIGN_IN_WINDOW_MS > now_ms);
         if times.len() >= SIGN_IN_FAILURES_MAX {
-            times.pop_front();
+            return Failed::TooOften;
         }
         times.push_back(now_ms);
+        Failed::Counted
     }
 }
 
@@ -116,12 +144,27 @@ mod tests {
         let sessions = Sessions::default();
         let (bad, good) = (Address::of([192, 0, 2, 1].into()), Address::of([192, 0, 2, 2].into()));
         for time in 0..5 {
-            assert!(sessions.may_try(bad, time));
-            sessions.note_failure(bad, time);
+            assert_eq!(sessions.note_failure(bad, time), Failed::Counted);
         }
-        assert!(!sessions.may_try(bad, 5));
-        assert!(sessions.may_try(good, 5));
-        assert!(sessions.may_try(bad, SIGN_IN_WINDOW_MS));
+        assert_eq!(sessions.note_failure(bad, 5), Failed::TooOften);
+        assert_eq!(sessions.note_failure(good, 5), Failed::Counted);
+        assert_eq!(sessions.note_failure(bad, SIGN_IN_WINDOW_MS), Failed::Counted);
+        assert_eq!(
+            sessions.note_failure(bad, SIGN_IN_WINDOW_MS),
+            Failed::TooOften,
+            "one of five was forgotten"
+        );
+    }
+
+    #[test]
+    fn a_signature_signs_in_once() {
+        let sessions = Sessions::default();
+        assert!(sessions.first_use("a", 0) && sessions.first_use("b", 1));
+        assert!(!sessions.first_use("a", SIGNATURE_VALID_MS - 1));
+        for number in 0..2 * USED_SIGNATURES_MAX {
+            assert!(sessions.first_use(&format!("{number}"), 2));
+        }
+        assert_eq!(sessions.state().used.len(), USED_SIGNATURES_MAX);
     }
 
     #[test]
@@ -134,8 +177,9 @@ mod tests {
         }
         assert_eq!(sessions.state().failures.len(), FAILED_ADDRESSES_MAX);
         let (first, last) = (0_u32, u32::try_from(FAILED_ADDRESSES_MAX).unwrap());
-        assert!(sessions.may_try(Address::of(first.to_be_bytes().into()), 2_000));
-        assert!(!sessions.may_try(Address::of(last.to_be_bytes().into()), 2_000));
+        let failed = |number: u32| sessions.note_failure(Address::of(number.to_be_bytes().into()), 2_000);
+        assert_eq!(failed(last), Failed::TooOften);
+        assert_eq!(failed(first), Failed::Counted);
     }
 
     #[test]

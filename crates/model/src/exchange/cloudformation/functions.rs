@@ -286,21 +286,21 @@ impl<'a> Functions<'a> {
         }
         if !left_out.is_empty() {
             let names: Vec<String> = left_out.iter().map(|name| format!("${{{name}}}")).collect();
-            self.note(path, format!("{} is known only on deployment; `{out}` is taken", names.join(", ")));
+            self.note(path, &format!("{} is known only on deployment; `{out}` is taken", names.join(", ")));
         }
         self.counted(Cow::Owned(Json::Text(out)))
     }
 
     fn unknown(&mut self, what: &str, path: &str) -> Json {
         let (value, text) = assumed(path);
-        self.note(path, format!("{what} is known only on deployment; {text}"));
+        self.note(path, &format!("{what} is known only on deployment; {text}"));
         value
     }
 
-    fn note(&mut self, path: &str, text: String) {
+    fn note(&mut self, path: &str, text: &str) {
         self.unknown += 1;
         if self.unresolved.len() < NOTES_MAX {
-            let text = cut(&text, NOTE_BYTES_MAX).to_owned();
+            let text = cut(text, NOTE_BYTES_MAX).to_owned();
             self.unresolved.push(UnresolvedValue { path: path.to_owned(), text });
         }
     }
@@ -314,7 +314,7 @@ impl<'a> Functions<'a> {
         if decided.is_none() && self.assumed_conditions.insert(condition.to_owned()) {
             self.note(
                 path,
-                format!("the condition {condition} is decided on deployment; it is taken to hold"),
+                &format!("the condition {condition} is decided on deployment; it is taken to hold"),
             );
         }
         decided.unwrap_or(true)
