@@ -1,5 +1,7 @@
 //! Tests of reading and writing templates.
 
+use std::fmt::Write as _;
+
 use super::*;
 use crate::exchange::create_table::{key_type_name, read_table};
 use crate::exchange::draft::Draft;
@@ -373,7 +375,7 @@ fn a_condition_is_decided_once() {
         "Conditions:\n  C0: !Equals [a, a]\n  Loop: !Or [!Condition Loop, !Condition Loop]\n".to_owned();
     for level in 1..39 {
         let before = format!("!Condition C{}", level - 1);
-        conditions.push_str(&format!("  C{level}: !And [{before}, {before}, {before}]\n"));
+        writeln!(conditions, "  C{level}: !And [{before}, {before}, {before}]").unwrap();
     }
     let name = "!If [C18, !If [Loop, yes-yes, no], no]";
     let read = parse(&named(name, &conditions)).expect("a template");
