@@ -115,6 +115,9 @@ fn lengthen(model: &Model, entity: &Entity, used: &[&Pattern], item: &mut Item) 
     for attribute in &entity.attributes {
         let Some(size) = attribute.size_bytes.and_then(|size| usize::try_from(size).ok()) else { continue };
         let room = ITEM_BYTES_MAX.saturating_sub(item_bytes(item));
+        if room == 0 {
+            break;
+        }
         if !is_plain(model, entity, attribute, used) {
             continue;
         }
