@@ -202,7 +202,7 @@ fn with_open_files(count: usize, arguments: &[&str]) -> Result<Server, String> {
 fn idle_connections_leave_the_store_its_file_descriptors() {
     let _alone = exclusive();
     let folder = tempfile::tempdir().unwrap();
-    let server = with_open_files(400, &["--data", folder.path().to_str().unwrap()]).unwrap();
+    let server = with_open_files(410, &["--data", folder.path().to_str().unwrap()]).unwrap();
     let idle: Vec<_> = (0..600).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
     fill(&server, 10);
     assert_eq!(Connection::open(&server).call("GetItem", GET.as_bytes()).status, 200);
