@@ -1,6 +1,10 @@
-//! The memory that the anchors and aliases of a YAML text take beyond that of the text.
+//! Bounds of the trees that are read from YAML: their levels, and the memory that anchors and aliases take
+//! beyond that of the text.
 //!
 //! A short text can name a long one a hundred thousand times. It knows neither of the trees that are read.
+
+/// The most nesting levels of one document.
+const LEVELS_MAX: usize = 120;
 
 /// Bytes that aliases copy and anchors keep beyond the text's own size. A text that needs more is taken for
 /// an attack: models and templates repeat some kilobytes.
@@ -34,6 +38,11 @@ impl Extent {
     }
 }
 
+/// Refuses a document of more levels than are read.
+pub(crate) fn check_levels(levels: usize) -> Result<(), String> {
+    if levels > LEVELS_MAX { Err(format!("more than {LEVELS_MAX} levels")) } else { Ok(()) }
+}
+
 /// What is left for the copies of one text.
 #[derive(Debug)]
 pub(crate) struct Copies {
@@ -45,6 +54,12 @@ impl Copies {
     pub(crate) const fn of(text: &str) -> Self {
         let max = COPIED_BYTES_MAX + text.len();
         Self { left: max, max }
+    }
+
+    /// [`Self::take`] for an alias below so many levels.
+    pub(crate) fn take_below(&mut self, levels: usize, copy: Extent) -> Result<(), String> {
+        check_levels(levels + copy.levels)?;
+        self.take(copy)
     }
 
     /// Takes the bytes of a copy before it is made.

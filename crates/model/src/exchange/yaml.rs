@@ -8,14 +8,11 @@ use std::collections::BTreeMap;
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
 use super::fault::ExchangeFault;
-use crate::copies::{Copies, Extent};
+use crate::copies::{Copies, Extent, check_levels};
 use crate::json::{Json, Members};
 
 /// The most nodes in the text of one document. A template with more is taken for an attack.
 const NODES_MAX: usize = 1_000_000;
-
-/// The most nesting levels of one document.
-const LEVELS_MAX: usize = 120;
 
 /// Reads one document; JSON is YAML too, but keeps its digits only through `Json::parse`.
 pub fn parse(text: &str) -> Result<Json, ExchangeFault> {
@@ -64,11 +61,7 @@ impl Builder {
             }
             Event::Alias(anchor) => {
                 let value = self.anchors.get(&anchor).ok_or("an alias to nothing")?;
-                let extent = extent(value);
-                if self.open.len() + extent.levels > LEVELS_MAX {
-                    return Err(format!("more than {LEVELS_MAX} levels"));
-                }
-                self.copies.take(extent)?;
+                self.copies.take_below(self.open.len(), extent(value))?;
                 let value = value.clone();
                 self.done(value, 0)
             }
@@ -84,9 +77,7 @@ impl Builder {
     }
 
     fn open(&mut self, anchor: usize, tag: Option<&Tag>, kind: OpenKind) -> Result<(), String> {
-        if self.open.len() >= LEVELS_MAX {
-            return Err(format!("more than {LEVELS_MAX} levels"));
-        }
+        check_levels(self.open.len() + 1)?;
         self.open.push(Open { function: function(tag), anchor, kind });
         Ok(())
     }

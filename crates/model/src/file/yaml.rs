@@ -8,12 +8,8 @@ use std::collections::btree_map::Entry;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 
 use super::fault::{At, Fault};
-use crate::copies::{Copies, Extent};
+use crate::copies::{Copies, Extent, check_levels};
 use crate::json::Json;
-
-/// Nesting levels of a document. Values nest up to 32 levels, and a level takes two in typed form; the rest
-/// is for the file around them.
-const LEVELS_MAX: usize = 120;
 
 /// The most common mistake in text that is not YAML.
 const NOT_YAML_FIX: &str = "close brackets and quotation marks, indent with spaces, and quote texts with `: `, ` #`, `{`, `*` or `&` in them";
@@ -184,11 +180,7 @@ impl Builder {
             }
             Event::Alias(anchor) => {
                 let node = self.anchors.get(&anchor).ok_or("an alias to nothing")?;
-                let extent = extent(node);
-                if self.open.len() + extent.levels > LEVELS_MAX {
-                    return Err(format!("more than {LEVELS_MAX} levels"));
-                }
-                self.copies.take(extent)?;
+                self.copies.take_below(self.open.len(), extent(node))?;
                 let node = node.clone();
                 self.done(node, 0)
             }
@@ -200,9 +192,7 @@ impl Builder {
     }
 
     fn begin(&mut self, anchor: usize, at: At, kind: OpenKind) -> Result<(), String> {
-        if self.open.len() >= LEVELS_MAX {
-            return Err(format!("more than {LEVELS_MAX} levels"));
-        }
+        check_levels(self.open.len() + 1)?;
         self.open.push(Open { anchor, at, kind });
         Ok(())
     }
