@@ -16,8 +16,9 @@ const READ_BY_HAND: [&str; 7] = [
     "KEYWRIGHT_STUDIO_DIST",
     "KEYWRIGHT_TO_PASSWORD",
 ];
-/// Variables that Kubernetes sets for a service called `keywright`.
-const OF_KUBERNETES: [&str; 2] = ["KEYWRIGHT_SERVICE_", "KEYWRIGHT_PORT_"];
+/// Variables that others set: Kubernetes for a service called `keywright`, and `cargo run`, which passes on
+/// those of the build script.
+const OF_OTHERS: [&str; 3] = ["KEYWRIGHT_SERVICE_", "KEYWRIGHT_PORT_", "KEYWRIGHT_BUILD_"];
 /// A name that differs in more letters was meant to be another one.
 const LETTERS_MAX: usize = 4;
 
@@ -43,7 +44,7 @@ fn collect(command: &Command, names: &mut Vec<String>) {
 
 fn complaint(name: &str, known: &[String]) -> Option<String> {
     let is_ours = name.to_ascii_uppercase().starts_with(PREFIX);
-    let is_of_others = OF_KUBERNETES.iter().any(|prefix| name.starts_with(prefix));
+    let is_of_others = OF_OTHERS.iter().any(|prefix| name.starts_with(prefix));
     if !is_ours || is_of_others || known.iter().any(|known| known == name) {
         return None;
     }
@@ -86,6 +87,7 @@ mod tests {
             "KEYWRIGHT",
             "KEYWRIGHT_SERVICE_HOST",
             "KEYWRIGHT_PORT_8000_TCP_ADDR",
+            "KEYWRIGHT_BUILD_COMMIT",
         ]) {
             assert_eq!(complaint(name, &known), None);
         }
