@@ -133,14 +133,10 @@ impl Server {
 
     pub(crate) fn memory(&self) -> Option<Memory> {
         let text = fs::read_to_string(format!("/proc/{}/status", self.id)).ok()?;
-        let number = |name: &str| -> Option<u64> {
-            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-            line.split_whitespace().next()?.parse().ok()
-        };
         Some(Memory {
-            rss_mib: number("VmRSS")? / 1024,
-            peak_mib: number("VmHWM")? / 1024,
-            threads: number("Threads")?,
+            rss_mib: number(&text, "VmRSS")? / 1024,
+            peak_mib: number(&text, "VmHWM")? / 1024,
+            threads: number(&text, "Threads")?,
         })
     }
 
@@ -148,10 +144,6 @@ impl Server {
     pub(crate) fn children_mib(&self) -> Vec<u64> {
         let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
         let texts = processes.filter_map(|process| fs::read_to_string(process.path().join("status")).ok());
-        let number = |text: &str, name: &str| -> Option<u64> {
-            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-            line.split_whitespace().next()?.parse().ok()
-        };
         let own = texts.filter(|text| number(text, "PPid") == Some(u64::from(self.id)));
         own.filter_map(|text| Some(number(&text, "VmRSS")? / 1024)).collect()
     }
@@ -181,6 +173,12 @@ impl Drop for Server {
         // A folder that stays is a nuisance in the temporary folder, no fault.
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// A number in a status of `/proc`.
+fn number(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 fn new_folder() -> Result<PathBuf, String> {
