@@ -6,6 +6,11 @@ use std::str;
 /// Bytes of the first line, with its end.
 pub(super) const HEAD_BYTES_MAX: usize = 200;
 
+/// Names of answers: a result, an error, and nothing, because the request would change something and may not.
+pub(super) const OK: &str = "ok";
+pub(super) const ERROR: &str = "error";
+pub(super) const CHANGES: &str = "changes";
+
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -13,7 +18,7 @@ pub(super) enum Kind {
     Call,
     /// To the process: end the call.
     Cancel,
-    /// To the process: the database's answer, `ok` or `error`.
+    /// To the process: the database's answer. The name is one of the three above.
     Answer,
     /// From the process: a request to the database; the name is the operation.
     Ask,

@@ -108,15 +108,22 @@ impl Jobs {
         running.await.unwrap_or_else(|_panic| Err(internal()))
     }
 
-    /// Runs a light call on models in its turn.
+    /// Runs a light call on models in its turn. A stop of the server ends it.
     pub(super) async fn run_light<T>(
         &self,
         work: impl Future<Output = Result<T, Refusal>>,
     ) -> Result<T, Refusal> {
-        let time = Duration::from_secs(JOB_WAIT_SECONDS_MAX);
-        let place = tokio::time::timeout(time, self.light_places.acquire()).await;
-        let _place = place.map_err(|_elapsed| waited())?.map_err(|_closed| internal())?;
-        work.await
+        let mut stopping = self.stopping.clone();
+        let run = async {
+            let time = Duration::from_secs(JOB_WAIT_SECONDS_MAX);
+            let place = tokio::time::timeout(time, self.light_places.acquire()).await;
+            let _place = place.map_err(|_elapsed| waited())?.map_err(|_closed| internal())?;
+            work.await
+        };
+        tokio::select! {
+            _ = stopping.wait_for(|stops| *stops) => Err(cancelled()),
+            outcome = run => outcome,
+        }
     }
 
     /// Starts a job and returns its lines; the last is the job's result.
@@ -199,10 +206,6 @@ async fn wait(
 
 fn waited() -> Refusal {
     Refusal::new(Kind::Busy, "other long calls run: try again later")
-}
-
-pub(super) fn busy() -> Refusal {
-    Refusal::new(Kind::Busy, "there is no memory for the answer: try again")
 }
 
 pub(super) fn cancelled() -> Refusal {
@@ -338,6 +341,19 @@ mod tests {
         let (_stop, jobs) = jobs();
         let lines = jobs.start(None, "check", activity(), |_, _| async { panic!("a defect") });
         assert!(last(lines).await.contains("\"internal\""));
+    }
+
+    #[tokio::test]
+    async fn a_stop_of_the_server_ends_light_calls_and_those_that_wait() {
+        let (stop, jobs) = jobs();
+        let calls = [
+            jobs.run_light(std::future::pending::<Result<(), Refusal>>()),
+            jobs.run_light(std::future::pending()),
+        ];
+        let mut calls = std::pin::pin!(futures_util::future::join_all(calls));
+        assert!(poll_immediate(calls.as_mut()).await.is_none());
+        stop.send_replace(true);
+        assert_eq!(calls.await, [Err(cancelled()), Err(cancelled())]);
     }
 
     #[tokio::test]

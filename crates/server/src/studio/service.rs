@@ -23,12 +23,12 @@ use tokio::sync::{mpsc, watch};
 use super::endpoints::{self, Context, Endpoint, Way};
 use super::guard::{Guard, STUDIO, Target};
 use super::headers::seal;
-use super::jobs::{self, Cancel, Jobs, busy};
+use super::jobs::{self, Cancel, Jobs};
 use super::model_files::ModelFiles;
 use super::refusal::{Kind, Refusal};
 use super::reply::{self, Reply};
 use super::sessions::{Failed, Session, Sessions};
-use super::workers::{Ended, ModelCall, Workers};
+use super::workers::{Ended, ModelCall, Workers, share};
 use super::{Access, Api, Call, Called, MonitoringCall, Surroundings, assets, members, tables};
 use crate::auth::DEFAULT_ACCOUNT;
 use crate::body::{self, BodyBudgets, BodyFault};
@@ -40,9 +40,9 @@ use crate::environment;
 use crate::head_meter::HeadMeter;
 use crate::idle_timeout::Phase;
 use crate::limits::{
-    ANSWER_FREE_BYTES, BODY_SECONDS_MAX, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX, JOB_SECONDS_MAX,
-    LIGHT_SECONDS_MAX, Limits, MODEL_CANCEL_MS_MAX, MODEL_UNDO_MS_MAX, PerAddress, STUDIO_ANSWERS_BYTES,
-    STUDIO_BODIES_BYTES, STUDIO_BODY_BYTES_MAX, STUDIO_CONNECTIONS_MAX, STUDIO_SIGN_IN_BODY_BYTES_MAX,
+    BODY_SECONDS_MAX, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX, JOB_SECONDS_MAX, LIGHT_SECONDS_MAX, Limits,
+    MODEL_CANCEL_MS_MAX, MODEL_UNDO_MS_MAX, PerAddress, STUDIO_ANSWERS_BYTES, STUDIO_BODIES_BYTES,
+    STUDIO_BODY_BYTES_MAX, STUDIO_CONNECTIONS_MAX, STUDIO_SIGN_IN_BODY_BYTES_MAX,
 };
 use crate::listener::Serving;
 use crate::refused::{Cause, Refused};
@@ -385,12 +385,7 @@ impl Studio {
 
     /// A response that takes memory until the page has read it; a small one takes none.
     async fn kept(&self, text: String) -> Result<Response<Reply>, Refusal> {
-        let share = if text.len() > ANSWER_FREE_BYTES {
-            let taken = self.answers.acquire(text.len().min(STUDIO_ANSWERS_BYTES)).await;
-            Some(taken.map_err(|_exhausted| busy())?)
-        } else {
-            None
-        };
+        let share = share(&self.answers, text.len()).await?;
         Ok(reply::whole_json(held(text.into_bytes(), share)))
     }
 

@@ -5,12 +5,13 @@ use std::sync::mpsc::Receiver;
 use keywright_model::json::Json;
 use keywright_wire::Operation;
 
+use super::frames::{CHANGES, OK};
 use super::refusal::{Kind, Refusal};
 use super::{jobs, worker};
 
 /// The database as one caller sees it, from a process that executes calls.
 pub(super) struct Tables {
-    pub(super) answers: Receiver<(bool, Vec<u8>)>,
+    pub(super) answers: Receiver<(String, Vec<u8>)>,
 }
 
 /// An error of the API.
@@ -35,13 +36,13 @@ pub(super) fn operation(name: &str) -> Option<Operation> {
 impl Tables {
     /// Sends a request and waits for its answer.
     pub(super) fn ask(&self, name: &str, request: &Json) -> Result<Result<Json, ApiError>, Refusal> {
-        let (is_good, body) = worker::ask(&self.answers, name, request);
-        if body.is_empty() {
+        let (answer, body) = worker::ask(&self.answers, name, request);
+        if answer == CHANGES {
             return Err(Refusal::new(Kind::ReadOnly, "the studio is read-only"));
         }
         let text = std::str::from_utf8(&body).map_err(|_| jobs::internal())?;
         let json = Json::parse(text).map_err(|_| jobs::internal())?;
-        if is_good {
+        if answer == OK {
             return Ok(Ok(json));
         }
         let kind = json.str_at("__type").unwrap_or_default();

@@ -71,7 +71,7 @@ fn restrain() {
 }
 
 /// Takes messages until there are no more: the studio has ended or has no use for the process.
-fn listen(calls: &Sender<(String, Vec<u8>)>, answers: &Sender<(bool, Vec<u8>)>, cancel: &AtomicBool) {
+fn listen(calls: &Sender<(String, Vec<u8>)>, answers: &Sender<(String, Vec<u8>)>, cancel: &AtomicBool) {
     let mut input = BufReader::new(std::io::stdin());
     while let Some((head, body)) = next(&mut input) {
         match head.kind {
@@ -80,7 +80,7 @@ fn listen(calls: &Sender<(String, Vec<u8>)>, answers: &Sender<(bool, Vec<u8>)>, 
                 let _ended = calls.send((head.name, body));
             }
             Kind::Answer => {
-                let _ended = answers.send((head.name == "ok", body));
+                let _ended = answers.send((head.name, body));
             }
             Kind::Cancel => cancel.store(true, Ordering::SeqCst),
             Kind::Ask | Kind::Progress | Kind::Done | Kind::Refused => break,
@@ -135,7 +135,10 @@ fn execute(
     let request = members::parse(body)?;
     let text = match endpoint.way {
         Way::Light(run) | Way::LightOn(_, run) => run(context, &request)?.compact(),
-        Way::Heavy(run) => done(run(context, &request, reporter)?.compact()),
+        Way::Heavy(run) => {
+            let done = run(context, &request, reporter)?;
+            format!("{}\n", Json::object([("done", done)]).compact())
+        }
         Way::Own(_) => return Err(internal()),
     };
     if text.len() > MODEL_ANSWER_BYTES_MAX {
@@ -145,14 +148,6 @@ fn execute(
         return Err(Refusal::new(refusal::Kind::TooLarge, text));
     }
     Ok(text)
-}
-
-/// The last line of a heavy call.
-fn done(text: String) -> String {
-    let mut line = text;
-    line.insert_str(0, "{\"done\":");
-    line.push_str("}\n");
-    line
 }
 
 /// What ends a call.
@@ -185,8 +180,12 @@ impl Reporter {
     }
 }
 
-/// The database's answer to a request of a call, and whether it is no error.
-pub(super) fn ask(answers: &Receiver<(bool, Vec<u8>)>, operation: &str, request: &Json) -> (bool, Vec<u8>) {
+/// The database's answer to a request of a call, with its name.
+pub(super) fn ask(
+    answers: &Receiver<(String, Vec<u8>)>,
+    operation: &str,
+    request: &Json,
+) -> (String, Vec<u8>) {
     say(Kind::Ask, operation, request.compact().as_bytes());
     // Without an answer the studio has ended.
     answers.recv().unwrap_or_else(|_closed| process::exit(1))

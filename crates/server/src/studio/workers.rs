@@ -15,16 +15,17 @@ use keywright_engine::Caller;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::frames::{HEAD_BYTES_MAX, Head, Kind};
-use super::jobs::{Cancel, busy, cancelled, internal};
+use super::frames::{CHANGES, ERROR, HEAD_BYTES_MAX, Head, Kind, OK};
+use super::jobs::{Cancel, cancelled, internal};
 use super::refusal::{self, Refusal};
 use super::{Access, Api, Call, Called, tables, worker};
-use crate::budget::Budget;
+use crate::budget::{Budget, Share};
 use crate::limits::{
     ANSWER_FREE_BYTES, MODEL_ANSWER_BYTES_MAX, MODEL_ASKED_BYTES_MAX, MODEL_PROCESS_BYTES_MAX,
-    MODEL_PROCESS_IDLE_SECONDS_MAX,
+    MODEL_PROCESS_IDLE_SECONDS_MAX, STUDIO_ANSWERS_BYTES,
 };
 use crate::request_head::RequestHead;
 use crate::response::{ResponsePrefs, held};
@@ -66,7 +67,8 @@ struct Process {
     output: BufReader<ChildStdout>,
     /// What has come of the next message's first line.
     line: Vec<u8>,
-    used: Instant,
+    /// Ends it, unless it is used before.
+    end: Option<AbortHandle>,
 }
 
 /// Processes without a call, the last used at the end: what it knows of a model is of use to the next call.
@@ -105,7 +107,7 @@ impl Workers {
                 Ok(ended)
             }
             Err(Lost::Refused(refusal)) => Err(refusal),
-            Err(Lost::Process) => Err(too_much()),
+            Err(Lost::Process) => Err(ended_early()),
         }
     }
 
@@ -113,6 +115,9 @@ impl Workers {
         loop {
             let last = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let Some(mut process) = last else { break };
+            if let Some(end) = process.end.take() {
+                end.abort();
+            }
             if matches!(process.child.try_wait(), Ok(None)) {
                 return Ok(process);
             }
@@ -136,19 +141,18 @@ impl Workers {
         let mut child = command.spawn()?;
         let streams = child.stdin.take().zip(child.stdout.take());
         let (input, output) = streams.ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok(Process { child, input, output: BufReader::new(output), line: Vec::new(), used: Instant::now() })
+        Ok(Process { child, input, output: BufReader::new(output), line: Vec::new(), end: None })
     }
 
     /// Keeps a process for the next call, for a while.
     fn keep(&self, mut process: Process) {
-        process.used = Instant::now();
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(process);
-        let (idle, time) = (Arc::clone(&self.idle), Duration::from_secs(MODEL_PROCESS_IDLE_SECONDS_MAX));
-        tokio::spawn(async move {
-            tokio::time::sleep(time).await;
-            let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
-            idle.retain(|process| process.used.elapsed() < time);
+        let (idle, id) = (Arc::clone(&self.idle), process.child.id());
+        let end = tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_secs(MODEL_PROCESS_IDLE_SECONDS_MAX)).await;
+            idle.lock().unwrap_or_else(PoisonError::into_inner).retain(|process| process.child.id() != id);
         });
+        process.end = Some(end.abort_handle());
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(process);
     }
 
     async fn converse(
@@ -184,8 +188,8 @@ impl Workers {
                 }
                 Kind::Ask => {
                     let request = process.body(head.bytes, MODEL_ASKED_BYTES_MAX).await?;
-                    let (is_good, answer) = self.ask(&head.name, request, call).await.ok_or(Lost::Process)?;
-                    process.send(Kind::Answer, if is_good { "ok" } else { "error" }, &answer).await?;
+                    let (name, answer) = self.ask(&head.name, request, call).await.ok_or(Lost::Process)?;
+                    process.send(Kind::Answer, name, &answer).await?;
                 }
                 Kind::Done => return Ok(Ended::Done(self.answer(process, head.bytes).await?)),
                 Kind::Refused => {
@@ -197,30 +201,24 @@ impl Workers {
         }
     }
 
-    /// A result, which takes memory until the client has read it; a small one takes none.
     async fn answer(&self, process: &mut Process, bytes: usize) -> Result<Bytes, Lost> {
-        let share = if bytes > ANSWER_FREE_BYTES {
-            let taken = self.answers.acquire(bytes.min(MODEL_ANSWER_BYTES_MAX)).await;
-            Some(taken.map_err(|_exhausted| Lost::Refused(busy()))?)
-        } else {
-            None
-        };
+        let share = share(&self.answers, bytes).await.map_err(Lost::Refused)?;
         let answer = process.body(bytes, MODEL_ANSWER_BYTES_MAX).await?;
         Ok(held(answer, share))
     }
 
-    /// The database's answer, and whether it is no error; an empty one to what may not be changed.
-    async fn ask(&self, operation: &str, body: Vec<u8>, call: &ModelCall) -> Option<(bool, Bytes)> {
+    /// The database's answer, with its name.
+    async fn ask(&self, operation: &str, body: Vec<u8>, call: &ModelCall) -> Option<(&'static str, Bytes)> {
         let operation = tables::operation(operation)?;
         let (caller, body) = (call.caller.clone(), Bytes::from(body));
         let head = RequestHead::default();
         let call = Call { operation, caller, body, access: self.access };
         match self.api.call(call, ResponsePrefs::read(&head, false)).await {
-            Called::Changes => Some((false, Bytes::new())),
+            Called::Changes => Some((CHANGES, Bytes::new())),
             Called::Answered { response, .. } => {
-                let is_good = response.status().is_success();
+                let name = if response.status().is_success() { OK } else { ERROR };
                 let body = response.into_body().collect().await.ok()?;
-                Some((is_good, body.to_bytes()))
+                Some((name, body.to_bytes()))
             }
         }
     }
@@ -254,14 +252,25 @@ impl Process {
     }
 }
 
+/// The memory of an answer until the client has read it; a small one takes none.
+pub(super) async fn share(answers: &Arc<Budget>, bytes: usize) -> Result<Option<Share>, Refusal> {
+    if bytes <= ANSWER_FREE_BYTES {
+        return Ok(None);
+    }
+    answers.acquire(bytes.min(STUDIO_ANSWERS_BYTES)).await.map(Some).map_err(|_exhausted| {
+        Refusal::new(refusal::Kind::Busy, "there is no memory for the answer: try again")
+    })
+}
+
 /// This program, also if its file has been replaced meanwhile.
 fn program() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe() }
 }
 
-fn too_much() -> Refusal {
+fn ended_early() -> Refusal {
     let text = format!(
-        "this takes more than the {} MiB of memory that the studio gives a call: keywright model has no such limit",
+        "the process for this call ended early, most likely because it takes more than the {} MiB of memory that \
+         the studio gives a call: keywright model has no such limit",
         MODEL_PROCESS_BYTES_MAX >> 20
     );
     Refusal::new(refusal::Kind::TooLarge, text)

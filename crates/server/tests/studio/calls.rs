@@ -1,11 +1,10 @@
 //! The calls of the API under the pages: what they return is what the commands print.
 
-use std::io::Read as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::http::{call, call_with, last, send};
+use crate::http::{call, call_with, last, read_until, send};
 use crate::support::{Server, model_command};
 
 fn start() -> Server {
@@ -152,12 +151,7 @@ data:
     let tables = || call(&server, "dynamodb/ListTables", &json!({})).json()["TableNames"].clone();
     let mut stream = send(&server, "model/create", &json!({"text": text, "items": true}));
     // Leaves as soon as items are put, which is after the table was made.
-    let (mut said, mut part) = (String::new(), [0; 4096]);
-    while !said.contains("putting items into Many") {
-        let count = stream.read(&mut part).unwrap();
-        assert!(count > 0, "it ended first: {said}");
-        said.push_str(&String::from_utf8_lossy(&part[..count]));
-    }
+    let said = read_until(&mut stream, "putting items into Many");
     assert!(!said.contains("\"done\":{"), "{said}");
     drop(stream);
     // Half a minute at most.

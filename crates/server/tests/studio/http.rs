@@ -106,6 +106,17 @@ pub(crate) fn send(server: &Server, name: &str, body: &serde_json::Value) -> Tcp
     stream
 }
 
+/// What an answer has until a part of it is there.
+pub(crate) fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
+    let (mut said, mut part) = (String::new(), [0; 4096]);
+    while !said.contains(wanted) {
+        let count = stream.read(&mut part).unwrap();
+        assert!(count > 0, "it ended first: {said}");
+        said.push_str(&String::from_utf8_lossy(&part[..count]));
+    }
+    said
+}
+
 /// A call of the page.
 pub(crate) fn call(server: &Server, name: &str, body: &serde_json::Value) -> Answer {
     call_with(server, name, &[], body)

@@ -1,13 +1,13 @@
 //! The processes that execute calls on models: what ends them, and what they may take.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::http::{call, last, send};
+use crate::http::{call, last, read_until, send};
 use crate::support::Server;
 
 fn start() -> Server {
@@ -40,6 +40,12 @@ fn children(server: &Server) -> Vec<PathBuf> {
     processes.filter(is_child).collect()
 }
 
+fn only_child(server: &Server) -> PathBuf {
+    let processes = children(server);
+    let [process] = processes.as_slice() else { panic!("{processes:?}") };
+    process.clone()
+}
+
 #[expect(clippy::disallowed_methods, reason = "a test waits")]
 fn within(seconds: u64, mut holds: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
@@ -55,12 +61,7 @@ fn within(seconds: u64, mut holds: impl FnMut() -> bool) -> bool {
 /// Starts the endless call and waits until it is at work.
 fn begin(server: &Server) -> std::net::TcpStream {
     let mut stream = send(server, "model/simulate", &endless());
-    let (mut said, mut part) = (String::new(), [0; 4096]);
-    while !said.contains("progress") {
-        let count = stream.read(&mut part).unwrap();
-        assert!(count > 0, "it ended first: {said}");
-        said.push_str(&String::from_utf8_lossy(&part[..count]));
-    }
+    let said = read_until(&mut stream, "progress");
     assert!(!said.contains("\"error\""), "{said}");
     stream
 }
@@ -69,8 +70,7 @@ fn begin(server: &Server) -> std::net::TcpStream {
 fn a_call_ends_with_its_client_and_the_next_one_is_executed() {
     let server = start();
     let stream = begin(&server);
-    let processes = children(&server);
-    let [process] = processes.as_slice() else { panic!("{processes:?}") };
+    let process = only_child(&server);
     drop(stream);
     // It has ended, or waits for the next call.
     let mut before = None;
@@ -101,8 +101,7 @@ fn a_stop_does_not_wait_for_calls_on_models() {
 fn a_process_without_a_studio_ends_in_the_middle_of_a_call() {
     let server = start();
     let _stream = begin(&server);
-    let processes = children(&server);
-    let [process] = processes.as_slice() else { panic!("{processes:?}") };
+    let process = only_child(&server);
     server.kill();
     assert!(within(10, || !process.join("status").exists()), "it has nobody to work for");
 }

@@ -9,6 +9,7 @@ use keywright_semantics::schema::KeyType;
 use keywright_semantics::value::Item;
 
 use super::{ModelContext, Outcome};
+use crate::limits::MODEL_ANSWER_BYTES_MAX;
 use crate::studio::members;
 use crate::studio::refusal::{Kind, Refusal, fault_json};
 
@@ -18,9 +19,6 @@ const FAULTS_MAX: usize = 100;
 /// Attributes that are written first, and key attributes: each item is searched for all of them. A table
 /// and its indexes have fewer.
 const FIRST_MAX: usize = 200;
-
-/// Bytes of lines in one answer. Lines of CSV have a cell for each attribute of any item.
-const LINES_BYTES_MAX: usize = 64 << 20;
 
 /// An item in the typed form.
 pub(super) fn typed(json: &Json) -> Result<Item, Refusal> {
@@ -160,12 +158,12 @@ pub(super) fn write(_: &ModelContext, request: &Json) -> Outcome {
     joined(header.into_iter().chain(items.iter().map(|item| writer.line(item))))
 }
 
-/// An answer of lines.
+/// An answer of lines. Lines of CSV have a cell for each attribute of any item.
 fn joined(lines: impl Iterator<Item = String>) -> Outcome {
     let mut text = String::new();
     for line in lines {
-        if text.len() + line.len() > LINES_BYTES_MAX {
-            let most = LINES_BYTES_MAX >> 20;
+        if text.len() + line.len() > MODEL_ANSWER_BYTES_MAX {
+            let most = MODEL_ANSWER_BYTES_MAX >> 20;
             return Err(Refusal::new(Kind::TooLarge, format!("the lines have more than {most} MiB")));
         }
         text.push_str(&line);
