@@ -5,7 +5,6 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use keywright_store::Store;
 use keywright_store::memory::MemoryStore;
 use keywright_store_local::{Aside, Fault, Figures, LocalOptions, LocalStore};
 #[cfg(feature = "postgres")]
@@ -13,59 +12,94 @@ use keywright_store_postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "tikv")]
 use keywright_store_tikv::{TikvOptions, TikvStore};
 
+use crate::any_store::AnyStore;
 #[cfg(feature = "postgres")]
 use crate::store_url::Password;
 
-/// A kind of store. What has a default is so for stores that are not on this machine's disk.
-pub(crate) trait Backend: Send + Sync + 'static {
-    type Store: Store;
+/// A store that can be opened, and what only some kinds of store answer.
+pub(crate) enum Backend {
+    /// A store in memory never fails.
+    Memory,
+    Folder(Folder),
+    #[cfg(feature = "postgres")]
+    Postgres(Box<Postgres>),
+    #[cfg(feature = "tikv")]
+    Tikv(Tikv),
+}
 
+impl Backend {
     /// Opens the store. May take long.
-    fn open(&self) -> Result<Self::Store, String>;
-
-    /// Why the store refuses writes; `None` while it takes them.
-    fn fault(&self, _store: &Self::Store) -> Option<Fault> {
-        None
-    }
-
-    fn figures(&self, _store: &Self::Store) -> Option<Figures> {
-        None
-    }
-
-    /// Questions to a store of another machine that were waited for.
-    fn round_trips(&self, _store: &Self::Store) -> u64 {
-        0
+    pub(crate) fn open(&self) -> Result<AnyStore, String> {
+        match self {
+            Self::Memory => Ok(AnyStore::Memory(MemoryStore::new())),
+            Self::Folder(folder) => folder.open().map(AnyStore::Local),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.open().map(AnyStore::Postgres),
+            #[cfg(feature = "tikv")]
+            Self::Tikv(tikv) => tikv.open().map(AnyStore::Tikv),
+        }
     }
 
     /// Where the data is, for messages.
-    fn place(&self) -> String;
+    pub(crate) fn place(&self) -> String {
+        match self {
+            Self::Memory => "memory".to_owned(),
+            Self::Folder(folder) => folder.place(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.url.clone(),
+            #[cfg(feature = "tikv")]
+            Self::Tikv(tikv) => tikv.url.clone(),
+        }
+    }
 
     /// Whether there is room on the disk for this many bytes. May take long.
-    fn has_room(&self, _bytes: u64) -> bool {
-        true
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        match self {
+            Self::Folder(folder) => folder.has_room(bytes),
+            // Not on this machine's disk.
+            _ => true,
+        }
+    }
+}
+
+impl AnyStore {
+    fn local(&self) -> Option<&LocalStore> {
+        match self {
+            Self::Local(store) => Some(store),
+            _ => None,
+        }
+    }
+
+    /// Why the store refuses writes; `None` while it takes them.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        self.local().and_then(LocalStore::fault)
+    }
+
+    pub(crate) fn figures(&self) -> Option<Figures> {
+        self.local().map(LocalStore::figures)
+    }
+
+    /// Questions to a store of another machine that were waited for.
+    pub(crate) fn round_trips(&self) -> u64 {
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.round_trips(),
+            #[cfg(feature = "tikv")]
+            Self::Tikv(store) => store.round_trips(),
+            _ => 0,
+        }
     }
 
     /// Whether nobody else uses the store.
-    fn is_unshared(&self, _store: &Self::Store) -> bool {
-        false
+    pub(crate) fn is_unshared(&self) -> bool {
+        self.local().is_some_and(LocalStore::is_unshared)
     }
 
     /// Ends the store's threads; later writes fail. May take long.
-    fn close(&self, _store: &Self::Store) {}
-}
-
-/// A store in memory never fails.
-pub(crate) struct Memory;
-
-impl Backend for Memory {
-    type Store = MemoryStore;
-
-    fn open(&self) -> Result<MemoryStore, String> {
-        Ok(MemoryStore::new())
-    }
-
-    fn place(&self) -> String {
-        "memory".to_owned()
+    pub(crate) fn close(&self) {
+        if let Some(store) = self.local() {
+            store.close();
+        }
     }
 }
 
@@ -81,22 +115,10 @@ impl Folder {
         let long_reads: Aside = |read| tokio::task::block_in_place(read);
         Self { path, options: LocalOptions { long_reads, ..options } }
     }
-}
-
-impl Backend for Folder {
-    type Store = LocalStore;
 
     fn open(&self) -> Result<LocalStore, String> {
         LocalStore::open(&self.path, self.options)
             .map_err(|error| format!("cannot open the data folder {}: {error}", self.path.display()))
-    }
-
-    fn fault(&self, store: &LocalStore) -> Option<Fault> {
-        store.fault()
-    }
-
-    fn figures(&self, store: &LocalStore) -> Option<Figures> {
-        Some(store.figures())
     }
 
     fn place(&self) -> String {
@@ -105,14 +127,6 @@ impl Backend for Folder {
 
     fn has_room(&self, bytes: u64) -> bool {
         says_room(&self.path, bytes) && takes(&self.path.join(TRIAL), bytes).is_ok()
-    }
-
-    fn is_unshared(&self, store: &LocalStore) -> bool {
-        store.is_unshared()
-    }
-
-    fn close(&self, store: &LocalStore) {
-        store.close();
     }
 }
 
@@ -134,25 +148,12 @@ impl Postgres {
         }
         Ok(Self { options, url: url.to_owned() })
     }
-}
-
-#[cfg(feature = "postgres")]
-impl Backend for Postgres {
-    type Store = PostgresStore;
 
     fn open(&self) -> Result<PostgresStore, String> {
         let runtime = tokio::runtime::Handle::current();
         runtime
             .block_on(PostgresStore::open(self.options.clone(), runtime.clone()))
             .map_err(|error| format!("cannot open the store {}: {error}", self.url))
-    }
-
-    fn round_trips(&self, store: &PostgresStore) -> u64 {
-        store.round_trips()
-    }
-
-    fn place(&self) -> String {
-        self.url.clone()
     }
 }
 
@@ -169,25 +170,12 @@ impl Tikv {
         let options = TikvOptions::parse(url).map_err(|error| format!("--store: {error}"))?;
         Ok(Self { options, url: url.to_owned() })
     }
-}
-
-#[cfg(feature = "tikv")]
-impl Backend for Tikv {
-    type Store = TikvStore;
 
     fn open(&self) -> Result<TikvStore, String> {
         let runtime = tokio::runtime::Handle::current();
         runtime
             .block_on(TikvStore::open(self.options.clone(), runtime.clone()))
             .map_err(|error| format!("cannot open the store {}: {error}", self.url))
-    }
-
-    fn round_trips(&self, store: &TikvStore) -> u64 {
-        store.round_trips()
-    }
-
-    fn place(&self) -> String {
-        self.url.clone()
     }
 }
 

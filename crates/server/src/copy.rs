@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use clap::Args;
 use keywright_engine::{Copied, Copy};
-use keywright_store::Store;
 use keywright_store_local::LocalOptions;
 
+use crate::any_store::AnyStore;
 #[cfg(feature = "postgres")]
 use crate::backend::Postgres;
 #[cfg(feature = "tikv")]
@@ -62,6 +62,22 @@ impl Side {
         let password = Password::find(option, password_file)?;
         Ok(Self { option, url, password })
     }
+
+    fn backend(self) -> Result<Backend, String> {
+        match self.url {
+            StoreUrl::Folder(path) => {
+                let path = path.canonicalize().unwrap_or(path);
+                Ok(Backend::Folder(Folder::new(path, LocalOptions::default())))
+            }
+            #[cfg(feature = "postgres")]
+            StoreUrl::Postgres(url) => {
+                Ok(Backend::Postgres(Box::new(Postgres::new(&url, self.password.as_ref())?)))
+            }
+            #[cfg(feature = "tikv")]
+            StoreUrl::Tikv(url) => Ok(Backend::Tikv(Tikv::new(&url)?)),
+            other => Err(cannot(self.option, &other)),
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &CopyArguments) -> Result<(), String> {
@@ -80,32 +96,13 @@ pub(crate) fn run(arguments: &CopyArguments) -> Result<(), String> {
         .enable_all()
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
-    runtime.block_on(async {
-        match from.url {
-            StoreUrl::Folder(path) => {
-                if !path.join("FORMAT").is_file() {
-                    return Err(format!("--from embedded:{} holds no database", path.display()));
-                }
-                copy_from(&folder(path), to).await
-            }
-            #[cfg(feature = "postgres")]
-            StoreUrl::Postgres(url) => copy_from(&postgres(&url, from.password.as_ref())?, to).await,
-            #[cfg(feature = "tikv")]
-            StoreUrl::Tikv(url) => copy_from(&Tikv::new(&url)?, to).await,
-            other => Err(cannot(from.option, &other)),
-        }
-    })
-}
-
-async fn copy_from<A: Backend>(from: &A, to: Side) -> Result<(), String> {
-    match to.url {
-        StoreUrl::Folder(path) => Box::pin(copy(from, &folder(path))).await,
-        #[cfg(feature = "postgres")]
-        StoreUrl::Postgres(url) => Box::pin(copy(from, &postgres(&url, to.password.as_ref())?)).await,
-        #[cfg(feature = "tikv")]
-        StoreUrl::Tikv(url) => Box::pin(copy(from, &Tikv::new(&url)?)).await,
-        other => Err(cannot(to.option, &other)),
+    if let StoreUrl::Folder(path) = &from.url
+        && !path.join("FORMAT").is_file()
+    {
+        return Err(format!("--from embedded:{} holds no database", path.display()));
     }
+    let (from, to) = (from.backend()?, to.backend()?);
+    runtime.block_on(copy(&from, &to))
 }
 
 /// Why a store of this kind cannot be copied.
@@ -123,23 +120,13 @@ fn is_same_folder(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-fn folder(path: PathBuf) -> Folder {
-    let path = path.canonicalize().unwrap_or(path);
-    Folder::new(path, LocalOptions::default())
-}
-
-#[cfg(feature = "postgres")]
-fn postgres(url: &str, password: Option<&Password>) -> Result<Postgres, String> {
-    Postgres::new(url, password)
-}
-
-async fn copy<A: Backend, B: Backend>(from: &A, to: &B) -> Result<(), String> {
+async fn copy(from: &Backend, to: &Backend) -> Result<(), String> {
     let source = tokio::task::block_in_place(|| from.open())?;
     let target = tokio::task::block_in_place(|| to.open())?;
     let outcome = carry(source.clone(), target.clone(), &from.place()).await;
     tokio::task::block_in_place(|| {
-        from.close(&source);
-        to.close(&target);
+        source.close();
+        target.close();
     });
     let sums = outcome?;
     for (name, copied) in &sums {
@@ -150,11 +137,7 @@ async fn copy<A: Backend, B: Backend>(from: &A, to: &B) -> Result<(), String> {
     Ok(())
 }
 
-async fn carry<A: Store, B: Store>(
-    from: A,
-    to: B,
-    source: &str,
-) -> Result<BTreeMap<&'static str, Copied>, String> {
+async fn carry(from: AnyStore, to: AnyStore, source: &str) -> Result<BTreeMap<&'static str, Copied>, String> {
     let said = |fault: keywright_engine::CopyFault| format!("copy: {fault}");
     let mut copy = Copy::begin(from, to, source).await.map_err(said)?;
     if copy.has_signs_of_servers() {

@@ -13,6 +13,7 @@ use arc_swap::{ArcSwapOption, Guard};
 use keywright_engine::{Engine, EngineConfig};
 use keywright_store_local::{Fault, FaultCause, Figures};
 
+use crate::any_store::AnyStore;
 use crate::backend::Backend;
 use crate::clock::Clock;
 use crate::environment;
@@ -23,9 +24,9 @@ use crate::management::health::Health;
 const UNUSED_CHECK: Duration = Duration::from_millis(5);
 
 /// A store and the engine over it.
-pub(crate) struct Running<B: Backend> {
-    pub(crate) engine: Engine<B::Store>,
-    store: B::Store,
+pub(crate) struct Running {
+    pub(crate) engine: Engine<AnyStore>,
+    store: AnyStore,
 }
 
 /// Why nothing is running.
@@ -36,11 +37,11 @@ enum Absence {
 }
 
 /// The database of a server.
-pub(crate) struct Database<B: Backend> {
-    backend: B,
+pub(crate) struct Database {
+    backend: Backend,
     engine_config: EngineConfig,
     clock: Arc<Clock>,
-    running: ArcSwapOption<Running<B>>,
+    running: ArcSwapOption<Running>,
     absence: Mutex<Absence>,
     opened_again: AtomicU64,
 }
@@ -63,9 +64,9 @@ pub(crate) enum NotReopened {
     Down,
 }
 
-impl<B: Backend> Database<B> {
+impl Database {
     pub(crate) async fn open(
-        backend: B,
+        backend: Backend,
         engine_config: EngineConfig,
         clock: Arc<Clock>,
     ) -> Result<Self, String> {
@@ -81,7 +82,7 @@ impl<B: Backend> Database<B> {
     }
 
     /// What is running; `None` while the store is being opened again. Meant for one request.
-    pub(crate) fn running(&self) -> Guard<Option<Arc<Running<B>>>> {
+    pub(crate) fn running(&self) -> Guard<Option<Arc<Running>>> {
         self.running.load()
     }
 
@@ -90,24 +91,24 @@ impl<B: Backend> Database<B> {
     }
 
     /// The engine, for one piece of background work.
-    pub(crate) fn engine(&self) -> Option<Engine<B::Store>> {
+    pub(crate) fn engine(&self) -> Option<Engine<AnyStore>> {
         self.running.load().as_ref().map(|running| running.engine.clone())
     }
 
     /// Why the store refuses writes.
     pub(crate) fn fault(&self) -> Option<Fault> {
-        self.running.load().as_ref().and_then(|running| self.backend.fault(&running.store))
+        self.running.load().as_ref().and_then(|running| running.store.fault())
     }
 
     pub(crate) fn figures(&self) -> Option<Figures> {
-        self.running.load().as_ref().and_then(|running| self.backend.figures(&running.store))
+        self.running.load().as_ref().and_then(|running| running.store.figures())
     }
 
     /// How the store is shared with other servers; `None` for a store of one server.
     pub(crate) fn sharing(&self) -> Option<Sharing> {
         let running = self.running.load();
         let running = running.as_ref().filter(|running| running.engine.is_shared())?;
-        let round_trips = self.backend.round_trips(&running.store);
+        let round_trips = running.store.round_trips();
         Some(Sharing { processes: running.engine.processes(), round_trips })
     }
 
@@ -177,20 +178,20 @@ impl<B: Backend> Database<B> {
         }
     }
 
-    async fn open_again(&self, running: Running<B>) -> Result<Running<B>, String> {
+    async fn open_again(&self, running: Running) -> Result<Running, String> {
         let Running { engine, store } = running;
         drop(engine);
         let mut waited_ms = 0;
-        while !self.backend.is_unshared(&store) {
+        while !store.is_unshared() {
             if waited_ms >= REOPEN_WAIT_MS_MAX {
                 return Err("a snapshot of it is still in use".to_owned());
             }
             tokio::time::sleep(UNUSED_CHECK).await;
             waited_ms += millis(UNUSED_CHECK);
         }
-        tokio::task::block_in_place(|| self.backend.close(&store));
+        tokio::task::block_in_place(|| store.close());
         // While it was closed, a sync may have failed.
-        if let Some(fault) = self.backend.fault(&store)
+        if let Some(fault) = store.fault()
             && !fault.cause.may_reopen()
         {
             return Err(fault.reason);
@@ -206,11 +207,11 @@ impl<B: Backend> Database<B> {
     }
 }
 
-async fn open<B: Backend>(
-    backend: &B,
+async fn open(
+    backend: &Backend,
     engine_config: &EngineConfig,
     clock: &Arc<Clock>,
-) -> Result<Running<B>, String> {
+) -> Result<Running, String> {
     let store = tokio::task::block_in_place(|| backend.open())?;
     let engine = Engine::open(store.clone(), clock.clone(), engine_config.clone())
         .await
@@ -219,7 +220,7 @@ async fn open<B: Backend>(
 }
 
 /// Waits until no request uses the engine any more; gives it back if that takes too long.
-async fn unused<B: Backend>(mut running: Arc<Running<B>>) -> Result<Running<B>, Arc<Running<B>>> {
+async fn unused(mut running: Arc<Running>) -> Result<Running, Arc<Running>> {
     let begun = environment::instant();
     loop {
         if running.engine.is_unshared() {

@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 use crate::auth::Authenticator;
-use crate::backend::Memory;
+use crate::backend::Backend;
 use crate::client::{AddressLimits, Client, Counts};
 use crate::clock::Clock;
 use crate::database::Database;
@@ -31,7 +31,7 @@ const TURNS: usize = 100;
 /// A server in memory, without credentials.
 pub struct Fuzzed {
     runtime: Runtime,
-    service: Arc<Service<Memory>>,
+    service: Arc<Service>,
     _stop: watch::Sender<bool>,
 }
 
@@ -51,7 +51,7 @@ impl Fuzzed {
         let lane = Arc::new(Lane::new(1, |work| tokio::task::block_in_place(work)));
         let config = EngineConfig { lane: Arc::clone(&lane), ..EngineConfig::default() };
         let database = runtime
-            .block_on(Database::open(Memory, config, Arc::new(Clock::Machine)))
+            .block_on(Database::open(Backend::Memory, config, Arc::new(Clock::Machine)))
             .expect("an empty store opens");
         let parts = ServiceParts {
             database: Arc::new(database),

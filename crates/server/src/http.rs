@@ -31,8 +31,8 @@ use tokio::io::AsyncRead;
 use tokio::sync::{RwLock, Semaphore, watch};
 
 use crate::answer_size;
+use crate::any_store::AnyStore;
 use crate::auth::{Authenticator, CheckedClaim};
-use crate::backend::Backend;
 use crate::body::{self, BodyBudgets, BodyFault, Hold};
 use crate::branches::{self, Command};
 use crate::budget::{Budget, BudgetFigures, Share};
@@ -63,8 +63,8 @@ use crate::studio::{Access, Api, Call, Called, MonitoringCall};
 use crate::web_guard::{Refusal, WebGuard};
 
 /// Everything a connection needs to answer requests.
-pub(crate) struct Service<B: Backend> {
-    database: Arc<Database<B>>,
+pub(crate) struct Service {
+    database: Arc<Database>,
     /// For long computations, shared with the engine.
     lane: Arc<Lane>,
     metrics: Arc<RequestMetrics>,
@@ -88,8 +88,8 @@ pub(crate) struct Service<B: Backend> {
 }
 
 /// What a service is made of.
-pub(crate) struct ServiceParts<B: Backend> {
-    pub(crate) database: Arc<Database<B>>,
+pub(crate) struct ServiceParts {
+    pub(crate) database: Arc<Database>,
     pub(crate) lane: Arc<Lane>,
     pub(crate) metrics: Arc<RequestMetrics>,
     pub(crate) authenticator: Authenticator,
@@ -142,8 +142,8 @@ fn check_other_body(body: &Bytes) -> Result<(), Error> {
     if too_large { Err(Error::new(ErrorKind::RequestEntityTooLarge, "")) } else { Ok(()) }
 }
 
-impl<B: Backend> Service<B> {
-    pub(crate) fn new(parts: ServiceParts<B>, stopping: watch::Receiver<bool>) -> Self {
+impl Service {
+    pub(crate) fn new(parts: ServiceParts, stopping: watch::Receiver<bool>) -> Self {
         let ServiceParts { database, lane, metrics, authenticator, web_guard, limits, request_log, clock } =
             parts;
         let wait = Duration::from_millis(limits.budget_wait_ms);
@@ -169,7 +169,7 @@ impl<B: Backend> Service<B> {
         }
     }
 
-    pub(crate) fn database(&self) -> &Database<B> {
+    pub(crate) fn database(&self) -> &Database {
         &self.database
     }
 
@@ -918,7 +918,7 @@ impl<B: Backend> Service<B> {
     }
 
     /// The engine, unless its store is being opened again.
-    fn engine(&self) -> Result<Engine<B::Store>, Error> {
+    fn engine(&self) -> Result<Engine<AnyStore>, Error> {
         self.database.engine().ok_or_else(|| self.busy(Cause::StoreReopening))
     }
 
@@ -940,7 +940,7 @@ impl<B: Backend> Service<B> {
     }
 }
 
-impl<B: Backend> Api for Service<B> {
+impl Api for Service {
     fn now_ms(&self) -> u64 {
         self.database.clock().now_ms()
     }
@@ -979,7 +979,7 @@ impl<B: Backend> Api for Service<B> {
     }
 }
 
-impl<B: Backend> Serving for Service<B> {
+impl Serving for Service {
     type Body = Full<Bytes>;
 
     fn connections(&self) -> Connections {

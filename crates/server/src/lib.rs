@@ -4,6 +4,7 @@
 
 mod about;
 mod answer_size;
+mod any_store;
 mod auth;
 mod backend;
 mod banner;

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use crate::backend::Backend;
 use crate::environment;
 use crate::http::Service;
 use crate::limits::{BEAT_SECONDS, STUCK_SECONDS_MIN};
@@ -17,16 +16,16 @@ use crate::management::health::Health;
 use crate::management::report;
 
 /// One server.
-pub(crate) struct Overview<B: Backend> {
-    service: Arc<Service<B>>,
+pub(crate) struct Overview {
+    service: Arc<Service>,
     heartbeat: Arc<Heartbeat>,
     stopping: watch::Receiver<bool>,
     started_ms: u64,
 }
 
-impl<B: Backend> Overview<B> {
+impl Overview {
     pub(crate) fn new(
-        service: Arc<Service<B>>,
+        service: Arc<Service>,
         heartbeat: Arc<Heartbeat>,
         stopping: watch::Receiver<bool>,
     ) -> Self {
@@ -34,7 +33,7 @@ impl<B: Backend> Overview<B> {
     }
 }
 
-impl<B: Backend> Watched for Overview<B> {
+impl Watched for Overview {
     fn health(&self) -> Health {
         if *self.stopping.borrow() { Health::Stopping } else { self.service.database().health() }
     }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use keywright_store_local::FaultCause;
 use tokio::sync::watch;
 
-use crate::backend::Backend;
 use crate::database::{Database, NotReopened};
 use crate::environment;
 use crate::limits::{REOPEN_MS_MAX, REOPEN_MS_MIN};
@@ -17,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const RECOVERED: Duration = Duration::from_mins(1);
 
 /// Runs until the server stops.
-pub(crate) async fn run<B: Backend>(database: Arc<Database<B>>, mut stopping: watch::Receiver<bool>) {
+pub(crate) async fn run(database: Arc<Database>, mut stopping: watch::Receiver<bool>) {
     let mut pace = Pace::default();
     let mut reported: Option<FaultCause> = None;
     while !*stopping.borrow() {

@@ -16,7 +16,7 @@ use crate::auth::Authenticator;
 use crate::backend::Postgres;
 #[cfg(feature = "tikv")]
 use crate::backend::Tikv;
-use crate::backend::{Backend, Folder, Memory};
+use crate::backend::{Backend, Folder};
 use crate::banner::{Addresses, StudioLine};
 use crate::cli::DurabilityArgument;
 use crate::clock::{Clock, Desk};
@@ -53,7 +53,7 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
     match config.storage.clone() {
-        Storage::Memory => runtime.block_on(serve(config, Memory)),
+        Storage::Memory => runtime.block_on(serve(config, Backend::Memory)),
         Storage::Folder { path, durability, cache_bytes, write_buffer_bytes } => {
             let durability = match durability {
                 DurabilityArgument::Synced => Durability::Synced,
@@ -67,12 +67,12 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
                 memtable_bytes: write_buffer_bytes.unwrap_or(default.memtable_bytes),
                 ..default
             };
-            runtime.block_on(serve(config, Folder::new(path, options)))
+            runtime.block_on(serve(config, Backend::Folder(Folder::new(path, options))))
         }
         #[cfg(feature = "postgres")]
         Storage::Postgres { url, password } => {
             let backend = Postgres::new(&url, password.as_ref())?;
-            runtime.block_on(serve(config, backend))
+            runtime.block_on(serve(config, Backend::Postgres(Box::new(backend))))
         }
         #[cfg(not(feature = "postgres"))]
         Storage::Postgres { .. } => {
@@ -83,7 +83,7 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
         #[cfg(feature = "tikv")]
         Storage::Tikv { url } => {
             let backend = Tikv::new(&url)?;
-            runtime.block_on(serve(config, backend))
+            runtime.block_on(serve(config, Backend::Tikv(backend)))
         }
         #[cfg(not(feature = "tikv"))]
         Storage::Tikv { .. } => Err("this keywright was built without TiKV: build it with \
@@ -116,7 +116,7 @@ fn lane() -> Lane {
 
 /// Everything that can fail for other reasons comes before the store is opened: a failed start makes no data
 /// folder.
-async fn serve<B: Backend>(mut config: Config, backend: B) -> Result<(), String> {
+async fn serve(mut config: Config, backend: Backend) -> Result<(), String> {
     let authenticator = match &config.credentials {
         None => Authenticator::Unverified,
         Some(path) => Authenticator::with_keys(CredentialFile::read(path)?.into_map()),

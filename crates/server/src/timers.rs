@@ -8,7 +8,6 @@ use futures_util::FutureExt as _;
 use keywright_engine::{Env as _, NextWake};
 use tokio::sync::{mpsc, watch};
 
-use crate::backend::Backend;
 use crate::clock::{Clock, Move};
 use crate::database::Database;
 
@@ -21,8 +20,8 @@ const SLEEP_MS_MIN: u64 = 1;
 const AFTER_PANIC_MS: u64 = 1000;
 
 /// Runs steps until the server stops. Moves a clock that stands when somebody asks for it.
-pub(crate) async fn run<B: Backend>(
-    database: Arc<Database<B>>,
+pub(crate) async fn run(
+    database: Arc<Database>,
     mut moves: mpsc::Receiver<Move>,
     mut stopping: watch::Receiver<bool>,
 ) {
@@ -44,7 +43,7 @@ pub(crate) async fn run<B: Backend>(
 }
 
 /// One step. A panic in it must not end the others.
-async fn step<B: Backend>(database: &Database<B>, now_ms: u64) -> NextWake {
+async fn step(database: &Database, now_ms: u64) -> NextWake {
     let step = async {
         match database.engine() {
             Some(engine) => engine.step(now_ms).await,
@@ -59,12 +58,7 @@ async fn step<B: Backend>(database: &Database<B>, now_ms: u64) -> NextWake {
 }
 
 /// Moves the clock, and does all work on the way when it is due.
-async fn advance<B: Backend>(
-    database: &Database<B>,
-    clock: &Clock,
-    to_ms: u64,
-    stopping: &watch::Receiver<bool>,
-) {
+async fn advance(database: &Database, clock: &Clock, to_ms: u64, stopping: &watch::Receiver<bool>) {
     while !*stopping.borrow() {
         let now = clock.now_ms();
         let due = step(database, now).await.at_ms.filter(|at| *at <= to_ms);
