@@ -34,6 +34,9 @@ usage: cargo xtask TASK
 
 #[expect(clippy::print_stdout, reason = "this program's output is its purpose")]
 fn main() -> ExitCode {
+    if let Some(status) = test::compiler::run(&std::env::args_os().skip(1).collect::<Vec<_>>()) {
+        return ExitCode::from(u8::try_from(status).unwrap_or(1));
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let outcome =
         match arguments.first().map(String::as_str) {

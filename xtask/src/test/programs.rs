@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::compiler;
+
 /// Test programs, or modules of test programs, that run while nothing else does: they bound how long a server
 /// may take to answer, or how much memory it may use, and other programs on the same cores would disturb
 /// that.
@@ -66,10 +68,7 @@ pub(super) fn with_repetitions(jobs: Vec<Job>, extent: Extent) -> Vec<Job> {
     jobs.into_iter().chain(again).collect()
 }
 
-/// Packages whose tests are built with cargo's profile `test`, which does not optimise them, unless arguments
-/// choose tests.
-const PLAIN: &[&str] = &["keywright-engine", "keywright-model", "keywright-semantics"];
-/// The profile of all other tests, and of the binary that they start.
+/// The profile that `cargo build` takes too: `test` is for a plain `cargo test`.
 const PROFILE: [&str; 2] = ["--profile", "dev"];
 
 /// Builds all tests. `arguments` are cargo's, such as `-p keywright-engine`.
@@ -81,8 +80,6 @@ pub(super) fn build(root: &Path, arguments: &[String]) -> Result<Vec<Job>, Strin
     // The store on PostgreSQL is left out of the binary by default, and its tests are not.
     let mut chosen = vec!["--workspace", "--features", "keywright-server/postgres"];
     chosen.extend(PROFILE);
-    let plain = if arguments.is_empty() { PLAIN } else { &[] };
-    chosen.extend(plain.iter().flat_map(|package| ["--exclude", package]));
     // TiKV's client takes a minute to build, and its tests need an engine that is built by hand.
     if !root.join(TIKV_ENGINE).exists() {
         println!(
@@ -90,17 +87,13 @@ pub(super) fn build(root: &Path, arguments: &[String]) -> Result<Vec<Job>, Strin
         );
         chosen.extend(["--exclude", "keywright-store-tikv"]);
     }
-    let mut jobs = build_some(root, &chosen, arguments)?;
-    if !plain.is_empty() {
-        let plain: Vec<&str> = plain.iter().flat_map(|package| ["--package", package]).collect();
-        jobs.extend(build_some(root, &plain, &[])?);
-    }
-    Ok(jobs)
+    build_some(root, &chosen, arguments)
 }
 
 /// Builds the tests that these arguments of cargo choose.
 fn build_some(root: &Path, chosen: &[&str], arguments: &[String]) -> Result<Vec<Job>, String> {
     let mut cargo = Command::new(env!("CARGO"));
+    compiler::use_for(&mut cargo)?;
     cargo.current_dir(root).args(["test", "--no-run", "--message-format", "json-render-diagnostics"]);
     let output = cargo
         .args(chosen)

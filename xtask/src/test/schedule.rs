@@ -17,8 +17,8 @@ use crate::clock::{Stopwatch, pause};
 const JOBS_MAX: usize = 4;
 /// Programs that take the most time, for a run that finds no times of an earlier one. The longest is first.
 const LONGEST: &[&str] = &[
-    "server::clients",
     "server::studio",
+    "server::clients",
     "designer",
     "designer::it",
     "server::isolation",
