@@ -22,7 +22,7 @@ const FIRST: u64 = 151;
 const FIRST_OF_PARTS: u64 = 1;
 
 /// Rivals per model; `KEYWRIGHT_RIVALS` for more.
-const RIVALS: u64 = 60;
+const RIVALS: u64 = 30;
 
 /// An entity of a random model.
 #[derive(Clone)]

@@ -44,9 +44,8 @@ fn boto3_runs_the_shared_scenario() {
 #[ignore = "needs clients: run `cargo xtask test`"]
 fn the_aws_cli_runs_the_shared_scenario() {
     let python = installed("python/bin/python");
-    let aws = python.with_file_name("aws");
     let server = Server::in_memory();
-    run(Command::new(python).arg(scripts().join("run_cli.py")).arg(&server.endpoint).arg(aws));
+    run(Command::new(python).arg(scripts().join("run_cli.py")).arg(&server.endpoint));
 }
 
 #[test]

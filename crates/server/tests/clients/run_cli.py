@@ -1,20 +1,23 @@
-"""Runs the shared scenario with the AWS CLI. Usage: run_cli.py ENDPOINT [AWS]"""
+"""Runs the shared scenario with the AWS CLI. Usage: run_cli.py ENDPOINT
+
+Each command is a process of its own, as `aws` is. It is a copy of this one, which has loaded the CLI's code and the
+service's model already: that takes most of the time of a command.
+"""
 
 import base64
 import json
 import os
 import re
-import subprocess
 import sys
+import tempfile
 
+import awscli.clidriver
 from botocore import xform_name
 
 import matching
 
 ENDPOINT = sys.argv[1]
-AWS = sys.argv[2] if len(sys.argv) > 2 else "aws"
-ENVIRONMENT = {
-    **os.environ,
+os.environ |= {
     "AWS_ACCESS_KEY_ID": "local",
     "AWS_SECRET_ACCESS_KEY": "local",
     "AWS_DEFAULT_REGION": "us-east-1",
@@ -34,15 +37,39 @@ def plain_binary(value):
     return value
 
 
+DRIVER = awscli.clidriver.create_clidriver()
+DRIVER.session.get_service_model("dynamodb")
+
+
+def aws(arguments):
+    """The exit status of a command, and what it prints on its two outputs."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        process = os.fork()
+        if process == 0:
+            os.dup2(output.fileno(), 1)
+            os.dup2(errors.fileno(), 2)
+            status = 255
+            try:
+                status = DRIVER.main(arguments)
+                sys.stdout.flush()
+                sys.stderr.flush()
+            finally:
+                os._exit(status)
+        _, status = os.waitpid(process, 0)
+        output.seek(0)
+        errors.seek(0)
+        return os.waitstatus_to_exitcode(status), output.read().decode(), errors.read().decode()
+
+
 def call(operation, parameters):
-    command = [AWS, "dynamodb", xform_name(operation, "-"), "--endpoint-url", ENDPOINT, "--output", "json", "--no-paginate"]
+    command = ["dynamodb", xform_name(operation, "-"), "--endpoint-url", ENDPOINT, "--output", "json", "--no-paginate"]
     command += ["--cli-input-json", json.dumps(plain_binary(parameters))]
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return json.loads(done.stdout or "{}"), None
-    fault = FAULT.search(done.stderr)
+    status, output, errors = aws(command)
+    if status == 0:
+        return json.loads(output or "{}"), None
+    fault = FAULT.search(errors)
     if fault is None:
-        return None, ("cannot read the CLI's error", done.stderr)
+        return None, ("cannot read the CLI's error", errors)
     return None, (fault.group(1), fault.group(2).strip())
 
 

@@ -47,9 +47,12 @@ fn init_writes_a_model_that_passes_and_overwrites_nothing_unasked() {
 #[test]
 fn a_check_prints_its_report_and_nothing_else_in_every_form() {
     let folder = tempfile::tempdir().unwrap();
-    for path in examples() {
+    for (place, path) in examples().iter().enumerate() {
         let fails = path.ends_with("complaints.yaml");
-        for format in ["text", "json", "junit", "markdown"] {
+        // Every form of the one that fails, and of each other one a form.
+        let formats = ["text", "json", "junit", "markdown"];
+        let formats = if fails { &formats[..] } else { &formats[place % 4..=place % 4] };
+        for &format in formats {
             let output = keywright(folder.path(), &["check", path.to_str().unwrap(), "--format", format]);
             let (data, talk) = streams(&output);
             assert_eq!(output.status.code(), Some(i32::from(fails)), "{}: {talk}", path.display());

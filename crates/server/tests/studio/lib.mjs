@@ -141,6 +141,12 @@ class Trial {
     }, path);
   }
 
+  /** The next page of a walk: as a link goes there, once a page is open; with LONG it is loaded anew. */
+  async visit(path) {
+    const isOpen = this.page.url().startsWith(this.studio);
+    await (isOpen && !LONG ? this.go(path) : this.open(path));
+  }
+
   /**
    * Waits until the page is drawn: something is in its view, no request is under way, no part is busy or moves, and
    * nothing was drawn meanwhile. What only a timer brings later is waited for by its own sign.

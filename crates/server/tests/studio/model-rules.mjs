@@ -54,7 +54,7 @@ for (const model of ['orders', 'complaints']) {
 
 test('S36: axe finds nothing in start, tour, files and operate, light and dark', LIGHT, async (t) => {
   for (const path of ['/start', '/start?step=2', '/start?step=6', '/models', '/us-east-1/operate', '/us-east-1/operate/keys', '/us-east-1/operate/streams', '/us-east-1/operate/ttl']) {
-    await t.open(path);
+    await t.visit(path);
     await t.drawn();
     await t.accessibleInBoth({name: path.replace(/\W+/g, '-')});
   }
@@ -90,11 +90,11 @@ const NARROW = {width: 320, height: 640};
 /** 1280 pixels at 200 %. */
 const ZOOMED = {width: 640, height: 400};
 
-// Pages of tables are loaded at 320 pixels and then seen at 200 %; with LONG every page is loaded at both.
+// Pages of tables are drawn at 320 pixels and then seen at 200 %; with LONG every page is loaded at both.
 test('S37: at 320 pixels and at 200 % nothing is cut off and no page scrolls sideways', {context: {viewport: NARROW, deviceScaleFactor: 2}}, async (t) => {
   // The model's pages and Start as a server without tables has them.
   for (const path of ['/start', '/start?step=1', '/models', ...VIEWS_OF_ORDERS]) {
-    await t.open(path);
+    await t.visit(path);
     await t.drawn();
     await fits(t, path);
     await t.picture(`${path.replace(/\W+/g, '-')}-narrow`);
@@ -103,7 +103,7 @@ test('S37: at 320 pixels and at 200 % nothing is cut off and no page scrolls sid
   for (const path of PAGES) {
     const isNarrow = path.startsWith('/us-east-1') || LONG;
     await t.page.setViewportSize(isNarrow ? NARROW : ZOOMED);
-    await t.open(path);
+    await t.visit(path);
     await t.drawn();
     await fits(t, path);
     if (!isNarrow) continue;
@@ -117,12 +117,9 @@ test('S37: at 320 pixels and at 200 % nothing is cut off and no page scrolls sid
 
 test('S37: forced colours: every text and mark is there', {context: {forcedColors: 'active', colorScheme: 'dark', reducedMotion: 'reduce'}}, async (t) => {
   await orders(t);
-  await t.open(PAGES[0]);
-  for (const path of PAGES) {
-    // Axe knows colours as they are written, not as they are forced: a person looks at the pictures, which LONG takes.
-    // Without them the walk shows that no page has a fault.
-    if (LONG) await t.open(path);
-    else await t.go(path);
+  // Axe knows colours as they are written, not as they are forced: a person looks at the pictures, which LONG takes.
+  for (const path of LONG ? PAGES : []) {
+    await t.open(path);
     await t.drawn();
     await t.picture(`${path.replace(/\W+/g, '-')}-forced`);
   }
@@ -298,8 +295,9 @@ const WEIGHTS = {scripts: 110 << 10, sheets: 12 << 10, vendored: 160 << 10, all:
 test('S38: all that a browser receives in all views is as light as stated', async (t) => {
   await orders(t);
   const bytes = new Map();
+  await t.page.addInitScript(() => performance.setResourceTimingBufferSize(10_000));
   const visit = async (path, act) => {
-    await t.open(path);
+    await t.visit(path);
     await t.drawn();
     if (act) {
       await act();

@@ -112,11 +112,17 @@ fn one_item_is_refused_above_one_partitions_units_for_ever() {
 
 #[test]
 fn the_shards_of_heat_are_the_fewest_that_are_not_refused_after_healing() {
-    let model = sharded(1, 2500);
+    // 2,500 units a second, in few writes: each writes an item of five units whole.
+    let update =
+        "update: Tally, add: \"votes :one\", rate: RATE, example: {candidate: ann, shard: 0, one: 1}";
+    let large = SHARDED.replace(update, "put: Tally, rate: 500").replace("size: 200", "size: 5000");
+    let votes =
+        |shards: u64| keywright_model::parse(&large.replace("SHARDS", &shards.to_string())).expect("a model");
+    let model = votes(1);
     let needed = of_model(&model, &measured(&model).report)[0].needed;
     let at_the_end = |shards: u64| {
         let profile = "length: 20m\nretries: 0\ntables: {Votes: {mode: provisioned, read: 1, write: 9000}}\n";
-        let found = simulated(&sharded(shards, 2500), profile);
+        let found = simulated(&votes(shards), profile);
         refusals(&found, 0)[15..].iter().sum::<u64>()
     };
     assert_eq!(needed, 3);
@@ -183,8 +189,9 @@ fn a_small_index_refuses_the_writes_of_a_large_table() {
 
 #[test]
 fn an_on_demand_table_has_grown_half_an_hour_after_a_peak() {
-    let model = keywright_model::parse(ORDERS).expect("a model");
-    let profile = "length: 34m\nretries: 0\npatterns:\n  read: 0\n  place:\n    keys: uniform\n    rate: [{at: 0, rate: 2500}, {at: 60s, rate: 0}, {at: 32m, rate: 4500}]\n";
+    // Five units for each order: few requests are enough.
+    let model = keywright_model::parse(&ORDERS.replace("size: 900", "size: 4900")).expect("a model");
+    let profile = "length: 34m\nretries: 0\npatterns:\n  read: 0\n  place:\n    keys: uniform\n    rate: [{at: 0, rate: 500}, {at: 60s, rate: 0}, {at: 32m, rate: 900}]\n";
     let found = simulated(&model, profile);
     let units: Vec<u64> = found.minutes[0].iter().map(|minute| minute.units[1]).collect();
     assert_eq!((units[0], units[33]), (4000, 5000), "{units:?}");

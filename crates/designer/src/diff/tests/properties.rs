@@ -11,7 +11,7 @@ use keywright_semantics::value::ValueType;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
 use super::simulator::{Fault, Meant, Naive, carry_out, carry_out_on_the_engine};
 use crate::diff::matching::{Match, matches};
@@ -465,7 +465,7 @@ fn holds(before: &Made, after: &Made, seed: u64, naive: Naive) -> Result<(), Fau
 
 /// The number of random pairs. A failure prints the smallest failing pair, with the seed of the application's
 /// actions.
-const PAIRS: u32 = 500;
+const PAIRS: u32 = 250;
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(property_cases(PAIRS)) })]
@@ -489,33 +489,41 @@ proptest! {
 #[test]
 fn each_rule_of_a_plan_is_needed() {
     let any_pair = pair().boxed();
+    // With the number of a pair that shows it; others are searched only if that one no longer does.
     let all = [
-        (Naive::UpdatesBothAlone, &any_pair),
-        (Naive::NeverPassesOver, &any_pair),
-        (Naive::AsksOneWay, &any_pair),
-        (Naive::ComparesNothing, &any_pair),
-        (Naive::GoesByOldToTheEnd, &any_pair),
-        (Naive::SetsOneByOne, &any_pair),
-        (Naive::DeletesFirst, &any_pair),
-        (Naive::KnowsByName, &any_pair),
-        (Naive::LeavesStaleCopies, &any_pair),
-        (Naive::LoadsAlone, &any_pair),
-        (Naive::AsksAtOnce, &any_pair),
-        (Naive::PutsWhole, &pair_with_derived().boxed()),
-        (Naive::GoesByBoth, &pair_with_derived().boxed()),
-        (Naive::AsksOn, &pair_with_drop().boxed()),
-        (Naive::PutsLeaveCopies, &pair_with_copy().boxed()),
-        (Naive::RepeatsWhatItRead, &pair_with_copy().boxed()),
+        (Naive::UpdatesBothAlone, &any_pair, 2),
+        (Naive::NeverPassesOver, &any_pair, 2),
+        (Naive::AsksOneWay, &any_pair, 4),
+        (Naive::ComparesNothing, &any_pair, 2),
+        (Naive::GoesByOldToTheEnd, &any_pair, 19),
+        (Naive::SetsOneByOne, &any_pair, 4),
+        (Naive::DeletesFirst, &any_pair, 2),
+        (Naive::KnowsByName, &any_pair, 36),
+        (Naive::LeavesStaleCopies, &any_pair, 11),
+        (Naive::LoadsAlone, &any_pair, 33),
+        (Naive::AsksAtOnce, &any_pair, 2),
+        (Naive::PutsWhole, &pair_with_derived().boxed(), 29),
+        (Naive::GoesByBoth, &pair_with_derived().boxed(), 1),
+        (Naive::AsksOn, &pair_with_drop().boxed(), 0),
+        (Naive::PutsLeaveCopies, &pair_with_copy().boxed(), 2),
+        (Naive::RepeatsWhatItRead, &pair_with_copy().boxed(), 9),
     ];
-    let mut runner = TestRunner::deterministic();
-    for (naive, strategy) in all {
+    for (naive, strategy, known) in all {
         let strategy = (strategy.clone(), any::<u64>());
-        let is_needed = (0..1000).any(|_| {
+        let shows = |number: &u64| {
+            let mut seed = [0; 32];
+            seed[..8].copy_from_slice(&number.to_le_bytes());
+            let random = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
+            let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), random);
             let ((before, after), seed) = strategy.new_tree(&mut runner).expect("a pair of models").current();
             // A pair that fails anyway says nothing about a rule.
             holds(&before, &after, seed, naive).is_err() && holds(&before, &after, seed, Naive::No).is_ok()
-        });
-        assert!(is_needed, "nothing goes wrong with {naive:?}");
+        };
+        let found = std::iter::once(known).chain(0..1000).find(shows);
+        let found = found.unwrap_or_else(|| panic!("nothing goes wrong with {naive:?}"));
+        if found != known {
+            eprintln!("{naive:?} shows in pair {found} now");
+        }
     }
 }
 

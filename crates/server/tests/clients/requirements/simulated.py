@@ -122,12 +122,12 @@ def provisioned(reads, writes):
 
 def t38_a_simulation_refuses_as_often_as_a_server():
     """One item above its partition; an index of one unit; an on-demand table above its level; capacity that is scaled."""
-    item = Load(3, [6], 200, "mode: provisioned, read: 1, write: 5000", provisioned(1, 5000))
+    item = Load(3, [3], 399, "mode: provisioned, read: 1, write: 5000", provisioned(1, 5000))
     small_index = {"GlobalSecondaryIndexes": [{**index("byVotes", ("votes",)), **provisioned(1, 1)}]}
     of_index = Load(7, [2], 1, "mode: provisioned, read: 1, write: 100, indexes: {byVotes: {read: 1, write: 1}}",
                     {**provisioned(1, 100), **small_index}, indexes="byVotes: {pk: votes, project: all}")
-    on_demand = Load(2, [5] * 8, 200, "mode: on-demand", {"BillingMode": "PAY_PER_REQUEST"})
-    scaled = Load(10, [8], 1, "mode: provisioned, read: 1, write: 1, scaling: {target: 50%, write: {min: 1, max: 20}}",
+    on_demand = Load(2, [3] * 8, 399, "mode: on-demand", {"BillingMode": "PAY_PER_REQUEST"})
+    scaled = Load(10, [4], 2, "mode: provisioned, read: 1, write: 1, scaling: {target: 50%, write: {min: 1, max: 20}}",
                   provisioned(1, 1), scaled=(1, 20))
     for load in (item, of_index, on_demand, scaled):
         start_ms, refused = load.served()
