@@ -385,7 +385,8 @@ fn text(templates: &[Template]) -> String {
     templates.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// The prefix of each entity's sort keys, unique per entity: the more items, the shorter.
+/// The prefix of each entity's sort keys: the given one, or one that no other has. Entities with many items
+/// choose first, so that theirs are the shortest.
 pub(super) fn prefixes(problem: &Problem) -> Vec<String> {
     let fixed = problem.entities.iter().map(|own| own.prefix.clone().unwrap_or_default());
     let mut found: Vec<String> = fixed.collect();

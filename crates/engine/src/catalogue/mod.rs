@@ -352,7 +352,7 @@ impl<S: Store> Catalogue<S> {
     /// Publishes this copy of a table to requests, unless they have a newer one.
     fn adopt(&self, table: Table) -> Arc<Table> {
         let table = Arc::new(table);
-        // Not under the lock, which every request takes.
+        // Encoded before the lock is taken, which every request takes too.
         let bytes = record_bytes(&table);
         self.write().replace(&table, bytes);
         table

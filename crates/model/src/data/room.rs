@@ -13,7 +13,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// As many as the memory of the caller's own machine holds.
+    /// No limit: for a command on its user's own machine.
     pub const NONE: Self = Self { items: usize::MAX, bytes: usize::MAX };
 }
 

@@ -147,7 +147,7 @@ impl Part {
         }
     }
 
-    /// The attribute whose value can be read from the text. A shard number does not reveal its attribute.
+    /// The attribute whose value can be read back from a key. A shard number does not reveal its attribute.
     pub fn readable(&self) -> Option<&str> {
         match self {
             Self::Attribute { name, .. } => Some(name),

@@ -27,7 +27,7 @@ pub enum Role {
 /// Seconds of a period of consumption.
 pub const CONSUMED_PERIOD_S: u64 = 60;
 const PROVISIONED_PERIOD_S: u64 = 300;
-/// Percentage points between the target and the consumption that is too low, in thousandths.
+/// Consumption is too low when it is this far below the target, in thousandths of a percentage point.
 const LOW_POINTS: u64 = 20_000;
 
 impl Role {

@@ -17,7 +17,7 @@ use crate::environment;
 
 const MILLIONTHS: u64 = 1_000_000;
 const FRACTION_DIGITS: usize = 6;
-/// Engine seconds for each real one. With more, one sleep of background work is too long.
+/// The most engine seconds for each real one. With more, background work that sleeps once is late by minutes.
 const PACE_MAX: u64 = 100_000;
 const MANUAL: &str = "manual@";
 

@@ -320,7 +320,7 @@ impl Made {
         names.map(copy).collect()
     }
 
-    /// The index, if any, whose keys an entity makes of one attribute.
+    /// The index, if any, whose key for the entity at this place contains the attribute.
     fn by(&self, at: usize, attribute: &str) -> Option<&'static str> {
         let slots = ["g1", "g2"].into_iter().zip(self.entities[at].slots).zip(self.indexes);
         let mut found = slots.filter(|((_, slot), there)| {
