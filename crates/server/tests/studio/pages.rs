@@ -9,8 +9,8 @@ use std::sync::Mutex;
 
 /// What the test files import.
 const SHARED: &str = "lib";
-/// It opens every page. Of the others the largest takes longest.
-const LONGEST: &str = "model-rules";
+/// It opens every view of every example. Of the others the largest takes longest.
+const LONGEST: &str = "model-workspace";
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/studio")
@@ -59,9 +59,9 @@ fn the_pages_work_in_chromium() {
         PathBuf::from(std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` sets the folder"));
     let left = Mutex::new(files());
     let failed = Mutex::new(Vec::new());
-    // Two files at a time: a browser and a server share what a core can do.
+    // A file waits now and then, and this is the longest of all tests.
     std::thread::scope(|scope| {
-        for _ in 0..2 {
+        for _ in 0..3 {
             scope.spawn(|| {
                 loop {
                     let Some(file) = left.lock().unwrap().pop() else { break };
