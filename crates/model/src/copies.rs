@@ -3,7 +3,8 @@
 //!
 //! A short text can name a long one a hundred thousand times. It knows neither of the trees that are read.
 
-/// The most nesting levels of one document.
+/// The most nesting levels of one document. Values nest up to 32 levels, and a level takes two in typed form;
+/// the rest is for the file around them.
 const LEVELS_MAX: usize = 120;
 
 /// Bytes that aliases copy and anchors keep beyond the text's own size. A text that needs more is taken for

@@ -71,6 +71,20 @@ macro_rules! awaited {
     };
 }
 
+/// What the same call of the store that is there makes, in the variant of its kind.
+macro_rules! opened {
+    ($any:expr, $made:ident, $store:ident => $call:expr) => {
+        match $any {
+            Self::Memory($store) => $call.await.map($made::Memory),
+            Self::Local($store) => $call.await.map($made::Local),
+            #[cfg(feature = "postgres")]
+            Self::Postgres($store) => Box::pin($call).await.map(Box::new).map($made::Postgres),
+            #[cfg(feature = "tikv")]
+            Self::Tikv($store) => Box::pin($call).await.map(Box::new).map($made::Tikv),
+        }
+    };
+}
+
 impl Store for AnyStore {
     type Snapshot = AnySnapshot;
     type Transaction = AnyTransaction;
@@ -80,31 +94,11 @@ impl Store for AnyStore {
     }
 
     async fn snapshot(&self) -> Result<AnySnapshot, StoreError> {
-        match self {
-            Self::Memory(store) => store.snapshot().await.map(AnySnapshot::Memory),
-            Self::Local(store) => store.snapshot().await.map(AnySnapshot::Local),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(store) => {
-                Box::pin(store.snapshot()).await.map(|view| AnySnapshot::Postgres(Box::new(view)))
-            }
-            #[cfg(feature = "tikv")]
-            Self::Tikv(store) => {
-                Box::pin(store.snapshot()).await.map(|view| AnySnapshot::Tikv(Box::new(view)))
-            }
-        }
+        opened!(self, AnySnapshot, store => store.snapshot())
     }
 
     async fn begin(&self) -> Result<AnyTransaction, StoreError> {
-        match self {
-            Self::Memory(store) => store.begin().await.map(AnyTransaction::Memory),
-            Self::Local(store) => store.begin().await.map(AnyTransaction::Local),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(store) => {
-                Box::pin(store.begin()).await.map(|txn| AnyTransaction::Postgres(Box::new(txn)))
-            }
-            #[cfg(feature = "tikv")]
-            Self::Tikv(store) => Box::pin(store.begin()).await.map(|txn| AnyTransaction::Tikv(Box::new(txn))),
-        }
+        opened!(self, AnyTransaction, store => store.begin())
     }
 
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
