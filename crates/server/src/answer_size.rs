@@ -52,6 +52,7 @@ pub(crate) const fn of_monitoring(request: &monitoring::request::Request) -> Opt
         | Asked::EnableAlarmActions(_)
         | Asked::ListTagsForResource(_)
         | Asked::PutMetricAlarm(_)
+        | Asked::PutMetricData(_)
         | Asked::SetAlarmState(_) => None,
     }
 }

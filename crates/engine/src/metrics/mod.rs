@@ -1,12 +1,15 @@
-//! Metrics of tables and indexes, per minute, as the namespace `AWS/DynamoDB` has them.
+//! Metrics of tables and indexes, per minute, as the namespace `AWS/DynamoDB` has them, and the rows of those
+//! that clients report.
 //!
 //! Requests add to the present minute in memory: one short lock, no allocation once a table was used in the
 //! minute, no floating point. A step writes finished minutes to the store (`background::metric_rows`). It
 //! knows tables and ids; it does not know what an operation does.
 
+pub(crate) mod client_series;
 pub(crate) mod figures;
 pub(crate) mod rows;
 pub(crate) mod series;
+pub(crate) mod tally;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -16,6 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use keywright_semantics::capacity::Usage;
 use keywright_semantics::throttle::{Direction, Limit};
 
+use self::client_series::ClientSeries;
 use self::figures::{Arm, Cell, TableEvents, TableFigures};
 use self::rows::SeriesHash;
 use self::series::{Naming, Place, Point, Series};
@@ -176,6 +180,8 @@ pub(crate) struct Metrics {
     pub(crate) changing_alarm: tokio::sync::Mutex<()>,
     /// Held by the one request that reads many points: what it reads is in memory.
     pub(crate) reading: tokio::sync::Mutex<()>,
+    /// Held by the one request that reports values: two of them would add to the same rows.
+    pub(crate) reporting: tokio::sync::Mutex<ClientSeries>,
 }
 
 /// A place among the hints, from the ends and the length of a name.
@@ -198,6 +204,7 @@ impl Metrics {
             writing: tokio::sync::Mutex::default(),
             changing_alarm: tokio::sync::Mutex::default(),
             reading: tokio::sync::Mutex::default(),
+            reporting: tokio::sync::Mutex::default(),
         }
     }
 

@@ -6,16 +6,20 @@
 
 use bytes::Bytes;
 use keywright_semantics::key::{KeyValueRef, partition_hash};
+use keywright_semantics::monitoring::unit::Unit;
 use serde::{Deserialize, Serialize};
 
 use super::figures::{Cell, Histogram};
 use super::series::{Place, Series};
+use super::tally::{REPORTED_CLASSES_MAX, Reported, Tally, ValueClass};
 use crate::support::layout::Space;
 
-/// The first byte of a row: its format.
+/// The first byte of a row: its format. What the engine counts itself.
 const FORMAT: u8 = 1;
+/// What clients report: other values, and series with a namespace.
+const REPORTED_FORMAT: u8 = 2;
 
-/// The hash of a series: account, region, metric and dimensions.
+/// The hash of a series: account, region, metric and dimensions, and before them the namespace of a client's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SeriesHash(pub [u8; 16]);
 
@@ -23,7 +27,10 @@ impl SeriesHash {
     pub(crate) fn of(series: &Series) -> Self {
         let place = [&series.place.account, &series.place.region, &series.metric];
         let dimensions = series.dimensions.iter().flat_map(|(name, value)| [name, value]);
-        Self(partition_hash(place.into_iter().chain(dimensions).map(|text| KeyValueRef::S(text))).0)
+        // Of another type than the other parts, so that no series of a client has the parts of one of ours.
+        let namespace = series.client_namespace().map(|namespace| KeyValueRef::B(namespace.as_bytes()));
+        let parts = place.into_iter().chain(dimensions).map(|text| KeyValueRef::S(text));
+        Self(partition_hash(namespace.into_iter().chain(parts)).0)
     }
 }
 
@@ -91,29 +98,83 @@ struct PointRecord {
     classes: Vec<(u16, u32)>,
 }
 
-pub(crate) fn encode_point(cell: &Cell, histogram: Option<&Histogram>) -> Bytes {
-    let classes = histogram.into_iter().flat_map(Histogram::filled);
-    let classes = classes.map(|(class, values)| (u16::try_from(class).unwrap_or(u16::MAX), values));
-    let record = PointRecord {
-        sum: cell.sum,
-        count: cell.count,
-        min: cell.min,
-        max: cell.max,
-        classes: classes.collect(),
-    };
-    let bytes = postcard::to_extend(&record, vec![FORMAT]);
+#[derive(Serialize, Deserialize)]
+struct ReportedRecord {
+    unit: u8,
+    sum: f64,
+    count: f64,
+    min: f64,
+    max: f64,
+    classes: Option<Vec<(u16, f64)>>,
+}
+
+fn encode(format: u8, record: &impl Serialize) -> Bytes {
+    let bytes = postcard::to_extend(record, vec![format]);
     bytes.expect("a record of owned values encodes into a vector").into()
 }
 
-/// A point; `None` for a row of another format.
-pub(crate) fn decode_point(row: &[u8]) -> Option<(Cell, Option<Box<Histogram>>)> {
-    let record: PointRecord = postcard::from_bytes(row.strip_prefix(&[FORMAT])?).ok()?;
-    let cell = Cell { sum: record.sum, count: record.count, min: record.min, max: record.max };
-    let mut histogram: Option<Box<Histogram>> = None;
-    for (class, values) in record.classes {
-        histogram.get_or_insert_default().add_class(usize::from(class), values);
+/// The row of a point.
+pub(crate) fn encode_point(tally: &Tally) -> Bytes {
+    match tally {
+        Tally::Counted(cell, histogram) => {
+            let classes = histogram.iter().flat_map(|histogram| histogram.filled());
+            let classes = classes.map(|(class, values)| (u16::try_from(class).unwrap_or(u16::MAX), values));
+            let record = PointRecord {
+                sum: cell.sum,
+                count: cell.count,
+                min: cell.min,
+                max: cell.max,
+                classes: classes.collect(),
+            };
+            encode(FORMAT, &record)
+        }
+        Tally::Reported(units) => {
+            let record = |(unit, reported): (&Unit, &Reported)| ReportedRecord {
+                unit: unit.stored(),
+                sum: reported.sum,
+                count: reported.count,
+                min: reported.min,
+                max: reported.max,
+                classes: reported
+                    .classes
+                    .as_ref()
+                    .map(|classes| classes.iter().map(|(class, count)| (class.0, *count)).collect()),
+            };
+            let records: Vec<ReportedRecord> = units.iter().map(record).collect();
+            assert!(!records.is_empty(), "a point has values");
+            encode(REPORTED_FORMAT, &records)
+        }
     }
-    Some((cell, histogram))
+}
+
+/// A point; `None` for a row of another format.
+pub(crate) fn decode_point(row: &[u8]) -> Option<Tally> {
+    let (format, record) = row.split_first()?;
+    match *format {
+        FORMAT => {
+            let record: PointRecord = postcard::from_bytes(record).ok()?;
+            let cell = Cell { sum: record.sum, count: record.count, min: record.min, max: record.max };
+            let mut histogram: Option<Box<Histogram>> = None;
+            for (class, values) in record.classes {
+                histogram.get_or_insert_default().add_class(usize::from(class), values);
+            }
+            Some(Tally::Counted(cell, histogram))
+        }
+        REPORTED_FORMAT => {
+            let records: Vec<ReportedRecord> = postcard::from_bytes(record).ok()?;
+            Some(Tally::Reported(records.into_iter().map(reported).collect::<Option<_>>()?))
+        }
+        _ => None,
+    }
+}
+
+fn reported(record: ReportedRecord) -> Option<(Unit, Reported)> {
+    let ReportedRecord { unit, sum, count, min, max, classes } = record;
+    let is_whole = count > 0.0 && classes.as_ref().is_none_or(|all| all.len() <= REPORTED_CLASSES_MAX);
+    let classes =
+        classes.map(|all| all.into_iter().map(|(class, count)| (ValueClass(class), count)).collect());
+    let reported = Reported { sum, count, min, max, classes };
+    is_whole.then_some((Unit::from_stored(unit)?, reported))
 }
 
 #[derive(Serialize, Deserialize)]
@@ -125,6 +186,12 @@ struct SeriesRecord {
     last_hour: u64,
 }
 
+#[derive(Serialize, Deserialize)]
+struct ClientSeriesRecord {
+    namespace: String,
+    series: SeriesRecord,
+}
+
 /// The row of a series that had values in this hour.
 pub(crate) fn encode_series(series: &Series, last_hour: u64) -> Bytes {
     let record = SeriesRecord {
@@ -134,13 +201,31 @@ pub(crate) fn encode_series(series: &Series, last_hour: u64) -> Bytes {
         dimensions: series.dimensions.clone(),
         last_hour,
     };
-    let bytes = postcard::to_extend(&record, vec![FORMAT]);
-    bytes.expect("a record of owned values encodes into a vector").into()
+    match series.client_namespace() {
+        None => encode(FORMAT, &record),
+        Some(namespace) => {
+            encode(REPORTED_FORMAT, &ClientSeriesRecord { namespace: namespace.to_owned(), series: record })
+        }
+    }
 }
 
 /// A series and the last hour in which it had values.
 pub(crate) fn decode_series(row: &[u8]) -> Option<(Series, u64)> {
-    let record: SeriesRecord = postcard::from_bytes(row.strip_prefix(&[FORMAT])?).ok()?;
-    let place = Place { account: record.account, region: record.region };
-    Some((Series { place, metric: record.metric, dimensions: record.dimensions }, record.last_hour))
+    let (format, record) = row.split_first()?;
+    let (namespace, record) = match *format {
+        FORMAT => (None, postcard::from_bytes(record).ok()?),
+        REPORTED_FORMAT => {
+            let ClientSeriesRecord { namespace, series } = postcard::from_bytes(record).ok()?;
+            (Some(namespace), series)
+        }
+        _ => return None,
+    };
+    let SeriesRecord { account, region, metric, dimensions, last_hour } = record;
+    let place = Place { account, region };
+    Some((Series::named(&place, namespace.as_deref(), &metric, dimensions), last_hour))
+}
+
+/// Whether a row of the directory names a series of a client.
+pub(crate) fn names_clients_series(row: &[u8]) -> bool {
+    row.first() == Some(&REPORTED_FORMAT)
 }

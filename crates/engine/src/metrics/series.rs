@@ -2,6 +2,8 @@
 //!
 //! Source: the developer guide's page on metrics and dimensions. It does not know how points are stored.
 
+use keywright_semantics::monitoring::request::MetricRef;
+use keywright_semantics::monitoring::{NAMESPACE, RESERVED_NAMESPACES};
 use keywright_semantics::throttle::{Direction, Limit};
 
 use super::figures::{Arm, Cell, Facet, Histogram, OperationFigures, TableFigures};
@@ -15,18 +17,56 @@ pub(crate) struct Place {
 
 /// A metric and its dimensions.
 ///
-/// Invariant: `dimensions` is sorted by name.
+/// Invariant: `dimensions` is sorted by name; `namespace` is none of a service.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Series {
     pub place: Place,
+    /// The namespace of a metric that clients report; `None` for those of tables.
+    namespace: Option<Box<str>>,
     pub metric: String,
     pub dimensions: Vec<(String, String)>,
 }
 
 impl Series {
-    pub(crate) fn new(place: &Place, metric: &str, mut dimensions: Vec<(String, String)>) -> Self {
+    /// A metric of tables.
+    pub(crate) fn new(place: &Place, metric: &str, dimensions: Vec<(String, String)>) -> Self {
+        Self::named(place, None, metric, dimensions)
+    }
+
+    /// A metric of a client's namespace, or of tables.
+    pub(crate) fn named(
+        place: &Place,
+        namespace: Option<&str>,
+        metric: &str,
+        mut dimensions: Vec<(String, String)>,
+    ) -> Self {
         dimensions.sort();
-        Self { place: place.clone(), metric: metric.to_owned(), dimensions }
+        Self {
+            place: place.clone(),
+            namespace: namespace.map(Box::from),
+            metric: metric.to_owned(),
+            dimensions,
+        }
+    }
+
+    /// The series that a request names; `None` in the namespaces of other services, which have none here.
+    pub(crate) fn of(place: &Place, metric: &MetricRef) -> Option<Self> {
+        let namespace = match metric.namespace.as_str() {
+            NAMESPACE => None,
+            service if service.starts_with(RESERVED_NAMESPACES) => return None,
+            clients => Some(clients),
+        };
+        Some(Self::named(place, namespace, &metric.name, metric.dimensions.clone()))
+    }
+
+    /// The namespace, if it is a client's.
+    pub(crate) fn client_namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// The namespace.
+    pub(crate) fn namespace(&self) -> &str {
+        self.client_namespace().unwrap_or(NAMESPACE)
     }
 
     /// The name of the table that it belongs to, if it does.

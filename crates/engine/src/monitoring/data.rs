@@ -11,9 +11,10 @@ use keywright_semantics::monitoring::request::{
 use keywright_semantics::monitoring::response::{DataResult, Response};
 use keywright_store::Store;
 
-use super::points::{self, Periods, Read};
+use super::points::{self, Periods};
 use super::{failed, now};
-use crate::metrics::series::{Place, unit};
+use crate::metrics::series::Place;
+use crate::metrics::tally::Tally;
 use crate::state::Engine;
 
 /// Points by the start of their period, and the seconds of a period.
@@ -82,13 +83,9 @@ pub(super) async fn run<S: Store>(
         if let Query::Metric { metric, period_s, statistic, unit: wanted } = &query.query {
             check_period(*period_s, request.start, now)?;
             let periods = Periods::new(request.start, request.end, *period_s, now);
-            let is_other = wanted.as_deref().is_some_and(|wanted| wanted != unit(&metric.name));
-            let read = if is_other {
-                Read::default()
-            } else {
-                points::read(engine, place, metric, periods).await.map_err(failed)?
-            };
-            let point = |(time, sum): (TimeMs, points::Sum)| Some((time, points::value(&sum, *statistic)?));
+            let read = points::read(engine, place, (metric, wanted.as_deref()), periods).await;
+            let read = read.map_err(failed)?;
+            let point = |(time, sum): (TimeMs, Tally)| Some((time, sum.value(*statistic)?));
             let points = read.sums.into_iter().filter_map(point).collect();
             let line = Line { points, period_s: *period_s, label: label_of(metric) };
             budget.spend(line.weight() + read.rows / ROWS_PER_POINT)?;

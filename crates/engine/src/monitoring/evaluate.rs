@@ -81,12 +81,12 @@ async fn evaluate<S: Store>(engine: &Engine<S>, alarm: Alarm, now: TimeMs) -> Re
         dimensions: settings.dimensions.clone(),
     };
     let periods = Periods { start_ms, end_ms, period_ms };
-    let sums = points::read(engine, &alarm.place, &metric, periods).await?.sums;
+    let sums = points::read(engine, &alarm.place, (&metric, settings.unit.as_deref()), periods).await?.sums;
     let mut periods: Vec<Period> = Vec::new();
     let mut start = start_ms;
     while start < end_ms {
         let sum = sums.get(&TimeMs(start));
-        let value = sum.and_then(|sum| points::value(sum, settings.statistic));
+        let value = sum.and_then(|sum| sum.value(settings.statistic));
         periods.push((value, shown(TimeMs(start))));
         start += period_ms;
     }

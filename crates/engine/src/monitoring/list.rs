@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use keywright_semantics::error::Error;
-use keywright_semantics::monitoring::NAMESPACE;
 use keywright_semantics::monitoring::fault::Fault;
 use keywright_semantics::monitoring::request::{ListMetrics, MetricRef, bad_token};
 use keywright_semantics::monitoring::response::Response;
@@ -31,9 +30,6 @@ pub(super) async fn run<S: Store>(
 ) -> Result<Response, Fault> {
     let after = request.next_token.as_deref().map(|token| read_token(token, place).ok_or_else(bad_token));
     let after = after.transpose()?;
-    if request.namespace.as_deref().is_some_and(|namespace| namespace != NAMESPACE) {
-        return Ok(Response::ListMetrics { metrics: Vec::new(), next_token: None });
-    }
     let hour = engine.env().now_ms() / HOUR_MS;
     let is_wanted = |series: &Series, last_hour: u64| {
         let has = |(name, value): &(String, Option<String>)| {
@@ -43,6 +39,7 @@ pub(super) async fn run<S: Store>(
                 .any(|(other, given)| other == name && value.as_ref().is_none_or(|value| value == given))
         };
         series.place == *place
+            && request.namespace.as_ref().is_none_or(|namespace| namespace == series.namespace())
             && after.as_ref().is_none_or(|after| series > after)
             && request.metric.as_ref().is_none_or(|metric| *metric == series.metric)
             && request.dimensions.iter().all(has)
@@ -56,7 +53,7 @@ pub(super) async fn run<S: Store>(
     }
     let next_token = page.last().filter(|_| has_more).map(token);
     let metric = |series: Series| MetricRef {
-        namespace: NAMESPACE.to_owned(),
+        namespace: series.namespace().to_owned(),
         name: series.metric,
         dimensions: series.dimensions,
     };

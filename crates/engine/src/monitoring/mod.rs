@@ -12,6 +12,7 @@ mod insights;
 mod list;
 pub(crate) mod owned;
 mod points;
+mod put_data;
 pub(crate) mod rows;
 mod statistics;
 
@@ -43,6 +44,7 @@ pub(crate) async fn execute<S: Store>(
         Request::GetMetricData(request) => data::run(engine, &place, request).await,
         Request::ListMetrics(request) => list::run(engine, &place, request).await,
         Request::PutMetricAlarm(settings) => alarms::put(engine, &place, *settings).await,
+        Request::PutMetricData(request) => put_data::run(engine, &place, request).await,
         Request::DeleteAlarms(names) => alarms::delete(engine, &place, names).await,
         Request::DescribeAlarms(request) => alarms::describe(engine, &place, request).await,
         Request::DescribeAlarmsForMetric(request) => alarms::describe_for(engine, &place, request).await,

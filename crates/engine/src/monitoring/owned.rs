@@ -11,6 +11,7 @@ use super::alarm_rows::{self, Changed};
 use super::alarms;
 use super::points::{self, Periods};
 use crate::metrics::series::Place;
+use crate::metrics::tally::Tally;
 use crate::state::Engine;
 use crate::support::env::MINUTE_MS;
 
@@ -50,6 +51,6 @@ pub(crate) async fn sum<S: Store>(
     let ms = |minute: u64| i64::try_from(minute.saturating_mul(MINUTE_MS)).unwrap_or(i64::MAX);
     let (start_ms, end_ms) = (ms(end_minute.saturating_sub(minutes)), ms(end_minute));
     let periods = Periods { start_ms, end_ms, period_ms: ms(1) };
-    let sums = points::read(engine, place, metric, periods).await?.sums;
-    Ok(sums.values().map(|(cell, _)| cell.sum).sum())
+    let sums = points::read(engine, place, (metric, None), periods).await?.sums;
+    Ok(sums.values().map(Tally::counted_sum).sum())
 }

@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 
 use keywright_semantics::error::Error;
-use keywright_semantics::monitoring::NAMESPACE;
 use keywright_semantics::monitoring::document::TimeMs;
 use keywright_semantics::monitoring::request::MetricRef;
-use keywright_semantics::monitoring::statistic::{Statistic, WHOLE};
 use keywright_store::{KeyRange, Snapshot, Store};
 
 use super::caller_of;
-use crate::metrics::figures::{Cell, Histogram};
 use crate::metrics::rows::{Grain, SeriesHash, decode_point, point_prefix, read_time};
-use crate::metrics::series::{Place, Series};
+use crate::metrics::series::{Place, Point, Series, unit};
+use crate::metrics::tally::Tally;
 use crate::state::Engine;
 use crate::support::env::MINUTE_MS;
 use crate::support::fault;
@@ -20,9 +18,6 @@ use crate::support::rows::each_row;
 
 const HOUR_MINUTES: u64 = 60;
 const DAY_MS: i64 = 86_400_000;
-
-/// What one period has.
-pub(super) type Sum = (Cell, Option<Box<Histogram>>);
 
 /// The periods of a request: from a first moment on, each as long.
 #[expect(clippy::struct_field_names, reason = "the unit")]
@@ -67,38 +62,46 @@ impl Periods {
 #[derive(Debug, Default)]
 pub(super) struct Read {
     /// Sums by the start of their period; none where nothing was.
-    pub sums: BTreeMap<TimeMs, Sum>,
+    pub sums: BTreeMap<TimeMs, Tally>,
     /// The rows that were read.
     pub rows: usize,
 }
 
-/// Reads the sums of a series.
+/// Reads the sums of a series, in one unit or in all.
 pub(super) async fn read<S: Store>(
     engine: &Engine<S>,
     place: &Place,
-    metric: &MetricRef,
+    (metric, wanted): (&MetricRef, Option<&str>),
     periods: Periods,
 ) -> Result<Read, Error> {
     let Read { mut sums, mut rows } = Read::default();
-    if metric.namespace != NAMESPACE {
+    let Some(series) = Series::of(place, metric) else { return Ok(Read { sums, rows }) };
+    let is_own = series.client_namespace().is_none();
+    if is_own && wanted.is_some_and(|wanted| wanted != unit(&metric.name)) {
         return Ok(Read { sums, rows });
     }
-    let series = Series::new(place, &metric.name, metric.dimensions.clone());
-    super::rows::flush(engine, engine.env().now_ms() / MINUTE_MS).await?;
-    let mut add = |minute: u64, point: Sum| {
+    let mut add = |minute: u64, mut point: Tally| {
         rows += 1;
         let ms = i64::try_from(minute.saturating_mul(MINUTE_MS)).unwrap_or(i64::MAX);
         if let Some(start) = periods.of(ms) {
-            super::rows::merge(sums.entry(start).or_default(), point);
+            if let Some(wanted) = wanted {
+                point.keep_unit(wanted);
+            }
+            point.add_to(&mut sums, start);
         }
     };
-    let table = series.table().and_then(|table| engine.catalogue().find(&caller_of(place), table));
-    // While this is held no point moves from memory to the store.
-    let writing = engine.metrics().writing.lock().await;
-    let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    let table = table.map(|table| table.id);
-    engine.metrics().unwritten(&series, table, |point| add(point.minute, (point.cell, point.histogram)));
-    drop(writing);
+    let view = if is_own {
+        super::rows::flush(engine, engine.env().now_ms() / MINUTE_MS).await?;
+        let table = series.table().and_then(|table| engine.catalogue().find(&caller_of(place), table));
+        // While this is held no point moves from memory to the store.
+        let _writing = engine.metrics().writing.lock().await;
+        let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        let take = |point: Point| add(point.minute, Tally::Counted(point.cell, point.histogram));
+        engine.metrics().unwritten(&series, table.map(|table| table.id), take);
+        view
+    } else {
+        engine.store().snapshot().await.map_err(|error| fault::storage(&error))?
+    };
     let minute = |ms: i64| u64::try_from(ms).unwrap_or_default() / MINUTE_MS;
     let (first, last) = (minute(periods.start_ms), minute(periods.end_ms).saturating_add(1));
     let hash = SeriesHash::of(&series);
@@ -112,7 +115,7 @@ async fn scan(
     view: &impl Snapshot,
     (grain, series): (Grain, SeriesHash),
     (first, end): (u64, u64),
-    take: &mut (impl FnMut(u64, Sum) + Send),
+    take: &mut (impl FnMut(u64, Tally) + Send),
 ) -> Result<(), Error> {
     let range = KeyRange {
         start: point_prefix(grain, series, first).into(),
@@ -125,48 +128,4 @@ async fn scan(
     });
     read.await.map_err(|error| fault::storage(&error))?;
     if is_whole { Ok(()) } else { Err(fault::internal()) }
-}
-
-/// A whole number of thousandths as the double that clients read.
-#[expect(clippy::as_conversions, clippy::cast_precision_loss, reason = "clients read doubles")]
-pub(super) fn double(thousandths: u64) -> f64 {
-    thousandths as f64 / 1000.0
-}
-
-#[expect(clippy::as_conversions, clippy::cast_precision_loss, reason = "clients read doubles")]
-const fn count(number: u64) -> f64 {
-    number as f64
-}
-
-/// A statistic of one period; a percentile only where percentiles are kept.
-pub(super) fn value(sum: &Sum, statistic: Statistic) -> Option<f64> {
-    let (cell, histogram) = sum;
-    if cell.is_empty() {
-        return None;
-    }
-    Some(match statistic {
-        Statistic::SampleCount => count(cell.count),
-        Statistic::Sum => double(cell.sum),
-        Statistic::Average => double(cell.sum) / count(cell.count),
-        Statistic::Minimum => double(cell.min),
-        Statistic::Maximum => double(cell.max),
-        Statistic::Percentile(part) => percentile(cell, histogram.as_deref()?, part),
-    })
-}
-
-/// The value of the class in which this part of all values ends, between the smallest and the largest.
-fn percentile(cell: &Cell, histogram: &Histogram, part: u32) -> f64 {
-    let wanted = u128::from(cell.count) * u128::from(part);
-    let mut passed: u128 = 0;
-    for (class, values) in histogram.filled() {
-        let within = u128::from(values) * u128::from(WHOLE);
-        if passed + within >= wanted {
-            let (floor, next) = (Histogram::floor(class), Histogram::floor(class + 1));
-            let share = u128::from(next - floor) * wanted.saturating_sub(passed) / within.max(1);
-            let value = floor.saturating_add(u64::try_from(share).unwrap_or_default());
-            return double(value.clamp(cell.min, cell.max));
-        }
-        passed += within;
-    }
-    double(cell.max)
 }

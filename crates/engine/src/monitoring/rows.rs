@@ -16,12 +16,14 @@ use keywright_store::{CommitError, Direction, Entry, KeyRange, Scan, Snapshot, S
 use super::STORE_WIDE;
 use crate::catalogue::{OnDemandLimits, Table, Throughput};
 use crate::metrics::Metrics;
-use crate::metrics::figures::{Cell, Histogram, PER_UNIT};
+use crate::metrics::client_series::ClientSeries;
+use crate::metrics::figures::PER_UNIT;
 use crate::metrics::rows::{
     Grain, SeriesHash, decode_point, decode_series, directory_key, directory_prefix, encode_point,
     encode_series, point_key, point_prefix, read_directory_key, read_time,
 };
 use crate::metrics::series::{INDEX_NAME, Place, Point, Series, TABLE_NAME};
+use crate::metrics::tally::Tally;
 use crate::state::Engine;
 use crate::support::env::MINUTE_MS;
 use crate::support::fault;
@@ -59,6 +61,8 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<Ne
     if sweep(engine, now_ms).await? == Swept::Some {
         return Ok(NextWake { at_ms: Some(now_ms) });
     }
+    // Series may have ended, and other processes may have added some: the next new one has them counted.
+    *engine.metrics().reporting.lock().await = ClientSeries::default();
     schedule.sweep_ms.store(now_ms.saturating_add(HOUR_MS), Ordering::Relaxed);
     Ok(next_minute)
 }
@@ -90,16 +94,12 @@ pub(crate) async fn flush<S: Store>(engine: &Engine<S>, before_minute: u64) -> R
 /// write of the same points changes nothing.
 async fn write<S: Store>(engine: &Engine<S>, points: &[Point]) -> Result<(), Error> {
     let process = engine.members().own().0;
-    let mut sums: BTreeMap<Bytes, (Cell, Option<Box<Histogram>>)> = BTreeMap::new();
+    let mut sums: BTreeMap<Bytes, Tally> = BTreeMap::new();
     let mut listed: BTreeMap<SeriesHash, (&Series, u64)> = BTreeMap::new();
     for point in points {
         let series = SeriesHash::of(&point.series);
-        let (cell, histogram) =
-            sums.entry(point_key(Grain::Minute, series, point.minute, process)).or_default();
-        cell.merge(&point.cell);
-        if let Some(more) = &point.histogram {
-            histogram.get_or_insert_default().merge(more);
-        }
+        let key = point_key(Grain::Minute, series, point.minute, process);
+        Tally::Counted(point.cell, point.histogram.clone()).add_to(&mut sums, key);
         let hour = point.minute / HOUR_MINUTES;
         if !engine.metrics().is_listed(series, hour) {
             let known = listed.entry(series).or_insert((&point.series, hour));
@@ -107,8 +107,8 @@ async fn write<S: Store>(engine: &Engine<S>, points: &[Point]) -> Result<(), Err
         }
     }
     let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
-    for (key, (cell, histogram)) in sums {
-        txn.put(key, encode_point(&cell, histogram.as_deref()));
+    for (key, sum) in sums {
+        txn.put(key, encode_point(&sum));
     }
     for (hash, (series, hour)) in &listed {
         txn.put(directory_key(*hash), encode_series(series, *hour));
@@ -279,12 +279,11 @@ async fn roll_up<S: Store>(engine: &Engine<S>, series: SeriesHash, now_ms: u64) 
     if entries.is_empty() {
         return Ok(Swept::All);
     }
-    let mut hours: BTreeMap<u64, (Cell, Option<Box<Histogram>>)> = BTreeMap::new();
+    let mut hours: BTreeMap<u64, Tally> = BTreeMap::new();
     for entry in &entries {
         let minute = read_time(&entry.key).ok_or_else(fault::internal)?;
         assert!(minute < end, "only old minutes become hours");
-        let hour = hours.entry(minute / HOUR_MINUTES).or_default();
-        merge(hour, decode_point(&entry.value).ok_or_else(fault::internal)?);
+        decode_point(&entry.value).ok_or_else(fault::internal)?.add_to(&mut hours, minute / HOUR_MINUTES);
     }
     let keys: Vec<Bytes> = hours.keys().map(|hour| point_key(Grain::Hour, series, *hour, 0)).collect();
     let minutes: Vec<Bytes> = entries.into_iter().map(|entry| entry.key).collect();
@@ -297,23 +296,15 @@ async fn roll_up<S: Store>(engine: &Engine<S>, series: SeriesHash, now_ms: u64) 
     let stored = txn.get_for_write(&keys).await.map_err(|error| fault::storage(&error))?;
     for ((key, mut sum), stored) in keys.into_iter().zip(hours.into_values()).zip(stored) {
         if let Some(before) = stored.as_deref().and_then(decode_point) {
-            merge(&mut sum, before);
+            sum.merge(before);
         }
-        txn.put(key, encode_point(&sum.0, sum.1.as_deref()));
+        txn.put(key, encode_point(&sum));
     }
     for key in minutes {
         txn.delete(key);
     }
     committed(txn.commit().await.map(|_version| ()))?;
     Ok(Swept::Some)
-}
-
-/// Adds a point to a sum.
-pub(crate) fn merge(sum: &mut (Cell, Option<Box<Histogram>>), point: (Cell, Option<Box<Histogram>>)) {
-    sum.0.merge(&point.0);
-    if let Some(histogram) = point.1 {
-        sum.1.get_or_insert_default().merge(&histogram);
-    }
 }
 
 /// Removes hours that are too old.

@@ -1,13 +1,16 @@
 //! GetMetricStatistics: statistics of one series, by period.
 
+use keywright_semantics::monitoring::document::TimeMs;
 use keywright_semantics::monitoring::fault::Fault;
 use keywright_semantics::monitoring::request::{GetMetricStatistics, check_period};
 use keywright_semantics::monitoring::response::{Datapoint, Response};
+use keywright_semantics::monitoring::statistic::Statistic;
 use keywright_store::Store;
 
 use super::points::{self, Periods};
 use super::{failed, now};
 use crate::metrics::series::{Place, unit};
+use crate::metrics::tally::Tally;
 use crate::state::Engine;
 
 pub(super) async fn run<S: Store>(
@@ -18,19 +21,17 @@ pub(super) async fn run<S: Store>(
     let now = now(engine);
     check_period(request.period_s, request.start, now)?;
     let label = request.metric.name.clone();
-    let unit = unit(&request.metric.name);
-    if request.unit.as_deref().is_some_and(|wanted| wanted != unit) {
-        return Ok(Response::GetMetricStatistics { label, points: Vec::new() });
-    }
+    let own = unit(&request.metric.name);
     let periods = Periods::new(request.start, request.end, request.period_s, now);
-    let sums = points::read(engine, place, &request.metric, periods).await.map_err(failed)?.sums;
-    let point = |(time, sum): (&_, &points::Sum)| {
-        let values: Vec<_> = request
-            .statistics
-            .iter()
-            .filter_map(|statistic| Some((*statistic, points::value(sum, *statistic)?)))
-            .collect();
-        (!values.is_empty()).then(|| Datapoint { time: *time, values, unit: unit.to_owned() })
+    let read = points::read(engine, place, (&request.metric, request.unit.as_deref()), periods).await;
+    let point = |time: TimeMs, unit: &str, sum: &Tally| {
+        let value = |statistic: &Statistic| Some((*statistic, sum.value(*statistic)?));
+        let values: Vec<_> = request.statistics.iter().filter_map(value).collect();
+        (!values.is_empty()).then(|| Datapoint { time, values, unit: unit.to_owned() })
     };
-    Ok(Response::GetMetricStatistics { label, points: sums.iter().filter_map(point).collect() })
+    let mut points = Vec::new();
+    for (time, sum) in read.map_err(failed)?.sums {
+        points.extend(sum.by_unit(own).iter().filter_map(|(unit, sum)| point(time, unit, sum)));
+    }
+    Ok(Response::GetMetricStatistics { label, points })
 }

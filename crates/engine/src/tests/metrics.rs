@@ -269,3 +269,192 @@ fn metrics_that_were_used_are_listed() {
     let found: Vec<_> = metrics.iter().map(|metric| metric.dimensions.clone()).collect();
     assert_eq!(found, [vec![("TableName".to_owned(), "t".to_owned())]]);
 }
+
+/// Reports values of a metric of a client.
+fn report<S: Store>(engine: &Engine<S>, data: Vec<Document>) -> Result<(), Fault> {
+    let body = Document::object([("Namespace", text("App")), ("MetricData", Document::List(data))]);
+    ask(engine, Operation::PutMetricData, &body).map(|answer| assert_eq!(answer, Answer::Done))
+}
+
+fn datum(metric: &str, unit: &str, values: (&str, Document), at_s: i64) -> Document {
+    Document::object([
+        ("MetricName", text(metric)),
+        ("Dimensions", dimensions(&[("Worker", "w1")])),
+        ("Unit", text(unit)),
+        ("Timestamp", Document::Integer(at_s)),
+        values,
+    ])
+}
+
+fn value(value: f64) -> (&'static str, Document) {
+    ("Value", Document::Number(value))
+}
+
+/// The points of a metric of a client in the first hour: unit, sum, number, smallest, largest, median.
+fn reported<S: Store>(engine: &Engine<S>, metric: &str) -> Vec<(String, Vec<f64>)> {
+    let points = |kind: &str, names: &[&str]| {
+        let body = Document::object([
+            ("Namespace", text("App")),
+            ("MetricName", text(metric)),
+            ("Dimensions", dimensions(&[("Worker", "w1")])),
+            ("StartTime", Document::Integer(0)),
+            ("EndTime", Document::Integer(3600)),
+            ("Period", Document::Integer(3600)),
+            (kind, Document::List(names.iter().map(|name| text(name)).collect())),
+        ]);
+        let answer = ask(engine, Operation::GetMetricStatistics, &body).expect("the request is right");
+        let Answer::GetMetricStatistics { points, .. } = answer else { panic!("{answer:?}") };
+        points
+    };
+    let plain = points("Statistics", &["Sum", "SampleCount", "Minimum", "Maximum"]);
+    let median = points("ExtendedStatistics", &["p50"]);
+    let numbers = |point: &keywright_semantics::monitoring::response::Datapoint| {
+        let its = median.iter().filter(|other| other.unit == point.unit);
+        point.values.iter().chain(its.flat_map(|other| &other.values)).map(|(_, value)| *value).collect()
+    };
+    plain.iter().map(|point| (point.unit.clone(), numbers(point))).collect()
+}
+
+#[test]
+fn values_of_clients_are_kept_by_unit_and_read_again_by_another_process() {
+    let bench = bench();
+    bench.env.now_ms.store(10 * MINUTE_MS, Ordering::Relaxed);
+    let several = Document::List([1.0, 2.0, 4.0].map(Document::Number).to_vec());
+    let set = Document::object([
+        ("SampleCount", Document::Integer(10)),
+        ("Sum", Document::Integer(100)),
+        ("Minimum", Document::Integer(-5)),
+        ("Maximum", Document::Integer(30)),
+    ]);
+    report(
+        &bench.engine,
+        vec![
+            datum("Lag", "Milliseconds", value(1.5), 60),
+            datum("Lag", "Milliseconds", ("Values", several), 120),
+            datum("Lag", "Count", value(7.0), 60),
+            datum("Size", "None", ("StatisticValues", set), 60),
+        ],
+    )
+    .expect("the values are right");
+    report(&bench.engine, vec![datum("Lag", "Milliseconds", value(-0.25), 60)]).expect("one more");
+    let check = |engine: &Engine<_>| {
+        let lag = [
+            ("Milliseconds".to_owned(), vec![8.25, 5.0, -0.25, 4.0, 1.5]),
+            ("Count".to_owned(), vec![7.0, 1.0, 7.0, 7.0, 7.0]),
+        ];
+        let mut found = reported(engine, "Lag");
+        // The median lies in the class of the third value, a sixteenth wide.
+        let median = found[0].1[4];
+        assert!((1.5..1.6).contains(&median), "{median}");
+        found[0].1[4] = 1.5;
+        assert_eq!(found, lag);
+        assert_eq!(reported(engine, "Size"), [("None".to_owned(), vec![100.0, 10.0, -5.0, 30.0])]);
+        assert_eq!(sum(engine, "Lag", &[("Worker", "w1")]), (0.0, 0.0), "a namespace has its own metrics");
+    };
+    check(&bench.engine);
+    // What was acknowledged is in the store, and a second process adds to rows of its own.
+    let env: std::sync::Arc<dyn Env> = std::sync::Arc::<TestEnv>::clone(&bench.env);
+    let again = block_on(Engine::open(bench.engine.store().clone(), env, EngineConfig::default()));
+    let again = again.expect("the store opens again");
+    check(&again);
+    report(&again, vec![datum("Lag", "Count", value(1.0), 60)]).expect("a value");
+    assert_eq!(reported(&bench.engine, "Lag")[1].1[..2], [8.0, 2.0]);
+}
+
+#[test]
+fn metrics_of_clients_are_queried_listed_and_watched_like_those_of_tables() {
+    let bench = bench();
+    let alarm = Document::object([
+        ("AlarmName", text("late")),
+        ("Namespace", text("App")),
+        ("MetricName", text("Lag")),
+        ("Dimensions", dimensions(&[("Worker", "w1")])),
+        ("Unit", text("Milliseconds")),
+        ("Statistic", text("Maximum")),
+        ("Period", Document::Integer(60)),
+        ("EvaluationPeriods", Document::Integer(1)),
+        ("Threshold", Document::Number(100.0)),
+        ("ComparisonOperator", text("GreaterThanThreshold")),
+    ]);
+    ask(&bench.engine, Operation::PutMetricAlarm, &alarm).expect("the alarm is right");
+    let mut states = Vec::new();
+    for (minute, lag, unit) in
+        [(1_u64, 5.0, "Milliseconds"), (2, 500.0, "Seconds"), (3, 500.0, "Milliseconds")]
+    {
+        bench.env.now_ms.store(minute * MINUTE_MS, Ordering::Relaxed);
+        let at_s = i64::try_from(minute * 60).expect("small");
+        report(&bench.engine, vec![datum("Lag", unit, value(lag), at_s)]).expect("a value");
+        let next_ms = (minute + 1) * MINUTE_MS;
+        bench.env.now_ms.store(next_ms, Ordering::Relaxed);
+        block_on(bench.engine.step(next_ms));
+        let described = ask(&bench.engine, Operation::DescribeAlarms, &Document::object([]));
+        let Ok(Answer::DescribeAlarms { alarms, .. }) = described else { panic!("{described:?}") };
+        states.push(alarms[0].state);
+    }
+    assert_eq!((states[0], states[2]), (AlarmState::Ok, AlarmState::Alarm));
+    assert_ne!(states[1], AlarmState::Alarm, "seconds are not the alarm's unit");
+    let body = Document::object([("Namespace", text("App"))]);
+    let Ok(Answer::ListMetrics { metrics, .. }) = ask(&bench.engine, Operation::ListMetrics, &body) else {
+        panic!("a list")
+    };
+    let names: Vec<_> = metrics.iter().map(|metric| (&*metric.namespace, &*metric.name)).collect();
+    assert_eq!(names, [("App", "Lag")]);
+    let metric = Document::object([
+        ("Namespace", text("App")),
+        ("MetricName", text("Lag")),
+        ("Dimensions", dimensions(&[("Worker", "w1")])),
+    ]);
+    let stat =
+        Document::object([("Metric", metric), ("Period", Document::Integer(60)), ("Stat", text("Sum"))]);
+    let query = Document::object([("Id", text("m")), ("MetricStat", stat)]);
+    let body = Document::object([
+        ("MetricDataQueries", Document::List(vec![query])),
+        ("StartTime", Document::Integer(0)),
+        ("EndTime", Document::Integer(600)),
+        ("ScanBy", text("TimestampAscending")),
+    ]);
+    let Ok(Answer::GetMetricData { results, .. }) = ask(&bench.engine, Operation::GetMetricData, &body)
+    else {
+        panic!("results")
+    };
+    let values: Vec<f64> = results[0].points.iter().map(|(_, value)| *value).collect();
+    assert_eq!(values, [5.0, 500.0, 500.0]);
+}
+
+#[test]
+fn old_values_of_clients_become_hours_without_loss_and_hours_end() {
+    let bench = bench();
+    bench.env.now_ms.store(59 * MINUTE_MS, Ordering::Relaxed);
+    for minute in [1, 2, 59] {
+        report(&bench.engine, vec![datum("Lag", "Count", value(1.0), minute * 60)]).expect("a value");
+    }
+    let day_ms = 86_400_000;
+    for (day, expected) in [(16, Some(3.0)), (454, Some(3.0)), (457, None)] {
+        let now_ms = day * day_ms;
+        bench.env.now_ms.store(now_ms, Ordering::Relaxed);
+        while block_on(bench.engine.step(now_ms)).at_ms == Some(now_ms) {}
+        let found = reported(&bench.engine, "Lag");
+        assert_eq!(found.first().map(|(_, numbers)| numbers[0]), expected, "day {day}");
+    }
+}
+
+#[test]
+fn series_of_clients_beyond_the_bound_are_refused_and_known_ones_go_on() {
+    let bench = bench();
+    let metrics = |from: usize, to: usize| {
+        report(
+            &bench.engine,
+            (from..to).map(|number| datum(&format!("m{number}"), "None", value(1.0), 0)).collect(),
+        )
+    };
+    for thousand in 0..10 {
+        metrics(thousand * 1000, (thousand + 1) * 1000).expect("within the bound");
+    }
+    assert_eq!(metrics(10_000, 10_001).unwrap_err().kind, FaultKind::LimitExceeded);
+    assert_eq!(metrics(0, 1000), Ok(()));
+    // A process that starts counts what is there.
+    let env: std::sync::Arc<dyn Env> = std::sync::Arc::<TestEnv>::clone(&bench.env);
+    let again = block_on(Engine::open(bench.engine.store().clone(), env, EngineConfig::default()));
+    let refused = report(&again.expect("it opens"), vec![datum("more", "None", value(1.0), 0)]);
+    assert_eq!(refused.unwrap_err().kind, FaultKind::LimitExceeded);
+}

@@ -143,14 +143,19 @@ impl Document {
     }
 
     /// The number of a member.
-    #[expect(clippy::as_conversions, clippy::cast_precision_loss, reason = "numbers of clients are doubles")]
     pub fn number_of(&self, name: &str) -> Result<Option<f64>, Fault> {
-        match self.member(name) {
+        self.member(name).number(name)
+    }
+
+    /// This value as the number of a parameter.
+    #[expect(clippy::as_conversions, clippy::cast_precision_loss, reason = "numbers of clients are doubles")]
+    pub fn number(&self, parameter: &str) -> Result<Option<f64>, Fault> {
+        match self {
             Self::Null => Ok(None),
             Self::Integer(number) => Ok(Some(*number as f64)),
             Self::Number(number) => Ok(Some(*number)),
-            Self::Form(text) => text.parse().map(Some).map_err(|_| malformed(name, "a number")),
-            _ => Err(malformed(name, "a number")),
+            Self::Form(text) => text.parse().map(Some).map_err(|_| malformed(parameter, "a number")),
+            _ => Err(malformed(parameter, "a number")),
         }
     }
 

@@ -7,6 +7,7 @@ use super::document::{Document, TimeMs};
 use super::expression::Expression;
 use super::fault::{Fault, FaultKind};
 use super::insight_rules::{DescribeInsightRules, GetInsightRuleReport};
+use super::metric_data::PutMetricData;
 use super::statistic::Statistic;
 use super::{Dimension, Operation};
 
@@ -19,7 +20,7 @@ pub const DATA_QUERIES_MAX: usize = 500;
 /// Points that the metrics and expressions of one GetMetricData have in all, those between included; our own
 /// bound, so that lists of lists cannot take all memory. It is some 60 MB.
 pub const DATA_WORK_POINTS_MAX: usize = 2_000_000;
-/// Dimensions of one series or filter that tables use; the service admits 30 and filters by 10.
+/// Dimensions of one series or filter; the service admits 30 and filters by 10.
 const DIMENSIONS_MAX: usize = 30;
 /// The longest period: a year. Ours.
 const PERIOD_SECONDS_MAX: i64 = 365 * DAY_S;
@@ -236,6 +237,7 @@ pub enum Request {
     /// The ARN of the alarm.
     ListTagsForResource(String),
     PutMetricAlarm(Box<AlarmSettings>),
+    PutMetricData(PutMetricData),
     SetAlarmState(SetAlarmState),
 }
 
@@ -260,6 +262,7 @@ impl Request {
             Operation::ListMetrics => Self::ListMetrics(list_metrics(body)?),
             Operation::ListTagsForResource => Self::ListTagsForResource(body.required_text("ResourceARN")?),
             Operation::PutMetricAlarm => Self::PutMetricAlarm(Box::new(alarm(body)?)),
+            Operation::PutMetricData => Self::PutMetricData(PutMetricData::validate(body)?),
             Operation::SetAlarmState => Self::SetAlarmState(alarm_state(body)?),
         })
     }
@@ -272,12 +275,13 @@ impl Request {
                 | Self::DisableAlarmActions(_)
                 | Self::EnableAlarmActions(_)
                 | Self::PutMetricAlarm(_)
+                | Self::PutMetricData(_)
                 | Self::SetAlarmState(_)
         )
     }
 }
 
-fn dimensions(body: &Document) -> Result<Vec<Dimension>, Fault> {
+pub(super) fn dimensions(body: &Document) -> Result<Vec<Dimension>, Fault> {
     let mut dimensions = pairs(body, "Dimensions", "Name")?;
     if dimensions.len() > DIMENSIONS_MAX {
         return Err(Fault::value("Dimensions", &format!("must have at most {DIMENSIONS_MAX} elements")));
@@ -295,7 +299,7 @@ fn pairs(body: &Document, list: &str, name: &str) -> Result<Vec<Dimension>, Faul
     body.list_of(list)?.iter().map(pair).collect()
 }
 
-fn name_of(body: &Document, member: &str) -> Result<String, Fault> {
+pub(super) fn name_of(body: &Document, member: &str) -> Result<String, Fault> {
     let name = body.required_text(member)?;
     check_length(member, &name, NAME_CHARACTERS_MAX)?;
     Ok(name)

@@ -177,6 +177,7 @@ requirements! {
     t36_the_metrics_of_the_service_alone_never_show_that_program_heat: "t36s" "--strict-metrics",
     t37_insights_rank_keys_by_what_they_consume_and_by_throttles: "t37",
     t38_a_simulation_refuses_as_often_as_a_server: "t38" "--throttle" "full" "--clock" "manual@2026-11-27T17:00:00Z",
+    t39_values_of_ones_own_metrics_arrive_in_all_protocols: "t39",
     o01_an_item_may_have_409600_bytes_on_every_way_in: "o01",
     o02_an_update_counts_its_statement: "o02",
     o03_an_update_may_not_grow_what_is_stored_past_the_limit: "o03",

@@ -95,3 +95,40 @@ def t30_all_protocols_read_equal_figures_and_get_equal_errors():
     equal(content, [{("/", "application/x-amz-json-1.0")},
                     {("/service/GraniteServiceVersion20100801/operation/GetMetricStatistics", "application/cbor")},
                     {("/", "application/x-www-form-urlencoded")}])
+
+
+def t39_values_of_ones_own_metrics_arrive_in_all_protocols():
+    """As the Kinesis Client Library publishes: values, counted values and sets, compressed where they are many."""
+    space = f"App-{uuid.uuid4().hex}"
+    of = [{"Name": "Operation", "Value": "a <&> ü"}]
+    now = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
+    for protocol in PROTOCOLS:
+        client, sent = speaking(protocol)
+        client.put_metric_data(Namespace=space, MetricData=[
+            {"MetricName": "Time", "Dimensions": of, "Unit": "Milliseconds", "Value": 12.5, "Timestamp": now},
+            {"MetricName": "Time", "Dimensions": of, "Unit": "Milliseconds", "Values": [1.0, 2.5], "Counts": [2.0, 4.0],
+             "Timestamp": now},
+            {"MetricName": "Time", "Dimensions": of, "Unit": "Count", "StatisticValues": {
+                "SampleCount": 3, "Sum": 9, "Minimum": -1, "Maximum": 8}, "StorageResolution": 1}])
+        many = [{"MetricName": f"Many{number}", "Value": number, "Unit": "Bytes"} for number in range(1000)]
+        client.put_metric_data(Namespace=space, MetricData=many)
+        equal(fault(client.put_metric_data, Namespace="AWS/DynamoDB", MetricData=many[:1])[0], "InvalidParameterValue")
+        old = {**many[0], "Timestamp": now - datetime.timedelta(days=15)}
+        equal(fault(client.put_metric_data, Namespace=space, MetricData=[many[0], old])[:2],
+              ("InvalidParameterValue",
+               "The parameter MetricData.member.2.Timestamp must specify a time within the past two weeks."))
+    watch = metrics.watch
+    points = watch.get_metric_statistics(
+        Namespace=space, MetricName="Time", Dimensions=of, Period=3600,
+        Statistics=["Sum", "SampleCount", "Minimum", "Maximum"], **metrics.span())["Datapoints"]
+    found = {}
+    for point in points:
+        add = found.setdefault(point["Unit"], [0, 0])
+        found[point["Unit"]] = [add[0] + point["Sum"], add[1] + point["SampleCount"]]
+    equal(found, {"Milliseconds": [3 * 24.5, 21], "Count": [27, 9]})
+    [data] = watch.get_metric_data(MetricDataQueries=[
+        {"Id": "p", "MetricStat": {"Period": 3600, "Stat": "p100", "Unit": "Milliseconds", "Metric": {
+            "Namespace": space, "MetricName": "Time", "Dimensions": of}}}], **metrics.span())["MetricDataResults"]
+    equal(max(data["Values"]), 12.5)
+    pages = watch.get_paginator("list_metrics").paginate(Namespace=space)
+    equal(sum(len(page["Metrics"]) for page in pages), 1001)
