@@ -87,6 +87,7 @@ impl PutMetricData {
         if data.is_empty() {
             return Err(Fault::missing("MetricData"));
         }
+        assert!(data.len() <= METRICS_MAX, "both lists together are within the limit");
         Ok(Self { namespace, data })
     }
 
@@ -195,6 +196,7 @@ fn counted(element: &Document, values: &[Document], member: &str) -> Result<Vec<
             pairs.push((value, count));
         }
     }
+    assert!(pairs.len() <= values.len(), "each value is taken once at most");
     if pairs.is_empty() {
         return Err(Fault::value(&format!("{member}.Counts"), "must have an element above 0"));
     }
@@ -212,6 +214,7 @@ fn statistic_set(set: &Document, member: &str) -> Result<Values, Fault> {
             "The parameter {member}.Minimum must be less than or equal to {member}.Maximum."
         )));
     }
+    assert!(count > 0.0 && min <= max, "numbers of the service's range can be compared");
     Ok(Values::Set { sum, count, min, max })
 }
 

@@ -1,5 +1,5 @@
-//! What CloudWatch means for the metrics of tables and of clients: operations, typed requests, expressions, faults and
-//! responses.
+//! What CloudWatch means for the metrics of tables and of clients: operations, typed requests, expressions,
+//! faults and responses.
 //!
 //! It does not know the three protocols in which requests arrive, stored points or clocks.
 

@@ -35,6 +35,9 @@ macro_rules! scenarios {
 }
 
 scenarios! {
+    aiodynamo_signs_and_retries_by_itself: python "run_aiodynamo.py",
+    langgraph_keeps_the_state_of_agents_and_their_memories: python "run_langgraph.py",
+    the_data_mapper_maps_classes: javascript "run_data_mapper.mjs",
     dynamoose_maps_documents: javascript "run_dynamoose.mjs",
     electrodb_maps_entities_and_collections: javascript "run_electrodb.mjs",
     onetable_maps_a_single_table: javascript "run_onetable.mjs",
