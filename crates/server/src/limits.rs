@@ -20,8 +20,8 @@ pub(crate) const HEAD_BYTES_MAX: usize = 16 * KIB;
 pub(crate) const READ_BUFFER_BYTES_MAX: usize = 64 * KIB;
 /// Bytes of an unfinished head that take nothing from the body budget. Real heads are smaller.
 pub(crate) const HEAD_FREE_BYTES: u64 = 8 * 1024;
-/// Bytes that one read takes from a socket. What a read of a body takes beyond its end is the beginning of
-/// the next head, which no budget counts.
+/// Bytes that one read takes from a socket. A read past the end of a body holds the beginning of the next
+/// head, and no budget counts those bytes.
 pub(crate) const READ_BYTES_MAX: u64 = 16 * 1024;
 /// Time limit of a request head counted from the last response. The periodic check can add one interval.
 pub(crate) const HEAD_SECONDS_MAX: u32 = 30;

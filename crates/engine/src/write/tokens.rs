@@ -1,7 +1,7 @@
 //! Idempotency tokens of TransactWriteItems: a row in the same commit as the transaction's writes.
 //!
 //! A token belongs to an account and region. Its row has the request's fingerprint and the cost of a repeated
-//! request. A second row, in the order of expiry, makes expired tokens found without reading the others.
+//! request. A second row, ordered by time of expiry, lets the sweep find expired tokens without reading others.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use keywright_semantics::capacity::HalfUnits;

@@ -33,7 +33,7 @@ pub type Faults = Vec<ExchangeFault>;
 pub fn report(faults: &mut Faults, fault: ExchangeFault) {
     match faults.len() {
         len if len < FAULTS_MAX => faults.push(fault),
-        FAULTS_MAX => faults.push(ExchangeFault::new("", "there are more faults: mend these first")),
+        FAULTS_MAX => faults.push(ExchangeFault::new("", "there are more faults: fix these first")),
         _ => {}
     }
 }

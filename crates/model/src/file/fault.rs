@@ -34,7 +34,7 @@ impl Fault {
     }
 }
 
-/// Faults of one reading that are kept; nobody mends more at a time, and each has its text.
+/// Faults of one reading that are kept; nobody fixes more at a time, and each has its text.
 pub(crate) const FAULTS_MAX: usize = 100;
 
 /// Bytes of a fault's text. It repeats names of the file, which may be long.
@@ -73,7 +73,7 @@ impl Found {
     pub(crate) fn in_order(mut self) -> Faults {
         if self.more > 0 {
             let at = self.faults.last().map(|last| last.at).unwrap_or_default();
-            self.faults.push(Fault::new(at, format!("and {} more faults: mend these first", self.more)));
+            self.faults.push(Fault::new(at, format!("and {} more faults: fix these first", self.more)));
         }
         self.faults
     }

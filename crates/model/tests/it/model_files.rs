@@ -178,7 +178,7 @@ fn a_file_of_many_faults_names_a_hundred_and_counts_the_others() {
     for text in [format!("{TABLE}{fields}"), unknown] {
         let faults = parse(&text).expect_err("faults");
         let last = faults.last().map(|fault| fault.text.as_str()).unwrap_or_default();
-        assert_eq!((faults.len(), last), (101, "and 4900 more faults: mend these first"));
+        assert_eq!((faults.len(), last), (101, "and 4900 more faults: fix these first"));
         assert!(faults.iter().all(|fault| fault.text.len() < 1_000), "{}", faults[0].text);
     }
 }

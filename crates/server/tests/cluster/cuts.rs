@@ -45,7 +45,7 @@ async fn a_server_that_is_cut_off_fails_in_time_and_the_others_go_on() {
         http.call("UpdateItem", &add).await.good();
         certain += 1;
     }
-    wire.mend();
+    wire.restore();
     assert_eq!(wait_for_state(&cut_off, "serving", Duration::from_mins(1)).0, 200);
     let counted = lost.call("UpdateItem", &add).await.good()["Attributes"]["n"]["N"].clone();
     let counted: u64 = counted.as_str().unwrap().parse().unwrap();

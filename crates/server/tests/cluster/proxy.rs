@@ -43,7 +43,7 @@ impl Wire {
         self.open.send_replace(false);
     }
 
-    pub(crate) fn mend(&self) {
+    pub(crate) fn restore(&self) {
         self.open.send_replace(true);
     }
 }
