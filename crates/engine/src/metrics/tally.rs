@@ -79,14 +79,12 @@ impl Tally {
             Self::Reported(units) => {
                 let mut all = units.values();
                 let first = all.next()?;
-                match all.len() {
-                    0 => first.value(statistic),
-                    _ => {
-                        let mut sum = first.clone();
-                        all.for_each(|reported| sum.merge(reported));
-                        sum.value(statistic)
-                    }
+                if all.len() == 0 {
+                    return first.value(statistic);
                 }
+                let mut sum = first.clone();
+                all.for_each(|reported| sum.merge(reported));
+                sum.value(statistic)
             }
         }
     }

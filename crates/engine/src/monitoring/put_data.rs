@@ -9,7 +9,7 @@ use keywright_semantics::error::Error;
 use keywright_semantics::monitoring::fault::{Fault, FaultKind};
 use keywright_semantics::monitoring::metric_data::{PutMetricData, Values};
 use keywright_semantics::monitoring::response::Response;
-use keywright_store::{CommitError, Store, Transaction};
+use keywright_store::{CommitError, Store, StoreError, Transaction};
 
 use super::{failed, now};
 use crate::metrics::client_series::ClientSeries;
@@ -77,8 +77,8 @@ async fn add<S: Store>(
     let unlisted = unlisted(engine, piece);
     let listing: Vec<Bytes> = unlisted.keys().map(|series| directory_key(*series)).collect();
     for _ in 0..ATTEMPTS_MAX {
-        let mut txn = engine.store().begin().await.map_err(storage)?;
-        let stored = txn.get_for_write(&keys).await.map_err(storage)?;
+        let mut txn = engine.store().begin().await.map_err(|error| storage(&error))?;
+        let stored = txn.get_for_write(&keys).await.map_err(|error| storage(&error))?;
         for ((key, (_, tally)), before) in keys.iter().zip(piece).zip(stored) {
             let mut sum = tally.clone();
             if let Some(before) = before {
@@ -86,7 +86,7 @@ async fn add<S: Store>(
             }
             txn.put(key.clone(), encode_point(&sum));
         }
-        let rows = txn.get_for_write(&listing).await.map_err(storage)?;
+        let rows = txn.get_for_write(&listing).await.map_err(|error| storage(&error))?;
         let added = rows.iter().filter(|row| row.is_none()).count();
         check_room(engine, place, known, added).await?;
         for ((series, hour), row) in unlisted.values().zip(rows) {
@@ -101,7 +101,7 @@ async fn add<S: Store>(
                 return Ok(());
             }
             Err(CommitError::Conflict) => {}
-            Err(CommitError::Failed(error)) => return Err(storage(error)),
+            Err(CommitError::Failed(error)) => return Err(storage(&error)),
             Err(CommitError::TooLarge | CommitError::Unknown) => return Err(failed(fault::internal())),
         }
     }
@@ -157,6 +157,6 @@ async fn counted<S: Store>(engine: &Engine<S>) -> Result<ClientSeries, Error> {
     Ok(series)
 }
 
-fn storage(error: keywright_store::StoreError) -> Fault {
-    failed(fault::storage(&error))
+fn storage(error: &StoreError) -> Fault {
+    failed(fault::storage(error))
 }

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::support::Server;
 use crate::support::snapshot::assert_names;
 
 /// The least number of command blocks in all documents, so that none is lost unnoticed.
@@ -193,4 +194,51 @@ fn a_failing_check_names_the_rule_and_fails() {
     let report = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(report.lines().any(|line| line.contains("L002") && line.contains("P5")), "{report}");
     assert_names(&String::from_utf8_lossy(&output.stderr), &["complaints.yaml"]);
+}
+
+/// The blocks of a page of the reference in one language, one after the other.
+fn reference(page: &str, language: &str) -> String {
+    let text = std::fs::read_to_string(root().join("docs/reference").join(page)).expect("a page");
+    blocks(&text).into_iter().filter(|block| block.language == language).map(|block| block.text).collect()
+}
+
+#[test]
+fn the_banner_of_the_readme_is_the_servers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("keywright-data");
+    let server = Server::start(&["--data", data.to_str().expect("a path"), "--studio-port", "0"]);
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("the readme");
+    let shown = blocks(&readme).into_iter().find(|block| block.language == "text").expect("a banner").text;
+    // Ports and the folder are this run's.
+    let word = |word: &str| match word.split_once("127.0.0.1:") {
+        Some((_, rest)) => {
+            format!("ADDRESS{}", rest.trim_start_matches(|digit: char| digit.is_ascii_digit()))
+        }
+        None if word.ends_with("/keywright-data") => "FOLDER".to_owned(),
+        None => word.to_owned(),
+    };
+    let banner = |text: &str| text.split_whitespace().map(word).collect::<Vec<_>>().join(" ");
+    assert_eq!(banner(&server.banner), banner(&shown));
+}
+
+#[test]
+fn the_settings_of_the_reference_start_a_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("keywright.toml");
+    let settings = reference("settings.md", "toml");
+    assert!(settings.contains("[throughput]") && settings.contains("[quotas]"), "{settings}");
+    std::fs::write(&file, settings).expect("a file");
+    Server::start(&["--in-memory", "--config", file.to_str().expect("a path")]);
+}
+
+#[test]
+fn the_fragments_of_the_reference_to_the_model_file_are_one_model() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let fragments = reference("model-file.md", "yaml");
+    std::fs::write(folder.path().join("library.yaml"), format!("format: 1\nmodel: library\n{fragments}"))
+        .expect("a file");
+    let shown = shell(folder.path(), "keywright model show library.yaml");
+    let errors = String::from_utf8_lossy(&shown.stderr).into_owned();
+    assert!(shown.status.success(), "{errors}");
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("Loan"));
 }

@@ -113,6 +113,38 @@ fn the_recipes_of_the_guide_for_the_javascript_sdk_run() {
     assert_eq!(said.lines().collect::<Vec<_>>(), ["0", "100000000003"]);
 }
 
+/// The blocks of a text in a language.
+fn blocks<'t>(text: &'t str, language: &str) -> Vec<&'t str> {
+    let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n'));
+    blocks.filter(|(its, _)| *its == language).map(|(_, content)| content).collect()
+}
+
+#[test]
+#[ignore = "needs clients: run `cargo xtask test`"]
+fn the_readme_of_the_wheel_runs() {
+    let (environment, folder) = (Environment::new(), tempfile::tempdir().unwrap());
+    let readme = blocks(include_str!("../../../../packaging/python/README.md"), "python");
+    let [script, test] = readme.as_slice() else { panic!("{readme:?}") };
+    let said = printed(environment.program("python").args(["-c", script]));
+    assert_eq!(said.trim(), "[]");
+    std::fs::write(folder.path().join("test_readme.py"), test).unwrap();
+    let mut pytest = environment.program("python");
+    let said = printed(pytest.args(["-m", "pytest", "-q"]).current_dir(folder.path()));
+    assert!(said.contains("1 passed"), "{said}");
+}
+
+#[test]
+#[ignore = "needs clients: run `cargo xtask test`"]
+fn the_readme_of_the_packages_for_the_javascript_sdk_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    npm::install(folder.path());
+    std::os::unix::fs::symlink(npm::sdk(), folder.path().join("node_modules/@aws-sdk")).unwrap();
+    let readme = blocks(include_str!("../../../../packaging/npm/README.md"), "js");
+    std::fs::write(folder.path().join("readme.mjs"), readme.concat()).unwrap();
+    let said = printed(Command::new("node").arg("readme.mjs").current_dir(folder.path()));
+    assert_eq!(said.trim(), "[]");
+}
+
 #[test]
 fn the_action_starts_a_server_for_the_steps_that_follow() {
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
