@@ -48,8 +48,10 @@ pub const EXPRESSION_OPERATORS_MAX: usize = 300;
 pub const EXPRESSION_IN_OPERANDS_MAX: usize = 100;
 /// Steps of a document path, its attribute included (developer guide: Constraints, nesting levels).
 pub const DOCUMENT_PATH_STEPS_MAX: usize = 32;
-/// The largest list index in a document path (observed).
-pub const DOCUMENT_PATH_INDEX_MAX: usize = 2_147_483_647;
+/// The largest list index in a document path of an expression (observed in us-east-1).
+pub const DOCUMENT_PATH_INDEX_MAX: usize = 4_294_967_294;
+/// The largest list index in a path of a PartiQL statement (observed).
+pub const PARTIQL_PATH_INDEX_MAX: usize = 2_147_483_647;
 /// Size of a placeholder, its `#` or `:` included (developer guide: Constraints).
 pub const PLACEHOLDER_BYTES_MAX: usize = 255;
 /// Size of an attribute's name (observed: 65,535 bytes are stored, 65,536 are not).
@@ -97,6 +99,8 @@ pub const STREAM_PAGE_BYTES_MAX: usize = 1024 * 1024;
 pub const STREAM_RETENTION_MS: u64 = 24 * 60 * 60 * 1000;
 /// Lifetime of a shard iterator (API reference: GetShardIterator).
 pub const SHARD_ITERATOR_MS: u64 = 15 * 60 * 1000;
+/// How far in the future the time of a shard iterator may be; our own tolerance for clocks that differ.
+pub const TIMESTAMP_AHEAD_MS_MAX: u64 = 5000;
 /// Write units per second that one partition sustains (developer guide: partition key design).
 pub const PARTITION_WRITE_UNITS_MAX: u64 = 1000;
 /// Read units per second that one partition sustains (developer guide: partition key design).

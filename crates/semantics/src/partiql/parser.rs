@@ -3,7 +3,7 @@
 //! Recursive descent, with one function for each level of the grammar. Names and values are not resolved
 //! here.
 
-use crate::limits::{DOCUMENT_PATH_INDEX_MAX, PARTIQL_PARSER_DEPTH_MAX};
+use crate::limits::{PARTIQL_PARSER_DEPTH_MAX, PARTIQL_PATH_INDEX_MAX};
 use crate::messages::partiql as messages;
 
 use super::PartiqlFault;
@@ -603,7 +603,7 @@ impl Parser<'_> {
         match self.next().map(|token| token.kind) {
             Some(TokenKind::Number(digits)) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
                 let index: Option<usize> =
-                    digits.parse().ok().filter(|index| *index <= DOCUMENT_PATH_INDEX_MAX);
+                    digits.parse().ok().filter(|index| *index <= PARTIQL_PATH_INDEX_MAX);
                 match index {
                     Some(index) if !is_negative || index == 0 => Ok(Step::Index(index)),
                     _ => {
