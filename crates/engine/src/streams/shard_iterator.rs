@@ -1,6 +1,7 @@
 //! GetShardIterator: an iterator for a position in a shard.
 
 use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::limits::TIMESTAMP_AHEAD_MS_MAX;
 use keywright_semantics::messages::stream as messages;
 use keywright_semantics::request::{GetShardIterator, ShardPosition};
 use keywright_semantics::response::Response;
@@ -40,6 +41,9 @@ pub(crate) async fn get_shard_iterator<S: Store>(
             Some(after)
         }
         ShardPosition::AtTimestampMs(ms) => {
+            if ms > engine.env().now_ms().saturating_add(TIMESTAMP_AHEAD_MS_MAX) {
+                return Err(Error::validation(messages::TIMESTAMP_IN_FUTURE));
+            }
             let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
             let id = log_of(found.table.id, shard.number);
             let found = search::written_before(&snapshot, id, shard.start.version, ms).await?;

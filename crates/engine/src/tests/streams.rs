@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorKind};
-use keywright_semantics::limits::{SHARD_ITERATOR_MS, STREAM_RETENTION_MS};
+use keywright_semantics::limits::{SHARD_ITERATOR_MS, STREAM_RETENTION_MS, TIMESTAMP_AHEAD_MS_MAX};
 use keywright_semantics::request::parts::{StreamSpecificationParts, StreamViewType, UpdateTableParts};
 use keywright_semantics::request::{
     DeleteTable, DescribeStream, GetRecords, GetShardIterator, ListStreams, Request, ShardPosition,
@@ -17,6 +17,7 @@ use keywright_semantics::response::{
     StreamSummary,
 };
 use keywright_semantics::schema::{KeyType, TableSchema};
+use keywright_semantics::sequence::SequenceNumber;
 use keywright_semantics::value::Item;
 use keywright_store::Store;
 use keywright_store::memory::MemoryStore;
@@ -272,13 +273,46 @@ fn positions_in_a_shard_are_what_they_say() {
     assert_eq!(count(ShardPosition::AtTimestampMs(0)), 10);
     assert_eq!(count(ShardPosition::AtTimestampMs(4000)), 6);
     assert_eq!(count(ShardPosition::AtTimestampMs(4001)), 5);
-    assert_eq!(count(ShardPosition::AtTimestampMs(1_000_000)), 0);
     let latest = bench.iterator(&stream, &shard.shard_id, ShardPosition::Latest).expect("an iterator");
     bench.put(row("a", "new", 1)).expect("put");
     let page = bench.records(&latest, 1000).expect("a page");
     assert_eq!(page.records.len(), 1);
     let rest = bench.records(&page.next_shard_iterator.expect("the shard is open"), 1000).expect("a page");
     assert!(rest.records.is_empty() && rest.next_shard_iterator.is_some());
+}
+
+#[test]
+fn a_time_before_the_horizon_is_the_horizon_and_one_in_the_future_is_refused() {
+    let config = EngineConfig { stream_shard_open_ms_max: 1000 * HOUR_MS, ..EngineConfig::default() };
+    let bench = streaming_with(StreamViewType::NewImage, config);
+    let stream = bench.stream();
+    let shard = bench.describe(&stream).expect("it exists").shards.remove(0).shard_id;
+    bench.put(row("a", "old", 1)).expect("put");
+    bench.pass(HOUR_MS);
+    bench.put(row("a", "young", 1)).expect("put");
+    bench.pass(STREAM_RETENTION_MS - HOUR_MS);
+    bench.settle();
+    let numbers = |position| -> Vec<SequenceNumber> {
+        let records = bench.read_shard(&stream, &shard, position);
+        records.into_iter().map(|record| record.sequence_number).collect()
+    };
+    let kept = numbers(ShardPosition::TrimHorizon);
+    assert_eq!(kept.len(), 1, "the old record is trimmed");
+    assert_eq!(numbers(ShardPosition::AtTimestampMs(0)), kept);
+    let now_ms = bench.env.now_ms.load(Ordering::Relaxed);
+    for ahead_ms in [now_ms, now_ms + TIMESTAMP_AHEAD_MS_MAX] {
+        let iterator = bench.iterator(&stream, &shard, ShardPosition::AtTimestampMs(ahead_ms));
+        let iterator = iterator.expect("clocks may differ a little");
+        assert!(bench.records(&iterator, 10).expect("a page").records.is_empty());
+    }
+    for ahead_ms in [now_ms + TIMESTAMP_AHEAD_MS_MAX + 1, u64::MAX] {
+        let refused = bench.iterator(&stream, &shard, ShardPosition::AtTimestampMs(ahead_ms)).unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Validation);
+        assert_eq!(
+            refused.message,
+            "Timestamp must not be in the future when ShardIteratorType is AT_TIMESTAMP"
+        );
+    }
 }
 
 #[test]
