@@ -189,8 +189,8 @@ pub struct ProvisionedThroughputDescription {
     pub write_capacity_units: u64,
 }
 
-/// Ceilings of on-demand capacity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Ceilings of on-demand capacity. -1 says that this request has removed the ceiling.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OnDemandThroughputDescription {
     /// Read units per second at most; absent: no ceiling.
     pub max_read_request_units: Option<i64>,

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
+use keywright_semantics::request::OnDemandThroughput;
 use keywright_semantics::schema::{BillingMode, IndexSchema, KeyAttribute, TableClass, TableSchema};
 use keywright_store::Snapshot;
 use serde::{Deserialize, Serialize};
@@ -83,6 +84,17 @@ pub(crate) struct OnDemandLimits {
 }
 
 impl OnDemandLimits {
+    /// Changes the ceilings that the request has, and no others. Those that it removes become absent.
+    pub(crate) fn change(&mut self, asked: OnDemandThroughput) {
+        let ceiling = |units: i64| (units > 0).then_some(units);
+        if let Some(units) = asked.read_units_max {
+            self.read_units_max = ceiling(units);
+        }
+        if let Some(units) = asked.write_units_max {
+            self.write_units_max = ceiling(units);
+        }
+    }
+
     pub(crate) const fn is_unset(&self) -> bool {
         self.read_units_max.is_none() && self.write_units_max.is_none()
     }

@@ -209,13 +209,10 @@ pub(super) fn provisioned(units: Units) -> Throughput {
     Throughput { read_units: units.read_units, write_units: units.write_units, ..Throughput::default() }
 }
 
-/// A ceiling of -1 removes it.
 pub(super) fn on_demand_limits(asked: OnDemandThroughput) -> OnDemandLimits {
-    let ceiling = |units: Option<i64>| units.filter(|units| *units > 0);
-    OnDemandLimits {
-        read_units_max: ceiling(asked.read_units_max),
-        write_units_max: ceiling(asked.write_units_max),
-    }
+    let mut limits = OnDemandLimits::default();
+    limits.change(asked);
+    limits
 }
 
 pub(super) fn warm_state(asked: WarmThroughput, units: Option<Units>) -> Warm {

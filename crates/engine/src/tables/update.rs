@@ -12,8 +12,8 @@ use keywright_semantics::request::{
     UpdateTable, WarmThroughput,
 };
 use keywright_semantics::response::{
-    GlobalSecondaryIndexDescription, IndexStatus as IndexStatusName, Response, TableDescription,
-    TableStatus as TableStatusName, WarmThroughputDescription,
+    GlobalSecondaryIndexDescription, IndexStatus as IndexStatusName, OnDemandThroughputDescription, Response,
+    TableDescription, TableStatus as TableStatusName, WarmThroughputDescription,
 };
 use keywright_semantics::schema::{IndexKind, KeyAttribute, KeySchema};
 use keywright_store::Store;
@@ -28,8 +28,8 @@ use super::create::{
 };
 use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use crate::catalogue::{
-    Backfill, ClassState, DoomedIndex, IndexState, IndexStatus, Table, TableStatus, Throughput, Warm,
-    WarmJob, note_change,
+    Backfill, ClassState, DoomedIndex, IndexState, IndexStatus, OnDemandLimits, Table, TableStatus,
+    Throughput, Warm, WarmJob, note_change,
 };
 use crate::state::Engine;
 use crate::streams;
@@ -131,24 +131,31 @@ impl Update<'_> {
                 encryption.status = "UPDATING";
             }
         }
-        let changed = |name: &str| {
-            request
-                .index_updates
-                .iter()
-                .any(|update| matches!(update, IndexUpdate::Update { name: updated, .. } if updated == name))
-        };
+        echo_removed(&mut after.on_demand_throughput, request.on_demand);
         let old = before.global_secondary_indexes.into_iter().flatten();
-        for old in old.filter(|old| changed(&old.index_name)) {
+        for old in old {
+            let Some(on_demand) = self.changed_ceilings(&old.index_name) else { continue };
             let new = after.global_secondary_indexes.iter_mut().flatten();
             for new in new.filter(|new| new.index_name == old.index_name) {
+                let mut on_demand_throughput = new.on_demand_throughput;
+                echo_removed(&mut on_demand_throughput, on_demand);
                 *new = GlobalSecondaryIndexDescription {
                     index_status: IndexStatusName::Updating,
+                    on_demand_throughput,
                     warm_throughput: None,
                     ..old.clone()
                 };
             }
         }
         after
+    }
+
+    /// The ceilings that the request has for an index; `None` unless it changes the index's capacity.
+    fn changed_ceilings(&self, name: &str) -> Option<Option<OnDemandThroughput>> {
+        self.request.index_updates.iter().find_map(|update| match update {
+            IndexUpdate::Update { name: updated, on_demand, .. } if updated == name => Some(*on_demand),
+            IndexUpdate::Update { .. } | IndexUpdate::Create(_) | IndexUpdate::Delete { .. } => None,
+        })
     }
 
     /// Whether the service reports the table as UPDATING after the request.
@@ -246,7 +253,8 @@ impl Update<'_> {
             return Err(invalid(messages::index_units_required_to_update(&missing.join(","))));
         }
         table.billing = BillingMode::Provisioned;
-        table.on_demand = crate::catalogue::OnDemandLimits::default();
+        table.on_demand = OnDemandLimits::default();
+        table.states.iter_mut().for_each(|state| state.on_demand = OnDemandLimits::default());
         table.throughput = provisioned(units);
         Ok(())
     }
@@ -374,7 +382,7 @@ impl Update<'_> {
                 return Err(invalid(messages::index_on_demand_on_provisioned(member, name)));
             }
             check_ceilings(limits, &format!("index : {name}"), self.caller).map_err(over_limit)?;
-            state.on_demand = on_demand_limits(limits);
+            state.on_demand.change(limits);
         }
         if let Some(warm) = asked.warm {
             let place = format!("index {name}");
@@ -468,13 +476,7 @@ impl Update<'_> {
                 return Err(invalid(messages::on_demand_on_provisioned(name)));
             }
             check_ceilings(limits, "table", self.caller).map_err(over_limit)?;
-            let changed = on_demand_limits(limits);
-            if limits.read_units_max.is_some() {
-                table.on_demand.read_units_max = changed.read_units_max;
-            }
-            if limits.write_units_max.is_some() {
-                table.on_demand.write_units_max = changed.write_units_max;
-            }
+            table.on_demand.change(limits);
         }
         if let Some(asked) = self.request.warm {
             let floor = match table.billing {
@@ -506,6 +508,19 @@ impl IndexCapacity {
             .on_demand
             .is_none_or(|limits| limits.read_units_max.is_none() && limits.write_units_max.is_none());
         no_ceiling && self.warm.is_none()
+    }
+}
+
+/// Observed: the response to the request that removes a ceiling shows it as -1; later ones leave it out.
+fn echo_removed(
+    described: &mut Option<OnDemandThroughputDescription>,
+    asked: Option<OnDemandThroughput>,
+) {
+    let Some(removed) = asked.map(OnDemandThroughput::removed) else { return };
+    if removed.named().next().is_some() {
+        let shown = described.get_or_insert_default();
+        shown.max_read_request_units = removed.read_units_max.or(shown.max_read_request_units);
+        shown.max_write_request_units = removed.write_units_max.or(shown.max_write_request_units);
     }
 }
 

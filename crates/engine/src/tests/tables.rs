@@ -14,7 +14,8 @@ use keywright_semantics::request::{
     ResourceRef, TableRef, TagResource, Throughput, UntagResource, WarmThroughput,
 };
 use keywright_semantics::response::{
-    GlobalSecondaryIndexDescription, IndexStatus, Response, TableDescription, TableStatus,
+    GlobalSecondaryIndexDescription, IndexStatus, OnDemandThroughputDescription, Response, TableDescription,
+    TableStatus,
 };
 use keywright_semantics::schema::{IndexKind, KeyType, Projection, TableSchema};
 use keywright_semantics::value::Item;
@@ -494,6 +495,63 @@ fn ceilings_come_and_go_and_warm_throughput_only_grows() {
     let (_, message) = kind(bed.update(warm(12_500)));
     assert!(message.contains("is lower than current WarmThroughput, decreasing"), "{message}");
     assert_eq!(kind(bed.update(warm(40_001))).0, ErrorKind::LimitExceeded);
+}
+
+/// The ceilings that a description shows.
+fn shown(limits: Option<OnDemandThroughputDescription>) -> Option<(Option<i64>, Option<i64>)> {
+    limits.map(|limits| (limits.max_read_request_units, limits.max_write_request_units))
+}
+
+#[test]
+fn a_ceiling_that_is_removed_is_echoed_once_as_minus_one() {
+    let bed = bed();
+    let schema = new_index("by-g", "g").schema;
+    bed.create(creation("Shop", TableSchema { indexes: vec![schema], ..plain() })).expect("it is new");
+    let limits = |read, write| OnDemandThroughput { read_units_max: read, write_units_max: write };
+    let table = |read, write| {
+        let request = UpdateTable { on_demand: Some(limits(read, write)), ..nothing("Shop") };
+        shown(bed.update(request).expect("it may change").on_demand_throughput)
+    };
+    let index = |read, write| {
+        let update = IndexUpdate::Update {
+            name: "by-g".into(),
+            throughput: None,
+            on_demand: Some(limits(read, write)),
+            warm: None,
+        };
+        let request = UpdateTable { index_updates: vec![update], ..nothing("Shop") };
+        let answer = bed.update(request).expect("it may change").global_secondary_indexes;
+        shown(answer.expect("it has one").remove(0).on_demand_throughput)
+    };
+    let table_now = || shown(bed.describe("Shop").expect("it is there").on_demand_throughput);
+    let index_now = || shown(bed.index("Shop", "by-g").expect("it is there").on_demand_throughput);
+    let cases: [(&dyn Fn(_, _) -> _, &dyn Fn() -> _); 2] = [(&table, &table_now), (&index, &index_now)];
+    for (change, now) in cases {
+        assert_eq!(change(Some(10), Some(20)), Some((Some(10), Some(20))));
+        assert_eq!(change(Some(-1), None), Some((Some(-1), Some(20))));
+        assert_eq!(now(), Some((None, Some(20))));
+        assert_eq!(change(Some(-1), Some(-1)), Some((Some(-1), Some(-1))));
+        assert_eq!(now(), None);
+        assert_eq!(change(None, Some(-1)), Some((None, Some(-1))));
+        assert_eq!(now(), None);
+        assert_eq!(change(Some(7), None), Some((Some(7), None)));
+        assert_eq!(now(), Some((Some(7), None)));
+    }
+    let units = Throughput { read_units: 5, write_units: 5 };
+    let index = IndexUpdate::Update {
+        name: "by-g".into(),
+        throughput: Some(units),
+        on_demand: None,
+        warm: None,
+    };
+    let provisioned = UpdateTable {
+        billing: Some(BillingMode::Provisioned),
+        throughput: Some(units),
+        index_updates: vec![index],
+        ..nothing("Shop")
+    };
+    bed.update(provisioned).expect("it may change");
+    assert_eq!((table_now(), index_now()), (None, None), "a provisioned table has no such ceilings");
 }
 
 #[test]

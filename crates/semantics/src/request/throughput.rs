@@ -71,6 +71,16 @@ impl OnDemandThroughput {
         }
     }
 
+    /// The members that the request removes.
+    #[must_use]
+    pub fn removed(self) -> Self {
+        let only_removed = |units: Option<i64>| units.filter(|units| *units == NO_CEILING);
+        Self {
+            read_units_max: only_removed(self.read_units_max),
+            write_units_max: only_removed(self.write_units_max),
+        }
+    }
+
     /// The ceilings that the request has, each with its member's name.
     pub fn named(self) -> impl Iterator<Item = (i64, &'static str)> {
         let read = self.read_units_max.map(|units| (units, "MaxReadRequestUnits"));
