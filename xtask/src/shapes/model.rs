@@ -28,6 +28,8 @@ pub(super) struct Shape {
     pub(super) values: Vec<String>,
     /// Whether a text that is an ARN is not held to the bounds of a name; only the overlay says so.
     pub(super) arn_passes: bool,
+    /// Whether a map of values is a key whose numbers keep their spelling; only the overlay says so.
+    pub(super) spelling_kept: bool,
 }
 
 /// Whether a member may be absent, and what is answered if it must not.
@@ -153,6 +155,7 @@ fn shape(value: &Value) -> Result<Shape, String> {
         pattern: text("pattern"),
         values: names("enum"),
         arn_passes: false,
+        spelling_kept: false,
     })
 }
 

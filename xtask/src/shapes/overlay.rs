@@ -18,8 +18,6 @@ pub(super) struct Wording {
 #[derive(Debug, Default)]
 pub(super) struct Extras {
     pub(super) unechoed: Vec<Wording>,
-    /// Members we do not decode yet, as `Structure.Member`.
-    pub(super) left_out: Vec<String>,
     /// Enumerations that are checked when the part is made, with a message of their own.
     pub(super) unchecked_enums: Vec<String>,
     pub(super) lines: usize,
@@ -60,11 +58,6 @@ fn apply_line(model: &mut Model, extras: &mut Extras, words: &[&str]) -> Result<
             Ok(())
         }
         [member, "alias-of", sibling] => insert(model, member, sibling),
-        [member, "left-out"] => {
-            remove(model, member)?;
-            extras.left_out.push((*member).to_owned());
-            Ok(())
-        }
         [member, change, rest @ ..] if member.contains('.') => {
             change_member(find_member(model, member)?, change, rest)
         }
@@ -85,6 +78,14 @@ fn apply_line(model: &mut Model, extras: &mut Extras, words: &[&str]) -> Result<
         }
         [shape, "enum-unchecked"] => {
             extras.unchecked_enums.push((*shape).to_owned());
+            Ok(())
+        }
+        [shape, "spelling-kept"] => {
+            model.shape_mut(shape)?.spelling_kept = true;
+            Ok(())
+        }
+        [list, "element", element] => {
+            model.shape_mut(list)?.element = Some((*element).to_owned());
             Ok(())
         }
         [shape, "key", key] => {
@@ -134,13 +135,6 @@ fn insert(model: &mut Model, path: &str, sibling: &str) -> Result<(), String> {
         .and_then(|place| members.get(place).map(|member| (place, member.clone())))
         .ok_or_else(|| format!("{structure} has no member {sibling}"))?;
     members.insert(place.saturating_add(1), Member { name: name.to_owned(), ..original });
-    Ok(())
-}
-
-fn remove(model: &mut Model, path: &str) -> Result<(), String> {
-    let (structure, name) = path.split_once('.').ok_or("no member is named")?;
-    find_member(model, path)?;
-    model.shape_mut(structure)?.members.retain(|member| member.name != name);
     Ok(())
 }
 

@@ -76,9 +76,9 @@ fn bind<'r, S: Store>(
     let mut tables = Vec::with_capacity(found.len());
     for (asked, table) in request.tables.iter().zip(found) {
         let mut keys = Vec::with_capacity(asked.keys.len());
-        for key in &asked.keys {
+        for (key, part) in asked.keys.iter().zip(&asked.parts.keys) {
             let key = bind_row(table.id, &table.schema, key)?;
-            if !seen.insert(key.clone()) {
+            if !seen.insert((key.clone(), part.spellings())) {
                 return Err(Error::validation(messages::BATCH_DUPLICATE_KEYS));
             }
             keys.push(key);

@@ -20,7 +20,7 @@ const OPERATION: &str = "BatchGetItem";
 pub struct BatchGetTable {
     /// The table, by name or ARN.
     pub table: TableRef,
-    /// The primary keys, in the client's order, none twice.
+    /// The primary keys, in the client's order, none twice in the same spelling.
     pub keys: Vec<Item>,
     /// The parts of each item to return; absent: whole items.
     pub projection: Option<Projection>,
@@ -97,12 +97,13 @@ fn mixes_dialects(parts: &BatchGetItemParts) -> bool {
         && tables().any(|table| table.projection_expression.is_some())
 }
 
-/// The keys, none twice. Each takes one of the keys that the batch may still have.
+/// The keys, none twice. Each takes one of the keys that the batch may still have. Observed: equal numbers in
+/// different spellings are different keys.
 fn distinct_keys(parts: &KeysAndAttributesParts, keys_left: &mut usize) -> Result<Vec<Item>, Error> {
     let mut seen = BTreeSet::new();
     let keys = parts.keys.iter().map(|part| {
-        let key = checks::item_ref(part, Wording::Present)?;
-        if !seen.insert(EncodedItem::encode(&key).as_bytes().clone()) {
+        let key = checks::item_ref(&part.attributes, Wording::Present)?;
+        if !seen.insert((EncodedItem::encode(&key).as_bytes().clone(), part.spellings())) {
             return Err(Error::validation(messages::KEYS_REPEATED));
         }
         match keys_left.checked_sub(1) {

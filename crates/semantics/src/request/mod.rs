@@ -15,6 +15,7 @@ mod fingerprint;
 pub mod get_item;
 pub mod get_records;
 pub mod get_shard_iterator;
+pub mod key_part;
 pub mod list_streams;
 pub mod list_tables;
 pub mod partiql;
@@ -47,6 +48,7 @@ pub use describe_table::DescribeTable;
 pub use get_item::GetItem;
 pub use get_records::GetRecords;
 pub use get_shard_iterator::{GetShardIterator, ShardPosition};
+pub use key_part::KeyPart;
 pub use list_streams::ListStreams;
 pub use list_tables::ListTables;
 pub use partiql::{

@@ -1,7 +1,7 @@
 //! BatchGetItem.
 
 use keywright_semantics::request::parts::{BatchGetItemParts, KeysAndAttributesParts};
-use keywright_semantics::request::{BatchGetItem, Consistency};
+use keywright_semantics::request::{BatchGetItem, Consistency, KeyPart};
 use keywright_semantics::value::{AttributeValue, ValueFault};
 
 use super::Dialect::{Any, Expression, Legacy};
@@ -16,7 +16,7 @@ fn base() -> BatchGetItemParts {
 
 fn keys(numbers: std::ops::Range<i64>) -> KeysAndAttributesParts {
     KeysAndAttributesParts {
-        keys: numbers.map(|number| map(&[("id", Ok(AttributeValue::from(number)))])).collect(),
+        keys: numbers.map(|number| map(&[("id", Ok(AttributeValue::from(number)))]).into()).collect(),
         attributes_to_get: None,
         consistent_read: None,
         projection_expression: None,
@@ -53,9 +53,9 @@ const ROWS: &[Row<BatchGetItemParts>] = &[
         "Invalid ProjectionExpression: The expression can not be empty;"),
     (Expression, |p| with_projection(p).expression_attribute_names = names(&[("#unused", "a")]),
         "Value provided in ExpressionAttributeNames unused in expressions: keys: {#unused}"),
-    (Any, |p| first(p).keys.insert(0, map(&[("", text("x"))])),
+    (Any, |p| first(p).keys.insert(0, map(&[("", text("x"))]).into()),
         "Empty attribute name"),
-    (Any, |p| first(p).keys.insert(0, map(&[("a", Err(ValueFault::Empty))])),
+    (Any, |p| first(p).keys.insert(0, map(&[("a", Err(ValueFault::Empty))]).into()),
         "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"),
     (Any, |p| first(p).keys = [keys(0..1).keys, keys(0..1).keys].concat(),
         "Provided list of item keys contains duplicates"),
@@ -91,13 +91,24 @@ fn a_hundred_keys_are_taken_from_all_tables_together() {
 }
 
 #[test]
-fn keys_are_equal_in_any_order_and_notation() {
-    let one = map(&[("id", AttributeValue::number("1")), ("at", text("x"))]);
-    let other = map(&[("at", text("x")), ("id", AttributeValue::number("1.0"))]);
-    let table = KeysAndAttributesParts { keys: vec![one, other], ..keys(0..0) };
-    let parts = BatchGetItemParts { request_items: vec![("Shop".to_owned(), table)], ..base() };
-    let message = BatchGetItem::validate(parts).unwrap_err().message;
-    assert_eq!(message, "Provided list of item keys contains duplicates");
+fn keys_are_equal_in_any_order_but_not_in_another_spelling_of_a_number() {
+    let spelled = |text: &str| [("id".to_owned(), text.to_owned())].to_vec();
+    let batch = |one: &str, other: &str| {
+        let first = map(&[("id", AttributeValue::number(one)), ("at", text("x"))]);
+        let second = map(&[("at", text("x")), ("id", AttributeValue::number(other))]);
+        let pair = vec![KeyPart::spelled(first, spelled(one)), KeyPart::spelled(second, spelled(other))];
+        let table = KeysAndAttributesParts { keys: pair, ..keys(0..0) };
+        let parts = BatchGetItemParts { request_items: vec![("Shop".to_owned(), table)], ..base() };
+        BatchGetItem::validate(parts).map(|batch| batch.tables[0].keys.clone())
+    };
+    for same in ["1000", "1e3", "1000.0"] {
+        let message = batch(same, same).unwrap_err().message;
+        assert_eq!(message, "Provided list of item keys contains duplicates", "{same}");
+    }
+    for (one, other) in [("1000", "1e3"), ("1e3", "1E3"), ("1000.0", "1000.00"), ("1000", "+1000")] {
+        let both = batch(one, other).expect("two spellings are two keys");
+        assert_eq!(both[0], both[1], "{one} and {other} are one number");
+    }
 }
 
 #[test]

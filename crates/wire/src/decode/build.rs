@@ -7,7 +7,8 @@ use std::collections::HashMap;
 
 use keywright_semantics::error::Error;
 use keywright_semantics::messages::shape as text;
-use keywright_semantics::request::parts::ValuePart;
+use keywright_semantics::request::KeyPart;
+use keywright_semantics::request::parts::{AttributeMapPart, ValuePart};
 
 use super::value::attribute_value;
 use crate::json::Node;
@@ -173,6 +174,28 @@ impl<'a, T: FromNode<'a>> FromNode<'a> for Vec<(String, T)> {
             }
         }
         Ok(made)
+    }
+}
+
+impl<'a> FromNode<'a> for KeyPart {
+    fn from_node(node: Node<'a>) -> Result<Self, Error> {
+        let Node::Object(entries) = node else { return Ok(Self::default()) };
+        let entries = without_repeats(entries);
+        let numbers = entries.iter().filter_map(|(name, value)| {
+            let text = number_text(value)?;
+            Some((name.clone().into_owned(), text.to_owned()))
+        });
+        let numbers = numbers.collect();
+        Ok(Self::spelled(AttributeMapPart::from_node(Node::Object(entries))?, numbers))
+    }
+}
+
+/// The text of the number that the node of an attribute value holds.
+fn number_text<'n>(value: &'n Node<'_>) -> Option<&'n str> {
+    let Node::Object(members) = value else { return None };
+    match members.iter().rev().find(|(name, _)| name == "N") {
+        Some((_, Node::Text(text))) => Some(text),
+        _ => None,
     }
 }
 

@@ -6,12 +6,14 @@ use keywright_semantics::request::parts::{
     BatchGetItemParts, BatchStatementRequestParts, BatchWriteItemParts, BillingMode, ComparisonOperator,
     ConditionParts, ConditionalOperator, ContributorInsightsAction, ContributorInsightsMode,
     CreateGlobalSecondaryIndexActionParts, CreateGlobalTableWitnessGroupMemberActionParts,
-    CreateReplicationGroupMemberActionParts, CreateTableParts, DeleteGlobalSecondaryIndexActionParts,
-    DeleteGlobalTableWitnessGroupMemberActionParts, DeleteItemParts, DeleteReplicationGroupMemberActionParts,
-    DeleteRequestParts, DeleteTableParts, DescribeContributorInsightsParts, DescribeEndpointsParts,
+    CreateReplicationGroupMemberActionParts, CreateTableParts, CreateVectorIndexActionParts,
+    DeleteGlobalSecondaryIndexActionParts, DeleteGlobalTableWitnessGroupMemberActionParts, DeleteItemParts,
+    DeleteReplicationGroupMemberActionParts, DeleteRequestParts, DeleteTableParts,
+    DeleteVectorIndexActionParts, DescribeContributorInsightsParts, DescribeEndpointsParts,
     DescribeLimitsParts, DescribeStreamParts, DescribeTableParts, DescribeTimeToLiveParts,
-    ExecuteStatementParts, ExecuteTransactionParts, ExpectedAttributeValueParts, GetItemParts,
-    GetRecordsParts, GetShardIteratorParts, GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts,
+    DisassociateReplicationGroupMemberActionParts, DisassociationMode, ExecuteStatementParts,
+    ExecuteTransactionParts, ExpectedAttributeValueParts, GetItemParts, GetRecordsParts,
+    GetShardIteratorParts, GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts,
     GlobalTableSettingsReplicationMode, GlobalTableWitnessGroupUpdateParts, KeySchemaElementParts, KeyType,
     KeysAndAttributesParts, ListContributorInsightsParts, ListStreamsParts, ListTablesParts,
     ListTagsOfResourceParts, LocalSecondaryIndexParts, MultiRegionConsistency,
@@ -19,13 +21,15 @@ use keywright_semantics::request::parts::{
     ProjectionType, ProvisionedThroughputOverrideParts, ProvisionedThroughputParts, PutItemParts,
     PutRequestParts, QueryParts, ReplicaGlobalSecondaryIndexParts, ReplicationGroupUpdateParts,
     ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue, ReturnValuesOnConditionCheckFailure,
-    ScalarAttributeType, ScanParts, Select, ShardFilterParts, ShardFilterType, ShardIteratorType,
-    SseSpecificationParts, SseType, StreamSpecificationParts, StreamViewType, TableClass, TagParts,
-    TagResourceParts, TimeToLiveSpecificationParts, TransactConditionCheckParts, TransactDeleteParts,
-    TransactGetItemParts, TransactGetItemsParts, TransactGetParts, TransactPutParts, TransactUpdateParts,
-    TransactWriteItemParts, TransactWriteItemsParts, UntagResourceParts, UpdateContributorInsightsParts,
+    ScalarAttributeType, ScanParts, SearchSchemaElementParts, SearchSchemaElementType, Select,
+    ShardFilterParts, ShardFilterType, ShardIteratorType, SseSpecificationParts, SseType,
+    StreamSpecificationParts, StreamViewType, TableClass, TagParts, TagResourceParts,
+    TimeToLiveSpecificationParts, TransactConditionCheckParts, TransactDeleteParts, TransactGetItemParts,
+    TransactGetItemsParts, TransactGetParts, TransactPutParts, TransactUpdateParts, TransactWriteItemParts,
+    TransactWriteItemsParts, UntagResourceParts, UpdateContributorInsightsParts,
     UpdateGlobalSecondaryIndexActionParts, UpdateItemParts, UpdateReplicationGroupMemberActionParts,
-    UpdateTableParts, UpdateTimeToLiveParts, WarmThroughputParts, WriteRequestParts,
+    UpdateTableParts, UpdateTimeToLiveParts, VectorAttributeDefinitionParts, VectorDistanceFunction,
+    VectorIndexParts, VectorIndexUpdateParts, WarmThroughputParts, WriteRequestParts,
 };
 
 use super::build::{FromNode, Members, choice, choices, structures};
@@ -38,6 +42,7 @@ choices! {
     ConditionalOperator,
     ContributorInsightsAction,
     ContributorInsightsMode,
+    DisassociationMode,
     GlobalTableSettingsReplicationMode,
     KeyType,
     MultiRegionConsistency,
@@ -48,11 +53,13 @@ choices! {
     ReturnValuesOnConditionCheckFailure,
     SseType,
     ScalarAttributeType,
+    SearchSchemaElementType,
     Select,
     ShardFilterType,
     ShardIteratorType,
     StreamViewType,
     TableClass,
+    VectorDistanceFunction,
 }
 
 structures! {
@@ -125,6 +132,15 @@ structures! {
         on_demand_throughput: "OnDemandThroughput",
         global_table_source_arn: "GlobalTableSourceArn",
         global_table_settings_replication_mode: "GlobalTableSettingsReplicationMode",
+        vector_indexes: "VectorIndexes",
+    }
+    CreateVectorIndexActionParts {
+        index_name: "IndexName",
+        vector_attribute: "VectorAttribute",
+        search_schema: "SearchSchema",
+        projection: "Projection",
+        dimensions: "Dimensions",
+        distance_function: "DistanceFunction",
     }
     DeleteGlobalSecondaryIndexActionParts {
         index_name: "IndexName",
@@ -154,6 +170,9 @@ structures! {
     DeleteTableParts {
         table_name: "TableName",
     }
+    DeleteVectorIndexActionParts {
+        index_name: "IndexName",
+    }
     DescribeContributorInsightsParts {
         table_name: "TableName",
         index_name: "IndexName",
@@ -173,6 +192,10 @@ structures! {
     }
     DescribeTimeToLiveParts {
         table_name: "TableName",
+    }
+    DisassociateReplicationGroupMemberActionParts {
+        region_name: "RegionName",
+        disassociation_mode: "DisassociationMode",
     }
     ExecuteStatementParts {
         statement: "Statement",
@@ -332,6 +355,7 @@ structures! {
         create: "Create",
         update: "Update",
         delete: "Delete",
+        disassociate: "Disassociate",
     }
     ScanParts {
         table_name: "TableName",
@@ -350,6 +374,10 @@ structures! {
         expression_attribute_names: "ExpressionAttributeNames",
         expression_attribute_values: "ExpressionAttributeValues",
         consistent_read: "ConsistentRead",
+    }
+    SearchSchemaElementParts {
+        attribute_name: "AttributeName",
+        search_schema_element_type: "SearchSchemaElementType",
     }
     ShardFilterParts {
         r#type: "Type",
@@ -490,10 +518,27 @@ structures! {
         on_demand_throughput: "OnDemandThroughput",
         warm_throughput: "WarmThroughput",
         global_table_settings_replication_mode: "GlobalTableSettingsReplicationMode",
+        disassociation_protection_enabled: "DisassociationProtectionEnabled",
+        vector_index_updates: "VectorIndexUpdates",
     }
     UpdateTimeToLiveParts {
         table_name: "TableName",
         time_to_live_specification: "TimeToLiveSpecification",
+    }
+    VectorAttributeDefinitionParts {
+        attribute_name: "AttributeName",
+    }
+    VectorIndexParts {
+        index_name: "IndexName",
+        vector_attribute: "VectorAttribute",
+        search_schema: "SearchSchema",
+        projection: "Projection",
+        dimensions: "Dimensions",
+        distance_function: "DistanceFunction",
+    }
+    VectorIndexUpdateParts {
+        create: "Create",
+        delete: "Delete",
     }
     WarmThroughputParts {
         read_units_per_second: "ReadUnitsPerSecond",

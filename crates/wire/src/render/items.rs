@@ -1,6 +1,7 @@
 //! The responses of the operations on items.
 
 use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::request::KeyPart;
 use keywright_semantics::request::parts::{
     AttributeMapPart, DeleteRequestParts, KeysAndAttributesParts, PutRequestParts, WriteRequestParts,
 };
@@ -8,6 +9,7 @@ use keywright_semantics::response::{
     BatchGetItemOutput, BatchWriteItemOutput, GetItemOutput, PageOutput, TransactGetItemsOutput,
     TransactWriteItemsOutput, WriteItemOutput,
 };
+use keywright_semantics::value::AttributeValue;
 
 use super::capacity::MetricsByTable;
 use super::writer::{Array, Render, Writer};
@@ -105,10 +107,34 @@ impl Render for Attributes<'_> {
     }
 }
 
+/// A number in its client's spelling.
+struct NumberText<'a>(&'a str);
+
+impl Render for NumberText<'_> {
+    fn render(&self, writer: &mut Writer) {
+        writer.object(|members| members.put("N", self.0));
+    }
+}
+
+/// Its numbers stand as they were sent: two spellings of one number are two keys in the next request too.
+impl Render for KeyPart {
+    fn render(&self, writer: &mut Writer) {
+        writer.object(|members| {
+            for (name, value) in &self.attributes {
+                match (value, self.spelling(name)) {
+                    (Ok(AttributeValue::N(_)), Some(text)) => members.entry(name, NumberText(text)),
+                    (Ok(value), _) => members.entry(name, value),
+                    (Err(_), _) => {}
+                }
+            }
+        });
+    }
+}
+
 impl Render for KeysAndAttributesParts {
     fn render(&self, writer: &mut Writer) {
         writer.object(|members| {
-            members.put_array("Keys", self.keys.iter().map(Attributes));
+            members.put_array("Keys", &self.keys);
             members.put_if("AttributesToGet", self.attributes_to_get.as_deref().map(Array));
             members.put_if("ConsistentRead", self.consistent_read);
             members.put_if("ProjectionExpression", self.projection_expression.as_ref());

@@ -214,6 +214,19 @@ static CREATE_TABLE_INPUT: Shape = Shape::structure(
         Member::optional("OnDemandThroughput", &ON_DEMAND_THROUGHPUT),
         Member::optional("GlobalTableSourceArn", &TABLE_ARN),
         Member::optional("GlobalTableSettingsReplicationMode", &GLOBAL_TABLE_SETTINGS_REPLICATION_MODE),
+        Member::optional("VectorIndexes", &VECTOR_INDEX_LIST),
+    ],
+);
+
+static CREATE_VECTOR_INDEX_ACTION: Shape = Shape::structure(
+    "CreateVectorIndexAction",
+    &[
+        Member::required("IndexName", &INDEX_NAME),
+        Member::required("VectorAttribute", &VECTOR_ATTRIBUTE_DEFINITION),
+        Member::optional("SearchSchema", &SEARCH_SCHEMA),
+        Member::required("Projection", &PROJECTION),
+        Member::required("Dimensions", &POSITIVE_LONG_OBJECT),
+        Member::required("DistanceFunction", &VECTOR_DISTANCE_FUNCTION),
     ],
 );
 
@@ -262,6 +275,9 @@ static DELETE_REQUEST: Shape = Shape::structure("DeleteRequest", &[Member::requi
 static DELETE_TABLE_INPUT: Shape =
     Shape::structure("DeleteTableInput", &[Member::required_first("TableName", &TABLE_NAME_OR_ARN)]);
 
+static DELETE_VECTOR_INDEX_ACTION: Shape =
+    Shape::structure("DeleteVectorIndexAction", &[Member::required("IndexName", &INDEX_NAME)]);
+
 static DELETION_PROTECTION_ENABLED: Shape = Shape::boolean();
 
 static DESCRIBE_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
@@ -288,6 +304,18 @@ static DESCRIBE_TABLE_INPUT: Shape =
 
 static DESCRIBE_TIME_TO_LIVE_INPUT: Shape =
     Shape::structure("DescribeTimeToLiveInput", &[Member::required("TableName", &TABLE_NAME_OR_ARN)]);
+
+static DISASSOCIATE_REPLICATION_GROUP_MEMBER_ACTION: Shape = Shape::structure(
+    "DisassociateReplicationGroupMemberAction",
+    &[
+        Member::required("RegionName", &REGION_NAME),
+        Member::required("DisassociationMode", &DISASSOCIATION_MODE),
+    ],
+);
+
+static DISASSOCIATION_MODE: Shape = Shape::choice(&["WAIT_FOR_REPLICATION"]);
+
+static DISASSOCIATION_PROTECTION_ENABLED: Shape = Shape::boolean();
 
 static EXECUTE_STATEMENT_INPUT: Shape = Shape::structure(
     "ExecuteStatementInput",
@@ -425,7 +453,7 @@ static KEY_CONDITIONS: Shape = Shape::map(&ATTRIBUTE_NAME, &CONDITION);
 
 static KEY_EXPRESSION: Shape = Shape::text();
 
-static KEY_LIST: Shape = Shape::list(&KEY).min(1).max(100);
+static KEY_LIST: Shape = Shape::list(&SPELLED_KEY).min(1).max(100);
 
 static KEY_SCHEMA: Shape = Shape::list(&KEY_SCHEMA_ELEMENT).min(1).max(2);
 
@@ -643,6 +671,7 @@ static REPLICATION_GROUP_UPDATE: Shape = Shape::structure(
         Member::optional("Create", &CREATE_REPLICATION_GROUP_MEMBER_ACTION),
         Member::optional("Update", &UPDATE_REPLICATION_GROUP_MEMBER_ACTION),
         Member::optional("Delete", &DELETE_REPLICATION_GROUP_MEMBER_ACTION),
+        Member::optional("Disassociate", &DISASSOCIATE_REPLICATION_GROUP_MEMBER_ACTION),
     ],
 );
 
@@ -701,6 +730,18 @@ static SCAN_SEGMENT: Shape = Shape::integer().min(0).max(999_999);
 
 static SCAN_TOTAL_SEGMENTS: Shape = Shape::integer().min(1).max(1_000_000);
 
+static SEARCH_SCHEMA: Shape = Shape::list(&SEARCH_SCHEMA_ELEMENT).min(1);
+
+static SEARCH_SCHEMA_ELEMENT: Shape = Shape::structure(
+    "SearchSchemaElement",
+    &[
+        Member::required("AttributeName", &ATTRIBUTE_NAME),
+        Member::required("SearchSchemaElementType", &SEARCH_SCHEMA_ELEMENT_TYPE),
+    ],
+);
+
+static SEARCH_SCHEMA_ELEMENT_TYPE: Shape = Shape::choice(&["HASH", "INLINE_FILTER"]);
+
 static SELECT: Shape =
     Shape::choice(&["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"]);
 
@@ -719,6 +760,8 @@ static SHARD_ITERATOR: Shape = Shape::text().min(1).max(2048);
 
 static SHARD_ITERATOR_TYPE: Shape =
     Shape::choice(&["TRIM_HORIZON", "LATEST", "AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER", "AT_TIMESTAMP"]);
+
+static SPELLED_KEY: Shape = Shape::map(&ATTRIBUTE_NAME, &ATTRIBUTE_VALUE);
 
 static STREAM_ARN: Shape = Shape::text().min(37).max(1024);
 
@@ -903,6 +946,8 @@ static UPDATE_TABLE_INPUT: Shape = Shape::structure(
         Member::optional("OnDemandThroughput", &ON_DEMAND_THROUGHPUT),
         Member::optional("WarmThroughput", &WARM_THROUGHPUT),
         Member::optional("GlobalTableSettingsReplicationMode", &GLOBAL_TABLE_SETTINGS_REPLICATION_MODE),
+        Member::optional("DisassociationProtectionEnabled", &DISASSOCIATION_PROTECTION_ENABLED),
+        Member::optional("VectorIndexUpdates", &VECTOR_INDEX_UPDATE_LIST),
     ],
 );
 
@@ -913,6 +958,39 @@ static UPDATE_TIME_TO_LIVE_INPUT: Shape = Shape::structure(
         Member::required("TimeToLiveSpecification", &TIME_TO_LIVE_SPECIFICATION),
     ],
 );
+
+static VECTOR_ATTRIBUTE_DEFINITION: Shape = Shape::structure(
+    "VectorAttributeDefinition",
+    &[Member::required("AttributeName", &VECTOR_ATTRIBUTE_NAME)],
+);
+
+static VECTOR_ATTRIBUTE_NAME: Shape = Shape::text().min(1).max(255);
+
+static VECTOR_DISTANCE_FUNCTION: Shape = Shape::choice(&["COSINE", "DOT_PRODUCT", "EUCLIDEAN"]);
+
+static VECTOR_INDEX: Shape = Shape::structure(
+    "VectorIndex",
+    &[
+        Member::required("IndexName", &INDEX_NAME),
+        Member::required("VectorAttribute", &VECTOR_ATTRIBUTE_DEFINITION),
+        Member::optional("SearchSchema", &SEARCH_SCHEMA),
+        Member::required("Projection", &PROJECTION),
+        Member::required("Dimensions", &POSITIVE_LONG_OBJECT),
+        Member::required("DistanceFunction", &VECTOR_DISTANCE_FUNCTION),
+    ],
+);
+
+static VECTOR_INDEX_LIST: Shape = Shape::list(&VECTOR_INDEX);
+
+static VECTOR_INDEX_UPDATE: Shape = Shape::structure(
+    "VectorIndexUpdate",
+    &[
+        Member::optional("Create", &CREATE_VECTOR_INDEX_ACTION),
+        Member::optional("Delete", &DELETE_VECTOR_INDEX_ACTION),
+    ],
+);
+
+static VECTOR_INDEX_UPDATE_LIST: Shape = Shape::list(&VECTOR_INDEX_UPDATE);
 
 static WARM_THROUGHPUT: Shape = Shape::structure(
     "WarmThroughput",

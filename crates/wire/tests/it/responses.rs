@@ -19,7 +19,7 @@ use keywright_semantics::response::{
 };
 use keywright_semantics::schema;
 use keywright_semantics::value::{AttributeValue, Item};
-use keywright_wire::{render, render_error};
+use keywright_wire::{Operation, Parts, decode_parts, render, render_error};
 
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap()
@@ -146,6 +146,23 @@ fn a_page_without_items_still_counts() {
 }
 
 #[test]
+fn unprocessed_keys_keep_the_spelling_of_their_numbers() {
+    let body = br#"{"RequestItems":{"tab":{"Keys":[{"a":{"N":"1000"}},{"a":{"N":"1e3"}}]}}}"#;
+    let Ok(Parts::BatchGetItem(parts)) = decode_parts(Operation::BatchGetItem, body) else {
+        panic!("the request is well-formed")
+    };
+    let output = Response::BatchGetItem(BatchGetItemOutput {
+        responses: Vec::new(),
+        unprocessed_keys: parts.request_items,
+        consumed_capacity: None,
+    });
+    assert_eq!(
+        text(render(&output)),
+        r#"{"Responses":{},"UnprocessedKeys":{"tab":{"Keys":[{"a":{"N":"1000"}},{"a":{"N":"1e3"}}]}}}"#
+    );
+}
+
+#[test]
 fn unprocessed_parts_of_a_batch_come_back_as_they_were_sent() {
     let key = vec![("a".to_owned(), Ok(AttributeValue::from("x")))];
     let output = Response::BatchGetItem(BatchGetItemOutput {
@@ -153,7 +170,7 @@ fn unprocessed_parts_of_a_batch_come_back_as_they_were_sent() {
         unprocessed_keys: vec![(
             "t".to_owned(),
             KeysAndAttributesParts {
-                keys: vec![key.clone()],
+                keys: vec![key.clone().into()],
                 attributes_to_get: None,
                 consistent_read: Some(true),
                 projection_expression: Some("#n".to_owned()),

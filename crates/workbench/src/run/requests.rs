@@ -11,7 +11,7 @@ use keywright_semantics::request::parts::{
     TransactWriteItemParts, TransactWriteItemsParts, UpdateItemParts, WriteRequestParts,
 };
 use keywright_semantics::request::{
-    BatchGetItem, BatchWriteItem, DeleteItem, PutItem, Request, TransactGetItems, TransactWriteItems,
+    BatchGetItem, BatchWriteItem, DeleteItem, KeyPart, PutItem, Request, TransactGetItems, TransactWriteItems,
     UpdateItem,
 };
 
@@ -198,7 +198,7 @@ fn batch_write(actions: &[Action<'_>]) -> Result<Request, Error> {
 fn batch_get(actions: &[Action<'_>]) -> Result<Request, Error> {
     let mut request_items: Vec<(String, KeysAndAttributesParts)> = Vec::new();
     for action in actions {
-        let key = parts_of(&action.key);
+        let key: KeyPart = parts_of(&action.key).into();
         match request_items.iter_mut().find(|(table, _)| *table == action.table.name) {
             Some((_, wanted)) => wanted.keys.push(key),
             None => request_items.push((
