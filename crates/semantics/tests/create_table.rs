@@ -5,7 +5,8 @@ use keywright_semantics::request::parts::{
     AttributeDefinitionParts, BillingMode, CreateTableParts, GlobalSecondaryIndexParts,
     KeySchemaElementParts, KeyType, LocalSecondaryIndexParts, OnDemandThroughputParts, ProjectionParts,
     ProjectionType, ProvisionedThroughputParts, ScalarAttributeType, SseSpecificationParts, SseType,
-    StreamSpecificationParts, StreamViewType, TagParts, WarmThroughputParts,
+    StreamSpecificationParts, StreamViewType, TagParts, VectorAttributeDefinitionParts,
+    VectorDistanceFunction, VectorIndexParts, WarmThroughputParts,
 };
 use keywright_semantics::schema::{IndexKind, Projection};
 
@@ -34,6 +35,7 @@ fn table(more: &[&str]) -> Parts {
         on_demand_throughput: None,
         global_table_source_arn: None,
         global_table_settings_replication_mode: None,
+        vector_indexes: None,
     }
 }
 
@@ -120,6 +122,41 @@ fn the_billing_mode_has_a_second_name_that_gives_way_to_the_first() {
     let first = Some(BillingMode::Provisioned);
     let both = Parts { billing_mode: first, table_throughput_mode: second, ..provisioned(&[]) };
     assert_eq!(CreateTable::validate(both).expect("they may differ").billing, BillingMode::Provisioned);
+}
+
+#[test]
+fn what_this_server_does_not_have_is_refused_by_name() {
+    use keywright_semantics::request::parts::GlobalTableSettingsReplicationMode as Mode;
+    let mode = |mode| Parts { global_table_settings_replication_mode: Some(mode), ..table(&[]) };
+    let index = VectorIndexParts {
+        index_name: "near".into(),
+        vector_attribute: VectorAttributeDefinitionParts { attribute_name: "v".into() },
+        search_schema: None,
+        projection: all(),
+        dimensions: 3,
+        distance_function: VectorDistanceFunction::Cosine,
+    };
+    each_has_its_message(vec![
+        (
+            Parts { vector_indexes: Some(vec![index]), ..table(&[]) },
+            "P:VectorIndexes is not supported by this server, which has no vector indexes",
+        ),
+        (Parts { vector_indexes: Some(Vec::new()), ..table(&[]) }, "P:List of VectorIndexes is empty"),
+        (
+            Parts { resource_policy: Some("{}".into()), ..table(&[]) },
+            "P:ResourcePolicy is not supported by this server, which has no resource policies",
+        ),
+        (
+            Parts { global_table_source_arn: Some("a".into()), ..table(&[]) },
+            "P:GlobalTableSourceArn is not supported by this server, which has no replicas in other regions",
+        ),
+        (
+            mode(Mode::Enabled),
+            "P:GlobalTableSettingsReplicationMode is not supported by this server, which has no replicas in other \
+             regions",
+        ),
+    ]);
+    CreateTable::validate(mode(Mode::Disabled)).expect("no table replicates its settings");
 }
 
 #[test]

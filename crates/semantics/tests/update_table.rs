@@ -36,6 +36,8 @@ fn nothing() -> Parts {
         on_demand_throughput: None,
         warm_throughput: None,
         global_table_settings_replication_mode: None,
+        disassociation_protection_enabled: None,
+        vector_index_updates: None,
     }
 }
 
@@ -109,6 +111,45 @@ fn each_has_its_message(cases: Vec<(Parts, &str)>) {
         let fault = UpdateTable::validate(&parts).expect_err("it has a fault");
         assert_eq!(fault.message, expected, "row {place}");
     }
+}
+
+#[test]
+fn what_this_server_does_not_have_is_refused_by_name() {
+    use keywright_semantics::request::parts::GlobalTableSettingsReplicationMode as Mode;
+    let mode = |mode| Parts { global_table_settings_replication_mode: Some(mode), ..nothing() };
+    let replicas = |member: &str| {
+        format!("P:{member} is not supported by this server, which has no replicas in other regions")
+    };
+    each_has_its_message(vec![
+        (Parts { replica_updates: Some(Vec::new()), ..nothing() }, &replicas("ReplicaUpdates")),
+        (
+            Parts {
+                multi_region_consistency: Some(MultiRegionConsistency::Strong),
+                table_class: Some(TableClass::Standard),
+                ..nothing()
+            },
+            &replicas("MultiRegionConsistency"),
+        ),
+        (
+            Parts { global_table_witness_updates: Some(Vec::new()), ..nothing() },
+            &replicas("GlobalTableWitnessUpdates"),
+        ),
+        (
+            Parts { disassociation_protection_enabled: Some(false), ..nothing() },
+            &replicas("DisassociationProtectionEnabled"),
+        ),
+        (mode(Mode::Enabled), &replicas("GlobalTableSettingsReplicationMode")),
+        (
+            mode(Mode::EnabledWithOverrides),
+            "Value 'ENABLED_WITH_OVERRIDES' at 'GlobalTableSettingsReplicationMode' failed to satisfy constraint: \
+             Only ENABLED and DISABLED settings replication are supported for a Regional Table.",
+        ),
+        (
+            Parts { vector_index_updates: Some(Vec::new()), ..nothing() },
+            "P:VectorIndexUpdates is not supported by this server, which has no vector indexes",
+        ),
+    ]);
+    UpdateTable::validate(&mode(Mode::Disabled)).expect("no table replicates its settings");
 }
 
 #[test]

@@ -172,8 +172,14 @@ pub const NOTHING_TO_UPDATE: &str = "At least one of ProvisionedThroughput, Bill
 pub const NOTHING_BUT_CONSISTENCY_TO_UPDATE: &str = "At least one of ProvisionedThroughput, BillingMode, \
     UpdateStreamEnabled, GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, \
     ReplicaTransitRoleArn, DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required";
-/// Our own message: the service has replicas, this server does not (see COMPAT.md).
-pub const REPLICAS_NOT_SUPPORTED: &str = "Replicas in other regions are not supported by this server";
+/// Our own message: a member of the service's that asks for what this server does not have (see COMPAT.md).
+pub fn member_not_supported(member: &str, feature: &str) -> String {
+    format!("{member} is not supported by this server, which has no {feature}")
+}
+/// Observed: settings of replicas whose values belong to a table that has replicas.
+pub const SETTINGS_REPLICATION_WITH_OVERRIDES: &str = "Value 'ENABLED_WITH_OVERRIDES' at \
+    'GlobalTableSettingsReplicationMode' failed to satisfy constraint: Only ENABLED and DISABLED settings \
+    replication are supported for a Regional Table.";
 /// UpdateTable that creates an index whose name is taken.
 pub const INDEX_EXISTS: &str = "Attempting to create an index which already exists";
 /// A second index creation or deletion while one is under way.

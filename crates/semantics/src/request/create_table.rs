@@ -13,6 +13,7 @@ use super::parts::{
 };
 use super::tags::validate_tags;
 use super::throughput::{OnDemandThroughput, Throughput, WarmThroughput};
+use super::unserved::{REPLICAS, RESOURCE_POLICIES, Unserved, VECTOR_INDEXES, refuse, settings_replication};
 use crate::error::Error;
 use crate::limits::{
     GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX,
@@ -75,6 +76,7 @@ pub struct EncryptionKey {
 impl CreateTable {
     /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: CreateTableParts) -> Result<Self, Error> {
+        check_served(&parts)?;
         let (billing, throughput) = validate_capacity(&parts)?;
         let definitions = validate_definitions(parts.attribute_definitions.as_deref().unwrap_or_default());
         let key_parts = parts.key_schema.as_deref().unwrap_or_default();
@@ -88,6 +90,9 @@ impl CreateTable {
         }
         if global_parts.is_some_and(<[_]>::is_empty) {
             return Err(invalid("List of GlobalSecondaryIndexes is empty"));
+        }
+        if parts.vector_indexes.is_some() {
+            return Err(invalid("List of VectorIndexes is empty"));
         }
         let mut indexes = validate_local_indexes(local_parts.unwrap_or_default(), &key, &definitions)?;
         indexes.extend(validate_global_indexes(global_parts.unwrap_or_default(), billing, &definitions)?);
@@ -136,6 +141,28 @@ impl CreateTable {
 
 fn invalid(text: impl std::fmt::Display) -> Error {
     Error::validation(table::invalid(text))
+}
+
+/// Refuses what this server cannot give a table. An empty list of vector indexes has an error of the service's.
+fn check_served(parts: &CreateTableParts) -> Result<(), Error> {
+    refuse(&[
+        Unserved {
+            name: "VectorIndexes",
+            is_asked: parts.vector_indexes.as_ref().is_some_and(|indexes| !indexes.is_empty()),
+            feature: VECTOR_INDEXES,
+        },
+        Unserved {
+            name: "ResourcePolicy",
+            is_asked: parts.resource_policy.is_some(),
+            feature: RESOURCE_POLICIES,
+        },
+        Unserved {
+            name: "GlobalTableSourceArn",
+            is_asked: parts.global_table_source_arn.is_some(),
+            feature: REPLICAS,
+        },
+        settings_replication(parts.global_table_settings_replication_mode),
+    ])
 }
 
 fn validate_capacity(parts: &CreateTableParts) -> Result<(BillingMode, Option<Throughput>), Error> {

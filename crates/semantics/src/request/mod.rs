@@ -30,6 +30,7 @@ pub mod throughput;
 pub mod time_to_live;
 pub mod transact_get_items;
 pub mod transact_write_items;
+mod unserved;
 pub mod update_item;
 pub mod update_table;
 

@@ -7,11 +7,13 @@ use super::create_table::{
     validate_projection,
 };
 use super::parts::{
-    BillingMode, CreateGlobalSecondaryIndexActionParts, GlobalSecondaryIndexUpdateParts, StreamViewType,
-    TableClass, UpdateGlobalSecondaryIndexActionParts, UpdateTableParts,
+    BillingMode, CreateGlobalSecondaryIndexActionParts, GlobalSecondaryIndexUpdateParts,
+    GlobalTableSettingsReplicationMode, StreamViewType, TableClass, UpdateGlobalSecondaryIndexActionParts,
+    UpdateTableParts,
 };
 use super::table_ref::TableRef;
 use super::throughput::{OnDemandThroughput, Throughput, WarmThroughput};
+use super::unserved::{REPLICAS, Unserved, VECTOR_INDEXES, refuse, settings_replication};
 use crate::error::{Error, ErrorKind};
 use crate::messages::table;
 use crate::schema::{IndexKind, IndexSchema, KeyAttribute};
@@ -103,7 +105,7 @@ impl UpdateTable {
         if check_asks_something(parts).is_err() {
             return Err(Error::new(ErrorKind::InternalFailure, ""));
         }
-        check_replicas(parts)?;
+        check_served(parts)?;
         check_single_concerns(parts)?;
         let updates = parts.global_secondary_index_updates.as_deref();
         if updates.is_some_and(<[_]>::is_empty) {
@@ -163,6 +165,9 @@ fn check_asks_something(parts: &UpdateTableParts) -> Result<(), Error> {
         || parts.sse_specification.is_some()
         || parts.replica_updates.is_some()
         || parts.global_table_witness_updates.is_some()
+        || parts.global_table_settings_replication_mode.is_some()
+        || parts.disassociation_protection_enabled.is_some()
+        || parts.vector_index_updates.is_some()
         || parts.deletion_protection_enabled.is_some()
         || parts.on_demand_throughput.is_some()
         || parts.warm_throughput.is_some()
@@ -176,12 +181,25 @@ fn check_asks_something(parts: &UpdateTableParts) -> Result<(), Error> {
     }))
 }
 
-/// Refuses changes of replicas in other regions, which this server does not have (see COMPAT.md).
-fn check_replicas(parts: &UpdateTableParts) -> Result<(), Error> {
-    let asked = parts.replica_updates.is_some()
-        || parts.multi_region_consistency.is_some()
-        || parts.global_table_witness_updates.is_some();
-    if asked { Err(invalid(table::REPLICAS_NOT_SUPPORTED)) } else { Ok(()) }
+/// Refuses what this server cannot give a table.
+fn check_served(parts: &UpdateTableParts) -> Result<(), Error> {
+    let mode = parts.global_table_settings_replication_mode;
+    if mode == Some(GlobalTableSettingsReplicationMode::EnabledWithOverrides) {
+        return Err(Error::validation(table::SETTINGS_REPLICATION_WITH_OVERRIDES));
+    }
+    let of_replicas = |name, is_asked| Unserved { name, is_asked, feature: REPLICAS };
+    refuse(&[
+        of_replicas("ReplicaUpdates", parts.replica_updates.is_some()),
+        of_replicas("MultiRegionConsistency", parts.multi_region_consistency.is_some()),
+        of_replicas("GlobalTableWitnessUpdates", parts.global_table_witness_updates.is_some()),
+        settings_replication(mode),
+        of_replicas("DisassociationProtectionEnabled", parts.disassociation_protection_enabled.is_some()),
+        Unserved {
+            name: "VectorIndexUpdates",
+            is_asked: parts.vector_index_updates.is_some(),
+            feature: VECTOR_INDEXES,
+        },
+    ])
 }
 
 /// Checks which settings a request may change only alone.

@@ -3,6 +3,8 @@
 //! Each stage's errors win over those of the next. It does not know tables or what values mean.
 
 mod build;
+#[cfg(test)]
+mod honoured;
 mod java_debug;
 mod parts;
 mod types;

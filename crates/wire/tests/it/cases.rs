@@ -3,71 +3,9 @@
 //! A row is `name | body | outcome | message`; `<a*256>` means 256 times `a`. The overlay of the shape table
 //! refers to these rows.
 
-use std::path::Path;
-
 use keywright_wire::{Operation, decode, decode_parts, render_error};
 
-struct Case {
-    file: String,
-    name: String,
-    body: String,
-    outcome: String,
-    message: String,
-}
-
-fn cases() -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let file = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        let text = std::fs::read_to_string(&path).unwrap();
-        for line in text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
-            let columns: Vec<&str> = line.splitn(4, " | ").collect();
-            let column = |index: usize| expanded(columns.get(index).copied().unwrap_or_default().trim());
-            found.push(Case {
-                file: file.clone(),
-                name: column(0),
-                body: column(1),
-                outcome: column(2),
-                message: column(3),
-            });
-        }
-    }
-    found
-}
-
-/// The text with every `<a*256>` written out.
-fn expanded(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('<') {
-        out.push_str(before);
-        let repeat = after.split_once('>').and_then(|(inside, tail)| {
-            let (unit, count) = inside.rsplit_once('*')?;
-            Some((unit.repeat(count.parse().ok()?), tail))
-        });
-        rest = if let Some((repeated, tail)) = repeat {
-            out.push_str(&repeated);
-            tail
-        } else {
-            out.push('<');
-            after
-        };
-    }
-    out + rest
-}
-
-fn snake_case(name: &str) -> String {
-    let mut out = String::new();
-    for letter in name.chars() {
-        if letter.is_ascii_uppercase() && !out.is_empty() {
-            out.push('_');
-        }
-        out.push(letter.to_ascii_lowercase());
-    }
-    out
-}
+use crate::case_file::{Case, cases, snake_case};
 
 #[test]
 fn every_request_case_is_answered_as_the_service_does() {
