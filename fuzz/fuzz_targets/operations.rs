@@ -208,7 +208,7 @@ fn extras(source: &mut Source<'_>, request: &mut Value) -> Result<()> {
             1 => ("ConditionalOperator", json!(source.choose(&["AND", "OR"])?)),
             2 => ("ConditionExpression", json!(expression(source)?)),
             3 => ("FilterExpression", json!(expression(source)?)),
-            4 => ("ProjectionExpression", json!(source.choose(&["a, m.a, l[1], l[0]", "pk", "#n", "l[2147483647]"])?)),
+            4 => ("ProjectionExpression", json!(source.choose(&["a, m.a, l[1], l[0]", "pk", "#n", "l[4294967294]"])?)),
             5 => ("AttributesToGet", json!(texts(source)?)),
             6 => ("IndexName", json!(source.choose(&["gsi", "lsi"])?)),
             7 => ("ExclusiveStartKey", item(source)?),

@@ -234,7 +234,8 @@ pub(super) async fn history<S: Store>(
     };
     let mut pager = pager(request.limit, request.next_token.as_ref())?;
     let is_wanted = |item: &HistoryItem| {
-        request.alarm.as_ref().is_none_or(|alarm| *alarm == item.alarm)
+        request.metric_alarms
+            && request.alarm.as_ref().is_none_or(|alarm| *alarm == item.alarm)
             && request.item_type.as_ref().is_none_or(|wanted| *wanted == item.item_type)
     };
     let take = |_: &Bytes, row: &[u8]| {

@@ -512,10 +512,7 @@ impl IndexCapacity {
 }
 
 /// Observed: the response to the request that removes a ceiling shows it as -1; later ones leave it out.
-fn echo_removed(
-    described: &mut Option<OnDemandThroughputDescription>,
-    asked: Option<OnDemandThroughput>,
-) {
+fn echo_removed(described: &mut Option<OnDemandThroughputDescription>, asked: Option<OnDemandThroughput>) {
     let Some(removed) = asked.map(OnDemandThroughput::removed) else { return };
     if removed.named().next().is_some() {
         let shown = described.get_or_insert_default();

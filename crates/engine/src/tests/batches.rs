@@ -116,7 +116,8 @@ fn spelled(numbers: &[&str]) -> BatchGetItem {
         ..KeysAndAttributesParts::default()
     };
     let request_items = vec![(table_ref().as_given, parts)];
-    let parts = BatchGetItemParts { request_items, return_consumed_capacity: Some(ReturnConsumedCapacity::Total) };
+    let parts =
+        BatchGetItemParts { request_items, return_consumed_capacity: Some(ReturnConsumedCapacity::Total) };
     BatchGetItem::validate(parts).expect("spellings differ")
 }
 
@@ -141,7 +142,10 @@ fn a_key_in_two_spellings_of_its_number_is_read_and_charged_twice() {
     request.tables.push(by_arn);
     get(&request).expect("two spellings are two keys");
     request.tables[1].parts.keys = request.tables[0].parts.keys.clone();
-    assert_eq!(get(&request).expect_err("it repeats").message, "Provided list of item keys contains duplicates");
+    assert_eq!(
+        get(&request).expect_err("it repeats").message,
+        "Provided list of item keys contains duplicates"
+    );
 }
 
 #[test]
@@ -153,8 +157,7 @@ fn a_key_that_limits_leave_unread_comes_back_in_its_spelling() {
     let throughput = ThroughputConfig { throttle: Throttle::Table, ..ThroughputConfig::default() };
     let bench = bench_with(MemoryStore::new(), EngineConfig { throughput, ..EngineConfig::default() }, table);
     let request = spelled(&["1000", "1e3", "1000.0"]);
-    let answer =
-        block_on(crate::batch::batch_get_item::batch_get_item(&bench.engine, &caller(), &request));
+    let answer = block_on(crate::batch::batch_get_item::batch_get_item(&bench.engine, &caller(), &request));
     let unprocessed = answer.expect("one is read").unprocessed_keys.remove(0).1;
     let texts: Vec<_> = unprocessed.keys.iter().map(|key| key.spelling("pk")).collect();
     assert_eq!(texts, [Some("1e3"), Some("1000.0")]);

@@ -237,6 +237,11 @@ fn an_alarm_goes_on_and_off_in_the_minute_after_and_keeps_its_history() {
     }
     let (ok, alarm) = (AlarmState::Ok, AlarmState::Alarm);
     assert_eq!(states, [ok, ok, ok, alarm, ok, ok, ok, ok]);
+    let composite = Document::List(vec![text("CompositeAlarm")]);
+    let body = Document::object([("AlarmTypes", composite)]);
+    let history = ask(&bench.engine, Operation::DescribeAlarmHistory, &body);
+    let Ok(Answer::DescribeAlarmHistory { items, .. }) = history else { panic!("{history:?}") };
+    assert!(items.is_empty(), "there is no alarm of that type");
     let history = ask(&bench.engine, Operation::DescribeAlarmHistory, &Document::object([]));
     let Ok(Answer::DescribeAlarmHistory { items, .. }) = history else { panic!("{history:?}") };
     let changes: Vec<&str> = items.iter().map(|item| item.summary.as_str()).collect();

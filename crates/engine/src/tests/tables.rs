@@ -538,12 +538,8 @@ fn a_ceiling_that_is_removed_is_echoed_once_as_minus_one() {
         assert_eq!(now(), Some((Some(7), None)));
     }
     let units = Throughput { read_units: 5, write_units: 5 };
-    let index = IndexUpdate::Update {
-        name: "by-g".into(),
-        throughput: Some(units),
-        on_demand: None,
-        warm: None,
-    };
+    let index =
+        IndexUpdate::Update { name: "by-g".into(), throughput: Some(units), on_demand: None, warm: None };
     let provisioned = UpdateTable {
         billing: Some(BillingMode::Provisioned),
         throughput: Some(units),

@@ -13,6 +13,7 @@ pub mod request;
 pub mod response;
 pub mod statistic;
 pub mod unit;
+mod unserved;
 
 macro_rules! operations {
     ($($name:ident),* $(,)?) => {

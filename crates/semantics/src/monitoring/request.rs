@@ -9,7 +9,7 @@ use super::fault::{Fault, FaultKind};
 use super::insight_rules::{DescribeInsightRules, GetInsightRuleReport};
 use super::metric_data::PutMetricData;
 use super::statistic::Statistic;
-use super::{Dimension, Operation};
+use super::{Dimension, Operation, unserved};
 
 /// Points of one GetMetricStatistics (API reference).
 pub const STATISTICS_POINTS_MAX: i64 = 1440;
@@ -192,6 +192,8 @@ pub struct DescribeAlarmsForMetric {
 pub struct DescribeAlarmHistory {
     /// Only of this alarm.
     pub alarm: Option<String>,
+    /// Whether metric alarms are wanted; others do not exist here.
+    pub metric_alarms: bool,
     /// Only of this type.
     pub item_type: Option<String>,
     /// The first moment.
@@ -244,6 +246,7 @@ pub enum Request {
 impl Request {
     /// Validates the parameters of an operation: the first fault is the error.
     pub fn validate(operation: Operation, body: &Document) -> Result<Self, Fault> {
+        unserved::check(operation, body)?;
         Ok(match operation {
             Operation::DeleteAlarms => Self::DeleteAlarms(alarm_names(body)?),
             Operation::DescribeAlarmHistory => Self::DescribeAlarmHistory(alarm_history(body)?),
@@ -497,6 +500,7 @@ fn evaluation_order(queries: &[MetricDataQuery]) -> Result<Vec<usize>, Fault> {
 
 fn data_query(element: &Document) -> Result<MetricDataQuery, Fault> {
     let id = element.required_text("Id")?;
+    unserved::refuse(element, "AccountId", "linked accounts")?;
     let is_id = id.starts_with(|first: char| first.is_ascii_lowercase())
         && id.chars().all(|symbol| symbol.is_ascii_alphanumeric() || symbol == '_');
     if !is_id {
@@ -573,18 +577,23 @@ fn state(name: &str, text: &str) -> Result<AlarmState, Fault> {
     AlarmState::from_name(text).ok_or_else(|| Fault::value(name, rule))
 }
 
+/// Whether the types of alarms that the request wants include the one that is served.
+fn wants_metric_alarms(body: &Document) -> Result<bool, Fault> {
+    let types = body.texts_of("AlarmTypes")?;
+    Ok(types.is_empty() || types.iter().any(|kind| kind == "MetricAlarm"))
+}
+
 fn describe_alarms(body: &Document) -> Result<DescribeAlarms, Fault> {
     let (names, name_prefix) = (body.texts_of("AlarmNames")?, body.text_of("AlarmNamePrefix")?);
     if !names.is_empty() && name_prefix.is_some() {
         return Err(Fault::combination("AlarmNames and AlarmNamePrefix cannot be specified together"));
     }
-    let types = body.texts_of("AlarmTypes")?;
     Ok(DescribeAlarms {
         names,
         name_prefix,
         state: body.text_of("StateValue")?.map(|text| state("StateValue", &text)).transpose()?,
         action_prefix: body.text_of("ActionPrefix")?,
-        metric_alarms: types.is_empty() || types.iter().any(|kind| kind == "MetricAlarm"),
+        metric_alarms: wants_metric_alarms(body)?,
         limit: page_limit(body)?,
         next_token: body.text_of("NextToken")?,
     })
@@ -619,6 +628,7 @@ fn alarms_for_metric(body: &Document) -> Result<DescribeAlarmsForMetric, Fault> 
 fn alarm_history(body: &Document) -> Result<DescribeAlarmHistory, Fault> {
     Ok(DescribeAlarmHistory {
         alarm: body.text_of("AlarmName")?,
+        metric_alarms: wants_metric_alarms(body)?,
         item_type: body.text_of("HistoryItemType")?,
         start: body.time_of("StartDate")?,
         end: body.time_of("EndDate")?,
@@ -680,12 +690,6 @@ fn count(body: &Document, name: &str) -> Result<Option<u64>, Fault> {
 fn alarm(body: &Document) -> Result<AlarmSettings, Fault> {
     let name = body.required_text("AlarmName")?;
     check_length("AlarmName", &name, NAME_CHARACTERS_MAX)?;
-    if !matches!(body.member("Metrics"), Document::Null) {
-        return Err(Fault::validation("Alarms on expressions (Metrics) are not served; name one metric."));
-    }
-    if !matches!(body.member("ThresholdMetricId"), Document::Null) {
-        return Err(Fault::validation("Alarms on anomalies (ThresholdMetricId) are not served."));
-    }
     let comparison = body.required_text("ComparisonOperator")?;
     let comparison = Comparison::from_name(&comparison).ok_or_else(|| {
         let names = "GreaterThanOrEqualToThreshold, GreaterThanThreshold, LessThanThreshold or \

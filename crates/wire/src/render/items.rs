@@ -116,7 +116,7 @@ impl Render for NumberText<'_> {
     }
 }
 
-/// Its numbers stand as they were sent: two spellings of one number are two keys in the next request too.
+/// A key's numbers stand as they were sent: two spellings of one number are two keys in the next request too.
 impl Render for KeyPart {
     fn render(&self, writer: &mut Writer) {
         writer.object(|members| {

@@ -11,8 +11,8 @@ use keywright_semantics::request::parts::{
     TransactWriteItemParts, TransactWriteItemsParts, UpdateItemParts, WriteRequestParts,
 };
 use keywright_semantics::request::{
-    BatchGetItem, BatchWriteItem, DeleteItem, KeyPart, PutItem, Request, TransactGetItems, TransactWriteItems,
-    UpdateItem,
+    BatchGetItem, BatchWriteItem, DeleteItem, KeyPart, PutItem, Request, TransactGetItems,
+    TransactWriteItems, UpdateItem,
 };
 
 use super::database::parts_of;
