@@ -180,6 +180,8 @@ const _: () = assert!(BATCH_WRITES_MAX * ITEM_BYTES_MAX <= REQUEST_BYTES_MAX);
 // Several pages are enough for all reads of a statement.
 const _: () =
     assert!(PARTIQL_READS_PER_PAGE_MAX <= PARTIQL_READS_MAX && PARTIQL_READS_MAX < PARTIQL_BRANCHES_MAX);
+// A path of a statement is a path of an expression.
+const _: () = assert!(PARTIQL_PATH_INDEX_MAX <= DOCUMENT_PATH_INDEX_MAX);
 // A client can follow an iterator before its records are trimmed.
 const _: () =
     assert!(SHARD_ITERATOR_MS < STREAM_SHARD_OPEN_MS_MAX && STREAM_SHARD_OPEN_MS_MAX < STREAM_RETENTION_MS);

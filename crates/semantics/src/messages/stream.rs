@@ -15,8 +15,8 @@ pub const ITERATOR_EXPIRED: &str = "The provided iterator exceeds the maximum ag
 /// The service model's text of `TrimmedDataAccessException`.
 pub const TRIMMED: &str = "The data you are trying to access has been trimmed.";
 
-/// A shard iterator of type `AT_TIMESTAMP` with a time in the future. The service model names the exception; the
-/// text is ours.
+/// A shard iterator of type `AT_TIMESTAMP` with a time in the future. The service model names the exception;
+/// the text is ours.
 pub const TIMESTAMP_IN_FUTURE: &str =
     "Timestamp must not be in the future when ShardIteratorType is AT_TIMESTAMP";
 

@@ -143,7 +143,7 @@ fn invalid(text: impl std::fmt::Display) -> Error {
     Error::validation(table::invalid(text))
 }
 
-/// Refuses what this server cannot give a table. An empty list of vector indexes has an error of the service's.
+/// Refuses what this server cannot give a table. An empty list of vector indexes has an error of its own.
 fn check_served(parts: &CreateTableParts) -> Result<(), Error> {
     refuse(&[
         Unserved {

@@ -1,6 +1,6 @@
 //! A key in a batch of reads, with the texts that its numbers were written in.
 //!
-//! BatchGetItem alone tells equal numbers in different spellings apart; everywhere else a number is its value.
+//! Only BatchGetItem tells equal numbers in different spellings apart. Elsewhere a number is its value.
 
 use super::parts::AttributeMapPart;
 
@@ -20,6 +20,13 @@ impl KeyPart {
         let mut spellings = numbers;
         spellings.retain(|(_, text)| !is_plain_integer(text));
         spellings.sort_unstable();
+        let differ = spellings.is_sorted_by(|(one, _), (next, _)| one < next);
+        assert!(differ, "an attribute has one number");
+        let is_of_key = |name: &String| attributes.iter().any(|(attribute, _)| attribute == name);
+        assert!(
+            spellings.iter().all(|(name, _)| is_of_key(name)),
+            "a spelling is of an attribute of the key"
+        );
         Self { attributes, spellings }
     }
 

@@ -74,6 +74,7 @@ impl OnDemandThroughput {
     /// The members that the request removes.
     #[must_use]
     pub fn removed(self) -> Self {
+        assert!(self.named().all(|(units, _)| units >= 1 || units == NO_CEILING), "ceilings are validated");
         let only_removed = |units: Option<i64>| units.filter(|units| *units == NO_CEILING);
         Self {
             read_units_max: only_removed(self.read_units_max),
