@@ -132,30 +132,16 @@ impl Update<'_> {
             }
         }
         echo_removed(&mut after.on_demand_throughput, request.on_demand);
-        let old = before.global_secondary_indexes.into_iter().flatten();
-        for old in old {
-            let Some(on_demand) = self.changed_ceilings(&old.index_name) else { continue };
-            let new = after.global_secondary_indexes.iter_mut().flatten();
-            for new in new.filter(|new| new.index_name == old.index_name) {
-                let mut on_demand_throughput = new.on_demand_throughput;
-                echo_removed(&mut on_demand_throughput, on_demand);
-                *new = GlobalSecondaryIndexDescription {
-                    index_status: IndexStatusName::Updating,
-                    on_demand_throughput,
-                    warm_throughput: None,
-                    ..old.clone()
-                };
+        let old = before.global_secondary_indexes.unwrap_or_default();
+        for update in &request.index_updates {
+            let IndexUpdate::Update { name, on_demand, .. } = update else { continue };
+            let old = old.iter().find(|old| old.index_name == *name);
+            let new = after.global_secondary_indexes.iter_mut().flatten().find(|new| new.index_name == *name);
+            if let (Some(old), Some(new)) = (old, new) {
+                show_changed_index(new, old, *on_demand);
             }
         }
         after
-    }
-
-    /// The ceilings that the request has for an index; `None` unless it changes the index's capacity.
-    fn changed_ceilings(&self, name: &str) -> Option<Option<OnDemandThroughput>> {
-        self.request.index_updates.iter().find_map(|update| match update {
-            IndexUpdate::Update { name: updated, on_demand, .. } if updated == name => Some(*on_demand),
-            IndexUpdate::Update { .. } | IndexUpdate::Create(_) | IndexUpdate::Delete { .. } => None,
-        })
     }
 
     /// Whether the service reports the table as UPDATING after the request.
@@ -509,6 +495,22 @@ impl IndexCapacity {
             .is_none_or(|limits| limits.read_units_max.is_none() && limits.write_units_max.is_none());
         no_ceiling && self.warm.is_none()
     }
+}
+
+/// An index whose capacity changes is shown with its old values, except for ceilings, which change at once.
+fn show_changed_index(
+    shown: &mut GlobalSecondaryIndexDescription,
+    old: &GlobalSecondaryIndexDescription,
+    asked: Option<OnDemandThroughput>,
+) {
+    let mut on_demand_throughput = shown.on_demand_throughput;
+    echo_removed(&mut on_demand_throughput, asked);
+    *shown = GlobalSecondaryIndexDescription {
+        index_status: IndexStatusName::Updating,
+        on_demand_throughput,
+        warm_throughput: None,
+        ..old.clone()
+    };
 }
 
 /// Observed: the response to the request that removes a ceiling shows it as -1; later ones leave it out.
