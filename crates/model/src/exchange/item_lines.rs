@@ -17,6 +17,9 @@ use crate::json::Json;
 const EXPORTED: &str = "Item";
 /// What separates a column's name from its type.
 const TYPE_SIGN: char = ':';
+/// First letters of a cell that spreadsheet programs take for a formula, or skip before one (OWASP: CSV
+/// injection).
+const FORMULA_SIGNS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
 /// A form of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,10 +100,15 @@ impl Reader {
     }
 
     fn csv(&mut self, line: &str) -> Result<Option<Item>, String> {
-        if !self.begun.is_empty() {
+        let is_open = !self.begun.is_empty();
+        if is_open {
             self.begun.push('\n');
         }
         self.begun.push_str(line);
+        // The record is parsed once, however many lines it has.
+        if is_open && !closes(line) {
+            return Ok(None);
+        }
         let Some(cells) = cells(&self.begun)? else { return Ok(None) };
         self.begun.clear();
         let Some(columns) = &self.columns else {
@@ -165,10 +173,20 @@ impl Reader {
     }
 }
 
+/// Whether cells of CSV are written for programs that compute cells beginning like a formula.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Formulas {
+    /// Every cell is exact: what is read back is what was written.
+    Kept,
+    /// A cell that begins like a formula begins with an apostrophe, so that spreadsheets show it as text.
+    Defused,
+}
+
 /// Writes items as lines.
 #[derive(Clone, Debug)]
 pub struct Writer {
     form: Form,
+    formulas: Formulas,
     keys: Vec<KeyAttribute>,
     /// The types of each attribute that was seen, for CSV.
     seen: BTreeMap<String, Vec<ValueType>>,
@@ -177,7 +195,13 @@ pub struct Writer {
 impl Writer {
     /// A writer of items of a table with these key attributes, which come first.
     pub const fn new(form: Form, keys: Vec<KeyAttribute>) -> Self {
-        Self { form, keys, seen: BTreeMap::new() }
+        Self { form, formulas: Formulas::Kept, keys, seen: BTreeMap::new() }
+    }
+
+    /// The writer with another rule for cells of CSV that begin like a formula.
+    #[must_use]
+    pub fn with_formulas(self, formulas: Formulas) -> Self {
+        Self { formulas, ..self }
     }
 
     /// Notes the attributes of an item. CSV needs those of all items before the first line is written.
@@ -194,39 +218,93 @@ impl Writer {
         }
     }
 
+    /// The items seen become the columns of CSV.
+    pub fn printer(self) -> Printer {
+        let Self { form, formulas, keys, mut seen } = self;
+        let mut columns = Vec::new();
+        let mut add = |name: String, types: Vec<ValueType>| {
+            columns.extend(types.into_iter().map(|value_type| Column { name: name.clone(), value_type }));
+        };
+        for key in &keys {
+            if let Some((name, types)) = seen.remove_entry(&key.name) {
+                add(name, types);
+            }
+        }
+        seen.into_iter().for_each(|(name, types)| add(name, types));
+        let mut places: BTreeMap<String, Vec<(ValueType, usize)>> = BTreeMap::new();
+        for (place, column) in columns.iter().enumerate() {
+            places.entry(column.name.clone()).or_default().push((column.value_type, place));
+        }
+        let order = keys.into_iter().map(|key| key.name).collect();
+        Printer { form, formulas, order, columns, places }
+    }
+}
+
+/// The lines of items whose attributes are known.
+#[derive(Clone, Debug)]
+pub struct Printer {
+    form: Form,
+    formulas: Formulas,
+    /// The attributes that come first.
+    order: Vec<String>,
+    columns: Vec<Column>,
+    /// The types of each attribute's columns, and where they stand.
+    places: BTreeMap<String, Vec<(ValueType, usize)>>,
+}
+
+impl Printer {
     /// The line before all items, if the form has one.
     pub fn header(&self) -> Option<String> {
-        let columns = self.columns();
-        let names =
-            columns.iter().map(|(name, value_type)| format!("{name}{TYPE_SIGN}{}", value_type.name()));
-        (self.form == Form::Csv).then(|| names.map(|name| quoted(&name)).collect::<Vec<_>>().join(","))
+        let names = self.columns.iter().map(|column| {
+            let name = format!("{}{TYPE_SIGN}{}", column.name, column.value_type.name());
+            quoted(&self.defused(ValueType::S, name))
+        });
+        (self.form == Form::Csv).then(|| names.collect::<Vec<_>>().join(","))
     }
 
     /// The line of an item.
     pub fn line(&self, item: &Item) -> String {
-        let order: Vec<String> = self.keys.iter().map(|key| key.name.clone()).collect();
         match self.form {
-            Form::DynamoDb => Json::object([(EXPORTED, write_item(item, &order))]).compact(),
+            Form::DynamoDb => Json::object([(EXPORTED, write_item(item, &self.order))]).compact(),
             Form::Plain => {
-                let members = ordered(item, &order).map(|(name, value)| (name.clone(), plain(value)));
+                let members = ordered(item, &self.order).map(|(name, value)| (name.clone(), plain(value)));
                 Json::Object(members.collect()).compact()
             }
-            Form::Csv => {
-                let cell = |(name, value_type): &(&str, ValueType)| -> String {
-                    let value = item.get(*name).filter(|value| value.type_name() == value_type.name());
-                    value.map(cell_text).unwrap_or_default()
-                };
-                self.columns().iter().map(cell).collect::<Vec<_>>().join(",")
-            }
+            Form::Csv => self.record(item),
         }
     }
 
-    fn columns(&self) -> Vec<(&str, ValueType)> {
-        let own = |name: &str| self.keys.iter().position(|key| key.name == name).unwrap_or(usize::MAX);
-        let mut names: Vec<(&str, &Vec<ValueType>)> =
-            self.seen.iter().map(|(name, types)| (name.as_str(), types)).collect();
-        names.sort_by_key(|(name, _)| own(name));
-        names.into_iter().flat_map(|(name, types)| types.iter().map(move |own| (name, *own))).collect()
+    /// A record of CSV: the item's cells, and between them a comma for each column.
+    fn record(&self, item: &Item) -> String {
+        let mut cells: Vec<(usize, String)> = item
+            .iter()
+            .filter_map(|(name, value)| {
+                let value_type = ValueType::from_name(value.type_name())?;
+                let (_, place) = self.places.get(name)?.iter().find(|(known, _)| *known == value_type)?;
+                Some((*place, self.cell(value_type, value)))
+            })
+            .collect();
+        cells.sort_unstable_by_key(|(place, _)| *place);
+        let mut record = String::new();
+        let mut at = 0;
+        for (place, cell) in cells {
+            record.extend(std::iter::repeat_n(',', place - at));
+            record.push_str(&cell);
+            at = place;
+        }
+        record.extend(std::iter::repeat_n(',', self.columns.len().saturating_sub(at + 1)));
+        record
+    }
+
+    fn cell(&self, value_type: ValueType, value: &AttributeValue) -> String {
+        let text = cell_text(value);
+        if text.is_empty() { "\"\"".to_owned() } else { quoted(&self.defused(value_type, text)) }
+    }
+
+    /// The text of a cell, after an apostrophe if a spreadsheet would compute it. A number is no formula.
+    fn defused(&self, value_type: ValueType, text: String) -> String {
+        let begins = value_type != ValueType::N && text.starts_with(FORMULA_SIGNS);
+        if self.formulas == Formulas::Defused && begins { format!("'{text}") } else { text }
     }
 }
 
@@ -307,6 +385,13 @@ fn cells(record: &str) -> Result<Option<Vec<Cell>>, String> {
     }
 }
 
+/// Whether a line that begins between quotation marks ends its record.
+fn closes(line: &str) -> bool {
+    let Some((_, after)) = quoted_cell(line) else { return false };
+    let rest = after.strip_prefix(',').map(cells);
+    !matches!(rest, Some(Ok(None)))
+}
+
 /// The text up to the closing quotation mark, and what follows it.
 fn quoted_cell(text: &str) -> Option<(String, &str)> {
     let mut cell = String::new();
@@ -335,14 +420,13 @@ fn cell_value(value_type: ValueType, text: &str) -> Option<AttributeValue> {
     read.remove("value")
 }
 
+/// The text of a cell before it is quoted.
 fn cell_text(value: &AttributeValue) -> String {
-    let json = write_value(value);
-    let text = match json.members() {
+    match write_value(value).members() {
         [(_, Json::Text(text))] => text.clone(),
         [(_, body)] => body.compact(),
         _ => String::new(),
-    };
-    if text.is_empty() { "\"\"".to_owned() } else { quoted(&text) }
+    }
 }
 
 /// In quotation marks if the text could be mistaken otherwise.
@@ -375,6 +459,15 @@ mod tests {
         Ok(found)
     }
 
+    fn text(lines: &Printer, items: &[Item]) -> String {
+        let records = items.iter().map(|item| lines.line(item));
+        lines.header().into_iter().chain(records).collect::<Vec<_>>().join("\n")
+    }
+
+    fn plain_line(item: &Item) -> String {
+        Writer::new(Form::Plain, keys()).printer().line(item)
+    }
+
     const ITEMS: &str = r#"{"pk":{"S":"a,\"b\"\nc"},"n":{"N":"-1.50"},"b":{"B":"AAE="},"bs":{"BS":["AA=="]},"e":{"S":""},"l":{"L":[{"BOOL":true},{"NULL":true}]},"m":{"M":{"n":{"N":"1.5"}}},"ns":{"NS":["1","2"]},"on":{"BOOL":false},"ss":{"SS":["a","b"]},"x":{"S":" x"}}
 {"Item":{"pk":{"S":"2"},"n":{"N":"100000000000000000000000000000000000000"},"x":{"N":"7"},"gone":{"NULL":true},"odd:name":{"S":"1"}}}"#;
 
@@ -384,12 +477,8 @@ mod tests {
         assert_eq!(items.len(), 2);
         for form in [Form::DynamoDb, Form::Csv] {
             let mut writer = Writer::new(form, keys());
-            for item in &items {
-                writer.see(item);
-            }
-            let lines: Vec<String> =
-                writer.header().into_iter().chain(items.iter().map(|item| writer.line(item))).collect();
-            let text = lines.join("\n");
+            items.iter().for_each(|item| writer.see(item));
+            let text = text(&writer.printer(), &items);
             assert_eq!(read(None, &text).expect(&text), items, "{text}");
             assert_eq!(read(Some(form), &text.replace("\"\n", "\"\r\n")).expect(&text), items, "{text}");
         }
@@ -400,23 +489,95 @@ mod tests {
         let text = r#"{"pk":"a","n":12,"deep":{"S":"x"},"list":[1,"two",null,true]}"#;
         let items = read(Some(Form::Plain), text).expect("items");
         assert!(matches!(items[0].get("deep"), Some(AttributeValue::M(_))));
-        assert_eq!(Writer::new(Form::Plain, keys()).line(&items[0]), text);
+        assert_eq!(plain_line(&items[0]), text);
         let key_types = read(None, r#"{"pk":7,"n":"8"}"#).expect("items");
-        assert_eq!(Writer::new(Form::Plain, keys()).line(&key_types[0]), r#"{"pk":"7","n":8}"#);
+        assert_eq!(plain_line(&key_types[0]), r#"{"pk":"7","n":8}"#);
     }
 
     #[test]
     fn csv_without_types_holds_texts_and_keys() {
         let items = read(None, "pk,n,name,age:N\na,1,\"A, B\",7\nb,2,,\nc,3,\"\",").expect("items");
-        let line = |item: &Item| Writer::new(Form::Plain, keys()).line(item);
         assert_eq!(
-            items.iter().map(line).collect::<Vec<_>>(),
+            items.iter().map(plain_line).collect::<Vec<_>>(),
             [
                 r#"{"pk":"a","n":1,"age":7,"name":"A, B"}"#,
                 r#"{"pk":"b","n":2}"#,
                 r#"{"pk":"c","n":3,"name":""}"#
             ]
         );
+    }
+
+    #[test]
+    fn a_record_of_many_lines_is_parsed_once() {
+        let line = "\"\",\n".repeat(20_000);
+        let records = [
+            format!("pk,n,text\na,1,\"{line}\""),
+            format!("pk,n,text\n\"a\nb\",1,\"c\n\"\"d\n\""),
+            "pk,n,text\n\"a\n\",1,\"\"\"\n,\"".to_owned(),
+        ];
+        let texts: Vec<_> = records
+            .iter()
+            .map(|text| read(None, text).expect("an item")[0].get("text").cloned().expect("a text"))
+            .collect();
+        assert_eq!(texts, ["\",\n".repeat(20_000).as_str(), "c\n\"d\n", "\"\n,"].map(AttributeValue::from));
+        assert!(read(None, &format!("pk,n,text\na,1,\"{line}")).expect_err("open").contains("not closed"));
+    }
+
+    #[test]
+    fn cells_that_begin_like_a_formula_are_texts_in_spreadsheets_if_that_is_wanted() {
+        let texts = ["=cmd|' /C calc'!A0", "+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "＝1", "a=1", "'=1"];
+        let mut items: Vec<Item> = texts
+            .into_iter()
+            .map(|text| {
+                let pk = ("pk".to_owned(), AttributeValue::from(text));
+                Item::from([pk, ("n".to_owned(), AttributeValue::from(-1))])
+            })
+            .collect();
+        items.iter_mut().for_each(|item| drop(item.insert("=x".to_owned(), AttributeValue::Bool(true))));
+        let mut writer = Writer::new(Form::Csv, keys());
+        items.iter().for_each(|item| writer.see(item));
+        let exact = text(&writer.clone().printer(), &items);
+        assert_eq!(read(None, &exact).expect("items"), items);
+        let defused = writer.with_formulas(Formulas::Defused).printer();
+        let lines: Vec<String> =
+            defused.header().into_iter().chain(items.iter().map(|item| defused.line(item))).collect();
+        assert_eq!(
+            lines,
+            [
+                "pk:S,n:N,'=x:BOOL",
+                "'=cmd|' /C calc'!A0,-1,true",
+                "'+1,-1,true",
+                "'-1+1,-1,true",
+                "'@SUM(A1),-1,true",
+                "'\t=1,-1,true",
+                "\"'\r=1\",-1,true",
+                "'＝1,-1,true",
+                "a=1,-1,true",
+                "'=1,-1,true",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_record_costs_its_cells_and_not_a_search_of_all_columns() {
+        let items: Vec<Item> = (0..400)
+            .map(|row| {
+                let names = (0..60).map(|at| (format!("a{row:03}_{at:02}"), AttributeValue::from(1000 + at)));
+                let key = [("pk".to_owned(), AttributeValue::from("p")), ("n".to_owned(), row.into())];
+                names.chain(key).collect()
+            })
+            .collect();
+        let mut writer = Writer::new(Form::Csv, keys());
+        items.iter().for_each(|item| writer.see(item));
+        let lines = writer.printer();
+        // As many commas as columns less one, and the header sorted once: cells stand in their places.
+        for (row, item) in items.iter().enumerate() {
+            let record = lines.line(item);
+            assert_eq!(record.matches(',').count(), 400 * 60 + 1);
+            let first = record.split(',').position(|cell| cell == "1059").expect("the last cell");
+            assert_eq!(first, 2 + row * 60 + 59);
+        }
+        assert_eq!(read(None, &text(&lines, &items[..3])).expect("items"), items[..3]);
     }
 
     #[test]

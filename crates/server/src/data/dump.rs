@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use keywright_model::exchange::item_json::read_item;
-use keywright_model::exchange::item_lines::{Form, Reader, Writer};
+use keywright_model::exchange::item_lines::{Form, Formulas, Printer, Reader, Writer};
 use keywright_model::json::Json;
-use keywright_semantics::schema::KeyAttribute;
 use keywright_semantics::value::Item;
 
 use super::progress_file::ProgressFile;
@@ -34,6 +33,11 @@ pub(crate) struct DumpArguments {
     /// The form of the lines
     #[arg(long, value_name = "FORM", default_value = "dynamodb")]
     format: FormArgument,
+    /// In CSV, put an apostrophe before each cell that begins like a formula (`=`, `+`, `-`, `@`, a tab or a
+    /// line end), so that spreadsheet programs show it and do not run it. These cells load with the
+    /// apostrophe
+    #[arg(long)]
+    for_spreadsheets: bool,
     /// Go on where an interrupted dump to this file stopped
     #[arg(long, requires = "output")]
     resume: bool,
@@ -45,6 +49,9 @@ pub(crate) struct DumpArguments {
 }
 
 pub(crate) fn run(arguments: &DumpArguments) -> Result<(), String> {
+    if arguments.for_spreadsheets && arguments.format != FormArgument::Csv {
+        return Err("--for-spreadsheets is about the cells of CSV: pass --format csv".to_owned());
+    }
     let Some(output) = &arguments.output else { return to_standard_output(arguments) };
     if output.exists() && !arguments.force {
         return Err(format!("{} exists; pass --force to overwrite it", output.display()));
@@ -71,7 +78,9 @@ pub(crate) fn run(arguments: &DumpArguments) -> Result<(), String> {
         }
         Ok((keys, file.items))
     })?;
-    finish(&partial, output, arguments.format.form(), keys)?;
+    let formulas = if arguments.for_spreadsheets { Formulas::Defused } else { Formulas::Kept };
+    let writer = Writer::new(arguments.format.form(), keys).with_formulas(formulas);
+    finish(&partial, output, arguments.format.form(), writer)?;
     progress.remove()?;
     banner::note(&format!("{}: {written} items of {}", output.display(), arguments.table));
     Ok(())
@@ -86,13 +95,13 @@ fn to_standard_output(arguments: &DumpArguments) -> Result<(), String> {
     block_on(async {
         let mut client = Client::connect(&arguments.endpoint, &arguments.credentials).await?;
         let keys = table::keys(&table::describe(&mut client, &arguments.table).await?)?;
-        let writer = Writer::new(form, keys);
+        let printer = Writer::new(form, keys).printer();
         let mut next = Some(Start::Beginning);
         while let Some(start) = next {
             let (items, more) = page(&mut client, &arguments.table, start).await?;
             next = more;
             for item in &items {
-                banner::say(&writer.line(item));
+                banner::say(&printer.line(item));
             }
         }
         Ok(())
@@ -130,7 +139,7 @@ struct Partial<'a> {
     file: File,
     progress: &'a ProgressFile,
     arguments: &'a DumpArguments,
-    writer: Writer,
+    printer: Printer,
     items: u64,
     /// Where the next page begins; `None` after the last page.
     next: Option<Start>,
@@ -150,7 +159,7 @@ impl<'a> Partial<'a> {
             file,
             progress,
             arguments,
-            writer: Writer::new(Form::DynamoDb, Vec::new()),
+            printer: Writer::new(Form::DynamoDb, Vec::new()).printer(),
             items: 0,
             next: Some(Start::Beginning),
         };
@@ -188,7 +197,7 @@ impl<'a> Partial<'a> {
         let explain = |error: std::io::Error| format!("cannot write {}: {error}", self.path.display());
         let mut text = String::new();
         for item in items {
-            text.push_str(&self.writer.line(item));
+            text.push_str(&self.printer.line(item));
             text.push('\n');
         }
         self.file.write_all(text.as_bytes()).map_err(explain)?;
@@ -211,12 +220,11 @@ impl<'a> Partial<'a> {
 }
 
 /// Turns the typed lines into the wanted form, under the wanted name.
-fn finish(partial: &Path, output: &Path, form: Form, keys: Vec<KeyAttribute>) -> Result<(), String> {
+fn finish(partial: &Path, output: &Path, form: Form, mut writer: Writer) -> Result<(), String> {
     let explain = |error: std::io::Error| format!("cannot write {}: {error}", output.display());
     if form == Form::DynamoDb {
         return std::fs::rename(partial, output).map_err(explain);
     }
-    let mut writer = Writer::new(form, keys);
     if form == Form::Csv {
         each(partial, |item| {
             writer.see(item);
@@ -228,10 +236,11 @@ fn finish(partial: &Path, output: &Path, form: Form, keys: Vec<KeyAttribute>) ->
         output.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     ));
     let mut file = BufWriter::new(File::create(&new).map_err(explain)?);
-    if let Some(header) = writer.header() {
+    let printer = writer.printer();
+    if let Some(header) = printer.header() {
         writeln!(file, "{header}").map_err(explain)?;
     }
-    each(partial, |item| writeln!(file, "{}", writer.line(item)).map_err(explain))?;
+    each(partial, |item| writeln!(file, "{}", printer.line(item)).map_err(explain))?;
     file.flush().map_err(explain)?;
     std::fs::rename(&new, output).map_err(explain)?;
     std::fs::remove_file(partial).map_err(|error| format!("cannot remove {}: {error}", partial.display()))

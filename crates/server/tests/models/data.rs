@@ -202,6 +202,28 @@ fn dumps_in_both_lossless_forms_load_as_the_same_items() {
 }
 
 #[test]
+fn a_dump_for_spreadsheets_holds_no_formulas() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let server = Server::in_memory();
+    let endpoint = server.endpoint.as_str();
+    create(&server, "First");
+    let lines = r#"{"pk":"a","n":-1,"text":"=cmd|' /C calc'!A0"}"#;
+    std::fs::write(path.join("items.jsonl"), lines).unwrap();
+    succeeds(&data(path, &["load", "items.jsonl", "--table", "First", "--endpoint", endpoint]));
+    let dump = ["dump", "--table", "First", "--endpoint", endpoint, "--for-spreadsheets"];
+    assert_names(&fails(&data(path, &dump)), &["--for-spreadsheets", "--format csv"]);
+    for (flags, record) in [
+        (&["-o", "exact.csv"][..], "a,-1,=cmd|' /C calc'!A0"),
+        (&["-o", "shown.csv", "--for-spreadsheets"], "a,-1,'=cmd|' /C calc'!A0"),
+    ] {
+        succeeds(&data(path, &[&dump[..5], &["--format", "csv"], flags].concat()));
+        let text = std::fs::read_to_string(path.join(flags[1])).unwrap();
+        assert_eq!(text, format!("pk:S,n:N,text:S\n{record}\n"));
+    }
+}
+
+#[test]
 fn nothing_is_loaded_from_a_file_with_a_fault_and_the_fault_has_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

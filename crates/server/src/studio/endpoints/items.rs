@@ -154,8 +154,9 @@ pub(super) fn write(_: &ModelContext, request: &Json) -> Outcome {
             writer.see(&typed(json)?);
         }
     }
-    let header = if members::switch(request, "header")? { writer.header() } else { None };
-    joined(header.into_iter().chain(items.iter().map(|item| writer.line(item))))
+    let printer = writer.printer();
+    let header = if members::switch(request, "header")? { printer.header() } else { None };
+    joined(header.into_iter().chain(items.iter().map(|item| printer.line(item))))
 }
 
 /// An answer of lines. Lines of CSV have a cell for each attribute of any item.
