@@ -1,6 +1,6 @@
 //! Imports a file of any known format as a model.
 
-use super::cloudformation;
+use super::cloudformation::{self, Parameters};
 use super::create_table;
 use super::draft::{Draft, DraftTable};
 use super::fault::{ExchangeFault, Faults};
@@ -31,11 +31,29 @@ pub struct Imported {
     pub notes: Vec<String>,
 }
 
+/// The formats that [`import`] reads.
+pub const FORMATS: &str = "NoSQL Workbench documents (JSON with DataModel), CreateTable requests and DescribeTable \
+                           answers (JSON with KeySchema), CloudFormation and SAM templates (JSON or YAML with Resources)";
+
 /// Reads a file of any known format. `name` names the model if the file does
 /// not. `side` is a model with the parts that a Workbench document cannot
 /// hold, such as patterns and counts; other formats have no such model.
 pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, Faults> {
+    import_with(name, text, side, &Parameters::new())
+}
+
+/// [`import`] with values for the parameters of a `CloudFormation` template.
+pub fn import_with(
+    name: &str,
+    text: &str,
+    side: Option<&Model>,
+    parameters: &Parameters,
+) -> Result<Imported, Faults> {
     let tree = parse(text)?;
+    if !parameters.is_empty() && !cloudformation::looks_like(&tree) {
+        let text = "only a CloudFormation template has parameters: leave --parameter out";
+        return Err(vec![ExchangeFault::new("", text)]);
+    }
     let (draft, source, mut notes) = if Document::looks_like(&tree) {
         let document = Document::of(tree)?;
         let Read { mut draft, mut notes, assumed } = document.read_all();
@@ -43,7 +61,7 @@ pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, 
         distinct_names(&mut draft, &mut notes);
         (draft, Source::Workbench(document), notes)
     } else if cloudformation::looks_like(&tree) {
-        let read = cloudformation::read(&tree, &Lines::of(text))?;
+        let read = cloudformation::read(&tree, &Lines::of(text), parameters)?;
         let tables = read.tables.into_iter().map(|table| of_items(&table, &[]));
         let description = tree.str_at("Description").unwrap_or_default().to_owned();
         (Draft { description, ..draft(name, tables.collect()) }, Source::CloudFormation, read.notes)
@@ -123,13 +141,17 @@ pub fn readable(model: &Model) -> Result<(), Faults> {
 
 /// Reads JSON, or YAML if the text is not JSON. A text that begins like JSON is reported with its JSON error.
 fn parse(text: &str) -> Result<Json, Faults> {
-    match Json::parse(text) {
-        Ok(tree) => Ok(tree),
-        Err(fault) if text.trim_start().starts_with(['{', '[']) => {
-            yaml::parse(text).map_err(|_| vec![ExchangeFault::new("", fault.to_string())])
-        }
-        Err(_) => yaml::parse(text).map_err(|fault| vec![fault]),
-    }
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    Json::parse(text).or_else(|json| {
+        yaml::parse(text).map_err(|yaml| {
+            let mut fault = if is_json { ExchangeFault::new("", json.to_string()) } else { yaml };
+            // A file with such a member is of that format, and only its fault matters.
+            if !["Resources", "DataModel", "KeySchema"].iter().any(|member| text.contains(member)) {
+                fault.text = format!("{}; import reads {FORMATS}", fault.text);
+            }
+            vec![fault]
+        })
+    })
 }
 
 fn is_create_table(tree: &Json) -> bool {
@@ -144,8 +166,7 @@ fn is_create_table(tree: &Json) -> bool {
 }
 
 fn unknown(tree: &Json) -> String {
-    let known = "known are NoSQL Workbench documents (DataModel), CreateTable and DescribeTable JSON (KeySchema) and \
-                 CloudFormation templates (Resources)";
+    let known = format!("import reads {FORMATS}");
     if tree.get("format").is_some() && tree.get("model").is_some() {
         return format!("this is a model file already; {known}");
     }
@@ -202,9 +223,18 @@ mod tests {
             ("format: 1\nmodel: m", "a model file already"),
             ("{\"a\": 1,}", "the format is not known"),
             ("{\"a\" 1", "not JSON"),
+            ("#!/bin/sh\naws dynamodb create-table --table-name T\n", "the format is not known"),
+            ("aws dynamodb create-table \\\n  --table-name: T: U\n", "not YAML"),
+            ("\u{0}\u{1}ELF\u{7f}", "YAML"),
         ] {
             let faults = import("m", text, None).expect_err("not a known format");
             assert!(faults[0].to_string().contains(part), "{faults:?}");
+            for format in ["NoSQL Workbench", "DescribeTable", "CloudFormation"] {
+                assert!(faults[0].to_string().contains(format), "{faults:?}");
+            }
         }
+        let broken =
+            import("m", "Resources:\n  T: {Type: AWS::DynamoDB::Table\n", None).expect_err("no YAML");
+        assert!(!broken[0].to_string().contains("NoSQL"), "{broken:?}");
     }
 }

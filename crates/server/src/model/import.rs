@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use keywright_model::exchange::cloudformation::Parameters;
 use keywright_model::exchange::fault::ExchangeFault;
-use keywright_model::exchange::import::{Source, import, takes_a_side};
+use keywright_model::exchange::import::{FORMATS, Source, import_with, takes_a_side};
 use keywright_model::exchange::live;
 use keywright_model::exchange::workbench_json::Document;
 use keywright_model::{self as model, Model};
@@ -16,8 +17,8 @@ use crate::endpoint::{Credentials, Endpoint};
 
 /// Create a model file from a document or from live tables
 ///
-/// Reads a NoSQL Workbench document, CreateTable or DescribeTable JSON, a CloudFormation template, or the
-/// tables of a live endpoint.
+/// Reads a NoSQL Workbench document, CreateTable or DescribeTable JSON, a CloudFormation or SAM template, or
+/// the tables of a live endpoint.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
     /// The file to read; `-` reads standard input
@@ -44,12 +45,23 @@ pub(crate) struct ImportArguments {
     /// [default: FILE.keywright.yaml next to the document, as `export` writes it]
     #[arg(long, value_name = "MODEL", conflicts_with = "endpoint")]
     side: Option<PathBuf>,
+    /// The value of a parameter of a CloudFormation template; a parameter without a value and a default is
+    /// assumed and reported. Repeat it for several
+    #[arg(long = "parameter", value_name = "NAME=VALUE", value_parser = parameter, conflicts_with = "endpoint")]
+    parameters: Vec<(String, String)>,
     /// Do not look for a model next to the document
     #[arg(long, conflicts_with_all = ["side", "endpoint"])]
     no_side: bool,
     /// Overwrite files that exist
     #[arg(long)]
     force: bool,
+}
+
+/// `NAME=VALUE`; the value can have further signs of equality.
+fn parameter(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    let (name, value) = pair.ok_or("write NAME=VALUE, such as Stage=prod")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 pub(crate) fn run(arguments: &ImportArguments) -> Result<(), String> {
@@ -64,11 +76,13 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), String> {
 }
 
 fn import_file(arguments: &ImportArguments, file: &Path) -> Result<(), String> {
-    let text = files::read(file)?;
+    let text = files::read(file).map_err(|fault| unreadable(file, fault))?;
+    let parameters = parameters(arguments)?;
     let stem = file.file_stem().and_then(|stem| stem.to_str()).filter(|stem| *stem != "-").unwrap_or("model");
     let name = arguments.name.as_deref().unwrap_or(stem);
     let side = side(arguments, file, &text)?;
-    let imported = import(name, &text, side.as_ref()).map_err(|faults| files::faults(file, &faults))?;
+    let imported = import_with(name, &text, side.as_ref(), &parameters)
+        .map_err(|faults| files::faults(file, &faults))?;
     let base = match (&imported.source, &arguments.output) {
         (Source::Workbench(_), Some(output)) => Some(with_ending(output, "workbench.json")),
         _ => None,
@@ -96,6 +110,25 @@ fn import_file(arguments: &ImportArguments, file: &Path) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// The given values of parameters, each once.
+fn parameters(arguments: &ImportArguments) -> Result<Parameters, String> {
+    let mut found = Parameters::new();
+    for (name, value) in &arguments.parameters {
+        if found.insert(name.clone(), value.clone()).is_some() {
+            return Err(format!("--parameter {name} is given twice"));
+        }
+    }
+    Ok(found)
+}
+
+/// Why a file is not read; of one that is there and holds no text, also what is read.
+fn unreadable(file: &Path, fault: String) -> String {
+    if file.is_file() && std::fs::File::open(file).is_ok() {
+        return format!("{fault}; import reads {FORMATS}");
+    }
+    fault
 }
 
 /// The model that holds what a Workbench document cannot. An unreadable model that was found by its name is

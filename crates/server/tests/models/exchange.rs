@@ -650,6 +650,38 @@ fn replicas_survive_every_format_that_holds_them_and_are_noted_for_every_other()
 }
 
 #[test]
+fn a_template_is_imported_with_the_values_of_its_parameters() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let template = "Parameters:\n  KeyName: {Type: String}\n  Stage: {Type: String, Default: dev}\nResources:\n  Log:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      TableName: !Sub \"${Stage}-log\"\n      BillingMode: PAY_PER_REQUEST\n      AttributeDefinitions: [{AttributeName: !Ref KeyName, AttributeType: S}]\n      KeySchema: [{AttributeName: !Ref KeyName, KeyType: HASH}]\n";
+    std::fs::write(path.join("t.yaml"), template).unwrap();
+    let made = |file: &str| {
+        let text = std::fs::read_to_string(path.join(file)).unwrap();
+        let table = keywright_model::parse(&text).unwrap().tables.remove(0);
+        (table.name, table.partition.name)
+    };
+    let given = ["--parameter", "KeyName=pk", "--parameter", "Stage=prod", "-o", "given.yaml"];
+    noted(path, &[&["import", "t.yaml"][..], &given].concat());
+    assert_eq!(made("given.yaml"), ("prod-log".to_owned(), "pk".to_owned()));
+    let notes = noted(path, &["import", "t.yaml", "-o", "assumed.yaml"]);
+    assert_names(&notes, &["line 11", "`KeyName` is assumed", "--parameter KeyName=VALUE", "Stage = dev"]);
+    assert_eq!(made("assumed.yaml"), ("dev-log".to_owned(), "KeyName".to_owned()));
+    for (arguments, parts) in [
+        (&["--parameter", "Keyname=pk"][..], &["no parameter Keyname", "KeyName"][..]),
+        (&["--parameter", "KeyName"], &["NAME=VALUE"]),
+        (&["--parameter", "Stage=a", "--parameter", "Stage=b"], &["Stage", "twice"]),
+    ] {
+        assert_names(&refused(path, &[&["import", "t.yaml"][..], arguments].concat()), parts);
+    }
+    std::fs::write(path.join("run.sh"), "#!/bin/sh\naws dynamodb list-tables\n").unwrap();
+    std::fs::write(path.join("program"), b"\x7fELF\x02\x01\x01\x00\xff\xfe").unwrap();
+    for file in ["run.sh", "program"] {
+        let message = refused(path, &["import", file]);
+        assert_names(&message, &[file, "NoSQL Workbench", "CreateTable", "DescribeTable", "CloudFormation"]);
+    }
+}
+
+#[test]
 fn an_unreadable_model_next_to_a_document_does_not_refuse_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

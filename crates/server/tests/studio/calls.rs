@@ -205,6 +205,12 @@ fn a_model_becomes_tables_and_items_and_comes_back() {
             assert_eq!(back["source"], "workbench", "{back}");
         }
     }
+    let template = "Parameters: {Stage: {Type: String}}\nResources:\n  Log: {Type: \"AWS::Serverless::SimpleTable\", Properties: {TableName: !Sub \"log-${Stage}\"}}\n";
+    for (parameters, name) in [(json!({"Stage": "prod"}), "log-prod:"), (Value::Null, "  log:")] {
+        let body = json!({"text": template, "parameters": parameters});
+        let made = call(&server, "models/import", &body).json();
+        assert!(made["text"].as_str().is_some_and(|text| text.contains(name)), "{made}");
+    }
     let items = &scanned["Items"];
     let named =
         call(&server, "items/entities", &json!({"table": table, "items": items, "model": text})).json();

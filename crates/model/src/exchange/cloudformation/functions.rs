@@ -1,10 +1,12 @@
-//! Evaluates the functions of a template from the template alone:
-//! defaults of parameters, mappings, and conditions on both.
+//! Evaluates the functions of a template from the template and the values given for its parameters: these and
+//! the defaults of the others, mappings, and conditions on both.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::STACK_REGION;
+use keywright_semantics::limits::TABLE_NAME_BYTES_MIN;
+
+use super::{Parameters, STACK_REGION};
 use crate::exchange::create_table::member;
 use crate::exchange::supported::is_function;
 use crate::exchange::yaml::extent;
@@ -34,6 +36,8 @@ pub(super) const ID_BYTES_MAX: usize = 255;
 pub(super) struct UnresolvedValue {
     pub(super) path: String,
     pub(super) text: String,
+    /// The parameter or function.
+    what: String,
 }
 
 pub(super) struct Functions<'a> {
@@ -43,6 +47,8 @@ pub(super) struct Functions<'a> {
     pub(super) defaults: BTreeMap<String, String>,
     assumed_conditions: BTreeSet<String>,
     parameters: BTreeMap<&'a str, &'a Json>,
+    /// Values given for parameters.
+    given: &'a Parameters,
     conditions: BTreeMap<&'a str, &'a Json>,
     /// The conditions decided so far; one that is being decided counts as undecided.
     decided: BTreeMap<&'a str, Option<bool>>,
@@ -55,7 +61,7 @@ pub(super) struct Functions<'a> {
 }
 
 impl<'a> Functions<'a> {
-    pub(super) fn new(template: &'a Json) -> Self {
+    pub(super) fn new(template: &'a Json, given: &'a Parameters) -> Self {
         let section = |name: &str| {
             let members = template.get(name).map_or(&[][..], Json::members);
             members.iter().map(|(name, value)| (name.as_str(), value)).collect()
@@ -66,6 +72,7 @@ impl<'a> Functions<'a> {
             defaults: BTreeMap::new(),
             assumed_conditions: BTreeSet::new(),
             parameters: section("Parameters"),
+            given,
             conditions: section("Conditions"),
             decided: BTreeMap::new(),
             unknown: 0,
@@ -116,7 +123,7 @@ impl<'a> Functions<'a> {
             return Json::Null;
         }
         if level > FUNCTION_LEVELS_MAX {
-            return self.unknown("a function of many levels", path);
+            return self.unknown("a function of many levels", "", path);
         }
         match json {
             Json::Object(members) => {
@@ -154,13 +161,7 @@ impl<'a> Functions<'a> {
             }
             ("Fn::Join", Json::List(parts)) => {
                 let delimiter = parts.first().and_then(Json::as_str).unwrap_or_default();
-                let values = parts.get(1).map_or(Json::Null, |values| self.value(values, path, level));
-                let texts: Vec<&str> = values.elements().iter().filter_map(Json::as_str).collect();
-                let bytes = texts.iter().map(|text| text.len() + delimiter.len()).sum();
-                if !self.holds_text(bytes) {
-                    return Json::Null;
-                }
-                return self.counted(Cow::Owned(Json::text(texts.join(delimiter))));
+                return self.join(parts.get(1).unwrap_or(&Json::Null), delimiter, path, level);
             }
             ("Fn::If", Json::List(parts)) => {
                 let condition = parts.first().and_then(Json::as_str).unwrap_or_default();
@@ -191,8 +192,29 @@ impl<'a> Functions<'a> {
         };
         known.unwrap_or_else(|| {
             let of = argument.as_str().map(|text| format!(" {text}")).unwrap_or_default();
-            self.unknown(&format!("{}{of}", name.replace("Fn::", "!")), path)
+            self.unknown(&format!("{}{of}", name.replace("Fn::", "!")), &of, path)
         })
+    }
+
+    /// Texts with a delimiter between them. What only a deployment knows is left out.
+    fn join(&mut self, parts: &Json, delimiter: &str, path: &str, level: usize) -> Json {
+        let known = self.unresolved.len();
+        let values: Vec<Json> = match parts {
+            Json::List(elements) => elements.iter().map(|element| self.value(element, path, level)).collect(),
+            list => self.value(list, path, level).elements().to_vec(),
+        };
+        let texts: Vec<&str> = values.iter().filter_map(Json::as_str).collect();
+        let bytes = texts.iter().map(|text| text.len() + delimiter.len()).sum();
+        if !self.holds_text(bytes) {
+            return Json::Null;
+        }
+        let out = texts.join(delimiter);
+        if !values.contains(&Json::Null) || out.is_empty() {
+            return self.counted(Cow::Owned(Json::Text(out)));
+        }
+        let left_out = self.unresolved.split_off(known.min(self.unresolved.len()));
+        let names: Vec<String> = left_out.into_iter().map(|value| value.what).collect();
+        self.without(&names, &out, path)
     }
 
     /// The value of a mapping. Each level is searched from its beginning.
@@ -210,22 +232,36 @@ impl<'a> Functions<'a> {
     fn reference(&mut self, name: &str, path: &str) -> Json {
         match name {
             "AWS::NoValue" => Json::Null,
-            STACK_REGION => Json::text(STACK_REGION),
+            STACK_REGION => Json::text(self.region()),
             _ => {
-                let default = self.default_of(name);
-                default.unwrap_or_else(|| self.unknown(&format!("!Ref {name}"), path))
+                let value = self.parameter(name);
+                value.unwrap_or_else(|| self.unknown(&format!("!Ref {name}"), name, path))
             }
         }
     }
 
-    /// The default of a parameter. For a parameter in Systems
-    /// Manager the default is only a name, not the value.
-    fn default_of(&mut self, name: &str) -> Option<Json> {
-        let parameter = *self.parameters.get(name)?;
-        let kind = parameter.str_at("Type").unwrap_or_default();
+    /// The region of the stack, if it is given; otherwise the name of its parameter.
+    pub(super) fn region(&self) -> &'a str {
+        self.given.get(STACK_REGION).map_or(STACK_REGION, String::as_str)
+    }
+
+    /// The value of a parameter: the given one, otherwise its default. For a parameter in Systems Manager the
+    /// default is only a name, not the value.
+    fn parameter(&mut self, name: &str) -> Option<Json> {
+        let parameter = self.parameters.get(name).copied();
+        let kind = parameter.and_then(|parameter| parameter.str_at("Type")).unwrap_or_default();
+        let several = kind.contains("CommaDelimitedList") || kind.contains("List<");
+        if let Some(given) = self.given.get(name) {
+            if !self.holds_text(given.len()) {
+                return Some(Json::Null);
+            }
+            let value = if several { list(given, ",") } else { Json::text(given) };
+            return Some(self.counted(Cow::Owned(value)));
+        }
         if kind.starts_with("AWS::SSM::") {
             return None;
         }
+        let parameter = parameter?;
         let default = parameter.get("Default")?;
         if !self.defaults.contains_key(name) {
             let text = match default {
@@ -237,20 +273,18 @@ impl<'a> Functions<'a> {
             }
             self.defaults.insert(name.to_owned(), text);
         }
-        let several = kind == "CommaDelimitedList" || kind.starts_with("List<");
         let several = several.then(|| self.defaults.get(name).map(|text| list(text, ","))).flatten();
         Some(self.counted(several.map_or(Cow::Borrowed(default), Cow::Owned)))
     }
 
-    /// Replaces `${x}` by values and parameters. What only a
-    /// deployment knows is removed, with the hyphen that joins it.
+    /// Replaces `${x}` by values and parameters. What only a deployment knows is left out.
     fn substitute(&mut self, text: &str, values: &[(String, Json)], path: &str) -> Json {
         let mut own: BTreeMap<&str, &Json> = BTreeMap::new();
         for (name, value) in values {
             own.entry(name).or_insert(value);
         }
         let mut out = String::new();
-        let mut left_out: Vec<&str> = Vec::new();
+        let mut left_out: Vec<String> = Vec::new();
         let mut rest = text;
         if !self.holds_text(text.len()) {
             return Json::Null;
@@ -266,56 +300,71 @@ impl<'a> Functions<'a> {
                 break;
             };
             rest = tail;
-            let default = if own.contains_key(name) { None } else { self.default_of(name) };
-            match own.get(name).copied().or(default.as_ref()) {
+            let value = if own.contains_key(name) { None } else { self.parameter(name) };
+            match own.get(name).copied().or(value.as_ref()) {
                 Some(Json::Text(value) | Json::Number(value)) if value.len() <= TEXT_BYTES_MAX => {
                     out.push_str(value);
                 }
                 // `${!x}` stands for the literal text `${x}`.
                 _ if name.starts_with('!') => out.push_str(name),
-                _ => left_out.push(name),
+                _ => {
+                    left_out.push(format!("${{{name}}}"));
+                    if is_name(path) {
+                        out.push_str(&word(name));
+                    }
+                }
             }
         }
         out.push_str(rest);
         if !self.holds_text(out.len()) {
             return Json::Null;
         }
-        let out = out.trim_matches(['-', '_', '.']).to_owned();
-        if out.is_empty() && !left_out.is_empty() {
-            return self.unknown(&format!("!Sub {text}"), path);
+        if left_out.is_empty() {
+            return self.counted(Cow::Owned(Json::Text(out)));
         }
-        if !left_out.is_empty() {
-            let names: Vec<String> = left_out.iter().map(|name| format!("${{{name}}}")).collect();
-            self.note(path, &format!("{} is known only on deployment; `{out}` is taken", names.join(", ")));
-        }
-        self.counted(Cow::Owned(Json::Text(out)))
+        self.without(&left_out, &out, path)
     }
 
-    fn unknown(&mut self, what: &str, path: &str) -> Json {
-        let (value, text) = assumed(path);
-        self.note(path, &format!("{what} is known only on deployment; {text}"));
+    /// A text without the parts that only a deployment knows, and without the signs that join these.
+    fn without(&mut self, parts: &[String], text: &str, path: &str) -> Json {
+        let names = parts.join(", ");
+        let text = text.trim_matches(['-', '_', '.']);
+        if text.is_empty() {
+            return self.unknown(&names, &names, path);
+        }
+        if !parts.is_empty() {
+            self.note(path, &names, &format!("{names} is known only on deployment; `{text}` is used"));
+        }
+        self.counted(Cow::Owned(Json::text(text)))
+    }
+
+    /// What stands for a value that only a deployment knows. `name` is that of the parameter, if it is one.
+    fn unknown(&mut self, what: &str, name: &str, path: &str) -> Json {
+        let (value, text) = assumed(path, name);
+        self.note(path, what, &format!("{what} is known only on deployment; {text}"));
         value
     }
 
-    fn note(&mut self, path: &str, text: &str) {
+    fn note(&mut self, path: &str, what: &str, text: &str) {
         self.unknown += 1;
         if self.unresolved.len() < NOTES_MAX {
-            let text = cut(text, NOTE_BYTES_MAX).to_owned();
-            self.unresolved.push(UnresolvedValue { path: path.to_owned(), text });
+            let what = cut(what, NOTE_BYTES_MAX).to_owned();
+            let known = referred(&what).filter(|name| self.parameters.contains_key(name));
+            let how = known.map(|name| format!("; `--parameter {name}=VALUE` gives it"));
+            let text = cut(text, NOTE_BYTES_MAX).to_owned() + &how.collect::<String>();
+            self.unresolved.push(UnresolvedValue { path: path.to_owned(), text, what });
         }
     }
 
-    /// Whether a condition of the template holds with the defaults.
+    /// Whether a condition of the template holds with the parameters' values.
     /// One that only a deployment can decide is assumed to hold.
     pub(super) fn holds(&mut self, condition: &str, path: &str) -> bool {
         let known = self.unresolved.len();
         let decided = self.decide(&Json::object([("Condition", Json::text(condition))]), 0);
         self.unresolved.truncate(known);
         if decided.is_none() && self.assumed_conditions.insert(condition.to_owned()) {
-            self.note(
-                path,
-                &format!("the condition {condition} is decided on deployment; it is taken to hold"),
-            );
+            let text = format!("the condition {condition} is decided on deployment; it is assumed to hold");
+            self.note(path, "", &text);
         }
         decided.unwrap_or(true)
     }
@@ -369,14 +418,48 @@ fn list(text: &str, delimiter: &str) -> Json {
     Json::List(text.split(delimiter).map(|part| Json::text(part.trim())).collect())
 }
 
+/// The names that a reference or a text with places refers to, each once.
+fn referred(what: &str) -> impl Iterator<Item = &str> {
+    let refers = what.starts_with("!Ref ") || what.contains("${");
+    let words = what.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|_| refers);
+    words.collect::<BTreeSet<_>>().into_iter()
+}
+
+/// Whether the value at a path is the name of an attribute or an index: a table needs one, so the name of the
+/// parameter that gives it stands for it.
+fn is_name(path: &str) -> bool {
+    let last = path.rsplit('.').next().unwrap_or(path);
+    matches!(last, "AttributeName" | "IndexName") || path.ends_with("PrimaryKey.Name") || {
+        last.split('[').next() == Some("NonKeyAttributes") && last.ends_with(']')
+    }
+}
+
+/// The letters, digits, hyphens and underscores of a text.
+fn word(text: &str) -> String {
+    text.chars().filter(|letter| letter.is_alphanumeric() || "_-".contains(*letter)).collect()
+}
+
 /// The replacement for a value that only a deployment knows, by its place.
-fn assumed(path: &str) -> (Json, &'static str) {
-    match path.rsplit('.').next().unwrap_or(path) {
-        "ReadCapacityUnits" | "WriteCapacityUnits" => (Json::number(1), "1 is assumed"),
-        "TableName" => (Json::Null, "the table is called as its resource is"),
-        "BillingMode" => (Json::Null, "the capacity given decides, on-demand without any"),
-        "MinCapacity" | "MaxCapacity" | "TargetValue" => (Json::Null, "it does not scale here"),
-        "Region" => (Json::Null, "this replica is left out"),
-        _ => (Json::Null, "it is left out"),
+fn assumed(path: &str, name: &str) -> (Json, String) {
+    let text = |text: &str| (Json::text(text), format!("`{text}` is assumed"));
+    let nothing = |text: &str| (Json::Null, text.to_owned());
+    let last = path.rsplit('.').next().unwrap_or(path);
+    match last {
+        _ if is_name(path) => match word(name) {
+            name if name.is_empty() => text("unnamed"),
+            name if last == "IndexName" && name.len() < TABLE_NAME_BYTES_MIN => {
+                text(&format!("{name}-index"))
+            }
+            name => text(&name),
+        },
+        "AttributeType" => text("S"),
+        "KeyType" if path.contains("KeySchema[0]") => text("HASH"),
+        "KeyType" => text("RANGE"),
+        "ReadCapacityUnits" | "WriteCapacityUnits" => (Json::number(1), "1 is assumed".to_owned()),
+        "TableName" => nothing("the table has the name of its resource"),
+        "BillingMode" => nothing("the capacity given decides, on-demand without any"),
+        "MinCapacity" | "MaxCapacity" | "TargetValue" => nothing("it does not scale here"),
+        "Region" => nothing("this replica is left out"),
+        _ => nothing("it is left out"),
     }
 }

@@ -6,13 +6,27 @@ use keywright_semantics::limits::TABLE_NAME_BYTES_MIN;
 use keywright_semantics::request::parts::TableClass;
 
 use super::functions::{Functions, ID_BYTES_MAX, cut};
-use super::{GLOBAL_TABLE, POLICY, Read, SIMPLE_TABLE, STACK_REGION, TABLE, TARGET};
+use super::{GLOBAL_TABLE, POLICY, Parameters, Read, SIMPLE_TABLE, TABLE, TARGET, is_made};
 use crate::exchange::create_table::{read_table, read_units};
-use crate::exchange::fault::{ExchangeFault, Faults};
+use crate::exchange::fault::{ExchangeFault, Faults, report};
 use crate::exchange::lines::Lines;
 use crate::exchange::supported::{self, Shape};
+use crate::file::FAULTS_MAX;
 use crate::json::Json;
 use crate::tables::{AutoScaling, Capacity, Policies, Provisioned, Scaling, TableDefinition, Units};
+
+/// What begins the names of values that every stack has, such as its region.
+const PSEUDO_PARAMETERS: &str = "AWS::";
+
+/// Transforms that leave the tables of a template as they are, or that this module knows.
+const KNOWN_TRANSFORMS: [&str; 3] =
+    ["AWS::Serverless-2016-10-31", "AWS::LanguageExtensions", "AWS::SecretsManager-2024-09-16"];
+
+/// How to get the template that a deployment made of loops, transforms and macros.
+const PROCESSED: &str = "import the output of `aws cloudformation get-template --stack-name NAME --template-stage Processed`, or the tables themselves with --endpoint";
+
+/// Parameters that a fault names. The service takes 200.
+const NAMES_SHOWN_MAX: usize = 200;
 
 /// Resources of a template. The service takes 500.
 const RESOURCES_MAX: usize = 1_000;
@@ -25,8 +39,9 @@ const NOTES_MAX: usize = 1_000;
 const RESOURCE_ID_BYTES_MAX: usize = 2_048;
 
 /// Reads the tables of a template; `lines` are those of its text.
-pub fn read(template: &Json, lines: &Lines) -> Result<Read, Faults> {
-    let mut reader = Reader { functions: Functions::new(template), lines, notes: Vec::new() };
+pub fn read(template: &Json, lines: &Lines, parameters: &Parameters) -> Result<Read, Faults> {
+    check_parameters(template, parameters)?;
+    let mut reader = Reader { functions: Functions::new(template, parameters), lines, notes: Vec::new() };
     let mut faults = Vec::new();
     let mut tables = Vec::new();
     let resources = template.get("Resources").map_or(&[][..], Json::members);
@@ -34,29 +49,60 @@ pub fn read(template: &Json, lines: &Lines) -> Result<Read, Faults> {
         let text = format!("a template has at most {RESOURCES_MAX} resources here: divide it");
         return Err(vec![ExchangeFault::new("Resources", text)]);
     }
+    reader.note_transforms(template);
     for (id, resource) in resources {
-        let found = reader.resource(id, resource, &mut faults);
-        tables.extend(found.map(|table| (id.clone(), table)));
+        let mut own = Vec::new();
+        let found = reader.resource(id, resource, &mut own);
+        tables.extend(found.filter(|_| own.is_empty()).map(|table| (id.clone(), table)));
+        own.into_iter().for_each(|fault| report(&mut faults, fault));
     }
-    if let Some(text) = reader.functions.exceeded.take() {
-        faults = vec![ExchangeFault::new("", text)];
+    reader.within_bounds()?;
+    if tables.is_empty() {
+        return Err(reader.without_tables(faults));
     }
-    if tables.is_empty() && faults.is_empty() {
-        let text = format!("there is no {TABLE}, no {GLOBAL_TABLE} and no {SIMPLE_TABLE}");
-        faults.push(ExchangeFault::new("Resources", text));
-    }
-    if !faults.is_empty() {
-        return Err(faults);
+    for fault in faults {
+        reader.note(&fault.path, &format!("{}; the table is left out", fault.text));
     }
     reader.read_scaling(resources, &mut tables);
     if let Some(globals) = template.get("Globals").and_then(|globals| globals.get("SimpleTable")) {
         let names: Vec<&str> = globals.members().iter().map(|(name, _)| name.as_str()).collect();
         reader.note("Globals.SimpleTable", &format!("a model does not hold {}", names.join(", ")));
     }
-    if let Some(text) = reader.functions.exceeded.take() {
-        return Err(vec![ExchangeFault::new("", text)]);
-    }
+    reader.within_bounds()?;
     Ok(Read { tables: tables.into_iter().map(|(_, table)| table).collect(), notes: reader.finish() })
+}
+
+/// Checks that the template has the parameters whose values are given, and allows these values.
+fn check_parameters(template: &Json, given: &Parameters) -> Result<(), Faults> {
+    let declared = template.get("Parameters").map_or(&[][..], Json::members);
+    let by_name: BTreeMap<&str, &Json> =
+        declared.iter().map(|(name, value)| (name.as_str(), value)).collect();
+    let mut faults = Faults::new();
+    for (name, value) in given.iter().filter(|(name, _)| !name.starts_with(PSEUDO_PARAMETERS)) {
+        let text = match by_name.get(name.as_str()) {
+            None => {
+                let names: Vec<&str> = by_name.keys().copied().take(NAMES_SHOWN_MAX).collect();
+                let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                format!("the template has no parameter {name}; its parameters: {known}")
+            }
+            Some(parameter) if !allows(parameter, value) => {
+                let allowed = parameter.get("AllowedValues").map(Json::compact).unwrap_or_default();
+                format!("{name}={value}: the template allows {}", cut(&allowed, RESOURCE_ID_BYTES_MAX))
+            }
+            Some(_) => continue,
+        };
+        report(&mut faults, ExchangeFault::new("Parameters", text));
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+fn allows(parameter: &Json, value: &str) -> bool {
+    let allowed = parameter.get("AllowedValues").map_or(&[][..], Json::elements);
+    let is_it = |one: &Json| match one {
+        Json::Text(text) | Json::Number(text) => text == value,
+        other => other.compact() == value,
+    };
+    allowed.is_empty() || allowed.iter().any(is_it)
 }
 
 struct Reader<'a> {
@@ -74,6 +120,48 @@ impl Reader<'_> {
         let note = format!("{line}{}: {text}", about.join("."));
         if self.notes.len() < NOTES_MAX && !self.notes.contains(&note) {
             self.notes.push(note);
+        }
+    }
+
+    fn within_bounds(&mut self) -> Result<(), Faults> {
+        let exceeded = self.functions.exceeded.take();
+        exceeded.map_or(Ok(()), |text| Err(vec![ExchangeFault::new("", text)]))
+    }
+
+    /// The faults of a template without a table that can be read: with what else could make one, and with the
+    /// values that only a deployment knows.
+    fn without_tables(mut self, mut faults: Faults) -> Faults {
+        if faults.is_empty() {
+            let text = format!("there is no {TABLE}, no {GLOBAL_TABLE} and no {SIMPLE_TABLE}");
+            faults.push(ExchangeFault::new("Resources", text));
+        } else {
+            self.notes.clear();
+        }
+        for fault in &mut faults {
+            if let Some(line) = self.lines.line(&fault.path) {
+                fault.path = format!("line {line}: {}", fault.path);
+            }
+        }
+        self.functions.defaults.clear();
+        faults.extend(self.finish().into_iter().map(|note| ExchangeFault::new("", note)));
+        faults.truncate(FAULTS_MAX);
+        faults
+    }
+
+    /// Notes macros that change the template on deployment, in ways that nobody else knows.
+    fn note_transforms(&mut self, template: &Json) {
+        let Some(transform) = template.get("Transform") else { return };
+        let several = match transform {
+            Json::List(elements) => elements.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let name = |one: &Json| one.as_str().or_else(|| one.str_at("Name")).map(str::to_owned);
+        for name in several.iter().filter_map(name).filter(|name| !KNOWN_TRANSFORMS.contains(&name.as_str()))
+        {
+            let text = format!(
+                "the macro {name} changes the template on deployment; it is read as it stands ({PROCESSED})"
+            );
+            self.note("Transform", &text);
         }
     }
 
@@ -110,7 +198,7 @@ impl Reader<'_> {
             self.note(
                 &path,
                 &format!(
-                    "the condition {condition} does not hold with the defaults; it is taken all the same"
+                    "the condition {condition} does not hold with these parameters; the table is imported anyway"
                 ),
             );
         }
@@ -125,7 +213,7 @@ impl Reader<'_> {
         if table.billing == Capacity::OnDemand && kind != GLOBAL_TABLE {
             let mode = properties.str_at("BillingMode");
             if mode == Some("PROVISIONED") || mode.is_none() && kind == TABLE {
-                self.note(&path, "it is provisioned and no capacity is given; on-demand is taken");
+                self.note(&path, "it is provisioned and no capacity is given; on-demand is assumed");
             }
         }
         if kind == GLOBAL_TABLE { Some(self.with_replicas(table, &properties, &path)) } else { Some(table) }
@@ -174,7 +262,8 @@ impl Reader<'_> {
     fn with_replicas(&mut self, table: TableDefinition, properties: &Json, path: &str) -> TableDefinition {
         let replicas = properties.get("Replicas").map_or(&[][..], Json::elements);
         let mut regions: Vec<&str> = replicas.iter().filter_map(|replica| replica.str_at("Region")).collect();
-        let own = regions.iter().position(|region| *region == STACK_REGION);
+        let stack = self.functions.region();
+        let own = regions.iter().position(|region| *region == stack);
         let name = table.name.clone();
         let mut table = global_settings(table, properties, replicas.get(own.unwrap_or(0)));
         let place = format!("{path}.Replicas");
@@ -184,7 +273,7 @@ impl Reader<'_> {
                 self.note(
                     &place,
                     &format!(
-                        "{home} is taken as the own region of {name}; {} as replicas",
+                        "{home} is assumed as the home region of {name}; {} as replicas",
                         regions.join(", ")
                     ),
                 );
@@ -242,7 +331,7 @@ impl Reader<'_> {
             };
             let scaling = Scaling { units_min, units_max, target_percent };
             if !scale(table, dimension, scaling) {
-                self.note(&path, "it scales otherwise than its table; a model has one range for both");
+                self.note(&path, "this index has another range than its table; a model has one range for both, so this one is left out");
             }
         }
     }
@@ -314,7 +403,10 @@ fn left_out(id: &str, kind: &str) -> Option<String> {
     } else if nested {
         Some(format!("{kind} is not looked into; import its own template"))
     } else {
-        id.starts_with("Fn::").then(|| format!("resources made by {id} are not looked into"))
+        is_made(id).then(|| {
+            let what = if id.starts_with("Fn::ForEach") { "a loop" } else { "a transform" };
+            format!("{what} makes resources on deployment, which the import cannot know ({PROCESSED})")
+        })
     }
 }
 
@@ -343,7 +435,8 @@ fn simple(properties: &Json) -> Json {
     table
 }
 
-/// Sets the range of a table or an index; false if an index gets another range than its table.
+/// Sets the scaling range of a table. False if the dimension is an index's and its range differs from the
+/// table's: a model has one range for both.
 fn scale(table: &mut TableDefinition, dimension: &str, scaling: Scaling) -> bool {
     let Capacity::Provisioned(capacity) = &mut table.billing else { return true };
     let both = capacity.autoscaling.get_or_insert(AutoScaling { read: None, write: None });

@@ -55,8 +55,8 @@ fn tables_of_a_yaml_template_are_read_with_their_settings() {
     assert_eq!(
         read.notes,
         [
-            "line 9: Orders.TableName: ${AWS::StackName} is known only on deployment; `orders-prod` is taken",
-            "line 27: Unnamed.TableName: !ImportValue elsewhere is known only on deployment; the table is called as its resource is",
+            "line 9: Orders.TableName: ${AWS::StackName} is known only on deployment; `orders-prod` is used",
+            "line 27: Unnamed.TableName: !ImportValue elsewhere is known only on deployment; the table has the name of its resource",
             "the defaults of the parameters are used: Stage = prod",
         ]
     );
@@ -208,13 +208,13 @@ fn assumptions_and_unsupported_settings_are_noted_by_line() {
             "line 26: Orders.PointInTimeRecoverySpecification.RecoveryPeriodInDays: a model does not hold this; left out",
             "line 42: Sized.SSESpecification: a model does not hold this; left out",
             "line 49: Glob.MultiRegionConsistency: a model does not hold this; left out",
-            "line 50: Glob.Replicas: us-east-1 is taken as the own region of Glob; eu-west-1 as replicas",
+            "line 50: Glob.Replicas: us-east-1 is assumed as the home region of Glob; eu-west-1 as replicas",
             "line 50: Glob.Replicas: the replicas differ in TableClass; a model has one setting for all",
             "line 62: Backup: AWS::DAX::Cluster is not imported",
             "line 63: Nested: AWS::CloudFormation::Stack is not looked into; import its own template",
-            "line 30: Fixed.TableName: !Ref Secret is known only on deployment; the table is called as its resource is",
-            "line 31: Fixed.ProvisionedThroughput.ReadCapacityUnits: !Ref R is known only on deployment; 1 is assumed",
-            "line 32: Fixed.DeletionProtectionEnabled: the condition Big is decided on deployment; it is taken to hold",
+            "line 30: Fixed.TableName: !Ref Secret is known only on deployment; the table has the name of its resource; `--parameter Secret=VALUE` gives it",
+            "line 31: Fixed.ProvisionedThroughput.ReadCapacityUnits: !Ref R is known only on deployment; 1 is assumed; `--parameter R=VALUE` gives it",
+            "line 32: Fixed.DeletionProtectionEnabled: the condition Big is decided on deployment; it is assumed to hold",
             "the defaults of the parameters are used: Env = dev, W = 7",
         ]
     );
@@ -380,4 +380,131 @@ fn a_condition_is_decided_once() {
     let name = "!If [C18, !If [Loop, yes-yes, no], no]";
     let read = parse(&named(name, &conditions)).expect("a template");
     assert_eq!(read.tables[0].name, "yes-yes");
+}
+
+/// A template whose names come from parameters without defaults, by every function.
+const PARAMETERS: &str = r#"Parameters:
+  KeyName: {Type: String}
+  Prefix: {Type: String}
+  Stage: {Type: String, AllowedValues: [dev, prod]}
+  Reads: {Type: Number}
+Conditions: {IsProd: !Equals [!Ref Stage, prod]}
+Resources:
+  Keyed:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: !Sub "keyed-${Stage}"
+      BillingMode: !If [IsProd, PROVISIONED, PAY_PER_REQUEST]
+      ProvisionedThroughput: !If [IsProd, {ReadCapacityUnits: !Ref Reads, WriteCapacityUnits: 2}, !Ref AWS::NoValue]
+      AttributeDefinitions:
+        - {AttributeName: !Ref KeyName, AttributeType: S}
+        - {AttributeName: !Sub "${Prefix}_at", AttributeType: N}
+        - {AttributeName: !Join ["", [!Ref Prefix, _by]], AttributeType: S}
+      KeySchema:
+        - {AttributeName: !Ref KeyName, KeyType: HASH}
+        - {AttributeName: !Sub "${Prefix}_at", KeyType: RANGE}
+      GlobalSecondaryIndexes:
+        - IndexName: byWhom
+          KeySchema: [{AttributeName: !Join ["", [!Ref Prefix, _by]], KeyType: HASH}]
+          Projection: {ProjectionType: ALL}
+  Joined:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: !Join ["-", [!Ref Stage, joined]]
+      BillingMode: PAY_PER_REQUEST
+      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
+      KeySchema: [{AttributeName: id, KeyType: HASH}]
+"#;
+
+/// The names of tables, and of the key attributes of the first one.
+fn names(read: &Read) -> (Vec<&str>, Vec<&str>) {
+    let first = read.tables[0].key_attributes().into_iter().map(|key| key.name.as_str()).collect();
+    (read.tables.iter().map(|table| table.name.as_str()).collect(), first)
+}
+
+#[test]
+fn parameters_have_the_given_values_in_every_function() {
+    let given = |pairs: &[(&str, &str)]| -> Parameters {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let values = given(&[("KeyName", "pk"), ("Prefix", "made"), ("Stage", "prod"), ("Reads", "9")]);
+    let read = parse_with(PARAMETERS, &values).expect("a template");
+    assert_eq!(names(&read), (vec!["keyed-prod", "prod-joined"], vec!["pk", "made_at", "made_by"]));
+    let Capacity::Provisioned(capacity) = &read.tables[0].billing else { panic!("provisioned") };
+    assert_eq!(capacity.table, Units { read: 9, write: 2 });
+    assert_eq!(read.notes, Vec::<String>::new());
+    let dev = given(&[("KeyName", "pk"), ("Prefix", "made"), ("Stage", "dev")]);
+    let read = parse_with(PARAMETERS, &dev).expect("a template");
+    assert_eq!(
+        (names(&read).0, &read.tables[0].billing),
+        (vec!["keyed-dev", "dev-joined"], &Capacity::OnDemand)
+    );
+    for (wrong, part) in [(("Stege", "prod"), "KeyName, Prefix, Reads, Stage"), (("Stage", "test"), "dev")] {
+        let faults = parse_with(PARAMETERS, &given(&[wrong])).expect_err("no such parameter or value");
+        assert!(faults[0].text.contains(part), "{faults:?}");
+    }
+    let stack = given(&[("AWS::StackName", "shop"), ("AWS::Region", "eu-west-1")]);
+    let text = named("!Sub \"${AWS::StackName}-${AWS::Region}\"", "");
+    assert_eq!(parse_with(&text, &stack).expect("a template").tables[0].name, "shop-eu-west-1");
+}
+
+#[test]
+fn a_parameter_without_a_value_is_assumed_and_reported_with_its_line() {
+    let read = parse(PARAMETERS).expect("a template");
+    assert_eq!(names(&read), (vec!["keyed", "joined"], vec!["KeyName", "Prefix_at", "Prefix_by"]));
+    for note in [
+        "line 11: Keyed.TableName: ${Stage} is known only on deployment; `keyed` is used; `--parameter Stage=VALUE` gives it",
+        "line 19: Keyed.KeySchema[0].AttributeName: !Ref KeyName is known only on deployment; `KeyName` is assumed; `--parameter KeyName=VALUE` gives it",
+        "line 20: Keyed.KeySchema[1].AttributeName: ${Prefix} is known only on deployment; `Prefix_at` is used; `--parameter Prefix=VALUE` gives it",
+        "line 28: Joined.TableName: !Ref Stage is known only on deployment; `joined` is used; `--parameter Stage=VALUE` gives it",
+        "line 13: Keyed.ProvisionedThroughput.ReadCapacityUnits: !Ref Reads is known only on deployment; 1 is assumed; `--parameter Reads=VALUE` gives it",
+    ] {
+        assert!(read.notes.iter().any(|own| own == note), "{note}: {:#?}", read.notes);
+    }
+}
+
+#[test]
+fn a_table_that_cannot_be_read_leaves_the_others() {
+    let text = "Resources:\n  Odd:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      AttributeDefinitions: !Ref Defs\n      KeySchema: [{AttributeName: id, KeyType: HASH}]\n  Log:\n    Type: AWS::Serverless::SimpleTable\n";
+    let read = parse(text).expect("a template");
+    assert_eq!(read.tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(), ["Log"]);
+    let notes = read.notes.join("\n");
+    for part in [
+        "line 6: Odd.KeySchema[0]: AttributeDefinitions does not define id; the table is left out",
+        "line 5: Odd.AttributeDefinitions: !Ref Defs",
+    ] {
+        assert!(notes.contains(part), "{notes}");
+    }
+    let alone = text.split("  Log").next().expect("the first table");
+    let faults = parse(alone).expect_err("no table");
+    let reported: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    assert!(
+        reported[0].starts_with("line 6: Resources.Odd.Properties.KeySchema[0]: AttributeDefinitions"),
+        "{reported:?}"
+    );
+    assert!(
+        reported
+            .iter()
+            .any(|fault| fault.starts_with("line 5: Odd.AttributeDefinitions: !Ref Defs is known only")),
+        "{reported:?}"
+    );
+}
+
+#[test]
+fn a_template_that_is_made_on_deployment_says_by_what_and_how_to_import_it() {
+    let looped = "Transform: AWS::LanguageExtensions\nResources:\n  Fn::ForEach::Tables:\n    - Name\n    - [A, B]\n    - \"T${Name}\": {Type: AWS::DynamoDB::Table}\n";
+    let included =
+        "Resources:\n  Fn::Transform: {Name: AWS::Include, Parameters: {Location: s3://b/t.yaml}}\n";
+    let macros =
+        "Transform: [AWS::Serverless-2016-10-31, OurMacro]\nResources:\n  Ours: {Type: Our::Own::Tables}\n";
+    for (text, part) in [
+        (looped, "line 3: Fn::ForEach::Tables: a loop makes resources on deployment"),
+        (included, "line 2: Fn::Transform: a transform makes resources on deployment"),
+        (macros, "line 1: Transform: the macro OurMacro changes the template"),
+    ] {
+        let faults = crate::exchange::import::import("m", text, None).expect_err("no table");
+        let reported = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        assert!(reported.contains(part), "{reported}");
+        assert!(reported.contains("--template-stage Processed"), "{reported}");
+    }
 }

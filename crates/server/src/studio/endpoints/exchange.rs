@@ -1,9 +1,9 @@
 //! Models from other formats and live tables, and models in other formats.
 
-use keywright_model::exchange::cloudformation::Resource;
+use keywright_model::exchange::cloudformation::{Parameters, Resource};
 use keywright_model::exchange::export::{Target, export};
 use keywright_model::exchange::fault::ExchangeFault;
-use keywright_model::exchange::import::{Source, import};
+use keywright_model::exchange::import::{Source, import, import_with};
 use keywright_model::exchange::live;
 use keywright_model::exchange::of_model::{Items, of_model, stored_items};
 use keywright_model::exchange::workbench_json::Document;
@@ -29,7 +29,7 @@ pub(super) fn import_model(context: &ModelContext, request: &Json) -> Outcome {
         return Ok(made_json(&write(&made.model), &made.notes, "live"));
     }
     let text = members::source(request, "text")?;
-    match import(name, text, None) {
+    match import_with(name, text, None, &parameters(request)?) {
         Ok(imported) => {
             let source = match imported.source {
                 Source::Workbench(_) => "workbench",
@@ -42,6 +42,20 @@ pub(super) fn import_model(context: &ModelContext, request: &Json) -> Outcome {
         Err(_) if keywright_model::parse(text).is_ok() => Ok(made_json(text, &[], "model")),
         Err(faults) => Err(of_faults(&faults)),
     }
+}
+
+/// Values of a template's parameters: `{"Stage": "prod"}`.
+fn parameters(request: &Json) -> Result<Parameters, Refusal> {
+    let given = match members::optional(request, "parameters") {
+        None => &[][..],
+        Some(Json::Object(given)) => given.as_slice(),
+        Some(_) => return Err(Refusal::fault("the request's `parameters` is an object of texts by name")),
+    };
+    let values = given.iter().map(|(name, value)| {
+        let text = value.as_str().map(|text| (name.clone(), text.to_owned()));
+        text.ok_or_else(|| Refusal::fault(format!("the parameter `{name}` must be a text")))
+    });
+    values.collect()
 }
 
 fn made_json(text: &str, notes: &[String], source: &str) -> Json {
