@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use keywright_semantics::request::parts::TableClass;
 use keywright_semantics::schema;
 use keywright_semantics::size::item_bytes;
-use keywright_semantics::value::{AttributeValue, ValueType};
+use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::draft::{Draft, DraftTable};
 use super::infer::{Entity as Inferred, key_value_type, says_type};
@@ -148,7 +148,7 @@ impl Maker {
             return;
         }
         self.notes.push(format!(
-            "{}.{name}: neither items nor templates say what its {} is; the model takes the raw attribute: write the key's template",
+            "{}.{name}: neither items nor templates say what its {} is; the model keeps the raw attribute: write the key's template",
             draft.definition.name,
             missing.join(" and ")
         ));
@@ -182,7 +182,7 @@ impl Maker {
             return unknown;
         }
         self.notes.push(format!(
-            "{name}: the {} items of the table are shared among its entities as the {sampled} sampled ones are; correct `count` where you know better",
+            "{name}: the table has {} items; each entity's `count` is its share of the {sampled} sampled items: correct it where you know better",
             measured.items
         ));
         // A key without variables has only one value.
@@ -203,43 +203,20 @@ impl Maker {
         draft.entities.iter().map(share).collect()
     }
 
-    /// A template fills the index key of every item that has its attributes.
-    /// If fewer items are in the index, the model cannot express it.
-    fn note_sparse(&mut self, inferred: &Inferred, draft: &DraftTable, index: &str, key: &schema::KeySchema) {
-        let members: Vec<_> = inferred.members.iter().filter_map(|at| draft.items.get(*at)).collect();
-        let variables: Vec<String> = key
-            .attributes()
-            .filter_map(|part| inferred.template(&part.name))
-            .flat_map(|template| template.attributes().map(str::to_owned).collect::<Vec<_>>())
-            .filter(|name| inferred.attributes.iter().any(|known| known.name == *name && known.stored))
-            .collect();
-        let in_it =
-            members.iter().filter(|item| key.attributes().all(|part| item.contains_key(&part.name))).count();
-        let could =
-            members.iter().filter(|item| variables.iter().all(|name| item.contains_key(name))).count();
-        if in_it < could {
-            self.notes.push(format!(
-                "{}.{}: {in_it} of {could} sampled items are in {index}; the model puts all of them in, because all have the attributes of its templates",
-                draft.definition.name, inferred.name
-            ));
-        }
-    }
-
     /// Notes which templates were inferred, so that readers do not take them for contents of the file.
     fn note_guesses(&mut self, draft: &DraftTable) {
         let guessed: Vec<&Inferred> = draft.entities.iter().filter(|entity| entity.guessed).collect();
-        if guessed.is_empty() {
-            return;
+        if !guessed.is_empty() {
+            let names: Vec<&str> = guessed.iter().map(|entity| entity.name.as_str()).collect();
+            let items: usize = guessed.iter().map(|entity| entity.members.len()).sum();
+            self.notes.push(format!(
+                "{}: key templates of {} are inferred from {items} {}: review them",
+                draft.definition.name,
+                names.join(", "),
+                if items == 1 { "item" } else { "items" }
+            ));
         }
-        let names: Vec<&str> = guessed.iter().map(|entity| entity.name.as_str()).collect();
-        let items: usize = guessed.iter().map(|entity| entity.members.len()).sum();
-        self.notes.push(format!(
-            "{}: key templates of {} are inferred from {items} {}: review them",
-            draft.definition.name,
-            names.join(", "),
-            if items == 1 { "item" } else { "items" }
-        ));
-        let doubts = guessed.iter().flat_map(|entity| &entity.doubts);
+        let doubts = draft.entities.iter().flat_map(|entity| &entity.doubts);
         self.notes.extend(doubts.map(|doubt| format!("{}.{doubt}", draft.definition.name)));
     }
 
@@ -258,7 +235,7 @@ impl Maker {
                     let types: Vec<String> =
                         types.iter().map(|(name, items)| format!("{name} in {items}")).collect();
                     self.notes.push(format!(
-                        "{}.{}: {} is {} of the items; the model takes it for {}",
+                        "{}.{}: {} has type {} of the items; the model says {}",
                         draft.definition.name,
                         entity.name,
                         attribute.name,
@@ -270,8 +247,8 @@ impl Maker {
         }
     }
 
-    /// An index without items needs a key too: the first entity gets its attributes, so that the model knows
-    /// their types, although no item has them yet.
+    /// Adds the key attributes of an index without items to the first entity of the table: the model needs
+    /// their types.
     fn keep_unused_keys(&mut self, draft: &DraftTable) {
         let definition = &draft.definition;
         let own = draft.key_names();
@@ -376,7 +353,6 @@ impl Maker {
                 |key: &KeyAttribute| template(key).is_none_or(|own| own.whole() == Some(key.name.as_str()));
             if index.key.attributes().all(|key| template(key).is_some()) {
                 if !index.key.attributes().all(own) {
-                    self.note_sparse(inferred, draft, &index.name, &index.key);
                     slots.push((index.name.clone(), slot(inferred, index.key.attributes())));
                 }
                 continue;
@@ -468,7 +444,19 @@ fn slot<'a>(inferred: &Inferred, keys: impl Iterator<Item = &'a KeyAttribute>) -
 
 fn attribute(name: &str, value_type: ValueType, inferred: &Inferred, draft: &DraftTable) -> Attribute {
     let items: Vec<_> = inferred.members.iter().filter_map(|at| draft.items.get(*at)).collect();
-    let have = items.iter().filter(|item| item.contains_key(name)).count();
+    let is_stored = items.iter().any(|item| item.contains_key(name));
+    // A variable that only keys show is present where one of these keys is.
+    let shows = |(key, template): (&String, &Template), item: &Item| {
+        item.contains_key(key) && template.tells().any(|own| own == name)
+    };
+    let has = |item: &Item| {
+        if is_stored {
+            item.contains_key(name)
+        } else {
+            inferred.templates.iter().any(|own| shows(own, item))
+        }
+    };
+    let have = items.iter().filter(|item| has(item)).count();
     let share = (have > 0 && have < items.len()).then(|| have * 1_000_000 / items.len());
     Attribute {
         name: name.to_owned(),

@@ -13,7 +13,8 @@ pub enum Extent {
 
 impl Template {
     /// The places of the template, each with its value in a text, in order; `None` if the text does not fit.
-    /// A value is as short as the literals around it allow, and never empty.
+    /// A value is as short as the literals around it allow, and never empty. Padded numbers and shards have
+    /// only digits.
     pub fn fit<'s, 't>(&'s self, text: &'t str) -> Option<Vec<(&'s Part, &'t str)>> {
         let mut values = Vec::new();
         let mut rest = text;
@@ -38,7 +39,7 @@ impl Template {
             }
             at += 1;
         }
-        let filled = values.iter().all(|(_, value)| !value.is_empty());
+        let filled = values.iter().all(|(part, value)| can_be(part, value));
         (rest.is_empty() && filled).then_some(values)
     }
 
@@ -80,6 +81,16 @@ impl Template {
     }
 }
 
+/// Whether a place can have this value.
+fn can_be(place: &Part, value: &str) -> bool {
+    let is_number = match place {
+        Part::Attribute { pad, .. } => pad.is_some(),
+        Part::Shard { .. } => true,
+        Part::Literal(_) => false,
+    };
+    !value.is_empty() && (!is_number || value.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// The end of a value that a literal follows. A colon inside a whole time is not taken for the literal.
 fn end_before(text: &str, word: &str) -> Option<usize> {
     match time_before(text, word) {
@@ -94,8 +105,10 @@ mod tests {
 
     #[test]
     fn a_text_fits_a_template_or_does_not() {
-        let cases: [(&str, &str, Option<&[&str]>); 9] = [
+        let cases: [(&str, &str, Option<&[&str]>); 11] = [
             ("c#{id}", "c#12", Some(&["12"])),
+            ("c#{id:pad(3)}", "c#1a2", None),
+            ("c#{id|shard(3)}", "c#x", None),
             ("c#{id}", "d#12", None),
             ("c#{id}", "c#", None),
             ("{a}#x#{b:pad(3)}", "1#x#002", Some(&["1", "002"])),

@@ -283,7 +283,7 @@ fn an_attribute_of_two_types_gets_the_more_frequent_one_and_a_note() {
     let made = to_model(&draft("app", &[live]).0);
     let notes = made.notes.join("\n");
     assert!(
-        notes.contains("app.A: v is N in 20 and S in 10 of the items; the model takes it for N"),
+        notes.contains("app.A: v has type N in 20 and S in 10 of the items; the model says N"),
         "{notes}"
     );
     assert_eq!(made.model.entities[0].attribute("v").map(|known| known.value_type.name()), Some("N"));
@@ -409,7 +409,7 @@ fn items_that_no_key_distinguishes_are_one_entity_unless_their_ids_are_random() 
     });
     let table = described("N", "N", logins.collect());
     let notes = to_model(&draft("app", std::slice::from_ref(&table)).0).notes.join("\n");
-    assert!(notes.contains("nothing in their keys tells them apart"), "{notes}");
+    assert!(notes.contains("their keys do not distinguish them"), "{notes}");
     assert_eq!(imported_table(&table).entities.len(), 1);
 
     let pets = (0..40).map(|at| {

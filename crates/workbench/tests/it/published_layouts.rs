@@ -301,8 +301,10 @@ fn onetable_begins_its_keys_with_the_type_that_its_items_have() {
         assert!(entities[0].starts_with(&format!("{user}: user#{{")), "{entities:?}");
         assert!(entities[0].ends_with(" / user# | user#{email} / user#"), "{entities:?}");
         assert_eq!(entities.len(), if typed { 3 } else { 2 }, "{entities:?}");
-        let doubted =
-            found.notes.iter().any(|note| note.contains("`user` is taken for a word, though role has it"));
+        let doubted = found
+            .notes
+            .iter()
+            .any(|note| note.contains("`user` is read as literal text, though role has this value"));
         assert_eq!(doubted, !typed, "{:?}", found.notes);
         found.asked(&[(&format!("query: {user}, given: {{email: eq}}"), 1)]);
     }
@@ -568,7 +570,7 @@ fn typedorm_says_the_entity_and_keeps_unique_values_apart() {
     // Photos have an `id` of their own, so their collection is keyed by `userId`.
     assert_eq!(entities[0], "user: USER#{userId} / USER#{userId} | USER#STATUS#{status} / USER#{email}");
     assert!(entities.contains(&"photo < user: USER#{userId} / PHOTO#{id}".to_owned()), "{entities:?}");
-    let expected = "questions of user give `userId`, not its attribute id with the same values";
+    let expected = "access patterns of user give `userId`, not its attribute id, which has the same values";
     assert!(found.notes.iter().any(|note| note.contains(expected)), "{:?}", found.notes);
     assert!(entities.iter().any(|own| own.contains(": DRM_GEN_USER.EMAIL#{")), "{entities:?}");
     found.asked(&[

@@ -260,7 +260,7 @@ const INCOMPLETE: [(&str, &str, &str); 16] = [
     (
         "a key of no known type",
         r#"{"TableName":"Tab","KeyAttributes":{"PartitionKey":{"AttributeName":"pk","AttributeType":"X"}}}"#,
-        "pk is taken for a text",
+        "S is assumed for pk",
     ),
     (
         "an index without key",
@@ -270,17 +270,17 @@ const INCOMPLETE: [(&str, &str, &str); 16] = [
     (
         "an index that no item is in",
         r#"{"TableName":"Tab","KeyAttributes":KEY,"GlobalSecondaryIndexes":[{"IndexName":"byDay","KeyAttributes":{"PartitionKey":{"AttributeName":"day","AttributeType":"S"}},"Projection":{"ProjectionType":"SOME"}}]}"#,
-        "it is taken for ALL",
+        "ALL is assumed",
     ),
     (
         "an index key of another type than the table declares",
         r#"{"TableName":"Tab","KeyAttributes":KEY,"NonKeyAttributes":[{"AttributeName":"day","AttributeType":"N"}],"GlobalSecondaryIndexes":[{"IndexName":"byDay","KeyAttributes":{"PartitionKey":{"AttributeName":"day","AttributeType":"S"}}}]}"#,
-        "day is taken for N",
+        "N is used",
     ),
     (
         "an index key of another type than the table's key",
         r#"{"TableName":"Tab","KeyAttributes":KEY,"GlobalSecondaryIndexes":[{"IndexName":"bySk","KeyAttributes":{"PartitionKey":{"AttributeName":"sk","AttributeType":"N"}}}]}"#,
-        "sk is taken for S",
+        "S is used",
     ),
     (
         "an index whose key has one attribute twice",

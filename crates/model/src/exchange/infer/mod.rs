@@ -11,6 +11,7 @@ mod parents;
 mod shape;
 mod template;
 mod variable_names;
+mod verify;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +25,7 @@ pub(crate) use parents::{relate, values};
 use shape::Role;
 use template::{KeyPlace, Surroundings, templates};
 use variable_names::{Agreed, agree};
+use verify::verified;
 
 use crate::Template;
 use crate::tables::TableDefinition;
@@ -92,16 +94,19 @@ pub(crate) fn infer(
     let agreed = agree(items, &shared);
     groups
         .iter()
+        .zip(&alone)
         .zip(agreed)
-        .map(|(group, agreed)| {
+        .map(|((group, alone), agreed)| {
             let facet = facets.get(&group.name);
-            let found = templates_of(group, &agreed);
+            let places = places(table, facet);
+            let found = templates(&around, group, &places, &agreed);
+            let found = verified(table, items, group, &places, found, alone);
             let attributes = attributes(group, items, &found, facet, declared, &table.key_attributes());
             Entity {
                 name: group.name.clone(),
                 members: group.members.clone(),
                 guessed: found.guessed,
-                doubts: found.doubts,
+                doubts: found.doubts.into_iter().map(|doubt| doubt.text).collect(),
                 parents: Vec::new(),
                 templates: found.keys,
                 attributes,

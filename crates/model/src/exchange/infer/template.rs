@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use keywright_semantics::schema::KeyType;
+use keywright_semantics::schema::{KeyAttribute, KeyType};
 use keywright_semantics::value::{AttributeValue, Item};
 
 use crate::{Part, Template};
@@ -41,6 +41,35 @@ pub(super) struct KeyPlace<'a> {
     pub(super) alias: Option<&'a str>,
 }
 
+impl<'a> KeyPlace<'a> {
+    /// A key attribute by itself.
+    pub(super) fn of(key: &'a KeyAttribute) -> Self {
+        Self { name: &key.name, key_type: key.key_type, role: Role::Sort, alias: None }
+    }
+
+    /// The template that the document's author wrote, if the alias is one.
+    fn authored(&self) -> Option<Result<Template, String>> {
+        self.alias.and_then(Template::parse_alias)
+    }
+
+    pub(super) fn is_authored(&self) -> bool {
+        matches!(self.authored(), Some(Ok(_)))
+    }
+}
+
+/// A note on a choice that the examples of a key leave open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    pub(super) key: String,
+    pub(super) text: String,
+}
+
+impl Doubt {
+    pub(super) fn new(group: &Group, key: &str, text: &str) -> Self {
+        Self { key: key.to_owned(), text: format!("{}.{key}: {text}", group.name) }
+    }
+}
+
 /// The templates of one entity, and their variables that no stored attribute holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Templates {
@@ -51,7 +80,7 @@ pub(crate) struct Templates {
     /// Whether any template was inferred from examples and not written by an author.
     pub(crate) guessed: bool,
     /// Notes on choices that the examples leave open.
-    pub(crate) doubts: Vec<String>,
+    pub(crate) doubts: Vec<Doubt>,
     /// The variables of partition keys, through which the items of a collection are read together.
     pub(super) partitions: Vec<Shared>,
 }
@@ -86,7 +115,7 @@ pub(super) fn templates(
         if !held && place.alias.is_none() {
             continue;
         }
-        let template = if let Some(alias) = place.alias.and_then(Template::parse_alias) {
+        let template = if let Some(alias) = place.authored() {
             naming.take(place, alias.ok(), &values)
         } else if place.key_type == KeyType::S && (!values.is_empty() || place.alias.is_some()) {
             let pieces = pieces(around.lexicon, place, &values);
@@ -244,7 +273,7 @@ struct Naming<'a> {
     agreed: &'a Agreed,
     named: Vec<Variable>,
     partitions: Vec<Shared>,
-    doubts: Vec<String>,
+    doubts: Vec<Doubt>,
 }
 
 /// A named variable.
@@ -295,10 +324,8 @@ impl Naming<'_> {
             own && items.clone().all(|item| text(item, name.as_str()) == Some(word.as_str()))
         };
         let Some(name) = first.keys().find(holds).filter(|_| items.next().is_some()) else { return };
-        self.doubts.push(format!(
-            "{}.{}: `{word}` is taken for a word, though {name} has it in every example",
-            self.group.name, place.name
-        ));
+        let text = format!("`{word}` is read as literal text, though {name} has this value in every example");
+        self.doubts.push(Doubt::new(self.group, place.name, &text));
     }
 
     fn print(&mut self, place: &KeyPlace<'_>, pieces: Vec<Piece>) -> String {
@@ -379,10 +406,11 @@ impl Naming<'_> {
             let own = self.attribute_of(place, column, prefix.as_deref(), &[]);
             self.doubts.truncate(known);
             if let Some(own) = own.filter(|_| !held) {
-                self.doubts.push(format!(
-                    "{}.{}: made of `{name}`, as the others of its collection call it; questions of {} give `{name}`, not its attribute {own} with the same values",
-                    self.group.name, place.name, self.group.name
-                ));
+                let text = format!(
+                    "made of `{name}`, the name in the other entities of its collection; access patterns of {} give `{name}`, not its attribute {own}, which has the same values",
+                    self.group.name
+                );
+                self.doubts.push(Doubt::new(self.group, place.name, &text));
             }
             self.named.push(Variable { name: name.clone(), values: column.clone(), prefix, held });
         }
@@ -467,13 +495,10 @@ impl Naming<'_> {
         let (chosen, others) = holding.split_first()?;
         if !others.is_empty() {
             let others: Vec<&str> = others.iter().map(|name| name.as_str()).collect();
-            let template = prefix.map(|prefix| format!(" behind `{prefix}`")).unwrap_or_default();
-            self.doubts.push(format!(
-                "{}.{}: {chosen}{template}, though {} has the same values in the examples",
-                self.group.name,
-                place.name,
-                others.join(", ")
-            ));
+            let template = prefix.map(|prefix| format!(" after `{prefix}`")).unwrap_or_default();
+            let others = others.join(", ");
+            let text = format!("{chosen}{template}; {others} has the same values in the examples");
+            self.doubts.push(Doubt::new(self.group, place.name, &text));
         }
         Some((*chosen).clone())
     }
@@ -511,10 +536,9 @@ impl Naming<'_> {
         let upper = column.values().all(|value| value.chars().all(|letter| !letter.is_lowercase()));
         let (suffix, case) = if upper { ("Upper", "upper case") } else { ("Lower", "lower case") };
         let own = format!("{name}{suffix}");
-        self.doubts.push(format!(
-            "{}.{}: `{own}` is `{name}` in {case}, which a template cannot express; patterns give `{own}`",
-            self.group.name, place.name
-        ));
+        let text =
+            format!("`{own}` is `{name}` in {case}, which a template cannot express; patterns give `{own}`");
+        self.doubts.push(Doubt::new(self.group, place.name, &text));
         Some(own)
     }
 
