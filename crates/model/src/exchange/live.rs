@@ -81,7 +81,7 @@ fn notes(live: &LiveTable) -> Vec<String> {
         let provisioned = table.get("ProvisionedThroughput").and_then(read_units).is_some();
         if provisioned {
             found.push(format!(
-                "{name}: auto scaling is another service's and was not asked for; write `autoscale` where it scales"
+                "{name}: auto scaling is configured in another service, which the import does not read; write `autoscale` where it scales"
             ));
         }
         found.extend(live.unanswered.iter().map(|text| format!("{name}: {text}")));
@@ -200,7 +200,7 @@ fn with_doubts(mut draft: DraftTable, joined: Vec<(String, String)>) -> DraftTab
         first.guessed = true;
         let text = |(one, other): (String, String)| {
             format!(
-                "{one} and {other}: nothing in their keys tells them apart; the model takes them for one entity"
+                "{one} and {other}: their keys do not distinguish them; the model has one entity for both"
             )
         };
         first.doubts.extend(joined.into_iter().map(text));
@@ -349,7 +349,7 @@ mod tests {
         for part in [
             "count and size of",
             "are inferred from 1 item: review them",
-            "pk: customerId behind `c`, though no, orderId has the same values in the examples",
+            "pk: customerId after `c`; no, orderId has the same values in the examples",
         ] {
             assert!(notes.contains(part), "{part} in {notes}");
         }

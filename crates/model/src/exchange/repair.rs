@@ -176,7 +176,7 @@ fn readable_entities(model: &mut Model) -> Vec<String> {
             } else {
                 kept = raw(table, &kept);
                 notes.push(format!(
-                    "{}.{}: the model takes the raw key attributes of its items{example}: write its key templates and attributes; {}",
+                    "{}.{}: the model keeps the raw key attributes of its items{example}: write its key templates and attributes; {}",
                     table.name,
                     entity.name,
                     text(&faults)

@@ -142,7 +142,7 @@ impl Reader<'_> {
             };
             let known = found.str_at("AttributeType").and_then(key_type);
             let key_type = known.unwrap_or_else(|| {
-                self.assume(&place, fault, format!("{name} is taken for a text, S"));
+                self.assume(&place, fault, format!("S is assumed for {name}"));
                 KeyType::S
             });
             Some(KeyAttribute { name: name.to_owned(), key_type })
@@ -172,7 +172,7 @@ impl Reader<'_> {
                 let mut faults = Faults::new();
                 let place = format!("{path}.Projection");
                 let projection = read_projection(index.get("Projection"), &place, &mut faults);
-                let assumed = || "it is taken for ALL".to_owned();
+                let assumed = || "ALL is assumed".to_owned();
                 self.assumed.extend(faults.into_iter().map(|fault| Assumption { fault, assumed: assumed() }));
                 found.push(IndexSchema { name: name.to_owned(), kind, key, projection });
             }
@@ -193,7 +193,7 @@ impl Reader<'_> {
             if own != declared {
                 let (name, own, declared_name) = (&attribute.name, own.name(), declared.name());
                 self.notes.push(format!(
-                    "{path}.KeyAttributes: {name} has type {own} here, but the table declares {declared_name}; {name} is taken for {declared_name}"
+                    "{path}.KeyAttributes: {name} has type {own} here, but the table declares {declared_name}; {declared_name} is used"
                 ));
                 attribute.key_type = declared;
             }
