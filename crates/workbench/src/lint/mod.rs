@@ -14,6 +14,7 @@ mod keys;
 mod paths;
 mod rules;
 mod tenants;
+mod upper_bounds;
 mod writes;
 
 use std::collections::BTreeMap;

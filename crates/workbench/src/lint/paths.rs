@@ -1,4 +1,4 @@
-//! Rules on how reads are answered: L001 to L007, L013, L014, L036, L050, L051, L055.
+//! Rules on how reads are answered: L001 to L005, L007, L013, L014, L036, L050, L051, L055.
 
 use super::collection_order::{Collection, Reading, begins_with_parent, page, written};
 use super::context::{Context, finding, names};
@@ -6,7 +6,7 @@ use super::{Finding, Severity};
 use crate::run::{Cause, OperationKind, Outcome, PatternReport, missing, units};
 use keywright_model::expression::ConditionExpression;
 use keywright_model::{
-    AttributeFormat, GivenOp, HalfUnits, IndexKind, Part, Pattern, Read, ReadKind, Template, WriteKind,
+    AttributeFormat, GivenOp, HalfUnits, IndexKind, Part, Pattern, Read, ReadKind, WriteKind,
 };
 
 const DISCARD_WARNING_PERCENT: u64 = 50;
@@ -167,55 +167,6 @@ pub(super) fn left_to_right(context: &Context<'_>) -> Vec<Finding> {
         }
     }
     found
-}
-
-pub(super) fn short_upper_bound(context: &Context<'_>) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for (pattern, read, report) in context.reads() {
-        for given in read.given.iter().filter(|given| given.op == GivenOp::Between) {
-            let Some((_, node)) = pattern.example.iter().find(|(name, _)| *name == given.attribute) else {
-                continue;
-            };
-            let Some(upper) = node.elements().get(1).and_then(keywright_model::Node::scalar) else {
-                continue;
-            };
-            let format =
-                context.attribute(&read.entities, &given.attribute).and_then(|attribute| attribute.format);
-            let full = match format {
-                Some(AttributeFormat::Iso8601 | AttributeFormat::LocalTime) => 19,
-                Some(AttributeFormat::Date) => 10,
-                _ => 0,
-            };
-            // If more follows the attribute in the key, the planner makes the upper bound inclusive.
-            let followed =
-                context.sort_templates(report).iter().any(|template| followed(template, &given.attribute));
-            let stored = context.recorded(&read.entities, &given.attribute);
-            let cut = |value: &String| value.len() > upper.len() && value.starts_with(&upper);
-            let short = !followed && (upper.len() < full || stored.iter().any(cut));
-            // If the key continues after the attribute, a bound that names a whole minute includes all of
-            // it, and one that ends in `:00` includes only that second.
-            let minute = upper.ends_with("T23:59:00") || !followed && upper.ends_with("T23:59");
-            if short || minute {
-                found.push(finding(
-                    "L006",
-                    Severity::Warning,
-                    given.at,
-                    &pattern.id,
-                    format!("the upper bound `{upper}` of {} sorts before the last values that it should include", pattern.id),
-                    "write the bound to the last digit that is stored, such as `2023-04-30T23:59:59.999Z`, or the next day with `lt`",
-                ));
-            }
-        }
-    }
-    found
-}
-
-fn followed(template: &Template, attribute: &str) -> bool {
-    template
-        .parts
-        .iter()
-        .position(|part| part.attribute() == Some(attribute))
-        .is_some_and(|place| place + 1 < template.parts.len())
 }
 
 pub(super) fn open_prefix(context: &Context<'_>) -> Vec<Finding> {

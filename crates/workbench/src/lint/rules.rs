@@ -1,6 +1,9 @@
 //! The table of all rules.
 
-use super::{Context, Finding, Severity, bills, expiry, heat, indexes, items, keys, paths, tenants, writes};
+use super::{
+    Context, Finding, Severity, bills, expiry, heat, indexes, items, keys, paths, tenants, upper_bounds,
+    writes,
+};
 
 /// One rule: its name, its reason, and the function that checks it.
 pub struct Rule {
@@ -68,9 +71,9 @@ pub const RULES: &[Rule] = &[
         severities: &[Severity::Warning],
         title: "an upper bound is shorter than the stored value",
         source: "found in Simple AWS, “DynamoDB Database Design”: `…T23:59:00`, `i#2023-04-30`",
-        explanation: "Texts compare letter by letter: `2023-04-30T10:00` sorts after `2023-04-30`, so that the last day (or minute) is dropped.",
+        explanation: "Texts compare letter by letter: `2023-04-30T10:00` sorts after `2023-04-30`, and `…T23:59:30.000Z` after `…T23:59:00Z`, so that the last day (or minute) is dropped. The same holds for times counted from 1970.",
         fix: "Write the bound to the last digit that is stored, or use the next day with `lt`.",
-        check: paths::short_upper_bound,
+        check: upper_bounds::short,
     },
     Rule {
         id: "L007",
