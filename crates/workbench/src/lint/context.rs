@@ -164,6 +164,19 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// The size that an item can have: by the sample or by its declarations, which are the entity's largest
+    /// size, else its average or the sum of its attributes' sizes. No item is smaller than one of its
+    /// attributes.
+    pub(super) fn bytes_max(&self, entity: &Entity) -> u64 {
+        let sampled = self.report.entity(&entity.name).map_or(0, |report| report.bytes_max);
+        let sizes = entity.attributes.iter().filter_map(|own| Some((&own.name, own.size_bytes?)));
+        let stored = sizes.map(|(name, bytes)| bytes.saturating_add(count(name.len())));
+        let (sum, largest) =
+            stored.fold((0_u64, 0), |(sum, largest), bytes| (sum.saturating_add(bytes), bytes.max(largest)));
+        let declared = entity.size_bytes_max.unwrap_or_else(|| entity.size_bytes.unwrap_or(0).max(sum));
+        declared.max(largest).max(sampled)
+    }
+
     /// Average bytes that an item adds to an index: zero if it is not in it.
     pub(super) fn entry_bytes(&self, table: &Table, index: &Index, entity: &Entity) -> u64 {
         let key = |name: &str| table.key_parts().chain(index.key_parts()).any(|part| part.name == name);

@@ -17,8 +17,7 @@ const FREQUENT_MICRO: u64 = MICRO;
 pub(super) fn large(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (_, entity) in context.entities() {
-        let sampled = context.report.entity(&entity.name).map_or(0, |report| report.bytes_max);
-        let bytes = entity.size_bytes_max.or(entity.size_bytes).unwrap_or(0).max(sampled);
+        let bytes = context.bytes_max(entity);
         let limit = u64::try_from(ITEM_BYTES_MAX).unwrap_or(u64::MAX);
         let severity = match bytes {
             bytes if bytes > limit => Severity::Error,
@@ -30,7 +29,7 @@ pub(super) fn large(context: &Context<'_>) -> Vec<Finding> {
             severity,
             entity.at,
             &entity.name,
-            format!("{} can have {} KB; an item has at most 400", entity.name, bytes / 1024),
+            format!("{} can have {} KB; an item has at most 400", entity.name, bytes.div_ceil(1024)),
             "split it: lists as items of their own, large texts in an object store with their address here",
         ));
     }

@@ -43,11 +43,7 @@ fn too_many(pattern: &Pattern) -> Option<Finding> {
 
 /// Uses the largest size that the file or the sample knows.
 fn too_large(context: &Context<'_>, pattern: &Pattern) -> Option<Finding> {
-    let bytes_of = |step: &Write| {
-        let entity = context.model.entity(&step.entity)?;
-        let sampled = context.report.entity(&entity.name).map(|report| report.bytes_max);
-        entity.size_bytes_max.or(entity.size_bytes).max(sampled)
-    };
+    let bytes_of = |step: &Write| Some(context.bytes_max(context.model.entity(&step.entity)?));
     let bytes: u64 =
         pattern.steps().iter().map(|step| bytes_of(step).unwrap_or(0).saturating_mul(step.n)).sum();
     let most = u64::try_from(TRANSACTION_BYTES_MAX).unwrap_or(u64::MAX);
