@@ -4,7 +4,8 @@
 //! merged in the order of their milliseconds, then of the patterns.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,8 +42,8 @@ const PER_MICRO: u64 = 1000;
 /// The SDKs' first delay before a further attempt to DynamoDB, and their longest.
 const BACKOFF_MS: u64 = 25;
 const BACKOFF_MS_MAX: u64 = 20_000;
-/// Keys that are counted in a minute of a resource; beyond, the rarest are forgotten.
-const KEYS_MAX: usize = 4096;
+/// Keys that are counted in a minute of a resource, some 8 MB; beyond, the lightest are forgotten.
+const KEYS_MAX: usize = 1 << 18;
 
 /// Pieces of background work at one time.
 const STEPS_MAX: usize = 1000;
@@ -233,8 +234,9 @@ struct Tally {
     /// The first keys of its partitions.
     starts: Vec<Vec<u8>>,
     asked: Vec<[HalfUnits; 2]>,
-    keys: BTreeMap<String, (u64, Vec<u8>)>,
-    least: u64,
+    keys: KeyCounts,
+    /// The key of each partition that was asked for most, with its units.
+    heaviest_keys: Vec<Option<(String, HalfUnits)>>,
     whole: Vec<Option<Whole>>,
 }
 
@@ -244,15 +246,16 @@ impl Tally {
         if let Some(sum) = self.asked.get_mut(partition).and_then(|two| two.get_mut(place)) {
             *sum += units;
         }
-        if let Some((sum, _)) = self.keys.get_mut(label) {
-            *sum += units.0;
-            return;
-        }
-        self.keys.insert(label.to_owned(), (units.0, key.to_vec()));
-        while self.keys.len() > KEYS_MAX {
-            self.least = self.least.max(1) * 2;
-            let least = self.least;
-            self.keys.retain(|_, (sum, _)| *sum >= least);
+        let counted = self.keys.ask(units, label);
+        if let Some(heaviest) = self.heaviest_keys.get_mut(partition) {
+            let lighter = |(known, sum): &(String, HalfUnits)| {
+                (*sum, Reverse(known.as_str())) < (counted, Reverse(label))
+            };
+            match heaviest {
+                Some((known, sum)) if known == label => *sum = counted.max(*sum),
+                Some(known) if !lighter(known) => {}
+                _ => *heaviest = Some((label.to_owned(), counted)),
+            }
         }
     }
 
@@ -265,13 +268,39 @@ impl Tally {
         if total(asked) == 0 {
             return None;
         }
-        let start = self.starts.get(place)?;
-        let end = self.starts.get(place + 1);
-        let is_in = |key: &[u8]| key >= start.as_slice() && end.is_none_or(|end| key < end.as_slice());
-        let own = self.keys.iter().filter(|(_, (_, key))| is_in(key));
-        let key = own.max_by_key(|(label, (units, _))| (*units, Reverse(label.as_str())));
-        let key = key.map(|(label, (units, _))| (label.clone(), HalfUnits(*units)));
+        let key = self.heaviest_keys.get(place).cloned().flatten();
         Some(Heaviest { partition: place + 1, asked: *asked, key })
+    }
+}
+
+/// The units that each partition key was asked for in a minute, counted by the key's hash. A key has its true
+/// figure whatever else is asked for, as long as there are at most `KEYS_MAX` keys; beyond that, the lightest
+/// begin again at zero.
+#[derive(Default)]
+struct KeyCounts(HashMap<u64, HalfUnits>);
+
+impl KeyCounts {
+    /// Counts units for a key; returns all that were counted for it.
+    fn ask(&mut self, units: HalfUnits, label: &str) -> HalfUnits {
+        let mut hasher = DefaultHasher::new();
+        label.hash(&mut hasher);
+        let hash = hasher.finish();
+        let sum = self.0.entry(hash).or_default();
+        *sum += units;
+        let counted = *sum;
+        if self.0.len() > KEYS_MAX {
+            self.forget_lightest(hash);
+        }
+        counted
+    }
+
+    /// Forgets the lighter half of the keys, but not this one.
+    fn forget_lightest(&mut self, kept: u64) {
+        let mut sums: Vec<HalfUnits> = self.0.values().copied().collect();
+        let middle = sums.len() / 2;
+        let (_, median, _) = sums.select_nth_unstable(middle);
+        let median = *median;
+        self.0.retain(|hash, sum| *sum > median || *hash == kept);
     }
 }
 
@@ -532,8 +561,8 @@ impl<'a> Runner<'a> {
             tally.starts = partitions.iter().map(|own| own.start.clone()).collect();
             tally.whole = partitions.iter().map(|own| own.whole).collect();
             tally.asked = vec![[HalfUnits(0); 2]; tally.starts.len()];
-            tally.keys.clear();
-            tally.least = 0;
+            tally.keys.0.clear();
+            tally.heaviest_keys = vec![None; tally.starts.len()];
             tally.minute = Minute::default();
         }
     }
