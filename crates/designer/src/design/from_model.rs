@@ -17,7 +17,7 @@ use keywright_model::distribution::busiest_share_ppm;
 use keywright_model::expression::ConditionExpression;
 use keywright_model::{
     self as model, Consistency, Fault, Faults, GivenOp, IndexKind, KeyAttribute, KeyType, MicroPerSecond,
-    MilliItems, Model, Node, NodeKind, Operation, Part, Projection, Rate, ReadKind, Table, Template,
+    MilliItems, Model, Node, NodeKind, Operation, Part, Projection, Rate, ReadKind, Skew, Table, Template,
 };
 use keywright_semantics::schema::TableClass;
 use keywright_semantics::value::ValueType;
@@ -32,7 +32,7 @@ pub(super) const ATTRIBUTE_BYTES: u64 = 12;
 pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
     let mut faults = Faults::new();
     let mut entities: Vec<Entity> =
-        model.entities_of(&table.name).map(|own| entity(own, &mut faults)).collect();
+        model.entities_of(&table.name).map(|own| entity(model, own, &mut faults)).collect();
     for (own, entity) in model.entities_of(&table.name).zip(&mut entities) {
         entity.parent = parent(model, own);
         entity.prefix.clone_from(&own.prefix);
@@ -140,7 +140,7 @@ fn is_number_key(table: &Table, name: &str) -> bool {
     parts.any(|part| part.name == name && part.key_type == KeyType::N)
 }
 
-/// The values that a model shows for a number: listed ones, and those of its records and examples.
+/// The values that a model shows for a number: listed ones, and those of its records, items and examples.
 fn shown<'a>(model: &'a Model, entities: &'a [String], name: &'a str) -> impl Iterator<Item = &'a str> {
     let here = |own: &str| entities.iter().any(|entity| entity == own);
     let number = move |entity: &&'a model::Entity| {
@@ -162,8 +162,11 @@ fn shown<'a>(model: &'a Model, entities: &'a [String], name: &'a str) -> impl It
     let steps = |own: &'a model::Pattern| own.steps().iter().flat_map(|step| step.examples.iter().flatten());
     let examples = model.patterns.iter().flat_map(move |own| own.example.iter().chain(steps(own)));
     let examples = examples.filter(move |(own, _)| own == name).map(|(_, value)| value);
-    let shown = listed.chain(stored).chain(examples).filter(move |_| is_number);
-    shown.filter_map(|node| match &node.kind {
+    let raw =
+        model.data.items.iter().flat_map(|raw| &raw.items).filter_map(of).filter_map(|own| own.get("N"));
+    // A range has two values.
+    let shown = listed.chain(stored).chain(raw).chain(examples).flat_map(Node::elements);
+    shown.filter(move |_| is_number).filter_map(|node| match &node.kind {
         NodeKind::Number(text) | NodeKind::Text(text) => Some(text.as_str()),
         _ => None,
     })
@@ -383,7 +386,7 @@ pub fn unlisted(model: &Model, design: &Design) -> Vec<String> {
     said
 }
 
-fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
+fn entity(model: &Model, own: &model::Entity, faults: &mut Faults) -> Entity {
     let Some(count) = own.count else {
         faults.push(Fault::new(own.at, format!("entity `{}` has no count: write `count: 1000`", own.name)));
         return Entity {
@@ -408,13 +411,16 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
         .map(|attribute| {
             let values = u64::try_from(attribute.values.len()).ok().filter(|count| *count > 0);
             let distinct = attribute.distinct.or(values);
-            let skew = own.skew.iter().find(|(name, _)| *name == attribute.name).map(|(_, skew)| *skew);
+            // The values of a parent's attribute are as many as there are parents, and as uneven.
+            let others = model.distinct(own, &attribute.name).filter(|_| distinct.is_none());
+            let skew = model.skew(own, &attribute.name).or_else(|| others.map(|_| Skew::Uniform));
+            let values = distinct.or(others).unwrap_or(count).min(count);
             Attribute {
                 name: attribute.name.clone(),
                 size_bytes: bytes(attribute),
                 distinct,
                 present_ppm: attribute.present_ppm.unwrap_or(ALL_PPM),
-                hottest_ppm: skew.map(|skew| busiest_share_ppm(skew, distinct.unwrap_or(count))),
+                hottest_ppm: skew.map(|skew| busiest_share_ppm(skew, values)),
                 number: attribute.value_type == ValueType::N,
                 keyable: matches!(attribute.value_type, ValueType::S | ValueType::N),
                 unpaddable: false,

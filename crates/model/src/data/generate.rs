@@ -16,6 +16,7 @@ use keywright_semantics::size::{item_bytes, value_bytes};
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::made_up::{self, Use};
+use super::needed::needed;
 use super::random::{Choice, Random};
 use super::room::{Room, too_many};
 use super::scale::{Scale, Source, key_attributes, uniques};
@@ -51,9 +52,12 @@ pub(super) fn generate_within(
     generator.know(existing);
     let mut samples = Vec::new();
     for entity in parents_first(model) {
-        for place in 0..generator.scale.items(&entity.name) {
-            let made =
-                generator.unique_item(entity, place, &Item::new(), generator.scale.items(&entity.name));
+        let items = generator.scale.items(&entity.name);
+        for place in 0..items {
+            if place + 1 == items {
+                generator.present = missed(model, entity, existing, generator.made.get(&entity.name));
+            }
+            let made = generator.unique_item(entity, place, &Item::new(), items);
             let (item, _) = made.map_err(|fault| {
                 let text = format!("cannot generate `{}`: {fault}", entity.name);
                 NotLoaded::Faults(vec![Fault::new(entity.at, text)])
@@ -63,8 +67,28 @@ pub(super) fn generate_within(
             generator.made.entry(entity.name.clone()).or_default().push(Cow::Owned(item));
             samples.push(sample);
         }
+        generator.present.clear();
     }
     Ok(samples)
+}
+
+/// The attributes that a pattern needs together and that no item of an entity has, because few have them: one
+/// item must have them, or the pattern cannot run.
+fn missed(
+    model: &Model,
+    entity: &Entity,
+    existing: &[Sample],
+    made: Option<&Vec<Cow<'_, Item>>>,
+) -> BTreeSet<String> {
+    let existing = existing.iter().filter(|sample| sample.entity.as_deref() == Some(&entity.name));
+    let items: Vec<&Item> =
+        existing.map(|sample| &sample.item).chain(made.into_iter().flatten().map(Cow::as_ref)).collect();
+    let needed = model.patterns.iter().flat_map(|pattern| needed(model, pattern));
+    let missed = needed.filter(|needed| {
+        needed.entity.name == entity.name
+            && !items.iter().any(|item| needed.names.iter().all(|name| item.contains_key(*name)))
+    });
+    missed.flat_map(|needed| needed.names).map(str::to_owned).collect()
 }
 
 /// Generates single records that refer to existing items, which are indexed once for all records.
@@ -151,10 +175,10 @@ fn parents_first(model: &Model) -> Vec<&Entity> {
         let left: Vec<&Entity> =
             model.entities.iter().filter(|entity| !done.contains(entity.name.as_str())).collect();
         let refers = |entity: &Entity, other: &Entity| {
-            let identifies = other.identity();
+            let identifies = other.sole_identity();
             entity.parents.contains(&other.name)
                 || entity.attributes.iter().any(|attribute| {
-                    identifies == Some(attribute.name.as_str()) && entity.identity() != identifies
+                    identifies == Some(attribute.name.as_str()) && entity.sole_identity() != identifies
                         || attribute.copy_of.as_ref().is_some_and(|(source, _)| *source == other.name)
                 })
         };
@@ -230,6 +254,8 @@ struct Generator<'a> {
     rounds: BTreeMap<(String, String), Round>,
     /// The next combination to try for each entity.
     swept: BTreeMap<String, u64>,
+    /// The attributes that the next item has even if few items do.
+    present: BTreeSet<String>,
 }
 
 impl<'a> Generator<'a> {
@@ -245,6 +271,7 @@ impl<'a> Generator<'a> {
             choices: BTreeMap::new(),
             rounds: BTreeMap::new(),
             swept: BTreeMap::new(),
+            present: BTreeSet::new(),
         }
     }
 
@@ -375,8 +402,7 @@ impl<'a> Generator<'a> {
             if item.contains_key(&attribute.name) {
                 continue;
             }
-            let may_lack = !identifying.contains(attribute.name.as_str());
-            if may_lack && attribute.present_ppm.is_some_and(|share| self.random.below(ALL_PPM) >= share) {
+            if !identifying.contains(attribute.name.as_str()) && self.lacks(attribute) {
                 continue;
             }
             let used = if keys.contains(attribute.name.as_str()) { Use::Key } else { Use::Plain };
@@ -394,6 +420,13 @@ impl<'a> Generator<'a> {
         item
     }
 
+    /// Whether an item lacks an attribute that not all items have.
+    fn lacks(&mut self, attribute: &Attribute) -> bool {
+        let Some(share) = attribute.present_ppm else { return false };
+        let drawn = self.random.below(ALL_PPM) >= share;
+        drawn && (share == 0 || !self.present.contains(&attribute.name))
+    }
+
     fn value(
         &mut self,
         entity: &Entity,
@@ -405,12 +438,12 @@ impl<'a> Generator<'a> {
         let place = padded(entity, &attribute.name).map_or(place, |numbers| place % numbers);
         match self.scale.source(self.model, entity, attribute) {
             Source::Other(other) => {
-                let skew = skew_of(entity, &attribute.name);
+                let skew = self.model.skew(entity, &attribute.name);
                 let among = self.scale.values(&entity.name, &attribute.name);
                 let chosen = self.choose(entity, &other.name, skew, among, &Item::new(), draw);
                 let chosen = chosen.and_then(|place| self.made.get(&other.name)?.get(place));
                 // The copy can have another name than its source.
-                if let Some(value) = chosen.and_then(|item| item.get(other.identity()?)) {
+                if let Some(value) = chosen.and_then(|item| item.get(other.sole_identity()?)) {
                     return value.clone();
                 }
             }
@@ -442,7 +475,7 @@ impl<'a> Generator<'a> {
         }
         let items = self.scale.items(&entity.name);
         let key = (entity.name.clone(), attribute.name.clone());
-        let skew = skew_of(entity, &attribute.name).filter(|skew| *skew != Skew::Uniform);
+        let skew = self.model.skew(entity, &attribute.name).filter(|skew| *skew != Skew::Uniform);
         let few = values <= items;
         let round = place.checked_div(values).unwrap_or(0);
         if few && matches!(draw, Draw::First) && (skew.is_none() || round == 0) {
@@ -480,7 +513,7 @@ impl<'a> Generator<'a> {
     ) {
         let Some(source) = self.model.entity(parent) else { return };
         let keys = key_attributes(source);
-        let skew = keys.iter().find_map(|key| skew_of(entity, key));
+        let skew = keys.iter().find_map(|key| self.model.skew(entity, key));
         let known: Item = fixed
             .iter()
             .filter(|(name, _)| keys.contains(name.as_str()))
@@ -550,7 +583,7 @@ impl<'a> Generator<'a> {
             }
             let Some((source, name)) = &attribute.copy_of else { continue };
             let Some(original) = self.model.entity(source) else { continue };
-            let Some((key, own)) = original.identity().zip(self.identifier(entity, original)) else {
+            let Some((key, own)) = original.sole_identity().zip(self.identifier(entity, original)) else {
                 continue;
             };
             let original = item.get(&own).and_then(|value| self.identified(source, key, value));
@@ -569,7 +602,7 @@ impl<'a> Generator<'a> {
         if let Some(known) = self.identifiers.get(&place) {
             return known.clone();
         }
-        let identity = other.identity()?;
+        let identity = other.sole_identity()?;
         let repeats = |own: &&Attribute| {
             let line = self.model.line(entity, &own.name);
             let mut origins = line.iter().skip(1);
@@ -602,10 +635,6 @@ fn padded(entity: &Entity, name: &str) -> Option<u64> {
     let digits = u32::try_from(digits.min()?).ok()?;
     let shared = key_attributes(entity).iter().any(|own| *own != name);
     shared.then(|| 10_u64.saturating_pow(digits).saturating_sub(1).max(1))
-}
-
-fn skew_of(entity: &Entity, name: &str) -> Option<Skew> {
-    entity.skew.iter().find(|(own, _)| own == name).map(|(_, skew)| *skew)
 }
 
 /// The attributes of an entity's key and of its `unique` lists.

@@ -7,6 +7,7 @@ mod file;
 mod fill;
 mod generate;
 mod made_up;
+mod needed;
 mod random;
 mod room;
 mod scale;
@@ -30,6 +31,7 @@ use room::{Room, too_many};
 
 pub use fill::{FillFault, complete, fill, key_of, key_text, shard_of};
 pub use generate::{Further, Records, further, generate};
+pub use needed::{Needed, needed};
 pub use room::{Limit, NotLoaded};
 pub use scale::taken_at_once;
 pub use size::{FILLER, Shortfall, pad, shortfalls};
@@ -57,8 +59,34 @@ pub fn load(model: &Model, read_file: ReadFile<'_>) -> Result<Vec<Sample>, Fault
 
 /// [`load`], which ends as soon as there are more items than the limit.
 pub fn load_within(model: &Model, read_file: ReadFile<'_>, limit: Limit) -> Result<Vec<Sample>, NotLoaded> {
+    let (samples, incomplete) = loaded(model, read_file, limit)?;
+    if incomplete.is_empty() { Ok(samples) } else { Err(NotLoaded::Faults(incomplete)) }
+}
+
+/// [`load`] without the records that lack an attribute of their key, and what each of them lacks.
+pub fn load_complete(model: &Model, read_file: ReadFile<'_>) -> Result<(Vec<Sample>, Faults), Faults> {
+    loaded(model, read_file, Limit::NONE).map_err(|fault| match fault {
+        NotLoaded::Faults(faults) => faults,
+        NotLoaded::BeyondLimit => vec![too_many()],
+    })
+}
+
+/// What a record lacks for its entity's key in the table; `None` if nothing, or if it has other faults.
+pub fn missing_key(model: &Model, entity: &Entity, record: &Node) -> Option<FillFault> {
+    let members = record.members().filter_map(|(name, node)| {
+        let value = match entity.attribute(name) {
+            Some(known) => from_node(node, known.value_type),
+            None => from_untyped_node(node),
+        };
+        Some((name.to_owned(), value.ok()?))
+    });
+    complete(model, entity, members.collect()).err()
+}
+
+fn loaded(model: &Model, read_file: ReadFile<'_>, limit: Limit) -> Result<(Vec<Sample>, Faults), NotLoaded> {
     let room = Room::of(limit);
-    let mut loader = Loader { model, samples: Vec::new(), faults: Found::default(), file: None, room };
+    let faults = Found::default();
+    let mut loader = Loader { model, samples: Vec::new(), faults, is_broken: false, file: None, room };
     for records in &model.data.records {
         for record in &records.records {
             loader.record(&records.entity, record)?;
@@ -76,9 +104,7 @@ pub fn load_within(model: &Model, read_file: ReadFile<'_>, limit: Limit) -> Resu
                 loader.file(&text)?;
                 loader.file = None;
             }
-            Err(reason) => {
-                loader.faults.add(Fault::new(*at, format!("cannot read `{name}`: {reason}")));
-            }
+            Err(reason) => loader.fault(*at, format!("cannot read `{name}`: {reason}")),
         }
     }
     if let Some(wanted) = model.data.generate {
@@ -88,20 +114,24 @@ pub fn load_within(model: &Model, read_file: ReadFile<'_>, limit: Limit) -> Resu
                 loader.samples.extend(samples);
                 loader.samples = with_derived_items(model, loader.samples, given, &mut loader.room)?;
             }
-            Err(NotLoaded::Faults(faults)) => faults.into_iter().for_each(|fault| loader.faults.add(fault)),
+            Err(NotLoaded::Faults(faults)) => {
+                faults.into_iter().for_each(|fault| loader.fault(fault.at, fault.text));
+            }
             Err(NotLoaded::BeyondLimit) => return Err(NotLoaded::BeyondLimit),
         }
     }
-    if loader.faults.is_empty() {
-        return Ok(loader.samples);
+    if loader.is_broken {
+        return Err(NotLoaded::Faults(loader.faults.in_order()));
     }
-    Err(NotLoaded::Faults(loader.faults.in_order()))
+    Ok((loader.samples, loader.faults.in_order()))
 }
 
 struct Loader<'a> {
     model: &'a Model,
     samples: Vec<Sample>,
     faults: Found,
+    /// Whether there are other faults than records whose key cannot be made.
+    is_broken: bool,
     room: Room,
     /// The file being read, and where the model names it.
     file: Option<(&'a str, At)>,
@@ -110,11 +140,16 @@ struct Loader<'a> {
 impl Loader<'_> {
     /// A fault at a position of the model file or of the file being read.
     fn fault(&mut self, at: At, text: impl Into<String>) {
+        self.is_broken = true;
+        self.faults.add(self.placed(at, text));
+    }
+
+    fn placed(&self, at: At, text: impl Into<String>) -> Fault {
         let fault = Fault::new(at, text);
-        self.faults.add(match self.file {
+        match self.file {
             Some((name, named_at)) => Fault::new(named_at, fault.in_file(name)),
             None => fault,
-        });
+        }
     }
 
     /// The position in the model file: that of the thing itself, or of the name of the file that has it.
@@ -160,7 +195,7 @@ impl Loader<'_> {
         match complete(self.model, entity, item) {
             Ok(item) => self.add(entity.table.clone(), Some(name.to_owned()), item, self.place(node.at)),
             Err(fault) => {
-                self.fault(node.at, format!("a record of `{name}`: {fault}"));
+                self.faults.add(self.placed(node.at, format!("a record of `{name}`: {fault}")));
                 Ok(())
             }
         }

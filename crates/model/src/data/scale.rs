@@ -224,7 +224,7 @@ fn identified(model: &Model, entity: &Entity, name: &str) -> Option<Identified> 
         |parent: &String| model.entity(parent).is_some_and(|parent| key_attributes(parent).contains(name));
     match entity.parents.iter().position(identifies) {
         Some(place) => Some(Identified::Parent(place)),
-        None => referred(model, entity, name).map(|other| Identified::Other(other.name.clone())),
+        None => model.identified_by(entity, name).map(|other| Identified::Other(other.name.clone())),
     }
 }
 
@@ -245,28 +245,6 @@ pub(super) fn uniques(entity: &Entity) -> Vec<Vec<&str>> {
 /// The attributes of an entity's key in its table.
 pub(super) fn key_attributes(entity: &Entity) -> BTreeSet<&str> {
     entity.key_attributes().collect()
-}
-
-/// The other entity that an attribute identifies: the one it is declared to repeat, or the only entity whose
-/// identity has this name and a compatible declaration. The latter is a guess, good enough for generated
-/// values: reads then find matching items.
-fn referred<'a>(model: &'a Model, entity: &'a Entity, name: &str) -> Option<&'a Entity> {
-    if entity.identity() == Some(name) {
-        return None;
-    }
-    let line = model.line(entity, name);
-    let identified =
-        line.iter().skip(1).find(|own| own.entity.identity() == Some(own.attribute.name.as_str()));
-    if let Some(own) = identified {
-        return Some(own.entity);
-    }
-    let own = entity.attribute(name)?;
-    let mut others =
-        model.entities.iter().filter(|other| other.name != entity.name && other.identity() == Some(name));
-    let (other, further) = (others.next()?, others.next());
-    let theirs = other.attribute(name)?;
-    let alike = own.value_type == theirs.value_type && (own.format.is_none() || own.format == theirs.format);
-    (further.is_none() && alike).then_some(other)
 }
 
 /// Whether an attribute is part of a key of the table or of an index.

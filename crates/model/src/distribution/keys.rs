@@ -56,14 +56,14 @@ impl Spread {
         }
     }
 
-    /// A spread whose attribute has a different value for each item of a key.
-    pub fn of_items(items: Option<u64>) -> Self {
+    /// A spread by an attribute that has at most so many values within a key, evenly.
+    pub const fn among(within: Option<u64>) -> Self {
         Self {
             attribute: String::new(),
             written: 1,
             shards: 1,
             determined: false,
-            within: items,
+            within,
             busiest: Exact::ZERO,
         }
     }
@@ -81,6 +81,11 @@ impl Spread {
             |within| Exact::part(within.div_ceil(shards), within),
         );
         even.max(self.busiest).min(Exact::ONE)
+    }
+
+    /// The share of its key's traffic on the busiest of `shards` shards, if all of them can be used.
+    pub fn share_if_held(&self, shards: u64) -> Option<Exact> {
+        self.holds(shards).then(|| self.share(shards))
     }
 
     /// Whether all of `shards` shards can be used.
@@ -137,7 +142,7 @@ fn spread(
     }
     let values = model.distinct(entity, name);
     let within = [values, items].into_iter().flatten().min().map(|within| within.max(1));
-    let busiest = match skew_of(entity, name) {
+    let busiest = match model.skew(entity, name) {
         Some(skew @ Skew::Hottest { .. }) => busiest(skew, within.unwrap_or(u64::MAX)),
         Some(skew) if values.is_some() => busiest(skew, within.unwrap_or(u64::MAX)),
         Some(_) | None => Exact::ZERO,
@@ -163,7 +168,7 @@ pub fn of_values(model: &Model, entity: &Entity, templates: &[Template], when: W
                 of_present(entity, attribute, values, average)
             }
         };
-        let of_one = match skew_of(entity, name) {
+        let of_one = match model.skew(entity, name) {
             Some(skew @ Skew::Hottest { .. }) => {
                 let said = busiest(skew, values.unwrap_or(u64::MAX));
                 present().map_or(said, |present| present.max(said))
@@ -192,7 +197,7 @@ fn identified<'a>(
 ) -> Option<(u64, Vec<&'a str>)> {
     let even = |name: &str| {
         let time = entity.attribute(name).and_then(|own| own.format).is_some_and(AttributeFormat::is_time);
-        skew_of(entity, name).is_none_or(|skew| skew == Skew::Uniform) && (when == When::Any || !time)
+        model.skew(entity, name).is_none_or(|skew| skew == Skew::Uniform) && (when == When::Any || !time)
     };
     let parents = entity.parents.iter().filter_map(|parent| model.entity(parent));
     std::iter::once(entity).chain(parents).find_map(|owner| {
@@ -212,11 +217,11 @@ fn identified<'a>(
 }
 
 /// The time attributes of a key: items written at the same moment share their values.
-pub fn of_time<'a>(entity: &Entity, templates: &'a [Template]) -> Vec<&'a str> {
+pub fn of_time<'a>(model: &Model, entity: &Entity, templates: &'a [Template]) -> Vec<&'a str> {
     let mut names = readable_attributes(templates);
     names.retain(|name| {
         let format = entity.attribute(name).and_then(|attribute| attribute.format);
-        format.is_some_and(AttributeFormat::is_time) && skew_of(entity, name) != Some(Skew::Uniform)
+        format.is_some_and(AttributeFormat::is_time) && model.skew(entity, name) != Some(Skew::Uniform)
     });
     names
 }
@@ -260,10 +265,6 @@ fn readable_attributes(templates: &[Template]) -> Vec<&str> {
         }
     }
     seen
-}
-
-fn skew_of(entity: &Entity, name: &str) -> Option<Skew> {
-    entity.skew.iter().find(|(skewed, _)| skewed == name).map(|(_, skew)| *skew)
 }
 
 /// How many different keys some templates make of an entity; `None` when the model does not say.

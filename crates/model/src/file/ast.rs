@@ -516,6 +516,24 @@ impl Entity {
         names.all(|name| name == first).then_some(first)
     }
 
+    /// The attribute that alone identifies the entity: by its key, or by its first `unique` list while it has
+    /// no key.
+    pub fn sole_identity(&self) -> Option<&str> {
+        if !self.key.templates.is_empty() {
+            return self.identity();
+        }
+        match self.unique.first().map(Vec::as_slice) {
+            Some([name]) => Some(name),
+            Some(_) | None => None,
+        }
+    }
+
+    /// How unevenly traffic falls on an attribute's values, if this entity declares it; [`Model::skew`] also
+    /// finds what the entity carries.
+    pub fn skew_of(&self, attribute: &str) -> Option<Skew> {
+        self.skew.iter().find(|(name, _)| name == attribute).map(|(_, skew)| *skew)
+    }
+
     /// The attributes of the table's key that are not given by equality; a GetItem needs all of them.
     pub fn key_not_given(&self, table: &Table, given: &[Given]) -> Vec<String> {
         let equal = |name: &str| given.iter().any(|given| given.attribute == name && given.op == GivenOp::Eq);
@@ -585,6 +603,12 @@ impl Write {
     pub fn values(&self) -> impl Iterator<Item = &str> {
         let condition = self.expression().into_iter().flat_map(ConditionExpression::values);
         self.effects.iter().flat_map(Effect::values).chain(condition)
+    }
+
+    /// Each value placeholder of its condition and its effects with an attribute whose value it stands for.
+    pub fn meanings(&self) -> impl Iterator<Item = (&str, &str)> {
+        let condition = self.expression().into_iter().flat_map(ConditionExpression::meanings);
+        self.effects.iter().flat_map(Effect::meanings).chain(condition)
     }
 
     pub fn uses_value(&self, placeholder: &str) -> bool {

@@ -8,7 +8,7 @@
 
 use keywright_semantics::value::ValueType;
 
-use super::ast::{Attribute, Entity, Model, Table};
+use super::ast::{Attribute, Entity, Model, Skew, Table};
 use crate::template::Template;
 
 /// An attribute of an entity.
@@ -65,6 +65,39 @@ impl Model {
     /// identifies. `None` if the model gives neither for the attribute nor for those it repeats.
     pub fn distinct(&self, entity: &Entity, name: &str) -> Option<u64> {
         self.line(entity, name).iter().find_map(|own| own.values(self))
+    }
+
+    /// How unevenly traffic falls on the values of an attribute: as its entity declares, else as the entity
+    /// does whose values it carries.
+    pub fn skew(&self, entity: &Entity, name: &str) -> Option<Skew> {
+        let declared = |own: &Origin<'_>| own.entity.skew_of(&own.attribute.name);
+        self.line(entity, name).iter().find_map(declared).or_else(|| {
+            let source = self.identified_by(entity, name)?;
+            source.skew_of(name)
+        })
+    }
+
+    /// The other entity that an attribute identifies: the one it is declared to repeat, or the only entity
+    /// whose identity has this name and a compatible declaration. The latter is a guess, good enough for
+    /// generated values and for the spread of traffic, not for keys.
+    pub fn identified_by<'a>(&'a self, entity: &'a Entity, name: &str) -> Option<&'a Entity> {
+        let is_identity = |own: &Entity, name: &str| own.sole_identity() == Some(name);
+        if is_identity(entity, name) {
+            return None;
+        }
+        let line = self.line(entity, name);
+        let identified = line.iter().skip(1).find(|own| is_identity(own.entity, &own.attribute.name));
+        if let Some(own) = identified {
+            return Some(own.entity);
+        }
+        let own = entity.attribute(name)?;
+        let mut others =
+            self.entities.iter().filter(|other| other.name != entity.name && is_identity(other, name));
+        let (other, further) = (others.next()?, others.next());
+        let theirs = other.attribute(name)?;
+        let alike =
+            own.value_type == theirs.value_type && (own.format.is_none() || own.format == theirs.format);
+        (further.is_none() && alike).then_some(other)
     }
 
     /// The attributes that make up an entity's key in the
@@ -142,8 +175,13 @@ impl Model {
     }
 }
 
+/// Whether an attribute is part of what identifies an entity: its key, or its first `unique` list while it
+/// has no key.
 fn in_key(entity: &Entity, name: &str) -> bool {
-    entity.key.templates.iter().any(|(_, template)| template.attributes().any(|own| own == name))
+    if entity.key.templates.is_empty() {
+        return entity.unique.first().is_some_and(|names| names.iter().any(|own| own == name));
+    }
+    entity.key_attributes().any(|own| own == name)
 }
 
 /// Whether the declarations of two attributes rule out that one repeats the other.
@@ -163,6 +201,7 @@ fn is_copied(entity: &Entity, origin: &Origin<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ast::Skew;
     use super::super::parse;
 
     const MODEL: &str = r#"
@@ -211,6 +250,39 @@ entities:
         assert_eq!(origin("id"), Some(("Room", "id")));
         assert_eq!(origin("author"), Some(("User", "id")));
         assert_eq!(origin("n"), Some(("Msg", "n")));
+    }
+
+    #[test]
+    fn skew_is_that_of_the_entity_whose_values_an_attribute_carries() {
+        let keyless = r#"
+format: 1
+model: skew
+tables: {Tab: {key: {pk: S, sk: S}}}
+entities:
+  Show: {count: 20, unique: showId, skew: {showId: hottest(0.8)}, attrs: {showId: S, state: S}}
+  Part: {count: 90, parent: Show, unique: [[showId, no]], attrs: {showId: S, no: S}}
+  Seat: {count: 900, parent: Part, unique: [[showId, no, seat]], skew: {showId: uniform}, attrs: {showId: S, no: S, seat: S}}
+  Visit: {count: 900, unique: visitId, attrs: {visitId: S, showId: S, state: S}}
+  Note: {count: 900, unique: noteId, attrs: {noteId: S, show: {type: S, copyOf: Show.showId}}}
+  Room: {count: 9, unique: roomId, attrs: {roomId: S, showId: N}}
+"#;
+        let text = keyless.replace("unique: showId,", "key: {pk: \"s#{showId}\", sk: \"#\"},");
+        for text in [keyless, &text] {
+            let model = parse(text).expect("a model");
+            let skew = |entity: &str, name: &str| model.skew(model.entity(entity).expect(entity), name);
+            let declared = Some(Skew::Hottest { share_ppm: 800_000 });
+            for (entity, name) in
+                [("Show", "showId"), ("Part", "showId"), ("Visit", "showId"), ("Note", "show")]
+            {
+                assert_eq!(skew(entity, name), declared, "{entity}.{name}");
+            }
+            assert_eq!(skew("Seat", "showId"), Some(Skew::Uniform), "its own declaration wins");
+            // An attribute of the same name and another type, and one that identifies nothing.
+            assert_eq!(
+                (skew("Room", "showId"), skew("Visit", "state"), skew("Part", "no")),
+                (None, None, None)
+            );
+        }
     }
 
     #[test]

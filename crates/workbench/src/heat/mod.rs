@@ -16,6 +16,9 @@ use keywright_semantics::limits::{PARTITION_READ_UNITS_MAX, PARTITION_WRITE_UNIT
 #[cfg(test)]
 mod tests;
 
+/// The largest number of shards in a template.
+const SHARDS_MAX: u64 = 10_000;
+
 /// Maximum write units per second of one partition.
 fn most_writes() -> Exact {
     Exact::of(PARTITION_WRITE_UNITS_MAX)
@@ -108,6 +111,18 @@ impl Heat {
     pub fn shards(self) -> u64 {
         self.used().0.ceil().max(1)
     }
+}
+
+/// The smallest number of shards with which each takes at most half of what a partition sustains, for this
+/// many write units per second on one key; `on_busiest` gives those on the busiest of so many shards, or
+/// `None` if not all of them can be used. The designer writes the number that the rules ask for.
+pub fn shards_to_cool(writes: Exact, on_busiest: impl Fn(u64) -> Option<Exact>) -> Option<u64> {
+    let least = Heat { writes: writes.plus(writes), reads: Exact::ZERO }.shards();
+    if least == 1 {
+        return Some(1);
+    }
+    let is_cool = |writes: Exact| writes.plus(writes) <= most_writes();
+    (least..=SHARDS_MAX).find(|shards| on_busiest(*shards).is_some_and(is_cool))
 }
 
 /// Shards for this many write units per second on one key.

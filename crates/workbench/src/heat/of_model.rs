@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use keywright_semantics::capacity::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 use keywright_semantics::share::ALL_PPM;
 
-use super::{Exact, Heat, Spread, Verdict, most_writes};
+use super::{Exact, Heat, Spread, Verdict, shards_to_cool};
 use crate::run::{Report, written_ppm};
 use keywright_model::distribution::{When, items, of_shards, of_time, of_values, spreads};
 use keywright_model::{
@@ -19,9 +19,6 @@ use keywright_model::{
 
 /// Millionths of half units in a unit.
 const UNIT_MICRO_HALVES: u64 = 2_000_000;
-/// The largest number of shards in a template.
-const SHARDS_MAX: u64 = 10_000;
-
 /// One partition key of a table or index at the peak.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HotKey {
@@ -136,9 +133,8 @@ impl<'a> Member<'a> {
 
     /// The busiest shard's share of the traffic; an entity without shards would be spread by its items.
     fn share(&self, shards: u64) -> Option<Exact> {
-        let ideal = [Spread::of_items(self.items)];
-        let spread = self.spreads.first().unwrap_or(ideal.first()?);
-        spread.holds(shards).then(|| spread.share(shards))
+        let ideal = Spread::among(self.items);
+        self.spreads.first().unwrap_or(&ideal).share_if_held(shards)
     }
 }
 
@@ -241,7 +237,7 @@ impl<'a> Key<'a> {
             if !steps.any(|step| step.entity == own.entity.name && makes(step)) {
                 continue;
             }
-            for name in of_time(own.entity, &own.templates) {
+            for name in of_time(self.model, own.entity, &own.templates) {
                 if !names.iter().any(|known| known == name) {
                     names.push(name.to_owned());
                 }
@@ -263,14 +259,9 @@ impl<'a> Key<'a> {
             .map(|(own, parts)| (own, writes(parts)))
             .filter(|(_, writes)| *writes > Exact::ZERO)
             .collect();
-        let least = whole.and(whole).shards();
-        if least == 1 {
-            return Some(1);
-        }
-        (least..=SHARDS_MAX).find(|shards| {
-            let shares = each.iter().map(|(own, writes)| Some(writes.times(own.share(*shards)?)));
-            let sum = shares.into_iter().try_fold(Exact::ZERO, |sum, own| Some(sum.plus(own?)));
-            sum.is_some_and(|sum| sum.plus(sum) <= most_writes())
+        shards_to_cool(whole.writes, |shards| {
+            let shares = each.iter().map(|(own, writes)| Some(writes.times(own.share(shards)?)));
+            shares.into_iter().try_fold(Exact::ZERO, |sum, own| Some(sum.plus(own?)))
         })
     }
 

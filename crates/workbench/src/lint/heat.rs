@@ -144,8 +144,8 @@ pub(super) fn shard_count(context: &Context<'_>) -> Vec<Finding> {
 
 /// L025: more or fewer shards than a key needs.
 fn other_number(context: &Context<'_>, key: &HotKey, entity: &Entity) -> Option<Finding> {
-    let (shards, needed) = (key.shards, key.needed);
-    let spare = shards > needed.saturating_mul(SHARDS_SPARE).max(key.needed_to_cool?);
+    let (shards, needed, cool) = (key.shards, key.needed, key.needed_to_cool?);
+    let spare = shards > needed.saturating_mul(SHARDS_SPARE).max(cool);
     let (severity, more) = if key.heat.writes > Exact::of(PARTITION_WRITE_UNITS_MAX) {
         (Severity::Warning, "")
     } else if key.heat.writes > Exact::ZERO && spare {
@@ -154,11 +154,11 @@ fn other_number(context: &Context<'_>, key: &HotKey, entity: &Entity) -> Option<
         return None;
     };
     let text = format!(
-        "{} has {shards} shards in {} and needs {needed}{more}",
+        "{} has {shards} shards in {} and needs {cool}{more}",
         key.entities.join(", "),
         place_of(key)
     );
-    let fix = match key.needed_to_cool? {
+    let fix = match cool {
         1 if has_many_keys_without_shards(context, key, entity) => "leave the shard out".to_owned(),
         enough => {
             let enough = enough.max(SHARDS_MIN);

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use keywright_semantics::capacity::{HalfUnits, TableUsage, Usage, WriteMode, write_units};
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorDetail, ErrorKind};
+use keywright_semantics::number::Number;
 use keywright_semantics::request::parts::ValuePart;
 use keywright_semantics::response::Response;
 use keywright_semantics::size::item_bytes;
@@ -26,7 +27,7 @@ use super::request_limits::{too_few, too_large, too_many};
 use super::requests::{self, update_parts};
 use super::sizes::average;
 use keywright_model::data::{Records, Sample, attributes_from_keys, complete, key_of, pad};
-use keywright_model::expression::{ConditionExpression, Effect, Section};
+use keywright_model::expression::{Clause, Comparator, ConditionExpression, Effect, Section};
 use keywright_model::value::{from_node, from_untyped_node};
 use keywright_model::{
     Attribute, Condition, Consistency, Entity, FailsWhen, Index, Model, Node, Operation, Pattern, Table,
@@ -110,6 +111,8 @@ pub enum Done {
     },
     /// Its condition did not hold.
     Refused,
+    /// Nothing says what value this placeholder of it has.
+    Unvalued(String),
 }
 
 /// Runs a write and keeps its result.
@@ -119,6 +122,9 @@ pub(super) fn done(
     samples: &[Sample],
     pattern: &Pattern,
 ) -> Result<Done, String> {
+    if let Some(placeholder) = unvalued(model, pattern) {
+        return Ok(Done::Unvalued(placeholder));
+    }
     let actions = Maker::new(database, model, samples, pattern).actions()?;
     let image = |action: &Action<'_>| database.get(&action.table.name, &action.key);
     for action in actions.iter().filter(|action| action.vacated) {
@@ -145,6 +151,22 @@ pub(super) fn done(
         after,
     });
     Ok(Done::Changed { units: report.write_units(), changes: changes.collect() })
+}
+
+/// A placeholder of a write that no example gives and that stands for no declared attribute's value, such as
+/// one compared with a part of a document.
+fn unvalued(model: &Model, pattern: &Pattern) -> Option<String> {
+    pattern.steps().iter().find_map(|step| {
+        let entity = model.entity(&step.entity)?;
+        let meant: Vec<(&str, &str)> = step.meanings().collect();
+        let given =
+            |name: &str| step.examples.iter().flatten().chain(&pattern.example).any(|(own, _)| own == name);
+        let is_made = |name: &str| {
+            let mut known = meant.iter().filter(|(value, _)| *value == name);
+            known.any(|(_, own)| entity.attribute(own).is_some() || entity.template(own).is_some())
+        };
+        step.values().find(|name| !given(name) && !is_made(name)).map(str::to_owned)
+    })
 }
 
 fn operation(pattern: &Pattern) -> OperationKind {
@@ -404,7 +426,8 @@ impl<'a> Maker<'a> {
             }
             first.get_or_insert(action);
         }
-        first.unwrap_or_else(|| Err(format!("no item of `{}` to work on", entity.name))).map(Some)
+        let first = first.unwrap_or_else(|| Err(format!("no item of `{}` to work on", entity.name)));
+        first.map(|action| Some(action.with_fitting_values(step, &example)))
     }
 
     /// A put's action: a put that must find an item uses the first stored one for which its condition holds.
@@ -432,7 +455,8 @@ impl<'a> Maker<'a> {
             }
             first.get_or_insert(action);
         }
-        first.unwrap_or_else(|| put(None))
+        let first = first.unwrap_or_else(|| put(None));
+        if self.fails_as_it_is() { first } else { first.map(|own| own.with_fitting_values(step.1, example)) }
     }
 
     /// Whether the pattern must fail on the unchanged data.
@@ -968,6 +992,28 @@ impl Action<'_> {
         Ok(())
     }
 
+    /// With other values for the placeholders that no example gives, where its condition compares them with
+    /// the stored item and does not hold: `until < :now` needs a later time than the item's.
+    fn with_fitting_values(mut self, step: &Write, example: &[(String, Node)]) -> Self {
+        if self.holds() {
+            return self;
+        }
+        let clauses = step.expression().map(ConditionExpression::clauses).unwrap_or_default();
+        for (comparator, attribute, name) in clauses.into_iter().filter_map(Clause::compared) {
+            let changes = step.effects.iter().flat_map(Effect::values).any(|own| own == name);
+            if changes || example.iter().any(|(known, _)| known == name) {
+                continue;
+            }
+            let beyond = self.found().get(attribute).and_then(|own| beyond(own, comparator));
+            let placeholder = format!(":{name}");
+            let known = self.values.iter_mut().find(|(known, _)| *known == placeholder);
+            if let (Some((_, value)), Some(beyond)) = (known, beyond) {
+                *value = Ok(beyond);
+            }
+        }
+        self
+    }
+
     /// The stored item that its condition applies to.
     fn found(&self) -> &Item {
         self.replaced.as_ref().unwrap_or(&self.item)
@@ -985,6 +1031,28 @@ impl Action<'_> {
 
     pub(super) fn some_values(&self) -> Option<Vec<(String, ValuePart)>> {
         (!self.values.is_empty()).then(|| self.values.clone())
+    }
+}
+
+/// A value that an item's own compares with in this way; `None` for comparisons that are no order.
+fn beyond(own: &AttributeValue, comparator: Comparator) -> Option<AttributeValue> {
+    let is_upper = match comparator {
+        Comparator::Lt | Comparator::Le => true,
+        Comparator::Gt | Comparator::Ge => false,
+        Comparator::Eq | Comparator::Ne => return None,
+    };
+    match own {
+        AttributeValue::N(number) => {
+            let step = Number::from(if is_upper { 1_i64 } else { -1 });
+            number.checked_add(step).ok().map(AttributeValue::N)
+        }
+        AttributeValue::S(text) if is_upper => Some(AttributeValue::S(format!("{text}~"))),
+        AttributeValue::S(text) => {
+            let mut less = text.clone();
+            less.pop();
+            Some(AttributeValue::S(less))
+        }
+        _ => None,
     }
 }
 

@@ -174,7 +174,7 @@ impl<'a> Maker<'a> {
         let Some((last, others)) = names.split_last() else { return };
         let values = profile.values.unwrap_or_else(|| self.values(entity, last));
         let choice = match keys {
-            None => Choice::of_skew(skew(entity, last).unwrap_or(Skew::Uniform), values),
+            None => Choice::of_skew(self.model.skew(entity, last).unwrap_or(Skew::Uniform), values),
             Some(Keys::Skewed(skew)) => Choice::of_skew(skew, values),
             Some(Keys::Hot { share_ppm, keys }) => Choice::Hot { share_ppm, hot: keys, values },
             Some(Keys::Sequence) => Choice::Fixed,
@@ -196,7 +196,7 @@ impl<'a> Maker<'a> {
             return place;
         }
         let format = entity.attribute(name).and_then(|own: &Attribute| own.format);
-        let declared = skew(entity, name);
+        let declared = self.model.skew(entity, name);
         let puts = self.pattern.steps().iter().any(|step| step.kind == WriteKind::Put);
         let source = match format.filter(|format| format.is_time() && puts && declared.is_none()) {
             Some(AttributeFormat::Date) => Source::Time { step_ms: super::profile::DAY_SECONDS * 1000 },
@@ -356,10 +356,6 @@ type Shares<'a> = dyn Fn(&Index) -> u64 + 'a;
 
 fn partition_parts<'a>(table: &'a Table, index: Option<&'a Index>) -> &'a [KeyAttribute] {
     index.map_or_else(|| std::slice::from_ref(&table.partition), |index| index.partition.as_slice())
-}
-
-fn skew(entity: &Entity, name: &str) -> Option<Skew> {
-    entity.skew.iter().find(|(skewed, _)| skewed == name).map(|(_, skew)| *skew)
 }
 
 impl Program {

@@ -226,6 +226,10 @@ impl<'a> Places<'a> {
                     ("refused", Json::text("its condition does not hold")),
                 ]
             }
+            Ok(Done::Unvalued(name)) => {
+                let reason = format!("no value for `:{name}`: write `example: {{{name}: …}}`");
+                vec![("changes", Json::List(Vec::new())), ("refused", Json::text(reason))]
+            }
             Err(reason) => vec![("changes", Json::List(Vec::new())), ("refused", Json::text(reason))],
         }
     }

@@ -64,14 +64,12 @@ fn analytics(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<Stri
 /// Eventually consistent reads whose busiest key receives more than one partition serves.
 fn hot_reads(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<String> {
     let eventual = read.consistency == Consistency::Eventual;
-    let asks = |name: &String| {
-        read.given.iter().any(|given| given.attribute == *name && given.op == keywright_model::GivenOp::Eq)
-    };
+    // Only attributes that the pattern reads by count, not the items' other ones.
+    let given = || read.given.iter().filter(|given| given.op == keywright_model::GivenOp::Eq);
     let skewed = read.entities.iter().filter_map(|name| looked.model.entity(name)).find_map(|entity| {
-        entity.skew.iter().find_map(|(attribute, skew)| match skew {
-            // Only attributes that the pattern reads by count, not the items' other ones.
-            keywright_model::Skew::Hottest { share_ppm } if asks(attribute) => Some((attribute, *share_ppm)),
-            _ => None,
+        given().find_map(|given| match looked.model.skew(entity, &given.attribute) {
+            Some(keywright_model::Skew::Hottest { share_ppm }) => Some((&given.attribute, share_ppm)),
+            Some(_) | None => None,
         })
     });
     let (attribute, share_ppm) = skewed.filter(|_| eventual)?;
