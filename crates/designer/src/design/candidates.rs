@@ -13,9 +13,11 @@ use super::problem::{Entity, Pattern, Problem, Projected, Slot, Write, WriteKind
 use super::uniqueness::written as sentinels;
 use super::writer_knowledge::{moves, read_first, touches, unknown};
 use keywright_semantics::limits::{INDEX_KEY_ATTRIBUTES_MAX, TRANSACTION_ITEMS_MAX};
-use keywright_semantics::share::{ALL_PPM, MICRO_WIDE};
+use keywright_semantics::share::{ALL_PPM, MICRO, MICRO_WIDE};
 
+use keywright_model::distribution::{Exact, Spread};
 use keywright_semantics::schema::TableClass;
+use keywright_workbench::heat::shards_to_cool;
 use keywright_workbench::price::{Item, Money, Prices};
 
 /// Seconds in a month of 730 hours, as the public calculator counts.
@@ -103,13 +105,16 @@ impl Candidate {
         }
     }
 
-    /// How many lint rules advise against its partition key: it receives all current writes, or it does not
-    /// contain the owner.
-    pub(super) fn findings(&self, entity: &Entity) -> u32 {
+    /// How much speaks against its partition key: it receives all current writes, it does not contain the
+    /// owner, or it separates the items from what they belong to.
+    pub(super) fn findings(&self, problem: &Problem, entity: &Entity) -> u32 {
         let View { partition, shards, .. } = &self.view;
         let meet = *shards == 1 && partition.iter().all(|name| entity.counts_up.contains(name));
         let anybodys = entity.owner.as_ref().is_some_and(|owner| !partition.contains(owner));
-        u32::from(meet) + u32::from(anybodys)
+        let parents = || entity.parents.iter().filter_map(|name| problem.entity(name));
+        let of_parent = |name: &String| parents().any(|parent| parent.id.contains(name));
+        let apart = entity.id.iter().any(of_parent) && !partition.iter().all(of_parent);
+        u32::from(meet) + u32::from(anybodys) + u32::from(apart)
     }
 
     /// Whether its key detects existing items: it is the identity that guarded puts rely on, or a unique
@@ -445,7 +450,8 @@ pub(super) enum Writing {
 }
 
 /// The number of shards that the writes to the busiest partition key need. Each key sustains 1000 write units
-/// a second, and an entry that moves is deleted and put.
+/// a second, and an entry that moves is deleted and put. A key that takes more gets as many shards as `check`
+/// advises, each half free.
 pub(super) fn shards(
     problem: &Problem,
     entity: &Entity,
@@ -470,7 +476,30 @@ pub(super) fn shards(
         .filter(|write| write.entity == entity.name)
         .map(|write| write.peak.0.saturating_mul(write_units(entity.size_bytes) * times(write)))
         .fold(0, u64::saturating_add);
-    busiest(entity, partition, peak).div_ceil(KEY_WRITES_MICRO).max(1)
+    let busiest = busiest(entity, partition, peak);
+    if busiest <= KEY_WRITES_MICRO {
+        return 1;
+    }
+    let writes = Exact::part(busiest, MICRO);
+    let spread = Spread::among(values_within(entity, partition, sort));
+    let cool = shards_to_cool(writes, |shards| Some(writes.times(spread.share_if_held(shards)?)));
+    cool.unwrap_or_else(|| busiest.div_ceil(KEY_WRITES_MICRO))
+}
+
+/// The attribute that distributes the items of a sharded key: one of the identity or the sort key that the
+/// partition key does not have.
+pub(super) fn spreading<'a>(
+    entity: &'a Entity,
+    (partition, sort): (&[String], &'a [String]),
+) -> Option<&'a String> {
+    entity.id.iter().chain(sort).find(|name| !partition.contains(name))
+}
+
+/// The most values that this attribute has within one key.
+fn values_within(entity: &Entity, partition: &[String], sort: &[String]) -> Option<u64> {
+    let name = spreading(entity, (partition, sort))?;
+    let items = busiest(entity, partition, entity.count).max(1);
+    Some(entity.attribute(name).and_then(|own| own.distinct).map_or(items, |values| values.min(items)))
 }
 
 /// The number of shards that the reads of a scatter-gather pattern need. Each key sustains 3000 read units

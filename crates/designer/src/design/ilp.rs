@@ -191,7 +191,8 @@ pub(super) fn solve(
             let bytes = own.map_or(0, |own| own.key_bytes);
             let values = own.and_then(|own| Some(own.partitions(problem.entities.get(own.view.entity)?)));
             let values = values.unwrap_or(1);
-            let found = own.and_then(|own| Some(own.findings(problem.entities.get(own.view.entity)?)));
+            let found =
+                own.and_then(|own| Some(own.findings(problem, problem.entities.get(own.view.entity)?)));
             let found = f64::from(found.unwrap_or(0)) * FINDING_WEIGHT;
             let few = if values < FEW_VALUES { FEW_WEIGHT / float(i128::from(values)) } else { 0.0 };
             float(i128::from(bytes)).mul_add(1.0 / ENTRY_WEIGHT, 1.0 + few + found) * place.chosen

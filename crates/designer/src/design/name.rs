@@ -5,6 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::candidates::spreading;
 use super::collection_order::order;
 use super::problem::{End, Entity, KeyStyle, Pattern, Prefixes, Problem, Slot};
 use super::{Design, Placed, Projected, Sentinel, View};
@@ -211,9 +212,7 @@ fn templates(
     let mut by = view.partition.clone();
     by.sort_by_key(|name| !owners.contains(&name));
     let mut partition = format!("{stem}#{}", joined(&by));
-    // An attribute of the partition key does not distinguish items within the partition.
-    let mut spreading = entity.id.iter().chain(&view.sort).filter(|name| !view.partition.contains(name));
-    if let (true, Some(id)) = (view.shards > 1, spreading.next()) {
+    if let (true, Some(id)) = (view.shards > 1, spreading(entity, (&view.partition, &view.sort))) {
         partition = format!("{partition}#{{{id}|shard({})}}", view.shards);
     }
     let mut sort: Vec<String> = view.sort.iter().map(own).collect();

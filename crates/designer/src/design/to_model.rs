@@ -110,6 +110,8 @@ fn tables<'a>(
     let Some(place) = model.tables.iter().position(|own| own.name == name) else { return Vec::new() };
     let Some(old) = model.tables.get(place).cloned() else { return Vec::new() };
     let kept = &design.problem.kept;
+    let attributes: BTreeSet<String> =
+        model.entities_of(name).flat_map(|own| &own.attributes).map(|own| own.name.clone()).collect();
     let made: Vec<(Table, &TableOf)> = design
         .tables
         .iter()
@@ -121,8 +123,7 @@ fn tables<'a>(
             }
             table.infrequent_access = own.class == TableClass::StandardInfrequentAccess;
             if kept.is_empty() {
-                table.partition = string("pk".to_owned());
-                table.sort = Some(string("sk".to_owned()));
+                (table.partition, table.sort) = keys(&old, &attributes);
             }
             let index = |slot| index(&old, &table, design, own, (slot, named));
             table.indexes = slots(own).filter_map(index).collect();
@@ -131,6 +132,17 @@ fn tables<'a>(
         .collect();
     model.tables.splice(place..=place, made.iter().map(|(table, _)| table.clone()));
     made
+}
+
+/// The key attributes of a designed table. Declared ones keep their names, unless they are attributes of
+/// entities: the design writes texts made of attributes into them.
+fn keys(old: &Table, attributes: &BTreeSet<String>) -> (KeyAttribute, Option<KeyAttribute>) {
+    let declared = |part: &KeyAttribute| Some(part.name.clone()).filter(|name| !attributes.contains(name));
+    let partition = declared(&old.partition).unwrap_or_else(|| "pk".to_owned());
+    let other = if partition.chars().any(char::is_lowercase) { "sk" } else { "SK" };
+    let other = if partition == other { format!("{other}2") } else { other.to_owned() };
+    let sort = old.sort.as_ref().and_then(declared).unwrap_or(other);
+    (string(partition), Some(string(sort)))
 }
 
 fn string(name: String) -> KeyAttribute {

@@ -68,7 +68,7 @@ impl Trial {
     fn writes_text(&self) -> Vec<String> {
         // A refused write has changed nothing and shows nothing.
         let right: Vec<&VerifiedWrite> =
-            self.writes.iter().filter(|own| own.agrees() && !own.refused).collect();
+            self.writes.iter().filter(|own| own.agrees() && !own.refused && own.untried.is_none()).collect();
         let reads: usize = right.iter().map(|own| own.reads.len()).sum();
         let mut lines = vec![format!(
             "{} of {} writes keep all keys and derived items current at the predicted units; {reads} reads repeated after them return the expected items.",
@@ -78,6 +78,8 @@ impl Trial {
         lines.extend(self.writes.iter().filter(|own| own.refused).map(|own| {
             format!("{}: not tested, because its condition holds on no generated item.", own.pattern)
         }));
+        let untried = self.writes.iter().filter_map(|own| Some((&own.pattern, own.untried.as_ref()?)));
+        lines.extend(untried.map(|(pattern, reason)| format!("{pattern}: not tested: {reason}.")));
         for own in self.writes.iter().filter(|own| !own.agrees()) {
             let id = &own.pattern;
             lines.extend(own.failed.as_ref().map(|failed| format!("{id}: {failed}")));

@@ -25,6 +25,8 @@ pub struct VerifiedWrite {
     pub pattern: String,
     /// Why it could not be run, if it could not.
     pub failed: Option<String>,
+    /// What is missing to run it, if something is: it verifies nothing.
+    pub untried: Option<String>,
     /// Whether its condition did not hold on the generated items, even after they were changed so that it
     /// should. It changed nothing, so it verifies nothing.
     pub refused: bool,
@@ -73,6 +75,7 @@ fn write(
     let mut verified = VerifiedWrite {
         pattern: pattern.id.clone(),
         failed: None,
+        untried: None,
         refused: false,
         measured: HalfUnits(0),
         predicted: HalfUnits(0),
@@ -93,6 +96,10 @@ fn write(
         Ok(Done::Changed { units, changes }) => (units, changes),
         Ok(Done::Refused) => {
             verified.refused = true;
+            return Ok(verified);
+        }
+        Ok(Done::Unvalued(name)) => {
+            verified.untried = Some(format!("no value for `:{name}`: write `example: {{{name}: …}}`"));
             return Ok(verified);
         }
         Err(fault) => {

@@ -155,7 +155,10 @@ patterns:
 ";
     let (found, _) = designed(text, 0);
     let copy = found.placed.iter().find(|own| own.slot == Slot::Copy).expect("derived items");
-    assert_eq!(copy.view.shards, 3, "half of 2600 votes, twice for transactions");
+    assert_eq!(
+        copy.view.shards, 6,
+        "half of 2600 votes, twice for transactions, on shards that are half free"
+    );
 }
 
 const TICKETS: &str = r"

@@ -15,6 +15,7 @@ mod design_size;
 mod design_unique;
 mod design_writes;
 mod designs;
+mod modelling_faults;
 mod requirements;
 #[path = "../support/mod.rs"]
 mod support;

@@ -84,11 +84,11 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
     designed.fault.map_or(Ok(()), Err)
 }
 
-/// A design that behaves as predicted.
+/// A design, run and checked.
 pub(crate) struct Designed {
     /// The model with its keys.
     pub(crate) billed: Billed,
-    /// What its check found, if that is an error.
+    /// What is left open: what did not behave as predicted, or could not be run.
     pub(crate) fault: Option<String>,
 }
 
@@ -112,15 +112,25 @@ pub(crate) fn designed(
     say(&choice.text(original, &prices));
 
     let model = &choice.billed.model;
-    let trial = during("running the design", || try_out(model)).map_err(|faults| source.faults(&faults))?;
-    say(&format!("\n{}", trial.text()));
-    if !trial.agrees() {
-        return Err("the design does not behave as predicted".to_owned());
+    let mut open = Vec::new();
+    match during("running the design", || try_out(model)) {
+        Ok(trial) => {
+            say(&format!("\n{}", trial.text()));
+            open.extend((!trial.agrees()).then(|| "the design does not behave as predicted".to_owned()));
+        }
+        Err(faults) => {
+            open.push(format!("the design cannot be run on generated items: {}", source.faults(&faults)))
+        }
     }
-    let checked = during("checking the design", || check_design(model, &read_file))
-        .map_err(|faults| source.faults(&faults))?;
-    checked.lines().iter().for_each(|line| say(line));
-    Ok(Designed { billed: choice.billed, fault: checked.fault() })
+    match during("checking the design", || check_design(model, &read_file)) {
+        Ok(checked) => {
+            checked.lines().iter().for_each(|line| say(line));
+            open.extend(checked.fault());
+        }
+        Err(faults) => open.push(format!("the design cannot be checked: {}", source.faults(&faults))),
+    }
+    let fault = (!open.is_empty()).then(|| open.join("\n"));
+    Ok(Designed { billed: choice.billed, fault })
 }
 
 fn named(stage: Stage<'_>) -> String {
