@@ -90,7 +90,11 @@ impl Background {
             // synced in vain is in new files that nothing names.
             lsm_tree::Error::Io(error) if self.tables.list_is_unchanged() => FaultCause::of_write(error),
             lsm_tree::Error::Io(_) => FaultCause::Sync,
-            _ => FaultCause::Write,
+            // It does not say which table. The next steps of the scrub find it.
+            damage => {
+                self.shared.damages.suspect(self.shared.published().layers.tables.all(), damage);
+                FaultCause::Damage
+            }
         };
         self.shared.poison(Fault { cause, reason: format!("{what}: {error}") });
         self.close();

@@ -101,10 +101,10 @@ impl OpenFault {
     }
 }
 
-/// An error of the tables while they were read.
-pub(crate) fn store_error(error: lsm_tree::Error) -> StoreError {
+/// An error of a table while it was read.
+pub(crate) fn table_error(file: &Path, error: &lsm_tree::Error) -> StoreError {
     match error {
-        lsm_tree::Error::Io(error) => StoreError::Io(error.to_string()),
-        other => StoreError::Corrupt(other.to_string()),
+        lsm_tree::Error::Io(error) => StoreError::Io(format!("{}: {error}", file.display())),
+        other => StoreError::Corrupt(format!("{}: {other}", file.display())),
     }
 }

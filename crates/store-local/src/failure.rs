@@ -23,6 +23,8 @@ pub enum FaultCause {
     /// A sync failed. The operating system may show bytes that are not on the disk, so opening the store
     /// again in this process could acknowledge what a loss of power would undo.
     Sync,
+    /// Tables could not be merged because one of them is damaged.
+    Damage,
     /// A thread of the store ended by a defect.
     Defect,
 }
@@ -86,7 +88,13 @@ mod tests {
         assert_eq!(cause(io::Error::from(io::ErrorKind::QuotaExceeded).into()), FaultCause::NoRoom);
         assert_eq!(cause(Failure::sync(no_room())), FaultCause::Sync, "a sync may report a full disk too");
         assert_eq!(cause(io::Error::from(io::ErrorKind::PermissionDenied).into()), FaultCause::Write);
-        let all = [FaultCause::NoRoom, FaultCause::Write, FaultCause::Sync, FaultCause::Defect];
-        assert_eq!(all.map(FaultCause::may_reopen), [true, false, false, false]);
+        let all = [
+            FaultCause::NoRoom,
+            FaultCause::Write,
+            FaultCause::Sync,
+            FaultCause::Damage,
+            FaultCause::Defect,
+        ];
+        assert_eq!(all.map(FaultCause::may_reopen), [true, false, false, false, false]);
     }
 }

@@ -3,7 +3,8 @@
 use crate::journal::Sizes;
 use crate::pauses::Pause;
 use crate::row_map::RowMap;
-use crate::shared::Published;
+use crate::scrub::ScrubFigures;
+use crate::shared::{Published, Shared};
 
 /// The present figures of a store.
 #[derive(Clone, Debug)]
@@ -28,6 +29,12 @@ pub struct Figures {
     pub room_bytes: u64,
     /// The pauses of the commit thread since the store was opened.
     pub pauses: Vec<Pause>,
+    /// Places of files that are known to be damaged.
+    pub damaged_places: usize,
+    /// Reads of tables that failed since the store was opened.
+    pub failed_reads: u64,
+    /// The reading of all files in the background.
+    pub scrub: ScrubFigures,
 }
 
 impl Figures {
@@ -35,7 +42,7 @@ impl Figures {
         open_snapshots: usize,
         published: &Published,
         journal: Sizes,
-        pauses: Vec<Pause>,
+        shared: &Shared,
     ) -> Self {
         let layers = &published.layers;
         let bytes = |rows: &RowMap| u64::try_from(rows.bytes()).unwrap_or(u64::MAX);
@@ -52,7 +59,10 @@ impl Figures {
             unmerged_runs: layers.tables.unmerged(),
             journal_bytes: journal.all_bytes,
             room_bytes: journal.next_bytes + buffer_bytes,
-            pauses,
+            pauses: shared.pauses.all(),
+            damaged_places: shared.damages.count(),
+            failed_reads: shared.damages.failed_reads(),
+            scrub: shared.scrubbed.figures(),
         }
     }
 }

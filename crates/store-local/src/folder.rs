@@ -5,6 +5,7 @@
 //! FORMAT          "keywright store 2"; present once the store was created completely
 //! FORMAT.new      present during creation; such a folder has no data yet, and its creation starts over
 //! acknowledged    the watermark, see `watermark.rs`
+//! scrubbed        how far the scrub has come, see `scrub.rs`; nothing depends on it
 //! journal/        the newest commits, see `journal/`
 //! tables/         all older rows, see `tables.rs`
 //! ```
@@ -28,14 +29,16 @@ const TABLES: &str = "tables";
 /// Where stores of format 1 have their files.
 const ENGINE: &str = "engine";
 const WATERMARK: &str = "acknowledged";
+const SCRUB_NOTES: &str = "scrubbed";
 
 /// The format version. It rises when an older Keywright could not read the folder any more.
 const FORMAT_TEXT: &str = "keywright store 2\n";
+const FORMAT_HEAD: &str = "keywright store ";
 
 /// A locked folder.
 pub(crate) struct Folder {
     path: PathBuf,
-    _lock: File,
+    _lock: Option<File>,
 }
 
 /// Whether the folder held a complete store when it was locked.
@@ -43,6 +46,15 @@ pub(crate) struct Folder {
 pub(crate) enum Contents {
     Nothing,
     Store,
+}
+
+/// The format marker of a folder that is only read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Marker {
+    Whole,
+    /// The creation was interrupted.
+    Unfinished,
+    Damaged { file: PathBuf, detail: String },
 }
 
 impl Folder {
@@ -60,7 +72,7 @@ impl Folder {
         acquire(&lock, path)?;
         let contents = read_format(path)?;
         close_to_others(path);
-        Ok((Self { path: path.to_owned(), _lock: lock }, contents))
+        Ok((Self { path: path.to_owned(), _lock: Some(lock) }, contents))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -80,6 +92,28 @@ impl Folder {
     /// The watermark's file.
     pub(crate) fn watermark(&self) -> PathBuf {
         self.path.join(WATERMARK)
+    }
+
+    /// The file of the scrub.
+    pub(crate) fn scrub_notes(&self) -> PathBuf {
+        self.path.join(SCRUB_NOTES)
+    }
+
+    /// Locks the folder of a stopped store and changes nothing in it.
+    pub(crate) fn lock_to_read(path: &Path) -> Result<(Self, Marker), OpenFault> {
+        refuse_foreign(path)?;
+        let lock_path = path.join(LOCK);
+        let lock = match File::open(&lock_path) {
+            Ok(lock) => {
+                acquire(&lock, path)?;
+                Some(lock)
+            }
+            // Each open store has created it.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(OpenFault::Io { file: lock_path, error }),
+        };
+        let marker = read_marker(path)?;
+        Ok((Self { path: path.to_owned(), _lock: lock }, marker))
     }
 
     /// Marks the folder as being created and removes the files of an interrupted creation.
@@ -156,6 +190,24 @@ fn read_format(path: &Path) -> Result<Contents, OpenFault> {
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => without_format(path),
         Err(error) => Err(OpenFault::Io { file, error }),
+    }
+}
+
+/// The marker of a store in a folder. One that names another version is not damaged.
+fn read_marker(path: &Path) -> Result<Marker, OpenFault> {
+    match read_format(path) {
+        Ok(Contents::Store) => Ok(Marker::Whole),
+        Ok(Contents::Nothing) if path.join(FORMAT_NEW).exists() => Ok(Marker::Unfinished),
+        Ok(Contents::Nothing) => Err(OpenFault::NotAStore { folder: path.to_owned() }),
+        Err(OpenFault::UnknownFormat { file, found }) => {
+            let version = found.strip_prefix(FORMAT_HEAD).map(str::trim_end);
+            if version.is_some_and(|version| version.starts_with(|first: char| first.is_ascii_digit())) {
+                return Err(OpenFault::UnknownFormat { file, found });
+            }
+            Ok(Marker::Damaged { file, detail: "it does not name a format".to_owned() })
+        }
+        Err(OpenFault::Corrupt { file, detail }) => Ok(Marker::Damaged { file, detail }),
+        Err(fault) => Err(fault),
     }
 }
 

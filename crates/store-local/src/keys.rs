@@ -4,7 +4,9 @@
 //! It does not know what rows mean.
 
 use std::cell::RefCell;
+use std::ops::Bound;
 
+use bytes::Bytes;
 use keywright_store::{CommitVersion, LogId, LogPosition};
 use lsm_tree::Slice;
 
@@ -91,9 +93,72 @@ pub(crate) fn log_position(stored: &[u8]) -> Option<LogPosition> {
     })
 }
 
+/// The shard of a log entry's stored key, or of a bound cut short.
+pub(crate) fn log_id(stored: &[u8]) -> Option<LogId> {
+    let (log, rest) = stored.strip_prefix(&[LOG])?.split_first_chunk::<8>()?;
+    let shard = rest.first_chunk::<8>()?;
+    Some(LogId { log: u64::from_be_bytes(*log), shard: u64::from_be_bytes(*shard) })
+}
+
+/// Whether a stored key has the form of one.
+pub(crate) fn is_stored_key(stored: &[u8]) -> bool {
+    match stored.first() {
+        Some(&META) => stored == VERSION_KEY,
+        Some(&ROW) => true,
+        Some(&LOG) => stored.len() == LOG_KEY_BYTES,
+        Some(_) | None => false,
+    }
+}
+
+/// The caller's keys in a range of stored keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeySpan {
+    /// Keys of rows; `None` if the range has none.
+    pub rows: Option<(Bound<Bytes>, Bound<Bytes>)>,
+    /// The first and the last shard of logs, as far as they are known; `None` if the range has no log entry.
+    pub logs: Option<(Option<LogId>, Option<LogId>)>,
+}
+
+/// The caller's keys between two stored keys.
+pub(crate) fn span(start: Bound<&[u8]>, end: Bound<&[u8]>) -> KeySpan {
+    let first = |bound: Bound<&[u8]>| match bound {
+        Bound::Included(key) | Bound::Excluded(key) => key.first().copied(),
+        Bound::Unbounded => None,
+    };
+    let (from, to) = (first(start).unwrap_or(META), first(end).unwrap_or(LOG));
+    let row_bound = |bound: Bound<&[u8]>| match bound {
+        Bound::Included(key) => caller_part(key).map(|key| Bound::Included(Bytes::copy_from_slice(key))),
+        Bound::Excluded(key) => caller_part(key).map(|key| Bound::Excluded(Bytes::copy_from_slice(key))),
+        Bound::Unbounded => None,
+    };
+    let shard = |bound: Bound<&[u8]>| match bound {
+        Bound::Included(key) | Bound::Excluded(key) => log_id(key),
+        Bound::Unbounded => None,
+    };
+    let rows = (from <= ROW && to >= ROW).then(|| {
+        (row_bound(start).unwrap_or(Bound::Unbounded), row_bound(end).unwrap_or(Bound::Unbounded))
+    });
+    KeySpan { rows, logs: (to >= LOG).then(|| (shard(start), shard(end))) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_of_stored_keys_is_split_into_rows_and_logs() {
+        let log = log_key(LogId { log: 3, shard: 4 }, LogPosition::FIRST);
+        let row = row_key(b"k");
+        let rows_only = span(Bound::Excluded(&VERSION_KEY), Bound::Included(&row));
+        assert_eq!(rows_only.rows, Some((Bound::Unbounded, Bound::Included(Bytes::from_static(b"k")))));
+        assert_eq!(rows_only.logs, None);
+        let both = span(Bound::Excluded(&row), Bound::Included(&log));
+        assert_eq!(both.rows, Some((Bound::Excluded(Bytes::from_static(b"k")), Bound::Unbounded)));
+        assert_eq!(both.logs, Some((None, Some(LogId { log: 3, shard: 4 }))));
+        assert_eq!(span(Bound::Excluded(&log), Bound::Unbounded).rows, None);
+        let meta = span(Bound::Included(&VERSION_KEY), Bound::Included(&VERSION_KEY));
+        assert_eq!(meta, KeySpan { rows: None, logs: None });
+    }
 
     #[test]
     fn log_keys_sort_by_log_shard_version_and_index() {

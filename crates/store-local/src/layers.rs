@@ -9,6 +9,7 @@ use std::sync::Arc;
 use keywright_store::Direction;
 use lsm_tree::Slice;
 
+use crate::damage::ReadFault;
 use crate::dead_ranges::{DeadRange, DeadRanges, RUN_LEN_MIN};
 use crate::keys::after;
 use crate::row_map::{RowMap, Rows};
@@ -33,7 +34,7 @@ pub(crate) struct Layers {
 
 impl Layers {
     /// The value of a stored key.
-    pub(crate) fn get(&self, key: &[u8]) -> lsm_tree::Result<Option<Slice>> {
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Slice>, Box<ReadFault>> {
         for rows in self.buffers() {
             if let Some(row) = rows.get(key) {
                 return Ok(row.value.clone());
@@ -79,7 +80,7 @@ type Pair = (Slice, Option<Slice>);
 /// One layer's rows in order.
 struct Source {
     /// The next row. `Err` is reported once; the source has ended then.
-    head: Option<lsm_tree::Result<Pair>>,
+    head: Option<Result<Pair, Box<ReadFault>>>,
     rest: Rest,
 }
 
@@ -150,13 +151,13 @@ impl Merged {
         first.map(|(place, _)| place)
     }
 
-    fn fault(&mut self) -> Option<lsm_tree::Error> {
+    fn fault(&mut self) -> Option<Box<ReadFault>> {
         let failed = self.sources.iter_mut().find(|source| matches!(source.head, Some(Err(_))))?;
         failed.head.take()?.err()
     }
 
     /// The next key of any layer, with its newest value.
-    fn next_of_any(&mut self) -> Option<lsm_tree::Result<Pair>> {
+    fn next_of_any(&mut self) -> Option<Result<Pair, Box<ReadFault>>> {
         if let Some(fault) = self.fault() {
             self.sources.clear();
             return Some(Err(fault));
@@ -209,7 +210,7 @@ impl Merged {
 }
 
 impl Iterator for Merged {
-    type Item = lsm_tree::Result<(Slice, Slice)>;
+    type Item = Result<(Slice, Slice), Box<ReadFault>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

@@ -8,7 +8,9 @@
 //!   whole or not at all.
 //! - Open refuses a missing, truncated or changed file and names it: the format marker, the lists of tables,
 //!   the frame of every table, the content of the newest tables (`LocalOptions::verify_bytes_max`), every
-//!   journal. Older tables are checked block by block as they are read.
+//!   journal. Older tables are checked block by block as they are read, and as a whole by the scrub.
+//! - Damage that a read or the scrub meets is known by file, block and keys ([`LocalStore::damage`]);
+//!   [`verify`] reads a stopped folder whole and names everything that is damaged.
 //! - Not detected at open: after a power loss, a journal damaged in exactly the commits of the last seconds
 //!   before it. They look like commits that were never finished.
 //!
@@ -18,10 +20,12 @@
 mod background;
 mod committer;
 mod conflicts;
+mod damage;
 mod dead_ranges;
 mod error;
 mod failure;
 mod figures;
+mod file_reader;
 mod folder;
 mod journal;
 mod keys;
@@ -34,16 +38,23 @@ mod removal;
 mod reply;
 mod row_cache;
 mod row_map;
+mod scrub;
 mod shared;
 mod store;
 mod table_check;
+mod table_file;
 mod tables;
 mod threads;
+mod verify;
 mod watermark;
 
+pub use damage::{Damage, DamagedPart, Holds};
 pub use error::OpenFault;
 pub use failure::{Fault, FaultCause};
 pub use figures::Figures;
+pub use keys::KeySpan;
 pub use options::{Aside, Durability, LocalOptions};
 pub use pauses::{LONG as LONG_PAUSE, Pause, PauseCause};
+pub use scrub::{Round, ScrubFigures, ScrubStep};
 pub use store::{LocalSnapshot, LocalStore, LocalTransaction};
+pub use verify::{Verified, verify};

@@ -76,7 +76,7 @@ fn recover(folder: &Folder, options: &LocalOptions) -> Result<Parts, OpenFault> 
 
 /// The newest commit in tables.
 fn read_version(folder: &Path, layers: &Layers) -> Result<u64, OpenFault> {
-    let row = layers.get(&VERSION_KEY).map_err(|error| OpenFault::from_tables(folder, error))?;
+    let row = layers.get(&VERSION_KEY).map_err(|fault| OpenFault::from_tables(&fault.file, fault.error))?;
     let Some(row) = row else { return Ok(0) };
     let bytes =
         row.as_ref().try_into().map_err(|_| OpenFault::corrupt(folder, "its version row is malformed"))?;

@@ -36,6 +36,7 @@ pub enum Durability {
 /// - 16 MiB for the conflict detector, 16 MiB for the row cache,
 /// - the index and filter blocks of the two newest levels, about 2 % of their tables; all others are in the
 ///   cache,
+/// - while the scrub reads a journal segment or finds the damaged blocks of a table, that file (64 MiB),
 /// - the transactions that callers hold.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalOptions {
@@ -55,6 +56,8 @@ pub struct LocalOptions {
     pub verify_bytes_max: u64,
     /// The longest time between two syncs of a relaxed store under load.
     pub relaxed_sync_interval: Duration,
+    /// How often the scrub reads all files, if somebody calls `LocalStore::scrub_step`; `None` for never.
+    pub scrub_period: Option<Duration>,
     /// Runs the long part of a read: everything beyond 64 KiB of a page or multi-get, and 16 keys of the
     /// latter. An asynchronous runtime has few threads, and a cold read on each would block everything else,
     /// so it moves long reads to other threads here. The default runs them on the caller's thread.
@@ -72,6 +75,7 @@ impl Default for LocalOptions {
             files_max: 900,
             verify_bytes_max: 32 * MIB,
             relaxed_sync_interval: Duration::from_millis(200),
+            scrub_period: Some(Duration::from_hours(7 * 24)),
             long_reads: |work| work(),
         }
     }

@@ -6,12 +6,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use keywright_store::{CommitError, LastChanged, LogId, StoreError};
 use lsm_tree::Slice;
 
+use crate::damage::Damages;
 use crate::dead_ranges::DeadRange;
 use crate::failure::{Fault, FaultCause};
 use crate::layers::Layers;
 use crate::pauses::Pauses;
 use crate::reply::Reply;
 use crate::row_cache::RowCache;
+use crate::scrub::Scrubbed;
 
 /// Reports of dead ranges that wait for the commit thread.
 const DEAD_WAITING_MAX: usize = 64;
@@ -74,6 +76,8 @@ pub(crate) struct Shared {
     published: RwLock<Arc<Published>>,
     pub(crate) row_cache: RowCache,
     pub(crate) pauses: Pauses,
+    pub(crate) damages: Damages,
+    pub(crate) scrubbed: Scrubbed,
 }
 
 #[derive(Default)]
@@ -101,6 +105,8 @@ impl Shared {
             published: RwLock::new(Arc::new(published)),
             row_cache: RowCache::default(),
             pauses: Pauses::default(),
+            damages: Damages::default(),
+            scrubbed: Scrubbed::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 //! transactions.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
@@ -14,7 +14,8 @@ use lsm_tree::Slice;
 use tokio::sync::Semaphore;
 
 use crate::conflicts::KeyHasher;
-use crate::error::{OpenFault, store_error};
+use crate::damage::{Damage, ReadFault};
+use crate::error::OpenFault;
 use crate::failure::Fault;
 use crate::figures::Figures;
 use crate::folder::Folder;
@@ -24,6 +25,7 @@ use crate::open;
 use crate::options::{Aside, CAPABILITIES, LocalOptions};
 use crate::reply::reply_channel;
 use crate::row_cache::Lookup;
+use crate::scrub::{Scrub, ScrubStep};
 use crate::shared::{ConflictCheck, Published, Shared, Work, Write};
 use crate::threads::Threads;
 
@@ -71,6 +73,7 @@ struct Inner {
     long_read_places: Semaphore,
     /// The number of `LocalStore` values. All other references are snapshots.
     handles: AtomicUsize,
+    scrub: Mutex<Scrub>,
     _folder: Folder,
 }
 
@@ -81,6 +84,11 @@ impl Inner {
         let mut outcome = None;
         (self.long_reads)(&mut || outcome = Some(read()));
         outcome.expect("`long_reads` runs the closure that it is given")
+    }
+
+    /// Notes a read that failed; its error for the caller.
+    fn failed(&self, fault: &ReadFault) -> StoreError {
+        self.shared.damages.note(fault)
     }
 
     /// Ends the commit thread after it has committed the queue. Idempotent.
@@ -108,6 +116,7 @@ impl LocalStore {
             long_reads: options.long_reads,
             long_read_places: Semaphore::new(LONG_READS_MAX),
             handles: AtomicUsize::new(1),
+            scrub: Mutex::new(Scrub::new(&opened.folder, options.scrub_period)),
             _folder: opened.folder,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -121,6 +130,18 @@ impl LocalStore {
     /// Why the store refuses writes, for the operator; `None` while it accepts them.
     pub fn fault(&self) -> Option<Fault> {
         self.inner.shared.fault()
+    }
+
+    /// Places of the store's files that are known to be damaged.
+    pub fn damage(&self) -> Vec<Damage> {
+        self.inner.shared.damages.all()
+    }
+
+    /// One bounded piece of looking for damage, at this time in milliseconds since 1970: see [`ScrubStep`].
+    /// It reads from the disk on the caller's thread.
+    pub fn scrub_step(&self, now_ms: u64) -> ScrubStep {
+        let mut scrub = self.inner.scrub.lock().unwrap_or_else(PoisonError::into_inner);
+        scrub.step(&self.inner.shared, self.inner.threads.segments(), now_ms)
     }
 
     /// Whether this is the only handle and no snapshot or transaction is open: then the folder is free for
@@ -138,7 +159,7 @@ impl LocalStore {
             references.saturating_sub(handles),
             &self.inner.shared.published(),
             self.inner.threads.journal_sizes(),
-            self.inner.shared.pauses.all(),
+            &self.inner.shared,
         )
     }
 
@@ -183,7 +204,7 @@ impl LocalSnapshot {
             return Ok(value.map(Bytes::from));
         }
         let found = keys::with_row_key(key, |key| self.published.layers.get(key));
-        Ok(found.map_err(store_error)?.map(Bytes::from))
+        Ok(found.map_err(|fault| self.inner.failed(&fault))?.map(Bytes::from))
     }
 
     async fn lookup_all(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
@@ -218,8 +239,10 @@ impl LocalSnapshot {
     /// A page of a scan: its first part on the caller's thread, the rest of a long one as a long read.
     async fn fill(&self, mut rows: Merged, scan: &Scan) -> Result<ScanPage, StoreError> {
         let mut draft = PageDraft { page: ScanPage::with_room(scan), bytes: 0 };
-        if draft.fill(&mut rows, scan, SHORT_BYTES_MAX)? == Filled::ToBound {
-            self.inner.aside(|| draft.fill(&mut rows, scan, usize::MAX)).await?;
+        let filled = draft.fill(&mut rows, scan, SHORT_BYTES_MAX);
+        if filled.map_err(|fault| self.inner.failed(&fault))? == Filled::ToBound {
+            let filled = self.inner.aside(|| draft.fill(&mut rows, scan, usize::MAX)).await;
+            filled.map_err(|fault| self.inner.failed(&fault))?;
         }
         let dead = rows.take_found();
         if !dead.is_empty() {
@@ -234,8 +257,8 @@ impl LocalSnapshot {
         let end = log_key(read.id, LogPosition::LAST);
         let mut rows = self.published.layers.range(start, after(&end), Direction::Forward);
         let mut draft = LogDraft::default();
-        if draft.fill(&mut rows, read, SHORT_BYTES_MAX)? == Filled::ToBound {
-            self.inner.aside(|| draft.fill(&mut rows, read, usize::MAX)).await?;
+        if draft.fill(&mut rows, read, SHORT_BYTES_MAX, &self.inner)? == Filled::ToBound {
+            self.inner.aside(|| draft.fill(&mut rows, read, usize::MAX, &self.inner)).await?;
         }
         let last = draft.entries.last().map_or(0, |entry| entry.position.version.0);
         assert!(last <= self.published.version, "a view shows no log entry of a later commit");
@@ -261,7 +284,7 @@ struct PageDraft {
 impl PageDraft {
     /// Takes rows until the scan's budget of rows or bytes is reached, but at least one, or until the draft
     /// has `bound` bytes.
-    fn fill(&mut self, rows: &mut Merged, scan: &Scan, bound: usize) -> Result<Filled, StoreError> {
+    fn fill(&mut self, rows: &mut Merged, scan: &Scan, bound: usize) -> Result<Filled, Box<ReadFault>> {
         let entries = &mut self.page.entries;
         while self.bytes < bound {
             let Some(row) = rows.next() else { return Ok(Filled::Whole) };
@@ -270,7 +293,7 @@ impl PageDraft {
                 self.page.more = true;
                 return Ok(Filled::Whole);
             }
-            let (key, value) = row.map_err(store_error)?;
+            let (key, value) = row?;
             let entry = Entry { key: caller_key(key), value: Bytes::from(value) };
             self.bytes += entry.key.len() + entry.value.len();
             entries.push(entry);
@@ -288,12 +311,18 @@ struct LogDraft {
 
 impl LogDraft {
     /// Takes entries as `PageDraft::fill` takes rows.
-    fn fill(&mut self, rows: &mut Merged, read: LogRead, bound: usize) -> Result<Filled, StoreError> {
+    fn fill(
+        &mut self,
+        rows: &mut Merged,
+        read: LogRead,
+        bound: usize,
+        inner: &Inner,
+    ) -> Result<Filled, StoreError> {
         while self.bytes < bound {
             let is_full = self.entries.len() >= read.entries_max.max(1)
                 || (self.bytes >= read.bytes_max && !self.entries.is_empty());
             let Some(row) = (if is_full { None } else { rows.next() }) else { return Ok(Filled::Whole) };
-            let (key, value) = row.map_err(store_error)?;
+            let (key, value) = row.map_err(|fault| inner.failed(&fault))?;
             let position = log_position(&key)
                 .ok_or_else(|| StoreError::Corrupt("a log entry's key is malformed".to_owned()))?;
             if read.after == Some(position) {
@@ -480,7 +509,7 @@ impl Store for LocalStore {
         while !rest.is_empty() {
             let mut stored = Vec::new();
             for row in self.view().rows(&rest, Direction::Forward).take(CLEAR_KEYS_MAX) {
-                stored.push(row.map_err(store_error)?.0);
+                stored.push(row.map_err(|fault| self.inner.failed(&fault))?.0);
             }
             let caller_keys: Vec<Bytes> = stored.iter().cloned().map(caller_key).collect();
             let Some(last) = caller_keys.last() else { break };
@@ -500,7 +529,7 @@ impl Store for LocalStore {
             let view = self.view();
             let rows = view.published.layers.range(start.clone(), after(&end), Direction::Forward);
             for row in rows.take(CLEAR_KEYS_MAX) {
-                stored.push(row.map_err(store_error)?.0);
+                stored.push(row.map_err(|fault| self.inner.failed(&fault))?.0);
             }
             drop(view);
             let Some(last) = stored.last() else { return Ok(()) };
@@ -521,7 +550,7 @@ impl Store for LocalStore {
         let mut rows = view.rows(range, Direction::Forward);
         let mut bytes = 0;
         for row in rows.by_ref().take(ESTIMATE_ROWS_MAX) {
-            let (key, value) = row.map_err(store_error)?;
+            let (key, value) = row.map_err(|fault| self.inner.failed(&fault))?;
             bytes += key.len() - 1 + value.len();
         }
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);

@@ -4,32 +4,34 @@
 //! checksum, and it makes a new tree where there is no list. This file knows where the pinned version keeps
 //! these files, and nothing of their rows.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::error::OpenFault;
+use crate::file_reader::{FileReader, From};
+use crate::tables::FILES;
 
-const BUFFER_BYTES: usize = 256 * 1024;
-
-struct Table {
-    id: u64,
-    path: PathBuf,
-    checksum: u128,
-    bytes: u64,
+/// A table as the list names it.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    pub(crate) id: u64,
+    pub(crate) path: PathBuf,
+    /// Of the whole file.
+    pub(crate) checksum: u128,
 }
 
 /// Verifies the list, the presence of all tables, and the content of the newest tables up to
 /// `verify_bytes_max`.
 pub(crate) fn verify(folder: &Path, verify_bytes_max: u64) -> Result<(), OpenFault> {
     let mut bytes_left = verify_bytes_max;
-    let mut tables = read_list(folder)?;
+    let mut tables = list(folder)?;
     tables.sort_by_key(|table| std::cmp::Reverse(table.id));
     for table in tables {
-        if table.bytes <= bytes_left {
-            bytes_left -= table.bytes;
+        let bytes = require(&table.path)?;
+        if bytes <= bytes_left {
+            bytes_left -= bytes;
             check_content(&table)?;
         }
     }
@@ -48,7 +50,7 @@ fn require(file: &Path) -> Result<u64, OpenFault> {
 }
 
 /// The tables in a folder, from the list that its `current` file names.
-fn read_list(tree: &Path) -> Result<Vec<Table>, OpenFault> {
+pub(crate) fn list(tree: &Path) -> Result<Vec<Listed>, OpenFault> {
     let current = tree.join("current");
     require(&current)?;
     let pointer = fs::read(&current).map_err(OpenFault::io(&current))?;
@@ -67,14 +69,8 @@ fn read_list(tree: &Path) -> Result<Vec<Table>, OpenFault> {
     }
     let entries =
         parse_list(&list).ok_or_else(|| OpenFault::corrupt(&path, "the list of tables is malformed"))?;
-    entries
-        .into_iter()
-        .map(|(id, checksum)| {
-            let path = tree.join("tables").join(id.to_string());
-            let bytes = require(&path)?;
-            Ok(Table { id, path, checksum, bytes })
-        })
-        .collect()
+    let file = |id: u64| tree.join(FILES).join(id.to_string());
+    Ok(entries.into_iter().map(|(id, checksum)| Listed { id, path: file(id), checksum }).collect())
 }
 
 fn parse_pointer(bytes: &[u8]) -> Option<(u64, u128)> {
@@ -111,16 +107,15 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     Some(*field)
 }
 
-fn check_content(table: &Table) -> Result<(), OpenFault> {
-    let mut file = File::open(&table.path).map_err(OpenFault::io(&table.path))?;
+fn check_content(table: &Listed) -> Result<(), OpenFault> {
+    let mut reader = FileReader::open(&table.path, From::Memory).map_err(OpenFault::io(&table.path))?;
     let mut hasher = Xxh3::new();
-    let mut chunk = vec![0; BUFFER_BYTES];
     loop {
-        let length = file.read(&mut chunk).map_err(OpenFault::io(&table.path))?;
-        if length == 0 {
+        let piece = reader.next().map_err(OpenFault::io(&table.path))?;
+        if piece.is_empty() {
             break;
         }
-        hasher.update(chunk.get(..length).unwrap_or_default());
+        hasher.update(piece);
     }
     if hasher.digest128() == table.checksum {
         Ok(())

@@ -24,6 +24,7 @@ use lsm_tree::{
 
 pub(crate) use lsm_tree::Table;
 
+use crate::damage::ReadFault;
 use crate::keys::VERSION_KEY;
 use crate::options::LocalOptions;
 use crate::pacing::{MergeSteps, Pacing, Steps, flush_step};
@@ -36,7 +37,7 @@ const NEWEST: u64 = u64::MAX >> 1;
 /// The file in a folder of tables that names the list of tables. It begins with the number of that list.
 const LIST: &str = "current";
 /// The folder of the tables' files in it.
-const FILES: &str = "tables";
+pub(crate) const FILES: &str = "tables";
 
 /// The tables of a store, and the threads' way to change them.
 #[derive(Clone)]
@@ -171,7 +172,8 @@ impl TableSet {
         self.all().filter(|table| !kept.contains(&table.id())).cloned().collect()
     }
 
-    fn all(&self) -> impl Iterator<Item = &Table> {
+    /// All tables.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Table> {
         self.runs.iter().flat_map(|run| run.iter())
     }
 
@@ -181,12 +183,16 @@ impl TableSet {
     }
 
     /// The value of a key in the newest table that has it, unless it is a deletion.
-    pub(crate) fn get(&self, key: &[u8]) -> lsm_tree::Result<Option<Slice>> {
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Slice>, Box<ReadFault>> {
         let mut hash = None;
         for run in self.runs.iter() {
             let Some(table) = find(run, key) else { continue };
             let hash = *hash.get_or_insert_with(|| Filter::get_hash(key));
-            if let Some(found) = table.get(key, NEWEST, hash)? {
+            let found = table.get(key, NEWEST, hash).map_err(|error| {
+                let key = Slice::from(key);
+                ReadFault::new(table, (key.clone(), key), error)
+            })?;
+            if let Some(found) = found {
                 return Ok(value_of(found).1);
             }
         }
@@ -230,8 +236,10 @@ impl TableSet {
     }
 }
 
-/// Rows of tables in order; a value of `None` is a deletion.
-pub(crate) type TableRows = Box<dyn Iterator<Item = lsm_tree::Result<(Slice, Option<Slice>)>> + Send>;
+/// A row of a table; a value of `None` is a deletion.
+type TableRow = (Slice, Option<Slice>);
+/// Rows of tables in order.
+pub(crate) type TableRows = Box<dyn Iterator<Item = Result<TableRow, Box<ReadFault>>> + Send>;
 
 fn find<'t>(run: &'t [Table], key: &[u8]) -> Option<&'t Table> {
     let place = run.partition_point(|table| table.metadata.key_range.max().as_ref() < key);
@@ -245,18 +253,21 @@ fn rows_of(
     direction: Direction,
 ) -> TableRows {
     let rows = move |place: usize| {
-        let table = run.get(place).expect("the places are those of tables of the run");
-        table.range((Bound::Included(start.clone()), Bound::Excluded(end.clone())))
+        let table = run.get(place).expect("the places are those of tables of the run").clone();
+        let wanted = (start.clone(), end.clone());
+        let rows = table.range((Bound::Included(start.clone()), Bound::Excluded(end.clone())));
+        rows.map(move |row| match row {
+            Ok(row) => Ok(value_of(row)),
+            Err(error) => Err(ReadFault::new(&table, wanted.clone(), error)),
+        })
     };
     match direction {
-        Direction::Forward => Box::new(tables.flat_map(rows).map(|row| row.map(value_of))),
-        Direction::Backward => {
-            Box::new(tables.rev().flat_map(move |place| rows(place).rev()).map(|row| row.map(value_of)))
-        }
+        Direction::Forward => Box::new(tables.flat_map(rows)),
+        Direction::Backward => Box::new(tables.rev().flat_map(move |place| rows(place).rev())),
     }
 }
 
-fn value_of(row: InternalValue) -> (Slice, Option<Slice>) {
+fn value_of(row: InternalValue) -> TableRow {
     let value = (!row.key.is_tombstone()).then_some(row.value);
     (row.key.user_key, value)
 }

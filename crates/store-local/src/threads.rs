@@ -60,6 +60,11 @@ impl Threads {
         })
     }
 
+    /// The journal's files.
+    pub(crate) fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
     /// The sizes of the journal's files.
     pub(crate) fn journal_sizes(&self) -> Sizes {
         self.segments.sizes()

@@ -1,8 +1,10 @@
 //! The journal: every group of commits is written here and synced before it is acknowledged; the rows go to
 //! tables later.
 //!
-//! `record.rs` has the layout, `segments.rs` the files, `recover.rs` reads them at open.
+//! `record.rs` has the layout, `segments.rs` the files, `recover.rs` reads them at open, `check.rs` finds
+//! damage in them.
 
+mod check;
 mod record;
 mod recover;
 mod segments;
@@ -13,8 +15,9 @@ use std::sync::Arc;
 
 use keywright_store::CommitVersion;
 
+pub(crate) use check::{Checked, DamagedRecord, is_foreign, segment_files};
 pub(crate) use record::Draft;
-pub(crate) use recover::{Recovered, create, recover};
+pub(crate) use recover::{Recovered, create, recover, refusal};
 pub(crate) use segments::{Segments, Sizes};
 
 use crate::failure::Failure;

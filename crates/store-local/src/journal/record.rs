@@ -13,6 +13,8 @@
 use keywright_store::CommitVersion;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use crate::keys::is_stored_key;
+
 pub(super) const HEADER_BYTES: usize = 512;
 pub(super) const HEADER_LENGTH: u64 = 512;
 const HEADER_MAGIC: [u8; 8] = *b"KWJOURN1";
@@ -128,6 +130,8 @@ pub(super) struct Record<'b> {
     pub(super) first: u64,
     pub(super) last: u64,
     writes: &'b [u8],
+    /// Where it begins.
+    pub(super) offset: usize,
     /// Where the next record begins.
     pub(super) end: usize,
 }
@@ -151,7 +155,7 @@ impl<'b> Record<'b> {
         }
         let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(last.try_into().ok()?));
         let end = (offset + RECORD_HEAD_BYTES + length).next_multiple_of(ALIGNMENT);
-        (first <= last).then_some(Self { first, last, writes, end })
+        (first <= last).then_some(Self { first, last, writes, offset, end })
     }
 
     /// The first whole record at or after an offset.
@@ -164,6 +168,20 @@ impl<'b> Record<'b> {
     pub(super) fn writes(&self) -> Writes<'b> {
         Writes { rest: self.writes }
     }
+}
+
+/// What can still be read of the writes of a damaged record, which begins at this offset and ends before
+/// another one: keys that look like keys, with their values.
+pub(super) fn salvage(segment: &[u8], offset: usize, end: usize) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+    let writes = segment.get(offset..end.min(segment.len())).and_then(|bytes| bytes.get(RECORD_HEAD_BYTES..));
+    let mut rest = writes.unwrap_or_default();
+    std::iter::from_fn(move || {
+        let is_write = matches!(rest.first(), Some(&(PUT | DELETE)));
+        let mut writes = Writes { rest };
+        let (key, value) = writes.next().filter(|(key, _)| is_write && is_stored_key(key))?;
+        rest = writes.rest;
+        Some((key, value))
+    })
 }
 
 /// The writes of a record whose checksum is right.

@@ -54,6 +54,22 @@ pub(crate) fn recover(
     (mark, journal_bytes_max): (Mark, u64),
     mut apply: impl FnMut(&[u8], Option<&[u8]>),
 ) -> Result<Recovered, OpenFault> {
+    segments::remove_unfinished(folder).map_err(OpenFault::io(folder))?;
+    let (read, rest) = read(folder, flushed, mark, &mut apply)?;
+    resume(folder, read, &Rest { journal_bytes_max, ..rest }).map_err(OpenFault::io(folder))
+}
+
+/// Why the journal of a folder would be refused at open; nothing is changed.
+pub(crate) fn refusal(folder: &Path, flushed: u64, mark: Mark) -> Option<OpenFault> {
+    read(folder, flushed, mark, &mut |_, _| {}).err()
+}
+
+fn read(
+    folder: &Path,
+    flushed: u64,
+    mark: Mark,
+    apply: &mut impl FnMut(&[u8], Option<&[u8]>),
+) -> Result<(Vec<Read>, Rest), OpenFault> {
     let numbers = segments::list(folder).map_err(OpenFault::io(folder))?;
     let Some(newest) = numbers.last().copied() else {
         return Err(OpenFault::corrupt(&segments::path(folder, 1), "the file is missing"));
@@ -63,7 +79,7 @@ pub(crate) fn recover(
     let mut gap = None;
     for number in numbers {
         let mut segment = load(folder, number)?;
-        gap = walk(&mut segment, &mut version, &mut apply).or(gap);
+        gap = walk(&mut segment, &mut version, apply).or(gap);
         // Only the newest segment is written to again, so older contents are freed: a journal can exceed
         // memory.
         if let Some(older) = read.last_mut() {
@@ -89,8 +105,7 @@ pub(crate) fn recover(
             format!("the newest commit found is {version}, but commit {} was acknowledged", mark.version);
         return Err(OpenFault::corrupt(&file, detail));
     }
-    let rest = Rest { version, newest, is_cut, journal_bytes_max };
-    resume(folder, read, &rest).map_err(OpenFault::io(folder))
+    Ok((read, Rest { version, newest, is_cut, journal_bytes_max: 0 }))
 }
 
 fn load(folder: &Path, number: u64) -> Result<Read, OpenFault> {

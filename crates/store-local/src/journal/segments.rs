@@ -153,6 +153,11 @@ impl Segments {
         }
     }
 
+    /// Commits up to this one are in tables.
+    pub(crate) fn flushed_version(&self) -> u64 {
+        self.state().flushed
+    }
+
     /// The bytes of the segments.
     pub(crate) fn sizes(&self) -> Sizes {
         let state = self.state();
@@ -244,20 +249,22 @@ pub(super) fn path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number:08}"))
 }
 
-/// The numbers of a folder's segments, in order. Removes a segment whose making was interrupted.
+/// The numbers of a folder's segments, in order.
 pub(super) fn list(folder: &Path) -> io::Result<Vec<u64>> {
     let mut numbers = Vec::new();
     for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if name == NEW {
-            fs::remove_file(entry.path())?;
-        } else if let Some(number) = name.to_str().and_then(|name| name.parse().ok()) {
-            numbers.push(number);
-        }
+        numbers.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u64>().ok()));
     }
     numbers.sort_unstable();
     Ok(numbers)
+}
+
+/// Removes a segment whose making was interrupted.
+pub(super) fn remove_unfinished(folder: &Path) -> io::Result<()> {
+    match fs::remove_file(folder.join(NEW)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 /// Makes the first segment of an empty journal.

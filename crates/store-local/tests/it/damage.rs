@@ -12,15 +12,15 @@ use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store, StoreError, Tr
 use keywright_store_local::{Durability, LocalOptions, LocalStore, OpenFault};
 use tempfile::TempDir;
 
-type Rows = BTreeMap<Bytes, Bytes>;
+pub(crate) type Rows = BTreeMap<Bytes, Bytes>;
 
 const COPIES_MAX: usize = 100;
 
-fn options() -> LocalOptions {
+pub(crate) fn options() -> LocalOptions {
     LocalOptions { memtable_bytes: 64 * 1024, verify_bytes_max: u64::MAX, ..LocalOptions::default() }
 }
 
-fn rows(store: &LocalStore) -> Rows {
+pub(crate) fn rows(store: &LocalStore) -> Rows {
     let view = block_on(store.snapshot()).expect("a snapshot opens");
     let range = KeyRange { start: Bytes::new(), end: None };
     let scan = Scan { range, direction: Direction::Forward, rows_max: usize::MAX, bytes_max: usize::MAX };
@@ -28,14 +28,14 @@ fn rows(store: &LocalStore) -> Rows {
     page.entries.into_iter().map(|entry| (entry.key, entry.value)).collect()
 }
 
-fn write(store: &LocalStore, number: usize) {
+pub(crate) fn write(store: &LocalStore, number: usize) {
     let mut transaction = block_on(store.begin()).expect("a transaction begins");
     transaction.put(Bytes::from(format!("k{number:05}")), Bytes::from(format!("{number}").repeat(100)));
     block_on(transaction.commit()).expect("nothing conflicts");
 }
 
 /// A closed store with tables and a journal, and its rows.
-fn sample() -> (TempDir, Rows) {
+pub(crate) fn sample() -> (TempDir, Rows) {
     let folder = tempfile::tempdir().expect("a folder is made");
     let open = || LocalStore::open(folder.path(), options()).expect("the store opens");
     let store = open();
@@ -52,7 +52,7 @@ fn sample() -> (TempDir, Rows) {
     (folder, rows)
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("the folder can be listed") {
         let path = entry.expect("the folder can be listed").path();
@@ -62,7 +62,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn copy(from: &Path) -> TempDir {
+pub(crate) fn copy(from: &Path) -> TempDir {
     // A store at work may rename a file between the listing and its copy.
     let mut attempts = (0..COPIES_MAX).map(|_| copy_once(from));
     attempts.find_map(Result::ok).expect("every file is copied")
@@ -95,7 +95,7 @@ fn is_lock(file: &Path) -> bool {
     file.file_name().is_some_and(|name| name.eq_ignore_ascii_case("lock"))
 }
 
-fn relative(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn relative(folder: &Path) -> Vec<PathBuf> {
     let strip = |file: PathBuf| file.strip_prefix(folder).expect("the file is in the folder").to_owned();
     files(folder).into_iter().map(strip).filter(|file| !is_lock(file)).collect()
 }
@@ -286,7 +286,7 @@ fn a_closed_store_refuses_commits_and_keeps_its_rows() {
 }
 
 /// A closed store whose rows were merged into tables below the newest level, and its rows.
-fn merged() -> (TempDir, Rows) {
+pub(crate) fn merged() -> (TempDir, Rows) {
     let folder = tempfile::tempdir().expect("a folder is made");
     let store = LocalStore::open(folder.path(), options()).expect("the store opens");
     for batch in 0..120 {
@@ -306,7 +306,7 @@ fn merged() -> (TempDir, Rows) {
     (folder, rows)
 }
 
-fn get(store: &LocalStore, key: &Bytes) -> Result<Option<Bytes>, StoreError> {
+pub(crate) fn get(store: &LocalStore, key: &Bytes) -> Result<Option<Bytes>, StoreError> {
     let view = block_on(store.snapshot())?;
     block_on(view.get(key))
 }

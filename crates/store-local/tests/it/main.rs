@@ -10,4 +10,6 @@ mod long_reads;
 mod overwriting;
 mod ownership;
 mod removal;
+mod scrub;
+mod verify;
 mod visibility;
