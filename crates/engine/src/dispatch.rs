@@ -16,7 +16,7 @@ use crate::batch::batch_get_item::batch_get_item;
 use crate::batch::batch_write_item::batch_write_item;
 use crate::batch::transact_get_items::transact_get_items;
 use crate::batch::transact_write_items::transact_write_items;
-use crate::catalogue::{Catalogue, CatalogueFault};
+use crate::catalogue::{Catalogue, CatalogueFault, KeyMap};
 use crate::read::get_item::get_item;
 use crate::read::query::query;
 use crate::read::scan::scan;
@@ -73,6 +73,11 @@ impl From<StoreError> for OpenError {
 }
 
 impl<S: Store> Engine<S> {
+    /// The names of tables by their keys, read from the store as far as it can be read.
+    pub async fn key_map(&self) -> KeyMap {
+        KeyMap::of_store(self.store()).await
+    }
+
     /// Opens the database in the store; an empty store becomes an empty database.
     pub async fn open(store: S, env: Arc<dyn Env>, config: EngineConfig) -> Result<Self, OpenError> {
         if let Some(source) = copy::unfinished(&store).await? {

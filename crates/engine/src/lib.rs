@@ -62,7 +62,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use catalogue::CatalogueFault;
+pub use catalogue::{Affected, AffectedTable, CatalogueFault, KeyMap, RowRange};
 pub use copy::{Copied, Copy, CopyFault};
 pub use dispatch::OpenError;
 pub use state::{Engine, Heat, HotItem, HotKey, PartitionHeat, Trial, TrialArm, TrialPart};

@@ -219,6 +219,18 @@ pub fn encode_sort_prefix(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// The string that an encoded sort key begins with; `None` if it does not begin with one.
+pub fn first_text(encoded: &[u8]) -> Option<String> {
+    let ends = encoded.windows(COMPONENT_END.len()).position(|bytes| bytes == COMPONENT_END)?;
+    let mut bytes = Vec::with_capacity(ends);
+    let mut rest = encoded.get(..ends)?;
+    while let Some((byte, next)) = rest.split_first() {
+        bytes.push(*byte);
+        rest = rest.strip_prefix(&ESCAPED_ZERO).unwrap_or(next);
+    }
+    String::from_utf8(bytes).ok()
+}
+
 /// The smallest key that is greater than every key with this prefix; `None` if there is none.
 pub fn successor_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let kept = prefix.iter().rposition(|&byte| byte != 0xFF)?;
@@ -241,6 +253,17 @@ mod tests {
         let mut out = Vec::new();
         encode_sort(value, &mut out);
         out
+    }
+
+    #[test]
+    fn the_first_string_of_an_encoded_sort_key_is_read_back() {
+        for text in ["", "a", "a\0b", "\0\0", "é"] {
+            let mut key = encoded(KeyValueRef::S(text));
+            assert_eq!(first_text(&key).as_deref(), Some(text));
+            key.extend_from_slice(b"more");
+            assert_eq!(first_text(&key).as_deref(), Some(text));
+        }
+        assert_eq!(first_text(b"no end"), None);
     }
 
     fn small_bytes() -> impl Strategy<Value = Vec<u8>> {

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use keywright_store::memory::MemoryStore;
-use keywright_store_local::{Aside, Fault, Figures, LocalOptions, LocalStore};
+use keywright_store_local::{Aside, Damage, Fault, Figures, LocalOptions, LocalStore, ScrubStep};
 #[cfg(feature = "postgres")]
 use keywright_store_postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "tikv")]
@@ -77,6 +77,16 @@ impl AnyStore {
 
     pub(crate) fn figures(&self) -> Option<Figures> {
         self.local().map(LocalStore::figures)
+    }
+
+    /// Places of its files that are known to be damaged.
+    pub(crate) fn damage(&self) -> Vec<Damage> {
+        self.local().map(LocalStore::damage).unwrap_or_default()
+    }
+
+    /// A piece of reading its files; `None` for a store without files of its own. It reads from the disk.
+    pub(crate) fn scrub_step(&self, now_ms: u64) -> Option<ScrubStep> {
+        self.local().map(|store| store.scrub_step(now_ms))
     }
 
     /// Questions to a store of another machine that were waited for.

@@ -5,6 +5,7 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
@@ -13,7 +14,8 @@ use crate::config::{self, Config, OwnPort};
 use crate::credentials::{self, CredentialFile};
 use crate::log::{LogFormat, LogLevel};
 use crate::request_log::RequestLog;
-use crate::{about, banner, bench, copy, data, mcp, model, serve};
+use crate::scrub::ScrubSetting;
+use crate::{about, banner, bench, copy, data, mcp, model, serve, verify};
 
 /// A DynamoDB-compatible database in one binary.
 ///
@@ -44,6 +46,7 @@ enum Command {
     /// Load items into tables and dump them to files.
     Data(Box<data::DataArguments>),
     Copy(copy::CopyArguments),
+    Verify(verify::VerifyArguments),
     Mcp(Box<mcp::McpArguments>),
     /// Benchmark one or more DynamoDB endpoints, interleaved.
     Bench(Box<bench::BenchArguments>),
@@ -103,6 +106,10 @@ pub(crate) struct ServeArguments {
     /// Size of the block cache, in MiB [default: 64]
     #[arg(long, value_name = "MIB", env = "KEYWRIGHT_CACHE_MIB")]
     pub(crate) cache_mib: Option<u64>,
+    /// Read all files of the data folder once in this period and report damage: a time such as 7d or 12h, or off
+    /// [default: 7d]
+    #[arg(long, value_name = "PERIOD", env = "KEYWRIGHT_SCRUB")]
+    pub(crate) scrub: Option<ScrubSetting>,
     /// Size of the write buffer, in KiB: tests set a small one, so that tables are written and merged all the
     /// time
     #[arg(long, value_name = "KIB", env = "KEYWRIGHT_WRITE_BUFFER_KIB", hide = true)]
@@ -285,8 +292,8 @@ enum CredentialAction {
     },
 }
 
-/// Runs the command. An error is a message for the person at the terminal.
-pub(crate) fn run(cli: Cli) -> Result<(), String> {
+/// Runs the command; returns its exit status. An error is a message for the person at the terminal.
+pub(crate) fn run(cli: Cli) -> Result<ExitCode, String> {
     match cli.command {
         None => serve::run(Config::merge(cli.serve)?),
         Some(Command::Serve(arguments)) => serve::run(Config::merge(*arguments)?),
@@ -295,12 +302,14 @@ pub(crate) fn run(cli: Cli) -> Result<(), String> {
         Some(Command::Simulate(arguments)) => model::run_simulation(&arguments),
         Some(Command::Data(arguments)) => data::run(&arguments),
         Some(Command::Copy(arguments)) => copy::run(&arguments),
+        Some(Command::Verify(arguments)) => return Ok(verify::run(&arguments)),
         Some(Command::Mcp(arguments)) => mcp::run(*arguments),
         Some(Command::Bench(arguments)) => bench::run(&arguments),
         Some(Command::Completions(arguments)) => about::completions(&arguments, Cli::command()),
         Some(Command::Man(arguments)) => about::man(&arguments, Cli::command()),
         Some(Command::BenchFixedHttp(arguments)) => bench::serve_fixed(&arguments),
     }
+    .map(|()| ExitCode::SUCCESS)
 }
 
 fn manage_credentials(arguments: &CredentialArguments) -> Result<(), String> {

@@ -21,6 +21,7 @@ use crate::hosts::AllowedHosts;
 use crate::limits::{self, Limits, PerAddress};
 use crate::log::{LogFormat, LogSettings};
 use crate::request_log::RequestLog;
+use crate::scrub::ScrubSetting;
 use crate::store_url::{Password, StoreOption, StoreUrl};
 use crate::throughput;
 use crate::web_guard::{HostCheck, Origins, WebGuard};
@@ -135,6 +136,8 @@ pub(crate) struct Config {
     /// Where to write the address once requests are accepted.
     pub(crate) ready_file: Option<PathBuf>,
     pub(crate) storage: Storage,
+    /// `None` if nobody has set it.
+    pub(crate) scrub: Option<ScrubSetting>,
     pub(crate) credentials: Option<PathBuf>,
     /// Which web pages and which `Host` names are admitted.
     pub(crate) web_guard: WebGuard,
@@ -191,6 +194,7 @@ struct File {
     durability: Option<String>,
     #[serde(alias = "cache_mib")]
     cache_mib: Option<u64>,
+    scrub: Option<String>,
     credentials: Option<PathBuf>,
     #[serde(alias = "allow_anonymous_network")]
     allow_anonymous_network: Option<bool>,
@@ -303,6 +307,8 @@ impl Config {
                 Storage::Folder { path, durability, cache_bytes, write_buffer_bytes }
             }
         };
+        let scrub = first(arguments.scrub, file.scrub.as_deref(), str::parse)
+            .map_err(|fault| format!("scrub: {fault}"))?;
         let clock = clock(arguments.clock, &file, &storage)?;
         let verifies = credentials.is_some();
         let allowed_hosts = first_given(arguments.allowed_host, std::mem::take(&mut file.allowed_host));
@@ -317,6 +323,7 @@ impl Config {
             address: SocketAddr::new(host, port),
             ready_file: arguments.ready_file.or(file.ready),
             storage,
+            scrub,
             web_guard,
             credentials,
             tls: tls_files(

@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwapOption, Guard};
 use keywright_engine::{Engine, EngineConfig};
-use keywright_store_local::{Fault, FaultCause, Figures};
+use keywright_store_local::{Fault, FaultCause, Figures, ScrubStep};
 
 use crate::any_store::AnyStore;
 use crate::backend::Backend;
 use crate::clock::Clock;
 use crate::environment;
 use crate::limits::{REOPEN_WAIT_MS_MAX, STORE_SILENT_MS};
-use crate::management::health::Health;
+use crate::management::health::{self, Health};
 
 /// Interval at which requests that still run are counted.
 const UNUSED_CHECK: Duration = Duration::from_millis(5);
@@ -104,6 +104,16 @@ impl Database {
         self.running.load().as_ref().and_then(|running| running.store.figures())
     }
 
+    /// A piece of the scrub; `None` where there is nothing to scrub, or while the store is opened again.
+    pub(crate) fn scrub_step(&self, now_ms: u64) -> Option<ScrubStep> {
+        self.running.load().as_ref().and_then(|running| running.store.scrub_step(now_ms))
+    }
+
+    /// What to do about damaged files.
+    pub(crate) fn damage_advice(&self) -> String {
+        health::damage_advice(&self.backend.place())
+    }
+
     /// How the store is shared with other servers; `None` for a store of one server.
     pub(crate) fn sharing(&self) -> Option<Sharing> {
         let running = self.running.load();
@@ -130,7 +140,9 @@ impl Database {
     pub(crate) fn health(&self) -> Health {
         let Some(fault) = self.fault() else {
             return match &*self.running.load() {
-                Some(running) if running.engine.has_heard_from_store(STORE_SILENT_MS) => Health::Serving,
+                Some(running) if running.engine.has_heard_from_store(STORE_SILENT_MS) => {
+                    self.serving(&running.store)
+                }
                 Some(_) => Health::StoreSilent { place: self.backend.place() },
                 None => self.absent(),
             };
@@ -140,7 +152,21 @@ impl Database {
             FaultCause::NoRoom => {
                 Health::DiskFull { reason, folder: self.backend.place(), room_bytes: self.room_bytes() }
             }
+            FaultCause::Damage => Health::MergeFailed { reason, folder: self.backend.place() },
             FaultCause::Write | FaultCause::Sync | FaultCause::Defect => Health::WritesFailed { reason },
+        }
+    }
+
+    /// The state of a database that takes requests.
+    fn serving(&self, store: &AnyStore) -> Health {
+        let damaged = store.damage();
+        match damaged.first() {
+            None => Health::Serving,
+            Some(first) => Health::Degraded {
+                places: damaged.len(),
+                first: first.to_string(),
+                folder: self.backend.place(),
+            },
         }
     }
 

@@ -19,6 +19,7 @@ mod config;
 mod connections;
 mod copy;
 mod credentials;
+mod damage_report;
 mod data;
 mod database;
 mod descriptors;
@@ -50,6 +51,7 @@ mod request_metrics;
 mod request_trace;
 mod response;
 mod run_to_completion;
+mod scrub;
 mod serve;
 mod store_url;
 mod studio;
@@ -58,6 +60,7 @@ mod timers;
 mod timestamp;
 mod tls;
 mod variables;
+mod verify;
 mod web_guard;
 
 use std::io::{ErrorKind, Write as _};
@@ -75,9 +78,9 @@ pub fn run() -> ExitCode {
         Err(outcome) => return print_outcome(&outcome),
     };
     let code = match cli::run(cli) {
-        Ok(()) if banner::all_written() => ExitCode::SUCCESS,
+        Ok(code) if banner::all_written() => code,
         // The failure was reported when it happened.
-        Ok(()) => ExitCode::FAILURE,
+        Ok(_) => ExitCode::FAILURE,
         Err(fault) => {
             banner::complain(&fault);
             ExitCode::FAILURE

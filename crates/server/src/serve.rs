@@ -33,7 +33,7 @@ use crate::overview::{Heartbeat, Overview};
 use crate::ready_file::{Listening, ReadyFile};
 use crate::request_metrics::RequestMetrics;
 use crate::studio::{Api, Studio, Surroundings};
-use crate::{banner, log, private_file, recovery, timers, tls, variables};
+use crate::{banner, log, private_file, recovery, scrub, timers, tls, variables};
 
 pub(crate) fn run(mut config: Config) -> Result<(), String> {
     private_file::restrict_umask();
@@ -46,6 +46,9 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
         Storage::Folder { .. } => DataIn::Files,
         Storage::Memory | Storage::Postgres { .. } | Storage::Tikv { .. } => DataIn::Memory,
     };
+    if config.scrub.is_some() && data_in == DataIn::Memory {
+        tracing::warn!("--scrub has no effect: only a data folder has files to read; shared stores check their own");
+    }
     let shares = descriptors::share(data_in, config.limits.connections_max)?;
     config.limits.connections_max = shares.connections_max;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -64,6 +67,7 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
                 durability,
                 cache_bytes,
                 files_max: shares.store_files_max,
+                scrub_period: config.scrub.unwrap_or_default().period(),
                 memtable_bytes: write_buffer_bytes.unwrap_or(default.memtable_bytes),
                 ..default
             };
@@ -179,6 +183,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), String> {
     let mut tasks = Tasks::default();
     tasks.spawn("background work", timers::run(Arc::clone(&database), wishes, stopping.clone()));
     tasks.spawn("the watch over the store", recovery::run(Arc::clone(&database), stopping.clone()));
+    tasks.spawn("the scrub", scrub::run(Arc::clone(&database), stopping.clone()));
     tasks.spawn("the heartbeat", heartbeat.run(stopping.clone()));
     if let Some((own, _, listener)) = studio {
         let api: Arc<dyn Api> = service.clone();

@@ -6,6 +6,7 @@
 mod branches;
 mod follow;
 mod insights;
+mod key_map;
 pub(crate) mod names;
 mod record;
 pub(crate) mod record_copy;
@@ -29,6 +30,8 @@ use keywright_store::{CommitError, Store, StoreError, Transaction};
 use tokio::sync::Mutex;
 
 pub(crate) use branches::Naming;
+pub use key_map::{Affected, AffectedTable, KeyMap, RowRange};
+
 pub(crate) use insights::{InsightsPhase, InsightsState, Rule, RuleKind};
 pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
 pub(crate) use shards::{NewStream, Succession};

@@ -74,7 +74,8 @@ impl Space {
     }
 }
 
-const SPACES: [Space; 15] = [
+/// All kinds of rows, in the order of their keys.
+pub(crate) const SPACES: [Space; 15] = [
     Space::Catalogue,
     Space::Items,
     Space::IndexEntries,

@@ -10,6 +10,18 @@ pub(crate) enum Health {
     /// The data folder is being opened.
     Starting,
     Serving,
+    /// Files of the data folder are damaged: requests that need them fail, all others are served.
+    Degraded {
+        places: usize,
+        /// The first place, for the operator.
+        first: String,
+        folder: String,
+    },
+    /// Tables could not be merged because one is damaged: reads go on, writes wait for a restored folder.
+    MergeFailed {
+        reason: String,
+        folder: String,
+    },
     /// The disk is full. Reads go on. The server opens the store again once so many bytes are free.
     DiskFull {
         reason: String,
@@ -36,7 +48,7 @@ pub(crate) enum Health {
 impl Health {
     /// Whether clients should be sent to this server.
     pub(crate) const fn is_ready(&self) -> bool {
-        matches!(self, Self::Serving)
+        matches!(self, Self::Serving | Self::Degraded { .. })
     }
 
     /// Its name in health reports and metrics.
@@ -44,6 +56,8 @@ impl Health {
         match self {
             Self::Starting => "starting",
             Self::Serving => "serving",
+            Self::Degraded { .. } => "degraded",
+            Self::MergeFailed { .. } => "merge_failed",
             Self::DiskFull { .. } => "disk_full",
             Self::WritesFailed { .. } => "writes_failed",
             Self::StoreSilent { .. } => "store_silent",
@@ -57,6 +71,18 @@ impl Health {
     pub(crate) fn explain(&self) -> Option<(String, String)> {
         let (reason, advice) = match self {
             Self::Serving => return None,
+            Self::Degraded { places, first, folder } => {
+                let others = match places.saturating_sub(1) {
+                    0 => String::new(),
+                    1 => "; the log names one more place".to_owned(),
+                    more => format!("; the log names {more} more places"),
+                };
+                (format!("files are damaged: {first}{others}"), damage_advice(folder))
+            }
+            Self::MergeFailed { reason, folder } => (
+                format!("a damaged table stops all writes: {reason}"),
+                format!("reads go on; the log names the file; {}", damage_advice(folder)),
+            ),
             Self::Starting => ("the data folder is being opened".to_owned(), "wait".to_owned()),
             Self::DiskFull { reason, folder, room_bytes } => (
                 format!("the disk is full: {reason}"),
@@ -98,6 +124,13 @@ impl Health {
     }
 }
 
+/// What to do about damaged files of a folder.
+pub(crate) fn damage_advice(folder: &str) -> String {
+    format!(
+        "requests that need the damaged places fail with HTTP 500, all others are served: dump what can be read,          stop the server, run `keywright verify --data {folder}`, and restore the folder from a copy; check the disk"
+    )
+}
+
 const MIB: u64 = 1024 * 1024;
 
 #[cfg(test)]
@@ -107,6 +140,17 @@ mod tests {
     #[test]
     fn only_a_serving_server_is_ready_and_every_other_state_gives_reason_and_advice() {
         assert_eq!(Health::Serving.json(), "{\"state\":\"serving\"}\n");
+        let degraded = |places| Health::Degraded {
+            places,
+            first: "tables/7, block of rows at byte 9".to_owned(),
+            folder: "/data".to_owned(),
+        };
+        assert!(degraded(1).is_ready(), "it serves all other rows");
+        let json: serde_json::Value = serde_json::from_str(&degraded(3).json()).unwrap();
+        assert_eq!(json["state"], "degraded");
+        let reason = json["reason"].as_str().unwrap();
+        assert!(reason.contains("tables/7") && reason.contains("2 more places"), "{json}");
+        assert!(json["advice"].as_str().unwrap().contains("keywright verify --data /data"), "{json}");
         let full = Health::DiskFull {
             reason: "no space".to_owned(),
             folder: "/data".to_owned(),
@@ -118,6 +162,7 @@ mod tests {
             Health::Starting,
             full,
             Health::WritesFailed { reason: "x".to_owned() },
+            Health::MergeFailed { reason: "x".to_owned(), folder: "/data".to_owned() },
             Health::StoreSilent { place: "postgres://db/shop".to_owned() },
             Health::Reopening,
             Health::Down { reason: "x".to_owned() },

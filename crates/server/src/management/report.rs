@@ -205,7 +205,36 @@ pub(crate) fn store(exposition: &mut Exposition, figures: &Figures, opened_again
         "Full write buffers that wait to be flushed.",
         figures.full_buffers,
     );
+    damage(exposition, figures);
     pauses(exposition, &figures.pauses);
+}
+
+/// Damaged files, and the scrub that looks for them.
+fn damage(exposition: &mut Exposition, figures: &Figures) {
+    exposition.single(
+        GAUGE,
+        "keywright_store_damaged_places",
+        "Places of the store's files that are known to be damaged; verify names them.",
+        figures.damaged_places,
+    );
+    exposition.single(
+        COUNTER,
+        "keywright_store_failed_reads_total",
+        "Reads of tables that failed: their bytes are damaged, or the disk did not give them.",
+        figures.failed_reads,
+    );
+    exposition.single(
+        COUNTER,
+        "keywright_store_scrub_read_bytes_total",
+        "Bytes that the scrub has read.",
+        figures.scrub.read_bytes,
+    );
+    exposition.single(
+        GAUGE,
+        "keywright_store_scrub_last_round_timestamp_seconds",
+        "When the scrub had last read all files, in seconds since 1970; 0 before its first round.",
+        figures.scrub.last_round_ms.unwrap_or(0) / 1000,
+    );
 }
 
 fn pauses(exposition: &mut Exposition, pauses: &[Pause]) {

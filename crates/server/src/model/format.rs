@@ -17,7 +17,7 @@ pub(crate) enum Format {
 }
 
 /// Parses one of the formats that a command supports.
-pub(super) fn one_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
+pub(crate) fn one_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
     let names = formats.iter().filter_map(ValueEnum::to_possible_value);
     PossibleValuesParser::new(names)
         .try_map(|name| Format::from_str(&name, false).map_err(|_| "there is no output format of this name"))

@@ -11,7 +11,7 @@ mod explain;
 pub(crate) mod export;
 mod fetch;
 pub(crate) mod files;
-mod format;
+pub(crate) mod format;
 mod heat;
 mod import;
 mod init;
