@@ -168,7 +168,7 @@ pub(crate) struct ThroughputArguments {
     /// and the level of on-demand tables). The tag keywright:throttle chooses for one table [default: off]
     #[arg(long, value_name = "WHICH", env = "KEYWRIGHT_THROTTLE")]
     pub(crate) throttle: Option<String>,
-    /// Burst capacity of a new table, in seconds of its provisioned units [default: 1]
+    /// Burst capacity of a new table, in seconds of its provisioned units, at most 300 [default: 300]
     #[arg(long, value_name = "SECONDS", env = "KEYWRIGHT_BURST_START_S")]
     pub(crate) burst_start_s: Option<u64>,
 }

@@ -44,7 +44,8 @@ pub(crate) fn line(map: &KeyMap, damage: &Damage) -> String {
         None => "all rows".to_owned(),
         Some(affected) if affected.is_empty() => "rows of the store itself".to_owned(),
         Some(affected) => {
-            let mut texts: Vec<String> = affected.iter().take(IN_A_LINE_MAX).map(ToString::to_string).collect();
+            let mut texts: Vec<String> =
+                affected.iter().take(IN_A_LINE_MAX).map(ToString::to_string).collect();
             match affected.len().saturating_sub(IN_A_LINE_MAX) {
                 0 => {}
                 more => texts.push(format!("{more} more kinds of rows")),

@@ -49,7 +49,8 @@ impl FromStr for ScrubSetting {
         if text == "off" {
             return Ok(Self::Off);
         }
-        let unknown = || format!("\"{text}\" is not known: write a period such as 7d, 12h, 30m or 60s, or off");
+        let unknown =
+            || format!("\"{text}\" is not known: write a period such as 7d, 12h, 30m or 60s, or off");
         let units = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
         let split = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, *seconds)));
         let (number, seconds) = split.ok_or_else(unknown)?;
@@ -95,7 +96,9 @@ async fn step(database: &Database) -> u64 {
     if let Some(round) = step.finished {
         let (bytes, seconds, places) = (round.bytes, round.took_ms / 1000, round.damaged_places);
         if places == 0 {
-            tracing::info!("the scrub has read all {bytes} bytes of the data folder in {seconds} s: all are whole");
+            tracing::info!(
+                "the scrub has read all {bytes} bytes of the data folder in {seconds} s: all are whole"
+            );
         } else {
             tracing::error!(
                 "the scrub has read all {bytes} bytes of the data folder in {seconds} s: {places} damaged places"

@@ -47,7 +47,9 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
         Storage::Memory | Storage::Postgres { .. } | Storage::Tikv { .. } => DataIn::Memory,
     };
     if config.scrub.is_some() && data_in == DataIn::Memory {
-        tracing::warn!("--scrub has no effect: only a data folder has files to read; shared stores check their own");
+        tracing::warn!(
+            "--scrub has no effect: only a data folder has files to read; shared stores check their own"
+        );
     }
     let shares = descriptors::share(data_in, config.limits.connections_max)?;
     config.limits.connections_max = shares.connections_max;

@@ -39,6 +39,11 @@ pub(crate) struct VerifyArguments {
 }
 
 pub(crate) fn run(arguments: &VerifyArguments) -> ExitCode {
+    if !arguments.data.is_dir() {
+        let folder = arguments.data.display();
+        banner::complain(&format!("cannot verify {folder}: there is no such folder: write --data FOLDER"));
+        return ExitCode::from(UNREAD);
+    }
     let mut next = environment::instant() + REPORT;
     let mut progress = |bytes: u64| {
         let now = environment::instant();

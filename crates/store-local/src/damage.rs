@@ -216,7 +216,11 @@ impl Damages {
     }
 
     /// Has all of these tables examined, one of which could not be read.
-    pub(crate) fn suspect<'t>(&self, tables: impl Iterator<Item = &'t lsm_tree::Table>, error: &lsm_tree::Error) {
+    pub(crate) fn suspect<'t>(
+        &self,
+        tables: impl Iterator<Item = &'t lsm_tree::Table>,
+        error: &lsm_tree::Error,
+    ) {
         let mut state = self.state();
         for table in tables {
             let keys = &table.metadata.key_range;
@@ -244,7 +248,10 @@ impl Damages {
 
     /// Takes a suspect that `may_be_examined` now. Reads that met a known place are noted there, and their
     /// table is not examined again.
-    pub(crate) fn take_suspect(&self, may_be_examined: impl Fn(TableId) -> bool) -> Option<(TableId, Suspect)> {
+    pub(crate) fn take_suspect(
+        &self,
+        may_be_examined: impl Fn(TableId) -> bool,
+    ) -> Option<(TableId, Suspect)> {
         let mut state = self.state();
         let State { suspects, known } = &mut *state;
         for (table, suspect) in suspects.iter_mut() {
@@ -328,11 +335,7 @@ mod tests {
             detail: "its checksum is wrong".to_owned(),
             holds: Holds::Everything,
         };
-        Known::new(
-            Source::Table(7),
-            damage,
-            (Bound::Excluded(slice(from)), Bound::Included(slice(to))),
-        )
+        Known::new(Source::Table(7), damage, (Bound::Excluded(slice(from)), Bound::Included(slice(to))))
     }
 
     #[test]

@@ -88,13 +88,8 @@ mod tests {
         assert_eq!(cause(io::Error::from(io::ErrorKind::QuotaExceeded).into()), FaultCause::NoRoom);
         assert_eq!(cause(Failure::sync(no_room())), FaultCause::Sync, "a sync may report a full disk too");
         assert_eq!(cause(io::Error::from(io::ErrorKind::PermissionDenied).into()), FaultCause::Write);
-        let all = [
-            FaultCause::NoRoom,
-            FaultCause::Write,
-            FaultCause::Sync,
-            FaultCause::Damage,
-            FaultCause::Defect,
-        ];
+        let all =
+            [FaultCause::NoRoom, FaultCause::Write, FaultCause::Sync, FaultCause::Damage, FaultCause::Defect];
         assert_eq!(all.map(FaultCause::may_reopen), [true, false, false, false, false]);
     }
 }

@@ -38,12 +38,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    pub(crate) fn new(
-        open_snapshots: usize,
-        published: &Published,
-        journal: Sizes,
-        shared: &Shared,
-    ) -> Self {
+    pub(crate) fn new(open_snapshots: usize, published: &Published, journal: Sizes, shared: &Shared) -> Self {
         let layers = &published.layers;
         let bytes = |rows: &RowMap| u64::try_from(rows.bytes()).unwrap_or(u64::MAX);
         let full: u64 = layers.frozen.iter().map(|frozen| bytes(&frozen.rows)).sum();

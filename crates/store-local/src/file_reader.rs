@@ -37,7 +37,13 @@ impl FileReader {
         let direct = if from == From::Disk { open_direct(path) } else { None };
         let is_direct = direct.is_some();
         let file = direct.map_or_else(|| File::open(path), Ok)?;
-        Ok(Self { path: path.to_owned(), file, is_direct, offset: 0, buffer: vec![0; PIECE_BYTES + ALIGNMENT] })
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            is_direct,
+            offset: 0,
+            buffer: vec![0; PIECE_BYTES + ALIGNMENT],
+        })
     }
 
     pub(crate) fn path(&self) -> &Path {

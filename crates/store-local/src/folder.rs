@@ -54,7 +54,10 @@ pub(crate) enum Marker {
     Whole,
     /// The creation was interrupted.
     Unfinished,
-    Damaged { file: PathBuf, detail: String },
+    Damaged {
+        file: PathBuf,
+        detail: String,
+    },
 }
 
 impl Folder {

@@ -135,9 +135,8 @@ pub(crate) fn span(start: Bound<&[u8]>, end: Bound<&[u8]>) -> KeySpan {
         Bound::Included(key) | Bound::Excluded(key) => log_id(key),
         Bound::Unbounded => None,
     };
-    let rows = (from <= ROW && to >= ROW).then(|| {
-        (row_bound(start).unwrap_or(Bound::Unbounded), row_bound(end).unwrap_or(Bound::Unbounded))
-    });
+    let rows = (from <= ROW && to >= ROW)
+        .then(|| (row_bound(start).unwrap_or(Bound::Unbounded), row_bound(end).unwrap_or(Bound::Unbounded)));
     KeySpan { rows, logs: (to >= LOG).then(|| (shard(start), shard(end))) }
 }
 

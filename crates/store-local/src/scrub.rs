@@ -149,7 +149,10 @@ impl Scrub {
         Self {
             journal: folder.journal(),
             tables: folder.tables(),
-            notes: fs::read_to_string(&notes_file).ok().and_then(|text| Notes::parse(&text)).unwrap_or_default(),
+            notes: fs::read_to_string(&notes_file)
+                .ok()
+                .and_then(|text| Notes::parse(&text))
+                .unwrap_or_default(),
             notes_file,
             period_ms: period.map(|period| u64::try_from(period.as_millis()).unwrap_or(u64::MAX)),
             opened_ms: None,
@@ -348,7 +351,8 @@ impl Notes {
             None => None,
             Some(line) => {
                 let numbers = line.strip_prefix("begun ")?.split(' ').map(|number| number.parse().ok());
-                let [begun_ms, bytes, next, through] = numbers.collect::<Option<Vec<u64>>>()?.try_into().ok()?;
+                let [begun_ms, bytes, next, through] =
+                    numbers.collect::<Option<Vec<u64>>>()?.try_into().ok()?;
                 Some(Begun { begun_ms, bytes, after: next.checked_sub(1), through })
             }
         };
@@ -490,8 +494,14 @@ pub(crate) fn list_damage(tables: &Path, fault: &OpenFault) -> Known {
         OpenFault::Io { file, error } => (file.clone(), format!("it cannot be read: {error}")),
         other => (tables.to_owned(), other.to_string()),
     };
-    let damage =
-        Damage { file, part: DamagedPart::TableList, offset: None, bytes: None, detail, holds: Holds::Everything };
+    let damage = Damage {
+        file,
+        part: DamagedPart::TableList,
+        offset: None,
+        bytes: None,
+        detail,
+        holds: Holds::Everything,
+    };
     Known::new(Source::TableList, damage, (std::ops::Bound::Unbounded, std::ops::Bound::Unbounded))
 }
 

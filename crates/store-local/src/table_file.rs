@@ -142,7 +142,8 @@ impl<'f> TableFile<'f> {
             return None;
         }
         let mut bytes = self.file.get(block.start..block.end)?;
-        let compression = if block.kind == Some(KIND_ROWS) { self.compression } else { CompressionType::None };
+        let compression =
+            if block.kind == Some(KIND_ROWS) { self.compression } else { CompressionType::None };
         catch_unwind(AssertUnwindSafe(|| Block::from_reader(&mut bytes, compression).ok().map(read))).ok()?
     }
 
@@ -224,7 +225,8 @@ impl<'f> TableFile<'f> {
     /// Everything that is damaged, in the order of the file.
     pub(crate) fn damaged(&self) -> Vec<DamagedBlock> {
         let damaged = self.blocks.iter().enumerate().filter(|(_, block)| !block.is_whole);
-        let mut found: Vec<DamagedBlock> = damaged.map(|(place, block)| self.describe(place, block)).collect();
+        let mut found: Vec<DamagedBlock> =
+            damaged.map(|(place, block)| self.describe(place, block)).collect();
         if !self.has_whole_frame {
             let start = self.blocks_end;
             found.push(DamagedBlock {
@@ -329,8 +331,8 @@ fn walk(file: &[u8], blocks_end: usize) -> Vec<FoundBlock> {
         if let Some(header) = Header::read(file, at) {
             let content = at + HEADER_BYTES;
             let end = content.saturating_add(header.stored).min(blocks_end);
-            let is_whole =
-                file.get(content..content.saturating_add(header.stored)).map(xxh3_128) == Some(header.checksum);
+            let is_whole = file.get(content..content.saturating_add(header.stored)).map(xxh3_128)
+                == Some(header.checksum);
             blocks.push(FoundBlock { start: at, end, kind: Some(header.kind), is_whole });
             at = end;
             continue;

@@ -16,7 +16,7 @@ use crate::damage::{Damage, DamagedPart, Holds};
 use crate::error::OpenFault;
 use crate::file_reader::read_whole;
 use crate::folder::{Folder, Marker};
-use crate::journal::{self, Checked, segment_files};
+use crate::journal::{self, Checked, segment_files, segment_name};
 use crate::keys::{ROWS_END, VERSION_KEY, caller_part, row_key};
 use crate::options::Durability;
 use crate::scrub::{damaged_record, foreign_segment, list_damage, table_damage, unreadable_table};
@@ -54,11 +54,7 @@ struct Verification<'p> {
 /// Reads the folder of a store that nobody has open: format marker, watermark, list of tables, tables and
 /// journal. `progress` is called with the bytes read so far. The fault says why the folder cannot be
 /// verified: it is in use, holds no store, or has an unknown format.
-pub fn verify(
-    path: &Path,
-    wanted: &KeyRange,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Verified, OpenFault> {
+pub fn verify(path: &Path, wanted: &KeyRange, progress: &mut dyn FnMut(u64)) -> Result<Verified, OpenFault> {
     let (folder, marker) = Folder::lock_to_read(path)?;
     let end = wanted.end.as_ref().map_or_else(|| ROWS_END.to_vec(), |end| row_key(end).to_vec());
     let mut verification = Verification {
@@ -71,7 +67,10 @@ pub fn verify(
     match marker {
         Marker::Whole => verification.found.files += 1,
         Marker::Unfinished => {
-            verification.found.notes.push("the creation of the store was interrupted: it has no data yet".to_owned());
+            verification
+                .found
+                .notes
+                .push("the creation of the store was interrupted: it has no data yet".to_owned());
             return Ok(verification.found);
         }
         Marker::Damaged { file, detail } => {
@@ -101,7 +100,11 @@ impl Verification<'_> {
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                self.damage_of_file(path.to_owned(), DamagedPart::Watermark, "the file is missing".to_owned());
+                self.damage_of_file(
+                    path.to_owned(),
+                    DamagedPart::Watermark,
+                    "the file is missing".to_owned(),
+                );
                 return None;
             }
             Err(error) => {
@@ -199,9 +202,12 @@ impl Verification<'_> {
         self.found.damaged.extend(gaps.map(|place| damaged_record(place).damage));
         if self.found.damaged.len() == before
             && let Some(missing) = checked.first_missing(self.flushed, acknowledged)
-            && let Some(place) = checked.place_of(missing)
         {
-            self.found.damaged.push(damaged_record(place).damage);
+            if let Some(file) = missing_segment(folder, &files) {
+                self.damage_of_file(file, DamagedPart::Journal, "the file is missing".to_owned());
+            } else if let Some(place) = checked.place_of(missing) {
+                self.found.damaged.push(damaged_record(place).damage);
+            }
         }
         // What `open` would refuse is damage, whatever the reason.
         if self.found.damaged.is_empty()
@@ -221,6 +227,18 @@ impl Verification<'_> {
         self.found.rows = rows.collect();
         self.found
     }
+}
+
+/// The segment that is missing in the order of numbers, or the first one if there is none.
+fn missing_segment(folder: &Path, files: &[(u64, PathBuf)]) -> Option<PathBuf> {
+    let numbers = files.iter().map(|(number, _)| *number);
+    let mut pairs = numbers.clone().zip(numbers.skip(1));
+    let after = if files.is_empty() {
+        Some(0)
+    } else {
+        pairs.find(|(one, next)| one + 1 != *next).map(|pair| pair.0)
+    };
+    after.map(|number| folder.join(segment_name(number + 1)))
 }
 
 /// Keeps the newest value of a row.

@@ -63,7 +63,8 @@ impl Mark {
 pub(crate) fn read_marks(bytes: &[u8]) -> (Option<Mark>, bool) {
     let records = || bytes.chunks(SECTOR_BYTES).map(|sector| (Mark::decode(sector), sector));
     let newest = records().filter_map(|(mark, _)| mark).max_by_key(|mark| mark.version);
-    let is_damaged = |(mark, sector): (Option<Mark>, &[u8])| mark.is_none() && sector.iter().any(|byte| *byte != 0);
+    let is_damaged =
+        |(mark, sector): (Option<Mark>, &[u8])| mark.is_none() && sector.iter().any(|byte| *byte != 0);
     (newest, records().any(is_damaged))
 }
 

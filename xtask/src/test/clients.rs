@@ -62,6 +62,18 @@ pub(super) fn ecosystem(clients: &Path, scripts: &Path) -> Result<(), String> {
     write(&receipt, &wanted)
 }
 
+/// The packages of a checkout of the public conformance suite, as its own list names them.
+pub(super) fn conformance(suite: &Path) -> Result<(), String> {
+    if !suite.join("package-lock.json").is_file() {
+        return Err(format!("{} holds no package-lock.json", suite.display()));
+    }
+    if suite.join("node_modules/vitest").is_dir() {
+        return Ok(());
+    }
+    let mut install = Command::new("npm");
+    quietly(install.args(["ci", "--no-audit", "--no-fund"]).current_dir(suite))
+}
+
 /// What drives the studio's pages in Chromium, with or without its windows, which must be here already.
 pub(super) fn studio(clients: &Path, scripts: &Path) -> Result<(), String> {
     let version = |browser| quietly(Command::new(browser).arg("--version"));

@@ -11,6 +11,7 @@ mod programs;
 mod schedule;
 
 use std::collections::hash_map::RandomState;
+use std::ffi::OsString;
 use std::hash::BuildHasher as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,6 +40,9 @@ const OPTIONAL_CLIENTS: &[(&str, Install, &str)] = &[
 ];
 /// Libraries that are installed and run with `--long`, or if a test program's argument names them.
 const ECOSYSTEM: (&str, Install, &str) = ("ecosystem", clients::ecosystem, "ecosystem::");
+/// The public conformance suite: a checkout of it, which is never part of this repository. Its tests are what
+/// the names of ours that need it contain.
+const CONFORMANCE: (&str, &str) = ("KEYWRIGHT_CONFORMANCE_SUITE", "conformance::");
 /// How many lines of what a failed test said are repeated at the end.
 const FAILURE_LINES: usize = 30;
 /// How many of the slowest tests are printed.
@@ -60,6 +64,8 @@ const LONG_COUNTS: &[(&str, &str)] = &[
     ("PROPTEST_CASES", "5120"),
     ("KEYWRIGHT_CASES", "800"),
     ("KEYWRIGHT_COPY_ITEMS", "1000000"),
+    ("KEYWRIGHT_DAMAGED_FOLDERS", "240"),
+    ("KEYWRIGHT_DAMAGES", "1200"),
     ("KEYWRIGHT_HISTORIES", "3000"),
     ("KEYWRIGHT_KILLS", "160"),
     ("KEYWRIGHT_POWER_LOSSES", "480"),
@@ -89,6 +95,11 @@ impl Request {
     /// Whether libraries on top of the SDKs are asked for: they take minutes to install.
     fn wants_ecosystem(&self) -> bool {
         self.is_long || self.program.iter().any(|argument| argument.starts_with(ECOSYSTEM.0))
+    }
+
+    /// Whether the public conformance suite is asked for: it takes minutes.
+    fn wants_conformance(&self) -> bool {
+        self.is_long || self.program.iter().any(|argument| argument.starts_with("conformance"))
     }
 
     /// Chosen packages come without the feature, and chosen tests would be joined to those that run again.
@@ -186,6 +197,9 @@ fn prepare(root: PathBuf, request: &Request) -> Result<Setting, String> {
             }
         }
     }
+    if !request.wants_conformance() || !with_python || !has_suite(std::env::var_os(CONFORMANCE.0)) {
+        arguments.extend(["--skip".to_owned(), CONFORMANCE.1.to_owned()]);
+    }
     let random = RandomState::new().hash_one("seed");
     let environment = environment(request.is_long, random, |name| std::env::var(name).ok());
     if request.is_long {
@@ -193,6 +207,18 @@ fn prepare(root: PathBuf, request: &Request) -> Result<Setting, String> {
         say(&format!("long run: {}", shown.join(" ")));
     }
     Ok(Setting { root, clients, arguments, environment })
+}
+
+/// Installs what the public conformance suite needs, and says loudly why it is left out.
+fn has_suite(folder: Option<OsString>) -> bool {
+    let outcome = match folder {
+        None => Err(format!("{} is not set: set it to a checkout of dynamodb-conformance", CONFORMANCE.0)),
+        Some(folder) => clients::conformance(Path::new(&folder)),
+    };
+    if let Err(fault) = &outcome {
+        say(&format!("LEFT OUT: the public conformance suite with limits of throughput: {fault}"));
+    }
+    outcome.is_ok()
 }
 
 /// The seeds and counts of random tests. What the caller's environment says comes first.
@@ -297,6 +323,8 @@ mod tests {
         let wants = |line: &str| Request::parse(&words(line)).wants_ecosystem();
         assert!(wants("--long") && wants("-p keywright-server -- ecosystem::pynamodb"));
         assert!(!wants("-p keywright-server") && !wants("-p ecosystem -- requirements"));
+        let wants = |line: &str| Request::parse(&words(line)).wants_conformance();
+        assert!(wants("--long") && wants("--test clients -- conformance") && !wants("--test clients"));
     }
 
     #[test]

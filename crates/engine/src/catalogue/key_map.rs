@@ -15,7 +15,9 @@ use keywright_store::{KeyRange, LogId, Store, StoreError};
 use super::record;
 use super::rows::RECORDS;
 use crate::support::hex::hex;
-use crate::support::layout::{IndexId, SPACES, Space, TableId, index_prefix, prefix_range, space_of, table_prefix};
+use crate::support::layout::{
+    IndexId, SPACES, Space, TableId, index_prefix, prefix_range, space_of, table_prefix,
+};
 use crate::support::rows::each_row;
 
 const HASH_BYTES: usize = 16;
@@ -51,22 +53,27 @@ pub struct AffectedTable {
 
 impl fmt::Display for Affected {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(keys) = self.keys {
-            write!(formatter, "{keys} ")?;
-        }
-        formatter.write_str(self.what)?;
-        if let Some(index) = &self.index {
-            write!(formatter, " of index {} ", index.escape_debug())?;
-            formatter.write_str("in")?;
+        match (&self.table, &self.index) {
+            (None, _) => write!(formatter, "rows of the installation ({})", self.what)?,
+            (Some(_), None) => write!(formatter, "{} of", self.what)?,
+            (Some(_), Some(index)) => {
+                write!(formatter, "{} of index {} in", self.what, index.escape_debug())?
+            }
         }
         match &self.table {
             None => {}
             Some(AffectedTable { name: Some((account, region, name)), .. }) => {
                 let [account, region, name] = [account, region, name].map(|text| text.escape_debug());
-                let of = if self.index.is_some() { "" } else { " of" };
-                write!(formatter, "{of} table {name} ({account}, {region})")?;
+                write!(formatter, " table {name} ({account}, {region})")?;
             }
-            Some(AffectedTable { number, .. }) => write!(formatter, " of table number {number}, whose name is lost")?,
+            Some(AffectedTable { number, .. }) => {
+                write!(formatter, " table number {number}, whose name is lost")?
+            }
+        }
+        match self.keys {
+            None => {}
+            Some(1) => formatter.write_str(", 1 key")?,
+            Some(keys) => write!(formatter, ", {keys} keys")?,
         }
         match (&self.after, &self.through) {
             (None, None) => Ok(()),
@@ -130,7 +137,8 @@ impl KeyMap {
         let types = |attributes: &[keywright_semantics::schema::KeyAttribute]| {
             attributes.iter().map(|attribute| attribute.key_type).collect::<Vec<_>>()
         };
-        let indexes = table.indexes().map(|(_, id, index)| (id, (index.name.clone(), types(&index.key.sort))));
+        let indexes =
+            table.indexes().map(|(_, id, index)| (id, (index.name.clone(), types(&index.key.sort))));
         let indexes = indexes.collect();
         let sort = types(&table.schema.key.sort);
         let named = Named { account: table.account, region: table.region, name: table.name, sort, indexes };
@@ -138,9 +146,10 @@ impl KeyMap {
     }
 
     fn table(&self, id: TableId) -> AffectedTable {
-        let name = self.tables.get(&id).map(|named| {
-            (named.account.clone(), named.region.clone(), named.name.clone())
-        });
+        let name = self
+            .tables
+            .get(&id)
+            .map(|named| (named.account.clone(), named.region.clone(), named.name.clone()));
         AffectedTable { number: id.0, name }
     }
 
@@ -156,7 +165,14 @@ impl KeyMap {
                 tables.into_iter().for_each(|table| all.extend(self.of_table(space, table, range)));
             } else if overlaps(range, &[space.byte()]) {
                 let (after, through) = (None, None);
-                all.push(Affected { what: space.name(), table: None, index: None, after, through, keys: None });
+                all.push(Affected {
+                    what: space.name(),
+                    table: None,
+                    index: None,
+                    after,
+                    through,
+                    keys: None,
+                });
             }
         }
         all
@@ -185,7 +201,9 @@ impl KeyMap {
         match indexes {
             Some(indexes) => indexes
                 .iter()
-                .filter_map(|(index, (name, sort))| affected(&index_prefix(id, *index), Some(name), Some(sort)))
+                .filter_map(|(index, (name, sort))| {
+                    affected(&index_prefix(id, *index), Some(name), Some(sort))
+                })
                 .collect(),
             None => {
                 let sort = named.filter(|_| space == Space::Items).map(|named| named.sort.as_slice());
@@ -331,9 +349,12 @@ mod tests {
         assert!(texts(&map().affected(&range))[0].starts_with("items of table number 9"), "{range:?}");
         let shop = item_key(TableId(3), KeyValueRef::S("p"), None);
         let found = map().affected_by_keys([&key, &shop, &shop].into_iter());
-        assert_eq!(texts(&found)[0], "2 items of table Shop (123456789012, us-east-1)");
+        assert_eq!(texts(&found)[0], "items of table Shop (123456789012, us-east-1), 2 keys");
         assert_eq!(found[1].keys, Some(1));
         let log = Some(LogId { log: 5, shard: 0 });
-        assert_eq!(texts(&map().affected_streams((log, log))), ["stream records of table Users (123456789012, us-east-1)"]);
+        assert_eq!(
+            texts(&map().affected_streams((log, log))),
+            ["stream records of table Users (123456789012, us-east-1)"]
+        );
     }
 }

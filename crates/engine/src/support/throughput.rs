@@ -1,6 +1,6 @@
 //! Settings of throughput limits.
 
-use keywright_semantics::limits::ACCOUNT_UNITS_MAX;
+use keywright_semantics::limits::{ACCOUNT_UNITS_MAX, BURST_SECONDS};
 
 /// Which limits refuse requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,7 +51,8 @@ impl Default for SplitRules {
 pub struct ThroughputConfig {
     /// Which limits refuse requests of tables that do not say themselves.
     pub throttle: Throttle,
-    /// Seconds of its provisioned units that a new table has saved.
+    /// Seconds of its provisioned units that a new table has saved. The service does not say; its tables let
+    /// pass what needs more than a minute's, so the default is all that a table can save.
     pub burst_start_s: u64,
     /// When a hot partition is split.
     pub split: SplitRules,
@@ -67,7 +68,7 @@ impl Default for ThroughputConfig {
     fn default() -> Self {
         Self {
             throttle: Throttle::Off,
-            burst_start_s: 1,
+            burst_start_s: BURST_SECONDS,
             split: SplitRules::default(),
             peak_minutes: 30,
             warm_s: 0,

@@ -42,7 +42,7 @@ fn table(units: u64) -> CreateTable {
 }
 
 fn bench_of(units: u64, throttle: Throttle, transition_ms: u64) -> Bench<MemoryStore> {
-    let throughput = ThroughputConfig { throttle, ..ThroughputConfig::default() };
+    let throughput = ThroughputConfig { throttle, burst_start_s: 1, ..ThroughputConfig::default() };
     let config = EngineConfig { transition_ms, throughput, ..EngineConfig::default() };
     let bench = bench_with(MemoryStore::new(), config, table(units));
     bench.minute(0);

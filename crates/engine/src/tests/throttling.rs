@@ -20,7 +20,7 @@ use crate::support::config::EngineConfig;
 use crate::support::throughput::{Throttle, ThroughputConfig};
 
 fn config(throttle: Throttle) -> EngineConfig {
-    let throughput = ThroughputConfig { throttle, ..ThroughputConfig::default() };
+    let throughput = ThroughputConfig { throttle, burst_start_s: 1, ..ThroughputConfig::default() };
     EngineConfig { throughput, ..EngineConfig::default() }
 }
 

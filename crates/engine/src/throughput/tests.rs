@@ -31,7 +31,7 @@ fn table(billing: BillingMode, units: u64) -> Table {
 }
 
 fn full() -> ThroughputConfig {
-    ThroughputConfig { throttle: Throttle::Full, ..ThroughputConfig::default() }
+    ThroughputConfig { throttle: Throttle::Full, burst_start_s: 1, ..ThroughputConfig::default() }
 }
 
 fn item(partition: &str, sort: &str) -> Bytes {

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
+mod conformance;
 mod documents;
 mod ecosystem;
 mod foreign_clients;

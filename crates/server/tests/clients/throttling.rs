@@ -70,7 +70,7 @@ async fn refusal(client: &Client, table: &str) -> PutItemError {
 
 #[tokio::test]
 async fn refusals_name_the_limit_and_the_table() {
-    let server = Server::start(&["--in-memory", "--throttle", "table"]);
+    let server = Server::start(&["--in-memory", "--throttle", "table", "--burst-start-s", "1"]);
     let client = client(&server.endpoint, Caller::default());
     create(&client, "Provisioned", Some(2), None, None).await;
     let error = refusal(&client, "Provisioned").await;
@@ -98,7 +98,7 @@ async fn refusals_name_the_limit_and_the_table() {
 
 #[tokio::test]
 async fn batches_return_what_was_refused_and_transactions_are_cancelled() {
-    let server = Server::start(&["--in-memory"]);
+    let server = Server::start(&["--in-memory", "--burst-start-s", "1"]);
     let client = client(&server.endpoint, Caller::default());
     create(&client, "Small", Some(10), None, Some("table")).await;
     let write = |number| {

@@ -15,7 +15,8 @@ const SECONDS: u32 = 6;
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_share_the_units_of_a_table() {
     let Some(url) = url_or_say("limits") else { return };
-    let running = [Server::on_store(&url), Server::on_store(&url), Server::on_store(&url)];
+    let start = || Server::start(&["--store", &url, "--burst-start-s", "1"]);
+    let running = [start(), start(), start()];
     let servers: Vec<Http> = running.iter().map(|server| Http::new(server.address())).collect();
     let create = json!({
         "TableName": "tab",

@@ -17,6 +17,11 @@ pub(crate) fn segment_files(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     Ok(numbers.into_iter().map(|number| (number, segments::path(folder, number))).collect())
 }
 
+/// The name of a segment's file.
+pub(crate) fn segment_name(number: u64) -> PathBuf {
+    segments::path(Path::new(""), number)
+}
+
 /// Whether the file of this number has another header than its own. A running store renames a segment before
 /// it changes its header.
 pub(crate) fn is_foreign(number: u64, path: &Path) -> bool {
@@ -113,7 +118,8 @@ impl Checked {
             first <= commit && last.is_none_or(|last| commit <= last)
         };
         let has_records = |place: &&DamagedRecord| holds(place) && place.offset > HEADER_LENGTH;
-        let last = || self.places.iter().rev().find(has_records).or_else(|| self.places.iter().rev().find(holds));
+        let last =
+            || self.places.iter().rev().find(has_records).or_else(|| self.places.iter().rev().find(holds));
         self.gaps().find(holds).or_else(last)
     }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use keywright_store::CommitVersion;
 
-pub(crate) use check::{Checked, DamagedRecord, is_foreign, segment_files};
+pub(crate) use check::{Checked, DamagedRecord, is_foreign, segment_files, segment_name};
 pub(crate) use record::Draft;
 pub(crate) use recover::{Recovered, create, recover, refusal};
 pub(crate) use segments::{Segments, Sizes};

@@ -172,7 +172,11 @@ impl<'b> Record<'b> {
 
 /// What can still be read of the writes of a damaged record, which begins at this offset and ends before
 /// another one: keys that look like keys, with their values.
-pub(super) fn salvage(segment: &[u8], offset: usize, end: usize) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+pub(super) fn salvage(
+    segment: &[u8],
+    offset: usize,
+    end: usize,
+) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
     let writes = segment.get(offset..end.min(segment.len())).and_then(|bytes| bytes.get(RECORD_HEAD_BYTES..));
     let mut rest = writes.unwrap_or_default();
     std::iter::from_fn(move || {

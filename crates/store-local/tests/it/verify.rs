@@ -1,5 +1,7 @@
 //! `verify` of a stopped folder: each damaged place is named with the keys it may hold, or is harmless.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
 use std::fs;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
@@ -8,7 +10,9 @@ use bytes::Bytes;
 use keywright_store::kit::block_on;
 use keywright_store::random::Random;
 use keywright_store::{KeyRange, LogId, LogRead, Snapshot, Store, Transaction};
-use keywright_store_local::{Damage, DamagedPart, Holds, LocalOptions, LocalStore, OpenFault, Verified, verify};
+use keywright_store_local::{
+    Damage, DamagedPart, Holds, LocalOptions, LocalStore, OpenFault, Verified, verify,
+};
 use tempfile::TempDir;
 
 use crate::damage::{Rows, copy, files, get, options, relative, rows, write};
@@ -61,7 +65,7 @@ fn harm(random: &mut Random, folder: &Path) -> (PathBuf, String) {
     let all = relative(folder);
     let bytes_of = |file: &PathBuf| fs::metadata(folder.join(file)).expect("the file is there").len();
     let file = if random.below(3) == 0 {
-        all[usize::try_from(random.below(all.len() as u64)).unwrap()].clone()
+        all[usize::try_from(random.below(u64::try_from(all.len()).unwrap())).unwrap()].clone()
     } else {
         // By bytes, without the zeros of journal segments.
         let weight = |file: &PathBuf| bytes_of(file).min(200_000);
@@ -80,7 +84,7 @@ fn harm(random: &mut Random, folder: &Path) -> (PathBuf, String) {
     let mut content = fs::read(&path).expect("the file is read");
     // Most of a journal segment is zeros.
     let used = content.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-    let place = usize::try_from(random.below(used.max(1) as u64)).unwrap();
+    let place = usize::try_from(random.below(u64::try_from(used.max(1)).unwrap())).unwrap();
     let what = match random.below(8) {
         0 => {
             content.truncate(place);
@@ -183,7 +187,9 @@ fn each_of_sixty_random_damages_is_named_by_verify_or_harmless() {
             with_keys += u64::from(!lost.is_empty());
         }
     }
-    println!("seed {seed}: {count} damages, {found} found by verify, {with_keys} with keys that reads lost, others harmless");
+    println!(
+        "seed {seed}: {count} damages, {found} found by verify, {with_keys} with keys that reads lost, others harmless"
+    );
     assert!(found > count / 3, "{found}");
 }
 
@@ -224,7 +230,8 @@ fn a_damaged_block_is_named_with_its_offset_and_the_keys_of_its_neighbours() {
         let keys = expected.keys().filter(|key| contains(damage, key)).count();
         assert!((2..60).contains(&keys), "{keys} keys may be in the block: {damage:?}");
     }
-    let [frame] = damage_at(fs::metadata(&table).unwrap().len() as usize - 3).try_into().unwrap();
+    let [frame] =
+        damage_at(usize::try_from(fs::metadata(&table).unwrap().len()).unwrap() - 3).try_into().unwrap();
     assert_eq!(frame.part, DamagedPart::Frame);
 }
 
@@ -253,6 +260,26 @@ fn a_damaged_record_of_the_journal_is_named_with_its_commit_and_keys() {
         let Holds::Keys { rows, .. } = &damage.holds else { panic!("{damage:?}") };
         assert_eq!(rows, &[Bytes::from(format!("k{record:05}"))]);
     }
+}
+
+#[test]
+fn a_missing_segment_of_the_journal_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let large =
+        LocalOptions { journal_bytes: 4 * 1024 * 1024, memtable_bytes: 64 * 1024 * 1024, ..options() };
+    let store = LocalStore::open(folder.path(), large).unwrap();
+    for number in 0..30_u32 {
+        let mut transaction = block_on(store.begin()).unwrap();
+        transaction.put(Bytes::from(number.to_be_bytes().to_vec()), Bytes::from(vec![7; 200_000]));
+        block_on(transaction.commit()).unwrap();
+    }
+    drop(store);
+    assert!(verified(folder.path()).unwrap().damaged.is_empty());
+    let segment = folder.path().join("journal/00000002");
+    fs::remove_file(&segment).unwrap();
+    let found = verified(folder.path()).unwrap().damaged;
+    let [damage] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((damage.file.as_path(), damage.detail.as_str()), (segment.as_path(), "the file is missing"));
 }
 
 #[test]
