@@ -106,8 +106,8 @@ pub(crate) struct ServeArguments {
     /// Size of the block cache, in MiB [default: 64]
     #[arg(long, value_name = "MIB", env = "KEYWRIGHT_CACHE_MIB")]
     pub(crate) cache_mib: Option<u64>,
-    /// Read all files of the data folder once in this period and report damage: a time such as 7d or 12h, or off
-    /// [default: 7d]
+    /// Read all files of the data folder once in this period and report damage: a time such as 7d or 12h, or
+    /// off [default: 7d]
     #[arg(long, value_name = "PERIOD", env = "KEYWRIGHT_SCRUB")]
     pub(crate) scrub: Option<ScrubSetting>,
     /// Size of the write buffer, in KiB: tests set a small one, so that tables are written and merged all the

@@ -34,7 +34,7 @@ fn log(store: &LocalStore) -> Result<Vec<Bytes>, keywright_store::StoreError> {
     Ok(block_on(view.read_log(read))?.into_iter().map(|entry| entry.bytes).collect())
 }
 
-/// A closed store with merged and unmerged tables, deletions, a log, and commits that are in the journal only.
+/// A closed store with merged and unmerged tables, deletions, a log, and commits in the journal only.
 fn sample() -> (TempDir, Rows, Vec<Bytes>) {
     let folder = tempfile::tempdir().expect("a folder is made");
     let open = || LocalStore::open(folder.path(), options()).expect("the store opens");
