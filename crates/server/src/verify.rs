@@ -68,8 +68,12 @@ pub(crate) fn run(arguments: &VerifyArguments) -> ExitCode {
 }
 
 fn text(arguments: &VerifyArguments, map: &KeyMap, verified: &Verified) {
-    verified.damaged.iter().for_each(|damage| banner::say(&damage_report::text(map, damage)));
-    verified.notes.iter().for_each(|note| banner::say(&format!("note: {note}")));
+    for damage in &verified.damaged {
+        banner::say(&damage_report::text(map, damage));
+    }
+    for note in &verified.notes {
+        banner::say(&format!("note: {note}"));
+    }
     let Verified { damaged, files, bytes, .. } = verified;
     let read = format!("{files} files with {bytes} bytes of {} were read", arguments.data.display());
     match damaged.len() {

@@ -121,8 +121,8 @@ pub(crate) struct ReadFault {
 }
 
 impl ReadFault {
-    pub(crate) fn new(table: &lsm_tree::Table, wanted: (Slice, Slice), error: lsm_tree::Error) -> Box<Self> {
-        Box::new(Self { table: table.id(), file: table.path.to_path_buf(), wanted, error })
+    pub(crate) fn new(table: &lsm_tree::Table, wanted: (Slice, Slice), error: lsm_tree::Error) -> Self {
+        Self { table: table.id(), file: table.path.to_path_buf(), wanted, error }
     }
 }
 
@@ -257,8 +257,13 @@ impl Damages {
         for (table, suspect) in suspects.iter_mut() {
             suspect.touched.retain(|wanted| {
                 let mut places = known.iter_mut().filter(|place| place.source == Source::Table(*table));
-                let met = places.find(|place| place.touches(wanted));
-                met.map(|place| place.is_met = true).is_none()
+                match places.find(|place| place.touches(wanted)) {
+                    Some(place) => {
+                        place.is_met = true;
+                        false
+                    }
+                    None => true,
+                }
             });
         }
         suspects.retain(|_, suspect| !suspect.touched.is_empty());

@@ -14,7 +14,7 @@ const ALIGNMENT: usize = 4096;
 
 /// Where the bytes come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum ReadFrom {
     /// From the disk, where the system can do that (`O_DIRECT` of Linux): memory may hold a sound copy of a
     /// page that is damaged on disk, and reading everything must not drop the pages that requests need.
     Disk,
@@ -33,8 +33,8 @@ pub(crate) struct FileReader {
 }
 
 impl FileReader {
-    pub(crate) fn open(path: &Path, from: From) -> io::Result<Self> {
-        let direct = if from == From::Disk { open_direct(path) } else { None };
+    pub(crate) fn open(path: &Path, from: ReadFrom) -> io::Result<Self> {
+        let direct = if from == ReadFrom::Disk { open_direct(path) } else { None };
         let is_direct = direct.is_some();
         let file = direct.map_or_else(|| File::open(path), Ok)?;
         Ok(Self {
@@ -98,7 +98,7 @@ fn open_direct(_path: &Path) -> Option<File> {
 
 /// The whole content of a file, from the disk.
 pub(crate) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
-    let mut reader = FileReader::open(path, From::Disk)?;
+    let mut reader = FileReader::open(path, ReadFrom::Disk)?;
     let mut bytes = Vec::new();
     loop {
         let piece = reader.next()?;
@@ -121,7 +121,7 @@ mod tests {
             let bytes: Vec<u8> = (0_u8..251).cycle().take(length).collect();
             std::fs::write(&path, &bytes).unwrap();
             assert!(read_whole(&path).unwrap() == bytes, "{length}");
-            let mut reader = FileReader::open(&path, From::Memory).unwrap();
+            let mut reader = FileReader::open(&path, ReadFrom::Memory).unwrap();
             let mut found = Vec::new();
             while let piece @ [_, ..] = reader.next().unwrap() {
                 found.extend_from_slice(piece);

@@ -19,7 +19,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::damage::{Damage, DamagedPart, Holds, Known, REPORT_MS, Source, StoredRange, Suspect, holds};
 use crate::error::OpenFault;
-use crate::file_reader::{FileReader, From, read_whole};
+use crate::file_reader::{FileReader, ReadFrom, read_whole};
 use crate::folder::{Folder, create_private};
 use crate::journal::{Checked, DamagedRecord, Segments, is_foreign, segment_files};
 use crate::keys;
@@ -110,7 +110,7 @@ struct Notes {
 enum Part {
     TableList,
     Journal(JournalPart),
-    Tables(Option<OpenTable>),
+    Tables(Option<Box<OpenTable>>),
 }
 
 struct JournalPart {
@@ -137,6 +137,8 @@ pub(crate) struct Scrub {
     period_ms: Option<u64>,
     /// The time of the first step.
     opened_ms: Option<u64>,
+    /// The pace allows no other piece before.
+    paused_until_ms: u64,
     notes: Notes,
     part: Part,
     /// When the file of a table was examined last because reads of it failed.
@@ -156,6 +158,7 @@ impl Scrub {
             notes_file,
             period_ms: period.map(|period| u64::try_from(period.as_millis()).unwrap_or(u64::MAX)),
             opened_ms: None,
+            paused_until_ms: 0,
             part: Part::TableList,
             examined_ms: BTreeMap::new(),
         }
@@ -169,7 +172,8 @@ impl Scrub {
         shared.damages.retain(|source| match source {
             Source::Table(table) => find(shared, table).is_some(),
             Source::Journal(through) => through > flushed,
-            Source::TableList => true,
+            // The next merge writes another list.
+            Source::TableList => table_check::list(&self.tables).is_err(),
         });
         let mut step = ScrubStep::default();
         let is_long_ago = |last: &u64| now_ms >= last.saturating_add(REPORT_MS);
@@ -184,7 +188,8 @@ impl Scrub {
             let read = self.read_on(shared, segments, now_ms, &mut step);
             shared.scrubbed.read_bytes.fetch_add(read, Ordering::Relaxed);
             let pause_ms = (read * 1000).div_ceil(BYTES_PER_SECOND);
-            step.wake_ms = self.due_ms().map(|due| due.max(now_ms + pause_ms));
+            self.paused_until_ms = now_ms + pause_ms;
+            step.wake_ms = self.due_ms();
         } else {
             step.wake_ms = due_ms;
         }
@@ -192,11 +197,11 @@ impl Scrub {
         step
     }
 
-    /// When the next piece of a round may be read; 0 while one goes on.
+    /// When the next piece of a round may be read.
     fn due_ms(&self) -> Option<u64> {
         let period_ms = self.period_ms?;
         if self.notes.begun.is_some() {
-            return Some(0);
+            return Some(self.paused_until_ms);
         }
         let first = self.opened_ms.unwrap_or(0).saturating_add(FIRST_ROUND_MS.min(period_ms));
         let next = self.notes.last_round_ms.map_or(0, |last| last.saturating_add(period_ms));
@@ -246,14 +251,14 @@ impl Scrub {
     fn read_tables(
         &mut self,
         shared: &Shared,
-        open: Option<OpenTable>,
+        open: Option<Box<OpenTable>>,
         now_ms: u64,
         step: &mut ScrubStep,
     ) -> u64 {
         let Some(mut table) = open else {
             match self.next_table(shared) {
                 Some(table) => match OpenTable::new(&table) {
-                    Ok(open) => self.part = Part::Tables(Some(open)),
+                    Ok(open) => self.part = Part::Tables(Some(Box::new(open))),
                     Err(_) => self.end_table(shared, table.id(), false),
                 },
                 None => self.end_round(shared, now_ms, step),
@@ -371,7 +376,7 @@ impl JournalPart {
     fn read_on(&mut self) -> Option<u64> {
         let Some((number, mut reader, mut bytes)) = self.current.take() else {
             let (number, path) = self.files.pop()?;
-            if let Ok(reader) = FileReader::open(&path, From::Disk) {
+            if let Ok(reader) = FileReader::open(&path, ReadFrom::Disk) {
                 self.current = Some((number, reader, Vec::new()));
             }
             return Some(0);
@@ -406,7 +411,7 @@ impl JournalPart {
 
 impl OpenTable {
     fn new(table: &Table) -> io::Result<Self> {
-        let reader = FileReader::open(&table.path, From::Disk)?;
+        let reader = FileReader::open(&table.path, ReadFrom::Disk)?;
         let checksum = table.checksum().into_u128();
         Ok(Self { id: table.id(), reader, hasher: Xxh3::new(), checksum })
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::error::OpenFault;
-use crate::file_reader::{FileReader, From};
+use crate::file_reader::{FileReader, ReadFrom};
 use crate::tables::FILES;
 
 /// A table as the list names it.
@@ -108,7 +108,7 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
 }
 
 fn check_content(table: &Listed) -> Result<(), OpenFault> {
-    let mut reader = FileReader::open(&table.path, From::Memory).map_err(OpenFault::io(&table.path))?;
+    let mut reader = FileReader::open(&table.path, ReadFrom::Memory).map_err(OpenFault::io(&table.path))?;
     let mut hasher = Xxh3::new();
     loop {
         let piece = reader.next().map_err(OpenFault::io(&table.path))?;

@@ -190,7 +190,7 @@ impl TableSet {
             let hash = *hash.get_or_insert_with(|| Filter::get_hash(key));
             let found = table.get(key, NEWEST, hash).map_err(|error| {
                 let key = Slice::from(key);
-                ReadFault::new(table, (key.clone(), key), error)
+                Box::new(ReadFault::new(table, (key.clone(), key), error))
             })?;
             if let Some(found) = found {
                 return Ok(value_of(found).1);
@@ -258,7 +258,7 @@ fn rows_of(
         let rows = table.range((Bound::Included(start.clone()), Bound::Excluded(end.clone())));
         rows.map(move |row| match row {
             Ok(row) => Ok(value_of(row)),
-            Err(error) => Err(ReadFault::new(&table, wanted.clone(), error)),
+            Err(error) => Err(Box::new(ReadFault::new(&table, wanted.clone(), error))),
         })
     };
     match direction {

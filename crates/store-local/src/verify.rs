@@ -133,7 +133,9 @@ impl Verification<'_> {
         match table_check::list(folder) {
             Ok(tables) => {
                 let listed: BTreeSet<PathBuf> = tables.iter().map(|table| table.path.clone()).collect();
-                tables.iter().for_each(|table| self.table(&table.path, Some(table)));
+                for table in &tables {
+                    self.table(&table.path, Some(table));
+                }
                 let others = table_files(folder).into_iter().filter(|path| !listed.contains(path)).count();
                 if others > 0 {
                     let place = folder.display();
@@ -145,7 +147,9 @@ impl Verification<'_> {
             Err(fault) => {
                 self.found.damaged.push(list_damage(folder, &fault).damage);
                 // Without the list, each table that is there may be one of the store's.
-                table_files(folder).iter().for_each(|path| self.table(path, None));
+                for path in table_files(folder) {
+                    self.table(&path, None);
+                }
             }
         }
     }

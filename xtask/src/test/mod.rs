@@ -11,7 +11,7 @@ mod programs;
 mod schedule;
 
 use std::collections::hash_map::RandomState;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::hash::BuildHasher as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -197,7 +197,8 @@ fn prepare(root: PathBuf, request: &Request) -> Result<Setting, String> {
             }
         }
     }
-    if !request.wants_conformance() || !with_python || !has_suite(std::env::var_os(CONFORMANCE.0)) {
+    if !request.wants_conformance() || !with_python || !has_suite(std::env::var_os(CONFORMANCE.0).as_deref())
+    {
         arguments.extend(["--skip".to_owned(), CONFORMANCE.1.to_owned()]);
     }
     let random = RandomState::new().hash_one("seed");
@@ -210,10 +211,10 @@ fn prepare(root: PathBuf, request: &Request) -> Result<Setting, String> {
 }
 
 /// Installs what the public conformance suite needs, and says loudly why it is left out.
-fn has_suite(folder: Option<OsString>) -> bool {
+fn has_suite(folder: Option<&OsStr>) -> bool {
     let outcome = match folder {
         None => Err(format!("{} is not set: set it to a checkout of dynamodb-conformance", CONFORMANCE.0)),
-        Some(folder) => clients::conformance(Path::new(&folder)),
+        Some(folder) => clients::conformance(Path::new(folder)),
     };
     if let Err(fault) = &outcome {
         say(&format!("LEFT OUT: the public conformance suite with limits of throughput: {fault}"));

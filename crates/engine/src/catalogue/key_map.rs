@@ -118,7 +118,9 @@ impl KeyMap {
     /// From rows of [`KeyMap::wanted`]. A row that cannot be read is left out.
     pub fn of_rows<'r>(rows: impl Iterator<Item = &'r Bytes>) -> Self {
         let mut map = Self::default();
-        rows.for_each(|row| map.add(row));
+        for row in rows {
+            map.add(row);
+        }
         map
     }
 
@@ -162,7 +164,9 @@ impl KeyMap {
                 let mut tables: Vec<TableId> = self.tables.keys().copied().chain(bounds).collect();
                 tables.sort_unstable();
                 tables.dedup();
-                tables.into_iter().for_each(|table| all.extend(self.of_table(space, table, range)));
+                for table in tables {
+                    all.extend(self.of_table(space, table, range));
+                }
             } else if overlaps(range, &[space.byte()]) {
                 let (after, through) = (None, None);
                 all.push(Affected {

@@ -268,7 +268,7 @@ fn a_missing_segment_of_the_journal_is_named() {
     let large =
         LocalOptions { journal_bytes: 4 * 1024 * 1024, memtable_bytes: 64 * 1024 * 1024, ..options() };
     let store = LocalStore::open(folder.path(), large).unwrap();
-    for number in 0..30_u32 {
+    for number in 0..15_u32 {
         let mut transaction = block_on(store.begin()).unwrap();
         transaction.put(Bytes::from(number.to_be_bytes().to_vec()), Bytes::from(vec![7; 200_000]));
         block_on(transaction.commit()).unwrap();
