@@ -66,7 +66,7 @@ pub use catalogue::{Affected, AffectedTable, CatalogueFault, KeyMap, RowRange};
 pub use copy::{Copied, Copy, CopyFault};
 pub use dispatch::OpenError;
 pub use state::{Engine, Heat, HotItem, HotKey, PartitionHeat, Trial, TrialArm, TrialPart};
-pub use support::config::EngineConfig;
+pub use support::config::{BranchLimits, CountedTogether, EngineConfig};
 pub use support::env::{AccountId, Caller, Env, Region};
 pub use support::image_memory::ImageMemory;
 pub use support::lane::{Aside, Lane, Presence};

@@ -15,6 +15,7 @@ pub mod messages;
 pub mod monitoring;
 pub mod number;
 pub mod partiql;
+pub mod place;
 pub mod request;
 pub mod response;
 pub mod scaling;

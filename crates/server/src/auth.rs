@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use keywright_engine::{AccountId, Caller, Region};
 use keywright_semantics::error::Error;
+use keywright_semantics::place::{RegionName, is_account};
 use keywright_wire::sigv4::{
     Claim, Keyring, SignedRequest, SigningKeys, TimeCheck, TimeMs, check_key, read_claim, verify_signature,
 };
@@ -107,11 +108,10 @@ impl CheckedClaim<'_> {
     }
 }
 
-fn caller(account: &str, region: &str) -> Caller {
+fn caller(account: &str, region: RegionName<'_>) -> Caller {
     Caller { account: AccountId::from(account), region: Region::from(region) }
 }
 
 fn account_of_open_key(access_key_id: &str) -> &str {
-    let names_account = access_key_id.len() == 12 && access_key_id.bytes().all(|byte| byte.is_ascii_digit());
-    if names_account { access_key_id } else { DEFAULT_ACCOUNT }
+    if is_account(access_key_id) { access_key_id } else { DEFAULT_ACCOUNT }
 }

@@ -1,11 +1,12 @@
 //! Output of the binary: data to standard output, messages to standard error.
 
-use std::io::{ErrorKind, Write as _};
+use std::borrow::Cow;
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::config::Storage;
-use crate::log;
+use crate::{foreign, log};
 
 /// Whether some of the command's data could not be written.
 static LOST: AtomicBool = AtomicBool::new(false);
@@ -32,6 +33,8 @@ pub(crate) fn all_written() -> bool {
 /// Whether the line was written, or its reader has closed the pipe.
 fn print(line: &str) -> bool {
     let mut output = std::io::stdout().lock();
+    // Data stays as it is, but nothing in it commands a terminal.
+    let line = if output.is_terminal() { foreign::lines(line) } else { Cow::Borrowed(line) };
     match writeln!(output, "{line}").and_then(|()| output.flush()) {
         Ok(()) => true,
         Err(error) if error.kind() == ErrorKind::BrokenPipe => true,

@@ -5,10 +5,12 @@
 
 use keywright_engine::{AccountId, Branch, BranchFault, Caller, Region};
 use keywright_semantics::error::Error;
+use keywright_semantics::place::{ACCOUNT_DIGITS, RegionName};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::auth::DEFAULT_ACCOUNT;
+use crate::foreign;
 
 pub(crate) const PATH: &str = "/_keywright/branch";
 /// Without credentials a request must have this header. A page of a browser cannot send it to another origin
@@ -17,9 +19,6 @@ pub(crate) const HEADER: &str = "x-keywright";
 pub(crate) const HEADER_VALUE: &str = "branch";
 /// Bytes of a request's body.
 pub(crate) const BODY_BYTES_MAX: usize = 4_096;
-
-const ACCOUNT_DIGITS: usize = 12;
-const REGION_BYTES_MAX: usize = 63;
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,15 +57,32 @@ struct DropBody {
     branch: String,
 }
 
-/// Reads a request's body. With a `signer`, places without an account are the signer's, and others are
-/// refused.
-pub(crate) fn read(drops: bool, body: &[u8], signer: Option<&Caller>) -> Result<Command, Refusal> {
+/// What decides which places a request may name.
+#[derive(Clone, Copy)]
+pub(crate) struct Naming<'n> {
+    /// Who signed the request, where signatures are verified. Places without an account are the signer's, and
+    /// those of other accounts are refused.
+    pub(crate) signer: Option<&'n Caller>,
+    /// Whether a place that no request can name otherwise has tables: a store of an earlier release has some.
+    pub(crate) is_left: &'n dyn Fn(&Caller) -> bool,
+}
+
+/// Whether a place must have a name by today's rule, or may be one that an earlier release took.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Source,
+    Target,
+}
+
+/// Reads a request's body.
+pub(crate) fn read(drops: bool, body: &[u8], naming: Naming<'_>) -> Result<Command, Refusal> {
     if drops {
         let read: DropBody = parse(body, r#"{"branch": "PLACE"}"#)?;
-        return Ok(Command::Drop(place("branch", &read.branch, signer)?));
+        return Ok(Command::Drop(place("branch", &read.branch, Role::Source, naming)?));
     }
     let read: MakeBody = parse(body, r#"{"from": "PLACE", "to": "PLACE"}"#)?;
-    let (from, to) = (place("from", &read.from, signer)?, place("to", &read.to, signer)?);
+    let from = place("from", &read.from, Role::Source, naming)?;
+    let to = place("to", &read.to, Role::Target, naming)?;
     if from == to {
         return Err(Refusal::new(
             400,
@@ -83,35 +99,33 @@ fn parse<'b, T: Deserialize<'b>>(body: &'b [u8], form: &str) -> Result<T, Refusa
     })
 }
 
-fn place(member: &str, text: &str, signer: Option<&Caller>) -> Result<Caller, Refusal> {
+fn place(member: &str, text: &str, role: Role, naming: Naming<'_>) -> Result<Caller, Refusal> {
     let (account, region) = match text.split_once('/') {
         Some((account, region)) => (Some(account), region),
         None => (None, text),
     };
-    let is_region = (1..=REGION_BYTES_MAX).contains(&region.len())
-        && region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    if !is_region {
-        let message = format!(
-            "`{member}` is `{text}`: a region has 1 to {REGION_BYTES_MAX} letters, digits and hyphens, \
-             such as us-east-1"
-        );
-        return Err(Refusal::new(400, message));
-    }
-    let own = signer.map_or(DEFAULT_ACCOUNT, |signer| signer.account.as_str());
+    let own = naming.signer.map_or(DEFAULT_ACCOUNT, |signer| signer.account.as_str());
     let account = account.unwrap_or(own);
-    if account.len() != ACCOUNT_DIGITS || !account.bytes().all(|byte| byte.is_ascii_digit()) {
-        let message = format!("`{member}` is `{text}`: an account has {ACCOUNT_DIGITS} digits");
-        return Err(Refusal::new(400, message));
+    let place = Caller { account: AccountId::from(account), region: Region::stored(region) };
+    if !place.can_be_named() && !(role == Role::Source && (naming.is_left)(&place)) {
+        let what = match RegionName::parse(region) {
+            None => format!("a region has {}", RegionName::FORM),
+            Some(_) => format!("an account has {ACCOUNT_DIGITS} digits"),
+        };
+        return Err(Refusal::new(400, format!("`{member}` is {}: {what}", foreign::quoted(text))));
     }
-    if signer.is_some() && account != own {
-        let message = format!("`{member}` is `{text}`: the request is signed by account {own}");
+    if naming.signer.is_some() && account != own {
+        let text = foreign::quoted(text);
+        let message = format!("`{member}` is {text}: the request is signed by account {own}");
         return Err(Refusal::new(403, message));
     }
-    Ok(Caller { account: AccountId::from(account), region: Region::from(region) })
+    Ok(place)
 }
 
+/// A place as a request names it. One that requests cannot name otherwise is quoted as JSON has it.
 pub(crate) fn shown(place: &Caller) -> String {
-    format!("{}/{}", place.account, place.region)
+    let text = format!("{}/{}", place.account, place.region);
+    if place.can_be_named() { text } else { foreign::quoted(&text) }
 }
 
 /// The body of a successful response.
@@ -128,6 +142,16 @@ pub(crate) fn dropped(branch: &Branch) -> Vec<u8> {
         members.insert("kept".to_owned(), json!(branch.kept));
     }
     body.to_string().into_bytes()
+}
+
+/// Whether a limit of a setting refuses the command.
+pub(crate) const fn is_limit(fault: &BranchFault) -> bool {
+    matches!(fault, BranchFault::TooManyBranches { .. } | BranchFault::TooLarge { .. })
+}
+
+/// Bytes for people, rounded up.
+fn mib(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1024 * 1024))
 }
 
 /// The response to a command that failed; the error itself where the store failed.
@@ -155,6 +179,23 @@ pub(crate) fn refusal(command: &Command, fault: BranchFault) -> Result<Refusal, 
         BranchFault::TooMany => {
             Refusal::new(409, format!("{source} has too many tables for one more copy: delete some first"))
         }
+        BranchFault::TooManyBranches { count_max } => Refusal::new(
+            409,
+            format!(
+                "there are {count_max} branches, as many as --branches-per-account allows: drop some with \
+                 DELETE {PATH}, or restart with a higher number"
+            ),
+        ),
+        BranchFault::TooLarge { wanted, held, bytes_max } => Refusal::new(
+            409,
+            format!(
+                "this branch would copy {} and the present ones have copied {}: --branch-mib-per-account allows {} \
+                 together; drop some with DELETE {PATH}, or restart with a higher number",
+                mib(wanted),
+                mib(held),
+                mib(bytes_max)
+            ),
+        ),
         BranchFault::Busy => Refusal::new(503, "too many branches wait to be made: try again in a moment"),
         BranchFault::NoBranch => Refusal::new(404, format!("{target} was not made by {PATH}")),
         BranchFault::Store(error) => return Err(error),
@@ -165,8 +206,29 @@ pub(crate) fn refusal(command: &Command, fault: BranchFault) -> Result<Refusal, 
 mod tests {
     use super::*;
 
-    fn caller(account: &str, region: &str) -> Caller {
+    fn caller(account: &str, region: &'static str) -> Caller {
         Caller { account: AccountId::from(account), region: Region::from(region) }
+    }
+
+    fn read(drops: bool, body: &[u8], signer: Option<&Caller>) -> Result<Command, Refusal> {
+        super::read(drops, body, Naming { signer, is_left: &|place| place.region.as_str() == LEFT })
+    }
+
+    /// A place of an earlier release.
+    const LEFT: &str = "\\evil.example/'x";
+
+    #[test]
+    fn a_place_of_an_earlier_release_is_copied_from_and_dropped_and_never_made() {
+        let left = caller(DEFAULT_ACCOUNT, LEFT);
+        let named = shown(&left);
+        assert!(!named.contains('\''), "it may stand between the quotes of a shell: {named}");
+        let made = read(false, format!(r#"{{"from": {named}, "to": "test-1"}}"#).as_bytes(), None);
+        assert_eq!(made, Ok(Command::Make { from: left.clone(), to: caller(DEFAULT_ACCOUNT, "test-1") }));
+        let dropped = read(true, format!(r#"{{"branch": {named}}}"#).as_bytes(), None);
+        assert_eq!(dropped, Ok(Command::Drop(left)));
+        let to = read(false, format!(r#"{{"from": "test-1", "to": {named}}}"#).as_bytes(), None);
+        assert_eq!(to.map_err(|refusal| refusal.status), Err(400));
+        assert_eq!(read(true, br#"{"branch": "\\other"}"#, None).map_err(|refusal| refusal.status), Err(400));
     }
 
     #[test]
@@ -194,7 +256,7 @@ mod tests {
 
     #[test]
     fn what_is_no_place_is_refused_with_a_reason() {
-        let long = "a".repeat(64);
+        let long = "a".repeat(65);
         for to in ["", "a b", "1/us-east-1", "12345678901x/r", "us-east-1/", long.as_str(), "us-east-1"] {
             let body = json!({"from": "us-east-1", "to": to}).to_string();
             let refusal = read(false, body.as_bytes(), None).unwrap_err();

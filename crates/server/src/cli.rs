@@ -252,6 +252,14 @@ pub(crate) struct LimitArguments {
     /// Memory for all large responses, in MiB, at least 32 [default: 256]
     #[arg(long, value_name = "MIB", env = "KEYWRIGHT_ANSWER_BUDGET_MIB")]
     pub(crate) answer_budget_mib: Option<u64>,
+    /// Maximum number of branches of an account, or of all accounts without --credentials; 0 for no limit
+    /// [default: 1000]
+    #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_BRANCHES_PER_ACCOUNT")]
+    pub(crate) branches_per_account: Option<usize>,
+    /// What all branches of an account, or of all accounts without --credentials, may copy, in MiB; 0 for no
+    /// limit [default: 512]
+    #[arg(long, value_name = "MIB", env = "KEYWRIGHT_BRANCH_MIB_PER_ACCOUNT")]
+    pub(crate) branch_mib_per_account: Option<u64>,
     /// For tests: how often connections are checked
     #[arg(long, hide = true)]
     pub(crate) check_ms: Option<u32>,

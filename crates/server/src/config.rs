@@ -11,7 +11,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 
 use clap::ValueEnum;
-use keywright_engine::ThroughputConfig;
+use keywright_engine::{BranchLimits, CountedTogether, ThroughputConfig};
 
 use crate::cli::{
     ClockArguments, DurabilityArgument, LimitArguments, ServeArguments, StudioArguments, WatchArguments,
@@ -151,6 +151,7 @@ pub(crate) struct Config {
     pub(crate) ttl_delay_ms: Option<u64>,
     pub(crate) strict_metrics: bool,
     pub(crate) limits: Limits,
+    pub(crate) branches: BranchLimits,
     /// `None` if it is off.
     pub(crate) management: Option<ManagementConfig>,
     /// `None` if it is off.
@@ -236,6 +237,10 @@ struct File {
     decode_budget_mib: Option<u64>,
     #[serde(alias = "answer_budget_mib")]
     answer_budget_mib: Option<u64>,
+    #[serde(alias = "branches_per_account")]
+    branches_per_account: Option<usize>,
+    #[serde(alias = "branch_mib_per_account")]
+    branch_mib_per_account: Option<u64>,
 }
 
 /// A port as a number, or a word.
@@ -311,6 +316,7 @@ impl Config {
             .map_err(|fault| format!("scrub: {fault}"))?;
         let clock = clock(arguments.clock, &file, &storage)?;
         let verifies = credentials.is_some();
+        let branches = branch_limits(&arguments.limits, &file, verifies);
         let allowed_hosts = first_given(arguments.allowed_host, std::mem::take(&mut file.allowed_host));
         let management = watching.management(&allowed_hosts)?;
         let studio = studio(arguments.studio, &file, (host, &storage), consent, &allowed_hosts)?;
@@ -342,6 +348,7 @@ impl Config {
             strict_metrics: arguments.strict_metrics.or(file.strict_metrics).unwrap_or(false),
             stream_shard_ms: shard_time(arguments.stream_shard_ms.or(file.stream_shard_ms))?,
             limits,
+            branches,
             management,
             studio,
             request_log: watching.request_log,
@@ -510,6 +517,20 @@ fn limits_of(arguments: &LimitArguments, file: &File) -> Result<Limits, String> 
         check_ms: arguments.check_ms.unwrap_or(limits::CHECK_MS).max(1),
         budget_wait_ms: arguments.budget_wait_ms.unwrap_or(limits::BUDGET_WAIT_MS_MAX),
     })
+}
+
+/// The limits on branches. Where signatures are not verified, a client can name any account: then all
+/// accounts share them.
+fn branch_limits(arguments: &LimitArguments, file: &File, verifies: bool) -> BranchLimits {
+    let count = arguments.branches_per_account.or(file.branches_per_account);
+    let mib = arguments.branch_mib_per_account.or(file.branch_mib_per_account);
+    let count = count.unwrap_or(limits::BRANCHES_PER_ACCOUNT);
+    let bytes = mib.unwrap_or(limits::BRANCH_MIB_PER_ACCOUNT).saturating_mul(MIB);
+    BranchLimits {
+        count_max: (count > 0).then_some(count),
+        bytes_max: (bytes > 0).then_some(bytes),
+        counted: if verifies { CountedTogether::Account } else { CountedTogether::Everything },
+    }
 }
 
 /// Where to keep the data, as one source of settings gives it.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::Path;
 
+use keywright_semantics::place::is_account;
 use serde::{Deserialize, Serialize};
 
 use crate::private_file;
@@ -140,10 +141,6 @@ impl Credential {
             account: account.to_owned(),
         })
     }
-}
-
-fn is_account(text: &str) -> bool {
-    text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Concurrent commands must not lose each other's keys.

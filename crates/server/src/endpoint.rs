@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use clap::Args;
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use keywright_model::json::Json;
+use keywright_semantics::place::RegionName;
 use keywright_wire::sigv4::{SignedRequest, Signer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -22,6 +24,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::environment;
+use crate::foreign::inline;
 
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 const DATE: HeaderName = HeaderName::from_static("x-amz-date");
@@ -29,7 +32,14 @@ const TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
 const JSON: &str = "application/x-amz-json-1.0";
 
 /// More than the service's largest response, whose pages hold 1 MB of items.
-const ANSWER_BYTES_MAX: usize = 64 << 20;
+pub(crate) const ANSWER_BYTES_MAX: usize = 64 << 20;
+
+/// Time for a connection, with its TLS handshake.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Time between two pieces of a response, and until the first. A request is not sent again after it: an
+/// endpoint that is silent once would be silent again.
+const SILENCE_TIME_MAX: Duration = Duration::from_secs(20);
 
 /// Timeout of a request.
 const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);
@@ -118,8 +128,14 @@ pub(crate) struct Credentials {
     #[arg(long, value_name = "TOKEN", env = "AWS_SESSION_TOKEN", hide_env_values = true)]
     session_token: Option<String>,
     /// Region of the signature
-    #[arg(long, value_name = "NAME", env = "AWS_REGION", default_value = "us-east-1")]
+    #[arg(long, value_name = "NAME", env = "AWS_REGION", default_value = "us-east-1", value_parser = region)]
     region: String,
+}
+
+/// A region by the rule of the server.
+pub(crate) fn region(text: &str) -> Result<String, String> {
+    let name = RegionName::parse(text).ok_or_else(|| format!("write {}", RegionName::FORM))?;
+    Ok(name.as_str().to_owned())
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -130,7 +146,17 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 pub(crate) struct Refusal {
     /// The exception's name; empty if the endpoint did not respond with one.
     pub(crate) kind: String,
+    /// Without control characters, wherever it comes from.
     pub(crate) text: String,
+    cause: Cause,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// The endpoint answered, or the connection broke.
+    Failure,
+    /// Nothing came in time.
+    Silence,
 }
 
 impl From<Refusal> for String {
@@ -141,7 +167,7 @@ impl From<Refusal> for String {
 
 impl From<String> for Refusal {
     fn from(text: String) -> Self {
-        Self { kind: String::new(), text }
+        Self { kind: String::new(), text: inline(&text).into_owned(), cause: Cause::Failure }
     }
 }
 
@@ -170,6 +196,7 @@ impl Client {
         let mut pause = PAUSE_MIN;
         for _ in 1..ATTEMPTS_MAX {
             match self.ask(operation, body).await {
+                Err(refusal) if refusal.cause == Cause::Silence => return Err(refusal),
                 Err(refusal) if refusal.kind.is_empty() => {
                     tokio::time::sleep(pause).await;
                     if let Ok(sender) = connection(&self.endpoint).await {
@@ -185,17 +212,33 @@ impl Client {
     }
 
     pub(crate) async fn ask(&mut self, operation: &str, body: &Json) -> Result<Json, Refusal> {
-        let late = |_| format!("{operation}: no response within {} seconds", ANSWER_TIME_MAX.as_secs());
-        timeout(ANSWER_TIME_MAX, self.answer(operation, body)).await.map_err(late)?
+        let answer = timeout(ANSWER_TIME_MAX, self.answer(operation, body)).await;
+        answer.unwrap_or_else(|_| Err(self.silent(operation, "no complete response", ANSWER_TIME_MAX)))
+    }
+
+    /// The refusal of an endpoint that is too slow.
+    fn silent(&self, operation: &str, what: &str, time: Duration) -> Refusal {
+        let text = format!("{operation}: {what} from {} within {} seconds", self.endpoint, time.as_secs());
+        Refusal { cause: Cause::Silence, ..Refusal::from(text) }
     }
 
     async fn answer(&mut self, operation: &str, body: &Json) -> Result<Json, Refusal> {
         let request = self.request(operation, body)?;
         let broke = |error: &dyn fmt::Display| format!("{operation}: incomplete response: {error}");
-        let response = self.sender.send_request(request).await.map_err(|error| broke(&error))?;
+        let sent = timeout(SILENCE_TIME_MAX, self.sender.send_request(request)).await;
+        let silent = |_| self.silent(operation, "no response", SILENCE_TIME_MAX);
+        let response = sent.map_err(silent)?.map_err(|error| broke(&error))?;
         let status = response.status();
-        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX);
-        let bytes = body.collect().await.map_err(|error| broke(&error))?.to_bytes();
+        let mut body = response.into_body();
+        let mut bytes = Vec::new();
+        let stopped = |_| self.silent(operation, "nothing more of the response", SILENCE_TIME_MAX);
+        while let Some(piece) = timeout(SILENCE_TIME_MAX, piece_of(&mut body)).await.map_err(stopped)? {
+            let piece = piece.map_err(|error| broke(&error))?;
+            if bytes.len() + piece.len() > ANSWER_BYTES_MAX {
+                return Err(format!("{operation}: a response of more than {ANSWER_BYTES_MAX} bytes").into());
+            }
+            bytes.extend_from_slice(&piece);
+        }
         let text = String::from_utf8_lossy(&bytes);
         let answer = Json::parse(&text).map_err(|fault| format!("{operation}: HTTP {status}, {fault}"))?;
         if status == StatusCode::OK {
@@ -205,7 +248,7 @@ impl Client {
         let kind = kind.rsplit('#').next().unwrap_or(kind);
         let message = answer.str_at("message").or_else(|| answer.str_at("Message")).unwrap_or_default();
         let message = if message.is_empty() { String::new() } else { format!(": {message}") };
-        Err(Refusal { kind: kind.to_owned(), text: format!("{operation}: {kind}{message}") })
+        Err(Refusal { kind: kind.to_owned(), ..Refusal::from(format!("{operation}: {kind}{message}")) })
     }
 
     fn request(&mut self, operation: &str, body: &Json) -> Result<Request<Full<Bytes>>, String> {
@@ -242,8 +285,22 @@ impl Client {
     }
 }
 
+/// The next bytes of a response; what comes after them is no body.
+async fn piece_of(body: &mut Incoming) -> Option<hyper::Result<Bytes>> {
+    let frame = body.frame().await?;
+    Some(frame.map(|frame| frame.into_data().unwrap_or_default()))
+}
+
 /// Connects to an endpoint.
 async fn connection(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, String> {
+    let late = |_| {
+        let seconds = CONNECT_TIME_MAX.as_secs();
+        format!("cannot connect to {endpoint}: it does not take a connection within {seconds} seconds")
+    };
+    timeout(CONNECT_TIME_MAX, connect(endpoint)).await.map_err(late)?
+}
+
+async fn connect(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, String> {
     let explain = |error: &dyn fmt::Display| format!("cannot connect to {endpoint}: {error}");
     let tcp =
         TcpStream::connect((endpoint.host.as_str(), endpoint.port)).await.map_err(|error| explain(&error))?;

@@ -631,11 +631,13 @@ impl Service {
         };
         let signer = claimed.map(|claimed| claimed.verify(&context.signed(&sent))).transpose()?;
         context.client.admit();
-        let command = match branches::read(context.head.method == Method::DELETE, &sent, signer.as_ref()) {
+        let engine = self.engine()?;
+        let is_left = |place: &Caller| engine.has_tables(place);
+        let naming = branches::Naming { signer: signer.as_ref(), is_left: &is_left };
+        let command = match branches::read(context.head.method == Method::DELETE, &sent, naming) {
             Ok(command) => command,
             Err(refusal) => return Ok(branch_refusal(&refusal)),
         };
-        let engine = self.engine()?;
         let presence = Presence::default();
         let engine = engine.for_client(presence.clone());
         let running = Arc::clone(&self.changes).read_owned().await;
@@ -654,7 +656,12 @@ impl Service {
                 Answer::json(branches::dropped(&branch), None)
             }
             Ok(branch) => Answer::json(branches::made(&branch), None),
-            Err(fault) => branch_refusal(&branches::refusal(&command, fault)?),
+            Err(fault) => {
+                if branches::is_limit(&fault) {
+                    self.refused.count(Cause::Branches);
+                }
+                branch_refusal(&branches::refusal(&command, fault)?)
+            }
         })
     }
 

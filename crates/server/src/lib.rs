@@ -26,6 +26,7 @@ mod descriptors;
 mod endpoint;
 mod environment;
 mod failed_signatures;
+mod foreign;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod handshake;
@@ -41,6 +42,7 @@ mod management;
 mod mcp;
 mod model;
 mod overview;
+mod paging;
 mod private_file;
 mod ready_file;
 mod recovery;

@@ -292,6 +292,15 @@ pub(crate) const FAILED_SIGNATURE_MEMORY_MS: u64 = 60_000;
 /// Addresses remembered for failed signatures. Beyond that the one that failed longest ago is forgotten.
 pub(crate) const FAILED_ADDRESSES_MAX: usize = 1_024;
 
+// Branches
+
+/// Branches of an account at one time (`--branches-per-account`).
+pub(crate) const BRANCHES_PER_ACCOUNT: usize = 1_000;
+/// Memory or disk for what the branches of an account copied (`--branch-mib-per-account`).
+pub(crate) const BRANCH_MIB_PER_ACCOUNT: u64 = 512;
+/// Places that a warning at start lists.
+pub(crate) const UNREACHABLE_PLACES_LISTED: usize = 20;
+
 // Reports
 
 /// Interval of the log line that sums up what was refused.

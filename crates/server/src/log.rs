@@ -4,7 +4,8 @@
 //! request. A server hands its lines to one thread through a bounded queue; lines that find it full are
 //! dropped and counted. Commands have no such thread: they write directly and ignore failures.
 //!
-//! It does not know the content of the lines.
+//! It does not know the content of the lines, but that some of it is foreign: no control character but a line
+//! break reaches standard error.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, ErrorKind, Write};
@@ -16,8 +17,10 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::field::MakeExt as _;
+use tracing_subscriber::fmt::format::debug_fn;
 
-use crate::timestamp;
+use crate::{foreign, timestamp};
 
 /// Length of the queue. With `LINE_BYTES_MAX` its lines take at most 8 MiB.
 const LINES_MAX: usize = 1024;
@@ -28,6 +31,9 @@ const FINISH_TRIES: u32 = 200;
 const FINISH_RETRY: Duration = Duration::from_millis(5);
 /// Delay before a write to a non-blocking descriptor is tried again.
 const WRITE_RETRY: Duration = Duration::from_millis(10);
+
+/// The field of an event that is written without its name.
+const MESSAGE: &str = "message";
 
 /// Set while a server runs.
 static QUEUE: OnceLock<Queue> = OnceLock::new();
@@ -99,13 +105,25 @@ pub(crate) fn start(settings: LogSettings) {
         .log_internal_errors(false)
         .with_writer(|| LogWriter);
     match settings.format {
-        LogFormat::Text => log.init(),
+        LogFormat::Text => {
+            let fields = debug_fn(|writer, field, value| {
+                let text = format!("{value:?}");
+                let shown = foreign::inline(&text);
+                if field.name() == MESSAGE { write!(writer, "{shown}") } else { write!(writer, "{field}={shown}") }
+            });
+            log.fmt_fields(fields.delimited(" ")).init();
+        }
         LogFormat::Json => log.json().flatten_event(true).init(),
     }
 }
 
 /// Writes a text that ends with a line feed, or drops it.
 pub(crate) fn line(text: &str) {
+    put(&foreign::lines(text));
+}
+
+/// The same for text without foreign control characters.
+fn put(text: &str) {
     match QUEUE.get() {
         Some(queue) => queue.push(text.as_bytes()),
         None => {
@@ -121,10 +139,12 @@ pub(crate) fn finish() {
     }
 }
 
-/// The text of the default hook.
+/// The text of the default hook, on one line: the message of a panic can have foreign text.
 fn describe(panic: &PanicHookInfo<'_>) -> String {
     let thread = std::thread::current();
-    let mut text = format!("thread '{}' {panic}\n", thread.name().unwrap_or("<unnamed>"));
+    let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
+    let message = foreign::inline(panic.payload_as_str().unwrap_or("no message"));
+    let mut text = format!("thread '{}' panicked{place}: {message}\n", thread.name().unwrap_or("<unnamed>"));
     let backtrace = Backtrace::capture();
     if backtrace.status() == BacktraceStatus::Captured {
         text.push_str(&backtrace.to_string());
@@ -143,7 +163,12 @@ struct LogWriter;
 
 impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        line(&String::from_utf8_lossy(bytes));
+        let text = String::from_utf8_lossy(bytes);
+        match format() {
+            // The fields are escaped; what is left are the colours of a terminal.
+            LogFormat::Text => put(&text),
+            LogFormat::Json => line(&text),
+        }
         Ok(bytes.len())
     }
 

@@ -26,11 +26,12 @@ pub(crate) enum Cause {
     TlsHandshake,
     WebPage,
     StoreReopening,
+    Branches,
 }
 
 impl Cause {
     /// All causes, in the order of their counts.
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::NoRequestInTime,
         Self::HeadBudget,
         Self::AnswerNotRead,
@@ -47,6 +48,7 @@ impl Cause {
         Self::TlsHandshake,
         Self::WebPage,
         Self::StoreReopening,
+        Self::Branches,
     ];
 
     /// A name for metrics.
@@ -68,6 +70,7 @@ impl Cause {
             Self::TlsHandshake => "tls_handshake",
             Self::WebPage => "web_page",
             Self::StoreReopening => "store_reopening",
+            Self::Branches => "branches",
         }
     }
 

@@ -12,6 +12,7 @@ use keywright_semantics::error::Error;
 use keywright_wire::{Operation, render_error};
 use serde_json::{Value, json};
 
+use crate::foreign;
 use crate::log::{self, LogFormat};
 use crate::request_metrics::Finished;
 use crate::request_trace::{Detail, Trace, milliseconds};
@@ -74,15 +75,15 @@ const ERROR_STATUS_MIN: u16 = 400;
 /// Name and value of each part of a line, in their order.
 type Members = Vec<(&'static str, Value)>;
 
-/// The line as `name=value` pairs after the time. Names of tables and indexes have no blanks.
+/// The line as `name=value` pairs after the time. A value that could be taken for another one is quoted.
 fn text_line(members: &Members) -> String {
     let parts: Vec<String> = members
         .iter()
         .map(|(name, value)| match value {
             Value::String(time) if *name == TIME => format!("{time} request"),
-            Value::String(text) => format!("{name}={text}"),
+            Value::String(text) => format!("{name}={}", foreign::value(text)),
             Value::Array(texts) => {
-                let texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
+                let texts: Vec<_> = texts.iter().filter_map(Value::as_str).map(foreign::value).collect();
                 format!("{name}={}", texts.join(","))
             }
             other => format!("{name}={other}"),

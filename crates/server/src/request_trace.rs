@@ -15,7 +15,7 @@ use keywright_semantics::response::{PageOutput, Response};
 use keywright_semantics::throttle::{Direction, Limit};
 use keywright_wire::Operation;
 
-use crate::environment;
+use crate::{environment, foreign};
 use crate::request_metrics::{Finished, RequestMetrics};
 
 /// Tables of one request that are noted.
@@ -70,7 +70,7 @@ impl Trace {
 pub(crate) struct Detail {
     pub(crate) account: String,
     pub(crate) region: String,
-    /// The first few, as the client named them.
+    /// The first few, as the client named them, cut at some length.
     pub(crate) tables: Vec<String>,
     pub(crate) index: Option<String>,
     /// Rows evaluated, and rows that passed the filter.
@@ -94,11 +94,12 @@ impl Detail {
     pub(crate) fn note_names(&mut self, request: &Request) {
         let (tables, index) = names(request);
         for table in tables {
-            if self.tables.len() < NAMED_TABLES && !self.tables.contains(&table.as_given) {
-                self.tables.push(table.as_given.clone());
+            let name = foreign::name(&table.as_given);
+            if self.tables.len() < NAMED_TABLES && !self.tables.iter().any(|known| *known == name) {
+                self.tables.push(name.into_owned());
             }
         }
-        self.index = index.map(str::to_owned);
+        self.index = index.map(|name| foreign::name(name).into_owned());
     }
 
     /// Notes what a response tells about the work behind it.

@@ -26,14 +26,14 @@ use crate::database::Database;
 use crate::descriptors::{self, DataIn};
 use crate::handshake::Handshakes;
 use crate::http::{Service, ServiceParts};
-use crate::limits::{CHANGES_SECONDS_MAX, DRAIN_SECONDS_MAX};
+use crate::limits::{CHANGES_SECONDS_MAX, DRAIN_SECONDS_MAX, UNREACHABLE_PLACES_LISTED};
 use crate::listener::{self, Bound};
 use crate::management::Management;
 use crate::overview::{Heartbeat, Overview};
 use crate::ready_file::{Listening, ReadyFile};
 use crate::request_metrics::RequestMetrics;
 use crate::studio::{Api, Studio, Surroundings};
-use crate::{banner, log, private_file, recovery, scrub, timers, tls, variables};
+use crate::{banner, branches, log, private_file, recovery, scrub, timers, tls, variables};
 
 pub(crate) fn run(mut config: Config) -> Result<(), String> {
     private_file::restrict_umask();
@@ -109,6 +109,7 @@ fn engine_config(config: &Config, metrics: &Arc<RequestMetrics>) -> EngineConfig
         lane: Arc::new(lane()),
         observer,
         throughput: config.throughput,
+        branches: config.branches,
         ..default
     }
 }
@@ -142,6 +143,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), String> {
     let lane = Arc::clone(&engine_config.lane);
     let clock = Arc::new(Clock::new(config.clock));
     let database = Arc::new(Database::open(backend, engine_config, Arc::clone(&clock)).await?);
+    warn_of_unreachable(&database);
     let (moves, wishes) = mpsc::channel(1);
 
     let (stop, stopping) = watch::channel(false);
@@ -216,6 +218,24 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), String> {
     let closed =
         database.shut_down().await.map_err(|error| format!("cannot close the database cleanly: {error}"));
     outcome.and(closed)
+}
+
+/// Names the places with tables that no request can name: a server of an earlier release took them.
+fn warn_of_unreachable(database: &Database) {
+    let places = database.engine().map(|engine| engine.unreachable_places(UNREACHABLE_PLACES_LISTED + 1));
+    let places = places.unwrap_or_default();
+    for (place, tables) in places.iter().take(UNREACHABLE_PLACES_LISTED) {
+        let place = branches::shown(place);
+        tracing::warn!(
+            "no request can name the place {place}, which has {tables} tables: copy them to another place with \
+             POST {path} and {{\"from\": {place}, \"to\": PLACE}}, or drop them with DELETE {path} and \
+             {{\"branch\": {place}}}",
+            path = branches::PATH
+        );
+    }
+    if places.len() > UNREACHABLE_PLACES_LISTED {
+        tracing::warn!("more than {UNREACHABLE_PLACES_LISTED} places have names that no request can give");
+    }
 }
 
 /// The tasks that run as long as the server does. If one ends early the server stops, because the process

@@ -32,11 +32,7 @@ pub(crate) async fn run(
         let sleep_ms = clock.real_ms(until_ms).clamp(SLEEP_MS_MIN, SLEEP_MS_MAX);
         tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(sleep_ms)) => {}
-            Some(Move { to_ms, done }) = moves.recv() => {
-                advance(&database, &clock, to_ms, &stopping).await;
-                // The client that asked may have left.
-                let _ = done.send(());
-            }
+            Some(wish) = moves.recv() => advance(&database, &clock, wish, &stopping).await,
             _ = stopping.changed() => {}
         }
     }
@@ -57,15 +53,25 @@ async fn step(database: &Database, now_ms: u64) -> NextWake {
     })
 }
 
-/// Moves the clock, and does all work on the way when it is due.
-async fn advance(database: &Database, clock: &Clock, to_ms: u64, stopping: &watch::Receiver<bool>) {
-    while !*stopping.borrow() {
+/// Moves the clock, and does all work on the way when it is due, while the client waits.
+///
+/// Invariant: the clock never shows a time before which work is left. So a move that is abandoned leaves an
+/// earlier time than was wanted, and a database as if that time had been asked for.
+async fn advance(database: &Database, clock: &Clock, wish: Move, stopping: &watch::Receiver<bool>) {
+    let to_ms = clock.now_ms().saturating_add(wish.by_ms);
+    while !*stopping.borrow() && !wish.is_abandoned() {
         let now = clock.now_ms();
         let due = step(database, now).await.at_ms.filter(|at| *at <= to_ms);
         match due {
-            None if now >= to_ms => return,
+            None if now >= to_ms => {
+                // The client may have left just now.
+                let _ = wish.done.send(());
+                return;
+            }
             // Work that is due now is done by the next step.
             due => clock.set(due.unwrap_or(to_ms)),
         }
+        // A step that finds everything in memory never waits, and other tasks of this thread do.
+        tokio::task::yield_now().await;
     }
 }

@@ -6,7 +6,6 @@
 
 pub(crate) mod backfill;
 pub(crate) mod members;
-pub(crate) mod purge;
 pub(crate) mod stats_rows;
 pub(crate) mod throughput_rows;
 pub(crate) mod use_rows;
@@ -17,17 +16,17 @@ use keywright_semantics::error::Error;
 use keywright_store::Store;
 
 use self::backfill::Progress;
-use self::purge::{Purged, purge_some};
 use crate::catalogue::{
-    Backfill, IndexStatus, Table, TableStatus, TtlGeneration, backfill_key, progress_prefixes, ttl_fill_key,
+    Backfill, IndexStatus, Table, TableStatus, TtlGeneration, backfill_key, ttl_fill_key,
 };
 use crate::monitoring;
 use crate::scaling;
 use crate::state::Engine;
 use crate::state::stats::{self, Counted};
 use crate::streams;
-use crate::support::layout::{self, Space, TableId};
+use crate::support::layout::{self, TableId};
 use crate::support::wake::NextWake;
+use crate::tables::purge::{Purged, purge_some, purge_table};
 use crate::ttl;
 use crate::write::{expiry_rows, tokens};
 
@@ -218,49 +217,4 @@ async fn purge_expiries<S: Store>(
         Ok(())
     };
     engine.catalogue().change(table.id, forget).await.map(|_| ())
-}
-
-/// Purges rows of a deleted table; forgets the table when none are left.
-async fn purge_table<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purged, Error> {
-    if !engine.purge_progress().is_purged(table.id) {
-        if purge_rows(engine, table).await? == Purged::Partly {
-            return Ok(Purged::Partly);
-        }
-        engine.purge_progress().set_purged(table.id);
-    }
-    // Its streams can be read for a day; the record is needed until the last of them is gone.
-    if table.streams.is_empty() {
-        engine.catalogue().forget(table.id).await?;
-        engine.purge_progress().forget(table.id);
-        engine.shard_loads().forget_table(table.id);
-        engine.trim_times().forget(table.id);
-    }
-    Ok(Purged::Entirely)
-}
-
-/// Purges a piece of a deleted table's rows, except its record.
-async fn purge_rows<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purged, Error> {
-    for (_, id, _) in table.indexes() {
-        engine.stats().forget(Counted::Entries(table.id, id));
-    }
-    engine.stats().forget(Counted::Items(table.id));
-    engine.next_expiry().forget(table.id);
-    engine.ledgers().forget(table.id);
-    engine.insights().forget(table.id);
-    let spaces = [
-        Space::Items,
-        Space::IndexEntries,
-        Space::Collections,
-        Space::Stats,
-        Space::Expiries,
-        Space::Throughput,
-        Space::Insights,
-    ];
-    let prefixes = spaces.into_iter().map(|space| layout::table_prefix(space, table.id));
-    for prefix in prefixes.chain(progress_prefixes(table.id)) {
-        if purge_some(engine, prefix).await? == Purged::Partly {
-            return Ok(Purged::Partly);
-        }
-    }
-    Ok(Purged::Entirely)
 }

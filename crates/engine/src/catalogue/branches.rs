@@ -13,7 +13,7 @@ use super::follow::{LOAD_BYTES, LOAD_ROWS};
 use super::rows::{branch_key, name_key, name_prefix, next_id_key, record_key};
 use super::table::Table;
 use super::{CHANGE_TRIES_MAX, Catalogue, Ended, read_u64, record, record_bytes};
-use crate::support::env::Caller;
+use crate::support::env::{AccountId, Caller};
 use crate::support::fault;
 use crate::support::layout::{self, TableId};
 
@@ -25,7 +25,39 @@ pub(crate) enum Naming {
     Occupied,
 }
 
+/// What branches hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// Places with a table that a branch made.
+    pub count: usize,
+    /// Bytes that were copied into those tables.
+    pub bytes: u64,
+}
+
+/// Which tables of a place are dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dropped {
+    /// Those that a branch made.
+    OfBranch,
+    All,
+}
+
 impl<S: Store> Catalogue<S> {
+    /// What the branches of an account hold, or all branches.
+    pub(crate) fn held_by_branches(&self, account: Option<&AccountId>) -> Held {
+        let cache = self.read();
+        let mut held = Held::default();
+        for (place, tables) in &cache.names {
+            if account.is_some_and(|account| place.account != *account) {
+                continue;
+            }
+            let mut copied = tables.values().filter_map(|table| table.copied_bytes).peekable();
+            held.count += usize::from(copied.peek().is_some());
+            held.bytes = copied.fold(held.bytes, u64::saturating_add);
+        }
+        held
+    }
+
     /// The tables of an account and region in this view, in the order of their names.
     pub(crate) async fn tables_at(&self, view: &impl Snapshot, caller: &Caller) -> Result<Vec<Table>, Error> {
         let mut range = layout::prefix_range(name_prefix(caller));
@@ -122,11 +154,12 @@ impl<S: Store> Catalogue<S> {
         }
     }
 
-    /// Removes the names of a branch's tables in one commit, and returns these tables; `None` if the account
-    /// and region are no branch. `change` prepares a record for the purge.
-    pub(crate) async fn unname_branch(
+    /// Removes the names of a place's tables in one commit, and returns these tables; `None` if there are none
+    /// to be dropped. `change` prepares a record for the purge.
+    pub(crate) async fn unname_all(
         &self,
         caller: &Caller,
+        dropped: Dropped,
         change: impl Fn(&mut Table),
     ) -> Result<Option<Vec<Arc<Table>>>, Error> {
         let branch = branch_key(caller);
@@ -136,12 +169,19 @@ impl<S: Store> Catalogue<S> {
             let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
             let row = txn.get_for_write(std::slice::from_ref(&branch)).await;
             let row = row.map_err(|fault| fault::storage(&fault))?.into_iter().next().flatten();
-            let Some(row) = row else {
-                return Ok(unsure.map(|tables| self.doom_all(caller, tables)));
-            };
-            let ids = decode_ids(&row).ok_or_else(fault::internal)?;
             let mut tables = self.tables_at(&txn, caller).await?;
-            tables.retain(|table| ids.contains(&table.id));
+            let is_gone = match (&row, dropped) {
+                (Some(row), Dropped::OfBranch) => {
+                    let ids = decode_ids(row).ok_or_else(fault::internal)?;
+                    tables.retain(|table| ids.contains(&table.id));
+                    false
+                }
+                (None, Dropped::OfBranch) => true,
+                (_, Dropped::All) => tables.is_empty(),
+            };
+            if is_gone {
+                return Ok(unsure.map(|tables| self.doom_all(caller, tables)));
+            }
             for table in &mut tables {
                 txn.protect(&record_key(table.id));
                 change(table);

@@ -29,7 +29,7 @@ use keywright_semantics::request::TableRef;
 use keywright_store::{CommitError, Store, StoreError, Transaction};
 use tokio::sync::Mutex;
 
-pub(crate) use branches::Naming;
+pub(crate) use branches::{Dropped, Naming};
 pub use key_map::{Affected, AffectedTable, KeyMap, RowRange};
 
 pub(crate) use insights::{InsightsPhase, InsightsState, Rule, RuleKind};
@@ -185,10 +185,11 @@ impl<S: Store> Catalogue<S> {
         (page, more)
     }
 
-    /// The callers that have tables, with their numbers; at most `most`, in order.
-    pub(crate) fn places(&self, most: usize) -> Vec<(Caller, usize)> {
+    /// The callers that have tables, with their numbers; at most `most` of those that `wanted` takes, in
+    /// order.
+    pub(crate) fn places(&self, most: usize, wanted: impl Fn(&Caller) -> bool) -> Vec<(Caller, usize)> {
         let cache = self.read();
-        let filled = cache.names.iter().filter(|(_, tables)| !tables.is_empty());
+        let filled = cache.names.iter().filter(|(caller, tables)| !tables.is_empty() && wanted(caller));
         filled.take(most).map(|(caller, tables)| (caller.clone(), tables.len())).collect()
     }
 
@@ -510,7 +511,7 @@ pub(crate) fn record_bytes(table: &Table) -> usize {
 
 /// The account and region of a table.
 pub(crate) fn owner(table: &Table) -> Caller {
-    Caller { account: AccountId::from(table.account.as_str()), region: Region::from(table.region.as_str()) }
+    Caller { account: AccountId::from(table.account.as_str()), region: Region::stored(table.region.as_str()) }
 }
 
 /// An ARN must name the caller's region and account; the region is checked first.

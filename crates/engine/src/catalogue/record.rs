@@ -144,13 +144,22 @@ pub(crate) fn encode(table: &Table) -> Vec<u8> {
             0..=2 => Ok(bytes),
             _ => postcard::to_extend(&table.warm_jobs, bytes),
         })
+        .and_then(|bytes| match added_parts(table) {
+            0..=3 => Ok(bytes),
+            _ => postcard::to_extend(&table.copied_bytes, bytes),
+        })
         .expect("a record of owned values encodes into a vector")
 }
 
 /// How many of the parts that were added one after the other are written: all up to the last that says
 /// something.
 fn added_parts(table: &Table) -> usize {
-    let says_nothing = [table.mode_changes.is_empty(), table.insights.is_empty(), table.warm_jobs.is_empty()];
+    let says_nothing = [
+        table.mode_changes.is_empty(),
+        table.insights.is_empty(),
+        table.warm_jobs.is_empty(),
+        table.copied_bytes.is_none(),
+    ];
     says_nothing.iter().rposition(|nothing| !nothing).map_or(0, |last| last + 1)
 }
 
@@ -169,22 +178,29 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
         begin_stream(&mut table);
     } else {
         let (later, rest): (LaterRecord, _) = postcard::take_from_bytes(rest).map_err(malformed)?;
-        if !rest.is_empty() {
-            let (changes, rest) = postcard::take_from_bytes(rest).map_err(malformed)?;
-            table.mode_changes = changes;
-            if !rest.is_empty() {
-                let (insights, rest) = postcard::take_from_bytes(rest).map_err(malformed)?;
-                table.insights = insights;
-                if !rest.is_empty() {
-                    table.warm_jobs = postcard::from_bytes(rest).map_err(malformed)?;
-                }
-            }
-        }
+        read_added(&mut table, rest).map_err(malformed)?;
         table.streams = later.streams;
         table.next_shard = later.next_shard;
         table.ttl = later.ttl;
     }
     Ok(table)
+}
+
+/// Reads the parts that were added one after the other. A record has the first few of them.
+fn read_added(table: &mut Table, rest: &[u8]) -> Result<(), postcard::Error> {
+    fn part<'r, T: Deserialize<'r>>(place: &mut T, rest: &'r [u8]) -> Result<&'r [u8], postcard::Error> {
+        if rest.is_empty() {
+            return Ok(rest);
+        }
+        let (read, rest) = postcard::take_from_bytes(rest)?;
+        *place = read;
+        Ok(rest)
+    }
+    let rest = part(&mut table.mode_changes, rest)?;
+    let rest = part(&mut table.insights, rest)?;
+    let rest = part(&mut table.warm_jobs, rest)?;
+    part(&mut table.copied_bytes, rest)?;
+    Ok(())
 }
 
 /// The first format said that a stream is enabled, but kept no records: the stream begins when the record is
@@ -343,6 +359,7 @@ impl From<TableRecord> for Table {
             mode_changes: ModeChanges::default(),
             insights: Vec::new(),
             warm_jobs: Vec::new(),
+            copied_bytes: None,
             seen: Seen::default(),
         }
     }
@@ -424,6 +441,14 @@ mod tests {
             assert_eq!(decode(&encode(&later)).as_ref(), Ok(&later));
             assert!(encode(&later).starts_with(&encode(&table)), "older releases read the same record");
         }
+    }
+
+    #[test]
+    fn what_a_branch_copied_is_kept_behind_the_raises_of_warm_throughput() {
+        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let later = Table { copied_bytes: Some(7), ..(*table).clone() };
+        assert_eq!(decode(&encode(&later)).as_ref(), Ok(&later));
+        assert!(encode(&later).starts_with(&encode(&table)), "older releases read the same record");
     }
 
     #[test]

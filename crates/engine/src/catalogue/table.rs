@@ -210,6 +210,8 @@ pub(crate) struct Table {
     pub insights: Insights,
     /// At most one for the table and each index.
     pub warm_jobs: Vec<WarmJob>,
+    /// What a branch copied into the table, as `BranchLimits` counts it; nothing if no branch made the table.
+    pub copied_bytes: Option<u64>,
     /// Not stored.
     pub seen: Seen,
 }

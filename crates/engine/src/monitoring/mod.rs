@@ -71,7 +71,7 @@ pub(crate) fn place_of(caller: &Caller) -> Place {
 
 /// The caller whose account and region these are.
 fn caller_of(place: &Place) -> Caller {
-    Caller { account: AccountId::from(place.account.as_str()), region: Region::from(place.region.as_str()) }
+    Caller { account: AccountId::from(place.account.as_str()), region: Region::stored(place.region.as_str()) }
 }
 
 /// A fault of the store.

@@ -41,7 +41,7 @@ pub(super) struct Present {
 
 pub(super) fn caller_of(place: &Place) -> Caller {
     let (account, region) = (place.account.as_str(), place.region.as_str());
-    Caller { account: AccountId::from(account), region: Region::from(region) }
+    Caller { account: AccountId::from(account), region: Region::stored(region) }
 }
 
 /// The present capacity; nothing if there is no such table or global index, or if it is on-demand.

@@ -161,9 +161,15 @@ impl<S: Store> Engine<S> {
         self.observer().conflicted();
     }
 
-    /// The accounts and regions that have tables, with their numbers; at most `most`, in order.
+    /// The accounts and regions that have tables and that a request can name, with the numbers of their
+    /// tables; at most `most`, in order.
     pub fn places(&self, most: usize) -> Vec<(Caller, usize)> {
-        self.shared.catalogue.places(most)
+        self.shared.catalogue.places(most, Caller::can_be_named)
+    }
+
+    /// The same of those that no request can name: the store of an earlier release has tables there.
+    pub fn unreachable_places(&self, most: usize) -> Vec<(Caller, usize)> {
+        self.shared.catalogue.places(most, |caller| !caller.can_be_named())
     }
 
     /// Whether this is the only handle: no request runs on the database.

@@ -2,8 +2,8 @@
 //!
 //! Counters are kept in memory and change after each commit; steps and shutdown write them to the store
 //! (`stats_rows`). After an unclean stop, and when an index has been built, a counter is recounted from one
-//! snapshot, and commits after the snapshot are added: the result is exact. No decision depends on these
-//! figures.
+//! snapshot, and commits after the snapshot are added: the result is exact. Only a branch is refused by these
+//! figures if it is too large, and what it copies is counted on the way.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};

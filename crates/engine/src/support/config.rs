@@ -19,6 +19,26 @@ const STREAM_SHARDS_KEPT_MAX: usize = 1000;
 /// The service takes up to a few days. With a minute, applications still see expired items now and then.
 const TTL_DELAY_MS: u64 = 60_000;
 
+/// What branches may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BranchLimits {
+    /// Branches at one time; `None` for any number.
+    pub count_max: Option<usize>,
+    /// Bytes that all of them have copied; `None` for any number.
+    pub bytes_max: Option<u64>,
+    /// Which branches the limits count.
+    pub counted: CountedTogether,
+}
+
+/// Which branches one limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CountedTogether {
+    /// Those of one account.
+    Account,
+    /// Those of all accounts: for a server on which a client can name any account.
+    Everything,
+}
+
 /// Settings of one engine.
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
@@ -31,6 +51,8 @@ pub struct EngineConfig {
     /// Bytes of the definitions of all tables of all accounts and regions, deleted ones with a stream
     /// included.
     pub record_bytes_max: usize,
+    /// Limits on branches.
+    pub branches: BranchLimits,
     /// Open shards of one stream.
     pub stream_shards_max: u32,
     /// Shards of one stream, closed ones included; at this number none is split or replaced until old ones
@@ -59,6 +81,11 @@ impl Default for EngineConfig {
             item_collection_bytes_max: LOCAL_COLLECTION_BYTES_MAX,
             tables_max: TABLES_MAX,
             record_bytes_max: RECORD_BYTES_MAX,
+            branches: BranchLimits {
+                count_max: None,
+                bytes_max: None,
+                counted: CountedTogether::Account,
+            },
             stream_shards_max: STREAM_SHARDS_MAX,
             stream_shards_kept_max: STREAM_SHARDS_KEPT_MAX,
             stream_shard_open_ms_max: STREAM_SHARD_OPEN_MS_MAX,

@@ -5,6 +5,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use keywright_semantics::place::{RegionName, is_account};
+
 /// Milliseconds of a minute.
 pub(crate) const MINUTE_MS: u64 = 60_000;
 
@@ -35,12 +37,6 @@ macro_rules! name {
             }
         }
 
-        impl From<&str> for $name {
-            fn from(text: &str) -> Self {
-                Self(Arc::from(text))
-            }
-        }
-
         impl fmt::Display for $name {
             fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str(&self.0)
@@ -54,9 +50,36 @@ name!(
     AccountId
 );
 name!(
-    /// A region, such as `us-east-1`.
+    /// A region, such as `us-east-1`. A request names one that is a `RegionName`; stores of earlier releases
+    /// have tables under other texts.
     Region
 );
+
+impl From<&str> for AccountId {
+    fn from(text: &str) -> Self {
+        Self(Arc::from(text))
+    }
+}
+
+impl From<RegionName<'_>> for Region {
+    fn from(name: RegionName<'_>) -> Self {
+        Self(Arc::from(name.as_str()))
+    }
+}
+
+/// A name in the source code.
+impl From<&'static str> for Region {
+    fn from(text: &'static str) -> Self {
+        Self(Arc::from(text))
+    }
+}
+
+impl Region {
+    /// The region of a stored row, whose text may be one that no request can name.
+    pub fn stored(text: &str) -> Self {
+        Self(Arc::from(text))
+    }
+}
 
 /// The account and region whose tables a request sees.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,4 +88,11 @@ pub struct Caller {
     pub account: AccountId,
     /// The region.
     pub region: Region,
+}
+
+impl Caller {
+    /// Whether a request can name this place. Earlier releases took nearly any text as a region.
+    pub fn can_be_named(&self) -> bool {
+        is_account(self.account.as_str()) && RegionName::parse(self.region.as_str()).is_some()
+    }
 }

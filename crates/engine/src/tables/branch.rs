@@ -8,13 +8,14 @@ use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, Transaction};
 
-use crate::catalogue::{IndexStatus, Naming, StreamState, Table, TableStatus, record_bytes};
+use crate::catalogue::{Dropped, IndexStatus, Naming, StreamState, Table, TableStatus, record_bytes};
 use crate::state::Engine;
 use crate::state::stats::{Committed, Counted, Tally};
 use crate::streams;
 use crate::support::env::Caller;
 use crate::support::fault;
 use crate::support::layout::{self, Space, TableId};
+use crate::tables::branch_room::{Allowance, counted_bytes, room};
 use crate::tables::create::uuid;
 use crate::write::expiry_rows;
 
@@ -48,6 +49,20 @@ pub enum BranchFault {
     Changing(String),
     /// The target may not have so many tables.
     TooMany,
+    /// There are as many branches as may be.
+    TooManyBranches {
+        /// That many.
+        count_max: usize,
+    },
+    /// The branches would have copied more than they may.
+    TooLarge {
+        /// Bytes of the new branch, as far as they are known.
+        wanted: u64,
+        /// Bytes of the present ones.
+        held: u64,
+        /// Bytes that all may have.
+        bytes_max: u64,
+    },
     /// Too many others wait to make a branch.
     Busy,
     /// The account and region to drop are no branch.
@@ -75,6 +90,8 @@ impl<S: Store> Engine<S> {
         if self.catalogue().count(to) > 0 {
             return Err(BranchFault::Occupied);
         }
+        // Before the view, which would keep what is purged.
+        let mut allowance = room(self, from, to).await?;
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let sources = self.catalogue().tables_at(&view, from).await?;
         check(self, &sources)?;
@@ -85,7 +102,7 @@ impl<S: Store> Engine<S> {
             sources.map(|((source, public_id), id)| copy_of(source, to, id, public_id, now_ms)).collect()
         };
         let mut copies = self.catalogue().store_unnamed(build).await?;
-        let filled = fill(self, &view, &sources, &copies).await;
+        let filled = fill(self, &view, (&sources, &copies), &mut allowance).await;
         drop(view);
         let moment = streams::Moment::now(self).await?;
         // Not before: a record without a name and with an open stream would never be purged.
@@ -97,19 +114,32 @@ impl<S: Store> Engine<S> {
             }
         }
         let named = match filled {
-            Ok(tallies) => self.catalogue().name_all(to, &copies).await.map(|naming| (naming, tallies)),
+            Ok(tallies) => {
+                note_copied(&mut copies, &tallies);
+                self.catalogue().name_all(to, &copies).await.map_err(BranchFault::from).map(|naming| (naming, tallies))
+            }
             Err(fault) => Err(fault),
         };
         let fault = match named {
             Ok((Naming::Named, tallies)) => return Ok(finish(self, &copies, tallies)),
             Ok((Naming::Occupied, _)) => BranchFault::Occupied,
-            Err(fault) => BranchFault::Store(fault),
+            Err(fault) => fault,
         };
+        // Until they are purged, the rows count for the first of the tables.
+        for (place, copy) in copies.iter_mut().enumerate() {
+            copy.copied_bytes = Some(if place == 0 { allowance.used() } else { 0 });
+        }
         self.catalogue().abandon(copies.into_iter().map(without_stream));
         Err(fault)
     }
 
-    /// Drops the tables that a branch made, also protected ones. Other tables stay.
+    /// Whether a place has tables.
+    pub fn has_tables(&self, place: &Caller) -> bool {
+        self.catalogue().count(place) > 0
+    }
+
+    /// Drops the tables that a branch made, also protected ones. Other tables stay, unless no request can name
+    /// the place: then nothing else could drop them.
     pub async fn drop_branch(&self, branch: &Caller) -> Result<Branch, BranchFault> {
         let doom = |table: &mut Table| {
             table.status = TableStatus::Deleting;
@@ -118,7 +148,8 @@ impl<S: Store> Engine<S> {
             table.close_stream(0, 0);
             table.expire_shards();
         };
-        let dropped = self.catalogue().unname_branch(branch, doom).await?.ok_or(BranchFault::NoBranch)?;
+        let which = if branch.can_be_named() { Dropped::OfBranch } else { Dropped::All };
+        let dropped = self.catalogue().unname_all(branch, which, doom).await?.ok_or(BranchFault::NoBranch)?;
         let (kept, _) = self.catalogue().names_after(branch, None, usize::MAX);
         Ok(Branch { tables: dropped.iter().map(|table| table.name.clone()).collect(), items: 0, kept })
     }
@@ -161,6 +192,7 @@ pub(crate) fn copy_of(source: &Table, to: &Caller, id: TableId, public_id: &str,
         region: to.region.to_string(),
         status_until_ms: now_ms,
         created_ms: now_ms,
+        copied_bytes: Some(0),
         doomed_indexes: Vec::new(),
         ..without_stream(source.clone())
     };
@@ -169,35 +201,43 @@ pub(crate) fn copy_of(source: &Table, to: &Caller, id: TableId, public_id: &str,
     copy
 }
 
-/// Copies the rows of all tables; returns the counters of the copies.
+/// Notes in each copy what was copied into it.
+fn note_copied(copies: &mut [Table], tallies: &[(Counted, Tally)]) {
+    for copy in copies {
+        let own = tallies.iter().filter(|(counted, _)| counted.table() == copy.id);
+        copy.copied_bytes = Some(own.map(|(_, tally)| counted_bytes(*tally)).fold(0, u64::saturating_add));
+    }
+}
+
+/// Copies the rows of all tables, each to its copy; returns the counters of the copies.
 pub(crate) async fn fill<S: Store>(
     engine: &Engine<S>,
     view: &S::Snapshot,
-    sources: &[Table],
-    copies: &[Table],
-) -> Result<Vec<(Counted, Tally)>, Error> {
+    (sources, copies): (&[Table], &[Table]),
+    allowance: &mut Allowance,
+) -> Result<Vec<(Counted, Tally)>, BranchFault> {
     let mut tallies = Vec::new();
     for (source, copy) in sources.iter().zip(copies) {
         let items = Rows { from: layout::items_prefix(source.id), to: layout::items_prefix(copy.id) };
-        tallies.push((Counted::Items(copy.id), items.copy(engine, view).await?));
+        tallies.push((Counted::Items(copy.id), items.copy(engine, view, allowance).await?));
         for (_, index, _) in source.indexes() {
             let entries = Rows {
                 from: layout::index_prefix(source.id, index),
                 to: layout::index_prefix(copy.id, index),
             };
-            tallies.push((Counted::Entries(copy.id, index), entries.copy(engine, view).await?));
+            tallies.push((Counted::Entries(copy.id, index), entries.copy(engine, view, allowance).await?));
         }
         let sizes = Rows {
             from: layout::table_prefix(Space::Collections, source.id),
             to: layout::table_prefix(Space::Collections, copy.id),
         };
-        sizes.copy(engine, view).await?;
+        sizes.copy(engine, view, &mut Allowance::unlimited()).await?;
         if let Some((generation, _)) = source.ttl.enabled() {
             let expiries = Rows {
                 from: expiry_rows::rows_prefix(source.id, generation),
                 to: expiry_rows::rows_prefix(copy.id, generation),
             };
-            expiries.copy(engine, view).await?;
+            expiries.copy(engine, view, &mut Allowance::unlimited()).await?;
         }
     }
     Ok(tallies)
@@ -210,7 +250,12 @@ struct Rows {
 }
 
 impl Rows {
-    async fn copy<S: Store>(&self, engine: &Engine<S>, view: &S::Snapshot) -> Result<Tally, Error> {
+    async fn copy<S: Store>(
+        &self,
+        engine: &Engine<S>,
+        view: &S::Snapshot,
+        allowance: &mut Allowance,
+    ) -> Result<Tally, BranchFault> {
         assert_eq!(self.from.len(), self.to.len(), "a copied key keeps its length");
         let mut range = layout::prefix_range(self.from.clone());
         let mut tally = Tally::default();
@@ -218,10 +263,16 @@ impl Rows {
             let page = view.scan(&piece(range.clone())).await.map_err(|fault| fault::storage(&fault))?;
             let rows: Vec<(Bytes, Bytes)> =
                 page.entries.iter().map(|entry| (self.renamed(&entry.key), entry.value.clone())).collect();
+            let mut own = Tally::default();
             for (_, value) in &rows {
                 let bytes = EncodedItem::from_stored(value.clone()).map_or(0, |item| item.size_bytes());
-                tally += Tally { rows: 1, bytes: i64::try_from(bytes).unwrap_or(i64::MAX) };
+                own += Tally { rows: 1, bytes: i64::try_from(bytes).unwrap_or(i64::MAX) };
             }
+            if !allowance.take(own) {
+                // The counters were not exact, as after an unclean stop.
+                return Err(outgrown(engine, allowance));
+            }
+            tally += own;
             engine.pace().check_presence()?;
             write(engine, &rows).await?;
             match page.entries.last() {
@@ -235,6 +286,13 @@ impl Rows {
         let rest = key.strip_prefix(self.from.as_slice()).expect("a scan stays within its range");
         [self.to.as_slice(), rest].concat().into()
     }
+}
+
+/// The fault of a branch that is larger than the counters of its tables say.
+fn outgrown<S: Store>(engine: &Engine<S>, allowance: &Allowance) -> BranchFault {
+    let bytes_max = engine.config().branches.bytes_max.unwrap_or(u64::MAX);
+    let wanted = allowance.used().saturating_add(1);
+    BranchFault::TooLarge { wanted, held: bytes_max.saturating_sub(allowance.granted()), bytes_max }
 }
 
 fn piece(range: KeyRange) -> Scan {

@@ -189,6 +189,7 @@ fn new_table(caller: &Caller, request: &CreateTable, id: TableId, now_ms: u64) -
         mode_changes: ModeChanges::default(),
         insights: Vec::new(),
         warm_jobs: Vec::new(),
+        copied_bytes: None,
         seen: Seen::default(),
     }
 }

@@ -13,11 +13,12 @@ use crate::catalogue::next_id_key;
 use crate::support::env::{AccountId, Caller, Region};
 use crate::support::layout::{Space, TableId};
 use crate::tables::branch::{copy_of, fill};
+use crate::tables::branch_room::Allowance;
 use crate::{Branch, BranchFault, EngineConfig};
 
 const SECOND: u64 = 1_800_000_000;
 
-fn place(region: &str) -> Caller {
+fn place(region: &'static str) -> Caller {
     Caller { account: AccountId::from("000000000001"), region: Region::from(region) }
 }
 
@@ -144,7 +145,7 @@ fn a_branch_that_a_crash_breaks_off_is_purged_at_the_next_start() {
             copies.map(|(id, source)| copy_of(source, &place("branch"), TableId(id), "id", 0)).collect()
         };
         let copies = bed.engine.catalogue().store_unnamed(build).await.expect("they are stored");
-        fill(&bed.engine, &view, &sources, &copies).await.expect("they are filled");
+        fill(&bed.engine, &view, (&sources, &copies), &mut Allowance::unlimited()).await.expect("they are filled");
     });
     assert_ne!(stored(&store).len(), before.len());
     drop(bed);

@@ -10,6 +10,7 @@ use super::client::{Credentials, Endpoint};
 use super::keys::Spread;
 use super::pace::Pace;
 use super::workload::{DataSet, Kind};
+use crate::endpoint::region;
 
 /// Items per partition, so that a Query has several items to return.
 pub(super) const PARTITION_ITEMS: u64 = 100;
@@ -96,7 +97,7 @@ pub(crate) struct BenchArguments {
     )]
     secret_access_key: String,
     /// Sign for this region
-    #[arg(long, value_name = "NAME", env = "AWS_REGION", default_value = "us-east-1")]
+    #[arg(long, value_name = "NAME", env = "AWS_REGION", default_value = "us-east-1", value_parser = region)]
     region: String,
 }
 

@@ -13,7 +13,9 @@ use keywright_wire::sigv4::{SignedRequest, Signer, TimeMs};
 use tokio::net::TcpStream;
 
 use super::workload::Call;
+use crate::endpoint::ANSWER_BYTES_MAX;
 use crate::environment;
+use crate::foreign::inline;
 
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 const DATE: HeaderName = HeaderName::from_static("x-amz-date");
@@ -52,7 +54,7 @@ impl Reply {
     pub(super) fn fault(&self) -> String {
         let body: serde_json::Value = serde_json::from_slice(&self.body).unwrap_or_default();
         let named = body.get("__type").and_then(serde_json::Value::as_str);
-        let short = named.map(|name| name.rsplit('#').next().unwrap_or(name).to_owned());
+        let short = named.map(|name| inline(name.rsplit('#').next().unwrap_or(name)).into_owned());
         short.unwrap_or_else(|| format!("HTTP {}", self.status.as_u16()))
     }
 }
@@ -174,6 +176,9 @@ async fn converse(
         if let Some(data) = frame.data_ref() {
             reply.body_bytes += data.len();
             if keep_body {
+                if reply.body.len() + data.len() > ANSWER_BYTES_MAX {
+                    return Err(format!("a response of more than {ANSWER_BYTES_MAX} bytes"));
+                }
                 reply.body.extend_from_slice(data);
             }
         }

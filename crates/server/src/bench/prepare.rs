@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use super::cli::Plan;
 use super::client::{Connection, Endpoint, Reply};
 use super::workload::{Call, DataSet, Expected};
+use crate::foreign::inline;
 use crate::{banner, environment};
 
 /// Number of connections that load.
@@ -67,7 +68,8 @@ fn json_call(target: &'static str, body: &Value) -> Call {
 }
 
 fn explain(what: &str, reply: &Reply) -> String {
-    format!("{what}: {} {}", reply.fault(), String::from_utf8_lossy(&reply.body))
+    let body = String::from_utf8_lossy(&reply.body);
+    format!("{what}: {} {}", reply.fault(), inline(&body))
 }
 
 async fn make_table(connection: &mut Connection, data: &DataSet) -> Result<(), String> {

@@ -13,7 +13,7 @@ pub(crate) const HEADER: &str = "x-keywright";
 pub(crate) const HEADER_VALUE: &str = "clock";
 /// Bytes of a request's body.
 pub(crate) const BODY_BYTES_MAX: usize = 256;
-/// The longest step: a year of minutes takes some seconds.
+/// The longest step: a year of minutes takes some seconds, with many scalable targets some minutes.
 const ADVANCE_MS_MAX: u64 = 366 * 24 * 3_600_000;
 
 #[derive(Deserialize)]

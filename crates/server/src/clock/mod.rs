@@ -148,10 +148,17 @@ impl Env for Clock {
     }
 }
 
-/// A wish to move the clock, and who waits until all work that is due was done.
+/// A wish to move the clock, and the client that waits until all work that is due was done.
 pub(crate) struct Move {
-    pub(crate) to_ms: u64,
+    pub(crate) by_ms: u64,
     pub(crate) done: oneshot::Sender<()>,
+}
+
+impl Move {
+    /// Whether the client has left: then the rest of the way is nobody's wish.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.done.is_closed()
+    }
 }
 
 /// What requests know of a clock that stands.
@@ -166,11 +173,12 @@ impl Desk {
         self.clock.now_ms()
     }
 
-    /// Moves the clock and waits until all work that is due was done; `false` if the server stops.
+    /// Moves the clock and waits until all work that is due was done; `false` if the server stops. Moves are
+    /// made one after the other, each from where the one before it ended. If the future is dropped, the clock
+    /// stays at the time that the work has come to.
     pub(crate) async fn advance(&self, by_ms: u64) -> bool {
         let (done, ended) = oneshot::channel();
-        let to_ms = self.clock.now_ms().saturating_add(by_ms);
-        self.moves.send(Move { to_ms, done }).await.is_ok() && ended.await.is_ok()
+        self.moves.send(Move { by_ms, done }).await.is_ok() && ended.await.is_ok()
     }
 }
 

@@ -15,6 +15,9 @@ use super::{FormArgument, table};
 use crate::banner;
 use crate::endpoint::{Client, Credentials, Endpoint, block_on};
 use crate::model::progress::Bar;
+use crate::paging::Pages;
+
+const SCAN: &str = "Scan";
 
 /// Write a table's items to a file
 ///
@@ -65,8 +68,10 @@ pub(crate) fn run(arguments: &DumpArguments) -> Result<(), String> {
         let mut file = Partial::open(&partial, &progress, arguments)?;
         let bar = Bar::new();
         let of = table::item_count(&description);
+        let mut pages = Pages::new(SCAN, file.next.as_ref().and_then(Start::key));
         while let Some(start) = file.next.take() {
-            let (items, next) = page(&mut client, &arguments.table, start).await.map_err(|fault| {
+            let page = page(&mut client, &arguments.table, start, &mut pages);
+            let (items, next) = page.await.map_err(|fault| {
                 format!(
                     "{fault}; {} items are in {}: --resume goes on after them",
                     file.items,
@@ -97,8 +102,9 @@ fn to_standard_output(arguments: &DumpArguments) -> Result<(), String> {
         let keys = table::keys(&table::describe(&mut client, &arguments.table).await?)?;
         let printer = Writer::new(form, keys).printer();
         let mut next = Some(Start::Beginning);
+        let mut pages = Pages::new(SCAN, None);
         while let Some(start) = next {
-            let (items, more) = page(&mut client, &arguments.table, start).await?;
+            let (items, more) = page(&mut client, &arguments.table, start, &mut pages).await?;
             next = more;
             for item in &items {
                 banner::say(&printer.line(item));
@@ -115,16 +121,32 @@ enum Start {
     After(Json),
 }
 
+impl Start {
+    fn key(&self) -> Option<Json> {
+        match self {
+            Self::Beginning => None,
+            Self::After(key) => Some(key.clone()),
+        }
+    }
+}
+
 /// A page of items, and where the next one begins.
-async fn page(client: &mut Client, table: &str, start: Start) -> Result<(Vec<Item>, Option<Start>), String> {
+async fn page(
+    client: &mut Client,
+    table: &str,
+    start: Start,
+    pages: &mut Pages,
+) -> Result<(Vec<Item>, Option<Start>), String> {
     let mut request = Json::object([("TableName", Json::text(table))]);
     if let Start::After(key) = start {
         request.set("ExclusiveStartKey", key);
     }
-    let answer = client.ask_again("Scan", &request).await?;
+    let answer = client.ask_again(SCAN, &request).await?;
     let elements = answer.get("Items").map_or(&[][..], Json::elements);
     let items = elements.iter().filter_map(read_item).map(|read| read.item).collect();
-    Ok((items, answer.get("LastEvaluatedKey").cloned().map(Start::After)))
+    let next = answer.get("LastEvaluatedKey");
+    pages.note(elements.len(), next)?;
+    Ok((items, next.cloned().map(Start::After)))
 }
 
 /// The unfinished dump in typed lines: `.items.csv.dump`.

@@ -6,6 +6,8 @@ use keywright_model::json::Json;
 use super::progress::Bar;
 use crate::banner;
 use crate::endpoint::{Client, Credentials, Endpoint, Refusal, block_on};
+use crate::foreign::inline;
+use crate::paging::Pages;
 
 /// Items per request; the service returns at most 1 MB anyway.
 const PAGE_ITEMS_MAX: u64 = 500;
@@ -27,11 +29,12 @@ pub(super) fn tables(
         let mut refused = None;
         let bar = Bar::new();
         for name in &listed {
-            banner::note(&format!("{name}: reading its description and up to {sample} items"));
+            banner::note(&format!("{}: reading its description and up to {sample} items", inline(name)));
             match table(&mut client, name, sample, &bar).await {
                 Ok(table) => found.push(table),
                 // A listed table can be hidden by access control, or be deleted in the meantime.
                 Err(refusal) if names.is_empty() && !refusal.kind.is_empty() => {
+                    let name = inline(name);
                     banner::note(&format!("{name}: left out, since DescribeTable failed: {}", refusal.text));
                     refused = Some(refusal.text);
                 }
@@ -49,6 +52,7 @@ pub(super) fn tables(
 async fn list(client: &mut Client) -> Result<Vec<String>, String> {
     let mut names: Vec<String> = Vec::new();
     let mut start = None;
+    let mut pages = Pages::new("ListTables", None);
     while names.len() < FETCHED_TABLES_MAX {
         let mut request = Json::Object(Vec::new());
         if let Some(start) = start.take() {
@@ -58,6 +62,7 @@ async fn list(client: &mut Client) -> Result<Vec<String>, String> {
         let found = answer.get("TableNames").map_or(&[][..], Json::elements);
         names.extend(found.iter().filter_map(Json::as_str).map(str::to_owned));
         start = answer.get("LastEvaluatedTableName").cloned();
+        pages.note(found.len(), start.as_ref())?;
         if start.is_none() {
             return Ok(names);
         }
@@ -118,6 +123,7 @@ async fn sample_of(
     let mut items = Vec::new();
     let mut left = sample;
     let mut start = None;
+    let mut pages = Pages::new("Scan", None);
     while left > 0 {
         let mut request = Json::object([
             ("TableName", Json::text(name)),
@@ -136,6 +142,7 @@ async fn sample_of(
         items.extend(found.iter().cloned());
         bar.at(&format!("sampling {name}"), sample - left, sample);
         start = answer.get("LastEvaluatedKey").cloned();
+        pages.note(found.len(), start.as_ref())?;
         if start.is_none() {
             break;
         }

@@ -8,6 +8,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keywright_workbench::run::Progress;
 
+use crate::foreign;
+
 /// Shorter work shows no bar.
 const QUIET: Duration = Duration::from_millis(300);
 
@@ -41,7 +43,7 @@ impl Bar {
         if self.bar.is_hidden() || self.bar.elapsed() < QUIET {
             return;
         }
-        self.bar.set_message(message.to_owned());
+        self.bar.set_message(foreign::inline(message).into_owned());
         self.bar.set_length(of);
         self.bar.set_position(done);
     }
@@ -60,7 +62,7 @@ impl Spinner {
     }
 
     pub(super) fn show(&self, message: &str) {
-        self.0.bar.set_message(message.to_owned());
+        self.0.bar.set_message(foreign::inline(message).into_owned());
         self.0.bar.tick();
     }
 }

@@ -17,6 +17,7 @@ use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode};
 use keywright_engine::{AccountId, Caller, Region};
 use keywright_model::json::Json;
+use keywright_semantics::place::{ACCOUNT_DIGITS, RegionName, is_account};
 use keywright_wire::sigv4::SignedRequest;
 use tokio::sync::{mpsc, watch};
 
@@ -60,7 +61,6 @@ const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000
 
 /// The region of calls that name none.
 pub(super) const DEFAULT_REGION: &str = "us-east-1";
-const PLACE_BYTES_MAX: usize = 64;
 const TAB_BYTES_MAX: usize = 40;
 const BEARER: &str = "Bearer ";
 /// The calls that are answered before signing in.
@@ -259,15 +259,7 @@ impl Studio {
 
     /// The place of a call, which a session limits to its account.
     fn visitor(&self, head: &Parts) -> Result<Visitor, Refusal> {
-        let part = |name: &HeaderName, default: &str| -> Result<String, Refusal> {
-            let Some(value) = head.headers.get(name) else { return Ok(default.to_owned()) };
-            let is_plain = |text: &&str| {
-                let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-                (1..=PLACE_BYTES_MAX).contains(&text.len()) && text.bytes().all(plain)
-            };
-            let text = visible(value).filter(is_plain);
-            text.map(str::to_owned).ok_or_else(|| Refusal::fault(format!("{name} is no account or region")))
-        };
+        let part = |name: &HeaderName| head.headers.get(name).map(|value| visible(value).unwrap_or_default());
         let session = if self.shared.api.authenticator().verifies() {
             let token = bearer(head).ok_or_else(signed_out)?;
             Some(self.sessions.used(token, environment::now().0).ok_or_else(signed_out)?)
@@ -275,12 +267,17 @@ impl Studio {
             None
         };
         let own = session.as_ref().map_or(DEFAULT_ACCOUNT, |session| &session.account);
-        let (account, region) = (part(&ACCOUNT, own)?, part(&REGION, DEFAULT_REGION)?);
+        let account = part(&ACCOUNT).unwrap_or(own);
+        if !is_account(account) {
+            return Err(Refusal::fault(format!("{ACCOUNT} is not an account: write {ACCOUNT_DIGITS} digits")));
+        }
+        let region = RegionName::parse(part(&REGION).unwrap_or(DEFAULT_REGION)).ok_or_else(|| {
+            Refusal::fault(format!("{REGION} is not a region: write {}", RegionName::FORM))
+        })?;
         if session.is_some() && account != own {
             return Err(Refusal::new(Kind::Foreign, "this session may use the tables of its own account"));
         }
-        let caller =
-            Caller { account: AccountId::from(account.as_str()), region: Region::from(region.as_str()) };
+        let caller = Caller { account: AccountId::from(account), region: Region::from(region) };
         Ok(Visitor { caller, session })
     }
 

@@ -157,3 +157,88 @@ fn clocks_that_cannot_be_meant_are_refused_with_what_to_write() {
         assert!(fault.contains(part), "{fault}");
     }
 }
+
+/// A table with a target that tracks a use of 70 % of its reads.
+fn scaled(connection: &mut Connection, number: usize) {
+    let name = format!("Scaled{number}");
+    let mut created = table(5);
+    created["TableName"] = json!(name);
+    done(connection, "CreateTable", &created);
+    let target = json!({"ServiceNamespace": "dynamodb", "ResourceId": format!("table/{name}"),
+        "ScalableDimension": "dynamodb:table:ReadCapacityUnits"});
+    let with = |more: Value| {
+        let mut body = target.clone();
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    let tracked = json!({"TargetValue": 70.0,
+        "PredefinedMetricSpecification": {"PredefinedMetricType": "DynamoDBReadCapacityUtilization"}});
+    for (operation, body) in [
+        ("RegisterScalableTarget", with(json!({"MinCapacity": 1, "MaxCapacity": 10}))),
+        ("PutScalingPolicy", with(json!({"PolicyName": "p", "PolicyType": "TargetTrackingScaling",
+            "TargetTrackingScalingPolicyConfiguration": tracked}))),
+    ] {
+        let target = format!("AnyScaleFrontendService.{operation}");
+        let authorization = AUTHORIZATION.replace("/dynamodb/", "/application-autoscaling/");
+        let headers = [
+            ("Content-Type", "application/x-amz-json-1.1"),
+            ("X-Amz-Target", target.as_str()),
+            ("X-Amz-Date", DATE),
+            ("Authorization", authorization.as_str()),
+        ];
+        let answer = connection.send("POST", &headers, body.to_string().as_bytes());
+        assert_eq!(answer.status, 200, "{operation}: {}", answer.text());
+    }
+}
+
+#[test]
+fn a_long_move_ends_with_its_client_and_leaves_a_time_before_which_nothing_is_due() {
+    const YEAR_MS: u64 = 365 * 24 * HOUR_MS;
+    let server = standing(&[]);
+    let mut connection = Connection::open(&server);
+    (0..100).for_each(|number| scaled(&mut connection, number));
+    let shown = || {
+        let answer = Connection::open(&server).send_to(PATH, "GET", &[], b"");
+        answer.json()["now-ms"].as_u64().unwrap()
+    };
+    let begin_year = || {
+        let mut leaving = Connection::open(&server);
+        let body = json!({"advance-ms": YEAR_MS}).to_string();
+        let head = format!(
+            "POST {PATH} HTTP/1.1\r\nHost: localhost\r\nX-Keywright: clock\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        std::io::Write::write_all(leaving.stream.get_mut(), head.as_bytes()).unwrap();
+        leaving
+    };
+    let (first, second) = (begin_year(), begin_year());
+    let is_under_way = (0..1_000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        shown() > BEGUN_MS
+    });
+    assert!(is_under_way, "the move does not begin");
+    drop((first, second));
+    let mut before = shown();
+    let stands = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        let (was, now) = (before, shown());
+        before = now;
+        was == now
+    });
+    assert!(stands, "the clock goes on without its client");
+    assert!(before < BEGUN_MS + YEAR_MS, "a year is over: the test shows nothing");
+    // From there it moves on as if that time had been wanted.
+    assert_eq!(advance(&server, 60_000)["now-ms"], before + 60_000);
+}
+
+#[test]
+fn moves_of_several_clients_add_up() {
+    let server = standing(&[]);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| advance(&server, HOUR_MS));
+        }
+    });
+    let seen = Connection::open(&server).send_to(PATH, "GET", &[], b"");
+    assert_eq!(seen.json()["now-ms"], BEGUN_MS + 8 * HOUR_MS);
+}

@@ -8,6 +8,7 @@ use std::ops::Range;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::limits::{PRESIGNED_SECONDS_MAX, SIGNATURE_SKEW_SECONDS_MAX};
 use keywright_semantics::messages::auth;
+use keywright_semantics::place::RegionName;
 use memchr::{memchr, memchr_iter, memchr2_iter};
 
 use super::SignedRequest;
@@ -35,7 +36,7 @@ pub const CLAIM_HEADERS: [&str; 3] = ["authorization", "x-amz-date", "date"];
 /// A well-formed claim. A header-signed one borrows from the request.
 ///
 /// Invariant: `credential` is `access key/date/region/service/aws4_request`, the service is this one, and
-/// `region` is the range of the region in it.
+/// `region` is the range of the region in it, which is a `RegionName`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim<'a> {
     credential: Cow<'a, str>,
@@ -60,8 +61,12 @@ impl Claim<'_> {
             .unwrap_or_default()
     }
 
-    pub fn region(&self) -> &str {
-        self.credential.get(self.region.clone()).unwrap_or_default()
+    /// # Panics
+    ///
+    /// Never: a claim without a region's name is not read.
+    pub fn region(&self) -> RegionName<'_> {
+        let text = self.credential.get(self.region.clone()).unwrap_or_default();
+        RegionName::parse(text).expect("the region was checked when the claim was read")
     }
 
     /// The names of the headers that the signature covers, in lower case.
@@ -247,8 +252,6 @@ fn from_query(request: &SignedRequest<'_>, algorithm: String) -> Result<RawClaim
 
 /// The validity of a presigned request without X-Amz-Expires: the same window as for a header signature.
 const DEFAULT_EXPIRES_SECONDS: u64 = SIGNATURE_SKEW_SECONDS_MAX;
-/// A region's name becomes part of every table's record; the service's names have at most 16 bytes.
-const REGION_BYTES_MAX: usize = 64;
 
 /// A claim with all its parts, before they are checked.
 struct RawClaim<'a> {
@@ -314,7 +317,7 @@ fn build<'a>(raw: RawClaim<'a>, wanted: &'static str) -> Result<Claim<'a>, Error
     let (date, region) = (part(first + 1, second), part(second + 1, third));
     let (service, terminator) = (part(third + 1, fourth), part(fourth + 1, raw.credential.len()));
     let mut wrong = String::new();
-    if region.is_empty() || region.len() > REGION_BYTES_MAX {
+    if RegionName::parse(region).is_none() {
         wrong.push_str(&auth::bad_region(region));
     }
     if service != wanted {

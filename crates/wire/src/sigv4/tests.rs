@@ -96,7 +96,7 @@ impl Sent {
         };
         let claim = read_claim(&request, "dynamodb", TimeCheck::Now(now))?;
         verify(&request, &claim, &OneKey, &SigningKeys::default())?;
-        Ok(claim.region().to_owned())
+        Ok(claim.region().as_str().to_owned())
     }
 
     fn fault(&self, now: TimeMs) -> (ErrorKind, String) {

@@ -6,7 +6,10 @@
 use keywright_semantics::error::Error;
 use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store};
 
+use crate::catalogue::{Table, progress_prefixes};
 use crate::state::Engine;
+use crate::state::stats::Counted;
+use crate::support::layout::Space;
 use crate::support::{fault, layout};
 
 /// Rows and bytes that one piece removes.
@@ -46,4 +49,49 @@ pub(crate) async fn purge_some<S: Store>(engine: &Engine<S>, prefix: Vec<u8>) ->
     };
     engine.purge_progress().advance(all.start, next);
     Ok(Purged::Partly)
+}
+
+/// Purges rows of a deleted table; forgets the table when none are left.
+pub(crate) async fn purge_table<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purged, Error> {
+    if !engine.purge_progress().is_purged(table.id) {
+        if purge_rows(engine, table).await? == Purged::Partly {
+            return Ok(Purged::Partly);
+        }
+        engine.purge_progress().set_purged(table.id);
+    }
+    // Its streams can be read for a day; the record is needed until the last of them is gone.
+    if table.streams.is_empty() {
+        engine.catalogue().forget(table.id).await?;
+        engine.purge_progress().forget(table.id);
+        engine.shard_loads().forget_table(table.id);
+        engine.trim_times().forget(table.id);
+    }
+    Ok(Purged::Entirely)
+}
+
+/// Purges a piece of a deleted table's rows, except its record.
+async fn purge_rows<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purged, Error> {
+    for (_, id, _) in table.indexes() {
+        engine.stats().forget(Counted::Entries(table.id, id));
+    }
+    engine.stats().forget(Counted::Items(table.id));
+    engine.next_expiry().forget(table.id);
+    engine.ledgers().forget(table.id);
+    engine.insights().forget(table.id);
+    let spaces = [
+        Space::Items,
+        Space::IndexEntries,
+        Space::Collections,
+        Space::Stats,
+        Space::Expiries,
+        Space::Throughput,
+        Space::Insights,
+    ];
+    let prefixes = spaces.into_iter().map(|space| layout::table_prefix(space, table.id));
+    for prefix in prefixes.chain(progress_prefixes(table.id)) {
+        if purge_some(engine, prefix).await? == Purged::Partly {
+            return Ok(Purged::Partly);
+        }
+    }
+    Ok(Purged::Entirely)
 }

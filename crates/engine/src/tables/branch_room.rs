@@ -1,0 +1,121 @@
+//! How much branches may copy: their number and bytes, of each account or of all.
+//!
+//! What a branch copied stands in the records of its tables, so the count is as durable as the tables are.
+//! Only one process makes branches of a store: a store that others may use has none. A dropped branch gives
+//! its share back at once; if its rows are still there and in the way, they are purged before the next one.
+
+use std::sync::Arc;
+
+use keywright_semantics::error::Error;
+use keywright_store::Store;
+
+use super::branch::BranchFault;
+use super::purge::{Purged, purge_table};
+use crate::catalogue::Table;
+use crate::state::Engine;
+use crate::state::stats::{Counted, Tally};
+use crate::support::config::CountedTogether;
+use crate::support::env::{AccountId, Caller};
+
+/// What a copied row counts besides its bytes: its key, and its place in the store.
+const ROW_BYTES: u64 = 200;
+
+/// The bytes that a branch under way may still copy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance {
+    /// `None` without a limit.
+    left: Option<u64>,
+    used: u64,
+}
+
+impl Allowance {
+    pub(crate) const fn unlimited() -> Self {
+        Self { left: None, used: 0 }
+    }
+
+    /// Takes the bytes of some rows before they are copied; false if they are too many.
+    pub(crate) fn take(&mut self, rows: Tally) -> bool {
+        let bytes = counted_bytes(rows);
+        match self.left.map(|left| left.checked_sub(bytes)) {
+            Some(None) => return false,
+            Some(left) => self.left = left,
+            None => {}
+        }
+        self.used = self.used.saturating_add(bytes);
+        true
+    }
+
+    pub(crate) const fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// What the branch was given at its beginning.
+    pub(crate) fn granted(&self) -> u64 {
+        self.left.unwrap_or(u64::MAX).saturating_add(self.used)
+    }
+}
+
+/// What rows count.
+pub(crate) fn counted_bytes(rows: Tally) -> u64 {
+    let number = |counted: i64| u64::try_from(counted).unwrap_or(0);
+    number(rows.bytes).saturating_add(number(rows.rows).saturating_mul(ROW_BYTES))
+}
+
+/// What a table counts if it is copied, by its present counters.
+pub(crate) fn estimate<S: Store>(engine: &Engine<S>, table: &Table) -> u64 {
+    let entries = table.indexes().map(|(_, index, _)| Counted::Entries(table.id, index));
+    let counted = std::iter::once(Counted::Items(table.id)).chain(entries);
+    counted.map(|counted| counted_bytes(engine.stats().get(counted))).fold(0, u64::saturating_add)
+}
+
+/// The bytes that a branch of `from` may copy to `to`, if there is room for it.
+pub(crate) async fn room<S: Store>(
+    engine: &Engine<S>,
+    from: &Caller,
+    to: &Caller,
+) -> Result<Allowance, BranchFault> {
+    let limits = engine.config().branches;
+    let account = match limits.counted {
+        CountedTogether::Account => Some(&to.account),
+        CountedTogether::Everything => None,
+    };
+    let held = engine.catalogue().held_by_branches(account);
+    if let Some(count_max) = limits.count_max.filter(|most| held.count >= *most) {
+        return Err(BranchFault::TooManyBranches { count_max });
+    }
+    let Some(bytes_max) = limits.bytes_max else { return Ok(Allowance::unlimited()) };
+    let tables = engine.catalogue().named(from);
+    let wanted = tables.iter().map(|table| estimate(engine, table)).fold(0, u64::saturating_add);
+    let left = bytes_max.saturating_sub(held.bytes);
+    if wanted > left {
+        return Err(BranchFault::TooLarge { wanted, held: held.bytes, bytes_max });
+    }
+    let leaving = leaving(engine, account);
+    let leaving_bytes = leaving.iter().filter_map(|table| table.copied_bytes).fold(0, u64::saturating_add);
+    let left_now = left.saturating_sub(leaving_bytes);
+    if wanted <= left_now {
+        return Ok(Allowance { left: Some(left_now), used: 0 });
+    }
+    purge(engine, &leaving).await?;
+    Ok(Allowance { left: Some(left), used: 0 })
+}
+
+/// The tables of dropped branches whose rows are not purged yet.
+fn leaving<S: Store>(engine: &Engine<S>, account: Option<&AccountId>) -> Vec<Arc<Table>> {
+    let mut tables = engine.catalogue().doomed();
+    tables.retain(|table| {
+        table.copied_bytes.is_some()
+            && account.is_none_or(|account| table.account == account.as_str())
+            && !engine.purge_progress().is_purged(table.id)
+    });
+    tables
+}
+
+async fn purge<S: Store>(engine: &Engine<S>, tables: &[Arc<Table>]) -> Result<(), Error> {
+    for table in tables {
+        while purge_table(engine, table).await? == Purged::Partly {
+            engine.pace().check_presence()?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! The names of a place: which texts are an account and which are a region.
+//!
+//! One rule for every way in: signatures, the studio, our own requests and the command line. It does not know
+//! which places have tables.
+
+/// Digits of an account.
+pub const ACCOUNT_DIGITS: usize = 12;
+
+/// Bytes of a region's name. It is part of every table's definition; the service's names have at most 16.
+pub const REGION_BYTES_MAX: usize = 64;
+
+/// Whether a text is an account: twelve digits.
+pub fn is_account(text: &str) -> bool {
+    text.len() == ACCOUNT_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The name of a region. The service knows a list of them; here any name of this form is one.
+///
+/// Invariant: 1 to 64 letters, digits, hyphens and underscores of ASCII. Such a name needs no escape in a
+/// URL, an ARN, a line of a log or a shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegionName<'t>(&'t str);
+
+impl<'t> RegionName<'t> {
+    /// The form in words, for errors.
+    pub const FORM: &'static str = "1 to 64 letters, digits, hyphens and underscores, such as us-east-1";
+
+    /// The region of this name; `None` if the text cannot name one.
+    pub fn parse(text: &'t str) -> Option<Self> {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        let is_name = (1..=REGION_BYTES_MAX).contains(&text.len()) && text.bytes().all(fits);
+        is_name.then_some(Self(text))
+    }
+
+    /// The name.
+    pub const fn as_str(self) -> &'t str {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_has_letters_digits_hyphens_and_underscores() {
+        let longest = "r".repeat(REGION_BYTES_MAX);
+        for text in ["us-east-1", "Test_2", "7", longest.as_str()] {
+            assert_eq!(RegionName::parse(text).map(RegionName::as_str), Some(text));
+        }
+        let too_long = "r".repeat(REGION_BYTES_MAX + 1);
+        for text in [
+            "", " ", "us east", "us\teast", "us\neast", "\\evil.example", "//evil", "a:b", "x;id;", "a.b", "é",
+            "\u{1b}[2J", "\u{202e}1", "r\0", too_long.as_str(),
+        ] {
+            assert_eq!(RegionName::parse(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_account_is_twelve_digits() {
+        assert!(is_account("123456789012"));
+        for text in ["", "12345678901", "1234567890123", "12345678901x", "١٢٣٤٥٦"] {
+            assert!(!is_account(text), "{text}");
+        }
+    }
+}
