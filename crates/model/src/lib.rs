@@ -19,6 +19,7 @@ pub mod expression;
 mod file;
 pub mod json;
 pub mod overlap;
+pub mod shell;
 pub mod tables;
 pub mod template;
 

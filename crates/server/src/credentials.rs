@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::Path;
 
+use keywright_model::shell;
 use keywright_semantics::place::is_account;
 use serde::{Deserialize, Serialize};
 
@@ -174,7 +175,7 @@ pub(crate) fn describe_added(credential: &Credential, path: &Path) -> String {
         "added to {}; serve with: keywright serve --credentials {}\n\
          export AWS_ACCESS_KEY_ID={}\nexport AWS_SECRET_ACCESS_KEY={}\n# account {}",
         path.display(),
-        path.display(),
+        shell::word(&path.to_string_lossy()),
         credential.access_key_id,
         credential.secret_access_key,
         credential.account

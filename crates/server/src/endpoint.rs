@@ -39,7 +39,7 @@ const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Time between two pieces of a response, and until the first. A request is not sent again after it: an
 /// endpoint that is silent once would be silent again.
-const SILENCE_TIME_MAX: Duration = Duration::from_secs(20);
+const SILENCE_TIME_MAX: Duration = Duration::from_secs(15);
 
 /// Timeout of a request.
 const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);

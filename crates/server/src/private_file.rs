@@ -132,7 +132,7 @@ mod unix {
         }
         Err(format!(
             "its mode {mode:04o} gives other users of this machine access to it: run `chmod 600 {}`",
-            path.display()
+            keywright_model::shell::word(&path.to_string_lossy())
         ))
     }
 

@@ -40,7 +40,8 @@ fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     if ENCRYPTED.iter().any(|mark| text.contains(mark)) {
         return Err(format!(
             "the private key in {name} is encrypted, and Keywright cannot ask for a passphrase: decrypt it with \
-             `openssl pkey -in {name} -out FILE`, let only its owner read FILE (`chmod 600 FILE`), and pass --tls-key FILE"
+             `openssl pkey -in {} -out FILE`, let only its owner read FILE (`chmod 600 FILE`), and pass --tls-key FILE",
+            keywright_model::shell::word(&path.to_string_lossy())
         ));
     }
     PrivateKeyDer::from_pem_slice(&pem)

@@ -25,16 +25,21 @@ const TABS = /** @type {[string, string, () => Promise<unknown>, string][]} */ (
   ["metrics", "Metrics", AREAS.operate, "kw-metrics"],
 ]);
 
+/** Whether this can be a region: it stands in addresses, where any other text could name another host. */
+const isRegion = (text) => /^[A-Za-z0-9_-]{1,64}$/.test(text ?? "");
+
 /** Where an address leads: the module and element of its view, and the element's route. */
 function view() {
   const parts = location.pathname.split("/").filter(Boolean).map(decodeURIComponent);
   const query = new URLSearchParams(location.search);
   const [first, second, third, fourth] = parts;
+  const start = { at: "start", title: "Start", load: AREAS.start, tag: "kw-start", route: { step: Number(query.get("step")) || 0, model: query.get("model") } };
   if (first === "models") {
     return second
       ? { at: "models", title: second, load: AREAS.models, tag: "kw-model", route: { name: second, view: third ?? "patterns", pattern: query.get("pattern"), compare: query.get("compare") } }
       : { at: "models", title: "Models", load: AREAS.models, tag: "kw-models", route: null };
   }
+  if (!isRegion(first)) return start;
   if (second === "operate") return { at: "operate", title: "Operate", load: AREAS.operate, tag: "kw-operate", route: { region: first, panel: third ?? "", query } };
   if (second === "tables") return { at: "tables", title: "Tables", load: AREAS.tables, tag: "kw-tables", route: { region: first } };
   if (second === "t" && third) {
@@ -42,7 +47,7 @@ function view() {
     const of = TABS.find(([id]) => id === tab) ?? TABS[0];
     return { at: third, title: third, table: third, region: first, tab: of[0], load: of[2], tag: of[3], route: { region: first, table: third, query } };
   }
-  return { at: "start", title: "Start", load: AREAS.start, tag: "kw-start", route: { step: Number(query.get("step")) || 0, model: query.get("model") } };
+  return start;
 }
 
 /** A dialog of every table and view, found by typing. */
@@ -173,7 +178,7 @@ function placePicker(region) {
     ${[...places].map(([id, one]) => html`<button aria-current=${id === here} @click=${() => toPlace(one.account, one.region)}>${one.region} <span>${one.account} · ${one.tables} ${one.tables === 1 ? "table" : "tables"}</span></button>`)}
     <form @submit=${(event) => { event.preventDefault(); const { elements } = event.target; toPlace(elements.namedItem("account").value.trim() || account, elements.namedItem("region").value.trim() || region); }}>
       <label>Region <input name="region" placeholder=${region} pattern="[A-Za-z0-9_\-]{1,64}"></label>
-      ${state.info.signIn?.account ? html`<input type="hidden" name="account" value="">` : html`<label>Account <input name="account" placeholder=${account} pattern="[A-Za-z0-9_\-]{1,64}"></label>`}
+      ${state.info.signIn?.account ? html`<input type="hidden" name="account" value="">` : html`<label>Account <input name="account" placeholder=${account} pattern="[0-9]{12}"></label>`}
       <button>Go there</button></form></div>` : nothing}</details>`;
 }
 
@@ -200,6 +205,7 @@ const firstAccount = "123456789012";
 
 /** Another place is another page: nothing of the old one stays. */
 function toPlace(account, region) {
+  if (!isRegion(region)) return;
   location.assign(`/${region}/tables${account && account !== firstAccount ? `?account=${encodeURIComponent(account)}` : ""}`);
 }
 
@@ -226,7 +232,8 @@ document.addEventListener("click", (event) => {
   go(/** @type {string} */ (link.getAttribute("href")));
 });
 window.addEventListener("popstate", () => {
-  const region = location.pathname.split("/")[2] === "t" || location.pathname.split("/")[2] === "tables" || location.pathname.split("/")[2] === "operate" ? location.pathname.split("/")[1] : context.region;
+  const [, first, kind] = location.pathname.split("/");
+  const region = ["t", "tables", "operate"].includes(kind) && isRegion(first) ? first : context.region;
   if (region !== context.region) {
     context.region = region;
     tables();
@@ -299,6 +306,6 @@ async function begin() {
 theme(localStorage.getItem("kw-theme") ?? "system");
 context.account = context.named = new URLSearchParams(location.search).get("account");
 const [here, kind] = location.pathname.split("/").filter(Boolean);
-if (["t", "tables", "operate"].includes(kind)) context.region = here;
+if (["t", "tables", "operate"].includes(kind) && isRegion(here)) context.region = here;
 context.token = sessionStorage.getItem("kw-token");
 begin();

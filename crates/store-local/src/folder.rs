@@ -276,8 +276,7 @@ fn close_to_others(path: &Path) {
         closed.err().map_or_else(|| "its file system keeps the mode".to_owned(), |error| error.to_string());
     tracing::warn!(
         "other users of this machine can enter the data folder {} (mode {before:04o}), and removing their \
-         access failed: {reason}; its owner can run `chmod 700 {}`",
-        path.display(),
+         access failed: {reason}; its owner can run `chmod 700` on it",
         path.display()
     );
 }

@@ -1,7 +1,7 @@
 //! Attacks that make the server work on its own: indexes filled and removed, items that expire, branches,
 //! scaling, contributor insights.
 
-use super::conduct::Attack;
+use super::conduct::{Attack, PEAK_MIB_MAX};
 use super::field::{Field, answered, must, must_on, preparing};
 use super::request::{Sender, TINY, create_tiny_table, joined, put_tiny};
 use super::server::Setting;
@@ -11,6 +11,10 @@ const BATCH: usize = 25;
 /// Tables whose indexes are made and removed at the same time.
 const TABLES: usize = 20;
 const CLIENTS: usize = 50;
+/// Items that many branches copy.
+const MULTIPLIED: usize = 20_000;
+/// The default of `--branch-mib-per-account`.
+const BRANCH_MIB: u64 = 512;
 
 pub(crate) const ATTACKS: &[Attack] = &[
     Attack {
@@ -57,6 +61,30 @@ pub(crate) const ATTACKS: &[Attack] = &[
         setting: Setting::FOLDER,
         prepare: |sender| fill(sender, ITEMS),
         strike: branch,
+    },
+    Attack {
+        name: "branches/multiplied",
+        what: "100 clients make branches of 20,000 items in memory and drop none",
+        why: "each copies 20,000 items, and nothing takes them away",
+        setting: Setting { peak_mib_max: PEAK_MIB_MAX + BRANCH_MIB, ..Setting::MEMORY },
+        prepare: |sender| fill(sender, MULTIPLIED),
+        strike: |field| {
+            let requests: Vec<_> = (0..2_000).map(|number| made(field, number)).collect();
+            field.repeat(100, &requests);
+            refused_by(field, "--branch-mib-per-account");
+        },
+    },
+    Attack {
+        name: "branches/tiny",
+        what: "100 clients make branches of one item in memory and drop none",
+        why: "each has definitions of its own, which stay in memory",
+        setting: Setting { peak_mib_max: PEAK_MIB_MAX + BRANCH_MIB, ..Setting::MEMORY },
+        prepare: |sender| fill(sender, BATCH),
+        strike: |field| {
+            let requests: Vec<_> = (0..20_000).map(|number| made(field, number)).collect();
+            field.repeat(100, &requests);
+            refused_by(field, "--branches-per-account");
+        },
     },
     Attack {
         name: "scaling/targets",
@@ -162,6 +190,20 @@ fn own(field: &Field<'_>, method: &str, body: &str) -> Vec<u8> {
     ).into_bytes()
 }
 
+/// A request that makes a branch in an account and region of its own.
+fn made(field: &Field<'_>, number: usize) -> Vec<u8> {
+    let to = format!("{:012}/branch-{number}", number % 7 + 1);
+    own(field, "POST", &format!(r#"{{"from":"us-east-1","to":"{to}"}}"#))
+}
+
+/// The limit of this setting must have refused something.
+fn refused_by(field: &Field<'_>, setting: &str) {
+    let refusals = field.refusals();
+    if !refusals.iter().any(|refusal| refusal.contains(setting)) {
+        field.fault(format!("{setting} refused nothing: {} {}", field.answers(), refusals.join(" ")));
+    }
+}
+
 fn branch(field: &Field<'_>) {
     let mut requests = Vec::new();
     for number in 0..10 {
@@ -174,23 +216,30 @@ fn branch(field: &Field<'_>) {
 fn targets(sender: &Sender) -> Result<(), String> {
     let mut connection = preparing(sender)?;
     for number in 0..500 {
-        let body = format!(
-            r#"{{"TableName":"scaled{number}","ProvisionedThroughput":{{"ReadCapacityUnits":1,"WriteCapacityUnits":1}},"AttributeDefinitions":[{{"AttributeName":"p","AttributeType":"S"}}],"KeySchema":[{{"AttributeName":"p","KeyType":"HASH"}}]}}"#
-        );
-        must_on(&mut connection, sender, "CreateTable", &body)?;
-        for dimension in ["Read", "Write"] {
-            let target = format!(
-                r#""ServiceNamespace":"dynamodb","ResourceId":"table/scaled{number}","ScalableDimension":"dynamodb:table:{dimension}CapacityUnits""#
-            );
-            let body = format!(r#"{{{target},"MinCapacity":1,"MaxCapacity":10}}"#);
-            answered(&mut connection, &sender.scaling("RegisterScalableTarget", body.as_bytes()))?;
-            answered(
-                &mut connection,
-                &sender.scaling("PutScalingPolicy", policy(number, dimension, 70).as_bytes()),
-            )?;
+        must_on(&mut connection, sender, "CreateTable", &scaled_table(number))?;
+        for (operation, body) in ["Read", "Write"].into_iter().flat_map(|dimension| target(number, dimension)) {
+            answered(&mut connection, &sender.scaling(operation, body.as_bytes()))?;
         }
     }
     Ok(())
+}
+
+/// The body of CreateTable for a table that is scaled.
+pub(crate) fn scaled_table(number: usize) -> String {
+    format!(
+        r#"{{"TableName":"scaled{number}","ProvisionedThroughput":{{"ReadCapacityUnits":1,"WriteCapacityUnits":1}},"AttributeDefinitions":[{{"AttributeName":"p","AttributeType":"S"}}],"KeySchema":[{{"AttributeName":"p","KeyType":"HASH"}}]}}"#
+    )
+}
+
+/// The requests that scale it: their operations and bodies.
+pub(crate) fn target(number: usize, dimension: &str) -> [(&'static str, String); 2] {
+    let target = format!(
+        r#""ServiceNamespace":"dynamodb","ResourceId":"table/scaled{number}","ScalableDimension":"dynamodb:table:{dimension}CapacityUnits""#
+    );
+    [
+        ("RegisterScalableTarget", format!(r#"{{{target},"MinCapacity":1,"MaxCapacity":10}}"#)),
+        ("PutScalingPolicy", policy(number, dimension, 70)),
+    ]
 }
 
 fn policy(number: usize, dimension: &str, value: usize) -> String {

@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const ATTACKER_NICE: &str = "10";
 
 /// The default cache, three budgets of 256 MiB (bodies, answers, decoding), and 256 MiB for all else.
-const PEAK_MIB_MAX: u64 = 64 + 3 * 256 + 256;
+pub(crate) const PEAK_MIB_MAX: u64 = 64 + 3 * 256 + 256;
 /// Who has no key gets nothing decoded and no large answer: only the body budget is his.
 const PEAK_WITHOUT_KEY_MIB_MAX: u64 = 64 + 256 + 256;
 
@@ -55,6 +55,7 @@ impl Setting {
         storage: Storage::Memory,
         access: Access::Open,
         descriptors: None,
+        arguments: &[],
         peak_mib_max: PEAK_MIB_MAX,
     };
     pub(crate) const FOLDER: Self = Self { storage: Storage::Folder, ..Self::MEMORY };

@@ -3,6 +3,7 @@
 //! Each attack gets a server of its own on a loopback port and lasts a few seconds. The families of attacks
 //! are one file each; `conduct.rs` runs one of them and judges it, `report.rs` prints the table.
 
+mod abandoned;
 mod background;
 mod batches;
 mod bodies;
@@ -16,6 +17,7 @@ mod http;
 mod legacy;
 mod long_key;
 mod monitoring;
+mod names;
 mod pipelining;
 mod quiet;
 mod report;
@@ -57,6 +59,8 @@ const FAMILIES: &[&[Attack]] = &[
     batches::ATTACKS,
     background::ATTACKS,
     studio::ATTACKS,
+    names::ATTACKS,
+    abandoned::ATTACKS,
 ];
 
 const USAGE: &str = "\

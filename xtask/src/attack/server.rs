@@ -39,6 +39,8 @@ pub(crate) struct Setting {
     pub(crate) access: Access,
     /// The limit of open descriptors it starts with (`ulimit -n`), the shell's own if None.
     pub(crate) descriptors: Option<u32>,
+    /// Further arguments of `keywright serve`.
+    pub(crate) arguments: &'static [&'static str],
     pub(crate) peak_mib_max: u64,
 }
 
@@ -95,6 +97,11 @@ impl Server {
     /// The end of what it wrote to standard error.
     pub(crate) fn log(&self) -> String {
         log_in(&self.folder)
+    }
+
+    /// All that it wrote to standard error.
+    pub(crate) fn whole_log(&self) -> String {
+        whole_log_in(&self.folder)
     }
 
     pub(crate) fn kill(&self) {
@@ -201,6 +208,7 @@ fn command(binary: &Path, folder: &Path, setting: Setting) -> Command {
     };
     command
         .args(["serve", "--port", "0", "--studio-port", "0"])
+        .args(setting.arguments)
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
@@ -218,9 +226,13 @@ fn command(binary: &Path, folder: &Path, setting: Setting) -> Command {
     command
 }
 
-fn log_in(folder: &Path) -> String {
+fn whole_log_in(folder: &Path) -> String {
     let log = fs::read(folder.join("log")).unwrap_or_default();
-    let text = String::from_utf8_lossy(&log);
+    String::from_utf8_lossy(&log).into_owned()
+}
+
+fn log_in(folder: &Path) -> String {
+    let text = whole_log_in(folder);
     let lines: Vec<&str> = text.lines().collect();
     lines.get(lines.len().saturating_sub(3)..).unwrap_or_default().join(" | ")
 }

@@ -14,7 +14,8 @@ use crate::support::env::{AccountId, Caller, Region};
 use crate::support::layout::{Space, TableId};
 use crate::tables::branch::{copy_of, fill};
 use crate::tables::branch_room::Allowance;
-use crate::{Branch, BranchFault, EngineConfig};
+use crate::state::stats::Counted;
+use crate::{Branch, BranchFault, BranchLimits, CountedTogether, EngineConfig};
 
 const SECOND: u64 = 1_800_000_000;
 
@@ -168,4 +169,39 @@ fn what_cannot_be_copied_is_refused() {
     assert!(matches!(refused(&bed.caller, &branch), BranchFault::Occupied));
     bed.update(super::tables::add_index("Other", "new", "h")).expect("it is new");
     assert!(matches!(refused(&bed.caller, &nowhere), BranchFault::Changing(table) if table == "Other"));
+}
+
+#[test]
+fn a_branch_that_outgrows_its_share_on_the_way_leaves_no_row() {
+    let store = MemoryStore::new();
+    let before = {
+        shop(store.clone(), 300);
+        stored(&store)
+    };
+    // As after an unclean stop: the counters do not say yet how large the table is.
+    let limits = BranchLimits { count_max: None, bytes_max: Some(100_000), counted: CountedTogether::Account };
+    let bed = open(store.clone(), EngineConfig { branches: limits, ..EngineConfig::default() });
+    bed.env.now_ms.store(SECOND * 1000, std::sync::atomic::Ordering::Relaxed);
+    let shop = bed.engine.catalogue().find(&bed.caller, "Shop").expect("it is there");
+    bed.engine.stats().forget(Counted::Items(shop.id));
+    for (_, index, _) in shop.indexes() {
+        bed.engine.stats().forget(Counted::Entries(shop.id, index));
+    }
+    let refused = block_on(bed.engine.branch(&bed.caller, &place("branch"))).expect_err("it is too large");
+    assert!(matches!(refused, BranchFault::TooLarge { bytes_max: 100_000, .. }), "{refused:?}");
+    bed.settle();
+    assert_eq!(stored(&store), before);
+}
+
+#[test]
+fn tables_of_a_place_that_no_request_can_name_are_all_dropped_with_it() {
+    let bed = shop(MemoryStore::new(), 3);
+    let hidden = Caller { region: Region::stored("\\evil.example"), ..bed.caller.clone() };
+    at(&bed, &hidden).create(creation("Old", plain())).expect("it is new");
+    assert_eq!(bed.engine.unreachable_places(9), [(hidden.clone(), 1)]);
+    assert_eq!(bed.engine.places(9), [(bed.caller.clone(), 2)]);
+    let dropped = block_on(bed.engine.drop_branch(&hidden)).expect("it has a table");
+    assert_eq!((dropped.tables, dropped.kept), (vec!["Old".to_owned()], Vec::new()));
+    assert_eq!(bed.engine.unreachable_places(9), []);
+    assert!(matches!(block_on(bed.engine.drop_branch(&hidden)), Err(BranchFault::NoBranch)));
 }

@@ -11,6 +11,7 @@ use keywright_semantics::schema::IndexKind;
 
 use super::create_table::write_request;
 use crate::json::Json;
+use crate::shell::quoted;
 use crate::tables::{Capacity, Provisioned, Scaling, TableDefinition};
 
 /// Writes the script.
@@ -44,7 +45,7 @@ fn write_table(script: &mut String, table: &TableDefinition) {
     if table.point_in_time_recovery {
         let _ = writeln!(
             later,
-            "# aws dynamodb update-continuous-backups --table-name {name} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true",
+            "aws dynamodb update-continuous-backups --table-name {name} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true",
         );
     }
     write_scaling(&mut later, table);
@@ -54,16 +55,17 @@ fn write_table(script: &mut String, table: &TableDefinition) {
             Json::List(vec![Json::object([("Create", Json::object([("RegionName", Json::text(region))]))])]);
         let _ = writeln!(
             later,
-            "# aws dynamodb update-table --table-name {name} --replica-updates {}",
+            "aws dynamodb update-table --table-name {name} --replica-updates {}",
             quoted(&updates.compact()),
         );
-        let _ = writeln!(later, "# aws dynamodb wait table-exists --table-name {name}");
+        let _ = writeln!(later, "aws dynamodb wait table-exists --table-name {name}");
     }
     if !later.is_empty() {
-        let _ = write!(
-            script,
-            "# Remove the `# ` of these lines for AWS; no local endpoint takes them:\n{later}"
-        );
+        script.push_str("# Remove the `# ` of these lines for AWS; no local endpoint takes them:\n");
+    }
+    // A name with a line break makes no line that is executed.
+    for line in later.lines() {
+        let _ = writeln!(script, "# {line}");
     }
 }
 
@@ -96,7 +98,7 @@ fn write_scaling_of(script: &mut String, place: &str, kind: &str, name: &str, sc
     );
     let _ = writeln!(
         script,
-        "# aws application-autoscaling register-scalable-target {target} --min-capacity {} --max-capacity {}",
+        "aws application-autoscaling register-scalable-target {target} --min-capacity {} --max-capacity {}",
         scaling.units_min, scaling.units_max,
     );
     let policy = quoted(&format!("{}-{name}", place.replace('/', "-")));
@@ -106,13 +108,8 @@ fn write_scaling_of(script: &mut String, place: &str, kind: &str, name: &str, sc
     ));
     let _ = writeln!(
         script,
-        "# aws application-autoscaling put-scaling-policy {target} --policy-name {policy} --policy-type TargetTrackingScaling --target-tracking-scaling-policy-configuration {configuration}",
+        "aws application-autoscaling put-scaling-policy {target} --policy-name {policy} --policy-type TargetTrackingScaling --target-tracking-scaling-policy-configuration {configuration}",
     );
-}
-
-/// The text as a quoted word of the shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]
@@ -128,6 +125,11 @@ mod tests {
             TableSchema { key: KeySchema { partition: vec![pk], sort: Vec::new() }, indexes: Vec::new() };
         let mut table = TableDefinition::new("Shop", schema);
         table.ttl = Some("expires".to_owned());
+        table.point_in_time_recovery = true;
+        let hostile = TableDefinition { name: "x\ntouch evil".to_owned(), ..table.clone() };
+        let commented = write("shop", &[hostile]);
+        let after = commented.split("# Remove the `# `").nth(1).expect("a command only for AWS");
+        assert!(after.lines().skip(1).all(|line| line.starts_with("# ")), "{commented}");
         let script = write("a\nrm -rf /", &[table]);
         assert!(script.contains("p'\\''k"), "{script}");
         assert!(script.contains("# Creates the tables of arm -rf /."), "{script}");

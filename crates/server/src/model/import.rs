@@ -216,7 +216,7 @@ fn write_model(
         counted(made.tables.len(), "table", "tables"),
         counted(entities.len(), "entity", "entities"),
         entities.join(", "),
-        path.display()
+        model::shell::word(&path.to_string_lossy())
     ));
     Ok(())
 }

@@ -96,3 +96,92 @@ fn call_signed(server: &Server, id: &str, secret: &str, body: &str) -> u16 {
     let sent = [("X-Amz-Date", date.as_str()), ("Authorization", authorization.as_str())];
     call(server, "POST", &sent, body).status
 }
+
+/// A table with its index, and so many items of about 100 KB.
+async fn create_filled(server: &Server, region: &str, items: u64) {
+    let caller = Caller { region, ..Caller::default() };
+    let seeded = client(&server.endpoint, caller);
+    create_indexed_table(&seeded, "Tab").await;
+    for number in 0..items {
+        let text = "x".repeat(100_000);
+        seeded.put_item().table_name("Tab").set_item(Some(row("a", number, number, &text))).send().await.unwrap();
+    }
+}
+
+fn make(server: &Server, to: &str) -> Answer {
+    call(server, "POST", &[OWN], &json!({"from": "us-east-1", "to": to}).to_string())
+}
+
+fn drop_branch(server: &Server, branch: &str) -> u16 {
+    call(server, "DELETE", &[OWN], &json!({ "branch": branch }).to_string()).status
+}
+
+#[track_caller]
+fn assert_refused(answer: &Answer, setting: &str) {
+    assert_eq!(answer.status, 409, "{}", answer.text());
+    assert!(answer.text().contains(setting), "{}", answer.text());
+}
+
+#[tokio::test]
+async fn branches_beyond_their_number_are_refused_until_one_is_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--data", folder.path().to_str().unwrap(), "--branches-per-account", "2"];
+    let server = Server::start(&arguments);
+    create_filled(&server, "us-east-1", 0).await;
+    assert_eq!(make(&server, "test-1").status, 200);
+    // Without credentials a client can name any account: all share the limit.
+    assert_eq!(make(&server, "000000000007/test-2").status, 200);
+    assert_refused(&make(&server, "test-3"), "--branches-per-account");
+    assert_refused(&make(&server, "000000000008/test-3"), "--branches-per-account");
+    server.kill();
+    let again = Server::start(&arguments);
+    assert_refused(&make(&again, "test-3"), "--branches-per-account");
+    assert_eq!(drop_branch(&again, "000000000007/test-2"), 200);
+    assert_eq!(make(&again, "test-3").status, 200);
+    // A branch whose tables were all deleted holds nothing.
+    let own = client(&again.endpoint, Caller { region: "test-3", ..Caller::default() });
+    own.delete_table().table_name("Tab").send().await.unwrap();
+    assert_eq!(make(&again, "test-4").status, 200);
+}
+
+#[tokio::test]
+async fn branches_beyond_their_bytes_are_refused_until_one_is_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--data", folder.path().to_str().unwrap(), "--branch-mib-per-account", "2"];
+    let server = Server::start(&arguments);
+    // 300 KB, and as much in each of the two indexes: two branches fit.
+    create_filled(&server, "us-east-1", 3).await;
+    assert_eq!(make(&server, "test-1").status, 200);
+    assert_eq!(make(&server, "test-2").status, 200);
+    assert_refused(&make(&server, "test-3"), "--branch-mib-per-account allows 2 MiB");
+    server.kill();
+    let again = Server::start(&arguments);
+    assert_refused(&make(&again, "test-3"), "--branch-mib-per-account");
+    // The share comes back at once, however long the rows take to be purged.
+    for _ in 0..10 {
+        assert_eq!(drop_branch(&again, "test-2"), 200);
+        let made = make(&again, "test-2");
+        assert_eq!(made.status, 200, "{}", made.text());
+    }
+    // A branch of a branch counts like any other.
+    let of_branch = call(&again, "POST", &[OWN], r#"{"from": "test-2", "to": "test-3"}"#);
+    assert_refused(&of_branch, "--branch-mib-per-account");
+    let unlimited = ["--data", folder.path().to_str().unwrap(), "--branch-mib-per-account", "0"];
+    assert!(again.stop());
+    assert_eq!(make(&Server::start(&unlimited), "test-3").status, 200);
+}
+
+#[tokio::test]
+async fn with_credentials_each_account_has_its_own_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keys.toml");
+    let keys = ["111111111111", "222222222222"].map(|account| add_key(&file, &["--account", account]));
+    let server =
+        Server::start(&["--in-memory", "--credentials", file.to_str().unwrap(), "--branches-per-account", "1"]);
+    for (id, secret) in &keys {
+        let seeded = client(&server.endpoint, Caller { access_key_id: id, secret, region: "us-east-1" });
+        create_indexed_table(&seeded, "Tab").await;
+        assert_eq!(call_signed(&server, id, secret, r#"{"from": "us-east-1", "to": "test-1"}"#), 200);
+        assert_eq!(call_signed(&server, id, secret, r#"{"from": "us-east-1", "to": "test-2"}"#), 409);
+    }
+}

@@ -8,6 +8,7 @@ mod clock;
 mod hostile_clients;
 mod lifecycle;
 mod management;
+mod places;
 mod presigned;
 mod request_log;
 #[path = "../support/mod.rs"]

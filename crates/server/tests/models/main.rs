@@ -6,6 +6,7 @@ mod commands;
 mod data;
 mod designs;
 mod documents;
+mod endpoints;
 mod exchange;
 mod guide;
 mod snapshots;

@@ -253,3 +253,17 @@ test('while an index is made the schema asks for nothing but the table', async (
   ok(asked.length >= 2);
   same([...new Set(asked)], ['DescribeTable']);
 });
+
+test('no address and no list of places leads to another host, and lines for a shell are quoted', async (t) => {
+  for (const path of ['/%2Fevil.example/tables', '/%5Cevil.example/t/Shop', '/%2Fevil.example/t/Shop/items']) {
+    await t.open(path);
+    await t.page.locator('kw-start').waitFor();
+    const hosts = await t.page.locator('a[href]').evaluateAll((links) => links.map((link) => link.host));
+    same([...new Set(hosts)], [new URL(t.page.url()).host]);
+  }
+  const {shell} = await t.page.evaluate(async () => {
+    const {shell} = await import(document.querySelector('script[type=module]').src.replace('dist/app.js', 'views/quote.js'));
+    return {shell: ['Shop', "it's", 'a b', '$(id)', '-x', '', '=x', 'http://localhost:8000'].map(shell)};
+  });
+  same(shell, ['Shop', "'it'\\''s'", "'a b'", "'$(id)'", "'-x'", "''", "'=x'", 'http://localhost:8000']);
+});

@@ -4,6 +4,7 @@ import { html, nothing } from "../../vendor/lit-html/lit-html.js";
 import { shortText } from "../collections/typed.js";
 import { READ_LIMIT, WRITE_LIMIT, bar } from "../model/heat.js";
 import { count } from "../model/words.js";
+import { shell } from "../quote.js";
 import { figure } from "./series.js";
 
 const PARTITIONS_SHOWN = 50;
@@ -35,7 +36,7 @@ function without({ heat, region, table }) {
     return html`<div class="md-nothing"><p><b>Unknown: this server does not enforce the limits of single partitions.</b> It notes the load of keys and partitions only where it enforces them,
       because that load decides on splits. <a class="md-link" href=${`/${region}/operate/keys?table=${encodeURIComponent(table)}`}>Contributor insights</a> count keys here too. ${heat.throttle === "off" ? "Throttling is off here: no request is ever refused." : "Only units of the whole table are enforced here."}</p>
       <p>Enforce them in the whole server with <code>--throttle full</code>, or in this table with a tag:</p>
-      <pre class="md-code">aws dynamodb tag-resource --resource-arn ARN \\\n  --tags Key=keywright:throttle,Value=full   # ${table}</pre></div>`;
+      <pre class="md-code">aws dynamodb tag-resource --tags Key=keywright:throttle,Value=full \\\n  --resource-arn "$(aws dynamodb describe-table --table-name ${shell(table)} --query Table.TableArn --output text)"</pre></div>`;
   }
   return html`<p class="md-nothing">No request in this minute and the one before.</p>`;
 }

@@ -5,6 +5,7 @@ import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { repeat } from "../../vendor/lit-html/directives/repeat.js";
 import { shortText, visible } from "../collections/typed.js";
 import { dynamodb } from "../model/api.js";
+import { shell } from "../quote.js";
 
 const EVERY_MS = 1000;
 /** So many records are kept; the oldest go. */
@@ -179,7 +180,7 @@ export class KwStream extends HTMLElement {
     if (this.missing) {
       return html`<div class="md-empty"><h2>${this.table} has no stream</h2>
         <p>A stream keeps each change of a day in order. Switch it on in the table's settings, or by a program:</p>
-        <pre class="md-code">aws dynamodb update-table --table-name ${this.table} \\\n  --stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES</pre>
+        <pre class="md-code">aws dynamodb update-table --table-name ${shell(this.table)} \\\n  --stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES</pre>
         <p><button class="md-button" @click=${() => this.start()}>Look again</button></p></div>`;
     }
     const shards = [...this.shards.values()];

@@ -2,6 +2,7 @@
 // read fails, and forget the answers to what they no longer ask.
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
+import { shell } from "../quote.js";
 import { figure } from "./series.js";
 
 const EVERY_MS = 2000;
@@ -110,7 +111,7 @@ export const most = (points) => Math.max(0, ...(points?.values() ?? []));
  */
 export function operationsTable(label, rows, heads, table) {
   if (!rows) return html`<div aria-busy="true" class="op-wait"></div>`;
-  if (rows.length === 0) return html`<p class="md-nothing">No request of items was answered in this time. This one makes some:</p><pre class="md-code">aws dynamodb scan --table-name ${table} --max-items 10</pre>`;
+  if (rows.length === 0) return html`<p class="md-nothing">No request of items was answered in this time. This one makes some:</p><pre class="md-code">aws dynamodb scan --table-name ${shell(table)} --max-items 10</pre>`;
   return html`<div class="md-table-room" tabindex="0" role="region" aria-label=${label}><table class="md-table tl-table"><thead><tr><th scope="col">operation</th><th scope="col" class="is-number">requests</th>${heads.map((head) => html`<th scope="col" class="is-number">${head}</th>`)}</tr></thead>
     <tbody>${rows.map((one) => html`<tr><th scope="row">${one.name}</th><td class="is-number">${one.requests.toLocaleString("en")}</td>${one.times.map((time) => html`<td class="is-number">${figure(time)} ms</td>`)}</tr>`)}</tbody></table></div>`;
 }

@@ -4,16 +4,17 @@
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { call, context, dynamodb } from "../model/api.js";
 import { exampleCards } from "../model/examples.js";
+import { literal, python, shell } from "../quote.js";
 
 /** How often a fresh server is asked whether it has a table now. */
 const LOOK_EVERY_MS = 2000;
 
 /** @type {[string, (endpoint: string, region: string) => string][]} */
 const LINES = [
-  ["AWS CLI", (endpoint, region) => `aws dynamodb list-tables --endpoint-url ${endpoint} --region ${region}`],
-  ["Python", (endpoint, region) => `boto3.client("dynamodb", endpoint_url="${endpoint}", region_name="${region}")`],
-  ["JavaScript", (endpoint, region) => `new DynamoDBClient({ endpoint: "${endpoint}", region: "${region}" })`],
-  ["Environment", (endpoint) => `export AWS_ENDPOINT_URL_DYNAMODB=${endpoint}`],
+  ["AWS CLI", (endpoint, region) => `aws dynamodb list-tables --endpoint-url ${shell(endpoint)} --region ${shell(region)}`],
+  ["Python", (endpoint, region) => `boto3.client("dynamodb", endpoint_url=${python(endpoint)}, region_name=${python(region)})`],
+  ["JavaScript", (endpoint, region) => `new DynamoDBClient({ endpoint: ${literal(endpoint)}, region: ${literal(region)} })`],
+  ["Environment", (endpoint) => `export AWS_ENDPOINT_URL_DYNAMODB=${shell(endpoint)}`],
 ];
 
 export class KwStart extends HTMLElement {

@@ -1,5 +1,7 @@
 // A request as code that sends it: AWS CLI, Python (boto3), JavaScript (SDK v3), Rust (aws-sdk-dynamodb).
 
+import { literal, python, shell } from "../quote.js";
+
 /** @typedef {{operation: string, body: any, endpoint: string, region: string}} Asked */
 
 const snake = (name) => name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase();
@@ -14,21 +16,9 @@ const isTyped = (value) => {
 /** Members that hold typed values by name. */
 const MAPS = new Set(["Key", "Item", "ExclusiveStartKey", "ExpressionAttributeValues"]);
 
-/** Text that every shell takes as it is. */
-const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-
 export function asCli({ operation, body, endpoint, region }) {
-  return `aws dynamodb ${kebab(operation)} --endpoint-url ${endpoint} --region ${region} \\\n  --cli-input-json ${shell(JSON.stringify(body))}\n`;
+  return `aws dynamodb ${kebab(operation)} --endpoint-url ${shell(endpoint)} --region ${shell(region)} \\\n  --cli-input-json ${shell(JSON.stringify(body))}\n`;
 }
-
-/** A JSON text is a literal of JavaScript and of Python but for the letters that end lines elsewhere. */
-const literal = (text) => JSON.stringify(text).replace(/[\u007f-\uffff]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
-/** Python has no pairs of surrogates in its literals. */
-const python = (text) => `"${[...text].map((letter) => {
-  const code = letter.codePointAt(0) ?? 0;
-  if (letter === '"' || letter === "\\") return `\\${letter}`;
-  return code >= 32 && code < 127 ? letter : `\\U${code.toString(16).padStart(8, "0")}`;
-}).join("")}"`;
 
 /** Writes nested members; `leaf` writes texts, numbers and switches, `binary` a value in base64. */
 function nested(value, { leaf, binary, member }, indent, inValue = false) {

@@ -1,0 +1,1 @@
+var r=o=>/^[A-Za-z0-9/][A-Za-z0-9_\-./:,]*$/.test(o)?o:`'${o.replaceAll("'","'\\''")}'`,a=o=>JSON.stringify(o).replace(/[\u007f-\uffff]/g,t=>`\\u${t.charCodeAt(0).toString(16).padStart(4,"0")}`),c=o=>`"${[...o].map(t=>{let n=t.codePointAt(0)??0;return t==='"'||t==="\\"?`\\${t}`:n>=32&&n<127?t:`\\U${n.toString(16).padStart(8,"0")}`}).join("")}"`;export{r as a,a as b,c};
