@@ -89,7 +89,7 @@ fn escaped(text: Cow<'_, str>, breaks: Breaks) -> Cow<'_, str> {
 
 /// Controls, separators of lines and paragraphs, and marks that turn the direction of text. All are of the
 /// first plane, so that four digits name them.
-const fn is_dangerous(letter: char) -> bool {
+pub(crate) const fn is_dangerous(letter: char) -> bool {
     letter.is_ascii_control()
         || matches!(
             letter,

@@ -5,22 +5,24 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use keywright_engine::{EngineConfig, Lane};
+use keywright_engine::{EngineConfig, Env as _, Lane};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::Runtime;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use crate::auth::Authenticator;
 use crate::backend::Backend;
 use crate::client::{AddressLimits, Client, Counts};
-use crate::clock::Clock;
+use crate::clock::{Clock, ClockSetting, Desk, Move};
 use crate::database::Database;
+use crate::foreign;
 use crate::hosts::AllowedHosts;
 use crate::http::{Service, ServiceParts};
 use crate::limits::{self, Limits, PerAddress};
 use crate::listener;
 use crate::web_guard::{HostCheck, Origins, WebGuard};
 
+const START: &str = "manual@2026-11-27T16:00:00Z";
 const MIB: usize = 1024 * 1024;
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Bytes that wait in each direction of a connection.
@@ -28,7 +30,7 @@ const PIPE_BYTES: usize = 64 * 1024;
 /// Turns that the server gets for its answers before the client closes its side. hyper sends none after that.
 const TURNS: usize = 100;
 
-/// A server in memory, without credentials.
+/// A server in memory, without credentials, whose clock stands. The clock is moved without the work on the way.
 pub struct Fuzzed {
     runtime: Runtime,
     service: Arc<Service>,
@@ -50,9 +52,19 @@ impl Fuzzed {
         let (stop, stopping) = watch::channel(false);
         let lane = Arc::new(Lane::new(1, |work| tokio::task::block_in_place(work)));
         let config = EngineConfig { lane: Arc::clone(&lane), ..EngineConfig::default() };
+        let clock = Arc::new(Clock::new(ClockSetting::Manual(START.parse().expect("a time"))));
         let database = runtime
-            .block_on(Database::open(Backend::Memory, config, Arc::new(Clock::Machine)))
+            .block_on(Database::open(Backend::Memory, config, Arc::clone(&clock)))
             .expect("an empty store opens");
+        let (moves, mut wishes) = mpsc::channel::<Move>(1);
+        let moved = Arc::clone(&clock);
+        runtime.spawn(async move {
+            while let Some(wish) = wishes.recv().await {
+                moved.set(moved.now_ms().saturating_add(wish.by_ms));
+                // The client may have left.
+                let _ = wish.done.send(());
+            }
+        });
         let parts = ServiceParts {
             database: Arc::new(database),
             lane,
@@ -65,7 +77,7 @@ impl Fuzzed {
             ),
             limits: limits(),
             request_log: None,
-            clock: None,
+            clock: Some(Desk { clock, moves }),
         };
         Self { runtime, service: Arc::new(Service::new(parts, stopping)), _stop: stop }
     }
@@ -113,4 +125,14 @@ fn limits() -> Limits {
         check_ms: limits::CHECK_MS,
         budget_wait_ms: limits::BUDGET_WAIT_MS_MAX,
     }
+}
+
+/// A foreign text as the log has it as a value, as a message has it, and as JSON has it.
+pub fn shown(text: &str) -> [String; 3] {
+    [foreign::value(text).into_owned(), foreign::inline(text).into_owned(), foreign::quoted(text)]
+}
+
+/// Whether a text stays in its line on any terminal.
+pub fn is_one_line(text: &str) -> bool {
+    !text.chars().any(foreign::is_dangerous)
 }
