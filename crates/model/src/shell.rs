@@ -10,7 +10,8 @@ pub fn quoted(text: &str) -> String {
 /// The text as one word: as it is where no letter means something to a shell, else quoted.
 pub fn word(text: &str) -> Cow<'_, str> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:,@+".contains(&byte);
-    let is_plain = text.bytes().all(plain) && text.starts_with(|first: char| first.is_ascii_alphanumeric() || "./".contains(first));
+    let is_plain = text.bytes().all(plain)
+        && text.starts_with(|first: char| first.is_ascii_alphanumeric() || "./".contains(first));
     if is_plain { Cow::Borrowed(text) } else { Cow::Owned(quoted(text)) }
 }
 

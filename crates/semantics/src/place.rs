@@ -50,8 +50,21 @@ mod tests {
         }
         let too_long = "r".repeat(REGION_BYTES_MAX + 1);
         for text in [
-            "", " ", "us east", "us\teast", "us\neast", "\\evil.example", "//evil", "a:b", "x;id;", "a.b", "é",
-            "\u{1b}[2J", "\u{202e}1", "r\0", too_long.as_str(),
+            "",
+            " ",
+            "us east",
+            "us\teast",
+            "us\neast",
+            "\\evil.example",
+            "//evil",
+            "a:b",
+            "x;id;",
+            "a.b",
+            "é",
+            "\u{1b}[2J",
+            "\u{202e}1",
+            "r\0",
+            too_long.as_str(),
         ] {
             assert_eq!(RegionName::parse(text), None, "{text:?}");
         }

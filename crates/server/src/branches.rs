@@ -107,7 +107,8 @@ fn place(member: &str, text: &str, role: Role, naming: Naming<'_>) -> Result<Cal
     let own = naming.signer.map_or(DEFAULT_ACCOUNT, |signer| signer.account.as_str());
     let account = account.unwrap_or(own);
     let place = Caller { account: AccountId::from(account), region: Region::stored(region) };
-    if !place.can_be_named() && !(role == Role::Source && (naming.is_left)(&place)) {
+    let is_taken = place.can_be_named() || (role == Role::Source && (naming.is_left)(&place));
+    if !is_taken {
         let what = match RegionName::parse(region) {
             None => format!("a region has {}", RegionName::FORM),
             Some(_) => format!("an account has {ACCOUNT_DIGITS} digits"),

@@ -38,7 +38,7 @@ pub(crate) fn name(text: &str) -> Cow<'_, str> {
     clipped(text, NAME_BYTES_MAX)
 }
 
-/// A value of a `name=value` line: as it is where it has only letters, digits and marks of names, else quoted.
+/// A value of a `name=value` line: as it is if it has only letters, digits and marks of names, else quoted.
 pub(crate) fn value(text: &str) -> Cow<'_, str> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/+*".contains(&byte);
     if !text.is_empty() && text.bytes().all(plain) { Cow::Borrowed(text) } else { Cow::Owned(quoted(text)) }
@@ -137,7 +137,9 @@ mod tests {
     fn a_value_that_could_be_taken_for_another_one_is_quoted() {
         let arn = "arn:aws:dynamodb:us-east-1:123456789012:table/Shop";
         assert_eq!(value(arn), arn);
-        for (text, shown) in [("Shop", "Shop"), ("", r#""""#), ("a b", r#""a b""#), ("x,y", r#""x,y""#), ("a=b", r#""a=b""#)] {
+        for (text, shown) in
+            [("Shop", "Shop"), ("", r#""""#), ("a b", r#""a b""#), ("x,y", r#""x,y""#), ("a=b", r#""a=b""#)]
+        {
             assert_eq!(value(text), shown);
         }
         assert_eq!(quoted("it's \\ \""), r#""it\u0027s \\ \"""#);

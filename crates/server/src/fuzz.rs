@@ -30,7 +30,7 @@ const PIPE_BYTES: usize = 64 * 1024;
 /// Turns that the server gets for its answers before the client closes its side. hyper sends none after that.
 const TURNS: usize = 100;
 
-/// A server in memory, without credentials, whose clock stands. The clock is moved without the work on the way.
+/// A server in memory, without credentials, whose clock stands. It is moved without the work on the way.
 pub struct Fuzzed {
     runtime: Runtime,
     service: Arc<Service>,

@@ -109,7 +109,11 @@ pub(crate) fn start(settings: LogSettings) {
             let fields = debug_fn(|writer, field, value| {
                 let text = format!("{value:?}");
                 let shown = foreign::inline(&text);
-                if field.name() == MESSAGE { write!(writer, "{shown}") } else { write!(writer, "{field}={shown}") }
+                if field.name() == MESSAGE {
+                    write!(writer, "{shown}")
+                } else {
+                    write!(writer, "{field}={shown}")
+                }
             });
             log.fmt_fields(fields.delimited(" ")).init();
         }

@@ -83,7 +83,8 @@ mod tests {
     #[test]
     fn pages_without_elements_end_somewhere() {
         let mut pages = Pages::new("Scan", None);
-        let refused = (0..u64::from(EMPTY_PAGES_MAX) * 2).find_map(|key| pages.note(0, Some(&Json::number(key))).err());
+        let refused =
+            (0..u64::from(EMPTY_PAGES_MAX) * 2).find_map(|key| pages.note(0, Some(&Json::number(key))).err());
         assert!(refused.unwrap().contains("does not come to an end"));
         assert_eq!(Pages::new("Scan", None).note(0, None), Ok(()));
     }

@@ -15,8 +15,8 @@ use keywright_semantics::response::{PageOutput, Response};
 use keywright_semantics::throttle::{Direction, Limit};
 use keywright_wire::Operation;
 
-use crate::{environment, foreign};
 use crate::request_metrics::{Finished, RequestMetrics};
+use crate::{environment, foreign};
 
 /// Tables of one request that are noted.
 const NAMED_TABLES: usize = 5;

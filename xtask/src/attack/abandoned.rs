@@ -3,9 +3,9 @@
 use std::thread;
 use std::time::Duration;
 
-use super::conduct::{Attack, PEAK_MIB_MAX, per_second};
-use super::clock::Timer;
 use super::background::{scaled_table, target};
+use super::clock::Timer;
+use super::conduct::{Attack, PEAK_MIB_MAX, per_second};
 use super::field::{Field, answered, must_on, preparing};
 use super::http::Connection;
 use super::request::Sender;

@@ -217,7 +217,8 @@ fn targets(sender: &Sender) -> Result<(), String> {
     let mut connection = preparing(sender)?;
     for number in 0..500 {
         must_on(&mut connection, sender, "CreateTable", &scaled_table(number))?;
-        for (operation, body) in ["Read", "Write"].into_iter().flat_map(|dimension| target(number, dimension)) {
+        for (operation, body) in ["Read", "Write"].into_iter().flat_map(|dimension| target(number, dimension))
+        {
             answered(&mut connection, &sender.scaling(operation, body.as_bytes()))?;
         }
     }

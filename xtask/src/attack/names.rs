@@ -49,7 +49,8 @@ fn forge(field: &Field<'_>) {
         let is_request = words.next() == Some("request") && words.next() != Some("id=forged");
         // The other lines are about lines that were lost.
         let is_ours = is_request || line.starts_with("keywright: ");
-        let is_printable = line.chars().all(|letter| !letter.is_control() && !('\u{2028}'..='\u{202e}').contains(&letter));
+        let is_printable =
+            line.chars().all(|letter| !letter.is_control() && !('\u{2028}'..='\u{202e}').contains(&letter));
         if !is_ours {
             field.fault(format!("a forged line: {}", line.escape_debug()));
         }

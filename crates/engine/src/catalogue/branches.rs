@@ -154,8 +154,8 @@ impl<S: Store> Catalogue<S> {
         }
     }
 
-    /// Removes the names of a place's tables in one commit, and returns these tables; `None` if there are none
-    /// to be dropped. `change` prepares a record for the purge.
+    /// Removes the names of a place's tables in one commit, and returns these tables; `None` if there are no
+    /// tables to drop. `change` prepares a record for the purge.
     pub(crate) async fn unname_all(
         &self,
         caller: &Caller,

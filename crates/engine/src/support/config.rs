@@ -81,11 +81,7 @@ impl Default for EngineConfig {
             item_collection_bytes_max: LOCAL_COLLECTION_BYTES_MAX,
             tables_max: TABLES_MAX,
             record_bytes_max: RECORD_BYTES_MAX,
-            branches: BranchLimits {
-                count_max: None,
-                bytes_max: None,
-                counted: CountedTogether::Account,
-            },
+            branches: BranchLimits { count_max: None, bytes_max: None, counted: CountedTogether::Account },
             stream_shards_max: STREAM_SHARDS_MAX,
             stream_shards_kept_max: STREAM_SHARDS_KEPT_MAX,
             stream_shard_open_ms_max: STREAM_SHARD_OPEN_MS_MAX,

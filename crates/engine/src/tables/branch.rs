@@ -116,7 +116,11 @@ impl<S: Store> Engine<S> {
         let named = match filled {
             Ok(tallies) => {
                 note_copied(&mut copies, &tallies);
-                self.catalogue().name_all(to, &copies).await.map_err(BranchFault::from).map(|naming| (naming, tallies))
+                self.catalogue()
+                    .name_all(to, &copies)
+                    .await
+                    .map_err(BranchFault::from)
+                    .map(|naming| (naming, tallies))
             }
             Err(fault) => Err(fault),
         };
@@ -138,8 +142,8 @@ impl<S: Store> Engine<S> {
         self.catalogue().count(place) > 0
     }
 
-    /// Drops the tables that a branch made, also protected ones. Other tables stay, unless no request can name
-    /// the place: then nothing else could drop them.
+    /// Drops the tables that a branch made, also protected ones. Other tables stay, unless no request can
+    /// name the place: then nothing else could drop them.
     pub async fn drop_branch(&self, branch: &Caller) -> Result<Branch, BranchFault> {
         let doom = |table: &mut Table| {
             table.status = TableStatus::Deleting;

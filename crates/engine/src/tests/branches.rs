@@ -10,11 +10,11 @@ use keywright_store::{Direction, Entry, KeyRange, Scan, Snapshot, Store};
 use super::harness::{block_on, item, items, n, s, scan_request};
 use super::tables::{Bed, creation, named, open, plain};
 use crate::catalogue::next_id_key;
+use crate::state::stats::Counted;
 use crate::support::env::{AccountId, Caller, Region};
 use crate::support::layout::{Space, TableId};
 use crate::tables::branch::{copy_of, fill};
 use crate::tables::branch_room::Allowance;
-use crate::state::stats::Counted;
 use crate::{Branch, BranchFault, BranchLimits, CountedTogether, EngineConfig};
 
 const SECOND: u64 = 1_800_000_000;
@@ -146,7 +146,9 @@ fn a_branch_that_a_crash_breaks_off_is_purged_at_the_next_start() {
             copies.map(|(id, source)| copy_of(source, &place("branch"), TableId(id), "id", 0)).collect()
         };
         let copies = bed.engine.catalogue().store_unnamed(build).await.expect("they are stored");
-        fill(&bed.engine, &view, (&sources, &copies), &mut Allowance::unlimited()).await.expect("they are filled");
+        fill(&bed.engine, &view, (&sources, &copies), &mut Allowance::unlimited())
+            .await
+            .expect("they are filled");
     });
     assert_ne!(stored(&store).len(), before.len());
     drop(bed);
@@ -179,7 +181,8 @@ fn a_branch_that_outgrows_its_share_on_the_way_leaves_no_row() {
         stored(&store)
     };
     // As after an unclean stop: the counters do not say yet how large the table is.
-    let limits = BranchLimits { count_max: None, bytes_max: Some(100_000), counted: CountedTogether::Account };
+    let limits =
+        BranchLimits { count_max: None, bytes_max: Some(100_000), counted: CountedTogether::Account };
     let bed = open(store.clone(), EngineConfig { branches: limits, ..EngineConfig::default() });
     bed.env.now_ms.store(SECOND * 1000, std::sync::atomic::Ordering::Relaxed);
     let shop = bed.engine.catalogue().find(&bed.caller, "Shop").expect("it is there");

@@ -25,7 +25,8 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), String> {
         return Ok(());
     }
     files::write(&arguments.file, model::starter(), arguments.force)?;
-    let (file, word) = (arguments.file.display(), model::shell::word(&arguments.file.to_string_lossy()).into_owned());
+    let (file, word) =
+        (arguments.file.display(), model::shell::word(&arguments.file.to_string_lossy()).into_owned());
     banner::note(&format!("Wrote {file}. Next: keywright model check {word}"));
     Ok(())
 }

@@ -269,11 +269,12 @@ impl Studio {
         let own = session.as_ref().map_or(DEFAULT_ACCOUNT, |session| &session.account);
         let account = part(&ACCOUNT).unwrap_or(own);
         if !is_account(account) {
-            return Err(Refusal::fault(format!("{ACCOUNT} is not an account: write {ACCOUNT_DIGITS} digits")));
+            return Err(Refusal::fault(format!(
+                "{ACCOUNT} is not an account: write {ACCOUNT_DIGITS} digits"
+            )));
         }
-        let region = RegionName::parse(part(&REGION).unwrap_or(DEFAULT_REGION)).ok_or_else(|| {
-            Refusal::fault(format!("{REGION} is not a region: write {}", RegionName::FORM))
-        })?;
+        let region = RegionName::parse(part(&REGION).unwrap_or(DEFAULT_REGION))
+            .ok_or_else(|| Refusal::fault(format!("{REGION} is not a region: write {}", RegionName::FORM)))?;
         if session.is_some() && account != own {
             return Err(Refusal::new(Kind::Foreign, "this session may use the tables of its own account"));
         }

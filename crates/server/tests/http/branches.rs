@@ -104,7 +104,13 @@ async fn create_filled(server: &Server, region: &str, items: u64) {
     create_indexed_table(&seeded, "Tab").await;
     for number in 0..items {
         let text = "x".repeat(100_000);
-        seeded.put_item().table_name("Tab").set_item(Some(row("a", number, number, &text))).send().await.unwrap();
+        seeded
+            .put_item()
+            .table_name("Tab")
+            .set_item(Some(row("a", number, number, &text)))
+            .send()
+            .await
+            .unwrap();
     }
 }
 
@@ -176,8 +182,13 @@ async fn with_credentials_each_account_has_its_own_limit() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("keys.toml");
     let keys = ["111111111111", "222222222222"].map(|account| add_key(&file, &["--account", account]));
-    let server =
-        Server::start(&["--in-memory", "--credentials", file.to_str().unwrap(), "--branches-per-account", "1"]);
+    let server = Server::start(&[
+        "--in-memory",
+        "--credentials",
+        file.to_str().unwrap(),
+        "--branches-per-account",
+        "1",
+    ]);
     for (id, secret) in &keys {
         let seeded = client(&server.endpoint, Caller { access_key_id: id, secret, region: "us-east-1" });
         create_indexed_table(&seeded, "Tab").await;

@@ -175,8 +175,11 @@ fn scaled(connection: &mut Connection, number: usize) {
         "PredefinedMetricSpecification": {"PredefinedMetricType": "DynamoDBReadCapacityUtilization"}});
     for (operation, body) in [
         ("RegisterScalableTarget", with(json!({"MinCapacity": 1, "MaxCapacity": 10}))),
-        ("PutScalingPolicy", with(json!({"PolicyName": "p", "PolicyType": "TargetTrackingScaling",
-            "TargetTrackingScalingPolicyConfiguration": tracked}))),
+        (
+            "PutScalingPolicy",
+            with(json!({"PolicyName": "p", "PolicyType": "TargetTrackingScaling",
+            "TargetTrackingScalingPolicyConfiguration": tracked})),
+        ),
     ] {
         let target = format!("AnyScaleFrontendService.{operation}");
         let authorization = AUTHORIZATION.replace("/dynamodb/", "/application-autoscaling/");

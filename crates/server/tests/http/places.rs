@@ -37,7 +37,7 @@ fn send(server: &Server, target: &str, authorization: &str, body: &[u8]) -> Answ
 }
 
 fn percent_encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes().fold(String::new(), |text, byte| format!("{text}%{byte:02X}"))
 }
 
 #[test]
@@ -66,7 +66,10 @@ fn every_way_in_takes_the_same_regions() {
         let dump = ["data", "dump", "--table", "T", "--endpoint", &server.endpoint, "--region", region];
         let dumped = std::process::Command::new(env!("CARGO_BIN_EXE_keywright")).args(dump).output().unwrap();
         let said = String::from_utf8_lossy(&dumped.stderr).into_owned();
-        assert!(!dumped.status.success() && said.contains("letters, digits, hyphens and underscores"), "{said}");
+        assert!(
+            !dumped.status.success() && said.contains("letters, digits, hyphens and underscores"),
+            "{said}"
+        );
     }
     for region in HOSTILE.into_iter().chain(IN_QUERY) {
         let credential = percent_encoded(&format!("local/20261121/{region}/dynamodb/aws4_request"));
@@ -74,8 +77,10 @@ fn every_way_in_takes_the_same_regions() {
             "/?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={credential}&X-Amz-Date={DATE}&\
              X-Amz-SignedHeaders=host&X-Amz-Signature=00"
         );
-        let headers =
-            [("Content-Type", "application/x-amz-json-1.0"), ("X-Amz-Target", "DynamoDB_20120810.ListTables")];
+        let headers = [
+            ("Content-Type", "application/x-amz-json-1.0"),
+            ("X-Amz-Target", "DynamoDB_20120810.ListTables"),
+        ];
         let presigned = Connection::open(&server).send_to(&path, "POST", &headers, b"{}");
         let message = format!("Credential should be scoped to a valid region, not '{region}'. ");
         assert_eq!(presigned.json()["message"], json!(message), "presigned");
@@ -93,21 +98,26 @@ async fn a_name_makes_no_line_of_the_log_and_no_command_of_a_terminal() {
     for format in ["text", "json"] {
         let server = Server::start(&["--in-memory", "--request-log", "--log-format", format]);
         let http = Http::new(server.address());
-        let long = "x".repeat(7_000);
-        for name in [FORGED, "Shop status=200", "a,b", long.as_str()] {
+        let endless = "x".repeat(7_000);
+        for name in [FORGED, "Shop status=200", "a,b", endless.as_str()] {
             let statement = json!({"Statement": format!("SELECT * FROM \"{name}\".\"{name}\"")});
             http.call("ExecuteStatement", &statement).await;
             http.call("ExecuteStatement", &json!({"Statement": format!("SELECT * FROM \"{name}\"")})).await;
         }
         let log = server.stop_and_read_log();
-        let log: String = log.split_inclusive('\n').filter(|line| !line.contains("KEYWRIGHT_CLIENTS")).collect();
+        let log: String =
+            log.split_inclusive('\n').filter(|line| !line.contains("KEYWRIGHT_CLIENTS")).collect();
         assert_eq!(log.lines().count(), 8, "{log}");
-        let printable = |letter: char| letter == '\n' || letter == '…' || !letter.is_control() && letter.is_ascii();
+        let printable =
+            |letter: char| letter == '\n' || letter == '…' || !letter.is_control() && letter.is_ascii();
         assert!(log.chars().all(printable), "{log:?}");
         assert!(log.contains("\\u001b[2J") && log.contains("\\u202e\\u2028"), "{log}");
         assert!(log.lines().all(|line| line.len() < 3_000), "{log}");
         if format == "text" {
-            assert!(log.contains(r#" tables="Shop status=200""#) && log.contains(r#" tables="a,b""#), "{log}");
+            assert!(
+                log.contains(r#" tables="Shop status=200""#) && log.contains(r#" tables="a,b""#),
+                "{log}"
+            );
         } else {
             assert!(log.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{log}");
         }
@@ -135,10 +145,13 @@ fn left_by_an_earlier_release(folder: &Path, region: &str) {
         let env = Arc::new(StillEnv(std::sync::atomic::AtomicU64::new(1)));
         let engine = Engine::open(store.clone(), env, EngineConfig::default()).await.unwrap();
         for (operation, body) in [
-            ("CreateTable", json!({"TableName": "Old", "BillingMode": "PAY_PER_REQUEST",
+            (
+                "CreateTable",
+                json!({"TableName": "Old", "BillingMode": "PAY_PER_REQUEST",
                 "DeletionProtectionEnabled": true,
                 "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]})),
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}),
+            ),
             ("PutItem", json!({"TableName": "Old", "Item": {"pk": {"S": "kept"}}})),
         ] {
             let operation = Operation::from_target(&format!("DynamoDB_20120810.{operation}")).unwrap();

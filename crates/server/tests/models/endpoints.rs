@@ -106,7 +106,9 @@ fn description() -> Reaction {
 /// A page whose last key is always the same one.
 fn same_page(operation: &str) -> Reaction {
     match operation {
-        "listtables" => Reaction::Answers(200, r#"{"TableNames":[],"LastEvaluatedTableName":"T"}"#.to_owned()),
+        "listtables" => {
+            Reaction::Answers(200, r#"{"TableNames":[],"LastEvaluatedTableName":"T"}"#.to_owned())
+        }
         "scan" => Reaction::Answers(
             200,
             r#"{"Items":[{"pk":{"S":"a"}}],"Count":1,"LastEvaluatedKey":{"pk":{"S":"a"}}}"#.to_owned(),
@@ -166,6 +168,9 @@ fn what_an_endpoint_says_commands_no_terminal() {
     ] {
         let (said, _) = fails(arguments);
         assert!(said.contains("Evil\\u001b[2J: gone\\u000akeywright"), "{said}");
-        assert!(said.chars().all(|letter| letter == '\n' || letter.is_ascii() && !letter.is_control()), "{said:?}");
+        assert!(
+            said.chars().all(|letter| letter == '\n' || letter.is_ascii() && !letter.is_control()),
+            "{said:?}"
+        );
     }
 }
