@@ -36,7 +36,7 @@ fn converse(stream: TcpStream, react: fn(&str) -> Reaction) {
             }
             let line = line.trim_end().to_ascii_lowercase();
             if let Some(target) = line.strip_prefix("x-amz-target: dynamodb_20120810.") {
-                operation = target.to_owned();
+                target.clone_into(&mut operation);
             }
             if let Some(bytes) = line.strip_prefix("content-length: ") {
                 length = bytes.parse().unwrap();
@@ -64,6 +64,7 @@ fn converse(stream: TcpStream, react: fn(&str) -> Reaction) {
 }
 
 /// Runs a command, for a minute at most.
+#[expect(clippy::disallowed_methods, reason = "the time that the command really takes")]
 fn run(arguments: &[&str]) -> (Output, Duration) {
     let begun = std::time::Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_keywright"))
@@ -144,7 +145,8 @@ fn a_silent_endpoint_ends_a_command_within_half_a_minute() {
         }
     }
     std::thread::scope(|scope| {
-        for (react, part) in [(silent as fn(&str) -> Reaction, "no response"), (half, "nothing more")] {
+        let cases: [(fn(&str) -> Reaction, &str); 2] = [(silent, "no response"), (half, "nothing more")];
+        for (react, part) in cases {
             scope.spawn(move || {
                 let endpoint = endpoint(react);
                 let (said, took) = fails(&["data", "dump", "--table", "T", "--endpoint", &endpoint]);
