@@ -27,6 +27,7 @@ mod sign;
 mod slow;
 mod streams;
 mod studio;
+mod studio_shares;
 mod tables;
 mod unsigned;
 mod updates;
@@ -61,6 +62,7 @@ const FAMILIES: &[&[Attack]] = &[
     studio::ATTACKS,
     names::ATTACKS,
     abandoned::ATTACKS,
+    studio_shares::ATTACKS,
 ];
 
 const USAGE: &str = "\

@@ -15,6 +15,8 @@ use super::sign::Key;
 
 /// Keeps the machine alive: a server that grows beyond is killed, which is a fault.
 const KILL_MIB: u64 = 6 * 1024;
+/// The account of the second key.
+const OTHER_ACCOUNT: &str = "999999999999";
 /// How often a waiting loop looks again.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -59,14 +61,19 @@ pub(crate) struct Server {
     /// The studio's port.
     pub(crate) studio: SocketAddr,
     pub(crate) key: Option<Key>,
+    /// A key of another account, where signatures are verified.
+    pub(crate) other_key: Option<Key>,
 }
 
 impl Server {
     pub(crate) fn start(binary: &Path, setting: Setting) -> Result<Self, String> {
         let folder = new_folder()?;
-        let key = match setting.access {
-            Access::Open => None,
-            Access::Keys => Some(add_key(binary, &folder)?),
+        let (key, other_key) = match setting.access {
+            Access::Open => (None, None),
+            Access::Keys => {
+                let other = add_key(binary, &folder, &["--account", OTHER_ACCOUNT])?;
+                (Some(add_key(binary, &folder, &[])?), Some(other))
+            }
         };
         let mut process = command(binary, &folder, setting)
             .spawn()
@@ -82,7 +89,7 @@ impl Server {
         // The pipe is read on, so that the server never writes to a full or a closed one.
         let reader = thread::Builder::new().name("banner".to_owned()).spawn(move || lines.for_each(drop));
         reader.map_err(|error| format!("no thread: {error}"))?;
-        Ok(Self { id: process.id(), process: Mutex::new(process), folder, address, studio, key })
+        Ok(Self { id: process.id(), process: Mutex::new(process), folder, address, studio, key, other_key })
     }
 
     fn process(&self) -> MutexGuard<'_, Child> {
@@ -254,12 +261,13 @@ fn addresses_in_banner(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<(Soc
     api.zip(studio)
 }
 
-fn add_key(binary: &Path, folder: &Path) -> Result<Key, String> {
+fn add_key(binary: &Path, folder: &Path, more: &[&str]) -> Result<Key, String> {
     let output = Command::new(binary)
         .arg("credentials")
         .arg("--file")
         .arg(folder.join("credentials.toml"))
         .arg("add")
+        .args(more)
         .output()
         .map_err(|error| format!("cannot run {}: {error}", binary.display()))?;
     let said = String::from_utf8_lossy(&output.stdout);

@@ -1,4 +1,4 @@
-//! Signs requests with Signature Version 4, as far as the attacks need it: `POST /`, three signed headers.
+//! Signs requests with Signature Version 4, as far as the attacks need it: POST, three signed headers.
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -30,9 +30,21 @@ impl Key {
         (service, target): (&str, &str),
         body: &[u8],
     ) -> String {
+        self.authorization_at("/", host, date, (service, target), body)
+    }
+
+    /// The same of a request to another path than `/`.
+    pub(crate) fn authorization_at(
+        &self,
+        path: &str,
+        host: &str,
+        date: &str,
+        (service, target): (&str, &str),
+        body: &[u8],
+    ) -> String {
         let scope = format!("{REGION}/{service}/{SCOPE_END}");
         let canonical = format!(
-            "POST\n/\n\nhost:{host}\nx-amz-date:{date}\nx-amz-target:{target}\n\n{SIGNED_HEADERS}\n{}",
+            "POST\n{path}\n\nhost:{host}\nx-amz-date:{date}\nx-amz-target:{target}\n\n{SIGNED_HEADERS}\n{}",
             hex(&Sha256::digest(body))
         );
         let day = date.get(..8).unwrap_or_default();

@@ -1,4 +1,5 @@
 //! Attacks on the studio with texts of models: what a text makes can be much larger than the text.
+//! `studio_shares` has those on its memory and its turns.
 
 use std::thread;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use super::server::Setting;
 /// Enough for all processes that execute such calls, with some that wait.
 const CLIENTS: usize = 8;
 /// As `docs/reference/limits.md` says.
-const PROCESSES_MAX: usize = 3;
+const PROCESSES_MAX: usize = 4;
 const PROCESS_MIB_MAX: u64 = 768;
 const LOOK: Duration = Duration::from_millis(100);
 /// How long a client waits that leaves before its answer comes.
@@ -90,7 +91,7 @@ fn template(body: &serde_json::Value) -> serde_json::Value {
     text(&body.to_string())
 }
 
-fn table(name: &serde_json::Value) -> serde_json::Value {
+pub(super) fn table(name: &serde_json::Value) -> serde_json::Value {
     serde_json::json!({ "Type": "AWS::DynamoDB::Table", "Properties": {
         "TableName": name,
         "AttributeDefinitions": [{ "AttributeName": "k", "AttributeType": "S" }],
@@ -139,7 +140,7 @@ fn samples() -> serde_json::Value {
     )
 }
 
-fn simulation() -> serde_json::Value {
+pub(super) fn simulation() -> serde_json::Value {
     let patterns =
         joined(4, "", |number| format!("  - {{id: P{number}, get: E, given: {{id: eq}}, rate: 1000000}}\n"));
     let mut request = model(
@@ -193,6 +194,16 @@ fn send(field: &Field<'_>, call: &str, body: &serde_json::Value, client: Client)
 }
 
 fn request(field: &Field<'_>, call: &str, body: &serde_json::Value) -> Result<Vec<u8>, String> {
+    request_with(field, call, "", body.to_string().as_bytes())
+}
+
+/// A call with further headers, each with its end.
+pub(super) fn request_with(
+    field: &Field<'_>,
+    call: &str,
+    headers: &str,
+    body: &[u8],
+) -> Result<Vec<u8>, String> {
     let host = field.server.studio;
     let page = Connection::open(host, Duration::from_secs(5))
         .and_then(|mut open| open.call(format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes()))
@@ -200,16 +211,15 @@ fn request(field: &Field<'_>, call: &str, body: &serde_json::Value) -> Result<Ve
     let page = page.text();
     let build = page.split("name=\"keywright-build\" content=\"").nth(1);
     let build = build.and_then(|rest| rest.split('"').next()).ok_or("the page names no build")?;
-    let body = body.to_string();
     let head = format!(
-        "POST /api/{call} HTTP/1.1\r\nHost: {host}\r\nx-keywright-studio: {build}\r\nContent-Length: {}\r\n\r\n",
+        "POST /api/{call} HTTP/1.1\r\nHost: {host}\r\nx-keywright-studio: {build}\r\n{headers}Content-Length: {}\r\n\r\n",
         body.len()
     );
-    Ok([head.into_bytes(), body.into_bytes()].concat())
+    Ok([head.as_bytes(), body].concat())
 }
 
 /// What the processes take while the attack lasts.
-fn watch(field: &Field<'_>) {
+pub(super) fn watch(field: &Field<'_>) {
     while !field.over() {
         let processes = field.server.children_mib();
         if processes.len() > PROCESSES_MAX + 1 {
