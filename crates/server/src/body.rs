@@ -10,7 +10,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use keywright_semantics::limits::REQUEST_BYTES_MAX;
 
-use crate::budget::{Budget, Exhausted, Share};
+use crate::budget::{Budget, Exhausted, Share, guarded};
 use crate::limits::{BODY_FREE_BYTES, BODY_STEPS_BYTES_MAX, Limits, UNVERIFIED_BODIES_SHARE};
 
 /// Why a body was not read completely.
@@ -35,9 +35,10 @@ pub(crate) struct BodyBudgets {
 #[derive(Debug)]
 pub(crate) struct Hold<'b> {
     budgets: &'b BodyBudgets,
-    verified: bool,
+    /// The part of the memory that the request shares with others of its kind.
+    part: Option<&'b Arc<Budget>>,
     of_all: Option<Share>,
-    of_unverified: Option<Share>,
+    of_part: Option<Share>,
 }
 
 impl BodyBudgets {
@@ -59,7 +60,13 @@ impl BodyBudgets {
 
     /// An empty hold for one request. Unverified requests share a part of the memory.
     pub(crate) const fn hold(&self, verified: bool) -> Hold<'_> {
-        Hold { budgets: self, verified, of_all: None, of_unverified: None }
+        let part = if verified { None } else { Some(&self.unverified) };
+        Hold { budgets: self, part, of_all: None, of_part: None }
+    }
+
+    /// An empty hold for one request of those that share this part of the memory.
+    pub(crate) const fn hold_within<'b>(&'b self, part: &'b Arc<Budget>) -> Hold<'b> {
+        Hold { budgets: self, part: Some(part), of_all: None, of_part: None }
     }
 }
 
@@ -70,17 +77,24 @@ impl Hold<'_> {
             return Ok(());
         }
         let budgets = self.budgets;
-        if !self.verified {
-            let share = self.of_unverified.get_or_insert_with(|| budgets.unverified.empty_share());
-            share.grow_to(bytes).await?;
+        if let Some(part) = self.part {
+            self.of_part.get_or_insert_with(|| part.empty_share()).grow_to(bytes).await?;
         }
         self.of_all.get_or_insert_with(|| budgets.all.empty_share()).grow_to(bytes).await
     }
 
     /// Notes that the signature is valid: the request no longer counts against the unverified part.
     pub(crate) fn verify(&mut self) {
-        self.verified = true;
-        self.of_unverified = None;
+        self.part = None;
+        self.of_part = None;
+    }
+
+    /// The body with what it holds: the memory comes back when the last reader of the bytes has dropped them.
+    pub(crate) fn over(self, body: Bytes) -> Bytes {
+        match (self.of_all, self.of_part) {
+            (None, None) => body,
+            shares => guarded(body, shares),
+        }
     }
 }
 
@@ -189,5 +203,22 @@ mod tests {
         assert_eq!(budgets.hold(false).grow_to(20_000).await, Err(Exhausted), "nothing is left of all");
         drop(known);
         assert_eq!(budgets.hold(false).grow_to(20_000).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_body_holds_its_memory_as_long_as_any_of_its_bytes_are_kept() {
+        let wait = Duration::from_millis(10);
+        let (all, part) = (Budget::new(100_000, wait), Budget::new(50_000, wait));
+        let budgets = BodyBudgets { all, unverified: Budget::new(0, wait) };
+        let mut hold = budgets.hold_within(&part);
+        assert_eq!(hold.grow_to(40_000).await, Ok(()));
+        assert_eq!(budgets.hold_within(&part).grow_to(20_000).await, Err(Exhausted), "a part is a bound");
+        let body = hold.over(Bytes::from(vec![b'x'; 40_000]));
+        let some = body.slice(10..20);
+        drop(body);
+        assert_eq!(budgets.hold(true).grow_to(70_000).await, Err(Exhausted));
+        assert_eq!(&*some, b"xxxxxxxxxx");
+        drop(some);
+        assert_eq!(budgets.hold_within(&part).grow_to(50_000).await, Ok(()));
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::sync::{Mutex, Notify};
 
 /// A shared number of bytes. Taking bytes that are free costs one atomic operation.
@@ -45,6 +46,23 @@ pub(crate) struct BudgetFigures {
 pub(crate) struct Share {
     budget: Arc<Budget>,
     bytes: usize,
+}
+
+/// Bytes with a guard, such as their share of a budget.
+struct Guarded<G> {
+    bytes: Bytes,
+    _guard: G,
+}
+
+impl<G> AsRef<[u8]> for Guarded<G> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Bytes that keep a guard until the last reader has dropped them.
+pub(crate) fn guarded<G: Send + 'static>(bytes: Bytes, guard: G) -> Bytes {
+    Bytes::from_owner(Guarded { bytes, _guard: guard })
 }
 
 /// Counts as a waiting request until it is dropped.

@@ -100,7 +100,7 @@ pub(crate) const STORE_SPARE_FILES: usize = 100;
 /// Descriptors of the process itself: standard streams, runtime, listeners, files of settings and keys, and
 /// connections to the management port and the studio, and two pipes to each process for calls on models.
 pub(crate) const PROCESS_FILES: usize =
-    24 + MANAGEMENT_CONNECTIONS_MAX + STUDIO_CONNECTIONS_MAX + 2 * (JOBS_MAX + LIGHT_MODEL_CALLS_MAX);
+    24 + MANAGEMENT_CONNECTIONS_MAX + STUDIO_CONNECTIONS_MAX + 2 * MODEL_PROCESSES_MAX;
 
 // Bodies
 
@@ -217,19 +217,32 @@ pub(crate) const SIMULATED_MINUTES_MAX: u64 = 20_000;
 pub(crate) const MODELS_LISTED_MAX: usize = 1_000;
 /// Bytes of all model files together.
 pub(crate) const MODELS_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Of these, files that one account has saved, and their bytes: a quarter each.
+pub(crate) const MODELS_EACH_MAX: usize = MODELS_LISTED_MAX / 4;
+pub(crate) const MODELS_BYTES_EACH_MAX: u64 = MODELS_BYTES_MAX / 4;
 /// Values of a request of the studio's own API: each takes some hundred bytes.
 pub(crate) const STUDIO_VALUES_MAX: usize = 700_000;
 /// Values of a text in such a request that is read too: lines of items, a model of another tool. The page
 /// sends 512 KiB of lines at a time, which have 262,144 values at most.
 pub(crate) const STUDIO_TEXT_VALUES_MAX: usize = 300_000;
-/// A light call with a larger body takes the places of all light calls: its values take 100 MiB.
+/// Of the calls of this process with larger bodies one runs at a time.
 pub(crate) const LIGHT_BODY_BYTES_MAX: usize = 64 * KIB;
+/// Values of a request to a call of this process: names of tables are the most that any takes.
+pub(crate) const OWN_VALUES_MAX: usize = 1_000;
 /// Accounts and regions that are listed.
 pub(crate) const PLACES_MAX: usize = 200;
-/// Heavy calls on models that run at the same time, each in a process of its own.
+/// Long calls on models that run at the same time, each in a process of its own.
 pub(crate) const JOBS_MAX: usize = 2;
-/// Light calls on models that run at the same time.
-pub(crate) const LIGHT_MODEL_CALLS_MAX: usize = 1;
+/// Heavy calls on models that begin at the same time, and light ones, each in a process of its own.
+pub(crate) const SHORT_MODEL_CALLS_MAX: usize = 1;
+/// Processes for calls on models, those without a call included.
+pub(crate) const MODEL_PROCESSES_MAX: usize = JOBS_MAX + 2 * SHORT_MODEL_CALLS_MAX;
+/// Time after which a heavy and a light call count as long: most checks and nearly all other calls have
+/// ended.
+pub(crate) const HEAVY_TURN_MS_MAX: u64 = 1_000;
+pub(crate) const LIGHT_TURN_MS_MAX: u64 = 500;
+/// Calls of one account that is signed in, at a time: half of the connections.
+pub(crate) const STUDIO_CALLS_EACH_MAX: usize = STUDIO_CONNECTIONS_MAX / 2;
 /// Calls that run at the same time in this process, each on a thread of its own.
 pub(crate) const LIGHT_CALLS_MAX: usize = 4;
 /// Memory of a process that executes calls on models, its program included. A check of 64 MiB of items takes
@@ -248,9 +261,9 @@ pub(crate) const MODEL_CANCEL_MS_MAX: u64 = 500;
 pub(crate) const MODEL_UNDO_MS_MAX: u64 = 25_000;
 /// Time after which a process without a call ends.
 pub(crate) const MODEL_PROCESS_IDLE_SECONDS_MAX: u64 = 300;
-/// How long a heavy call waits for others.
+/// How long a call of the studio waits for others.
 pub(crate) const JOB_WAIT_SECONDS_MAX: u64 = 60;
-/// Tabs whose heavy calls are known.
+/// Last heavy calls of tabs that are noted, those that have ended included.
 pub(crate) const TABS_MAX: usize = 256;
 /// Interval between lines of progress.
 pub(crate) const PROGRESS_MS_MIN: u64 = 100;
@@ -258,13 +271,20 @@ pub(crate) const PROGRESS_MS_MIN: u64 = 100;
 pub(crate) const STREAM_LINES_MAX: usize = 16;
 /// Runs of models that are kept, so that the next view of the same text does not run it again.
 pub(crate) const RUNS_KEPT_MAX: usize = 4;
-/// Signed-in tabs.
-pub(crate) const SESSIONS_MAX: usize = 256;
+/// Signed-in tabs of one account.
+pub(crate) const SESSIONS_EACH_MAX: usize = 256;
 /// Time after which a token that was not used ends.
 pub(crate) const SESSION_IDLE_MS: u64 = 8 * 3_600 * 1_000;
 /// Failures of signing in that an address may have within `SIGN_IN_WINDOW_MS`.
 pub(crate) const SIGN_IN_FAILURES_MAX: usize = 5;
 pub(crate) const SIGN_IN_WINDOW_MS: u64 = 60_000;
+
+// Assistants
+
+/// A message of an assistant: a model of a megabyte, with its escapes.
+pub(crate) const ASSISTANT_LINE_BYTES_MAX: usize = 4 * MIB;
+/// Memory for answers of tools on models until they are written.
+pub(crate) const ASSISTANT_ANSWERS_BYTES: usize = 64 * MIB;
 
 // Opening the store again
 

@@ -10,6 +10,11 @@ impl Arguments {
         Self(given.unwrap_or_default())
     }
 
+    /// All of them, as JSON.
+    pub(super) fn json(self) -> String {
+        Value::Object(self.0).to_string()
+    }
+
     pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, String> {
         match self.0.remove(name) {
             None | Some(Value::Null) => Ok(None),

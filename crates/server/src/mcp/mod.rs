@@ -2,19 +2,22 @@
 //! standard input and output.
 //!
 //! `session` speaks the protocol, `tools` lists what can be called, `models` and `database` run it. Only
-//! `session` and `tools` know the protocol's library.
+//! `session` and `tools` know the protocol's library. Tools on models run in processes of their own, as the
+//! studio's calls do (`studio::Workers`): what a text makes can be much larger than the text.
 
 mod arguments;
 mod database;
+mod lines;
 mod models;
 mod session;
 mod tools;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use crate::endpoint::{Credentials, Endpoint};
+use crate::studio::Workers;
 
 /// Give an assistant the model commands and, with --endpoint, tables to read
 ///
@@ -37,8 +40,7 @@ pub(crate) struct McpArguments {
 
 /// What tools work on.
 struct Setting {
-    /// A canonical path.
-    folder: PathBuf,
+    workers: Workers,
     database: Option<database::Database>,
 }
 
@@ -52,5 +54,12 @@ pub(crate) fn run(arguments: McpArguments) -> Result<(), String> {
     let database = arguments
         .endpoint
         .map(|endpoint| database::Database::new(endpoint, arguments.credentials, arguments.allow_writes));
-    session::serve(Setting { folder, database })
+    session::serve(Setting { workers: Workers::of_tools(folder), database })
+}
+
+/// Executes a tool on models, in a process for it. The folder is a canonical path; the arguments are JSON.
+pub(crate) fn execute(folder: &Path, tool: &str, arguments: &[u8]) -> Result<String, String> {
+    let on_models = tools::on_models(tool).ok_or_else(|| format!("there is no tool {tool}"))?;
+    let arguments = serde_json::from_slice(arguments).map_err(|fault| fault.to_string())?;
+    models::run(on_models, folder, arguments::Arguments::new(Some(arguments)))
 }

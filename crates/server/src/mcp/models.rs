@@ -51,26 +51,15 @@ fn check(folder: &Path, mut arguments: Arguments) -> Outcome {
 
 fn cost(folder: &Path, mut arguments: Arguments) -> Outcome {
     let source = source(folder, &mut arguments)?;
-    let prices = cost::prices_of(&source, built_in(&mut arguments)?.as_deref())?;
+    let prices = cost::prices_of(&source, arguments.text("prices")?.as_deref())?;
     arguments.end()?;
     cost::priced(&source, &Costing { prices: &prices, settings: Settings::default() }, Format::Text)
-}
-
-/// The name of a price file. Paths of others are for the command line.
-fn built_in(arguments: &mut Arguments) -> Result<Option<String>, String> {
-    let name = arguments.text("prices")?;
-    match name {
-        Some(name) if Path::new(&name).exists() => {
-            Err(format!("`prices` names a built-in price file, and {name} is a file"))
-        }
-        name => Ok(name),
-    }
 }
 
 fn design(folder: &Path, mut arguments: Arguments) -> Outcome {
     let source = source(folder, &mut arguments)?;
     let table = arguments.text("table")?;
-    let prices = built_in(&mut arguments)?;
+    let prices = arguments.text("prices")?;
     let prefixes = match arguments.text("keys")?.as_deref() {
         None | Some("short") => Prefixes::Short,
         Some("readable") => Prefixes::Readable,
@@ -96,7 +85,7 @@ fn design(folder: &Path, mut arguments: Arguments) -> Outcome {
 
 fn simulate(folder: &Path, mut arguments: Arguments) -> Outcome {
     let source = source(folder, &mut arguments)?;
-    let prices = built_in(&mut arguments)?;
+    let prices = arguments.text("prices")?;
     let (file, profile) = match (arguments.text("profile")?, arguments.text("profile_text")?) {
         (Some(file), None) => {
             let text = files::read_within(folder, folder, &file)?;

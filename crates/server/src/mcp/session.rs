@@ -1,6 +1,6 @@
 //! One assistant's session: the protocol over standard input and output.
 
-use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
@@ -12,25 +12,40 @@ use tokio::sync::Semaphore;
 
 use super::Setting;
 use super::arguments::Arguments;
-use super::models::{self, Outcome};
+use super::lines::BoundedLines;
+use super::models::Outcome;
 use super::tools::{self, Run};
+use crate::budget::Budget;
 use crate::endpoint::block_on;
+use crate::limits::{ASSISTANT_ANSWERS_BYTES, BUDGET_WAIT_MS_MAX, JOB_SECONDS_MAX};
+use crate::studio::{Answers, Cancel, Ended, ModelCall, Pace, Workers};
 
-/// Models that run at a time.
+/// Models that run at a time, each in a process of its own.
 const RUNNING_MAX: usize = 2;
+/// Calls that run or wait.
+const CALLS_MAX: usize = 8;
 const INSTRUCTIONS: &str = "Keywright proves DynamoDB data models. Read model_format first, write a model, and run \
     model_check until it passes; model_design finds the cheapest keys, model_cost prices a model.";
 
 struct Session {
-    setting: Arc<Setting>,
-    places: Semaphore,
+    setting: Setting,
+    calls: Semaphore,
+    running: Semaphore,
+    answers: Answers,
 }
 
 /// Serves until standard input ends.
 pub(super) fn serve(setting: Setting) -> Result<(), String> {
     block_on(async {
-        let session = Session { setting: Arc::new(setting), places: Semaphore::new(RUNNING_MAX) };
-        let begun = session.serve(rmcp::transport::stdio()).await;
+        let wait = Duration::from_millis(BUDGET_WAIT_MS_MAX);
+        let session = Session {
+            setting,
+            calls: Semaphore::new(CALLS_MAX),
+            running: Semaphore::new(RUNNING_MAX),
+            answers: Answers::new(&Budget::new(ASSISTANT_ANSWERS_BYTES, wait)),
+        };
+        let (input, output) = rmcp::transport::stdio();
+        let begun = session.serve((BoundedLines::new(input), output)).await;
         let running = begun.map_err(|error| {
             format!("{error}: `keywright mcp` is started by an assistant, which speaks MCP to it")
         })?;
@@ -39,20 +54,41 @@ pub(super) fn serve(setting: Setting) -> Result<(), String> {
 }
 
 impl Session {
-    async fn run(&self, run: Run, arguments: Arguments) -> Outcome {
-        let on_models = match (run, &self.setting.database) {
-            (Run::Model(on_models), _) => on_models,
-            (Run::Read, Some(database)) => return database.read(arguments).await,
-            (Run::Write, Some(database)) => return database.write(arguments).await,
-            (_, None) => return Err("keywright mcp was started without --endpoint".to_owned()),
+    async fn run(&self, tool: &'static str, run: Run, arguments: Arguments) -> Outcome {
+        let Ok(_call) = self.calls.try_acquire() else {
+            return Err(format!("{CALLS_MAX} calls are under way: wait for one of them"));
         };
-        let _place = self.places.acquire().await.map_err(|closed| closed.to_string())?;
-        let setting = Arc::clone(&self.setting);
-        let work = move || models::run(on_models, &setting.folder, arguments);
-        let ended = tokio::task::spawn_blocking(work).await;
-        ended.unwrap_or_else(|_panic| {
+        match (run, &self.setting.database) {
+            (Run::Model(_), _) => {
+                let _place = self.running.acquire().await.map_err(|closed| closed.to_string())?;
+                on_models(&self.setting.workers, self.answers.clone(), tool, arguments).await
+            }
+            (Run::Read, Some(database)) => database.read(arguments).await,
+            (Run::Write, Some(database)) => database.write(arguments).await,
+            (_, None) => Err("keywright mcp was started without --endpoint".to_owned()),
+        }
+    }
+}
+
+/// Runs a tool on models in a process, which ends if this is dropped.
+async fn on_models(workers: &Workers, answers: Answers, tool: &'static str, arguments: Arguments) -> Outcome {
+    let call = ModelCall {
+        name: tool,
+        pace: Pace::Heavy,
+        tables: None,
+        time: Duration::from_secs(JOB_SECONDS_MAX),
+        grace: Duration::ZERO,
+        answers,
+    };
+    let body = arguments.json().into();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match workers.execute(&call, body, None, &Cancel::default()).await {
+        Ok(Ended::Done(answer)) => Ok(text(&answer)),
+        Ok(Ended::Refused(status, _)) if status.is_server_error() => {
             Err("the tool failed: please report this as a defect of Keywright".to_owned())
-        })
+        }
+        Ok(Ended::Refused(_, fault)) => Err(text(&fault)),
+        Err(refusal) => Err(refusal.text),
     }
 }
 
@@ -75,12 +111,15 @@ impl ServerHandler for Session {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(run) = tools::find(&request.name, &self.setting) else {
+        let Some((tool, run)) = tools::find(&request.name, &self.setting) else {
             return Err(ErrorData::invalid_params(format!("there is no tool {}", request.name), None));
         };
-        let outcome = self.run(run, Arguments::new(request.arguments)).await;
+        let outcome = tokio::select! {
+            outcome = self.run(tool, run, Arguments::new(request.arguments)) => outcome,
+            () = context.ct.cancelled() => Err("the call was cancelled".to_owned()),
+        };
         let result = match outcome {
             Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
             Err(fault) => CallToolResult::error(vec![ContentBlock::text(fault)]),

@@ -43,8 +43,16 @@ const ALL: &[(&str, Run)] = &[
 ];
 
 /// The tool of this name, if the setting has it.
-pub(super) fn find(name: &str, setting: &Setting) -> Option<Run> {
-    ALL.iter().find(|(own, _)| *own == name).map(|(_, run)| *run).filter(|run| is_there(*run, setting))
+pub(super) fn find(name: &str, setting: &Setting) -> Option<(&'static str, Run)> {
+    ALL.iter().find(|(own, _)| *own == name).copied().filter(|(_, run)| is_there(*run, setting))
+}
+
+/// What the tool on models of this name does.
+pub(super) fn on_models(name: &str) -> Option<OnModels> {
+    ALL.iter().find_map(|(own, run)| match run {
+        Run::Model(on_models) if *own == name => Some(*on_models),
+        _ => None,
+    })
 }
 
 /// The tools of a setting.

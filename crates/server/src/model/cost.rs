@@ -90,9 +90,14 @@ pub(crate) fn run(arguments: &CostArguments) -> Result<(), String> {
     Ok(())
 }
 
-/// The prices of this name; without one, the model's.
+/// The prices of this name; without one, the model's. A model of which no other file is read has built-in
+/// prices only.
 pub(crate) fn prices_of(source: &Source, name: Option<&str>) -> Result<Prices, String> {
-    prices(name.or(source.model.prices.as_deref()))
+    let name = name.or(source.model.prices.as_deref());
+    if source.is_confined() {
+        return Prices::built_in(name.unwrap_or(TODAY)).map_err(|fault| fault.to_string());
+    }
+    prices(name)
 }
 
 /// A model's bill.

@@ -17,7 +17,12 @@ const FILE_BYTES_MAX: u64 = 256 << 20;
 
 /// The text of a file; `-` is standard input.
 pub(super) fn read(path: &Path) -> Result<String, String> {
-    let explain = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+    read_as(path, &path.display().to_string())
+}
+
+/// The text of a file that users know by this name.
+fn read_as(path: &Path, shown: &str) -> Result<String, String> {
+    let explain = |error: std::io::Error| format!("cannot read {shown}: {error}");
     let mut text = String::new();
     let mut input: Box<dyn std::io::Read> = if path == Path::new("-") {
         Box::new(std::io::stdin())
@@ -26,7 +31,7 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
     };
     let read = input.by_ref().take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(explain)?;
     if u64::try_from(read).is_ok_and(|read| read > FILE_BYTES_MAX) {
-        return Err(format!("{} is larger than {} MiB", path.display(), FILE_BYTES_MAX >> 20));
+        return Err(format!("{shown} is larger than {} MiB", FILE_BYTES_MAX >> 20));
     }
     Ok(text)
 }
@@ -164,20 +169,25 @@ impl Source {
         }
     }
 
+    /// Whether no file outside of its folder is read.
+    pub(crate) const fn is_confined(&self) -> bool {
+        self.within.is_some()
+    }
+
     /// As users name its file.
     pub(crate) fn file(&self) -> &str {
         &self.file
     }
 }
 
-/// Reads a file of a folder, if it lies in the folder `within`, which must be a canonical path.
+/// Reads a file of a folder, if it lies in the folder `within`, which must be a canonical path. Nothing tells
+/// whether there is a file outside of it: all that cannot be found inside gets one answer.
 pub(crate) fn read_within(within: &Path, folder: &Path, name: &str) -> Result<String, String> {
-    let explain = |error: std::io::Error| format!("cannot read {name}: {error}");
-    let place = fs::canonicalize(folder.join(name)).map_err(explain)?;
-    if !place.starts_with(within) {
-        return Err(format!("{name} is not in {}: nothing outside of it is read", within.display()));
-    }
-    read(&place)
+    let found = fs::canonicalize(folder.join(name)).ok().filter(|place| place.starts_with(within));
+    let place = found.ok_or_else(|| {
+        format!("there is no {name} in {}, and nothing outside of it is read", within.display())
+    })?;
+    read_as(&place, name)
 }
 
 /// Faults of a file, one per line.

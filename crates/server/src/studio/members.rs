@@ -8,11 +8,16 @@ use crate::limits::{STUDIO_TEXT_VALUES_MAX, STUDIO_VALUES_MAX};
 
 /// Parses a body; an empty one is an empty object.
 pub(super) fn parse(body: &[u8]) -> Result<Json, Refusal> {
+    parse_within(body, STUDIO_VALUES_MAX)
+}
+
+/// Parses a body with at most so many values.
+pub(super) fn parse_within(body: &[u8], most: usize) -> Result<Json, Refusal> {
     if body.is_empty() {
         return Ok(Json::Object(Vec::new()));
     }
     let text = std::str::from_utf8(body).map_err(|_| Refusal::fault("the body is not UTF-8"))?;
-    if values_max(body) > STUDIO_VALUES_MAX {
+    if values_max(body) > most {
         return Err(Refusal::new(Kind::TooLarge, "the body has too many values"));
     }
     match parse_text(text)? {

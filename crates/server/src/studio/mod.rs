@@ -7,8 +7,9 @@
 //! - `service`: a request from head to response, in order; `guard`: which requests of browsers are admitted;
 //!   `headers`: what every response carries; `assets`: the pages themselves.
 //! - `sessions`: signing in; `refusal`: errors of the studio itself; `reply`: bodies, whole or line by line.
-//! - `jobs`: long calls, their progress and their end; `endpoints`: the list of calls, one file for each
-//!   group.
+//! - `lanes`: whose turn it is; `jobs`: calls in their turn, their progress and their end; `portions`: what
+//!   one account may take.
+//! - `endpoints`: the list of calls, one file for each group.
 //! - `workers`: the processes that execute calls on models; `worker`: such a process; `frames`: their
 //!   messages.
 
@@ -19,8 +20,10 @@ mod frames;
 mod guard;
 mod headers;
 mod jobs;
+mod lanes;
 mod members;
 mod model_files;
+mod portions;
 mod refusal;
 mod reply;
 mod runs;
@@ -44,8 +47,13 @@ use crate::auth::Authenticator;
 use crate::config::Storage;
 use crate::limits::Limits;
 use crate::response::ResponsePrefs;
+pub(crate) use jobs::{Cancel, Pace};
+pub(crate) use portions::Answers;
 pub(crate) use service::Studio;
 pub(crate) use worker::asked;
+#[cfg(feature = "fuzz")]
+pub(crate) use worker::{light_call, own_call};
+pub(crate) use workers::{Ended, ModelCall, Workers};
 
 /// Whether a request may change something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! The studio's model files: in one folder, or in memory. Names are plain and no link is followed, so that no
 //! other file can be read or written.
 //!
-//! A save says which text it replaces, because an editor may have the file open too. It does not know what a
-//! model means.
+//! A save says which text it replaces, because an editor may have the file open too. All accounts share the
+//! files; what an account has saved since the start is bounded, so that it leaves room for others. It does
+//! not know what a model means.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +15,10 @@ use std::time::UNIX_EPOCH;
 use super::refusal::{Kind, Refusal};
 use crate::config::ModelsIn;
 use crate::environment;
-use crate::limits::{MODEL_BYTES_MAX, MODELS_BYTES_MAX, MODELS_LISTED_MAX, SAMPLE_BYTES_MAX};
+use crate::limits::{
+    MODEL_BYTES_MAX, MODELS_BYTES_EACH_MAX, MODELS_BYTES_MAX, MODELS_EACH_MAX, MODELS_LISTED_MAX,
+    SAMPLE_BYTES_MAX,
+};
 
 /// The ending of model files.
 const ENDING: &str = ".yaml";
@@ -33,7 +37,38 @@ impl ModelFile {
     pub(super) fn hash(&self) -> String {
         hash(&self.text)
     }
+
+    fn listed(&self) -> Listed {
+        Listed {
+            name: self.name.clone(),
+            bytes: self.text.len(),
+            hash: self.hash(),
+            changed_ms: self.changed_ms,
+        }
+    }
 }
+
+/// What a list says about a file: all texts together can have megabytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Listed {
+    pub(super) name: String,
+    pub(super) bytes: usize,
+    pub(super) hash: String,
+    pub(super) changed_ms: u64,
+}
+
+/// A save of a text over the one with this hash; over none if it is `None`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Save<'s> {
+    pub(super) name: &'s str,
+    pub(super) text: &'s str,
+    pub(super) over: Option<&'s str>,
+    /// The account that signed in, if that is needed here.
+    pub(super) by: Option<&'s str>,
+}
+
+/// Who saved a file last, and its bytes then.
+type Saved = BTreeMap<String, (String, u64)>;
 
 /// A save that was not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,34 +89,41 @@ enum Place {
     Folder(PathBuf),
 }
 
+struct Kept {
+    place: Place,
+    /// The files that accounts have saved since the start.
+    saved: Saved,
+}
+
 /// All model files.
-pub(super) struct ModelFiles(Mutex<Place>);
+pub(super) struct ModelFiles(Mutex<Kept>);
 
 impl ModelFiles {
     pub(super) fn new(kept: ModelsIn) -> Self {
-        Self(Mutex::new(match kept {
+        let place = match kept {
             ModelsIn::Memory => Place::Memory(BTreeMap::new()),
             ModelsIn::Folder(folder) => Place::Folder(folder),
-        }))
+        };
+        Self(Mutex::new(Kept { place, saved: Saved::new() }))
     }
 
     /// One save or listing at a time.
-    fn place(&self) -> MutexGuard<'_, Place> {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The folder, if there is one.
     pub(super) fn folder(&self) -> Option<PathBuf> {
-        match &*self.place() {
+        match &self.kept().place {
             Place::Memory(_) => None,
             Place::Folder(folder) => Some(std::path::absolute(folder).unwrap_or_else(|_| folder.clone())),
         }
     }
 
     /// All files that can be read, by name.
-    pub(super) fn list(&self) -> Result<Vec<ModelFile>, Refusal> {
-        match &*self.place() {
-            Place::Memory(files) => Ok(files.values().cloned().collect()),
+    pub(super) fn list(&self) -> Result<Vec<Listed>, Refusal> {
+        match &self.kept().place {
+            Place::Memory(files) => Ok(files.values().map(ModelFile::listed).collect()),
             Place::Folder(folder) => {
                 let entries = match fs::read_dir(folder) {
                     Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -93,23 +135,25 @@ impl ModelFiles {
                     .collect();
                 names.sort();
                 names.truncate(MODELS_LISTED_MAX);
-                Ok(names.iter().filter_map(|name| read(folder, name).ok().flatten()).collect())
+                // One text at a time.
+                let listed = |name: &String| Some(read(folder, name).ok().flatten()?.listed());
+                Ok(names.iter().filter_map(listed).collect())
             }
         }
     }
 
     pub(super) fn read(&self, name: &str) -> Result<Option<ModelFile>, Refusal> {
         check_name(name)?;
-        self.place().get(name)
+        self.kept().place.get(name)
     }
 
-    /// Saves a text over the one with this hash; over none if it is `None`.
-    pub(super) fn write(&self, name: &str, text: &str, over: Option<&str>) -> Result<ModelFile, NotSaved> {
+    pub(super) fn write(&self, Save { name, text, over, by }: Save<'_>) -> Result<ModelFile, NotSaved> {
         check_name(name)?;
         if text.len() > MODEL_BYTES_MAX {
             return Err(too_large().into());
         }
-        let mut place = self.place();
+        let mut kept = self.kept();
+        let Kept { place, saved } = &mut *kept;
         let now = place.get(name)?;
         if now.as_ref().map(ModelFile::hash).as_deref() != over {
             return Err(NotSaved::Changed(now));
@@ -117,11 +161,21 @@ impl ModelFiles {
         let file =
             ModelFile { name: name.to_owned(), text: text.to_owned(), changed_ms: environment::now().0 };
         has_room(place.kept(), now.as_ref(), text)?;
-        match &mut *place {
+        if let Some(by) = by {
+            if has_room_for(saved, by, name, text).is_err() {
+                // Other programs may have deleted some.
+                saved.retain(|name, _| place.has(name));
+            }
+            has_room_for(saved, by, name, text)?;
+        }
+        match place {
             Place::Memory(files) => drop(files.insert(name.to_owned(), file.clone())),
             Place::Folder(folder) => {
                 save(folder, name, text).map_err(|error| unwritable(folder, name, &error))?;
             }
+        }
+        if let Some(by) = by {
+            saved.insert(name.to_owned(), (by.to_owned(), bytes(text)));
         }
         Ok(file)
     }
@@ -129,17 +183,19 @@ impl ModelFiles {
     /// Deletes the file that has the text with this hash.
     pub(super) fn delete(&self, name: &str, hash: &str) -> Result<(), NotSaved> {
         check_name(name)?;
-        let mut place = self.place();
+        let mut kept = self.kept();
+        let Kept { place, saved } = &mut *kept;
         let now = place.get(name)?;
         if now.as_ref().map(ModelFile::hash).as_deref() != Some(hash) {
             return Err(NotSaved::Changed(now));
         }
-        match &mut *place {
+        match place {
             Place::Memory(files) => drop(files.remove(name)),
             Place::Folder(folder) => {
                 fs::remove_file(folder.join(name)).map_err(|error| unwritable(folder, name, &error))?;
             }
         }
+        saved.remove(name);
         Ok(())
     }
 
@@ -150,7 +206,7 @@ impl ModelFiles {
                 "a name of small letters, digits, `-`, `_` and `.` without a folder is needed".to_owned()
             );
         }
-        match &*self.place() {
+        match &self.kept().place {
             Place::Memory(_) => {
                 Err("models in memory have no files: start the server with --models DIR".to_owned())
             }
@@ -169,6 +225,13 @@ impl Place {
         match self {
             Self::Memory(files) => Ok(files.get(name).cloned()),
             Self::Folder(folder) => read(folder, name),
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        match self {
+            Self::Memory(files) => files.contains_key(name),
+            Self::Folder(folder) => folder.join(name).exists(),
         }
     }
 
@@ -198,6 +261,23 @@ fn has_room((files, all): (usize, u64), now: Option<&ModelFile>, text: &str) -> 
     if after > before && all.saturating_sub(before) + after > MODELS_BYTES_MAX {
         let most = MODELS_BYTES_MAX >> 20;
         let text = format!("all models together have at most {most} MiB: delete one");
+        return Err(Refusal::new(Kind::TooLarge, text));
+    }
+    Ok(())
+}
+
+/// Refuses a text for which the account has no room. A file counts for the account that saved it last.
+fn has_room_for(saved: &Saved, account: &str, name: &str, text: &str) -> Result<(), Refusal> {
+    let of_account = saved.iter().filter(|(other, (by, _))| by == account && *other != name);
+    let (files, all) =
+        of_account.fold((1, bytes(text)), |(files, all), (_, (_, bytes))| (files + 1, all + bytes));
+    let before = saved.get(name).filter(|(by, _)| by == account).map(|(_, bytes)| *bytes);
+    let is_shorter = before.is_some_and(|before| bytes(text) <= before);
+    if (files > MODELS_EACH_MAX || all > MODELS_BYTES_EACH_MAX) && !is_shorter {
+        let most = MODELS_BYTES_EACH_MAX >> 20;
+        let text = format!(
+            "an account saves at most {MODELS_EACH_MAX} models with {most} MiB in all here: delete one of yours"
+        );
         return Err(Refusal::new(Kind::TooLarge, text));
     }
     Ok(())
@@ -289,6 +369,10 @@ fn unwritable(folder: &Path, name: &str, error: &std::io::Error) -> Refusal {
 mod tests {
     use super::*;
 
+    fn save(files: &ModelFiles, name: &str, text: &str, over: Option<&str>) -> Result<ModelFile, NotSaved> {
+        files.write(Save { name, text, over, by: None })
+    }
+
     fn both(test: impl Fn(&ModelFiles)) {
         test(&ModelFiles::new(ModelsIn::Memory));
         let folder = tempfile::tempdir().unwrap();
@@ -299,15 +383,15 @@ mod tests {
     fn a_save_replaces_only_the_text_that_was_read() {
         both(|files| {
             assert_eq!(files.list(), Ok(Vec::new()));
-            let first = files.write("shop.yaml", "one", None).unwrap();
+            let first = save(files, "shop.yaml", "one", None).unwrap();
             assert_eq!(files.read("shop.yaml").unwrap().unwrap().text, "one");
-            assert!(matches!(files.write("shop.yaml", "two", None), Err(NotSaved::Changed(Some(_)))));
-            let second = files.write("shop.yaml", "two", Some(&first.hash())).unwrap();
-            let stale = files.write("shop.yaml", "three", Some(&first.hash()));
+            assert!(matches!(save(files, "shop.yaml", "two", None), Err(NotSaved::Changed(Some(_)))));
+            let second = save(files, "shop.yaml", "two", Some(&first.hash())).unwrap();
+            let stale = save(files, "shop.yaml", "three", Some(&first.hash()));
             assert!(matches!(stale, Err(NotSaved::Changed(Some(theirs))) if theirs.text == "two"));
             assert!(files.delete("shop.yaml", &first.hash()).is_err());
             files.delete("shop.yaml", &second.hash()).unwrap();
-            assert_eq!(files.write("shop.yaml", "x", Some(&second.hash())), Err(NotSaved::Changed(None)));
+            assert_eq!(save(files, "shop.yaml", "x", Some(&second.hash())), Err(NotSaved::Changed(None)));
         });
     }
 
@@ -317,16 +401,44 @@ mod tests {
             let whole = "x".repeat(MODEL_BYTES_MAX);
             let count = MODELS_BYTES_MAX / bytes(&whole);
             for number in 1..count {
-                files.write(&format!("m{number}.yaml"), &whole, None).unwrap();
+                save(files, &format!("m{number}.yaml"), &whole, None).unwrap();
             }
-            let small = files.write("small.yaml", "x", None).unwrap();
-            let half = files.write("small.yaml", &whole[..MODEL_BYTES_MAX / 2], Some(&small.hash())).unwrap();
-            let other = files.write("other.yaml", &whole[..MODEL_BYTES_MAX / 2], None).unwrap();
+            let small = save(files, "small.yaml", "x", None).unwrap();
+            let half = save(files, "small.yaml", &whole[..MODEL_BYTES_MAX / 2], Some(&small.hash())).unwrap();
+            let other = save(files, "other.yaml", &whole[..MODEL_BYTES_MAX / 2], None).unwrap();
             let refused =
                 |saved| matches!(saved, Err(NotSaved::Refused(Refusal { kind: Kind::TooLarge, .. })));
-            assert!(refused(files.write("more.yaml", "x", None)), "a new one");
-            assert!(refused(files.write("small.yaml", &whole, Some(&half.hash()))), "a longer text");
-            files.write("other.yaml", "y", Some(&other.hash())).unwrap();
+            assert!(refused(save(files, "more.yaml", "x", None)), "a new one");
+            assert!(refused(save(files, "small.yaml", &whole, Some(&half.hash()))), "a longer text");
+            save(files, "other.yaml", "y", Some(&other.hash())).unwrap();
+        });
+    }
+
+    #[test]
+    fn an_account_leaves_room_for_others() {
+        both(|files| {
+            let by = |account: &'static str, name: &str, text: &str, over: Option<&str>| {
+                files.write(Save { name, text, over, by: Some(account) })
+            };
+            let refused = |saved: Result<ModelFile, NotSaved>| {
+                matches!(saved, Err(NotSaved::Refused(Refusal { kind: Kind::TooLarge, .. })))
+            };
+            let whole = "x".repeat(MODEL_BYTES_MAX);
+            let count = MODELS_BYTES_EACH_MAX / bytes(&whole);
+            for number in 0..count {
+                by("a", &format!("m{number}.yaml"), &whole, None).unwrap();
+            }
+            assert!(refused(by("a", "more.yaml", "x", None)));
+            let theirs = by("b", "more.yaml", "x", None).unwrap();
+            assert!(refused(by("a", "more.yaml", "xx", Some(&theirs.hash()))), "it becomes a's");
+            let own = files.read("m0.yaml").unwrap().unwrap();
+            let shorter = by("a", "m0.yaml", "x", Some(&own.hash())).unwrap();
+            files.delete("m0.yaml", &shorter.hash()).unwrap();
+            for number in 1..MODELS_EACH_MAX {
+                by("b", &format!("b{number}.yaml"), "x", None).unwrap();
+            }
+            assert!(refused(by("b", "one.yaml", "", None)));
+            by("a", "one.yaml", "", None).unwrap();
         });
     }
 
@@ -347,7 +459,7 @@ mod tests {
                 "ä.yaml",
             ] {
                 assert!(files.read(name).is_err(), "{name}");
-                assert!(files.write(name, "", None).is_err(), "{name}");
+                assert!(save(files, name, "", None).is_err(), "{name}");
             }
             for name in ["../a.json", "a/b.json", "", ".hidden"] {
                 assert!(files.data_file(name).is_err(), "{name}");
@@ -368,7 +480,7 @@ mod tests {
         assert!(files.read("a.yaml").is_err());
         assert_eq!(files.list(), Ok(Vec::new()));
         assert!(files.data_file("a.yaml").is_err());
-        assert!(files.write("a.yaml", "x", None).is_err());
+        assert!(save(&files, "a.yaml", "x", None).is_err());
         assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
     }
 }

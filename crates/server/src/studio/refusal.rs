@@ -59,9 +59,9 @@ impl Kind {
 
 /// An error for the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(crate) struct Refusal {
     pub(super) kind: Kind,
-    pub(super) text: String,
+    pub(crate) text: String,
     faults: Vec<Fault>,
     /// Further members, such as the text that somebody else saved.
     more: Vec<(&'static str, Json)>,

@@ -11,7 +11,7 @@ use hyper::body::{Body, Frame};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use keywright_model::json::Json;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use super::jobs::Cancel;
 use super::refusal::Refusal;
@@ -33,6 +33,8 @@ pub(crate) struct Lines {
     /// The connection's: it is busy while the job runs, and not idle.
     pub(super) activity: Arc<Activity>,
     pub(super) has_begun: bool,
+    /// Counts the call for its account until this is dropped.
+    pub(super) counted: Option<OwnedSemaphorePermit>,
 }
 
 impl Body for Reply {

@@ -24,12 +24,14 @@ use tokio::sync::{mpsc, watch};
 use super::endpoints::{self, Context, Endpoint, Way};
 use super::guard::{Guard, STUDIO, Target};
 use super::headers::seal;
-use super::jobs::{self, Cancel, Jobs};
+use super::jobs::{self, Cancel, Jobs, Pace, Run};
+use super::lanes::{Account, Tab, Who};
 use super::model_files::ModelFiles;
+use super::portions::{Answers, Portion, Portions};
 use super::refusal::{Kind, Refusal};
 use super::reply::{self, Reply};
 use super::sessions::{Failed, Session, Sessions};
-use super::workers::{Ended, ModelCall, Workers, share};
+use super::workers::{Asked, Ended, ModelCall, Workers};
 use super::{Access, Api, Call, Called, MonitoringCall, Surroundings, assets, members, tables};
 use crate::auth::DEFAULT_ACCOUNT;
 use crate::body::{self, BodyBudgets, BodyFault};
@@ -42,13 +44,13 @@ use crate::head_meter::HeadMeter;
 use crate::idle_timeout::Phase;
 use crate::limits::{
     BODY_SECONDS_MAX, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX, JOB_SECONDS_MAX, LIGHT_SECONDS_MAX, Limits,
-    MODEL_CANCEL_MS_MAX, MODEL_UNDO_MS_MAX, PerAddress, STUDIO_ANSWERS_BYTES, STUDIO_BODIES_BYTES,
-    STUDIO_BODY_BYTES_MAX, STUDIO_CONNECTIONS_MAX, STUDIO_SIGN_IN_BODY_BYTES_MAX,
+    MODEL_CANCEL_MS_MAX, MODEL_UNDO_MS_MAX, OWN_VALUES_MAX, PerAddress, STUDIO_ANSWERS_BYTES,
+    STUDIO_BODIES_BYTES, STUDIO_BODY_BYTES_MAX, STUDIO_CONNECTIONS_MAX, STUDIO_SIGN_IN_BODY_BYTES_MAX,
 };
 use crate::listener::Serving;
 use crate::refused::{Cause, Refused};
 use crate::request_head::{RequestHead, visible};
-use crate::response::{ResponsePrefs, accepts_brotli, held, prefers_gzip};
+use crate::response::{ResponsePrefs, accepts_brotli, prefers_gzip};
 
 const ACCOUNT: HeaderName = HeaderName::from_static("x-keywright-account");
 const REGION: HeaderName = HeaderName::from_static("x-keywright-region");
@@ -84,12 +86,11 @@ pub(crate) struct Studio {
     shared: Arc<Shared>,
     guard: Guard,
     sessions: Sessions,
-    jobs: Jobs,
-    /// Processes for heavy calls, whose runs of models the next call uses, and for light ones.
-    heavy: Arc<Workers>,
-    light: Arc<Workers>,
+    jobs: Arc<Jobs>,
+    workers: Arc<Workers>,
     limits: Limits,
     bodies: BodyBudgets,
+    portions: Portions,
     assets: assets::Assets,
     answers: Arc<Budget>,
     figures: Arc<ConnectionFigures>,
@@ -101,6 +102,27 @@ pub(crate) struct Studio {
 struct Visitor {
     caller: Caller,
     session: Option<Session>,
+    /// What the account of the session may take.
+    portion: Option<Arc<Portion>>,
+}
+
+impl Visitor {
+    fn account(&self) -> Option<&str> {
+        self.session.as_ref().map(|session| session.account.as_str())
+    }
+
+    fn who(&self, head: &Parts, client: &Client) -> Who {
+        let account = match &self.session {
+            Some(session) => Account::SignedIn(session.account.clone()),
+            None => Account::Address(client.address),
+        };
+        let session = self.session.as_ref().map(|session| session.number);
+        let tab = match tab(head) {
+            Some(name) => Tab::Named { session, name: name.to_owned() },
+            None => Tab::Connection(Arc::as_ptr(&client.activity).addr()),
+        };
+        Who { account, tab }
+    }
 }
 
 impl Studio {
@@ -127,24 +149,26 @@ impl Studio {
             models: ModelFiles::new(config.models),
         };
         let answers = Budget::new(STUDIO_ANSWERS_BYTES, wait);
-        let workers = || {
-            let (folder, api) = (shared.models.folder(), Arc::clone(&shared.api));
-            Arc::new(Workers::new(folder, api, shared.access, Arc::clone(&answers)))
-        };
         Self {
-            heavy: workers(),
-            light: workers(),
+            workers: Arc::new(Workers::of_studio(shared.models.folder())),
             shared: Arc::new(shared),
             guard: Guard { hosts: config.hosts, scheme },
             sessions: Sessions::default(),
-            jobs: Jobs::new(stopping),
+            jobs: Arc::new(Jobs::new(stopping)),
             bodies: BodyBudgets::new(&limits),
+            portions: Portions::new(wait),
             assets: assets::Assets::default(),
             answers,
             figures: Arc::new(ConnectionFigures::new(&limits)),
             limits,
             refused: Arc::default(),
         }
+    }
+
+    /// The build that its pages name.
+    #[cfg(feature = "fuzz")]
+    pub(crate) fn build(&self) -> &str {
+        &self.shared.build
     }
 
     async fn respond(&self, head: &Parts, mut body: Incoming, client: &Client) -> Response<Reply> {
@@ -225,7 +249,18 @@ impl Studio {
                 return Err(refusal);
             }
         };
-        let mut hold = self.bodies.hold(visitor.is_some());
+        let portion = visitor.as_ref().and_then(|visitor| visitor.portion.clone());
+        let counted = match portion.as_ref().map(|own| own.begin()).transpose() {
+            Ok(counted) => counted,
+            Err(refusal) => {
+                discard(body, FAILED_BODY_BYTES_MAX).await;
+                return Err(refusal);
+            }
+        };
+        let mut hold = match &portion {
+            Some(own) => self.bodies.hold_within(&own.bodies),
+            None => self.bodies.hold(visitor.is_some()),
+        };
         let (bytes_max, discarded_max) = match visitor {
             Some(_) => (STUDIO_BODY_BYTES_MAX, DISCARDED_BYTES_MAX),
             None => (STUDIO_SIGN_IN_BODY_BYTES_MAX, FAILED_BODY_BYTES_MAX),
@@ -239,8 +274,30 @@ impl Studio {
         let read = tokio::time::timeout(Duration::from_secs(BODY_SECONDS_MAX), read).await;
         client.activity.enter(Phase::Executing);
         let body = read.unwrap_or(Err(BodyFault::TooSlow)).map_err(|fault| body_fault(fault, bytes_max))?;
+        // From here on the memory belongs to the bytes, wherever they go.
+        let body = hold.over(body);
+        let mut answered = self.answered(name, head, body, visitor, client).await;
+        if let Ok(response) = &mut answered
+            && let Reply::Lines(lines) = response.body_mut()
+        {
+            lines.counted = counted;
+        }
+        answered
+    }
+
+    async fn answered(
+        &self,
+        name: &str,
+        head: &Parts,
+        body: Bytes,
+        visitor: Option<Visitor>,
+        client: &Client,
+    ) -> Result<Response<Reply>, Refusal> {
         match (name, visitor) {
-            (STATE, visitor) => Ok(reply::json(&self.state(visitor))),
+            (STATE, visitor) => {
+                let answers = self.answers_of(visitor.as_ref());
+                Ok(reply::whole_json(answers.keep(self.state(visitor).compact())?))
+            }
             (SIGN_IN, _) => self.sign_in(head, &body, client).map(|json| reply::json(&json)),
             (_, None) => Err(signed_out()),
             (SIGN_OUT, Some(_)) => {
@@ -279,7 +336,13 @@ impl Studio {
             return Err(Refusal::new(Kind::Foreign, "this session may use the tables of its own account"));
         }
         let caller = Caller { account: AccountId::from(account), region: Region::from(region) };
-        Ok(Visitor { caller, session })
+        let portion = session.as_ref().map(|session| self.portions.of(&session.account));
+        Ok(Visitor { caller, session, portion })
+    }
+
+    /// The memory for answers as this visitor may use it.
+    fn answers_of(&self, visitor: Option<&Visitor>) -> Answers {
+        Answers::within(&self.answers, visitor.and_then(|visitor| visitor.portion.as_deref()))
     }
 
     /// Exchanges a signature over this very request for a token.
@@ -318,7 +381,7 @@ impl Studio {
                 Failed::TooOften => Refusal::new(Kind::Busy, "too many failures: try again in a minute"),
             }
         })?;
-        if !self.sessions.first_use(&signature, now_ms) {
+        if !self.sessions.first_use(caller.account.as_str(), &signature, now_ms) {
             return Err(Refusal::new(Kind::SignedOut, "this signature was used before: sign a new request"));
         }
         client.admit();
@@ -344,8 +407,7 @@ impl Studio {
             ("signIn", sign_in),
         ]);
         if let Some(visitor) = visitor {
-            let only = session_account(&visitor);
-            for (name, value) in endpoints::state(&self.shared, &visitor.caller, only) {
+            for (name, value) in endpoints::state(&self.shared, &visitor.caller, visitor.account()) {
                 state.set(name, value);
             }
         }
@@ -381,12 +443,6 @@ impl Studio {
         answered(self.shared.api.monitor(call, ResponsePrefs::read(&fields, false)).await)
     }
 
-    /// A response that takes memory until the page has read it; a small one takes none.
-    async fn kept(&self, text: String) -> Result<Response<Reply>, Refusal> {
-        let share = share(&self.answers, text.len()).await?;
-        Ok(reply::whole_json(held(text.into_bytes(), share)))
-    }
-
     async fn endpoint(
         &self,
         name: &str,
@@ -395,53 +451,78 @@ impl Studio {
         visitor: Visitor,
         client: &Client,
     ) -> Result<Response<Reply>, Refusal> {
-        let Some(Endpoint { name, access, way }) = endpoints::find(name) else {
+        let Some(endpoint) = endpoints::find(name) else {
             return Err(Refusal::new(Kind::NotFound, format!("there is no call {name}")));
         };
-        if access == Access::Write && self.shared.access == Access::Read {
+        if endpoint.access == Access::Write && self.shared.access == Access::Read {
             return Err(read_only());
         }
-        let caller = visitor.caller.clone();
-        let context = Context { shared: Arc::clone(&self.shared), caller: visitor.caller };
-        let own = |run: fn(&Context, &Json) -> endpoints::Outcome, body: Bytes| {
-            let bytes = body.len();
-            self.jobs.run_own(bytes, move || Ok(run(&context, &members::parse(&body)?)?.compact()))
-        };
-        match way {
-            Way::Own(run) => self.kept(own(run, body).await?).await,
-            Way::Light(_) => self.light(name, body, caller).await,
-            Way::LightOn(made, _) => {
-                let body = Bytes::from(own(made, body).await?);
-                self.light(name, body, caller).await
-            }
+        let who = visitor.who(head, client);
+        match endpoint.way {
+            Way::Own(run) => self.own(run, body, &who, visitor).await,
+            Way::Light(_) => self.light(self.model_call(&endpoint, &visitor), body, who).await,
             Way::Heavy(_) => {
-                let workers = Arc::clone(&self.heavy);
-                // What a call has made of the database's tables it also undoes.
-                let grace_ms = if access == Access::Write { MODEL_UNDO_MS_MAX } else { MODEL_CANCEL_MS_MAX };
-                let (time, grace) = (Duration::from_secs(JOB_SECONDS_MAX), Duration::from_millis(grace_ms));
-                let call = ModelCall { name, body, caller, time, grace };
+                let call = self.model_call(&endpoint, &visitor);
+                let (jobs, workers) = (Arc::clone(&self.jobs), Arc::clone(&self.workers));
+                let caller = who.clone();
                 let work = |lines: mpsc::Sender<Bytes>, cancel: Arc<Cancel>| async move {
-                    let (Ended::Done(line) | Ended::Refused(_, line)) =
-                        workers.execute(&call, Some(&lines), &cancel).await?;
+                    let by = Run { who: &caller, pace: call.pace, cancel: &cancel, lines: Some(&lines) };
+                    let execute = |body| workers.execute(&call, body, Some(&lines), &cancel);
+                    let (Ended::Done(line) | Ended::Refused(_, line)) = jobs.run(&by, body, execute).await?;
                     Ok(line)
                 };
                 let activity = Arc::clone(&client.activity);
-                Ok(reply::stream(self.jobs.start(tab(head), name, activity, work)))
+                Ok(reply::stream(self.jobs.start(&who, endpoint.name, activity, work)))
             }
         }
     }
 
-    /// A light call on models. If its client leaves, it ends.
-    async fn light(
+    fn model_call(&self, endpoint: &Endpoint, visitor: &Visitor) -> ModelCall {
+        let (pace, seconds, grace_ms) = match (endpoint.way, endpoint.access) {
+            (Way::Light(_) | Way::Own(_), _) => (Pace::Light, LIGHT_SECONDS_MAX, 0),
+            (Way::Heavy(_), Access::Read) => (Pace::Heavy, JOB_SECONDS_MAX, MODEL_CANCEL_MS_MAX),
+            // What a call has made of the database's tables it also undoes.
+            (Way::Heavy(_), Access::Write) => (Pace::Changing, JOB_SECONDS_MAX, MODEL_UNDO_MS_MAX),
+        };
+        let (api, access) = (Arc::clone(&self.shared.api), self.shared.access);
+        ModelCall {
+            name: endpoint.name,
+            pace,
+            tables: Some(Asked { api, access, caller: visitor.caller.clone() }),
+            time: Duration::from_secs(seconds),
+            grace: Duration::from_millis(grace_ms),
+            answers: self.answers_of(Some(visitor)),
+        }
+    }
+
+    /// A call of this process. Its answer, or its refusal, takes memory until the page has read it.
+    async fn own(
         &self,
-        name: &'static str,
+        run: endpoints::OwnCall,
         body: Bytes,
-        caller: Caller,
+        who: &Who,
+        visitor: Visitor,
     ) -> Result<Response<Reply>, Refusal> {
-        let (time, grace) = (Duration::from_secs(LIGHT_SECONDS_MAX), Duration::ZERO);
-        let call = ModelCall { name, body, caller, time, grace };
-        let ended = self.jobs.run_light(self.light.execute(&call, None, &Cancel::default())).await?;
-        Ok(match ended {
+        let answers = self.answers_of(Some(&visitor));
+        let (account, body_bytes) = (visitor.account().map(str::to_owned), body.len());
+        let context = Context { shared: Arc::clone(&self.shared), caller: visitor.caller, account };
+        let work = move || match members::parse_within(&body, OWN_VALUES_MAX)
+            .and_then(|json| run(&context, &json))
+        {
+            Ok(json) => (StatusCode::OK, json.compact()),
+            Err(refusal) => (refusal.kind.status(), refusal.json().compact()),
+        };
+        let keep = |(status, text): (StatusCode, String)| Ok((status, answers.keep(text)?));
+        let (status, text) = self.jobs.run_own(who, body_bytes, work, keep).await?;
+        Ok(if status == StatusCode::OK { reply::whole_json(text) } else { reply::refused_as(status, text) })
+    }
+
+    /// A light call on models. If its client leaves, it ends.
+    async fn light(&self, call: ModelCall, body: Bytes, who: Who) -> Result<Response<Reply>, Refusal> {
+        let cancel = Cancel::default();
+        let by = Run { who: &who, pace: call.pace, cancel: &cancel, lines: None };
+        let execute = |body| self.workers.execute(&call, body, None, &cancel);
+        Ok(match self.jobs.run_light(self.jobs.run(&by, body, execute)).await? {
             Ended::Done(text) => reply::whole_json(text),
             Ended::Refused(status, text) => reply::refused_as(status, text),
         })
@@ -517,8 +598,4 @@ fn bearer(head: &Parts) -> Option<&str> {
 /// The tab that a call comes from.
 fn tab(head: &Parts) -> Option<&str> {
     head.headers.get(TAB).and_then(visible).filter(|tab| (1..=TAB_BYTES_MAX).contains(&tab.len()))
-}
-
-fn session_account(visitor: &Visitor) -> Option<&str> {
-    visitor.session.as_ref().map(|session| session.account.as_str())
 }

@@ -9,17 +9,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::client::Address;
 use crate::environment;
 use crate::limits::{
-    FAILED_ADDRESSES_MAX, SESSION_IDLE_MS, SESSIONS_MAX, SIGN_IN_FAILURES_MAX, SIGN_IN_WINDOW_MS,
+    FAILED_ADDRESSES_MAX, SESSION_IDLE_MS, SESSIONS_EACH_MAX, SIGN_IN_FAILURES_MAX, SIGN_IN_WINDOW_MS,
 };
 
 /// Time for which a signature in a header is accepted: 15 minutes before and after the time that it names.
 const SIGNATURE_VALID_MS: u64 = 30 * 60_000;
 
-/// Signatures that are remembered as used; only who has a key makes any.
+/// Signatures of an account that are remembered as used; only who has a key makes any.
 const USED_SIGNATURES_MAX: usize = 4_096;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Session {
+    /// Tells it from all others of this process. It is no secret.
+    pub(super) number: u64,
     pub(super) account: String,
     /// When it ends unless it is used before.
     pub(super) ends_ms: u64,
@@ -28,10 +30,11 @@ pub(super) struct Session {
 #[derive(Debug, Default)]
 struct State {
     sessions: HashMap<String, Session>,
+    begun: u64,
     /// The times of each address's last failures.
     failures: HashMap<Address, VecDeque<u64>>,
-    /// The signatures that signed in, and when, the oldest first.
-    used: VecDeque<(String, u64)>,
+    /// The signatures of each account that signed in, and when, the oldest first.
+    used: HashMap<String, VecDeque<(String, u64)>>,
 }
 
 /// A failure to sign in.
@@ -51,14 +54,18 @@ impl Sessions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a session and returns its token: 256 random bits.
+    /// Begins a session and returns its token: 256 random bits. Of too many sessions of the account the one
+    /// unused for longest ends. Those of other accounts go on.
     pub(super) fn begin(&self, account: &str, now_ms: u64) -> (String, Session) {
         let token = format!("{:032x}{:032x}", environment::random_u128(), environment::random_u128());
-        let session = Session { account: account.to_owned(), ends_ms: now_ms + SESSION_IDLE_MS };
         let mut state = self.state();
+        state.begun += 1;
+        let (number, ends_ms) = (state.begun, now_ms + SESSION_IDLE_MS);
+        let session = Session { number, account: account.to_owned(), ends_ms };
         state.sessions.retain(|_, session| session.ends_ms > now_ms);
-        if state.sessions.len() >= SESSIONS_MAX {
-            let oldest = state.sessions.iter().min_by_key(|(_, session)| session.ends_ms);
+        let own = || state.sessions.iter().filter(|(_, session)| session.account == account);
+        if own().count() >= SESSIONS_EACH_MAX {
+            let oldest = own().min_by_key(|(_, session)| (session.ends_ms, session.number));
             if let Some(oldest) = oldest.map(|(token, _)| token.clone()) {
                 state.sessions.remove(&oldest);
             }
@@ -84,9 +91,10 @@ impl Sessions {
     }
 
     /// Notes that a verified signature signs in; false if it did before. It can be replayed while its time is
-    /// accepted. Of too many signatures the one used first is forgotten.
-    pub(super) fn first_use(&self, signature: &str, now_ms: u64) -> bool {
-        let used = &mut self.state().used;
+    /// accepted. Of too many signatures of an account the one used first is forgotten.
+    pub(super) fn first_use(&self, account: &str, signature: &str, now_ms: u64) -> bool {
+        let mut state = self.state();
+        let used = state.used.entry(account.to_owned()).or_default();
         while used.front().is_some_and(|(_, time)| time + SIGNATURE_VALID_MS <= now_ms) {
             used.pop_front();
         }
@@ -159,12 +167,14 @@ mod tests {
     #[test]
     fn a_signature_signs_in_once() {
         let sessions = Sessions::default();
-        assert!(sessions.first_use("a", 0) && sessions.first_use("b", 1));
-        assert!(!sessions.first_use("a", SIGNATURE_VALID_MS - 1));
+        assert!(sessions.first_use("x", "a", 0) && sessions.first_use("x", "b", 1));
+        assert!(!sessions.first_use("x", "a", SIGNATURE_VALID_MS - 1));
+        assert!(sessions.first_use("y", "c", 1));
         for number in 0..2 * USED_SIGNATURES_MAX {
-            assert!(sessions.first_use(&format!("{number}"), 2));
+            assert!(sessions.first_use("x", &format!("{number}"), 2));
         }
-        assert_eq!(sessions.state().used.len(), USED_SIGNATURES_MAX);
+        assert_eq!(sessions.state().used["x"].len(), USED_SIGNATURES_MAX);
+        assert!(!sessions.first_use("y", "c", 3), "one account's sign-ins forget none of another's");
     }
 
     #[test]
@@ -183,13 +193,15 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_sessions_is_bounded() {
+    fn sign_ins_of_an_account_end_its_own_oldest_session_and_none_of_another() {
         let sessions = Sessions::default();
         let (first, _) = sessions.begin("a", 0);
-        for time in 1..=u64::try_from(SESSIONS_MAX).unwrap() {
+        let (other, _) = sessions.begin("b", 0);
+        for time in 1..=u64::try_from(SESSIONS_EACH_MAX).unwrap() {
             sessions.begin("a", time);
         }
         assert_eq!(sessions.used(&first, 10), None);
-        assert_eq!(sessions.state().sessions.len(), SESSIONS_MAX);
+        assert!(sessions.used(&other, 10).is_some());
+        assert_eq!(sessions.state().sessions.len(), SESSIONS_EACH_MAX + 1);
     }
 }

@@ -11,7 +11,8 @@ use super::{jobs, worker};
 
 /// The database as one caller sees it, from a process that executes calls.
 pub(super) struct Tables {
-    pub(super) answers: Receiver<(String, Vec<u8>)>,
+    /// None where there is no database.
+    pub(super) answers: Option<Receiver<(String, Vec<u8>)>>,
 }
 
 /// An error of the API.
@@ -36,7 +37,8 @@ pub(super) fn operation(name: &str) -> Option<Operation> {
 impl Tables {
     /// Sends a request and waits for its answer.
     pub(super) fn ask(&self, name: &str, request: &Json) -> Result<Result<Json, ApiError>, Refusal> {
-        let (answer, body) = worker::ask(&self.answers, name, request);
+        let answers = self.answers.as_ref().ok_or_else(|| Refusal::fault("there is no database here"))?;
+        let (answer, body) = worker::ask(answers, name, request);
         if answer == CHANGES {
             return Err(Refusal::new(Kind::ReadOnly, "the studio is read-only"));
         }

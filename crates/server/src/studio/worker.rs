@@ -1,4 +1,5 @@
-//! The process that executes calls on models, one at a time: what `keywright` does when the studio starts it.
+//! The process that executes calls on models, one at a time: what `keywright` does when the studio, or
+//! `keywright mcp`, starts it.
 //!
 //! Texts of models come from clients, and what a text makes can be much larger than the text. So such a call
 //! has a process of its own, with a bound of memory and the lowest priority, which the studio can end at any
@@ -9,7 +10,7 @@ use std::any::Any;
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,18 +28,43 @@ use super::refusal::{self, Refusal};
 use super::runs::Runs;
 use super::tables::Tables;
 use crate::config::ModelsIn;
-use crate::environment;
 use crate::limits::{MODEL_ANSWER_BYTES_MAX, MODEL_PROCESS_BYTES_MAX, PROGRESS_MS_MIN};
+use crate::{environment, mcp};
 
 /// The first argument of such a process; the second is the folder of models, if there is one.
-pub(super) const ARGUMENT: &str = "studio-worker";
+pub(super) const STUDIO: &str = "studio-worker";
+/// The same for the tools of `keywright mcp`; the second argument is their folder.
+pub(super) const TOOLS: &str = "tools-worker";
+
+/// What a call came to: the kind of the message, its name and its text.
+type Said = (Kind, String, String);
 
 /// The process's life, if these arguments of the program ask for it.
 pub(crate) fn asked(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    (arguments.nth(1)? == ARGUMENT).then(|| run(arguments.next().map(PathBuf::from)))
+    let what = arguments.nth(1)?;
+    let folder = arguments.next().map(PathBuf::from);
+    match what.to_str()? {
+        STUDIO => Some(run(|answered| {
+            let context = ModelContext {
+                models: ModelFiles::new(folder.map_or(ModelsIn::Memory, ModelsIn::Folder)),
+                runs: Runs::default(),
+                tables: Tables { answers: Some(answered) },
+            };
+            move |name: &str, body: &[u8], reporter: &mut Reporter| execute(&context, name, body, reporter)
+        })),
+        TOOLS => {
+            let folder = folder?;
+            Some(run(|_| move |name: &str, body: &[u8], _: &mut Reporter| tool(&folder, name, body)))
+        }
+        _ => None,
+    }
 }
 
-fn run(folder: Option<PathBuf>) -> ExitCode {
+/// `with` gets where the database's answers come and returns what executes calls.
+fn run<E>(with: impl FnOnce(Receiver<(String, Vec<u8>)>) -> E) -> ExitCode
+where
+    E: Fn(&str, &[u8], &mut Reporter) -> Said,
+{
     restrain();
     let (calls, to_do) = channel();
     let (answers, answered) = channel();
@@ -50,12 +76,7 @@ fn run(folder: Option<PathBuf>) -> ExitCode {
     if reader.is_err() {
         return ExitCode::FAILURE;
     }
-    let context = ModelContext {
-        models: ModelFiles::new(folder.map_or(ModelsIn::Memory, ModelsIn::Folder)),
-        runs: Runs::default(),
-        tables: Tables { answers: answered },
-    };
-    serve(&to_do, &context, &cancel);
+    serve(&to_do, &with(answered), &cancel);
     ExitCode::SUCCESS
 }
 
@@ -111,21 +132,39 @@ pub(super) fn say(kind: Kind, name: &str, body: &[u8]) {
     }
 }
 
-fn serve(to_do: &Receiver<(String, Vec<u8>)>, context: &ModelContext, cancel: &Arc<AtomicBool>) {
+fn serve<E>(to_do: &Receiver<(String, Vec<u8>)>, execute: &E, cancel: &Arc<AtomicBool>)
+where
+    E: Fn(&str, &[u8], &mut Reporter) -> Said,
+{
     while let Ok((name, body)) = to_do.recv() {
         let mut reporter = Reporter { cancel: Arc::clone(cancel), last: None };
-        let executed = catch_unwind(AssertUnwindSafe(|| execute(context, &name, &body, &mut reporter)));
-        match executed.unwrap_or_else(|panic| Err(unwound(&*panic))) {
-            Ok(text) => say(Kind::Done, "", text.as_bytes()),
-            Err(refusal) => {
-                let text = format!("{}\n", refusal.json().compact());
-                say(Kind::Refused, refusal.kind.status().as_str(), text.as_bytes());
-            }
-        }
+        let executed = catch_unwind(AssertUnwindSafe(|| execute(&name, &body, &mut reporter)));
+        let (kind, name, text) = executed.unwrap_or_else(|panic| refused(&unwound(&*panic)));
+        say(kind, &name, text.as_bytes());
     }
 }
 
-fn execute(
+fn execute(context: &ModelContext, name: &str, body: &[u8], reporter: &mut Reporter) -> Said {
+    match executed(context, name, body, reporter).and_then(bounded) {
+        Ok(text) => (Kind::Done, String::new(), text),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+fn refused(refusal: &Refusal) -> Said {
+    let text = format!("{}\n", refusal.json().compact());
+    (Kind::Refused, refusal.kind.status().as_str().to_owned(), text)
+}
+
+/// Its refusal is a plain text: an assistant reads it.
+fn tool(folder: &Path, name: &str, body: &[u8]) -> Said {
+    match mcp::execute(folder, name, body).and_then(|text| bounded(text).map_err(|refusal| refusal.text)) {
+        Ok(text) => (Kind::Done, String::new(), text),
+        Err(text) => (Kind::Refused, refusal::Kind::Faults.status().as_str().to_owned(), text),
+    }
+}
+
+fn executed(
     context: &ModelContext,
     name: &str,
     body: &[u8],
@@ -133,14 +172,38 @@ fn execute(
 ) -> Result<String, Refusal> {
     let endpoint = endpoints::find(name).ok_or_else(internal)?;
     let request = members::parse(body)?;
-    let text = match endpoint.way {
-        Way::Light(run) | Way::LightOn(_, run) => run(context, &request)?.compact(),
+    match endpoint.way {
+        Way::Light(run) => Ok(run(context, &request)?.compact()),
         Way::Heavy(run) => {
             let done = run(context, &request, reporter)?;
-            format!("{}\n", Json::object([("done", done)]).compact())
+            Ok(format!("{}\n", Json::object([("done", done)]).compact()))
         }
-        Way::Own(_) => return Err(internal()),
+        Way::Own(_) => Err(internal()),
+    }
+}
+
+/// One of the calls that the studio's process executes itself.
+#[cfg(feature = "fuzz")]
+pub(crate) fn own_call(choice: usize) -> &'static str {
+    endpoints::some(choice, |way| matches!(way, Way::Own(_))).map_or("", |endpoint| endpoint.name)
+}
+
+/// Executes one of the light calls, without a database.
+#[cfg(feature = "fuzz")]
+pub(crate) fn light_call(choice: usize, body: &[u8]) -> String {
+    let Some(endpoint) = endpoints::some(choice, |way| matches!(way, Way::Light(_))) else {
+        return String::new();
     };
+    let context = ModelContext {
+        models: ModelFiles::new(ModelsIn::Memory),
+        runs: Runs::default(),
+        tables: Tables { answers: None },
+    };
+    let mut reporter = Reporter { cancel: Arc::default(), last: None };
+    execute(&context, endpoint.name, body, &mut reporter).2
+}
+
+fn bounded(text: String) -> Result<String, Refusal> {
     if text.len() > MODEL_ANSWER_BYTES_MAX {
         let text = format!(
             "the result has more than {MODEL_ANSWER_BYTES_MAX} bytes: keywright model has no such limit"

@@ -1,10 +1,11 @@
 //! The processes that execute calls on models (`worker`): started when one is needed, kept for the next call,
-//! ended with their client, after a time without use and with the server.
+//! ended with their client, after a time without use and with the program that started them.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,33 +20,45 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::frames::{CHANGES, ERROR, HEAD_BYTES_MAX, Head, Kind, OK};
-use super::jobs::{Cancel, cancelled, internal};
+use super::jobs::{Cancel, Pace, cancelled, internal};
+use super::portions::Answers;
 use super::refusal::{self, Refusal};
-use super::{Access, Api, Call, Called, tables, worker};
-use crate::budget::{Budget, Share};
+use super::{Access, Api, Call, Called, tables};
 use crate::limits::{
-    ANSWER_FREE_BYTES, MODEL_ANSWER_BYTES_MAX, MODEL_ASKED_BYTES_MAX, MODEL_PROCESS_BYTES_MAX,
-    MODEL_PROCESS_IDLE_SECONDS_MAX, STUDIO_ANSWERS_BYTES,
+    MODEL_ANSWER_BYTES_MAX, MODEL_ASKED_BYTES_MAX, MODEL_PROCESS_BYTES_MAX, MODEL_PROCESS_IDLE_SECONDS_MAX,
+    MODEL_PROCESSES_MAX,
 };
 use crate::request_head::RequestHead;
-use crate::response::{ResponsePrefs, held};
+use crate::response::ResponsePrefs;
 
 /// What a call came to, as the client gets it.
 #[derive(Debug)]
-pub(super) enum Ended {
+pub(crate) enum Ended {
     Done(Bytes),
     Refused(StatusCode, Bytes),
 }
 
-/// A call on models.
-pub(super) struct ModelCall {
-    pub(super) name: &'static str,
-    pub(super) body: Bytes,
-    /// Whose tables it may ask for.
-    pub(super) caller: Caller,
-    pub(super) time: Duration,
+/// A call on models, without its body.
+#[derive(Clone)]
+pub(crate) struct ModelCall {
+    pub(crate) name: &'static str,
+    /// Which processes are best for it.
+    pub(crate) pace: Pace,
+    /// Whose tables it may ask for; none if it may not.
+    pub(crate) tables: Option<Asked>,
+    pub(crate) time: Duration,
     /// How long it may go on after it was cancelled.
-    pub(super) grace: Duration,
+    pub(crate) grace: Duration,
+    /// The memory of its answer.
+    pub(crate) answers: Answers,
+}
+
+/// The database as one caller sees it.
+#[derive(Clone)]
+pub(crate) struct Asked {
+    pub(crate) api: Arc<dyn Api>,
+    pub(crate) access: Access,
+    pub(crate) caller: Caller,
 }
 
 /// Why there is no result.
@@ -63,6 +76,9 @@ impl From<io::Error> for Lost {
 
 struct Process {
     child: Child,
+    /// What it has last executed: the next call of the kind may find what it needs there.
+    pace: Pace,
+    _counted: Counted,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     /// What has come of the next message's first line.
@@ -71,37 +87,59 @@ struct Process {
     end: Option<AbortHandle>,
 }
 
+/// One process more until this is dropped.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(all: &Arc<AtomicUsize>) -> Self {
+        all.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(all))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// Processes without a call, the last used at the end: what it knows of a model is of use to the next call.
 type Idle = Arc<Mutex<Vec<Process>>>;
 
-/// The processes for one kind of calls. How many there are at a time is their callers' matter.
-pub(super) struct Workers {
+/// The processes of this program. How many calls there are at a time is their callers' matter.
+pub(crate) struct Workers {
+    /// What a process is started with.
+    arguments: Vec<OsString>,
     idle: Idle,
-    folder: Option<PathBuf>,
-    api: Arc<dyn Api>,
-    access: Access,
-    answers: Arc<Budget>,
+    all: Arc<AtomicUsize>,
 }
 
 impl Workers {
-    pub(super) fn new(
-        folder: Option<PathBuf>,
-        api: Arc<dyn Api>,
-        access: Access,
-        answers: Arc<Budget>,
-    ) -> Self {
-        Self { idle: Idle::default(), folder, api, access, answers }
+    /// Processes for the studio's calls, with the folder of models, if there is one.
+    pub(super) fn of_studio(folder: Option<PathBuf>) -> Self {
+        Self::new(super::worker::STUDIO, folder)
+    }
+
+    /// Processes for the tools of `keywright mcp`.
+    pub(crate) fn of_tools(folder: PathBuf) -> Self {
+        Self::new(super::worker::TOOLS, Some(folder))
+    }
+
+    fn new(what: &str, folder: Option<PathBuf>) -> Self {
+        let arguments = [OsString::from(what)].into_iter().chain(folder.map(OsString::from)).collect();
+        Self { arguments, idle: Idle::default(), all: Arc::default() }
     }
 
     /// Executes a call, with its lines of progress. If this is dropped its process ends.
-    pub(super) async fn execute(
+    pub(crate) async fn execute(
         &self,
         call: &ModelCall,
+        body: Bytes,
         lines: Option<&mpsc::Sender<Bytes>>,
         cancel: &Cancel,
     ) -> Result<Ended, Refusal> {
-        let mut process = self.process()?;
-        match self.converse(&mut process, call, lines, cancel).await {
+        let mut process = self.process(call.pace)?;
+        match converse(&mut process, call, body, lines, cancel).await {
             Ok(ended) => {
                 self.keep(process);
                 Ok(ended)
@@ -111,26 +149,37 @@ impl Workers {
         }
     }
 
-    fn process(&self) -> Result<Process, Refusal> {
-        loop {
-            let last = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let Some(mut process) = last else { break };
+    fn process(&self, pace: Pace) -> Result<Process, Refusal> {
+        while let Some(mut process) = self.idle_of(pace) {
             if let Some(end) = process.end.take() {
                 end.abort();
             }
             if matches!(process.child.try_wait(), Ok(None)) {
+                process.pace = pace;
                 return Ok(process);
             }
         }
-        self.start().map_err(|error| {
+        self.start(pace).map_err(|error| {
             tracing::error!("cannot start a process for calls on models: {error}");
             internal()
         })
     }
 
-    fn start(&self) -> io::Result<Process> {
+    /// The process of this kind that was used last. Without one, an idle one of another kind ends if there
+    /// are as many as there may be.
+    fn idle_of(&self, pace: Pace) -> Option<Process> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_light = |pace: Pace| pace == Pace::Light;
+        let place = idle.iter().rposition(|process| is_light(process.pace) == is_light(pace));
+        if place.is_none() && self.all.load(Ordering::SeqCst) >= MODEL_PROCESSES_MAX && !idle.is_empty() {
+            drop(idle.remove(0));
+        }
+        place.map(|place| idle.remove(place))
+    }
+
+    fn start(&self, pace: Pace) -> io::Result<Process> {
         let mut command = Command::new(program()?);
-        command.arg(worker::ARGUMENT).args(self.folder.as_ref().map(OsString::from));
+        command.args(&self.arguments);
         // It needs no variable, and must not have those with secrets. A signal from the terminal is for the
         // server, which ends its processes in order.
         command.env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
@@ -141,7 +190,9 @@ impl Workers {
         let mut child = command.spawn()?;
         let streams = child.stdin.take().zip(child.stdout.take());
         let (input, output) = streams.ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok(Process { child, input, output: BufReader::new(output), line: Vec::new(), end: None })
+        let counted = Counted::new(&self.all);
+        let output = BufReader::new(output);
+        Ok(Process { child, pace, _counted: counted, input, output, line: Vec::new(), end: None })
     }
 
     /// Keeps a process for the next call, for a while.
@@ -154,63 +205,70 @@ impl Workers {
         process.end = Some(end.abort_handle());
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(process);
     }
+}
 
-    async fn converse(
-        &self,
-        process: &mut Process,
-        call: &ModelCall,
-        lines: Option<&mpsc::Sender<Bytes>>,
-        cancel: &Cancel,
-    ) -> Result<Ended, Lost> {
-        process.send(Kind::Call, call.name, &call.body).await?;
-        let mut until = Instant::now() + call.time;
-        let mut is_cancelled = false;
-        loop {
-            let head = tokio::select! {
-                head = process.head() => head?,
-                () = cancel.wait(), if !is_cancelled => {
-                    is_cancelled = true;
-                    until = Instant::now() + call.grace;
-                    process.send(Kind::Cancel, "", b"").await?;
-                    continue;
-                }
-                () = tokio::time::sleep_until(until) => {
-                    return Err(Lost::Refused(if is_cancelled { cancelled() } else { too_long(call.time) }));
-                }
-            };
-            match head.kind {
-                Kind::Progress => {
-                    let line = process.body(head.bytes, HEAD_BYTES_MAX * 4).await?;
-                    if let Some(lines) = lines {
-                        // A client that does not keep up misses a line.
-                        let _ = lines.try_send(Bytes::from(line));
-                    }
-                }
-                Kind::Ask => {
-                    let request = process.body(head.bytes, MODEL_ASKED_BYTES_MAX).await?;
-                    let (name, answer) = self.ask(&head.name, request, call).await.ok_or(Lost::Process)?;
-                    process.send(Kind::Answer, name, &answer).await?;
-                }
-                Kind::Done => return Ok(Ended::Done(self.answer(process, head.bytes).await?)),
-                Kind::Refused => {
-                    let status = StatusCode::from_bytes(head.name.as_bytes()).map_err(|_| Lost::Process)?;
-                    return Ok(Ended::Refused(status, self.answer(process, head.bytes).await?));
-                }
-                Kind::Call | Kind::Cancel | Kind::Answer => return Err(Lost::Process),
+async fn converse(
+    process: &mut Process,
+    call: &ModelCall,
+    body: Bytes,
+    lines: Option<&mpsc::Sender<Bytes>>,
+    cancel: &Cancel,
+) -> Result<Ended, Lost> {
+    process.send(Kind::Call, call.name, &body).await?;
+    drop(body);
+    let mut until = Instant::now() + call.time;
+    let mut is_cancelled = false;
+    loop {
+        let head = tokio::select! {
+            head = process.head() => head?,
+            () = cancel.wait(), if !is_cancelled => {
+                is_cancelled = true;
+                until = Instant::now() + call.grace;
+                process.send(Kind::Cancel, "", b"").await?;
+                continue;
             }
+            () = tokio::time::sleep_until(until) => {
+                return Err(Lost::Refused(if is_cancelled { cancelled() } else { too_long(call.time) }));
+            }
+        };
+        match head.kind {
+            Kind::Progress => {
+                let line = process.body(head.bytes, HEAD_BYTES_MAX * 4).await?;
+                if let Some(lines) = lines {
+                    // A client that does not keep up misses a line.
+                    let _ = lines.try_send(Bytes::from(line));
+                }
+            }
+            Kind::Ask => {
+                let request = process.body(head.bytes, MODEL_ASKED_BYTES_MAX).await?;
+                let asked = call.tables.as_ref().ok_or(Lost::Process)?;
+                let (name, answer) = asked.ask(&head.name, request).await.ok_or(Lost::Process)?;
+                process.send(Kind::Answer, name, &answer).await?;
+            }
+            Kind::Done => return Ok(Ended::Done(answer(process, call, head.bytes).await?)),
+            Kind::Refused => {
+                let status = StatusCode::from_bytes(head.name.as_bytes()).map_err(|_| Lost::Process)?;
+                return Ok(Ended::Refused(status, answer(process, call, head.bytes).await?));
+            }
+            Kind::Call | Kind::Cancel | Kind::Answer => return Err(Lost::Process),
         }
     }
+}
 
-    async fn answer(&self, process: &mut Process, bytes: usize) -> Result<Bytes, Lost> {
-        let share = share(&self.answers, bytes).await.map_err(Lost::Refused)?;
-        let answer = process.body(bytes, MODEL_ANSWER_BYTES_MAX).await?;
-        Ok(held(answer, share))
+/// The answer with its memory, for which it waits in the process.
+async fn answer(process: &mut Process, call: &ModelCall, bytes: usize) -> Result<Bytes, Lost> {
+    if bytes > MODEL_ANSWER_BYTES_MAX {
+        return Err(Lost::Process);
     }
+    let shares = call.answers.wait(bytes).await.map_err(Lost::Refused)?;
+    Ok(shares.over(process.body(bytes, MODEL_ANSWER_BYTES_MAX).await?))
+}
 
+impl Asked {
     /// The database's answer, with its name.
-    async fn ask(&self, operation: &str, body: Vec<u8>, call: &ModelCall) -> Option<(&'static str, Bytes)> {
+    async fn ask(&self, operation: &str, body: Vec<u8>) -> Option<(&'static str, Bytes)> {
         let operation = tables::operation(operation)?;
-        let (caller, body) = (call.caller.clone(), Bytes::from(body));
+        let (caller, body) = (self.caller.clone(), Bytes::from(body));
         let head = RequestHead::default();
         let call = Call { operation, caller, body, access: self.access };
         match self.api.call(call, ResponsePrefs::read(&head, false)).await {
@@ -252,16 +310,6 @@ impl Process {
     }
 }
 
-/// The memory of an answer until the client has read it; a small one takes none.
-pub(super) async fn share(answers: &Arc<Budget>, bytes: usize) -> Result<Option<Share>, Refusal> {
-    if bytes <= ANSWER_FREE_BYTES {
-        return Ok(None);
-    }
-    answers.acquire(bytes.min(STUDIO_ANSWERS_BYTES)).await.map(Some).map_err(|_exhausted| {
-        Refusal::new(refusal::Kind::Busy, "there is no memory for the answer: try again")
-    })
-}
-
 /// This program, also if its file has been replaced meanwhile.
 fn program() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe() }
@@ -270,7 +318,7 @@ fn program() -> io::Result<PathBuf> {
 fn ended_early() -> Refusal {
     let text = format!(
         "the process for this call ended early, most likely because it takes more than the {} MiB of memory that \
-         the studio gives a call: keywright model has no such limit",
+         it may have: keywright model has no such limit",
         MODEL_PROCESS_BYTES_MAX >> 20
     );
     Refusal::new(refusal::Kind::TooLarge, text)
@@ -278,7 +326,7 @@ fn ended_early() -> Refusal {
 
 fn too_long(time: Duration) -> Refusal {
     let text = format!(
-        "this takes longer than the {} s that the studio gives a call: keywright model has no such limit",
+        "this takes longer than the {} s that it may take: keywright model has no such limit",
         time.as_secs()
     );
     Refusal::new(refusal::Kind::TooLarge, text)

@@ -9,6 +9,7 @@ mod documents;
 mod endpoints;
 mod exchange;
 mod guide;
+mod mcp;
 mod snapshots;
 #[path = "../support/mod.rs"]
 mod support;

@@ -92,15 +92,28 @@ fn unchunked(mut rest: &str) -> String {
 
 /// Sends a call of the page and leaves its answer to the caller.
 pub(crate) fn send(server: &Server, name: &str, body: &serde_json::Value) -> TcpStream {
+    send_with(server, name, &[], body)
+}
+
+/// The same with further headers.
+pub(crate) fn send_with(
+    server: &Server,
+    name: &str,
+    more: &[(&str, &str)],
+    body: &serde_json::Value,
+) -> TcpStream {
     let address = studio(server).expect("the studio is on");
     let mut stream = TcpStream::connect(&address).unwrap();
     stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
-    let (header, build) = OWN;
     let body = body.to_string();
-    let head = format!(
-        "POST /api/{name} HTTP/1.1\r\nHost: {address}\r\n{header}: {build}\r\nContent-Length: {}\r\n\r\n",
-        body.len()
-    );
+    let mut head =
+        format!("POST /api/{name} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {}\r\n", body.len());
+    for (name, value) in [OWN].iter().chain(more) {
+        for part in [name, ": ", value, "\r\n"] {
+            head.push_str(part);
+        }
+    }
+    head.push_str("\r\n");
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(body.as_bytes()).unwrap();
     stream

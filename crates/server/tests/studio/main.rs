@@ -9,6 +9,8 @@ mod pages;
 #[cfg(target_os = "linux")]
 mod processes;
 mod read_only;
+#[cfg(target_os = "linux")]
+mod shares;
 mod sign_in;
 #[path = "../support/mod.rs"]
 mod support;

@@ -334,6 +334,9 @@ test('a model is written, saved with Ctrl+S, and found in the list', async (t) =
   equal((await t.call('models/read', {name: 'first.yaml'})).text, `${text}# changed\n`);
   await t.page.getByRole('link', {name: 'Models', exact: true}).first().click();
   await t.page.getByRole('link', {name: 'first.yaml'}).waitFor();
+  // The list has no texts: each is read for what stands next to its name.
+  const row = t.page.locator('.mf-table tbody tr').filter({hasText: 'first.yaml'});
+  await until('its numbers', async () => (await row.locator('.is-number').allTextContents()).every((text) => /^[1-9]/.test(text)));
 });
 
 test('completion offers the names of the schema and of the file', async (t) => {

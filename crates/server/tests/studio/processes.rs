@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::http::{call, last, read_until, send};
+use crate::http::{call, last, read_until, send_with};
 use crate::support::Server;
 
 fn start() -> Server {
@@ -15,7 +15,7 @@ fn start() -> Server {
 }
 
 /// A simulation that works on one minute for much longer than any test.
-fn endless() -> serde_json::Value {
+pub(crate) fn endless() -> serde_json::Value {
     json!({"profile": "start: 2026-11-27T17:00:00Z\nlength: 10h\n", "text": "format: 1
 model: endless
 tables:
@@ -59,8 +59,13 @@ fn within(seconds: u64, mut holds: impl FnMut() -> bool) -> bool {
 }
 
 /// Starts the endless call and waits until it is at work.
-fn begin(server: &Server) -> std::net::TcpStream {
-    let mut stream = send(server, "model/simulate", &endless());
+pub(crate) fn begin(server: &Server) -> std::net::TcpStream {
+    begin_with(server, &[])
+}
+
+/// The same with further headers.
+pub(crate) fn begin_with(server: &Server, headers: &[(&str, &str)]) -> std::net::TcpStream {
+    let mut stream = send_with(server, "model/simulate", headers, &endless());
     let said = read_until(&mut stream, "progress");
     assert!(!said.contains("\"error\""), "{said}");
     stream

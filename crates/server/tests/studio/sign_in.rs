@@ -117,3 +117,58 @@ fn after_five_wrong_signatures_an_address_waits() {
     assert_eq!((answer.status, answer.kind().as_str()), (429, "busy"), "a wrong one");
     token(&sign_in(&server, &own.id, &own.secret));
 }
+
+fn save(server: &Server, token: &str, name: &str) -> Answer {
+    let body = json!({"name": name, "text": "format: 1\n", "hash": null});
+    call_with(server, "models/write", &[("Authorization", token)], &body)
+}
+
+#[test]
+fn accounts_share_the_model_files_and_each_leaves_room_for_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, own, other) = start(folder.path());
+    let mine = token(&sign_in(&server, &own.id, &own.secret));
+    let theirs = token(&sign_in(&server, &other.id, &other.secret));
+    for number in 0..250 {
+        let saved = save(&server, &mine, &format!("m{number}.yaml"));
+        assert_eq!(saved.status, 200, "{}", saved.body);
+    }
+    let refused = save(&server, &mine, "more.yaml");
+    assert_eq!((refused.status, refused.kind().as_str()), (413, "too-large"), "{}", refused.body);
+    assert_eq!(save(&server, &theirs, "more.yaml").status, 200);
+    let list = call_with(&server, "models/list", &[("Authorization", &theirs)], &json!({})).json();
+    assert_eq!(list["models"].as_array().unwrap().len(), 251);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_tab_of_one_session_cancels_no_call_of_another_session() {
+    use std::io::Read as _;
+    use std::time::Duration;
+
+    use crate::http::read_until;
+    use crate::processes::{begin_with, endless};
+
+    let folder = tempfile::tempdir().unwrap();
+    let (server, own, other) = start(folder.path());
+    let mine = token(&sign_in(&server, &own.id, &own.secret));
+    let theirs = token(&sign_in(&server, &other.id, &other.secret));
+    let [my_tab, their_tab] =
+        [&mine, &theirs].map(|token| [("Authorization", token.as_str()), ("x-keywright-tab", "t")]);
+    let mut running = begin_with(&server, &my_tab);
+    let mut broken = endless();
+    broken["text"] = json!("nonsense");
+    let answer = call_with(&server, "model/simulate", &their_tab, &broken);
+    assert!(answer.body.contains("faults"), "{}", answer.body);
+    // It says nothing new, above all no end.
+    running.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    let mut said = [0; 4096];
+    let count = running.read(&mut said).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said[..count]).into_owned();
+    assert!(!said.contains("cancelled"), "{said}");
+    running.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    let answer = call_with(&server, "model/simulate", &my_tab, &broken);
+    assert!(answer.body.contains("faults"), "{}", answer.body);
+    let said = read_until(&mut running, "error");
+    assert!(said.contains("cancelled"), "{said}");
+}

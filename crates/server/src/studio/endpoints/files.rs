@@ -2,11 +2,10 @@
 
 use keywright_model::json::Json;
 
-use super::{Context, ModelContext, Outcome};
+use super::{Context, Outcome};
 use crate::studio::examples::{EXAMPLES, fails, find};
-use crate::studio::jobs::internal;
 use crate::studio::members;
-use crate::studio::model_files::{ModelFile, NotSaved};
+use crate::studio::model_files::{Listed, ModelFile, NotSaved, Save};
 use crate::studio::refusal::{Kind, Refusal};
 
 /// What a list says about a text: its title and how much it has. A text with faults has a count of them.
@@ -23,21 +22,15 @@ fn summary(text: &str) -> Vec<(&'static str, Json)> {
     }
 }
 
-/// All files with their texts.
 pub(super) fn list(context: &Context, _: &Json) -> Outcome {
     let files = context.shared.models.list()?;
-    Ok(Json::object([("models", Json::List(files.iter().map(described).collect()))]))
-}
-
-/// What `list` shows of each file: what its text has instead of the text.
-pub(super) fn summaries(_: &ModelContext, request: &Json) -> Outcome {
-    let files = request.get("models").map(Json::elements).ok_or_else(internal)?;
-    let file = |file: &Json| {
-        let text = file.str_at("text").unwrap_or_default();
-        let as_it_is = |name: &'static str| (name, file.get(name).cloned().unwrap_or(Json::Null));
-        let own =
-            [as_it_is("name"), as_it_is("hash"), ("bytes", Json::number(text.len())), as_it_is("changedMs")];
-        Json::object(own.into_iter().chain(summary(text)))
+    let file = |file: &Listed| {
+        Json::object([
+            ("name", Json::text(&file.name)),
+            ("bytes", Json::number(file.bytes)),
+            ("hash", Json::text(&file.hash)),
+            ("changedMs", Json::number(file.changed_ms)),
+        ])
     };
     Ok(Json::object([("models", Json::List(files.iter().map(file).collect()))]))
 }
@@ -62,7 +55,8 @@ pub(super) fn read(context: &Context, request: &Json) -> Outcome {
 pub(super) fn write(context: &Context, request: &Json) -> Outcome {
     let (name, text) = (members::text(request, "name")?, members::text(request, "text")?);
     let over = members::optional_text(request, "hash")?;
-    let file = context.shared.models.write(name, text, over).map_err(|reason| not_saved(name, reason))?;
+    let save = Save { name, text, over, by: context.account.as_deref() };
+    let file = context.shared.models.write(save).map_err(|reason| not_saved(name, reason))?;
     Ok(Json::object([("name", Json::text(&file.name)), ("hash", Json::text(file.hash()))]))
 }
 

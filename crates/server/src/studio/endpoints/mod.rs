@@ -42,6 +42,8 @@ pub(super) struct Context {
     pub(super) shared: Arc<Shared>,
     /// The place of the call.
     pub(super) caller: Caller,
+    /// The account that signed in, if that is needed here.
+    pub(super) account: Option<String>,
 }
 
 /// What a call on models works with.
@@ -54,7 +56,7 @@ pub(super) struct ModelContext {
 
 pub(super) type Outcome = Result<Json, Refusal>;
 
-type OwnCall = fn(&Context, &Json) -> Outcome;
+pub(super) type OwnCall = fn(&Context, &Json) -> Outcome;
 type ModelCall = fn(&ModelContext, &Json) -> Outcome;
 
 /// Where and how a call runs.
@@ -64,8 +66,6 @@ pub(super) enum Way {
     Own(OwnCall),
     /// In a process for calls on models; answered in one piece.
     Light(ModelCall),
-    /// The same, on what the first function makes of the request in this process.
-    LightOn(OwnCall, ModelCall),
     /// In a process for calls on models; answered line by line, with progress. It can be cancelled.
     Heavy(fn(&ModelContext, &Json, &mut Reporter) -> Outcome),
 }
@@ -120,7 +120,7 @@ const ALL: &[Endpoint] = &[
     writing(own("models/delete", files::delete)),
     light("models/export", exchange::export_model),
     light("models/import", exchange::import_model),
-    Endpoint { name: "models/list", access: Access::Read, way: Way::LightOn(files::list, files::summaries) },
+    own("models/list", files::list),
     own("models/read", files::read),
     writing(own("models/write", files::write)),
 ];
@@ -128,6 +128,13 @@ const ALL: &[Endpoint] = &[
 /// The call of this name.
 pub(super) fn find(name: &str) -> Option<Endpoint> {
     ALL.iter().find(|own| own.name == name).copied()
+}
+
+/// One of the calls that run in such a way.
+#[cfg(feature = "fuzz")]
+pub(super) fn some(choice: usize, is_wanted: impl Fn(Way) -> bool) -> Option<Endpoint> {
+    let wanted: Vec<Endpoint> = ALL.iter().copied().filter(|own| is_wanted(own.way)).collect();
+    wanted.get(choice.checked_rem(wanted.len())?).copied()
 }
 
 /// What the server is, for a visitor who may know. `only` is the one account that he sees.

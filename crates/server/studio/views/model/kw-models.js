@@ -61,10 +61,30 @@ export class KwModels extends HTMLElement {
       this.examples = examples;
       this.state = state;
       this.error = null;
+      this.describe(this.models);
     } catch (error) {
       this.error = error;
     }
     this.update();
+  }
+
+  /** Reads the models one by one, for what the list says about each: the list itself has no texts. */
+  async describe(models) {
+    for (const model of models) {
+      const key = `${model.name} ${model.hash}`;
+      if (!known.has(key)) {
+        if (!this.isConnected || this.models !== models) return;
+        try {
+          const { text } = await call("models/read", { name: model.name });
+          const { faults, outline } = await call("model/parse", { text });
+          known.set(key, outline
+            ? { title: outline.text ?? outline.name, tables: outline.tables.length, entities: outline.entities.length, patterns: outline.patterns.length, faults: 0 }
+            : { faults: faults.length });
+        } catch { continue; }
+      }
+      Object.assign(model, known.get(key));
+      this.update();
+    }
   }
 
   get writable() {
@@ -154,6 +174,7 @@ export class KwModels extends HTMLElement {
         <label>Name of the file <input data-name required pattern="[a-z0-9._\\-]+" .value=${this.name} @input=${(event) => { this.name = event.target.value; }}></label>
         <button class="md-button is-main">Create</button></form>` : nothing}
       ${this.adding === "import" ? this.importForm() : nothing}
+      ${this.state?.signIn.needed ? html`<p class="dim">All accounts of this server share the model files: each may read, change and delete them.</p>` : nothing}
       ${this.models && this.models.length > 0 ? html`
         <h2 class="kc-hidden">Your models</h2>
         <div class="md-table-room" tabindex="0" role="region" aria-label="Model files"><table class="md-table mf-table">
@@ -195,5 +216,7 @@ export class KwModels extends HTMLElement {
 }
 
 const names = (value) => (Array.isArray(value) ? value.length : value ?? "");
+/** What was read of a file with a hash, by both. @type {Map<string, any>} */
+const known = new Map();
 
 if (!customElements.get("kw-models")) customElements.define("kw-models", KwModels);

@@ -1,0 +1,168 @@
+//! `keywright mcp`, message by message: what its tools may take, and what they tell.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+/// A session with the program.
+struct Session {
+    process: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Session {
+    fn start(folder: &Path) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_keywright"))
+            .args(["mcp", "--folder"])
+            .arg(folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        let mut session = Self { process, output };
+        let itself = json!({"name": "test", "version": "1"});
+        let request = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": itself});
+        session.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": request}));
+        session.answer(0);
+        session.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        session
+    }
+
+    fn send(&mut self, message: &Value) {
+        let input = self.process.stdin.as_mut().unwrap();
+        input.write_all(format!("{message}\n").as_bytes()).unwrap();
+    }
+
+    /// The answer to a request; others and notifications before it are passed over.
+    fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let mut line = String::new();
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "it ended");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["id"] == json!(id) {
+                return message["result"].clone();
+            }
+        }
+    }
+
+    fn begin(&mut self, id: u64, tool: &str, arguments: &Value) {
+        let call = json!({"name": tool, "arguments": arguments});
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call}));
+    }
+
+    /// What a tool says, and whether that is a failure.
+    fn call(&mut self, id: u64, tool: &str, arguments: &Value) -> (bool, String) {
+        self.begin(id, tool, arguments);
+        let result = self.answer(id);
+        let text = result["content"][0]["text"].as_str().unwrap().to_owned();
+        (result["isError"] == json!(true), text)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _it_may_have_ended = self.process.kill();
+        let _waited = self.process.wait();
+    }
+}
+
+fn model(data: &str) -> String {
+    format!(
+        "format: 1\nmodel: m\ntables: {{Things: {{key: {{pk: S}}}}}}\nentities: {{E: {{count: 1, key: {{pk: 'E#{{e}}'}}, attrs: \
+         {{e: S}}}}}}\npatterns: [{{id: P, get: E, given: {{e: eq}}, rate: 1}}]\n{data}\n"
+    )
+}
+
+#[test]
+fn a_path_outside_of_the_folder_gets_one_answer_whether_it_exists_or_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("own");
+    std::fs::create_dir(&own).unwrap();
+    // What is there has the name of what is not, but for its first letter.
+    std::fs::write(folder.path().join("t-here"), "{}").unwrap();
+    std::fs::create_dir(folder.path().join("t-folder")).unwrap();
+    #[cfg(unix)]
+    for (link, to) in [("t-link.yaml", "../t-here"), ("f-link.yaml", "../f-here")] {
+        std::os::unix::fs::symlink(to, own.join(link)).unwrap();
+    }
+    let mut session = Session::start(&own);
+    let mut next = 0;
+    let mut said = |tool: &str, arguments: Value| {
+        next += 1;
+        session.call(next, tool, &arguments)
+    };
+    let absolute = folder.path().display().to_string();
+    for place in ["../{}-here", "../{}-here/x", "../{}-folder/x", "ABSOLUTE/{}-here", "{}-link.yaml"] {
+        let [there, missing] =
+            ["t", "f"].map(|first| place.replace("ABSOLUTE", &absolute).replace("{}", first));
+        for (tool, of) in [
+            ("model_check", Box::new(|path: &str| json!({"model": path})) as Box<dyn Fn(&str) -> Value>),
+            ("model_check", Box::new(|path| json!({"text": model(&format!("data: {{file: '{path}'}}"))}))),
+            ("model_simulate", Box::new(|path| json!({"text": model(""), "profile": path}))),
+            ("model_cost", Box::new(|path| json!({"text": model(""), "prices": path}))),
+            ("model_cost", Box::new(|path| json!({"text": model(&format!("prices: '{path}'"))}))),
+        ] {
+            let (fails, about_there) = said(tool, of(&there));
+            assert!(fails, "{tool} {there}: {about_there}");
+            let (_, about_missing) = said(tool, of(&missing));
+            let same = about_missing.replace(&missing, "PATH");
+            assert_eq!(about_there.replace(&there, "PATH"), same, "{tool} {there}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_model_that_takes_too_much_memory_ends_its_own_call_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session::start(folder.path());
+    let entities: Vec<String> = (0..400)
+        .map(|number| {
+            let key = format!("key: {{pk: 'E{number}#{{id}}', sk: x}}");
+            format!("  E{number}: {{count: 20000, {key}, attrs: {{id: S}}, size: 390000}}\n")
+        })
+        .collect();
+    let text = format!(
+        "format: 1\nmodel: m\ntables: {{Things: {{key: {{pk: S, sk: S}}}}}}\nentities:\n{}patterns:\n  \
+         - {{id: P, get: E0, given: {{id: eq}}, rate: 1}}\ndata:\n  generate: {{sample: 20000, seed: 1}}\n",
+        entities.concat()
+    );
+    let (fails, said) = session.call(1, "model_check", &json!({"text": text}));
+    assert!(fails && said.contains("768 MiB"), "{said}");
+    let (fails, said) = session.call(2, "model_check", &json!({"text": model("")}));
+    assert!(!fails && said.starts_with("The check "), "{said}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_cancelled_call_ends_its_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session::start(folder.path());
+    let parent = format!("PPid:\t{}\n", session.process.id());
+    let children = || {
+        let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+        let texts = processes.filter_map(|own| std::fs::read_to_string(own.path().join("status")).ok());
+        texts.filter(|text| text.contains(&parent) && !text.contains("State:\tZ")).count()
+    };
+    #[expect(clippy::disallowed_methods, reason = "a test waits")]
+    let within_a_while = |holds: &dyn Fn() -> bool| {
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < std::time::Duration::from_secs(20) && !holds() {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        holds()
+    };
+    let text = model("data: {generate: {sample: 1, seed: 1}}").replace("rate: 1", "rate: 1000000");
+    let profile = "start: 2026-11-27T17:00:00Z\nlength: 10h\n";
+    session.begin(1, "model_simulate", &json!({"text": text, "profile_text": profile}));
+    assert!(within_a_while(&|| children() == 1), "it has begun");
+    let cancel = json!({"requestId": 1, "reason": "no longer needed"});
+    session.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel}));
+    assert!(within_a_while(&|| children() == 0), "nobody waits for it");
+    let (fails, said) = session.call(2, "model_explain_rule", &json!({"rule": "L002"}));
+    assert!(!fails && said.contains("L002"), "{said}");
+}
