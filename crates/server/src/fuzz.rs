@@ -1,8 +1,10 @@
-//! Connections without sockets, for fuzz targets: bytes in, the bytes of the responses out.
+//! Connections without sockets, for fuzz targets: bytes in, the bytes of the responses out. And what the
+//! processes for calls on models execute, in this process.
 //!
 //! It does not know what a valid response is.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use std::sync::Arc;
 
 use keywright_engine::{EngineConfig, Env as _, Lane};
@@ -14,12 +16,15 @@ use crate::auth::Authenticator;
 use crate::backend::Backend;
 use crate::client::{AddressLimits, Client, Counts};
 use crate::clock::{Clock, ClockSetting, Desk, Move};
+use crate::config::{ModelsIn, Storage, StudioConfig};
 use crate::database::Database;
 use crate::foreign;
 use crate::hosts::AllowedHosts;
 use crate::http::{Service, ServiceParts};
 use crate::limits::{self, Limits, PerAddress};
-use crate::listener;
+use crate::listener::{self, Serving};
+use crate::mcp;
+use crate::studio::{self, Api, Studio, Surroundings};
 use crate::web_guard::{HostCheck, Origins, WebGuard};
 
 const START: &str = "manual@2026-11-27T16:00:00Z";
@@ -30,11 +35,31 @@ const PIPE_BYTES: usize = 64 * 1024;
 /// Turns that the server gets for its answers before the client closes its side. hyper sends none after that.
 const TURNS: usize = 100;
 
-/// A server in memory, without credentials, whose clock stands. It is moved without the work on the way.
+/// A server in memory, without credentials, and its studio. The clock stands; it is moved without the work on the
+/// way.
 pub struct Fuzzed {
     runtime: Runtime,
     service: Arc<Service>,
+    studio: Arc<Studio>,
     _stop: watch::Sender<bool>,
+}
+
+/// The tools of an assistant that take no longer than their texts.
+const TOOLS: [&str; 4] = ["model_format", "model_check", "model_cost", "model_explain_rule"];
+
+/// Runs a tool of `keywright mcp` in a folder, which must be a canonical path.
+///
+/// # Errors
+///
+/// Says what the assistant is answered instead of a result.
+pub fn tool(folder: &Path, choice: u8, arguments: &[u8]) -> Result<String, String> {
+    let tool = TOOLS.get(usize::from(choice) % TOOLS.len()).copied().unwrap_or_default();
+    mcp::execute(folder, tool, arguments)
+}
+
+/// Executes a light call of the studio on models, and returns its answer, be it a refusal.
+pub fn studio_call(choice: u8, body: &[u8]) -> String {
+    studio::light_call(usize::from(choice), body)
 }
 
 impl Fuzzed {
@@ -79,7 +104,36 @@ impl Fuzzed {
             request_log: None,
             clock: Some(Desk { clock, moves }),
         };
-        Self { runtime, service: Arc::new(Service::new(parts, stopping)), _stop: stop }
+        let service = Arc::new(Service::new(parts, stopping.clone()));
+        let api: Arc<dyn Api> = service.clone();
+        let config = StudioConfig {
+            address: (HERE, 0).into(),
+            hosts: AllowedHosts::new(HERE, &[]).expect("no name is wrong"),
+            read_only: false,
+            models: ModelsIn::Memory,
+        };
+        let surroundings = Surroundings {
+            endpoint: "http://127.0.0.1:8000".to_owned(),
+            secure: false,
+            storage: Storage::Memory,
+            limits: limits(),
+        };
+        let studio = {
+            let _within = runtime.enter();
+            Arc::new(Studio::new(config, api, surroundings, stopping))
+        };
+        Self { runtime, service, studio, _stop: stop }
+    }
+
+    /// A request of a page for one of the studio's calls that this process executes.
+    pub fn studio_request(&self, choice: u8, body: &[u8]) -> Vec<u8> {
+        let head = format!(
+            "POST /api/{} HTTP/1.1\r\nHost: 127.0.0.1\r\nx-keywright-studio: {}\r\nContent-Length: {}\r\n\r\n",
+            studio::own_call(usize::from(choice)),
+            self.studio.build(),
+            body.len()
+        );
+        [head.as_bytes(), body].concat()
     }
 
     /// Sends the pieces on one connection, each as one write, and closes the sending side. Returns everything
@@ -89,29 +143,42 @@ impl Fuzzed {
     ///
     /// Panics if the server does.
     pub fn answers(&self, pieces: &[&[u8]]) -> Vec<u8> {
-        let (server_side, client_side) = tokio::io::duplex(PIPE_BYTES);
-        let client = Client::new(HERE, AddressLimits::default(), Counts::default());
-        let served = listener::serve_stream(server_side, client, Arc::clone(&self.service));
-        let (mut from_server, mut to_server) = tokio::io::split(client_side);
-        let send = async {
-            for piece in pieces {
-                // The server may have closed already.
-                if to_server.write_all(piece).await.is_err() {
-                    break;
-                }
-                tokio::task::yield_now().await;
-            }
-            for _ in 0..TURNS {
-                tokio::task::yield_now().await;
-            }
-            let _ = to_server.shutdown().await;
-        };
-        let mut answered = Vec::new();
-        let receive = from_server.read_to_end(&mut answered);
-        let (received, (), ()) = self.runtime.block_on(async { tokio::join!(receive, send, served) });
-        received.expect("reading from memory does not fail");
-        answered
+        self.runtime.block_on(converse(Arc::clone(&self.service), pieces))
     }
+
+    /// The same on a connection to the studio.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the studio does.
+    pub fn studio_answers(&self, pieces: &[&[u8]]) -> Vec<u8> {
+        self.runtime.block_on(converse(Arc::clone(&self.studio), pieces))
+    }
+}
+
+async fn converse(service: Arc<impl Serving>, pieces: &[&[u8]]) -> Vec<u8> {
+    let (server_side, client_side) = tokio::io::duplex(PIPE_BYTES);
+    let client = Client::new(HERE, AddressLimits::default(), Counts::default());
+    let served = listener::serve_stream(server_side, client, service);
+    let (mut from_server, mut to_server) = tokio::io::split(client_side);
+    let send = async {
+        for piece in pieces {
+            // The server may have closed already.
+            if to_server.write_all(piece).await.is_err() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..TURNS {
+            tokio::task::yield_now().await;
+        }
+        let _ = to_server.shutdown().await;
+    };
+    let mut answered = Vec::new();
+    let receive = from_server.read_to_end(&mut answered);
+    let (received, (), ()) = tokio::join!(receive, send, served);
+    received.expect("reading from memory does not fail");
+    answered
 }
 
 fn limits() -> Limits {
