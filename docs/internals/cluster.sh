@@ -25,7 +25,7 @@ for number in 1 2 3; do
   servers+=("$!")
 done
 sleep 3
-"$keywright" bench --endpoint http://127.0.0.1:8721 --items $items --operation get-item --seconds 1 --rounds 1 >load.txt 2>&1
+"$keywright" bench --keep-table --endpoint http://127.0.0.1:8721 --items $items --operation get-item --seconds 1 --rounds 1 >load.txt 2>&1
 
 psql() { as "$programs/psql" -h "$folder" -U postgres -q -v ON_ERROR_STOP=1 "$@"; }
 psql -c "CREATE TABLE bare (key bytea PRIMARY KEY, value bytea)" \
@@ -72,7 +72,7 @@ for round in $(seq $rounds); do
     for count in 1 2 3; do
       benches=()
       for number in $(seq "$count"); do
-        "$keywright" bench --endpoint "http://127.0.0.1:872$number" --items $items --connections $((connections / count)) \
+        "$keywright" bench --keep-table --endpoint "http://127.0.0.1:872$number" --items $items --connections $((connections / count)) \
           --operation "$operation" --seconds $seconds --rounds 1 --format json >"$operation.$count.$round.$number.json" 2>/dev/null &
         benches+=("$!")
       done

@@ -54,7 +54,7 @@ memory() { grep -E 'VmHWM|VmRSS' "/proc/$1/status"; }
 bench() {
   local file=$1
   shift
-  "$keywright" bench "$@" >"$file.txt" 2>"$file.err" || cat "$file.err"
+  "$keywright" bench --keep-table "$@" >"$file.txt" 2>"$file.err" || cat "$file.err"
   uptime >>"$file.txt"
 }
 
@@ -71,7 +71,7 @@ if [ "$mode" = tail ]; then
   measured=(put-item update-item get-item query-10 mixed)
   [ "${#operations[@]}" = 0 ] || measured=("${operations[@]}")
   for operation in "${measured[@]}"; do
-    "$keywright" bench "${at[@]}" --operation "$operation" --seconds 15 --rounds 1 --format json >"tail.$operation.closed.json" 2>/dev/null
+    "$keywright" bench --keep-table "${at[@]}" --operation "$operation" --seconds 15 --rounds 1 --format json >"tail.$operation.closed.json" 2>/dev/null
     half=$(($(rate "tail.$operation.closed.json") / 2))
     python3 "$here/bare_sync.py" bare-sync.file "$seconds" >"tail.$operation.sync.txt" &
     bench "tail.$operation" "${at[@]}" --operation "$operation" --seconds "$seconds" --rounds 1 --rate "$half" --trend "tail.$operation.svg"
@@ -82,7 +82,7 @@ if [ "$mode" = tail ]; then
   half=$(($(rate tail.put-item.closed.json) / 2))
   for writes in without with; do
     if [ "$writes" = with ]; then
-      "$keywright" bench "${at[@]}" --operation put-item --seconds "$((seconds / 4 + 10))" --rounds 1 --rate "$((half / 2))" >/dev/null 2>&1 &
+      "$keywright" bench --keep-table "${at[@]}" --operation put-item --seconds "$((seconds / 4 + 10))" --rounds 1 --rate "$((half / 2))" >/dev/null 2>&1 &
     fi
     bench "tail.reads.$writes" --endpoint http://127.0.0.1:8710 --table quiet --connections 16 --operation get-item,query-10 \
       --seconds "$((seconds / 8))" --rounds 1 --rate 2000
@@ -147,9 +147,9 @@ if [ "$mode" = overload ]; then
   sleep 1
   at=(--endpoint http://127.0.0.1:8710 --items 100000 --rounds 1)
   for operation in get-item put-item mixed; do
-    "$keywright" bench "${at[@]}" --connections 64 --operation "$operation" --seconds 10 --format json >"overload.$operation.closed.json" 2>/dev/null
+    "$keywright" bench --keep-table "${at[@]}" --connections 64 --operation "$operation" --seconds 10 --format json >"overload.$operation.closed.json" 2>/dev/null
     most=$(rate "overload.$operation.closed.json")
-    "$keywright" bench "${at[@]}" --connections 2000 --operation "$operation" --seconds 20 --drain-ms 1000 --rate $((most * 3)) >"overload.$operation.during.txt" 2>&1
+    "$keywright" bench --keep-table "${at[@]}" --connections 2000 --operation "$operation" --seconds 20 --drain-ms 1000 --rate $((most * 3)) >"overload.$operation.during.txt" 2>&1
     memory "$last" >"overload.$operation.memory"
     bench "overload.$operation.after" "${at[@]}" --connections 16 --operation "$operation" --seconds 10 --warm-up-ms 0 --rate $((most / 4)) \
       --trend "overload.$operation.svg"

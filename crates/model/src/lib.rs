@@ -18,6 +18,7 @@ pub mod exchange;
 pub mod expression;
 mod file;
 pub mod json;
+mod not_yaml;
 pub mod overlap;
 pub mod shell;
 pub mod tables;

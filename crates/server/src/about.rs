@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::banner;
+use crate::io_fault::failed;
 
 /// What `--version` prints after the name; `build.rs` sets the variables.
 pub(crate) const LONG_VERSION: &str = concat!(
@@ -52,8 +53,7 @@ pub(crate) fn man(arguments: &ManArguments, mut command: clap::Command) -> Resul
     match &arguments.folder {
         None => print(&page(command)?),
         Some(folder) => {
-            let explain = |error| format!("cannot create the folder {}: {error}", folder.display());
-            std::fs::create_dir_all(folder).map_err(explain)?;
+            std::fs::create_dir_all(folder).map_err(failed("create the folder", folder))?;
             write_pages(command, folder)
         }
     }
@@ -68,8 +68,7 @@ fn write_pages(command: clap::Command, folder: &Path) -> Result<(), String> {
     // `keywright-model-check`: clap joins the names when it builds the commands.
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     let path = folder.join(format!("{name}.1"));
-    std::fs::write(&path, page(command)?)
-        .map_err(|error| format!("cannot write the manual page {}: {error}", path.display()))
+    std::fs::write(&path, page(command)?).map_err(failed("write the manual page", &path))
 }
 
 fn page(command: clap::Command) -> Result<Vec<u8>, String> {

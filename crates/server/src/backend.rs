@@ -6,13 +6,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use keywright_store::memory::MemoryStore;
-use keywright_store_local::{Aside, Damage, Fault, Figures, LocalOptions, LocalStore, ScrubStep};
+use keywright_store_local::{Aside, Damage, Fault, Figures, LocalOptions, LocalStore, OpenFault, ScrubStep};
 #[cfg(feature = "postgres")]
 use keywright_store_postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "tikv")]
 use keywright_store_tikv::{TikvOptions, TikvStore};
 
 use crate::any_store::AnyStore;
+use crate::io_fault::cannot;
 #[cfg(feature = "postgres")]
 use crate::store_url::Password;
 
@@ -128,7 +129,7 @@ impl Folder {
 
     fn open(&self) -> Result<LocalStore, String> {
         LocalStore::open(&self.path, self.options)
-            .map_err(|error| format!("cannot open the data folder {}: {error}", self.path.display()))
+            .map_err(|fault| unopened("data folder", &self.path, &fault))
     }
 
     fn place(&self) -> String {
@@ -137,6 +138,17 @@ impl Folder {
 
     fn has_room(&self, bytes: u64) -> bool {
         says_room(&self.path, bytes) && takes(&self.path.join(TRIAL), bytes).is_ok()
+    }
+}
+
+/// Why a store in a folder is not open.
+pub(crate) fn unopened(what: &str, folder: &Path, fault: &OpenFault) -> String {
+    match fault {
+        OpenFault::Io { file, error } if file == folder => cannot(&format!("open the {what}"), folder, error),
+        OpenFault::Io { file, error } => {
+            format!("cannot open the {what} {}: {}", folder.display(), cannot("use", file, error))
+        }
+        _ => format!("cannot open the {what} {}: {fault}", folder.display()),
     }
 }
 

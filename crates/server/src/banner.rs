@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::config::Storage;
+use crate::io_fault::Explained;
 use crate::{foreign, log};
 
 /// Whether some of the command's data could not be written.
@@ -40,7 +41,7 @@ fn print(line: &str) -> bool {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => true,
         Err(error) => {
             if all_written() {
-                complain(&format!("cannot write to standard output: {error}"));
+                complain(&format!("cannot write to standard output: {}", Explained(&error)));
             }
             false
         }

@@ -15,7 +15,7 @@ use crate::credentials::{self, CredentialFile};
 use crate::log::{LogFormat, LogLevel};
 use crate::request_log::RequestLog;
 use crate::scrub::ScrubSetting;
-use crate::{about, banner, bench, copy, data, mcp, model, serve, verify};
+use crate::{about, banner, bench, copy, data, health_check, mcp, model, serve, verify};
 
 /// A DynamoDB-compatible database in one binary.
 ///
@@ -47,6 +47,7 @@ enum Command {
     Data(Box<data::DataArguments>),
     Copy(copy::CopyArguments),
     Verify(verify::VerifyArguments),
+    Health(health_check::HealthArguments),
     Mcp(Box<mcp::McpArguments>),
     /// Benchmark one or more DynamoDB endpoints, interleaved.
     Bench(Box<bench::BenchArguments>),
@@ -311,6 +312,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, String> {
         Some(Command::Data(arguments)) => data::run(&arguments),
         Some(Command::Copy(arguments)) => copy::run(&arguments),
         Some(Command::Verify(arguments)) => return Ok(verify::run(&arguments)),
+        Some(Command::Health(arguments)) => health_check::run(&arguments),
         Some(Command::Mcp(arguments)) => mcp::run(*arguments),
         Some(Command::Bench(arguments)) => bench::run(&arguments),
         Some(Command::Completions(arguments)) => about::completions(&arguments, Cli::command()),

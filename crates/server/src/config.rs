@@ -18,6 +18,7 @@ use crate::cli::{
 };
 use crate::clock::{ClockSetting, ManualStart, Pace};
 use crate::hosts::AllowedHosts;
+use crate::io_fault::failed;
 use crate::limits::{self, Limits, PerAddress};
 use crate::log::{LogFormat, LogSettings};
 use crate::request_log::RequestLog;
@@ -29,7 +30,7 @@ use crate::web_guard::{HostCheck, Origins, WebGuard};
 const DEFAULT_FILE: &str = "keywright.toml";
 const DEFAULT_FOLDER: &str = "keywright-data";
 const DEFAULT_PORT: u16 = 8000;
-const DEFAULT_MANAGEMENT_PORT: u16 = 8200;
+pub(crate) const DEFAULT_MANAGEMENT_PORT: u16 = 8200;
 const DEFAULT_STUDIO_PORT: u16 = 8100;
 /// The folder of model files in the data folder.
 const MODELS_FOLDER: &str = "models";
@@ -266,8 +267,7 @@ impl File {
         if named.is_none() && !path.exists() {
             return Ok(Self::default());
         }
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| format!("cannot read the configuration file {}: {error}", path.display()))?;
+        let text = std::fs::read_to_string(path).map_err(failed("read the configuration file", path))?;
         toml::from_str(&text)
             .map_err(|error| format!("the configuration file {} is not valid:\n{error}", path.display()))
     }

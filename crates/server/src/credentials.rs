@@ -10,6 +10,7 @@ use keywright_model::shell;
 use keywright_semantics::place::is_account;
 use serde::{Deserialize, Serialize};
 
+use crate::io_fault::failed;
 use crate::private_file;
 
 /// The expected form. Error messages never quote the file, because any part of it may be a misplaced secret.
@@ -91,8 +92,7 @@ impl CredentialFile {
 
     fn write(&self, path: &Path) -> Result<(), String> {
         let text = toml::to_string(self).map_err(|error| format!("cannot write the credentials: {error}"))?;
-        private_file::replace(path, &text)
-            .map_err(|error| format!("cannot write the credentials file {}: {error}", path.display()))
+        private_file::replace(path, &text).map_err(failed("write the credentials file", path))
     }
 
     /// Adds a new key to the file, creating the file if it is missing.

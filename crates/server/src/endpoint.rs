@@ -1,6 +1,7 @@
 //! A client of the `DynamoDB` API for commands: one connection, one request at a time, every request signed.
 
 use std::fmt;
+use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,8 +24,11 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::environment;
+use crate::find_table::Found;
 use crate::foreign::inline;
+use crate::hosts::Host;
+use crate::io_fault::Explained;
+use crate::{aws_settings, environment, find_table};
 
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 const DATE: HeaderName = HeaderName::from_static("x-amz-date");
@@ -40,6 +44,9 @@ const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 /// Time between two pieces of a response, and until the first. A request is not sent again after it: an
 /// endpoint that is silent once would be silent again.
 const SILENCE_TIME_MAX: Duration = Duration::from_secs(15);
+
+/// The header names an operation in every request to the API; this one is our own.
+const FIND_TABLE_TARGET: &str = "Keywright.FindTable";
 
 /// Timeout of a request.
 const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);
@@ -103,6 +110,13 @@ impl FromStr for Endpoint {
     }
 }
 
+impl Endpoint {
+    /// Whether it is this machine on every machine.
+    pub(crate) fn is_loopback(&self) -> bool {
+        Host::of_authority(&self.authority).is_some_and(Host::is_loopback)
+    }
+}
+
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}", if self.secure { "https" } else { "http" }, self.authority)
@@ -111,6 +125,7 @@ impl fmt::Display for Endpoint {
 
 /// The credentials and region of the requests.
 #[derive(Clone, Debug, Args)]
+#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct Credentials {
     /// Access key that signs the requests
     #[arg(long, value_name = "ID", env = "AWS_ACCESS_KEY_ID", default_value = "local")]
@@ -127,9 +142,10 @@ pub(crate) struct Credentials {
     /// Session token of temporary credentials
     #[arg(long, value_name = "TOKEN", env = "AWS_SESSION_TOKEN", hide_env_values = true)]
     session_token: Option<String>,
-    /// Region of the signature
-    #[arg(long, value_name = "NAME", env = "AWS_REGION", default_value = "us-east-1", value_parser = region)]
-    region: String,
+    /// Region of the signature [default: AWS_REGION, AWS_DEFAULT_REGION, the region of the profile, else
+    /// us-east-1]
+    #[arg(long, value_name = "NAME", value_parser = region)]
+    region: Option<String>,
 }
 
 /// A region by the rule of the server.
@@ -173,6 +189,7 @@ impl From<String> for Refusal {
 
 pub(crate) struct Client {
     pub(crate) endpoint: Endpoint,
+    pub(crate) region: String,
     session_token: Option<String>,
     signer: Signer,
     sender: SendRequest<Full<Bytes>>,
@@ -180,11 +197,12 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) async fn connect(endpoint: &Endpoint, credentials: &Credentials) -> Result<Self, String> {
-        let signer =
-            Signer::new(&credentials.access_key_id, &credentials.secret_access_key, &credentials.region);
+        let region = aws_settings::region(credentials.region.as_deref())?;
+        let signer = Signer::new(&credentials.access_key_id, &credentials.secret_access_key, &region);
         Ok(Self {
             sender: connection(endpoint).await?,
             endpoint: endpoint.clone(),
+            region,
             session_token: credentials.session_token.clone(),
             signer,
         })
@@ -222,6 +240,20 @@ impl Client {
         Refusal { cause: Cause::Silence, ..Refusal::from(text) }
     }
 
+    /// Where the endpoint has a table of this name; `None` if it does not know the call, as the service.
+    pub(crate) async fn find_table(&mut self, table: &str) -> Option<Found> {
+        let body = Bytes::from(find_table::request(table));
+        let request = self.signed("find-table", find_table::PATH, FIND_TABLE_TARGET, body).ok()?;
+        let response = async {
+            let response = self.sender.send_request(request).await.ok()?;
+            let is_ok = response.status() == StatusCode::OK;
+            let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await.ok()?;
+            is_ok.then(|| body.to_bytes())
+        };
+        let bytes = timeout(ANSWER_TIME_MAX, response).await.ok()??;
+        serde_json::from_slice(&bytes).ok()
+    }
+
     async fn answer(&mut self, operation: &str, body: &Json) -> Result<Json, Refusal> {
         let request = self.request(operation, body)?;
         let broke = |error: &dyn fmt::Display| format!("{operation}: incomplete response: {error}");
@@ -252,10 +284,20 @@ impl Client {
     }
 
     fn request(&mut self, operation: &str, body: &Json) -> Result<Request<Full<Bytes>>, String> {
+        let target = format!("DynamoDB_20120810.{operation}");
+        self.signed(operation, "/", &target, Bytes::from(body.compact()))
+    }
+
+    /// A signed request; `what` names it in errors.
+    fn signed(
+        &mut self,
+        what: &str,
+        path: &'static str,
+        target: &str,
+        body: Bytes,
+    ) -> Result<Request<Full<Bytes>>, String> {
         let now = environment::now();
         let date = now.to_basic();
-        let target = format!("DynamoDB_20120810.{operation}");
-        let body = Bytes::from(body.compact());
         let token = self.session_token.clone();
         let mut headers = vec![
             ("content-type", JSON),
@@ -265,17 +307,18 @@ impl Client {
         if let Some(token) = &token {
             headers.push(("x-amz-security-token", token));
         }
-        headers.push(("x-amz-target", &target));
+        headers.push(("x-amz-target", target));
         let names: Vec<&str> = headers.iter().map(|(name, _)| *name).collect();
-        let signed = SignedRequest { method: "POST", path: "/", query: "", headers: &headers, body: &body };
+        let signed = SignedRequest { method: "POST", path, query: "", headers: &headers, body: &body };
         let authorization = self.signer.authorization(&signed, &names, now);
         let mut request = Request::new(Full::new(body.clone()));
         *request.method_mut() = Method::POST;
-        let value = |text: &str| HeaderValue::from_str(text).map_err(|error| format!("{operation}: {error}"));
+        *request.uri_mut() = Uri::from_static(path);
+        let value = |text: &str| HeaderValue::from_str(text).map_err(|error| format!("{what}: {error}"));
         let sent = request.headers_mut();
         sent.insert(HOST, value(&self.endpoint.authority)?);
         sent.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-        sent.insert(TARGET, value(&target)?);
+        sent.insert(TARGET, value(target)?);
         sent.insert(DATE, value(&date)?);
         if let Some(token) = &token {
             sent.insert(TOKEN, value(token)?);
@@ -302,11 +345,11 @@ async fn connection(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, Str
 
 async fn connect(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, String> {
     let explain = |error: &dyn fmt::Display| format!("cannot connect to {endpoint}: {error}");
-    let tcp =
-        TcpStream::connect((endpoint.host.as_str(), endpoint.port)).await.map_err(|error| explain(&error))?;
+    let refused = |error: io::Error| explain(&Explained(&error));
+    let tcp = TcpStream::connect((endpoint.host.as_str(), endpoint.port)).await.map_err(refused)?;
     let stream: Box<dyn Stream> = if endpoint.secure {
         let name = ServerName::try_from(endpoint.host.clone()).map_err(|error| explain(&error))?;
-        Box::new(connector()?.connect(name, tcp).await.map_err(|error| explain(&error))?)
+        Box::new(connector()?.connect(name, tcp).await.map_err(refused)?)
     } else {
         Box::new(tcp)
     };

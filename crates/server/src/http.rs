@@ -42,6 +42,7 @@ use crate::connections::{ConnectionFigures, Connections};
 use crate::database::Database;
 use crate::environment;
 use crate::failed_signatures::FailedSignatures;
+use crate::find_table;
 use crate::head_meter::HeadMeter;
 use crate::idle_timeout::Phase;
 use crate::inflate::{InflateFault, inflate};
@@ -282,6 +283,9 @@ impl Service {
         let served = match family(head, fields) {
             _ if branches => self.serve_branches(&context, body).await,
             _ if let Some(clock) = clock => Ok(self.serve_clock(&context, clock, body).await),
+            (Family::DynamoDb, _) if head.uri.path() == find_table::PATH => {
+                self.serve_find_table(&context, body, trace).await
+            }
             (Family::DynamoDb, _) => self.serve(&context, body, trace).await,
             (Family::Monitoring(protocol), operation) => {
                 Ok(self.serve_monitoring(&context, (protocol, operation), body, trace).await)
@@ -369,6 +373,23 @@ impl Service {
             }
         };
         self.execute(operation, caller, body, trace).await
+    }
+
+    /// Answers in which regions the caller's account has a table of a name.
+    async fn serve_find_table(
+        &self,
+        context: &RequestContext<'_>,
+        body: Incoming,
+        trace: &mut Trace,
+    ) -> Result<Answer, Error> {
+        let signed = self.receive_signed(context, Family::DynamoDb, body, trace).await?;
+        let table = match find_table::read(&signed.body) {
+            Ok(table) => table,
+            Err(message) => return Ok(Answer::error(400, find_table::refusal(&message))),
+        };
+        let caller = &signed.caller;
+        let regions = self.engine()?.regions_of(&caller.account, &table, find_table::REGIONS_MAX);
+        Ok(Answer::json(find_table::shown(caller, &regions), None))
     }
 
     /// Answers a request on metrics or alarms in its own protocol, faults too.

@@ -6,6 +6,8 @@ mod about;
 mod answer_size;
 mod any_store;
 mod auth;
+mod aws_profile;
+mod aws_settings;
 mod backend;
 mod banner;
 mod bench;
@@ -16,6 +18,7 @@ mod cli;
 mod client;
 mod clock;
 mod config;
+mod confirm;
 mod connections;
 mod copy;
 mod credentials;
@@ -26,15 +29,18 @@ mod descriptors;
 mod endpoint;
 mod environment;
 mod failed_signatures;
+mod find_table;
 mod foreign;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod handshake;
 mod head_meter;
+mod health_check;
 mod hosts;
 mod http;
 mod idle_timeout;
 mod inflate;
+mod io_fault;
 mod limits;
 mod listener;
 mod log;
@@ -101,7 +107,7 @@ fn print_outcome(outcome: &clap::Error) -> ExitCode {
             u8::try_from(outcome.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
         }
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            banner::complain(&format!("cannot write to standard output: {error}"));
+            banner::complain(&format!("cannot write to standard output: {}", io_fault::Explained(&error)));
             ExitCode::FAILURE
         }
         _ => ExitCode::SUCCESS,

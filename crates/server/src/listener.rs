@@ -20,6 +20,7 @@ use crate::connections::Connections;
 use crate::handshake::{Bounded, HandshakeFault, Handshakes};
 use crate::head_meter::HeadMeter;
 use crate::idle_timeout::{Phase, TrackedIo};
+use crate::io_fault::Explained;
 use crate::limits::{ACCEPT_RETRY_MS, BACKLOG, READ_BUFFER_BYTES_MAX};
 use crate::refused::{Cause, Refused};
 
@@ -79,7 +80,7 @@ impl Bound {
             }
             listening => listening,
         }
-        .map_err(|error| format!("cannot listen on {address} for the studio: {error}"))?;
+        .map_err(|error| format!("cannot listen on {address} for the studio: {}", Explained(&error)))?;
         Ok((address, Listener { socket, tls }))
     }
 
@@ -102,7 +103,7 @@ fn explain(address: SocketAddr, error: &std::io::Error) -> String {
         std::io::ErrorKind::AddrInUse => {
             format!("{address} is in use by another program: stop it, or choose another port with --port")
         }
-        _ => format!("cannot listen on {address}: {error}"),
+        _ => format!("cannot listen on {address}: {}", Explained(error)),
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::environment;
+use crate::io_fault::Explained;
 
 /// Larger files are rejected.
 const BYTES_MAX: u64 = 1024 * 1024;
@@ -27,13 +28,14 @@ pub(crate) fn restrict_umask() {
 /// The text of a file that no other user can read or replace; `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, String> {
     let Some(file) = open(path)? else { return Ok(None) };
-    let metadata = file.metadata().map_err(|error| error.to_string())?;
+    let metadata = file.metadata().map_err(|error| Explained(&error).to_string())?;
     if !metadata.is_file() {
         return Err("it is not a regular file".to_owned());
     }
     check_mode(&metadata, path)?;
     let mut text = String::new();
-    let length = file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    let read = file.take(BYTES_MAX + 1).read_to_string(&mut text);
+    let length = read.map_err(|error| Explained(&error).to_string())?;
     if length > usize::try_from(BYTES_MAX).unwrap_or(usize::MAX) {
         return Err(format!("it is larger than {BYTES_MAX} bytes"));
     }
@@ -58,11 +60,12 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
 /// two writers lock two files.
 pub(crate) fn lock(path: &Path) -> Result<File, String> {
     let name = sibling(path, "", ".lock");
-    let lock = open_lock(&name).map_err(|error| format!("{}: {error}", name.display()))?;
+    let explain = |error: io::Error| format!("{}: {}", name.display(), Explained(&error));
+    let lock = open_lock(&name).map_err(explain)?;
     for _ in 0..LOCK_TRIES {
         match lock.try_lock() {
             Ok(()) => return Ok(lock),
-            Err(TryLockError::Error(error)) => return Err(format!("{}: {error}", name.display())),
+            Err(TryLockError::Error(error)) => return Err(explain(error)),
             Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_RETRY),
         }
     }
@@ -97,7 +100,7 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
 
 #[cfg(unix)]
 mod unix {
-    use super::{File, Path, fs, io};
+    use super::{Explained, File, Path, fs, io};
     use rustix::fs::{Mode, OFlags};
     use rustix::io::Errno;
     use std::os::unix::fs::PermissionsExt as _;
@@ -116,7 +119,7 @@ mod unix {
                 Err("it is a symbolic link, whose target another user might change: name the file itself"
                     .to_owned())
             }
-            Err(errno) => Err(io::Error::from(errno).to_string()),
+            Err(errno) => Err(Explained(&io::Error::from(errno)).to_string()),
         }
     }
 
@@ -144,13 +147,13 @@ mod unix {
 /// Windows has neither modes nor a sync of folders; files inherit the permissions of their folder.
 #[cfg(not(unix))]
 mod other {
-    use super::{File, Path, fs, io};
+    use super::{Explained, File, Path, fs, io};
 
     pub(crate) fn open(path: &Path) -> Result<Option<File>, String> {
         match File::open(path) {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(Explained(&error).to_string()),
         }
     }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use crate::io_fault::cannot;
 use crate::private_file;
 
 /// What the server listens on.
@@ -32,7 +33,7 @@ impl ReadyFile {
     pub(crate) fn clear(path: &Path) -> Result<(), String> {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(format!("cannot remove the old file {} (--ready-file): {error}", path.display()))
+                Err(format!("--ready-file: {}", cannot("remove the old file", path, &error)))
             }
             Ok(()) | Err(_) => Ok(()),
         }
@@ -52,7 +53,7 @@ impl ReadyFile {
         });
         let text = format!("{content:#}\n");
         private_file::replace(path, &text)
-            .map_err(|error| format!("cannot write {} (--ready-file): {error}", path.display()))?;
+            .map_err(|error| format!("--ready-file: {}", cannot("write", path, &error)))?;
         Ok(Self { path: path.to_owned(), text })
     }
 }

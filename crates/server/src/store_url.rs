@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::io_fault::failed;
+
 /// Where the data is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StoreUrl {
@@ -65,8 +67,7 @@ impl Password {
             )),
             (Some(password), None) => Ok(Some(Self(password))),
             (None, Some(path)) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|error| format!("cannot read the password file {}: {error}", path.display()))?;
+                let text = std::fs::read_to_string(path).map_err(failed("read the password file", path))?;
                 match text.lines().next() {
                     Some(line) if !line.is_empty() => Ok(Some(Self(line.to_owned()))),
                     _ => Err(format!(

@@ -9,6 +9,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::config::TlsFiles;
+use crate::io_fault::failed;
 
 /// Markers of encrypted keys in PEM files: PKCS #8 (RFC 7468), and the older form of OpenSSL (RFC 1421).
 const ENCRYPTED: [&str; 2] = ["-----BEGIN ENCRYPTED PRIVATE KEY-----", "Proc-Type: 4,ENCRYPTED"];
@@ -17,10 +18,10 @@ const ENCRYPTED: [&str; 2] = ["-----BEGIN ENCRYPTED PRIVATE KEY-----", "Proc-Typ
 pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, String> {
     let certificate_fault =
         |error| format!("cannot read a certificate chain from {}: {error}", files.certificate.display());
-    let chain = CertificateDer::pem_file_iter(&files.certificate)
-        .map_err(certificate_fault)?
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(certificate_fault)?;
+    let pem = std::fs::read(&files.certificate)
+        .map_err(failed("read a certificate chain from", &files.certificate))?;
+    let chain =
+        CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>().map_err(certificate_fault)?;
     if chain.is_empty() {
         return Err(format!("{} holds no certificate in PEM form", files.certificate.display()));
     }
@@ -34,8 +35,7 @@ pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, String> {
 
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let name = path.display();
-    let pem =
-        std::fs::read(path).map_err(|error| format!("cannot read a private key from {name}: {error}"))?;
+    let pem = std::fs::read(path).map_err(failed("read a private key from", path))?;
     let text = String::from_utf8_lossy(&pem);
     if ENCRYPTED.iter().any(|mark| text.contains(mark)) {
         return Err(format!(

@@ -177,6 +177,7 @@ fn archive(dist: &Dist) -> Result<Vec<PathBuf>, String> {
         entries.push(Entry::file(&format!("completions/{shell}/{file}"), dist.completions(shell)?));
     }
     entries.push(Entry::file("systemd/keywright.service", deb::unit(dist)?));
+    entries.extend(container::entries(dist)?);
     let entries: Vec<Entry> = entries.into_iter().map(|entry| entry.below(&name)).collect();
     let bytes = tarball::compressed(&entries, dist.compression)?;
     Ok(vec![dist.write(&format!("{name}.tar.gz"), &bytes)?])

@@ -126,6 +126,12 @@ impl Setting {
         // What failed is said at the end, in few lines: a trace would hide it.
         command.env("RUST_BACKTRACE", "0");
         command.current_dir(&job.folder).args(&self.arguments).env("KEYWRIGHT_CLIENTS", &self.clients);
+        // Commands that are clients read the settings of the AWS CLI; a test must not find those of its user.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("AWS_")) {
+            command.env_remove(name);
+        }
+        let none = self.clients.join("no-aws-settings");
+        command.env("AWS_CONFIG_FILE", &none).env("AWS_SHARED_CREDENTIALS_FILE", &none);
         command.envs(self.environment.iter().chain(&job.environment).map(|(name, value)| (name, value)));
         command
     }

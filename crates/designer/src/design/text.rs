@@ -203,13 +203,13 @@ fn counted(number: usize, what: &str, plural: &str) -> String {
 /// designer supports.
 fn proof(own: &TableDesign) -> String {
     let problem = &own.design.problem;
-    let (gsis, by, with, same) = match &own.design.proof {
+    let (number, by, with, same) = match &own.design.proof {
         Proof::NoIndexes => return "No index is needed.".to_owned(),
         Proof::AllKept => return "All indexes exist already and stay.".to_owned(),
         Proof::Impossible { gsis, entities, unless } => return impossible(*gsis, entities, unless),
         Proof::Possible { gsis, by, with, same } => (gsis, by, with, same),
     };
-    let gsis = counted(*gsis, "global secondary index", "es");
+    let gsis = counted(*number, "global secondary index", "es");
     let by = own.fewer.clone().unwrap_or(OtherBill::More(*by));
     let unwritten = |name: &&str| !problem.writes.iter().any(|write| write.entity == **name);
     let second: BTreeSet<&str> =
@@ -225,7 +225,8 @@ fn proof(own: &TableDesign) -> String {
             format!("{gsis} would do; that {}. With {means} that {}.", costs_more(&dearer), costs_more(&by))
         }
         Same::Impossible(entities) => format!(
-            "With {gsis}, some pattern of {} needs more than one request, unless the model has {means}; that {}.",
+            "{}, at least one pattern of {} takes several requests. With {means}, each pattern takes one; that {}.",
+            with_indexes(*number),
             entities.join(", "),
             costs_more(&by)
         ),
@@ -259,20 +260,28 @@ fn costs_more(other: &OtherBill) -> String {
 }
 
 fn impossible(gsis: usize, entities: &[String], unless: &[Unless]) -> String {
-    let (gsis, entities) = (counted(gsis, "global secondary index", "es"), entities.join(", "));
+    let (gsis, entities) = (with_indexes(gsis), entities.join(", "));
     if unless.is_empty() {
         return format!(
-            "With {gsis} some pattern of {entities} needs more than one request, even with derived items, local \
+            "{gsis}, at least one pattern of {entities} takes several requests, even with derived items, local \
              indexes and embedded lists."
         );
     }
     let unless: Vec<String> = unless.iter().map(ToString::to_string).collect();
     format!(
-        "With {gsis} some pattern of {entities} needs more than one request, even with derived items. This assumes that \
+        "{gsis}, at least one pattern of {entities} takes several requests, even with derived items. This assumes that \
          updates and deletes know only an item's identity, the values in `example` and those that `if` compares with \
          `=`; {}.",
         unless.join("; ")
     )
+}
+
+/// The beginning of a sentence on a design with so many indexes.
+fn with_indexes(number: usize) -> String {
+    match number {
+        0 => "Without a global secondary index".to_owned(),
+        _ => format!("With {}", counted(number, "global secondary index", "es")),
+    }
 }
 
 fn means(with: &Without) -> String {

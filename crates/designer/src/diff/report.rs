@@ -115,7 +115,7 @@ impl Difference {
             ("steps", Json::List(steps.collect())),
             ("readUnits", count(units.map(|units| units.reads))),
             ("writeUnits", count(units.map(Units::writes))),
-            ("cost", self.plan.cost(terms.prices).map_or(Json::Null, |cost| Json::text(cost.to_string()))),
+            ("cost", self.plan.cost(terms.prices).map_or(Json::Null, |cost| Json::text(cost.exact()))),
             ("prices", Json::text(&terms.prices.name)),
             ("pricesRead", Json::text(dated(terms.prices))),
             ("writeUnitsPerSecond", Json::number(terms.rate)),
@@ -142,7 +142,7 @@ fn operation_json(operation: &Operation) -> Json {
 }
 
 fn step_json(step: &Step, terms: Terms<'_>) -> Json {
-    let price = |cost: Option<Money>| cost.map_or(Json::Null, |cost| Json::text(cost.to_string()));
+    let price = |cost: Option<Money>| cost.map_or(Json::Null, |cost| Json::text(cost.exact()));
     let mut json = Json::object([
         ("who", Json::text(step.kind.who().name())),
         ("step", Json::text(step.kind.name())),

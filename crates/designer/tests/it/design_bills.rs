@@ -56,5 +56,5 @@ fn provisioned_capacity_and_backups_are_in_the_price_of_a_design() {
     let parts = designed(&example("chat.yaml")).bill.parts(|name| name == "Chat");
     assert!(parts.unused > Money::ZERO, "{parts:?}");
     let parts = designed(&example("orders.yaml")).bill.parts(|_| true);
-    assert!(parts.features.iter().any(|(name, _)| *name == "continuous backups"), "{parts:?}");
+    assert!(parts.features.iter().any(|(name, _)| *name == "point-in-time recovery"), "{parts:?}");
 }

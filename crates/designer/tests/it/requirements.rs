@@ -268,7 +268,7 @@ fn r75_the_bill_compares_every_way_to_pay_and_the_check_advises_the_cheaper_with
     }
     assert!(way("Standard, reserved for 3 years") < way("Standard, reserved for 1 year"), "{shown}");
     assert!(way("Standard, reserved for 1 year") < way("Standard, on-demand"), "a steady load:\n{shown}");
-    assert!(shown.contains("On-demand costs as much as units of which 28.9 % are used"), "{shown}");
+    assert!(shown.contains("Provisioned capacity is cheaper once more than 28.9 % of it is used"), "{shown}");
     let advice = |model: &Model| {
         let found = check(model).findings.into_iter().find(|own| own.rule == "L040");
         found.map(|own| own.text).unwrap_or_default()

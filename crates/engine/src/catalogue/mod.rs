@@ -51,6 +51,8 @@ use stream_names::StreamNames;
 
 /// How often a change of a table is tried again after a conflict.
 const CHANGE_TRIES_MAX: usize = 100;
+/// Regions of an account that a search for a table looks at.
+const REGIONS_LOOKED_AT_MAX: usize = 10_000;
 
 /// Why the catalogue cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,6 +193,15 @@ impl<S: Store> Catalogue<S> {
         let cache = self.read();
         let filled = cache.names.iter().filter(|(caller, tables)| !tables.is_empty() && wanted(caller));
         filled.take(most).map(|(caller, tables)| (caller.clone(), tables.len())).collect()
+    }
+
+    /// The regions in which an account has a table of this name; at most `most`, in order.
+    pub(crate) fn regions_of(&self, account: &AccountId, table: &str, most: usize) -> Vec<Region> {
+        let cache = self.read();
+        let first = Caller { account: account.clone(), region: Region::from("") };
+        let own = cache.names.range(first..).take_while(|(caller, _)| caller.account == *account);
+        let having = own.take(REGIONS_LOOKED_AT_MAX).filter(|(_, tables)| tables.contains_key(table));
+        having.take(most).map(|(caller, _)| caller.region.clone()).collect()
     }
 
     pub(crate) fn count(&self, caller: &Caller) -> usize {

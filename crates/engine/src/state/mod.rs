@@ -29,7 +29,7 @@ use crate::insights::Insights;
 use crate::metrics::Metrics;
 use crate::metrics::series::Naming;
 use crate::support::config::EngineConfig;
-use crate::support::env::{Caller, Env};
+use crate::support::env::{AccountId, Caller, Env, Region};
 use crate::support::lane::{Lane, Pace, Presence};
 use crate::support::latch::Latches;
 use crate::support::layout::{IndexId, TableId};
@@ -170,6 +170,11 @@ impl<S: Store> Engine<S> {
     /// The same of those that no request can name: the store of an earlier release has tables there.
     pub fn unreachable_places(&self, most: usize) -> Vec<(Caller, usize)> {
         self.shared.catalogue.places(most, |caller| !caller.can_be_named())
+    }
+
+    /// The regions in which an account has a table of this name; at most `most`, in order.
+    pub fn regions_of(&self, account: &AccountId, table: &str, most: usize) -> Vec<Region> {
+        self.shared.catalogue.regions_of(account, table, most)
     }
 
     /// Whether this is the only handle: no request runs on the database.

@@ -49,16 +49,40 @@ pub struct Difference {
     pub table: String,
     /// The part of the table, such as `billing` or `index byDay`.
     pub part: String,
-    /// What the model says.
-    pub model: String,
-    /// What the endpoint has.
-    pub endpoint: String,
+    /// How it differs.
+    pub contrast: Contrast,
+}
+
+/// The two sides of a difference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contrast {
+    /// Both have the part.
+    Both {
+        /// The model's.
+        model: String,
+        /// The endpoint's.
+        endpoint: String,
+    },
+    /// The endpoint lacks it.
+    OnlyModel(String),
+    /// The model lacks it.
+    OnlyEndpoint(String),
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { table, part, model, endpoint } = self;
-        write!(f, "{table}: {part} is {endpoint}, in the model {model}")
+        let Self { table, part, contrast } = self;
+        match contrast {
+            Contrast::Both { model, endpoint } => {
+                write!(f, "{table}: {part} is {endpoint} in the table and {model} in the model")
+            }
+            Contrast::OnlyModel(model) => {
+                write!(f, "{table}: the model has {part} ({model}); the table does not")
+            }
+            Contrast::OnlyEndpoint(endpoint) => {
+                write!(f, "{table}: the table has {part} ({endpoint}); the model does not")
+            }
+        }
     }
 }
 
@@ -138,36 +162,23 @@ impl Application {
                 Some(known) if known == index => {}
                 Some(known) => self.differs(table, &part, index_text(index), index_text(known)),
                 None if index.kind == IndexKind::Local => {
-                    self.differs(
-                        table,
-                        &part,
-                        format!("{}, which only a new table can have", index_text(index)),
-                        "missing".to_owned(),
-                    );
+                    let text = format!("{}, which only a new table can get", index_brief(index));
+                    self.note(table, &part, Contrast::OnlyModel(text));
                 }
                 None => match retyped(index, there) {
-                    Some(other) => self.differs(
-                        table,
-                        &part,
-                        index_text(index),
-                        format!(
-                            "missing, and {} is a key attribute of type {}",
-                            other.name,
-                            other.key_type.name()
-                        ),
-                    ),
+                    Some(other) => {
+                        let (brief, name, other) = (index_brief(index), &other.name, other.key_type.name());
+                        let text = format!("{brief}, which needs another type of {name} than its {other}");
+                        self.note(table, &part, Contrast::OnlyModel(text));
+                    }
                     None => self.add_index(table, index, &part),
                 },
             }
         }
         for index in &there.schema.indexes {
             if !table.schema.indexes.iter().any(|own| own.name == index.name) {
-                self.differs(
-                    table,
-                    &format!("index {}", index.name),
-                    "missing".to_owned(),
-                    index_text(index),
-                );
+                let part = format!("index {}", index.name);
+                self.note(table, &part, Contrast::OnlyEndpoint(index_brief(index)));
             }
         }
     }
@@ -213,7 +224,7 @@ impl Application {
             self.add_replica(table, region);
         }
         for region in there.replicas.iter().filter(|region| !table.replicas.contains(region)) {
-            self.differs(table, &format!("replica {region}"), "missing".to_owned(), "there".to_owned());
+            self.note(table, "a replica", Contrast::OnlyEndpoint(region.clone()));
         }
     }
 
@@ -275,12 +286,11 @@ impl Application {
     }
 
     fn differs(&mut self, table: &TableDefinition, part: &str, model: String, endpoint: String) {
-        self.differences.push(Difference {
-            table: table.name.clone(),
-            part: part.to_owned(),
-            model,
-            endpoint,
-        });
+        self.note(table, part, Contrast::Both { model, endpoint });
+    }
+
+    fn note(&mut self, table: &TableDefinition, part: &str, contrast: Contrast) {
+        self.differences.push(Difference { table: table.name.clone(), part: part.to_owned(), contrast });
     }
 }
 
@@ -309,12 +319,22 @@ fn index_text(index: &IndexSchema) -> String {
         IndexKind::Local => "local",
         IndexKind::Global => "global",
     };
-    let held = match &index.projection {
+    format!("{kind} by {} with {}", key_text(&index.key), held(index))
+}
+
+/// An index in few words: `day, all attributes`.
+fn index_brief(index: &IndexSchema) -> String {
+    let names: Vec<&str> = index.key.attributes().map(|own| own.name.as_str()).collect();
+    format!("{}, {}", names.join(", "), held(index))
+}
+
+/// The attributes that an index holds.
+fn held(index: &IndexSchema) -> String {
+    match &index.projection {
         Projection::All => "all attributes".to_owned(),
         Projection::KeysOnly => "keys only".to_owned(),
         Projection::Include(names) => names.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
-    };
-    format!("{kind} by {} with {held}", key_text(&index.key))
+    }
 }
 
 fn billing_text(billing: &Capacity) -> String {

@@ -10,6 +10,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use super::fault::ExchangeFault;
 use crate::copies::{Copies, Extent, check_levels};
 use crate::json::{Json, Members};
+use crate::not_yaml::Reading;
 
 /// The most nodes in the text of one document. A template with more is taken for an attack.
 const NODES_MAX: usize = 1_000_000;
@@ -23,8 +24,13 @@ pub fn parse(text: &str) -> Result<Json, ExchangeFault> {
         nodes: 0,
         copies: Copies::of(text),
     };
+    let mut reading = Reading::of(text);
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| ExchangeFault::new("", format!("not YAML: {error}")))?;
+        let (event, span) = event.map_err(|error| {
+            let (at, reason) = reading.fault(&error);
+            ExchangeFault::new(format!("line {}", at.line), reason)
+        })?;
+        reading.see(&event, span);
         builder
             .take(event)
             .map_err(|reason| ExchangeFault::new(format!("line {}", span.start.line()), reason))?;

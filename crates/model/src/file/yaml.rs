@@ -5,14 +5,12 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
+use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use super::fault::{At, Fault};
 use crate::copies::{Copies, Extent, check_levels};
 use crate::json::Json;
-
-/// The most common mistake in text that is not YAML.
-const NOT_YAML_FIX: &str = "close brackets and quotation marks, indent with spaces, and quote texts with `: `, ` #`, `{`, `*` or `&` in them";
+use crate::not_yaml::{Reading, place};
 
 /// A value and its position.
 #[derive(Clone, Debug)]
@@ -129,18 +127,17 @@ fn read_document(text: &str) -> Result<Option<Node>, Fault> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut builder =
         Builder { anchors: BTreeMap::new(), open: Vec::new(), root: None, copies: Copies::of(text) };
+    let mut reading = Reading::of(text);
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
-            Fault::new(place(error.marker()), format!("this is not YAML: {}; {NOT_YAML_FIX}", error.info()))
+            let (at, reason) = reading.fault(&error);
+            Fault::new(at, reason)
         })?;
         let at = place(&span.start);
+        reading.see(&event, span);
         builder.take(event, at).map_err(|reason| Fault::new(at, reason))?;
     }
     Ok(builder.root)
-}
-
-fn place(marker: &Marker) -> At {
-    At { line: marker.line(), column: marker.col() + 1 }
 }
 
 struct Builder {
@@ -337,6 +334,39 @@ mod tests {
         }
         let few = format!("- &a {long}\n{}", "- *a\n".repeat(5));
         assert_eq!(read_yaml(&few).expect("YAML").elements().len(), 6);
+    }
+
+    #[test]
+    fn what_is_not_closed_is_reported_where_it_opens() {
+        for (text, (line, column), mark) in [
+            ("a: 1\nb:\n  - x\n  - {c: 1, d: [2]\ne: 3\n", (4, 5), "`{`"),
+            ("a: 1\nb:\n  - {c: 1}\n  - [1, {d: 2}\n  - [3]\n", (4, 5), "`[`"),
+            ("a: {b: {c: 1}\n", (1, 4), "`{`"),
+            ("a: [1, {b: 2]\n", (1, 8), "`{`"),
+            ("a: 1\n# don't\nb: it's {x}\nc: {d: \"}\",\n", (4, 4), "`{`"),
+            ("a: \"x\nb: 1\n", (1, 4), "`\"`"),
+            ("a: \"x\nb: \"y\"\nc: 1\n", (1, 4), "`\"`"),
+            ("a: 'it''s\nb: 'y'\n", (1, 4), "`'`"),
+            ("a: {b: \"x, c: 1}\nd: {e: \"y\"}\n", (1, 8), "`\"`"),
+            ("ü: 1\nb: [\"ä\", {c: 1]\n", (2, 10), "`{`"),
+        ] {
+            let fault = read_yaml(text).expect_err("not closed");
+            assert_eq!(fault.at, At { line, column }, "{text}: {}", fault.text);
+            assert!(fault.text.contains(mark) && fault.text.contains("not closed"), "{text}: {}", fault.text);
+        }
+    }
+
+    #[test]
+    fn other_errors_are_reported_where_they_stand() {
+        for (text, (line, column)) in [
+            ("a: {b: 1,\n  c: \"x\" d,\n  e: 2}\n", (2, 10)),
+            ("a: \"x\" y\n", (1, 8)),
+            ("a: 1\n b: 2\n", (2, 3)),
+        ] {
+            let fault = read_yaml(text).expect_err("not YAML");
+            assert_eq!(fault.at, At { line, column }, "{text}: {}", fault.text);
+            assert!(!fault.text.contains("not closed,"), "{text}: {}", fault.text);
+        }
     }
 
     #[test]

@@ -10,8 +10,11 @@ use super::client::{Credentials, Endpoint};
 use super::keys::Spread;
 use super::pace::Pace;
 use super::workload::{DataSet, Kind};
+use crate::aws_settings::{self, Target};
 use crate::endpoint::region;
 
+/// The endpoint if nothing names one.
+const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:8000";
 /// Items per partition, so that a Query has several items to return.
 pub(super) const PARTITION_ITEMS: u64 = 100;
 
@@ -25,9 +28,11 @@ pub(crate) enum Format {
 ///
 /// Latency counts from the time when a request was due (with --rate) or was sent (without).
 #[derive(Clone, Debug, Args)]
+#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct BenchArguments {
-    /// Benchmark this endpoint; several are interleaved and compared with the first
-    #[arg(long = "endpoint", value_name = "[NAME=]URL", default_value = "http://127.0.0.1:8000")]
+    /// Benchmark this endpoint; several are interleaved and compared with the first [default:
+    /// AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, that of the profile, or http://127.0.0.1:8000]
+    #[arg(long = "endpoint", alias = "endpoint-url", value_name = "[NAME=]URL")]
     endpoints: Vec<Endpoint>,
     /// Benchmark these operations [default: all]
     #[arg(long = "operation", value_name = "NAME", value_delimiter = ',')]
@@ -59,9 +64,12 @@ pub(crate) struct BenchArguments {
     /// Distribution of requests over the items
     #[arg(long, value_name = "SPREAD", default_value = "uniform")]
     keys: Spread,
-    /// Use this table; it is created and filled if it does not exist
+    /// Use this table. One that does not exist is created and filled, and removed at the end
     #[arg(long, value_name = "NAME", default_value = "keywright-bench")]
     table: String,
+    /// Keep the table that this run creates: the next run uses it again, without filling it
+    #[arg(long)]
+    keep_table: bool,
     /// Use strongly consistent reads
     #[arg(long)]
     consistent: bool,
@@ -96,9 +104,10 @@ pub(crate) struct BenchArguments {
         hide_env_values = true
     )]
     secret_access_key: String,
-    /// Sign for this region
-    #[arg(long, value_name = "NAME", env = "AWS_REGION", default_value = "us-east-1", value_parser = region)]
-    region: String,
+    /// Sign for this region [default: AWS_REGION, AWS_DEFAULT_REGION, the region of the profile, else
+    /// us-east-1]
+    #[arg(long, value_name = "NAME", value_parser = region)]
+    region: Option<String>,
 }
 
 /// The options of the process that `--limits` starts.
@@ -107,6 +116,13 @@ pub(crate) struct FixedHttpArguments {
     /// Size of every response's body
     #[arg(long)]
     pub(super) answer_bytes: usize,
+}
+
+/// What becomes of the table that a run creates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leftover {
+    Removed,
+    Kept,
 }
 
 /// A validated run.
@@ -127,14 +143,58 @@ pub(super) struct Plan {
     pub(super) drain: Duration,
     pub(super) seed: u64,
     pub(super) credentials: Credentials,
+    pub(super) leftover: Leftover,
     /// Folder of the bare store; `None` without `--limits`.
     pub(super) limits: Option<PathBuf>,
     /// File of the plot; `None` without `--trend`.
     pub(super) trend: Option<PathBuf>,
 }
 
+impl Plan {
+    /// What the run does, and how long it measures.
+    pub(super) fn announced(&self) -> String {
+        let bare = match (&self.limits, self.pace) {
+            (None, _) => 0,
+            // The bare store has no fixed rate.
+            (Some(_), Pace::Open { .. }) => 1,
+            (Some(_), Pace::Closed) => 2,
+        };
+        let targets = self.endpoints.len() + bare;
+        let round = self.measured + self.warm_up;
+        let turns = u32::try_from(self.kinds.len() * targets).unwrap_or(u32::MAX).saturating_mul(self.rounds);
+        format!(
+            "Measures {} on {} for {}, after {} items are loaded where they are missing.",
+            counted(self.kinds.len(), "operation"),
+            counted(targets, "target"),
+            spoken(round.saturating_mul(turns)),
+            self.data.items
+        )
+    }
+}
+
+fn counted(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// A time in minutes and seconds, rounded up.
+fn spoken(time: Duration) -> String {
+    let seconds = time.as_millis().div_ceil(1000);
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => format!("about {seconds} s"),
+        (minutes, 0) => format!("about {minutes} min"),
+        (minutes, seconds) => format!("about {minutes} min {seconds} s"),
+    }
+}
+
 impl BenchArguments {
-    pub(super) fn plan(&self) -> Result<Plan, String> {
+    /// The plan, and the endpoint if the command line names none.
+    pub(super) fn plan(&self) -> Result<(Plan, Option<Target>), String> {
+        let target = if self.endpoints.is_empty() { aws_settings::endpoint(None)? } else { None };
+        let endpoints = match &target {
+            Some(target) => vec![target.endpoint.to_string().parse()?],
+            None if self.endpoints.is_empty() => vec![DEFAULT_ENDPOINT.parse()?],
+            None => self.endpoints.clone(),
+        };
         let processors =
             std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
         let threads = self.threads.unwrap_or((processors / 2).max(1)).min(self.connections);
@@ -145,16 +205,17 @@ impl BenchArguments {
                 self.limits_folder.display()
             ));
         }
-        for (place, endpoint) in self.endpoints.iter().enumerate() {
-            if self.endpoints.iter().take(place).any(|other| other.name == endpoint.name) {
+        for (place, endpoint) in endpoints.iter().enumerate() {
+            if endpoints.iter().take(place).any(|other| other.name == endpoint.name) {
                 return Err(format!(
                     "two endpoints have the name {}: name them with NAME=URL",
                     endpoint.name
                 ));
             }
         }
-        Ok(Plan {
-            endpoints: self.endpoints.clone(),
+        let leftover = if self.keep_table { Leftover::Kept } else { Leftover::Removed };
+        let plan = Plan {
+            endpoints,
             kinds,
             data: DataSet {
                 table: self.table.clone(),
@@ -174,11 +235,13 @@ impl BenchArguments {
             credentials: Credentials {
                 access_key_id: self.access_key_id.clone(),
                 secret: self.secret_access_key.clone(),
-                region: self.region.clone(),
+                region: aws_settings::region(self.region.as_deref())?,
             },
+            leftover,
             limits: self.limits.then(|| self.limits_folder.clone()),
             trend: self.trend.clone(),
-        })
+        };
+        Ok((plan, target))
     }
 }
 
@@ -215,6 +278,13 @@ impl FromStr for Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_says_how_long_it_measures() {
+        assert_eq!(spoken(Duration::from_millis(8 * 11_500)), "about 1 min 32 s");
+        assert_eq!(spoken(Duration::from_millis(900)), "about 1 s");
+        assert_eq!(spoken(Duration::from_mins(2)), "about 2 min");
+    }
 
     #[test]
     fn endpoints_can_have_names_and_omit_the_port() {

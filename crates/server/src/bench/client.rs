@@ -16,6 +16,7 @@ use super::workload::Call;
 use crate::endpoint::ANSWER_BYTES_MAX;
 use crate::environment;
 use crate::foreign::inline;
+use crate::io_fault::Explained;
 
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 const DATE: HeaderName = HeaderName::from_static("x-amz-date");
@@ -154,8 +155,9 @@ impl Connection {
 async fn connect(endpoint: &Endpoint) -> Result<Open, String> {
     let explain =
         |error: &dyn std::fmt::Display| format!("cannot connect to {}: {error}", endpoint.authority);
-    let stream = TcpStream::connect(&endpoint.authority).await.map_err(|error| explain(&error))?;
-    stream.set_nodelay(true).map_err(|error| explain(&error))?;
+    let refused = |error: std::io::Error| explain(&Explained(&error));
+    let stream = TcpStream::connect(&endpoint.authority).await.map_err(refused)?;
+    stream.set_nodelay(true).map_err(refused)?;
     let (sender, driver) = http1::handshake(TokioIo::new(stream)).await.map_err(|error| explain(&error))?;
     Ok(Open { sender, driver: Box::pin(driver) })
 }

@@ -22,6 +22,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::client::Endpoint;
 use crate::banner;
+use crate::io_fault::Explained;
 
 /// The listener's time limit of heads.
 const HEAD_SECONDS_MAX: u64 = 30;
@@ -70,7 +71,7 @@ pub(super) fn serve(answer_bytes: usize) -> Result<(), String> {
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
     let body = Bytes::from(vec![b'x'; answer_bytes]);
     runtime.block_on(async move {
-        let explain = |error: std::io::Error| format!("cannot listen: {error}");
+        let explain = |error: std::io::Error| format!("cannot listen: {}", Explained(&error));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(explain)?;
         banner::say(&listener.local_addr().map_err(explain)?.to_string());
         loop {

@@ -19,6 +19,7 @@ use super::pace::Times;
 use super::processor::Process;
 use super::tally::Tally;
 use super::workload::{Kind, Step, letters, place, strided};
+use crate::backend::unopened;
 use crate::{config, environment};
 
 /// Rows of one commit while the store is filled.
@@ -46,8 +47,8 @@ impl BareStore {
     pub(super) fn fill(parent: &Path, plan: &Plan) -> Result<Self, String> {
         let folder = parent.join(format!("keywright-bench-{:032x}", environment::random_u128()));
         let options = LocalOptions { cache_bytes: config::DEFAULT_CACHE_BYTES, ..LocalOptions::default() };
-        let store = LocalStore::open(&folder, options)
-            .map_err(|error| format!("cannot create the bare store in {}: {error}", folder.display()))?;
+        let store =
+            LocalStore::open(&folder, options).map_err(|fault| unopened("bare store", &folder, &fault))?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()

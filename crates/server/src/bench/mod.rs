@@ -21,14 +21,26 @@ mod workload;
 
 pub(crate) use cli::{BenchArguments, FixedHttpArguments};
 
-/// Prepares the tables, measures, and prints the report.
+use crate::banner;
+use crate::confirm::confirm;
+use crate::io_fault::failed;
+
+/// Prepares the tables, measures, removes the tables and prints the report.
 pub(crate) fn run(arguments: &BenchArguments) -> Result<(), String> {
-    let plan = arguments.plan()?;
-    let report = run::measure(&plan)?;
+    let (plan, target) = arguments.plan()?;
+    if let Some(target) = target {
+        confirm(&target, &format!("this fills and measures the table {}", plan.data.table))?;
+    }
+    banner::note(&plan.announced());
+    let mut made = prepare::MadeTables::default();
+    let measured = run::measure(&plan, &mut made);
+    if plan.leftover == cli::Leftover::Removed {
+        made.remove(&plan);
+    }
+    let report = measured?;
     report.print(arguments.format)?;
     if let Some(file) = &plan.trend {
-        std::fs::write(file, report.trend_svg())
-            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+        std::fs::write(file, report.trend_svg()).map_err(failed("write", file))?;
     }
     report.silent().map_or(Ok(()), Err)
 }

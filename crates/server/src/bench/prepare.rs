@@ -1,4 +1,4 @@
-//! Creates and fills the table, unless an earlier run did.
+//! Creates and fills the table, unless an earlier run did, and removes it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use super::cli::Plan;
 use super::client::{Connection, Endpoint, Reply};
 use super::workload::{Call, DataSet, Expected};
+use crate::endpoint::block_on;
 use crate::foreign::inline;
 use crate::{banner, environment};
 
@@ -36,14 +37,17 @@ pub(super) struct Load {
 }
 
 /// Makes sure that the endpoint's table holds the items; `None` if it already did.
-pub(super) fn prepare(plan: &Plan, endpoint: &Endpoint) -> Result<Option<Load>, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("cannot start a runtime: {error}"))?;
-    runtime.block_on(async {
+pub(super) fn prepare(
+    plan: &Plan,
+    endpoint: &Endpoint,
+    made: &mut MadeTables,
+) -> Result<Option<Load>, String> {
+    block_on(async {
         let mut connection = Connection::new(endpoint, &plan.credentials)?;
-        make_table(&mut connection, &plan.data).await?;
+        if create_table(&mut connection, &plan.data).await? == Creation::Created {
+            made.0.push(endpoint.clone());
+        }
+        wait_until_active(&mut connection, &plan.data).await?;
         match held(&mut connection, &plan.data).await? {
             Some(held) if held == Held::whole(&plan.data) => return Ok(None),
             Some(held) if !held.is_of(&plan.data) => {
@@ -63,6 +67,28 @@ pub(super) fn prepare(plan: &Plan, endpoint: &Endpoint) -> Result<Option<Load>, 
     })
 }
 
+/// The endpoints at which this run has created its table.
+#[derive(Debug, Default)]
+pub(super) struct MadeTables(Vec<Endpoint>);
+
+impl MadeTables {
+    /// Removes the tables. A table that stays is reported, as the figures of the run are worth more.
+    pub(super) fn remove(self, plan: &Plan) {
+        let table = &plan.data.table;
+        for endpoint in self.0 {
+            let removed = block_on(async {
+                let mut connection = Connection::new(&endpoint, &plan.credentials)?;
+                let delete = json_call("DynamoDB_20120810.DeleteTable", &json!({ "TableName": table }));
+                let reply = connection.ask(&delete).await?;
+                if reply.status == StatusCode::OK { Ok(()) } else { Err(reply.fault()) }
+            });
+            if let Err(fault) = removed {
+                banner::note(&format!("{}: the table {table} stays, delete it: {fault}", endpoint.name));
+            }
+        }
+    }
+}
+
 fn json_call(target: &'static str, body: &Value) -> Call {
     Call { target, body: Bytes::from(body.to_string()), expected: Expected::Anything }
 }
@@ -72,7 +98,14 @@ fn explain(what: &str, reply: &Reply) -> String {
     format!("{what}: {} {}", reply.fault(), inline(&body))
 }
 
-async fn make_table(connection: &mut Connection, data: &DataSet) -> Result<(), String> {
+/// Whether the table is this run's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Creation {
+    Created,
+    WasThere,
+}
+
+async fn create_table(connection: &mut Connection, data: &DataSet) -> Result<Creation, String> {
     let create = json_call(
         "DynamoDB_20120810.CreateTable",
         &json!({
@@ -89,9 +122,14 @@ async fn make_table(connection: &mut Connection, data: &DataSet) -> Result<(), S
         }),
     );
     let reply = connection.ask(&create).await?;
-    if reply.status != StatusCode::OK && reply.fault() != "ResourceInUseException" {
-        return Err(explain("cannot create the table", &reply));
+    match reply.status {
+        StatusCode::OK => Ok(Creation::Created),
+        _ if reply.fault() == "ResourceInUseException" => Ok(Creation::WasThere),
+        _ => Err(explain("cannot create the table", &reply)),
     }
+}
+
+async fn wait_until_active(connection: &mut Connection, data: &DataSet) -> Result<(), String> {
     let describe = json_call("DynamoDB_20120810.DescribeTable", &json!({"TableName": data.table}));
     for _ in 0..TRIES_MAX {
         let reply = connection.ask(&describe).await?;

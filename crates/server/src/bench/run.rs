@@ -5,16 +5,17 @@ use super::client::Endpoint;
 use super::fixed_http::FixedHttp;
 use super::limits::BareStore;
 use super::pace::Pace;
+use super::prepare::MadeTables;
 use super::report::{Measured, Part, Report};
 use super::workload::Kind;
 use super::{load, prepare};
 use crate::banner;
 
-/// Runs the plan.
-pub(super) fn measure(plan: &Plan) -> Result<Report, String> {
+/// Runs the plan, and notes the tables that it makes.
+pub(super) fn measure(plan: &Plan, made: &mut MadeTables) -> Result<Report, String> {
     let mut report = Report::new(plan);
     for endpoint in &plan.endpoints {
-        let load = prepare::prepare(plan, endpoint)
+        let load = prepare::prepare(plan, endpoint, made)
             .map_err(|fault| format!("cannot prepare {}: {fault}", endpoint.name))?;
         if let Some(load) = load {
             report.loads.push((endpoint.name.clone(), load));

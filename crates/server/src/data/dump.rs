@@ -12,8 +12,10 @@ use keywright_semantics::value::Item;
 
 use super::progress_file::ProgressFile;
 use super::{FormArgument, table};
+use crate::aws_settings::named_endpoint;
 use crate::banner;
 use crate::endpoint::{Client, Credentials, Endpoint, block_on};
+use crate::io_fault::failed;
 use crate::model::progress::Bar;
 use crate::paging::Pages;
 
@@ -23,13 +25,15 @@ const SCAN: &str = "Scan";
 ///
 /// Scans the table, which costs read units and is no snapshot: changes during the dump may be missing.
 #[derive(Debug, Args)]
+#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct DumpArguments {
     /// The table
     #[arg(long, value_name = "NAME")]
     table: String,
-    /// The endpoint, such as `http://localhost:8000`
-    #[arg(long, value_name = "URL")]
-    endpoint: Endpoint,
+    /// The endpoint, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, or
+    /// that of the profile]
+    #[arg(long, alias = "endpoint-url", value_name = "URL")]
+    endpoint: Option<Endpoint>,
     /// Write here [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -61,11 +65,12 @@ pub(crate) fn run(arguments: &DumpArguments) -> Result<(), String> {
     }
     let partial = partial(output);
     let progress = ProgressFile::next_to(&partial);
+    let target = named_endpoint(arguments.endpoint.as_ref())?;
     let (keys, written) = block_on(async {
-        let mut client = Client::connect(&arguments.endpoint, &arguments.credentials).await?;
+        let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
         let description = table::describe(&mut client, &arguments.table).await?;
         let keys = table::keys(&description)?;
-        let mut file = Partial::open(&partial, &progress, arguments)?;
+        let mut file = Partial::open(&partial, &progress, arguments, &target.endpoint)?;
         let bar = Bar::new();
         let of = table::item_count(&description);
         let mut pages = Pages::new(SCAN, file.next.as_ref().and_then(Start::key));
@@ -97,8 +102,9 @@ fn to_standard_output(arguments: &DumpArguments) -> Result<(), String> {
     if form == Form::Csv {
         return Err("CSV has a column for every attribute, known at the end only: pass -o FILE".to_owned());
     }
+    let target = named_endpoint(arguments.endpoint.as_ref())?;
     block_on(async {
-        let mut client = Client::connect(&arguments.endpoint, &arguments.credentials).await?;
+        let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
         let keys = table::keys(&table::describe(&mut client, &arguments.table).await?)?;
         let printer = Writer::new(form, keys).printer();
         let mut next = Some(Start::Beginning);
@@ -162,6 +168,7 @@ struct Partial<'a> {
     progress: &'a ProgressFile,
     arguments: &'a DumpArguments,
     printer: Printer,
+    endpoint: &'a Endpoint,
     items: u64,
     /// Where the next page begins; `None` after the last page.
     next: Option<Start>,
@@ -172,8 +179,9 @@ impl<'a> Partial<'a> {
         path: &'a Path,
         progress: &'a ProgressFile,
         arguments: &'a DumpArguments,
+        endpoint: &'a Endpoint,
     ) -> Result<Self, String> {
-        let explain = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
+        let explain = failed("write", path);
         let record = progress.read()?.filter(|_| arguments.resume);
         let file = OpenOptions::new().create(true).write(true).truncate(false).open(path).map_err(explain)?;
         let mut own = Self {
@@ -182,6 +190,7 @@ impl<'a> Partial<'a> {
             progress,
             arguments,
             printer: Writer::new(Form::DynamoDb, Vec::new()).printer(),
+            endpoint,
             items: 0,
             next: Some(Start::Beginning),
         };
@@ -189,7 +198,7 @@ impl<'a> Partial<'a> {
         match &record {
             Some(record) => {
                 let same = record.str_at("table") == Some(arguments.table.as_str())
-                    && record.str_at("endpoint") == Some(arguments.endpoint.to_string().as_str());
+                    && record.str_at("endpoint") == Some(endpoint.to_string().as_str());
                 let number = |name: &str| record.get(name).and_then(Json::as_u64);
                 let (Some(length), Some(items), true) = (number("bytes"), number("items"), same) else {
                     return Err(format!(
@@ -216,7 +225,7 @@ impl<'a> Partial<'a> {
 
     /// Appends a page and records where the next one begins.
     fn append(&mut self, items: &[Item], next: Option<Start>) -> Result<(), String> {
-        let explain = |error: std::io::Error| format!("cannot write {}: {error}", self.path.display());
+        let explain = failed("write", self.path);
         let mut text = String::new();
         for item in items {
             text.push_str(&self.printer.line(item));
@@ -231,7 +240,7 @@ impl<'a> Partial<'a> {
         };
         self.progress.write(&Json::object([
             ("table", Json::text(&self.arguments.table)),
-            ("endpoint", Json::text(self.arguments.endpoint.to_string())),
+            ("endpoint", Json::text(self.endpoint.to_string())),
             ("bytes", Json::number(bytes)),
             ("items", Json::number(self.items)),
             ("next", key),
@@ -243,7 +252,7 @@ impl<'a> Partial<'a> {
 
 /// Turns the typed lines into the wanted form, under the wanted name.
 fn finish(partial: &Path, output: &Path, form: Form, mut writer: Writer) -> Result<(), String> {
-    let explain = |error: std::io::Error| format!("cannot write {}: {error}", output.display());
+    let explain = failed("write", output);
     if form == Form::DynamoDb {
         return std::fs::rename(partial, output).map_err(explain);
     }
@@ -265,12 +274,12 @@ fn finish(partial: &Path, output: &Path, form: Form, mut writer: Writer) -> Resu
     each(partial, |item| writeln!(file, "{}", printer.line(item)).map_err(explain))?;
     file.flush().map_err(explain)?;
     std::fs::rename(&new, output).map_err(explain)?;
-    std::fs::remove_file(partial).map_err(|error| format!("cannot remove {}: {error}", partial.display()))
+    std::fs::remove_file(partial).map_err(failed("remove", partial))
 }
 
 /// Passes every item of the typed lines.
 fn each(partial: &Path, mut take: impl FnMut(&Item) -> Result<(), String>) -> Result<(), String> {
-    let explain = |error: std::io::Error| format!("cannot read {}: {error}", partial.display());
+    let explain = failed("read", partial);
     let mut reader = Reader::new(Some(Form::DynamoDb), Vec::new());
     for line in BufReader::new(File::open(partial).map_err(explain)?).lines() {
         let line = line.map_err(explain)?;

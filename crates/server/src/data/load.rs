@@ -12,8 +12,11 @@ use keywright_semantics::value::Item;
 
 use super::progress_file::ProgressFile;
 use super::{FormArgument, put, table};
+use crate::aws_settings::named_endpoint;
 use crate::banner;
+use crate::confirm::confirm;
 use crate::endpoint::{Client, Credentials, Endpoint, block_on};
+use crate::io_fault::failed;
 use crate::model::progress::Bar;
 
 /// The longest line that is read: an item of 400 KB in its most wasteful form fits many times.
@@ -27,15 +30,17 @@ const RECORD_EVERY_ITEMS: u64 = 1000;
 /// Reads JSON lines, as `data dump` and exports of the service write them, or CSV. Every line is checked
 /// before the first item is sent. An item replaces an existing one with its key.
 #[derive(Debug, Args)]
+#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct LoadArguments {
     /// The file
     file: PathBuf,
     /// The table
     #[arg(long, value_name = "NAME")]
     table: String,
-    /// The endpoint, such as `http://localhost:8000`
-    #[arg(long, value_name = "URL")]
-    endpoint: Endpoint,
+    /// The endpoint, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL,
+    /// or that of the profile]
+    #[arg(long, alias = "endpoint-url", value_name = "URL")]
+    endpoint: Option<Endpoint>,
     /// The form of the lines [default: as the first line shows]
     #[arg(long, value_name = "FORM")]
     format: Option<FormArgument>,
@@ -48,13 +53,15 @@ pub(crate) struct LoadArguments {
 
 pub(crate) fn run(arguments: &LoadArguments) -> Result<(), String> {
     let progress = ProgressFile::next_to(&arguments.file);
-    let size_bytes = open(&arguments.file)?
-        .metadata()
-        .map_err(|error| format!("cannot read {}: {error}", arguments.file.display()))?
-        .len();
-    let begin = begin(arguments, &progress, size_bytes)?;
+    let size_bytes = open(&arguments.file)?.metadata().map_err(failed("read", &arguments.file))?.len();
+    let target = named_endpoint(arguments.endpoint.as_ref())?;
+    let begin = begin(arguments, &target.endpoint, &progress, size_bytes)?;
+    confirm(
+        &target,
+        &format!("this puts items into the table {}, over those with their keys,", arguments.table),
+    )?;
     let loaded = block_on(async {
-        let mut client = Client::connect(&arguments.endpoint, &arguments.credentials).await?;
+        let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
         let keys = table::keys(&table::describe(&mut client, &arguments.table).await?)?;
         check(arguments, &keys)?;
         let mut loading = Loading { arguments, client, keys, progress: &progress, size_bytes };
@@ -75,7 +82,12 @@ struct Position {
 }
 
 /// The position of an interrupted load of the same file into the same table, if it is to be resumed.
-fn begin(arguments: &LoadArguments, progress: &ProgressFile, size_bytes: u64) -> Result<Position, String> {
+fn begin(
+    arguments: &LoadArguments,
+    endpoint: &Endpoint,
+    progress: &ProgressFile,
+    size_bytes: u64,
+) -> Result<Position, String> {
     let found = progress.read()?;
     let Some(record) = found.filter(|_| arguments.resume) else {
         if arguments.resume {
@@ -87,7 +99,7 @@ fn begin(arguments: &LoadArguments, progress: &ProgressFile, size_bytes: u64) ->
     };
     let number = |name: &str| record.get(name).and_then(Json::as_u64);
     let same = record.str_at("table") == Some(arguments.table.as_str())
-        && record.str_at("endpoint") == Some(arguments.endpoint.to_string().as_str())
+        && record.str_at("endpoint") == Some(endpoint.to_string().as_str())
         && number("sizeBytes") == Some(size_bytes);
     match (number("lines"), number("items")) {
         (Some(lines), Some(items)) if same => Ok(Position { lines, items }),
@@ -99,7 +111,7 @@ fn begin(arguments: &LoadArguments, progress: &ProgressFile, size_bytes: u64) ->
 }
 
 fn open(path: &Path) -> Result<File, String> {
-    File::open(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+    File::open(path).map_err(failed("read", path))
 }
 
 /// The lines of a file with their numbers, from one.
@@ -119,7 +131,7 @@ impl<'a> Lines<'a> {
     fn next(&mut self) -> Result<Option<String>, String> {
         let mut bytes = Vec::new();
         let read = std::io::Read::take(&mut self.input, LINE_BYTES_MAX).read_until(b'\n', &mut bytes);
-        let read = read.map_err(|error| format!("cannot read {}: {error}", self.path.display()))?;
+        let read = read.map_err(failed("read", self.path))?;
         if read == 0 {
             return Ok(None);
         }
@@ -199,7 +211,7 @@ impl Loading<'_> {
     }
 
     fn record(&self, at: Position) -> Result<(), String> {
-        let endpoint = self.arguments.endpoint.to_string();
+        let endpoint = self.client.endpoint.to_string();
         self.progress.write(&Json::object([
             ("table", Json::text(&self.arguments.table)),
             ("endpoint", Json::text(endpoint)),

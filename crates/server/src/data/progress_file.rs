@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use keywright_model::json::Json;
 
+use crate::io_fault::{cannot, failed};
+
 /// The file of a command's progress: `items.jsonl.progress`.
 pub(super) struct ProgressFile {
     path: PathBuf,
@@ -26,7 +28,7 @@ impl ProgressFile {
         let text = match fs::read_to_string(&self.path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(format!("cannot read {}: {error}", self.path.display())),
+            Err(error) => return Err(cannot("read", &self.path, &error)),
         };
         let unreadable = |fault: &dyn std::fmt::Display| {
             format!("{} is no record of progress ({fault}): remove it and start again", self.path.display())
@@ -36,7 +38,7 @@ impl ProgressFile {
 
     /// Replaces the record as a whole, so that a stop at any moment leaves a whole one.
     pub(super) fn write(&self, progress: &Json) -> Result<(), String> {
-        let explain = |error: std::io::Error| format!("cannot write {}: {error}", self.path.display());
+        let explain = failed("write", &self.path);
         let new = self.path.with_extension("progress.new");
         fs::write(&new, progress.compact()).map_err(explain)?;
         fs::rename(&new, &self.path).map_err(explain)
@@ -45,9 +47,7 @@ impl ProgressFile {
     /// Removes the record of a run that ended well.
     pub(super) fn remove(&self) -> Result<(), String> {
         match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(format!("cannot remove {}: {error}", self.path.display()))
-            }
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(cannot("remove", &self.path, &error)),
             _ => Ok(()),
         }
     }

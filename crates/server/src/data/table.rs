@@ -6,7 +6,8 @@ use keywright_model::exchange::create_table::read_document;
 use keywright_model::json::Json;
 use keywright_semantics::schema::KeyAttribute;
 
-use crate::endpoint::Client;
+use crate::endpoint::{Client, Refusal};
+use crate::find_table::Found;
 
 /// The error of a table that does not exist.
 pub(crate) const NOT_FOUND: &str = "ResourceNotFoundException";
@@ -22,11 +23,34 @@ pub(crate) async fn describe(client: &mut Client, name: &str) -> Result<Json, St
     let request = Json::object([("TableName", Json::text(name))]);
     match client.ask_again("DescribeTable", &request).await {
         Ok(description) => Ok(description),
-        Err(refusal) if refusal.kind == NOT_FOUND => Err(format!(
-            "{} has no table {name}: create it, for example with `keywright model apply`",
-            client.endpoint
-        )),
-        Err(refusal) => Err(refusal.text),
+        Err(refusal) => Err(explained(client, name, refusal).await.text),
+    }
+}
+
+/// A refusal of a request to a table. If the table does not exist, the text says where it was looked for, and in
+/// which other regions there is one of its name.
+pub(crate) async fn explained(client: &mut Client, name: &str, refusal: Refusal) -> Refusal {
+    if refusal.kind != NOT_FOUND {
+        return refusal;
+    }
+    let found = client.find_table(name).await;
+    match &found {
+        // An index, a stream or the like is missing.
+        Some(found) if found.regions.contains(&found.region) => refusal,
+        _ => Refusal { text: missing(name, client, found.as_ref()), ..refusal },
+    }
+}
+
+fn missing(name: &str, client: &Client, found: Option<&Found>) -> String {
+    let account = found.map(|found| format!(" of account {}", found.account)).unwrap_or_default();
+    let place = format!("{} has no table {name} in region {}{account}", client.endpoint, client.region);
+    let elsewhere = found.map_or(&[][..], |found| &found.regions);
+    match elsewhere {
+        [] => format!("{place}: correct the name, or create it, for example with `keywright model apply`"),
+        [first, ..] => {
+            let regions = elsewhere.join(", ");
+            format!("{place}, but one of this name in {regions}: pass --region {first}, or create it")
+        }
     }
 }
 

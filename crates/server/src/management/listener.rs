@@ -19,6 +19,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use super::Watched;
 use super::routes::Routes;
 use crate::config::ManagementConfig;
+use crate::io_fault::Explained;
 use crate::limits::{ACCEPT_RETRY_MS, HEAD_BYTES_MAX, MANAGEMENT_CONNECTIONS_MAX, MANAGEMENT_SECONDS_MAX};
 
 /// A free port, chosen by the system.
@@ -41,7 +42,8 @@ impl Management {
         let ManagementConfig { address: wanted, web_guard: guard, port_is_named } = config;
         let explain = |error: std::io::Error| {
             format!(
-                "cannot listen on {wanted} for management: {error}; choose another --management-port, or off"
+                "cannot listen on {wanted} for management: {}; or set --management-port to another one, or to off",
+                Explained(&error)
             )
         };
         let socket = listen(wanted).map_err(explain)?;
@@ -99,7 +101,7 @@ fn serve(socket: std::net::TcpListener, routes: Routes, stopping: watch::Receive
         Err(error) => Err(error),
     };
     if let Err(error) = ended {
-        tracing::error!("the management port does not answer: {error}");
+        tracing::error!("the management port does not answer: {}", Explained(&error));
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 
 use super::arguments::Arguments;
 use super::models::Outcome;
+use crate::data::table::explained;
 use crate::endpoint::{Client, Credentials, Endpoint};
 
 /// Items of a Query or Scan that names no limit: an assistant reads what it gets.
@@ -68,6 +69,10 @@ impl Database {
                 Ok(answer.pretty())
             }
             Err(refusal) => {
+                let refusal = match request.str_at("TableName") {
+                    Some(table) => explained(&mut client, table, refusal).await,
+                    None => refusal,
+                };
                 // Without an exception the connection is of no more use.
                 *kept = (!refusal.kind.is_empty()).then_some(client);
                 Err(refusal.text)

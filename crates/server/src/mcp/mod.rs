@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::endpoint::{Credentials, Endpoint};
+use crate::io_fault::failed;
 use crate::studio::Workers;
 
 /// Give an assistant the model commands and, with --endpoint, tables to read
@@ -28,8 +29,8 @@ pub(crate) struct McpArguments {
     /// Read models and the files that they name in this folder, and none outside of it
     #[arg(long, value_name = "DIR", default_value = ".")]
     folder: PathBuf,
-    /// Let the assistant read tables at this endpoint, such as `http://localhost:8000`
-    #[arg(long, value_name = "URL")]
+    /// Let the assistant read tables at this endpoint, such as `http://localhost:8000`; no variable names it
+    #[arg(long, alias = "endpoint-url", value_name = "URL")]
     endpoint: Option<Endpoint>,
     /// Let it change tables and items there too
     #[arg(long, requires = "endpoint")]
@@ -46,8 +47,8 @@ struct Setting {
 
 /// Serves until standard input ends. An error is a message for the person at the terminal.
 pub(crate) fn run(arguments: McpArguments) -> Result<(), String> {
-    let folder = std::fs::canonicalize(&arguments.folder)
-        .map_err(|error| format!("--folder {}: {error}", arguments.folder.display()))?;
+    let folder =
+        std::fs::canonicalize(&arguments.folder).map_err(failed("open --folder", &arguments.folder))?;
     if !folder.is_dir() {
         return Err(format!("--folder {} is not a folder", arguments.folder.display()));
     }

@@ -11,6 +11,7 @@ use keywright_model::json::Json;
 
 use super::files;
 use super::progress::Bar;
+use crate::aws_settings::named_endpoint;
 use crate::banner;
 use crate::data::put;
 use crate::data::table::{self, NOT_FOUND, describe, wait_until_active};
@@ -22,12 +23,14 @@ use crate::endpoint::{Client, Credentials, Endpoint, block_on};
 /// settings that are off. Nothing is dropped or changed: what differs is printed, and the command then
 /// fails.
 #[derive(Debug, Args)]
+#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct ApplyArguments {
     /// The model file
     model: PathBuf,
-    /// The endpoint, such as `http://localhost:8000`
-    #[arg(long, value_name = "URL")]
-    endpoint: Endpoint,
+    /// The endpoint, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, or
+    /// that of the profile]
+    #[arg(long, alias = "endpoint-url", value_name = "URL")]
+    endpoint: Option<Endpoint>,
     /// Also load the model's items; items that exist are not changed
     #[arg(long)]
     data: bool,
@@ -45,8 +48,9 @@ pub(crate) fn run(arguments: &ApplyArguments) -> Result<(), String> {
         (files::read_model(&arguments.model)?, Items::new())
     };
     let purpose = if arguments.dev { Purpose::Development } else { Purpose::Production };
+    let target = named_endpoint(arguments.endpoint.as_ref())?;
     let made = block_on(async {
-        let mut client = Client::connect(&arguments.endpoint, &arguments.credentials).await?;
+        let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
         let there = existing(&mut client, &model).await?;
         let made = apply(&model, &there, purpose)
             .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;

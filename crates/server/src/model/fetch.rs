@@ -5,6 +5,7 @@ use keywright_model::json::Json;
 
 use super::progress::Bar;
 use crate::banner;
+use crate::data::table::explained;
 use crate::endpoint::{Client, Credentials, Endpoint, Refusal, block_on};
 use crate::foreign::inline;
 use crate::paging::Pages;
@@ -38,7 +39,7 @@ pub(super) fn tables(
                     banner::note(&format!("{name}: left out, since DescribeTable failed: {}", refusal.text));
                     refused = Some(refusal.text);
                 }
-                Err(refusal) => return Err(refusal.text),
+                Err(refusal) => return Err(explained(&mut client, name, refusal).await.text),
             }
         }
         match refused.filter(|_| found.is_empty()) {

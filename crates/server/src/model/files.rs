@@ -11,6 +11,7 @@ use keywright_model::exchange::of_model::{Items, stored_items};
 use keywright_model::{self as model, Fault, Model};
 
 use crate::banner;
+use crate::io_fault::failed;
 
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 256 << 20;
@@ -22,7 +23,7 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
 
 /// The text of a file that users know by this name.
 fn read_as(path: &Path, shown: &str) -> Result<String, String> {
-    let explain = |error: std::io::Error| format!("cannot read {shown}: {error}");
+    let explain = failed("read", Path::new(shown));
     let mut text = String::new();
     let mut input: Box<dyn std::io::Read> = if path == Path::new("-") {
         Box::new(std::io::stdin())
@@ -58,7 +59,7 @@ pub(super) fn write_all(files: &[(&Path, &str)], force: bool) -> Result<(), Stri
     }
     let mut waiting: Vec<(PathBuf, PathBuf)> = Vec::new();
     let written = files.iter().try_for_each(|(path, text)| {
-        let explain = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
+        let explain = failed("write", path);
         // A target that is not a file, such as a terminal, is written directly; a link stays a link.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         if place.exists() && !place.is_file() {
@@ -73,9 +74,9 @@ pub(super) fn write_all(files: &[(&Path, &str)], force: bool) -> Result<(), Stri
         Ok(())
     });
     let placed = written.and_then(|()| {
-        waiting.iter().try_for_each(|(partial, place)| {
-            fs::rename(partial, place).map_err(|error| format!("cannot write {}: {error}", place.display()))
-        })
+        waiting
+            .iter()
+            .try_for_each(|(partial, place)| fs::rename(partial, place).map_err(failed("write", place)))
     });
     if placed.is_err() {
         for (partial, _) in &waiting {

@@ -12,26 +12,28 @@ use keywright_model::{self as model, Model};
 
 use super::fetch;
 use super::files::{self, with_ending};
-use crate::banner;
 use crate::endpoint::{Credentials, Endpoint};
+use crate::{aws_settings, banner};
 
 /// Create a model file from a document or from live tables
 ///
 /// Reads a NoSQL Workbench document, CreateTable or DescribeTable JSON, a CloudFormation or SAM template, or
 /// the tables of a live endpoint.
 #[derive(Debug, Args)]
+#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct ImportArguments {
     /// The file to read; `-` reads standard input
     #[arg(conflicts_with = "endpoint")]
     file: Option<PathBuf>,
-    /// Describe and sample the tables of this endpoint, such as `http://localhost:8000`
-    #[arg(long, value_name = "URL")]
+    /// Describe and sample the tables of this endpoint, such as `http://localhost:8000` [default without FILE:
+    /// AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, or that of the profile]
+    #[arg(long, alias = "endpoint-url", value_name = "URL")]
     endpoint: Option<Endpoint>,
     /// Only these tables of the endpoint
-    #[arg(long = "table", value_name = "NAME", requires = "endpoint")]
+    #[arg(long = "table", value_name = "NAME", conflicts_with = "file")]
     tables: Vec<String>,
     /// Number of items to sample from each table; Scan reads them and costs read units
-    #[arg(long, value_name = "ITEMS", default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=100_000), requires = "endpoint")]
+    #[arg(long, value_name = "ITEMS", default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=100_000), conflicts_with = "file")]
     sample: u64,
     #[command(flatten)]
     credentials: Credentials,
@@ -65,10 +67,12 @@ fn parameter(text: &str) -> Result<(String, String), String> {
 }
 
 pub(crate) fn run(arguments: &ImportArguments) -> Result<(), String> {
-    match (&arguments.endpoint, &arguments.file) {
-        (Some(endpoint), _) => import_live(arguments, endpoint),
-        (None, Some(file)) => import_file(arguments, file),
-        (None, None) => Err(
+    if let Some(file) = &arguments.file {
+        return import_file(arguments, file);
+    }
+    match aws_settings::endpoint(arguments.endpoint.as_ref())? {
+        Some(target) => import_live(arguments, &target.endpoint),
+        None => Err(
             "name a file, or pass --endpoint, for example --endpoint http://localhost:8000 (see `keywright model import --help`)"
                 .to_owned(),
         ),

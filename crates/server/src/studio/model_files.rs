@@ -15,6 +15,7 @@ use std::time::UNIX_EPOCH;
 use super::refusal::{Kind, Refusal};
 use crate::config::ModelsIn;
 use crate::environment;
+use crate::io_fault::{Explained, cannot};
 use crate::limits::{
     MODEL_BYTES_MAX, MODELS_BYTES_EACH_MAX, MODELS_BYTES_MAX, MODELS_EACH_MAX, MODELS_LISTED_MAX,
     SAMPLE_BYTES_MAX,
@@ -211,8 +212,8 @@ impl ModelFiles {
                 Err("models in memory have no files: start the server with --models DIR".to_owned())
             }
             Place::Folder(folder) => {
-                let text =
-                    read_text(&folder.join(name), SAMPLE_BYTES_MAX).map_err(|error| error.to_string())?;
+                let text = read_text(&folder.join(name), SAMPLE_BYTES_MAX)
+                    .map_err(|error| Explained(&error).to_string())?;
                 text.map(|(text, _)| text)
                     .ok_or_else(|| format!("there is no such file in {}", folder.display()))
             }
@@ -358,11 +359,11 @@ fn kept(folder: &Path) -> Option<(usize, u64)> {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Refusal {
-    Refusal::fault(format!("cannot read {}: {error}", path.display()))
+    Refusal::fault(cannot("read", path, error))
 }
 
 fn unwritable(folder: &Path, name: &str, error: &std::io::Error) -> Refusal {
-    Refusal::fault(format!("cannot write {}: {error}", folder.join(name).display()))
+    Refusal::fault(cannot("write", &folder.join(name), error))
 }
 
 #[cfg(test)]

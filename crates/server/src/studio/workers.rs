@@ -24,6 +24,7 @@ use super::jobs::{Cancel, Pace, cancelled, internal};
 use super::portions::Answers;
 use super::refusal::{self, Refusal};
 use super::{Access, Api, Call, Called, tables};
+use crate::io_fault::Explained;
 use crate::limits::{
     MODEL_ANSWER_BYTES_MAX, MODEL_ASKED_BYTES_MAX, MODEL_PROCESS_BYTES_MAX, MODEL_PROCESS_IDLE_SECONDS_MAX,
     MODEL_PROCESSES_MAX,
@@ -160,7 +161,7 @@ impl Workers {
             }
         }
         self.start(pace).map_err(|error| {
-            tracing::error!("cannot start a process for calls on models: {error}");
+            tracing::error!("cannot start a process for calls on models: {}", Explained(&error));
             internal()
         })
     }

@@ -1,17 +1,20 @@
 //! `keywright bench` against the real binary: it fills a table, sends the requests, and writes a report for
 //! programs.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::Server;
+use crate::support::client::{Caller, client};
 use crate::support::machine::exclusive;
 use crate::support::snapshot::assert_names;
+use crate::support::{Server, without_aws_settings};
 
 fn bench(arguments: &[&str]) -> Value {
     let _alone = exclusive();
-    let output = Command::new(env!("CARGO_BIN_EXE_keywright"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keywright"));
+    without_aws_settings(&mut command);
+    let output = command
         .args(["bench", "--format", "json", "--rounds", "2", "--items", "200"])
         .args(["--warm-up-ms", "50", "--connections", "4"])
         .args(if arguments.contains(&"--seconds") { &[][..] } else { &["--seconds", "1"] })
@@ -43,7 +46,8 @@ fn every_target_of_a_run_is_measured_and_compared_with_the_first() {
 #[test]
 fn an_open_loop_keeps_its_rate_and_a_filled_table_is_reused() {
     let server = Server::in_memory();
-    let arguments = ["--endpoint", &server.endpoint, "--operation", "put-item", "--rate", "100"];
+    let arguments =
+        ["--endpoint", &server.endpoint, "--operation", "put-item", "--rate", "100", "--keep-table"];
     for loads in [1, 0] {
         let report = bench(&arguments);
         assert_eq!(report["loads"].as_array().unwrap().len(), loads);
@@ -80,6 +84,45 @@ fn latency_over_time_is_reported_and_plotted() {
     assert!(seconds[0]["p99.9_ns"].as_u64().unwrap() > 0);
     let plot = std::fs::read_to_string(file).unwrap();
     assert_eq!(plot.matches("<path").count(), 5, "a line for each percentile");
+}
+
+#[tokio::test]
+async fn a_run_removes_the_table_that_it_made_and_no_other() {
+    let server = Server::in_memory();
+    let tables = async || {
+        let listed = client(&server.endpoint, Caller::default()).list_tables().send().await.unwrap();
+        listed.table_names().to_vec()
+    };
+    let run = |more: &[&str]| {
+        let own = ["--endpoint", &server.endpoint, "--operation", "get-item"];
+        bench(&[&own[..], more].concat())
+    };
+    run(&[]);
+    assert!(tables().await.is_empty());
+    run(&["--keep-table"]);
+    assert_eq!(tables().await, ["keywright-bench"]);
+    // The table was there before: it stays without the flag, too.
+    run(&[]);
+    assert_eq!(tables().await, ["keywright-bench"]);
+}
+
+#[test]
+fn a_run_says_how_long_it_measures_and_asks_before_it_fills_a_table_that_a_variable_leads_to() {
+    let run = |variable: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_keywright"));
+        without_aws_settings(&mut command);
+        command.args(["bench", "--operation", "get-item", "--seconds", "60", "--rounds", "2"]);
+        let output = command.env("AWS_ENDPOINT_URL", variable).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert_names(
+        &run("http://127.0.0.1:1"),
+        &["about 1 min 1 s", "10000 items", "cannot prepare 127.0.0.1:1"],
+    );
+    let said = run("http://192.0.2.1:8000");
+    assert_names(&said, &["AWS_ENDPOINT_URL", "pass --endpoint http://192.0.2.1:8000"]);
+    assert!(!said.contains("cannot prepare"), "{said}");
 }
 
 #[test]

@@ -55,6 +55,35 @@ fn a_server_that_cannot_start_names_the_cause() {
 }
 
 #[test]
+fn a_data_folder_that_cannot_be_one_is_reported_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file").to_str().unwrap().to_owned();
+    std::fs::write(&file, "text").unwrap();
+    let start = |data: &str| Server::try_start(&["--data", data]).err().unwrap();
+    let below = format!("{file}/data");
+    for (data, reason) in
+        [(&file, "a file of this name is in the way"), (&below, "a part of this path is a file")]
+    {
+        let fault = start(data);
+        assert_names(&fault, &[&format!("cannot open the data folder {data}: {reason}")]);
+        assert!(!fault.contains("os error"), "{fault}");
+    }
+    // A folder that this user may not write, unless it is the superuser, who may.
+    let closed = folder.path().join("closed");
+    std::fs::create_dir(&closed).unwrap();
+    let mut mode = std::fs::metadata(&closed).unwrap().permissions();
+    mode.set_readonly(true);
+    std::fs::set_permissions(&closed, mode).unwrap();
+    if std::fs::write(closed.join("probe"), "").is_err() {
+        assert_names(&start(closed.join("data").to_str().unwrap()), &["this user has no permission"]);
+    }
+    let used = folder.path().join("used");
+    let server = Server::on(&used);
+    assert_names(&start(used.to_str().unwrap()), &["is open in another process: stop that process"]);
+    assert!(server.stop());
+}
+
+#[test]
 fn a_failed_start_leaves_no_data_folder() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("new/data");

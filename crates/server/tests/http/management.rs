@@ -93,6 +93,55 @@ fn a_serving_server_is_alive_and_ready() {
     assert!(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"), "{head}");
 }
 
+/// The outcome of `keywright health`.
+fn health(arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_keywright"));
+    let output = command.arg("health").args(arguments).output().unwrap();
+    let said = if output.status.success() { output.stdout } else { output.stderr };
+    (output.status.code(), String::from_utf8(said).unwrap())
+}
+
+#[test]
+fn the_health_command_ends_well_only_if_the_server_is_ready() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ready.json").to_str().unwrap().to_owned();
+    let server = Server::start(&["--in-memory", "--ready-file", &file]);
+    let port = server.management().rsplit(':').next().unwrap().to_owned();
+    let api = server.address().rsplit(':').next().unwrap().to_owned();
+    assert_eq!(health(&["--management-port", &port]), (Some(0), "serving\n".to_owned()));
+    assert_eq!(health(&["--ready-file", &file]), (Some(0), "serving\n".to_owned()));
+    for (arguments, part) in [
+        (["--management-port", &api], "no management port"),
+        (["--management-port", "off"], "is off"),
+        (["--ready-file", "nowhere.json"], "nowhere.json: there is no such file"),
+    ] {
+        let (code, said) = health(&arguments);
+        assert!(code == Some(1) && said.contains(part), "{arguments:?}: {said}");
+    }
+    drop(server);
+    let (code, said) = health(&["--management-port", &port]);
+    assert!(code == Some(1) && said.contains("nothing listens there"), "{said}");
+}
+
+#[test]
+fn the_health_command_says_why_a_server_is_not_ready() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = [0; 1024];
+        let read = stream.read(&mut request).unwrap();
+        let report = json!({"state": "disk_full", "reason": "no room", "advice": "free some"}).to_string();
+        let head = format!("HTTP/1.1 503 Service Unavailable\r\ncontent-length: {}\r\n\r\n", report.len());
+        stream.write_all(format!("{head}{report}").as_bytes()).unwrap();
+        String::from_utf8_lossy(&request[..read]).into_owned()
+    });
+    let (code, said) = health(&["--management-port", &port]);
+    assert!(server.join().unwrap().starts_with("GET /health/ready HTTP/1.1\r\n"));
+    assert_eq!(code, Some(1));
+    assert_eq!(said, "keywright: not ready: disk_full; no room; free some\n");
+}
+
 #[test]
 fn pages_of_other_machines_cannot_read_the_management_port() {
     for more in [&[][..], &["--management-host", "0.0.0.0"]] {

@@ -175,7 +175,31 @@ fn a_failed_write_of_the_output_fails_the_command_and_is_reported_once() {
         let output = model_command_to(folder.path(), arguments, full.into());
         let (_, talk) = streams(&output);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {talk}");
-        assert_eq!(talk.matches("No space left").count(), 1, "{talk}");
+        assert_eq!(talk.matches("the disk is full").count(), 1, "{talk}");
+    }
+}
+
+#[test]
+fn a_folder_a_binary_and_a_missing_file_are_reported_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("models")).unwrap();
+    std::fs::write(folder.path().join("program"), b"\x7fELF\xff\xfe\0").unwrap();
+    for (name, parts) in [
+        ("models", ["cannot read models: this is a folder", "name a file"]),
+        ("program", ["cannot read program: this is no text in UTF-8", "convert it"]),
+        ("shop.yaml", ["cannot read shop.yaml: there is no such file", "correct the path"]),
+        (
+            "program/shop.yaml",
+            ["cannot read program/shop.yaml: a part of this path is a file", "move that file"],
+        ),
+    ] {
+        for command in ["check", "cost", "import"] {
+            let output = keywright(folder.path(), &[command, name]);
+            let (_, talk) = streams(&output);
+            assert_eq!(output.status.code(), Some(1), "{command} {name}: {talk}");
+            assert_names(&talk, &parts);
+            assert!(!talk.contains("os error"), "{talk}");
+        }
     }
 }
 

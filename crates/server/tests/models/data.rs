@@ -9,7 +9,7 @@ use keywright_model::json::Json;
 
 use crate::exchange::{ask, send};
 use crate::support::snapshot::assert_names;
-use crate::support::{Server, model_command};
+use crate::support::{Server, add_key, model_command, without_aws_settings};
 
 const MODEL: &str = r#"
 format: 1
@@ -38,6 +38,7 @@ data:
 
 fn keywright(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_keywright"));
+    without_aws_settings(&mut command);
     command.current_dir(folder).args(arguments).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
@@ -140,12 +141,14 @@ fn apply_keeps_what_is_there_and_fails_with_what_differs() {
     let said = fails(&output);
     assert_names(&said, &["made index byOrder", "made the stream", "4 things differ"]);
     let differences = String::from_utf8(output.stdout).unwrap();
-    let parts: Vec<&str> = differences.lines().filter_map(|line| line.split(" is ").next()).collect();
-    assert_eq!(
-        parts,
-        ["Shop: index byStatus", "Shop: index byTotal", "Shop: the time to live", "Log: billing"],
-        "{differences}"
-    );
+    let expected = [
+        "Shop: index byStatus is global by status (S), at (S) with total in the table and global by status (S), at (S) \
+         with keys only in the model",
+        "Shop: the table has index byTotal (pk, total, keys only); the model does not",
+        "Shop: the time to live is expiresAt in the table and total in the model",
+        "Log: billing is on-demand in the table and provisioned with 1 read and 1 write units in the model",
+    ];
+    assert_eq!(differences.lines().collect::<Vec<_>>(), expected);
     let shop = table(&server, "Shop");
     assert_eq!(shop.get("GlobalSecondaryIndexes").unwrap().elements().len(), 2);
     assert_eq!(shop.get("LocalSecondaryIndexes").unwrap().elements().len(), 1);
@@ -166,6 +169,58 @@ fn apply_leaves_a_table_with_another_key_alone() {
     assert_names(&String::from_utf8_lossy(&output.stdout), &["Log: the key", "pk (S), n (N)", "id (N)"]);
     assert!(items(&server, "Log").is_empty());
     assert_eq!(items(&server, "Shop").len(), 40);
+}
+
+#[test]
+fn an_unknown_table_is_reported_with_its_place_and_the_regions_of_the_own_account_that_have_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = folder.path().join("keys.toml");
+    let (owner, other) = (add_key(&keys, &[]), add_key(&keys, &["--account", "000000000007"]));
+    let server = Server::start(&["--in-memory", "--credentials", keys.to_str().unwrap()]);
+    std::fs::write(folder.path().join("shop.yaml"), MODEL).unwrap();
+    let run = |(id, secret): &(String, String), arguments: &[&str]| {
+        let mut command = keywright(folder.path(), arguments);
+        command.args(["--endpoint", &server.endpoint, "--access-key-id", id, "--secret-access-key", secret]);
+        command.output().unwrap()
+    };
+    succeeds(&run(&owner, &["model", "apply", "shop.yaml", "--dev", "--region", "eu-west-1"]));
+    let said = fails(&run(&owner, &["data", "dump", "--table", "Log"]));
+    let place = format!("{} has no table Log in region us-east-1 of account 123456789012", server.endpoint);
+    assert_names(&said, &[&place, "one of this name in eu-west-1", "pass --region eu-west-1"]);
+    let said = fails(&run(&owner, &["model", "import", "--table", "Lag"]));
+    assert_names(&said, &["no table Lag in region us-east-1", "correct the name"]);
+    let said = fails(&run(&other, &["data", "dump", "--table", "Log"]));
+    assert_names(&said, &["no table Log in region us-east-1 of account 000000000007: correct the name"]);
+}
+
+#[test]
+fn region_and_endpoint_come_from_variables_and_the_profile_as_for_the_aws_cli() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let server = Server::in_memory();
+    std::fs::write(path.join("shop.yaml"), MODEL).unwrap();
+    let config = format!(
+        "[profile dev]\nregion = eu-north-1\nservices = own\n[services own]\ndynamodb =\n  endpoint_url = {}\n",
+        server.endpoint
+    );
+    std::fs::write(path.join("aws"), config).unwrap();
+    let run = |arguments: &[&str], variables: &[(&str, &str)]| {
+        keywright(path, arguments).envs(variables.iter().copied()).output().unwrap()
+    };
+    let dev = [("AWS_PROFILE", "dev"), ("AWS_CONFIG_FILE", "aws")];
+    succeeds(&run(&["model", "apply", "shop.yaml", "--data", "--dev"], &dev));
+    let named = [("AWS_ENDPOINT_URL", server.endpoint.as_str()), ("AWS_DEFAULT_REGION", "eu-north-1")];
+    succeeds(&run(&["data", "dump", "--table", "Log", "-o", "log.jsonl"], &named));
+    assert_eq!(std::fs::read_to_string(path.join("log.jsonl")).unwrap().lines().count(), 10);
+    let elsewhere = [named[0], named[1], ("AWS_REGION", "sa-east-1")];
+    let said = fails(&run(&["data", "dump", "--table", "Log"], &elsewhere));
+    assert_names(&said, &["no table Log in region sa-east-1", "pass --region eu-north-1"]);
+    let said = fails(&run(&["data", "dump", "--table", "Log"], &[]));
+    assert_names(&said, &["--endpoint URL", "AWS_ENDPOINT_URL_DYNAMODB"]);
+    // Items of another machine are not replaced because a variable was set for something else.
+    let far = [("AWS_ENDPOINT_URL_DYNAMODB", "http://192.0.2.1:8000")];
+    let said = fails(&run(&["data", "load", "log.jsonl", "--table", "Log"], &far));
+    assert_names(&said, &["AWS_ENDPOINT_URL_DYNAMODB", "pass --endpoint http://192.0.2.1:8000"]);
 }
 
 const ITEMS: &str = r#"{"Item":{"pk":{"S":"a"},"n":{"N":"1"},"text":{"S":"one, \"two\"\nthree"},"tags":{"SS":["x","y"]},"raw":{"B":"AAE="}}}

@@ -5,6 +5,7 @@
 
 mod archives;
 mod built;
+mod containers;
 mod guide;
 mod npm;
 mod python;

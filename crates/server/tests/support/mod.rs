@@ -31,6 +31,15 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+/// Takes the settings of the AWS CLI from a command: tests must not find those of their user.
+pub fn without_aws_settings(command: &mut Command) {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("AWS_")) {
+        command.env_remove(name);
+    }
+    let none = Path::new(env!("CARGO_MANIFEST_DIR")).join("no-aws-settings");
+    command.env("AWS_CONFIG_FILE", &none).env("AWS_SHARED_CREDENTIALS_FILE", &none);
+}
+
 /// Runs `keywright model` in a folder.
 pub fn model_command(folder: &Path, arguments: &[&str]) -> Output {
     model_command_to(folder, arguments, Stdio::piped())
@@ -38,7 +47,9 @@ pub fn model_command(folder: &Path, arguments: &[&str]) -> Output {
 
 /// Like `model_command`, with this standard output.
 pub fn model_command_to(folder: &Path, arguments: &[&str], output: Stdio) -> Output {
-    let child = Command::new(env!("CARGO_BIN_EXE_keywright"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keywright"));
+    without_aws_settings(&mut command);
+    let child = command
         .current_dir(folder)
         .arg("model")
         .args(arguments)

@@ -34,8 +34,8 @@ pub struct Bill {
     pub without_rate: Vec<String>,
     /// The assumptions behind the figures, where the model leaves something out.
     pub notes: Vec<Note>,
-    /// For each table, its billing modes and classes from the cheapest, throughput and storage of all regions
-    /// together.
+    /// For each table, its billing modes and classes from the cheapest: its whole bill in each, features and
+    /// all regions included.
     pub modes: Vec<(String, Modes)>,
     /// Tables with a cheaper mode or class; only tables for which every pattern has a rate.
     pub savings: Vec<Saving>,
@@ -252,7 +252,9 @@ impl<'a> OfTable<'a> {
         };
         let features = self.features(&sizes, &demands, &touches, free)?;
         let name = self.table.name.clone();
+        let same = in_every_mode(&features);
         let modes = self.costing.cheapest(&workload, self.costing.settings.used_ppm)?;
+        let modes: Modes = modes.into_iter().map(|(class, mode, cost)| (class, mode, cost + same)).collect();
         if touches.iter().all(|touch| touch.pattern.rate.is_some()) && !touches.is_empty() {
             let now = now(&lines, &capacity, &storage, &features);
             bill.savings.extend(self.saving((class, mode, now), &modes));
@@ -462,7 +464,7 @@ impl<'a> OfTable<'a> {
         let mut found: Vec<Charge> = Vec::new();
         if self.table.pitr == Some(true) {
             let item = Item::PointInTimeRecovery;
-            found.push(("continuous backups", vec![item], costing.gigabytes(item, own)?));
+            found.push(("point-in-time recovery", vec![item], costing.gigabytes(item, own)?));
         }
         for (name, item, times) in [
             ("kept backups", Item::Backup, habits.backups),
@@ -606,13 +608,17 @@ impl Regions {
     }
 }
 
-/// The table's current cost, without the parts that are the same in every mode.
+/// The table's current cost.
 fn now(lines: &[Line], capacity: &[Capacity], storage: &[Storage], features: &[Feature]) -> Money {
     let lines: Money = lines.iter().map(|line| line.monthly.total()).sum();
     let unused: Money = capacity.iter().map(|own| own.unused.total()).sum();
     let storage: Money = storage.iter().map(|own| own.monthly).sum();
-    let replicas = features.iter().filter(|own| ALL_REGIONS.contains(&own.name)).map(|own| own.monthly).sum();
-    lines + unused + storage + replicas
+    lines + unused + storage + features.iter().map(|own| own.monthly).sum()
+}
+
+/// The features that cost the same in every mode and class, such as point-in-time recovery.
+fn in_every_mode(features: &[Feature]) -> Money {
+    features.iter().filter(|own| !ALL_REGIONS.contains(&own.name)).map(|own| own.monthly).sum()
 }
 
 /// The capacity with the units that the lines leave unused.

@@ -241,7 +241,7 @@ fn streams_backups_and_exports_are_charged_when_they_are_used() {
     let text = SHOP.replace("REPLICAS", "");
     let idle = billed(&text, Settings::default());
     let names: Vec<_> = idle.features.iter().map(|own| own.name).collect();
-    assert_eq!(names, ["continuous backups"]);
+    assert_eq!(names, ["point-in-time recovery"]);
     let habits = Habits {
         stream_reads: MicroPerSecond(4_000_000),
         change_capture: true,
@@ -252,7 +252,7 @@ fn streams_backups_and_exports_are_charged_when_they_are_used() {
     let used = billed(&text, Settings { habits, ..Settings::default() });
     assert_eq!(feature(&used, "stream reads"), Some(Money::nanos(200 * 4 * 730 * 3600)));
     assert_eq!(feature(&used, "change capture"), Some(Money::nanos(100 * 10 * 730 * 3600)));
-    let continuous = feature(&used, "continuous backups").expect("it is on");
+    let continuous = feature(&used, "point-in-time recovery").expect("it is on");
     // 0.20 per gigabyte continuously; 0.10 for each backup kept, 0.15 per restore, 0.10 per export.
     let near = |name, percent: i128| {
         let cost = feature(&used, name).expect(name);
@@ -810,6 +810,22 @@ fn twenty_five_provisioned_units_are_free_in_each_region() {
         billed(&asked, free).total().to_string(),
         billed(&asked, Settings::default()).total().to_string()
     );
+}
+
+/// 100 million items of 1000 bytes: point-in-time recovery is $18.63 of the month.
+#[test]
+fn the_total_is_the_cost_in_the_declared_mode_with_every_feature() {
+    let text = SMALL
+        .replace(", billing: {provisioned: {rcu: 20, wcu: 20}}", ", pitr: true")
+        .replace("count: 1000,", "count: 100000000,");
+    let bill = billed(&text, Settings::default());
+    let recovery = feature(&bill, "point-in-time recovery").expect("it is on");
+    assert!(recovery > Money::dollars(15), "{recovery}");
+    assert_eq!(of_mode(&bill, "Standard, on-demand"), bill.total().to_string());
+    for saving in &bill.savings {
+        assert_eq!(saving.now.2, bill.total());
+    }
+    assert!(!bill.savings.is_empty(), "a flat load is cheaper provisioned");
 }
 
 /// 8 read and 15 write units hold the peak; a block of 100 of each is $2.17 and $10.91 for three years.

@@ -123,8 +123,8 @@ fn written(own: &Written) -> Option<String> {
 /// A sentence on the break-even points.
 pub(super) fn even(own: &BreakEvens) -> String {
     format!(
-        "  On-demand costs as much as units of which {} are used (reserved for 1 year {}, 3 years {}); \
-         Standard-IA pays from {} GB.",
+        "  Provisioned capacity is cheaper once more than {} of it is used (reserved for 1 year {}, for 3 years {}); \
+         Standard-IA is cheaper from {} GB on.",
         percent(own.provisioned_ppm),
         percent(own.one_year_ppm),
         percent(own.three_years_ppm),

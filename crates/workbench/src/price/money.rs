@@ -126,18 +126,17 @@ impl Sum for Money {
     }
 }
 
-/// Dollars and cents, or as many places as the smallest part needs when it is below a cent.
+/// Dollars and cents. An amount below a cent is said to be that; `exact` has its places.
 impl fmt::Display for Money {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
         let magnitude = self.0.unsigned_abs();
         let dollar = NANOS_PER_DOLLAR.unsigned_abs();
         let cent = dollar / 100;
-        if magnitude >= cent || magnitude == 0 {
-            let cents = (magnitude + cent / 2) / cent;
-            return f.pad(&format!("{sign}${}.{:02}", cents / 100, cents % 100));
+        if magnitude > 0 && magnitude < cent {
+            return f.pad(if self.0 < 0 { "> -$0.01" } else { "< $0.01" });
         }
-        let part = format!("{:0PLACES$}", magnitude % dollar);
-        f.pad(&format!("{sign}$0.{}", part.trim_end_matches('0')))
+        let cents = (magnitude + cent / 2) / cent;
+        f.pad(&format!("{sign}${}.{:02}", cents / 100, cents % 100))
     }
 }

@@ -50,9 +50,9 @@ fn amounts_finer_than_a_nano_dollar_are_refused() {
 }
 
 #[test]
-fn money_shows_cents_and_below_a_cent_every_place() {
-    let shown = [1_642_500_000, 5_000_000, 625, 0, -1_005_000_000].map(|n| Money::nanos(n).to_string());
-    assert_eq!(shown, ["$1.64", "$0.005", "$0.000000625", "$0.00", "-$1.01"]);
+fn money_shows_cents_and_what_is_below_a_cent_as_that() {
+    let shown = [1_642_500_000, 9_999_999, 625, 0, -625, -1_005_000_000].map(|n| Money::nanos(n).to_string());
+    assert_eq!(shown, ["$1.64", "< $0.01", "< $0.01", "$0.00", "> -$0.01", "-$1.01"]);
 }
 
 #[test]

@@ -2,8 +2,11 @@
 
 import { html, nothing } from "../../vendor/lit-html/lit-html.js";
 import { prose } from "./blocks.js";
+import { money } from "./words.js";
 
 const SIGN = { added: "+", removed: "−", changed: "~" };
+/** A cost as words; exact dollars or, without a price, null. */
+const priced = (cost) => (cost === null ? "at an unknown price" : money(cost.replace("$", "")));
 const WHO = { table: "Table", application: "Application", job: "Job", "new data": "New data" };
 
 /**
@@ -40,10 +43,10 @@ function difference(found) {
     <h3>The way there</h3>
     ${found.steps.length === 0
       ? html`<p>${found.plan === "whole" ? "There is nothing to move." : "No plan could be made; until the reasons above are resolved, nothing is moved or deleted."}</p>`
-      : html`<p class="dim">The application keeps running. ${found.cost} once, ${found.readUnits.toLocaleString("en")} read and ${found.writeUnits.toLocaleString("en")} write units, on demand at ${found.prices} (read ${found.pricesRead}).</p>
+      : html`<p class="dim">The application keeps running. ${priced(found.cost)} once, ${found.readUnits.toLocaleString("en")} read and ${found.writeUnits.toLocaleString("en")} write units, on demand at ${found.prices} (read ${found.pricesRead}).</p>
       <ol class="df-steps">${found.steps.map((step) => html`<li class="df-step">
         <div class="df-step-head"><span class="df-who is-${step.who.split(" ")[0]}">${WHO[step.who] ?? step.who}</span><b>${step.step}</b>
-          ${step.readUnits + step.writeUnits > 0 ? html`<span class="dim">${[step.readUnits > 0 ? `${step.readUnits.toLocaleString("en")} read units` : "", step.writeUnits > 0 ? `${step.writeUnits.toLocaleString("en")} write units` : ""].filter(Boolean).join(", ")}, ${step.cost}${step.seconds ? `, ${step.seconds.toLocaleString("en")} seconds` : ""}</span>` : nothing}</div>
+          ${step.readUnits + step.writeUnits > 0 ? html`<span class="dim">${[step.readUnits > 0 ? `${step.readUnits.toLocaleString("en")} read units` : "", step.writeUnits > 0 ? `${step.writeUnits.toLocaleString("en")} write units` : ""].filter(Boolean).join(", ")}, ${priced(step.cost)}${step.seconds ? `, ${step.seconds.toLocaleString("en")} seconds` : ""}</span>` : nothing}</div>
         <ul>${step.operations.map((operation) => html`<li>${prose(operation.text)}</li>`)}</ul></li>`)}</ol>`}`;
 }
 

@@ -2,7 +2,7 @@
 
 import { html } from "../../vendor/lit-html/lit-html.js";
 
-/** Dollars as the commands print them: cents, or the exact amount where it is less than a cent. */
+/** Dollars and cents, or the exact amount where it is less than a cent. */
 export function exactMoney(dollars) {
   const negative = dollars.startsWith("-");
   const [whole, part = ""] = dollars.replace("-", "").split(".");
