@@ -76,7 +76,7 @@ function paletteView() {
   const list = found();
   // What is drawn may be older than what was typed.
   const choose = (at) => { const one = found()[at]; closePalette(); if (one) go(one[1]); };
-  return html`<dialog class="palette" aria-label="Find or do" @close=${() => closePalette()}>
+  return html`<dialog class="palette" aria-label="Search" @close=${() => closePalette()}>
     <input role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant=${`palette-${palette.at}`} aria-label="Find a table or a view" placeholder="Find a table or a view" .value=${palette.text}
       @input=${(event) => { palette.text = event.target.value; palette.at = 0; draw(); }}
       @keydown=${(event) => {
@@ -136,7 +136,7 @@ async function draw() {
     <header class="top">
       <a class="brand" href="/start"><img src="/favicon.ico" alt="">Keywright</a>
       ${placePicker(region)}
-      <button class="find" @click=${() => openPalette()}>Find or do <kbd>Ctrl K</kbd></button>
+      <button class="find" @click=${() => openPalette()}>Search <kbd>Ctrl K</kbd></button>
       <button class="find" aria-haspopup="dialog" @click=${() => openHelp()}>Help <kbd>?</kbd></button>
       <span class="end">
         ${state.info?.signIn?.account ? html`<button class="find" @click=${() => signOut()}>Sign out</button>` : nothing}

@@ -3,7 +3,7 @@
 
 use super::{Embedded, carry};
 use keywright_model::data::{self, ReadFile};
-use keywright_model::{Faults, Model, parse, write};
+use keywright_model::{Entity, Faults, Model, Slot, parse, write};
 use keywright_workbench::cost::{Bill, Costing, Missing, bill};
 use keywright_workbench::run::{Note, measure};
 
@@ -70,11 +70,39 @@ pub fn billed(
     read_file: ReadFile<'_>,
     costing: &Costing<'_>,
 ) -> Result<Billed, Unbilled> {
-    let notices = carry(original, read_file, embedded, &mut designed)?;
+    let mut notices = carry(original, read_file, embedded, &mut designed)?;
+    notices.extend(original.entities.iter().filter_map(|was| {
+        let is = designed.entities.iter().find(|entity| entity.name == was.name)?;
+        fewer_shards(was, is)
+    }));
     let text = write(&designed);
     let model = parse(&text)?;
     let samples = data::load(&model, read_file)?;
     let measured = measure(&model, &samples)?;
     let bill = bill(&model, &measured, costing)?;
     Ok(Billed { text, model, bill, notices })
+}
+
+/// What to know of an entity whose keys have fewer shards than before.
+fn fewer_shards(was: &Entity, is: &Entity) -> Option<String> {
+    let of = |slot: &Slot| {
+        slot.templates.iter().map(|(_, template)| template.shards()).fold(1, u32::saturating_mul)
+    };
+    let indexed = |entity: &Entity| entity.slots.iter().map(|(_, slot)| of(slot)).max().unwrap_or(1);
+    let places = [("the table", of(&was.key), of(&is.key)), ("an index", indexed(was), indexed(is))];
+    let fewer: Vec<String> = places
+        .into_iter()
+        .filter(|(_, before, after)| after < before)
+        .map(|(place, before, after)| {
+            let now = if after == 1 { "none".to_owned() } else { after.to_string() };
+            format!("in {place} from {before} to {now}")
+        })
+        .collect();
+    (!fewer.is_empty()).then(|| {
+        format!(
+            "{} has fewer shards, {}: the declared rates need no more. Keep them if its load is higher or less even.",
+            is.name,
+            fewer.join(" and ")
+        )
+    })
 }

@@ -126,13 +126,23 @@ fn entity_details(
     table: &SubjectTable,
 ) -> Vec<String> {
     let mut details = Vec::new();
-    for key in table.definition.schema.key.attributes() {
-        let (before, after) = (old.template_of(&key.name), new.template_of(&key.name));
-        if let (Some(before), Some(after)) = (before, after)
-            && before != after
-        {
-            details.push(format!("{} was {before}, is {after}", key.name));
+    let (old_key, new_key) = (&was.definition.schema.key, &table.definition.schema.key);
+    if old_key.attributes().map(|key| &key.name).eq(new_key.attributes().map(|key| &key.name)) {
+        for key in new_key.attributes() {
+            let (before, after) = (old.template_of(&key.name), new.template_of(&key.name));
+            if let (Some(before), Some(after)) = (before, after)
+                && before != after
+            {
+                details.push(format!("{} was {before}, is {after}", key.name));
+            }
         }
+    } else if slot(old, old_key) != slot(new, new_key) {
+        // Under other names no attribute has its own old value: the keys are compared whole.
+        details.push(format!("key was {}, is {}", slot_text(old, old_key), slot_text(new, new_key)));
+    }
+    let (before, after) = (shards(old, old_key), shards(new, new_key));
+    if before != after {
+        details.push(format!("shards were {}, are {}", shards_text(before), shards_text(after)));
     }
     for index in &table.definition.schema.indexes {
         let known = was.index(&index.name).filter(|known| old.is_in(known));
@@ -226,6 +236,16 @@ fn entity_text(entity: &SubjectEntity, table: &SubjectTable) -> String {
         text = format!("{text}; {} {}", index.name, slot_text(entity, &index.key));
     }
     text
+}
+
+/// The partitions that the items of one key are spread over by its templates.
+fn shards(entity: &SubjectEntity, key: &KeySchema) -> u32 {
+    let templates = key.attributes().filter_map(|attribute| entity.template_of(&attribute.name));
+    templates.map(|template| template.shards()).fold(1, u32::saturating_mul)
+}
+
+fn shards_text(shards: u32) -> String {
+    if shards == 1 { "none".to_owned() } else { shards.to_string() }
 }
 
 /// The templates of a key's attributes.

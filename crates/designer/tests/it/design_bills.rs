@@ -58,3 +58,16 @@ fn provisioned_capacity_and_backups_are_in_the_price_of_a_design() {
     let parts = designed(&example("orders.yaml")).bill.parts(|_| true);
     assert!(parts.features.iter().any(|(name, _)| *name == "point-in-time recovery"), "{parts:?}");
 }
+
+#[test]
+fn a_key_that_has_fewer_shards_than_before_is_named() {
+    let notices = |name: &str| designed(&example(name)).notices;
+    let said = "Metric has fewer shards, in the table from 10 to none: the declared rates need no more. Keep them if its load is higher or less even.";
+    assert!(notices("shop-single-table.yaml").iter().any(|own| own == said));
+    assert!(
+        notices("building-blocks.yaml")
+            .iter()
+            .any(|own| own.contains("Vote has fewer shards, in the table from 20 to 10:"))
+    );
+    assert!(notices("orders.yaml").iter().all(|own| !own.contains("shards")));
+}

@@ -301,6 +301,48 @@ fn items_go_through_plain_json_and_lines_unchanged() {
 }
 
 #[test]
+fn what_a_save_takes_is_what_the_database_then_meters_indexes_included() {
+    let server = start();
+    let key = |name: &str| json!({"AttributeName": name, "KeyType": "HASH"});
+    let index = |name: &str, own: &str| json!({"IndexName": name, "KeySchema": [key(own)], "Projection": {"ProjectionType": "ALL"}});
+    let database =
+        |operation: &str, body: Value| call(&server, &format!("dynamodb/{operation}"), &body).json();
+    let text = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+    let made = json!({"TableName": "Shop", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [key("id")],
+        "AttributeDefinitions": [text("id"), text("kind"), text("owner")],
+        "GlobalSecondaryIndexes": [index("byKind", "kind"), index("byOwner", "owner")]});
+    database("CreateTable", made);
+    let before = json!({"id": {"S": "a"}, "kind": {"S": "book"}, "pad": {"S": "x".repeat(1500)}});
+    let id = json!({"id": {"S": "a"}});
+    let put = json!({"TableName": "Shop", "Item": before, "ConditionExpression": "attribute_not_exists(id)", "ReturnConsumedCapacity": "INDEXES"});
+    // Its own entry moves in one index, and it enters the other.
+    let update = json!({"TableName": "Shop", "Key": id, "UpdateExpression": "SET kind = :k, #o = :k", "ExpressionAttributeNames": {"#o": "owner"},
+        "ExpressionAttributeValues": {":k": {"S": "film"}}, "ReturnConsumedCapacity": "INDEXES"});
+    let delete = json!({"Delete": {"TableName": "Shop", "Key": id}});
+    let delete = json!({"TransactItems": [delete], "ReturnConsumedCapacity": "INDEXES"});
+    let mut was = Value::Null;
+    for (operation, body) in [("PutItem", put), ("UpdateItem", update), ("TransactWriteItems", delete)] {
+        let said = call(
+            &server,
+            "item/cost",
+            &json!({"table": "Shop", "before": was, "key": id, "operation": operation, "body": body}),
+        )
+        .json();
+        let written = database(operation, body);
+        assert!(
+            written["ConsumedCapacity"].is_array() || written["ConsumedCapacity"].is_object(),
+            "{operation}: {written}"
+        );
+        assert_eq!(said["ConsumedCapacity"], written["ConsumedCapacity"], "{operation}: {said}");
+        was = database("GetItem", json!({"TableName": "Shop", "Key": id}))["Item"].clone();
+        assert_eq!(said["readUnits"], json!(0.5));
+    }
+    let refused =
+        call(&server, "item/cost", &json!({"table": "Shop", "key": id, "operation": "Scan", "body": {}}));
+    assert_eq!(refused.status, 422, "{}", refused.body);
+}
+
+#[test]
 fn a_simulation_too_long_for_the_page_is_sent_to_the_command() {
     let server = start();
     let model = include_str!("../../../../examples/models/orders.yaml");

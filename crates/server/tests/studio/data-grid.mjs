@@ -68,16 +68,32 @@ test('S7, S8, S9, S10: the strip counts as the service does; reading on has boun
   const said = await strip(t);
   ok(said.includes(`read ${sums.read}`) && said.includes(`returned ${sums.returned}`) && said.includes(`${sums.units} RCU`), `${said} ${JSON.stringify(sums)}`);
 
+  // 100 more are 100 more: without a filter that many are read, with one the page that has more is cut there.
+  await t.open('/us-east-1/t/Shop/items');
+  await t.page.getByText('reads at most 10 MB').waitFor();
+  await button(t, 'Load 100 more').click();
+  await t.page.getByText('returned 150').waitFor();
+  ok((await strip(t)).includes('read 150'));
+  equal(JSON.parse(sent(t, 'Scan').at(-1).body).Limit, 100);
+  await t.open(`/us-east-1/t/Shop/items?${filter(0)}`);
+  await button(t, 'Load 100 more').click();
+  await t.page.getByText('returned 150').waitFor();
+  equal(JSON.parse(sent(t, 'Scan').at(-1).body).Limit, undefined);
+  await button(t, 'Load 100 more').click();
+  await t.page.getByText('that is all').waitFor();
+  equal(await t.page.locator('kw-items').evaluate((one) => new Set(one.items.map((item) => item.sk.S)).size), 240);
+  const scans = sent(t, 'Scan').length;
+
   // An empty first page, the bound of reading on, and Stop.
   await t.open(`/us-east-1/t/Shop/items?${filter(60)}`);
   await t.page.getByText('This page has no item that passes, but there is more to read.').waitFor();
   await t.open(`/us-east-1/t/Shop/items?limit=20&${filter(60)}`);
-  await button(t, 'Read on until 100 found, at most 10 MB').click();
+  await button(t, 'Load 100 more').click();
   await t.page.getByText('returned 100').waitFor();
   await button(t, 'Next page').waitFor();
   await t.open(`/us-east-1/t/Shop/items?limit=1&${filter(239)}`);
-  await button(t, 'Read on until 100 found, at most 10 MB').click();
-  await until('some pages', async () => sent(t, 'Scan').length > 4 + 8);
+  await button(t, 'Load 100 more').click();
+  await until('some pages', async () => sent(t, 'Scan').length > scans + 12);
   await button(t, 'Stop').click();
   await button(t, 'Next page').waitFor();
   const stopped = sent(t, 'Scan').length;
@@ -148,16 +164,23 @@ test('S15: staged changes: one stale of 100 stops a transaction and is named; on
   await t.page.getByText('A transaction takes twice the units: all or nothing.').waitFor();
   await t.database('UpdateItem', {TableName: 'Shop', Key: {pk: {S: 'a'}, sk: {S: '00042'}}, UpdateExpression: 'SET n = :n', ExpressionAttributeValues: {':n': {N: '2'}}});
   await button(t, 'Commit as one transaction').click();
+  await t.page.getByText('100 items deleted: a / 00000, a / 00001, a / 00002, a / 00003, a / 00004 and 95 more').waitFor();
+  await t.confirm('Delete 100 items');
   await t.page.getByText('Nothing was written: 1 of 100 changes is refused.').waitFor();
   equal((await scan(t, 'Shop')).length, 100);
   ok((await t.page.locator('.sg-one.is-refused').textContent()).includes('00042'));
   await t.accessible();
   await button(t, 'Commit one by one').click();
+  await t.confirm('Delete 99 items');
   await t.page.getByText('99 changes written: ').waitFor();
   same((await scan(t, 'Shop')).map((one) => one.sk.S), ['00042']);
-  await button(t, 'Delete what is there now').click();
+  await button(t, 'Stage the deletion of what is there now').click();
   await button(t, 'Commit').click();
+  await t.confirm('Delete 1 item');
   await until('the last is gone', async () => (await scan(t, 'Shop')).length === 0);
+  await button(t, 'Bring them back').click();
+  await t.page.getByText('100 items brought back: 100 write units.').waitFor();
+  equal((await scan(t, 'Shop')).length, 100);
 });
 
 test('S12, S13, S14: forms of an item lose nothing; three values in a conflict; a new key moves it; no text is dropped unasked', async (t) => {
@@ -221,7 +244,7 @@ test('S12, S13, S14: forms of an item lose nothing; three values in a conflict; 
   await t.accessible();
   await t.picture('conflict');
   await three.locator('tr', {hasText: 'yes'}).getByLabel(/theirs/).check();
-  await button(t, 'Save mine on what is there now').click();
+  await button(t, 'Save my choices').click();
   await t.page.locator('.it-editor').waitFor({state: 'detached'});
   const merged = await get();
   same([merged.name.S, merged.yes.S], ['mine', 'theirs']);
@@ -231,13 +254,66 @@ test('S12, S13, S14: forms of an item lose nothing; three values in a conflict; 
   await open();
   await t.page.locator('.it-editor kw-editor .cm-content').waitFor();
   await type(t, JSON.stringify({...merged, sk: {S: '2'}}));
-  await button(t, 'Move the item').click();
+  await button(t, 'Save').click();
+  await t.confirm('Move item');
   await t.page.getByText('An item with the new key is there already').waitFor();
   same([await get('1'), await get('2')], [merged, {pk: {S: 'a'}, sk: {S: '2'}}]);
   await type(t, JSON.stringify({...merged, sk: {S: '3'}}));
-  await button(t, 'Move the item').click();
+  await button(t, 'Save').click();
+  await t.confirm('Move item');
   await t.page.locator('.it-editor').waitFor({state: 'detached'});
   same([await get('1'), await get('3')], [undefined, {...merged, sk: {S: '3'}}]);
+});
+
+test('a filter is rows of attribute, operator, type and value; reserved words and odd names are no obstacle', async (t) => {
+  await t.database('CreateTable', table('Shop'));
+  await fill(t, 'Shop', 6, (at) => ({pk: {S: 'a'}, sk: {S: sk(at)}, status: {S: at % 2 ? 'open' : 'closed'}, 'a b.c#1': {N: String(at)}, ...(at > 2 ? {size: {BOOL: at === 5}} : {})}));
+  await t.open('/us-east-1/t/Shop/items');
+  await t.page.locator('.it-row').first().waitFor();
+  const rows = async (count) => { await button(t, /^Scan|^Query$/).click(); await until(`${count} rows`, async () => (await t.page.locator('.it-row').count()) === count); };
+  const field = (name) => t.page.getByLabel(name, {exact: true});
+  await field('Filter').fill('status');
+  await field("Filter's value").fill('open');
+  await rows(3);
+  await field('Filter 2').fill('a b.c#1');
+  await field("Filter's comparison 2").selectOption('>=');
+  await field("Type of the filter's value 2").selectOption('N');
+  await field("Filter's value 2").fill('3');
+  await t.page.getByLabel('pk', {exact: true}).fill('a');
+  await rows(2);
+  await field('Filter 3').fill('size');
+  await field("Type of the filter's value 3").selectOption('BOOL');
+  await rows(1);
+  await t.accessible();
+  // The address has the rows, and an expression of one's own holds too.
+  await t.page.reload();
+  await until('the same row', async () => (await t.page.locator('.it-row').count()) === 1);
+  equal(await field("Filter's value 2").inputValue(), '3');
+  await t.page.getByText('Filter expression', {exact: true}).click();
+  await t.page.getByLabel('Expression', {exact: true}).fill('attribute_not_exists(nothing) AND #n < :n');
+  await t.page.getByLabel('Names', {exact: true}).fill('{"#n": "a b.c#1"}');
+  await t.page.getByLabel('Values', {exact: true}).fill('{":n": {"N": "3"}}');
+  await rows(0);
+  await field('Filter 3').fill('');
+  await field('Filter 2').fill('');
+  await rows(1);
+  ok((await t.page.locator('.it-row').textContent()).includes('00001'));
+  // A change of all that it finds says what is lost, and deleted items can be brought back.
+  await button(t, 'Change all…').click();
+  await field('attribute').fill('status');
+  await field('value').fill('late');
+  await button(t, 'Dry run').click();
+  await button(t, 'Change 1 item').click();
+  await t.page.getByRole('dialog').getByText('The value of status that 1 item has now.').waitFor();
+  await button(t, 'Cancel').click();
+  await t.page.getByLabel('What to do').selectOption('delete');
+  await button(t, 'Dry run').click();
+  await button(t, 'Delete 1 item').click();
+  equal(sent(t, 'UpdateItem').length + sent(t, 'DeleteItem').length, 0);
+  await t.confirm('Delete 1 item');
+  await button(t, 'Bring it back').click();
+  await t.page.getByText('1 item brought back').waitFor();
+  equal((await scan(t, 'Shop')).length, 6);
 });
 
 /** Random numbers that are the same each time. */
@@ -348,7 +424,7 @@ test('S6, S13, S37: a query, an edit, a conflict and its choice by keyboard alon
   // The choice for one attribute is theirs; what is saved is mine for the other.
   await t.keysTo(/note: yours/);
   await t.page.keyboard.press('ArrowRight');
-  await t.keysTo(/Save mine on what is there now/);
+  await t.keysTo(/Save my choices/);
   await t.page.keyboard.press('Enter');
   await t.page.locator('.it-editor').waitFor({state: 'detached'});
   const after = await get();
@@ -413,7 +489,7 @@ test('queries: what was asked is kept, and some are saved under a name', async (
   const menu = t.page.locator('.qs');
   await menu.locator('summary').click();
   await t.page.getByLabel('Name of this query').fill('  second <i>one</i> ');
-  await button(t, 'Save it').click();
+  await button(t, 'Save query').click();
   await menu.getByRole('link', {name: 'second <i>one</i>'}).waitFor();
   await t.accessible();
   await t.picture('queries');
@@ -429,8 +505,10 @@ test('queries: what was asked is kept, and some are saved under a name', async (
   await until('the saved one is asked', async () => (await t.page.locator('.it-row').textContent()).includes('<b>1'));
   await menu.locator('summary').click();
   await button(t, 'Forget these').click();
+  await t.confirm('Forget queries');
   await menu.getByRole('button', {name: 'Forget second <i>one</i>'}).click();
-  equal(await menu.getByRole('link').count(), 0);
+  await t.confirm('Forget query');
+  await until('nothing is kept', async () => (await menu.getByRole('link').count()) === 0);
   equal(await t.page.evaluate(() => Object.keys(localStorage).filter((name) => /asked|saved/.test(name)).length), 0);
 });
 
@@ -442,7 +520,7 @@ test('S16: a change of many leaves what does not pass; Stop and resume touch eac
   await button(t, 'Change all…').click();
   await t.page.getByLabel('attribute', {exact: true}).fill('seen');
   await t.page.getByLabel('value', {exact: true}).fill('yes');
-  await button(t, 'Try it dry').click();
+  await button(t, 'Dry run').click();
   await t.page.getByText('1,000 items would change').waitFor();
   equal(await t.page.locator('kw-bulk tbody tr').count(), 5);
   equal(sent(t, 'UpdateItem').length, 0, 'dry writes nothing');
@@ -499,6 +577,7 @@ test('S17: what is exported comes back in each form; faults are reported by line
     await t.page.getByLabel('File').setInputFiles({name: 'items', mimeType: 'text/plain', buffer: readFileSync(files[form])});
     await t.page.getByText('no faults').waitFor();
     await button(t, 'Import', t.page.locator('kw-transfer')).click();
+    if (form === 'kept') await t.confirm('Overwrite items');
     await t.page.getByText('Done.').waitFor();
     same(await scan(t, name), whole);
   }

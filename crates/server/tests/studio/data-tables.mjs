@@ -1,11 +1,12 @@
 // Tables, items, schema, sign-in and what the frame says when the process is gone.
 
 import {spawnSync} from 'node:child_process';
-import {mkdtempSync} from 'node:fs';
+import {mkdtempSync, readFileSync, readdirSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {equal, ok, same, test, until} from './lib.mjs';
 
+const VIEWS = new URL('../../studio/views/', import.meta.url);
 /** A file with one access key, and the key. */
 const keys = join(mkdtempSync(join(tmpdir(), 'kw-')), 'keys.toml');
 const added = spawnSync(process.env.KEYWRIGHT_BINARY ?? 'target/debug/keywright', ['credentials', 'add', '--file', keys], {encoding: 'utf8'}).stdout;
@@ -49,40 +50,77 @@ test('S4: create, add and drop an index, time to live, protection, delete', asyn
   await t.page.getByRole('link', {name: 'Schema'}).click();
   await t.page.getByLabel('New index').fill('byName');
   await t.page.getByLabel('partition key', {exact: true}).fill('name');
-  await t.page.getByRole('button', {name: 'Add it'}).click();
+  await t.page.getByRole('button', {name: 'Add index'}).click();
   const described = async () => (await t.database('DescribeTable', {TableName: 'Made'})).Table;
   await until('the index is there', async () => (await described()).GlobalSecondaryIndexes?.[0].IndexStatus === 'ACTIVE');
-  await t.page.getByRole('button', {name: 'Drop byName'}).click();
+  const press = (name) => t.page.getByRole('button', {name, exact: true}).click();
+  await t.page.getByPlaceholder('attribute', {exact: true}).fill('until');
+  await press('Enable time to live…');
+  await t.confirm('Enable time to live');
+  const expiry = async () => (await t.database('DescribeTimeToLive', {TableName: 'Made'})).TimeToLiveDescription;
+  await until('time to live is on', async () => (await expiry()).AttributeName === 'until');
+  await press('Enable stream');
+  await until('the stream is on', async () => (await described()).StreamSpecification?.StreamEnabled);
+  await press('Enable deletion protection');
+  await until('it is protected', async () => (await described()).DeletionProtectionEnabled);
+  // A question has the focus on its way out: Enter and Escape lose nothing, and a double click does not answer it.
+  const dialog = t.page.getByRole('dialog');
+  for (const leave of [() => t.page.keyboard.press('Enter'), () => t.page.keyboard.press('Escape')]) {
+    await press('Drop byName');
+    await dialog.getByText('Its entries: 0 items, 0 B.').waitFor();
+    await dialog.getByText('Deletion protection covers the table alone, not its indexes.').waitFor();
+    await until('what uses it is said', async () => (await dialog.textContent()).includes('the patterns that use it are not known'));
+    equal(await t.page.evaluate(() => document.activeElement?.textContent), 'Cancel');
+    await leave();
+    await dialog.waitFor({state: 'detached'});
+    equal(await t.page.evaluate(() => document.activeElement?.getAttribute('aria-label')), 'Drop byName');
+  }
+  await t.page.getByRole('button', {name: 'Drop byName', exact: true}).dblclick();
+  await t.accessible();
+  equal((await described()).GlobalSecondaryIndexes.length, 1);
+  await t.confirm('Drop index');
   await until('the index is gone', async () => !(await described()).GlobalSecondaryIndexes);
-  await t.page.getByPlaceholder('attribute').fill('until');
-  await t.page.locator('form', {hasText: 'Time to live'}).getByRole('button').click();
-  await until('time to live is on', async () =>
-    (await t.database('DescribeTimeToLive', {TableName: 'Made'})).TimeToLiveDescription.AttributeName === 'until');
-  await t.page.locator('p', {hasText: 'Deletion protection'}).getByRole('button').click();
+  for (const [what, is] of [['stream', async () => !(await described()).StreamSpecification?.StreamEnabled], 
+    // The service changes it once an hour: it is asked.
+    ['time to live', async () => t.requests.filter((one) => one.path.endsWith('UpdateTimeToLive')).length === 2],
+    ['deletion protection', async () => !(await described()).DeletionProtectionEnabled]]) {
+    await press(`Disable ${what}…`);
+    equal(await is(), false, what);
+    await t.confirm(`Disable ${what}`);
+    await until(`${what} is off`, is);
+  }
+  await press('Enable deletion protection');
   await until('it is protected', async () => (await described()).DeletionProtectionEnabled);
   // Tags, capacity, class; and an index with some attributes and a number as its key.
   const arn = (await described()).TableArn;
   const tags = async () => (await t.database('ListTagsOfResource', {ResourceArn: arn})).Tags ?? [];
   await t.page.getByLabel('Key', {exact: true}).fill('team');
   await t.page.getByLabel('Value', {exact: true}).fill('blue team');
-  await t.page.getByRole('button', {name: 'Add the tag'}).click();
+  await t.page.getByRole('button', {name: 'Add tag'}).click();
   await until('the tag is there', async () => (await tags())[0]?.Value === 'blue team');
   await t.page.getByText('blue team').waitFor();
+  await t.page.getByLabel('Key', {exact: true}).fill('team');
+  await t.page.getByLabel('Value', {exact: true}).fill('red team');
+  await t.page.getByRole('button', {name: 'Add tag'}).click();
+  await t.page.getByRole('dialog').getByText('Its value: blue team').waitFor();
+  await t.page.keyboard.press('Escape');
+  equal((await tags())[0].Value, 'blue team');
   await t.page.getByRole('button', {name: 'Remove the tag team'}).click();
+  await t.confirm('Remove tag');
   await until('the tag is gone', async () => (await tags()).length === 0);
   await t.page.getByLabel('Capacity').selectOption('PROVISIONED');
   await t.page.getByLabel('read units').fill('7');
-  await t.page.getByRole('button', {name: 'Set it'}).click();
+  await t.page.getByRole('button', {name: 'Save'}).click();
   await until('units are provisioned', async () => (await described()).ProvisionedThroughput.ReadCapacityUnits === 7);
   await t.page.getByLabel('Class', {exact: true}).selectOption('STANDARD_INFREQUENT_ACCESS');
-  await t.page.getByRole('button', {name: 'Set the class'}).click();
+  await t.page.getByRole('button', {name: 'Change class'}).click();
   await until('the class is changed', async () => (await described()).TableClassSummary?.TableClass === 'STANDARD_INFREQUENT_ACCESS');
   await t.page.getByLabel('New index').fill('byTotal');
   await t.page.getByLabel('partition key', {exact: true}).fill('total');
   await t.page.getByLabel('Type of the partition key').selectOption('N');
   await t.page.getByRole('combobox', {name: 'with'}).selectOption('INCLUDE');
   await t.page.getByLabel('these attributes').fill('name, note');
-  await t.page.getByRole('button', {name: 'Add it'}).click();
+  await t.page.getByRole('button', {name: 'Add index'}).click();
   await until('the index is there', async () => (await described()).GlobalSecondaryIndexes?.[0].IndexStatus === 'ACTIVE');
   const {Projection, ProvisionedThroughput} = (await described()).GlobalSecondaryIndexes[0];
   same(Projection, {ProjectionType: 'INCLUDE', NonKeyAttributes: ['name', 'note']});
@@ -93,7 +131,7 @@ test('S4: create, add and drop an index, time to live, protection, delete', asyn
     await t.page.locator('label', {hasText: 'CreateTable request'}).getByRole('combobox').selectOption(form);
     await until(`it is there as ${form}`, async () => (await t.page.locator('kw-schema pre').last().textContent()).includes(part));
   }
-  await t.page.getByRole('button', {name: 'Take it as a model file'}).click();
+  await t.page.getByRole('button', {name: 'Save as new model'}).click();
   await t.page.waitForURL('**/models/made.yaml/patterns');
   await t.page.goBack();
   await t.page.getByText('Keys and indexes').first().waitFor();
@@ -101,8 +139,12 @@ test('S4: create, add and drop an index, time to live, protection, delete', asyn
   await t.page.getByRole('link', {name: 'Tables', exact: true}).click();
   const drop = async () => {
     await t.page.getByRole('button', {name: 'Delete Made'}).click();
-    await t.page.getByLabel(/Type Made to delete/).fill('Made');
-    await t.page.getByRole('button', {name: 'Delete', exact: true}).click();
+    await t.page.getByRole('dialog').getByText('1 index: byTotal').waitFor();
+    await t.page.getByLabel(/Type Made to confirm/).fill('made');
+    equal(await t.page.getByRole('button', {name: 'Delete table', exact: true}).isDisabled(), true);
+    await t.page.getByLabel(/Type Made to confirm/).fill('Made');
+    await t.page.keyboard.press('Enter');
+    await t.confirm('Delete table');
   };
   await drop();
   const refused = await t.database('DeleteTable', {TableName: 'Made'}).catch((error) => error.message);
@@ -154,7 +196,83 @@ test('S11: 38 digits and 1E-130 survive the edit of another attribute', async (t
   await rewrite(t, '"old"', '"new"');
   await t.page.locator('.it-editor').getByRole('button', {name: 'Save'}).click();
   await t.page.locator('.it-editor').waitFor({state: 'detached'});
-  same(await item(t, KEY), {...read, name: {S: 'new'}});
+  const now = {...read, name: {S: 'new'}};
+  same(await item(t, KEY), now);
+  // Deleted and brought back it is the same item.
+  await t.page.locator('.it-open').click();
+  await t.page.getByRole('button', {name: 'Delete item…'}).click();
+  await t.page.getByRole('dialog').getByText('4 attributes and the key: digits, list, name, tiny').waitFor();
+  equal((await item(t, KEY)) !== undefined, true);
+  await t.confirm('Delete item');
+  await t.page.getByText('Deleted a / 1: 1 write unit.').waitFor();
+  equal(await item(t, KEY), undefined);
+  await t.accessible();
+  await t.page.getByRole('button', {name: 'Bring it back'}).click();
+  await t.page.getByText('1 item brought back: 1 write unit.').waitFor();
+  same(await item(t, KEY), now);
+});
+
+test('a deleted item can be brought back for ten seconds, and not over another one', {waits: true}, async (t) => {
+  await t.database('CreateTable', table('Shop'));
+  for (const sk of ['1', '2']) await t.database('PutItem', {TableName: 'Shop', Item: {...KEY, sk: {S: sk}, set: {BS: ['AAEC']}}});
+  await t.open('/us-east-1/t/Shop/items');
+  const drop = async () => {
+    await t.page.locator('.it-open').first().click();
+    await t.page.getByRole('button', {name: 'Delete item…'}).click();
+    await t.confirm('Delete item');
+    await t.page.getByRole('button', {name: 'Bring it back'}).waitFor();
+  };
+  await drop();
+  await t.database('PutItem', {TableName: 'Shop', Item: {...KEY, by: {S: 'another client'}}});
+  await t.page.getByRole('button', {name: 'Bring it back'}).click();
+  await t.page.getByText('Not 1 item: another one has its key now.').waitFor();
+  equal((await item(t, KEY)).by.S, 'another client');
+  await drop();
+  const begun = Date.now();
+  await t.page.getByRole('button', {name: 'Bring it back'}).waitFor({state: 'detached'});
+  ok(Date.now() - begun > 8000, `${Date.now() - begun} ms`);
+});
+
+/** What of a request's operation loses nothing. A new operation belongs here or to the losses below. */
+const HARMLESS = /^(BatchGet|CreateTable|Describe|GetItem|GetRecords|GetShardIterator|List|Query|Scan|TagResource|TransactGet|UpdateItem)/;
+const LOSSES = {
+  BatchExecuteStatement: [{Statements: [{Statement: "DELETE FROM Shop WHERE pk = 'a'"}]}], BatchWriteItem: [{RequestItems: {Shop: [{DeleteRequest: {}}]}}, {RequestItems: {Shop: [{PutRequest: {}}]}}],
+  DeleteItem: [{}], DeleteTable: [{}], ExecuteStatement: [{Statement: ' delete from Shop'}], ExecuteTransaction: [{TransactStatements: [{Statement: 'Delete FROM Shop'}]}], PutItem: [{}],
+  TransactWriteItems: [{TransactItems: [{Delete: {}}]}, {TransactItems: [{Put: {}}]}], UntagResource: [{TagKeys: ['a']}], UpdateContributorInsights: [{ContributorInsightsAction: 'DISABLE'}],
+  UpdateTable: [{GlobalSecondaryIndexUpdates: [{Delete: {IndexName: 'x'}}]}, {StreamSpecification: {StreamEnabled: false}}, {DeletionProtectionEnabled: false}],
+  UpdateTimeToLive: [{TimeToLiveSpecification: {Enabled: false}}, {TimeToLiveSpecification: {Enabled: true}}],
+};
+
+test('nothing that loses something is sent without a confirmed question, by whatever page', async (t) => {
+  const {operations} = await t.call('state');
+  same(operations.filter((name) => !HARMLESS.test(name)).sort(), Object.keys(LOSSES).sort());
+  await t.open('/us-east-1/tables');
+  const before = t.requests.length;
+  const sent = await t.page.evaluate(async (losses) => {
+    const api = await import(document.querySelector('script[type=module]').src.replace('dist/app.js', 'views/model/api.js'));
+    const calls = Object.entries(losses).flatMap(([name, bodies]) => bodies.flatMap((body) => [[`${name} ${JSON.stringify(body)}`, () => api.dynamodb(name, body, {consent: {}})], [`raw ${name}`, () => api.raw(name, JSON.stringify(body), {})]]));
+    const wrong = [];
+    for (const [what, run] of [...calls, ['models/delete', () => api.call('models/delete', {name: 'a.yaml', hash: ''})]]) {
+      try { await run(); wrong.push(what); } catch (error) { if (error.kind !== 'unconfirmed') wrong.push(`${what}: ${error.message}`); }
+    }
+    return wrong;
+  }, LOSSES);
+  same(sent, []);
+  equal(t.requests.slice(before).filter((one) => one.path.startsWith('/api/') && !/ListTables|state/.test(one.path)).length, 0);
+  // There is one way to the process, and one place that gives a consent.
+  const sources = readdirSync(VIEWS, {recursive: true}).map(String).filter((name) => name.endsWith('.js')).map((name) => [name, readFileSync(new URL(name, VIEWS), 'utf8')]);
+  const having = (pattern) => sources.filter(([, text]) => pattern.test(text)).map(([name]) => name);
+  same(having(/\bfetch\(|XMLHttpRequest|sendBeacon|WebSocket/), ['model/api.js', 'tables/kw-sign-in.js']);
+  same(having(/newConsent/).sort(), ['confirm.js', 'losses.js']);
+  // By hand too: the typed request is asked about, and goes once it is confirmed.
+  await t.database('CreateTable', table('Shop'));
+  await t.open('/us-east-1/t/Shop?tab=request');
+  await t.page.getByLabel('Operation').selectOption('DeleteTable');
+  await t.page.getByRole('button', {name: 'Send', exact: true}).click();
+  await t.page.getByRole('dialog').getByText('the table Shop with its items and indexes').waitFor();
+  equal(t.requests.filter((one) => one.path.endsWith('/DeleteTable')).length, 0);
+  await t.confirm('Send DeleteTable');
+  await until('it is gone', async () => (await t.database('ListTables', {})).TableNames.length === 0);
 });
 
 test('S13, S14: a save keeps what others changed, refuses what they changed too, and never brings an item back', async (t) => {
@@ -182,7 +300,7 @@ test('S13, S14: a save keeps what others changed, refuses what they changed too,
   ok((await t.page.locator('.it-editor .md-table').textContent()).includes('again'));
   await t.accessible();
   equal((await item(t, KEY)).one.S, 'again');
-  await t.page.getByRole('button', {name: 'Save mine on what is there now'}).click();
+  await t.page.getByRole('button', {name: 'Save my choices'}).click();
   await t.page.locator('.it-editor').waitFor({state: 'detached'});
   equal((await item(t, KEY)).one.S, 'mine');
   await open();
@@ -221,6 +339,7 @@ test('S30: hostile texts stay texts', async (t) => {
   await t.page.locator('.sg-one').nth(texts.length - 1).waitFor();
   equal(await t.page.locator('img[src="x"], main script, a[href^="javascript"]').count(), 0);
   await t.page.getByRole('button', {name: 'Commit as one transaction'}).click();
+  await t.confirm(`Delete ${texts.length} items`);
   await until('all are gone', async () => (await t.database('Scan', {TableName: 'Shop'})).Count === 0);
 });
 
@@ -294,7 +413,7 @@ test('conflict: mine on theirs keeps the other attribute of the other client', a
   await t.database('UpdateItem', {TableName: 'Shop', Key: KEY, UpdateExpression: 'SET #o = :v, #t = :v, #n = :v REMOVE gone', ExpressionAttributeNames: {'#o':'one','#t':'two','#n':'new'}, ExpressionAttributeValues: {':v': {S: 'theirs'}}});
   await change(t, {two: {S: 'mine'}});
   await saveItem(t);
-  await t.page.getByRole('button', {name: 'Save mine on what is there now'}).click();
+  await t.page.getByRole('button', {name: 'Save my choices'}).click();
   await t.page.locator('.it-editor').waitFor({state: 'detached'});
   same(await item(t, KEY), {...KEY, one: {S: 'theirs'}, two: {S: 'mine'}, new: {S: 'theirs'}});
 });

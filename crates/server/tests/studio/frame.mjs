@@ -98,7 +98,9 @@ test('at 400 pixels the question about unsaved changes fits, and the patterns sc
 test('a save says what was written and its units; a new key is a move, which is said before it is made', async (t) => {
   await shop(t);
   await openItem(t);
+  await t.page.locator('.it-cost', {hasText: '0.5 read units · nothing to save'}).waitFor();
   await change(t, {total: {N: '7'}, kind: {S: 'film'}});
+  await t.page.locator('.it-cost', {hasText: 'a save takes 3 write units, of these 2 on byKind'}).waitFor();
   await press(t, 'Save');
   await t.page.getByText('Changed kind, total of a / 1: 3 write units, of these 2 on byKind.').waitFor();
   await openItem(t);
@@ -106,7 +108,8 @@ test('a save says what was written and its units; a new key is a move, which is 
   await t.page.getByText('The key is changed: this is a move.').waitFor();
   await t.accessible();
   equal((await t.database('Scan', {TableName: 'Shop'})).Items.filter((item) => item.sk.S === '9').length, 0);
-  await press(t, 'Move the item');
+  await press(t, 'Save');
+  await t.confirm('Move item');
   await t.page.getByText('Moved a / 1 to a / 9: one transaction put the new item and deleted the old one.').waitFor();
   const keys = (await t.database('Scan', {TableName: 'Shop'})).Items.map((item) => item.sk.S);
   same(keys.sort(), ['2', '3', '9']);
@@ -115,7 +118,7 @@ test('a save says what was written and its units; a new key is a move, which is 
   await t.page.locator('.it-editor kw-editor .cm-content').waitFor();
   await change(t, {sk: {S: '8'}});
   await t.page.evaluate(() => /** @type {any} */ ([...document.querySelectorAll('.it-actions button')].find((one) => one.textContent === 'Save'))?.click());
-  await t.page.getByText('The key is changed: this is a move.').waitFor();
+  await t.page.getByText('Move the item to another key?').waitFor();
   equal((await t.database('Scan', {TableName: 'Shop'})).Items.filter((item) => item.sk.S === '8').length, 0);
 });
 
@@ -139,6 +142,9 @@ test('an edit of a cell is said to wait, not to be written; a new item of a key 
   await t.page.locator('.it-input').waitFor();
   await t.page.keyboard.press('Escape');
   await press(t, 'Commit…');
+  await press(t, 'Reject all…');
+  await t.page.getByRole('dialog').getByText('a / 1: the table keeps what it has.').waitFor();
+  await t.page.keyboard.press('Escape');
   await press(t, 'Commit');
   await t.page.getByText('1 change written: ').waitFor();
   equal((await t.database('GetItem', {TableName: 'Shop', Key: {pk: {S: 'a'}, sk: {S: '1'}}, ConsistentRead: true})).Item.kind.S, 'tape');
@@ -202,7 +208,7 @@ test('the overview counts the requests of each table, and every invalid one', as
   const row = t.page.locator('.tl-table').first().locator('tbody tr');
   // Three puts; the page's filter and the query are invalid.
   await until('the row of the table', async () => { const cells = await row.first().locator('th, td').allTextContents(); return cells[0] === 'Shop' && cells[1] === '3' && cells.at(-1) === '2'; });
-  const tile = t.page.locator('.op-tile', {hasText: 'Invalid'}).locator('.op-value');
+  const tile = t.page.locator('.op-tile', {hasText: 'Rejected requests'}).locator('.op-value');
   await until('all invalid requests', async () => (await tile.textContent()) === '3');
 });
 
@@ -218,11 +224,16 @@ test('the tabs of a model follow the steps; a design says in one sentence whethe
   const [, figure] = /Your keys are already the cheapest: (\$[\d.]+) a month/.exec(await said.textContent());
   same(await t.page.locator('.dg-bill').evaluateAll((list) => list.map((one) => one.textContent.trim().split(' ')[0])), [figure, figure]);
   equal((await t.page.locator('.dg-ways tbody tr').first().locator('td').nth(1).textContent()).trim(), figure);
+  // Of a text that changed since nothing is green.
+  equal(await t.page.locator('.dg-verdict.is-good').count(), 1);
+  await t.page.locator('kw-model').evaluate((model) => model.ws.edit(`${model.ws.text}\n`));
+  await t.page.getByText('The text changed since this search').waitFor();
+  equal(await t.page.locator('.dg-verdict.is-good').count(), 0);
   await t.open('/models/alleycat/design');
   await press(t, 'Find the keys');
   await said.getByText('The proposed keys save').waitFor();
   ok(/save \$[\d.]+ a month \(\d+ %\): \$[\d.]+ instead of \$[\d.]+\. Most of it: /.test((await said.textContent()).replace(/\s+/g, ' ')), await said.textContent());
-  const isMain = () => t.page.getByRole('button', {name: 'Take it as a new file'}).evaluate((one) => one.classList.contains('is-main'));
+  const isMain = () => t.page.getByRole('button', {name: 'Save as new model'}).evaluate((one) => one.classList.contains('is-main'));
   equal(await isMain(), true);
   // Keys that fail the check are not called cheaper without that; the difference is that of the two amounts.
   await t.open('/models/complaints/design');

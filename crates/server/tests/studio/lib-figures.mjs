@@ -133,7 +133,7 @@ test('a change of many', async (t) => {
   await t.page.getByRole('button', {name: 'Change all…', exact: true}).click();
   await t.page.getByLabel('attribute', {exact: true}).fill('seen');
   await t.page.getByLabel('value', {exact: true}).fill('yes');
-  await t.page.getByRole('button', {name: 'Try it dry', exact: true}).click();
+  await t.page.getByRole('button', {name: 'Dry run', exact: true}).click();
   await t.page.getByText('10,000 items would change').waitFor();
   const begun = Date.now();
   await t.page.getByRole('button', {name: 'Change 10,000 items', exact: true}).click();
@@ -153,6 +153,7 @@ test('an import', async (t) => {
   await t.page.getByText('no faults').waitFor();
   const begun = Date.now();
   await t.page.locator('kw-transfer').getByRole('button', {name: 'Import', exact: true}).click();
+  await t.confirm('Overwrite items');
   await t.page.getByText('Done.').waitFor();
   say('an import of 50,000 lines', `${Math.round(COUNT * 1000 / (Date.now() - begun)).toLocaleString('en')} items a second`);
 });

@@ -170,6 +170,9 @@ class Trial {
     });
   }
 
+  /** Answers the question before something is lost, by its button. */
+  async confirm(verb) { await this.page.getByRole('dialog').getByRole('button', {name: verb, exact: true}).click(); }
+
   /** Calls the studio's API from outside of the page: the last line of a stream, or the error. */
   async call(name, body = {}, place = {}) {
     if (!this.build) {

@@ -135,6 +135,7 @@ test('contributor insights: a switch for each table, then the busiest keys and i
   await until('the query is asked', async () => new URL(t.page.url()).searchParams.get('pk') === 'USER#hot');
   await t.page.goBack();
   await t.page.getByRole('button', {name: 'Stop counting keys'}).click();
+  await t.confirm('Stop counting');
   await t.page.getByRole('button', {name: 'Count the keys'}).waitFor();
   equal((await t.database('DescribeContributorInsights', {TableName: 'Votes'})).ContributorInsightsStatus, 'DISABLED');
 });

@@ -111,6 +111,15 @@ test('a profile that does not read says where; another text greys what was found
   await t.accessible(t.page, 'colours');
   await profile(t, RUSH);
   await t.page.getByText('Of an older text or profile.').waitFor();
+  equal(await t.page.locator('.dg-verdict.is-good').count(), 0);
+  // What was typed does not go at one click.
+  await t.page.getByRole('button', {name: 'Reset', exact: true}).click();
+  await t.page.getByRole('dialog').getByText(/^The profile as you typed it: \d+ lines/).waitFor();
+  await t.page.keyboard.press('Escape');
+  await t.page.locator('.sl-profile .cm-line').filter({hasText: 'length: 5m'}).waitFor();
+  await t.page.getByRole('button', {name: 'Reset', exact: true}).click();
+  await t.confirm('Reset profile');
+  await t.page.locator('.sl-profile .cm-line').filter({hasText: 'Half an hour'}).waitFor();
 });
 
 test('a simulation is stopped', async (t) => {

@@ -206,6 +206,31 @@ const GET: &str = "  - {id: R1, get: Order, given: {id: eq}, rate: 5}\n";
 const GET_BOTH: &str = "  - {id: R1, get: Order, given: {customer: eq, id: eq}, rate: 5}\n";
 const OF_CUSTOMER: &str = "  - {id: Q2, query: Order, given: {customer: eq}, uses: gsi1, rate: 1}\n";
 
+#[test]
+fn a_key_that_loses_its_shards_is_named_also_where_the_tables_key_has_new_names() {
+    let of = |names: [&str; 2], key: &str| {
+        let [pk, sk] = names;
+        let text = format!(
+            "format: 1\nmodel: m\ntables:\n  Votes: {{key: {{{pk}: S, {sk}: S}}}}\nentities:\n  Vote: {{count: 1000, size: 700, key: {{{pk}: \"{key}\", {sk}: \"v#{{vote}}\"}}, attrs: {{candidate: S, vote: S}}}}\npatterns:\n  - {{id: W1, put: Vote, rate: 1}}\n"
+        );
+        Subject::of_model(&parse(&text).expect("a model"), &Items::new())
+    };
+    let (sharded, plain) = ("c#{candidate}#{vote|shard(10)}", "c#{candidate}");
+    let same = diff(&of(["pk", "sk"], sharded), &of(["pk", "sk"], plain));
+    let shards = "shards were 10, are none";
+    assert_eq!(
+        changes(&same),
+        [format!("~ entity Votes.Vote changed: pk was {sharded}, is {plain}; {shards}")]
+    );
+    let renamed = diff(&of(["PK", "SK"], sharded), &of(["pk", "sk"], plain));
+    let entity = format!(
+        "~ entity Votes.Vote changed: key was {sharded}, v#{{vote}}, is {plain}, v#{{vote}}; {shards}"
+    );
+    assert_eq!(changes(&renamed), ["~ table Votes changed: key was PK, SK, is pk, sk".to_owned(), entity]);
+    // New names alone change no template.
+    assert_eq!(changes(&diff(&of(["PK", "SK"], sharded), &of(["pk", "sk"], sharded))).len(), 1);
+}
+
 /// The operations of all steps.
 fn lines(plan: &Plan) -> Vec<String> {
     plan.steps.iter().flat_map(facts_of).collect()

@@ -13,6 +13,7 @@ mod diff;
 mod entities;
 mod exchange;
 mod files;
+mod item_cost;
 mod items;
 mod live;
 mod metrics;
@@ -98,6 +99,7 @@ const fn writing(endpoint: Endpoint) -> Endpoint {
 const ALL: &[Endpoint] = &[
     own("examples/list", files::list_examples),
     own("examples/read", files::read_example),
+    light("item/cost", item_cost::cost),
     light("item/plain", items::plain),
     light("items/entities", entities::name),
     light("items/read", items::read),

@@ -3,6 +3,7 @@
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { call, dynamodb, go, here } from "../model/api.js";
+import { expressionOf, filterRows, rowsOf } from "./filter.js";
 import { placeId } from "./from_api.js";
 import "./kw-collections.js";
 import { ITEMS_MAX, keyOf, marksOf, pictureOf, waysOf } from "./live.js";
@@ -11,7 +12,8 @@ const FIRST = 50;
 /** What the guess of entities looks at. */
 const GUESSED_FROM = 1000;
 const SORTS = [["", "any"], ["=", "="], ["begins_with", "begins with"], ["BETWEEN", "between"], ["<", "<"], ["<=", "≤"], [">", ">"], [">=", "≥"]];
-const FILTERS = [["=", "="], ["<>", "≠"], ["<", "<"], ["<=", "≤"], [">", ">"], [">=", "≥"], ["begins_with", "begins with"], ["contains", "contains"], ["attribute_exists", "exists"], ["attribute_not_exists", "does not exist"]];
+/** Items of one page of reading on. */
+const PAGE = 1000;
 
 export class KwLive extends HTMLElement {
   constructor() {
@@ -135,17 +137,8 @@ export class KwLive extends HTMLElement {
   }
 
   withFilter(body) {
-    const { filter } = this.query;
-    if (!filter.name) return null;
-    const names = { ...body.ExpressionAttributeNames, "#f": filter.name };
-    const values = { ...body.ExpressionAttributeValues };
-    let expression;
-    if (filter.op.startsWith("attribute_")) expression = `${filter.op}(#f)`;
-    else {
-      values[":f"] = filter.type === "BOOL" ? { BOOL: filter.value === "true" } : { [filter.type]: filter.value };
-      expression = ["begins_with", "contains"].includes(filter.op) ? `${filter.op}(#f, :f)` : `#f ${filter.op} :f`;
-    }
-    return { ...body, FilterExpression: expression, ExpressionAttributeNames: names, ...(Object.keys(values).length > 0 ? { ExpressionAttributeValues: values } : {}) };
+    const where = this.query.where.filter((row) => row.name);
+    return where.length > 0 ? expressionOf(where, body) : null;
   }
 
   take(items, way) {
@@ -205,16 +198,19 @@ export class KwLive extends HTMLElement {
     if (this.stop === stop) { this.busy = false; this.update(); }
   }
 
-  async readOn(until) {
+  /** Reads on until so many items more are read, or so many are kept. */
+  async readOn(most) {
     const stop = new AbortController();
     this.stop?.abort();
     this.stop = stop;
     this.busy = true;
     this.update();
     try {
-      while (this.more && this.items.length < until && !stop.signal.aborted) {
+      let left = most;
+      while (this.more && left > 0 && this.items.length < ITEMS_MAX && !stop.signal.aborted) {
         const way = this.way(this.query.index);
-        const page = await dynamodb("Scan", { ...this.request().body, ExclusiveStartKey: this.more, Limit: 1000 }, { signal: stop.signal });
+        const page = await dynamodb("Scan", { ...this.request().body, ExclusiveStartKey: this.more, Limit: Math.min(PAGE, left) }, { signal: stop.signal });
+        left -= page.ScannedCount;
         this.take(page.Items, way);
         this.more = page.LastEvaluatedKey ?? null;
         this.source = null;
@@ -264,7 +260,7 @@ export class KwLive extends HTMLElement {
     if (query.index) search.set("index", query.index);
     for (const one of query.pk) search.append("pk", one);
     if (query.op) { search.set("op", query.op); search.set("sk", query.sk); if (query.op === "BETWEEN") search.set("to", query.to); }
-    if (query.filter.name) search.set("filter", JSON.stringify([query.filter.name, query.filter.op, query.filter.type, query.filter.value]));
+    for (const row of query.where) if (row.name) search.append("filter", JSON.stringify([row.name, row.op, row.type, row.value]));
     if (query.descending) search.set("order", "descending");
     const url = `/${this.region}/t/${encodeURIComponent(this.table)}/collections${search.size > 0 ? `?${search}` : ""}`;
     if (url === here()) this.ask();
@@ -299,12 +295,7 @@ export class KwLive extends HTMLElement {
         <label>${way.sk[0]} <select @change=${(event) => set({ op: event.target.value })}>${SORTS.map(([value, text]) => html`<option value=${value} ?selected=${value === query.op}>${text}</option>`)}</select></label>
         ${query.op ? html`<input aria-label="Value of ${way.sk[0]}" .value=${query.sk} @input=${(event) => set({ sk: event.target.value })}>` : nothing}
         ${query.op === "BETWEEN" ? html`<span>and</span><input aria-label="Last value of ${way.sk[0]}" .value=${query.to} @input=${(event) => set({ to: event.target.value })}>` : nothing}` : nothing}
-      <label>Filter <input class="lv-name" .value=${query.filter.name} placeholder="attribute" @input=${(event) => set({ filter: { ...query.filter, name: event.target.value } })}></label>
-      ${query.filter.name ? html`
-        <select aria-label="Filter's comparison" @change=${(event) => set({ filter: { ...query.filter, op: event.target.value } })}>${FILTERS.map(([value, text]) => html`<option value=${value} ?selected=${value === query.filter.op}>${text}</option>`)}</select>
-        ${query.filter.op.startsWith("attribute_") ? nothing : html`
-        <select aria-label="Type of the filter's value" @change=${(event) => set({ filter: { ...query.filter, type: event.target.value } })}>${["S", "N", "BOOL"].map((type) => html`<option ?selected=${type === query.filter.type}>${type}</option>`)}</select>
-        <input aria-label="Filter's value" .value=${query.filter.value} @input=${(event) => set({ filter: { ...query.filter, value: event.target.value } })}>`}` : nothing}
+      ${filterRows(query.where, (where) => set({ where }))}
       <label class="md-check"><input type="checkbox" .checked=${query.descending} @change=${(event) => set({ descending: event.target.checked })}> newest first</label>
       <button class="md-button is-main" ?disabled=${this.busy}>${query.pk.length >= way.pk.length && query.pk.every((one) => one !== "") ? "Query" : "Scan"}</button>
       <label class="lv-by">Entities <select @change=${async (event) => { this.by = event.target.value; await this.name(); this.draw(); }}>
@@ -326,8 +317,8 @@ export class KwLive extends HTMLElement {
         ${answer.hidden ? html`<button class="md-button" @click=${() => { this.pressed = true; this.ask(); }}>Show what was left out: one request more</button>` : nothing}
         ${answer.cut ? html`<span>the page ended there</span>` : nothing}
       </div>` : nothing}
-      ${this.more ? html`<button class="md-button" ?disabled=${this.busy} @click=${() => this.readOn(this.items.length + 1000)}>Read 1,000 more</button>
-        <button class="md-button" ?disabled=${this.busy} @click=${() => this.readOn(ITEMS_MAX)}>Read on, at most ${ITEMS_MAX.toLocaleString("en")}</button>` : nothing}
+      ${this.more ? html`<button class="md-button" ?disabled=${this.busy} @click=${() => this.readOn(PAGE)}>Load ${PAGE.toLocaleString("en")} more</button>
+        <button class="md-button" ?disabled=${this.busy} @click=${() => this.readOn(ITEMS_MAX - this.items.length)}>Load all, at most ${ITEMS_MAX.toLocaleString("en")}</button>` : nothing}
       ${this.busy ? html`<span>${this.items.length > 0 ? `${this.items.length.toLocaleString("en")} items…` : "reading…"}</span>
         <button class="md-button" @click=${() => { this.stop?.abort(); this.busy = false; this.draw(); }}>Stop</button>` : nothing}
     </div>`;
@@ -335,7 +326,7 @@ export class KwLive extends HTMLElement {
 }
 
 function blank() {
-  return { index: "", pk: /** @type {string[]} */ ([]), op: "", sk: "", to: "", descending: false, filter: { name: "", op: "=", type: "S", value: "" } };
+  return { index: "", pk: /** @type {string[]} */ ([]), op: "", sk: "", to: "", descending: false, where: /** @type {import("./filter.js").Row[]} */ ([]) };
 }
 
 function readQuery(search) {
@@ -346,15 +337,8 @@ function readQuery(search) {
   query.sk = search.get("sk") ?? "";
   query.to = search.get("to") ?? "";
   query.descending = search.get("order") === "descending";
-  try {
-    const [name, op, type, value] = JSON.parse(search.get("filter") ?? "[]");
-    if (typeof name === "string") query.filter = { name, op: String(op ?? "="), type: String(type ?? "S"), value: String(value ?? "") };
-  } catch {
-    // A link with another filter opens without one.
-  }
+  query.where = rowsOf(search.getAll("filter"));
   if (!SORTS.some(([op]) => op === query.op)) query.op = "";
-  if (!FILTERS.some(([op]) => op === query.filter.op)) query.filter.op = "=";
-  if (!["S", "N", "BOOL"].includes(query.filter.type)) query.filter.type = "S";
   return query;
 }
 

@@ -7,13 +7,16 @@ export function typeOf(value) {
   return "";
 }
 
-/** Control and direction characters as visible marks. */
-export function visible(text) {
-  return text.replace(
-    /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-    (letter) => `\u2039${letter.codePointAt(0)?.toString(16).toUpperCase().padStart(2, "0")}\u203a`,
-  );
-}
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const hex = (letter, digits) => letter.codePointAt(0).toString(16).toUpperCase().padStart(digits, "0");
+
+/** Control and direction characters of a value as visible marks. */
+export const visible = (text) => text.replace(UNSEEN, (letter) => `\u2039${hex(letter, 2)}\u203a`);
+
+const NAMES = { "\0": "null character", "\t": "tab", "\n": "line feed", "\r": "carriage return", "\x1b": "escape", "\ufeff": "byte order mark" };
+
+/** The same in a sentence: by their names. */
+export const named = (text) => text.replace(UNSEEN, (letter) => `(${NAMES[letter] ?? `U+${hex(letter, 4)}`})`);
 
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most)}…` : text);
 
@@ -64,6 +67,9 @@ export function keyText(value) {
   const type = typeOf(value);
   return type === "" ? "" : String(value[type]);
 }
+
+/** A text of one or more lines in one. */
+export const oneLine = (text) => named(text.trim().replace(/\s*[\r\n]+\s*/g, " "));
 
 const UNITS = ["B", "KB", "MB", "GB"];
 

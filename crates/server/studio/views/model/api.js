@@ -1,4 +1,7 @@
 // Calls of the process: POST /api/NAME with the headers of this page. Streams of progress lines end with "done".
+// A call that loses something is sent only with the consent of a confirmed question (`confirm.js`).
+
+import { isConsent, lossesOf } from "../losses.js";
 
 export class ApiError extends Error {
   constructor(status, error) {
@@ -24,7 +27,13 @@ function headers() {
   return all;
 }
 
-async function post(name, body, signal) {
+/** Refuses what loses something without a confirmed question. */
+function permit(name, losses, consent) {
+  if (losses.length > 0 && !isConsent(consent)) throw new ApiError(0, { kind: "unconfirmed", text: `${name} was not confirmed: nothing was sent.` });
+}
+
+async function post(name, body, { signal, consent } = /** @type {How} */ ({})) {
+  permit(name, lossesOf(name, body), consent);
   let response;
   try {
     response = await fetch(`/api/${name}`, { method: "POST", headers: headers(), body: JSON.stringify(body), signal });
@@ -42,14 +51,16 @@ async function post(name, body, signal) {
   return response;
 }
 
-/** @param {string} name @param {any} body @param {{signal?: AbortSignal}} [how] */
-export async function call(name, body, { signal } = {}) {
-  return (await post(name, body, signal)).json();
+/** `consent` is what a confirmed question gave. @typedef {{signal?: AbortSignal, consent?: object|null}} How */
+
+/** @param {string} name @param {any} body @param {How} [how] */
+export async function call(name, body, how) {
+  return (await post(name, body, how)).json();
 }
 
 /** @param {string} name @param {any} body @param {{signal?: AbortSignal, progress?: (progress: any) => void}} [how] */
 export async function stream(name, body, { signal, progress } = {}) {
-  const response = await post(name, body, signal);
+  const response = await post(name, body, { signal });
   const reader = /** @type {ReadableStream} */ (response.body).pipeThrough(new TextDecoderStream()).getReader();
   let left = "";
   for (;;) {
@@ -99,19 +110,27 @@ export function go(path, replace = false) {
 }
 
 /** An operation of the database, as its own API has it. */
-/** @param {string} operation @param {any} body @param {{signal?: AbortSignal}} [how] */
-export async function dynamodb(operation, body, { signal } = {}) {
-  return (await post(`dynamodb/${operation}`, body, signal)).json();
+/** @param {string} operation @param {any} body @param {How} [how] */
+export async function dynamodb(operation, body, how) {
+  return (await post(`dynamodb/${operation}`, body, how)).json();
 }
 
 /** An operation on metrics or alarms, as CloudWatch's API has it. */
-/** @param {string} operation @param {any} body @param {{signal?: AbortSignal}} [how] */
-export async function monitoring(operation, body, { signal } = {}) {
-  return (await post(`monitoring/${operation}`, body, signal)).json();
+/** @param {string} operation @param {any} body */
+export async function monitoring(operation, body) {
+  return (await post(`monitoring/${operation}`, body)).json();
+}
+
+/** What a request loses whose body is typed by hand. */
+export function rawLosses(operation, text) {
+  let body;
+  try { body = JSON.parse(text); } catch { body = null; }
+  return lossesOf(`dynamodb/${operation}`, body ?? {});
 }
 
 /** An operation with its body as it is typed: status, type and message of an error, the answer as text. */
-export async function raw(operation, text) {
+export async function raw(operation, text, consent = /** @type {object|null} */ (null)) {
+  permit(operation, rawLosses(operation, text), consent);
   let response;
   try {
     response = await fetch(`/api/dynamodb/${operation}`, { method: "POST", headers: headers(), body: text });

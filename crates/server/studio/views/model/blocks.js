@@ -3,16 +3,17 @@
 
 import { html, nothing } from "../../vendor/lit-html/lit-html.js";
 import { markClasses } from "../collections/entities.js";
-import { visible } from "../collections/typed.js";
+import { named, oneLine, visible } from "../collections/typed.js";
 
 /**
  * @typedef {{entities: Map<string, any>, places: Map<string, {line: number, column: number}>,
  *   goto: ((line: number, column: number) => void)|null}} Marks
  */
 
-/** A sentence with its `code` marked. */
+/** A sentence with its `code` marked, and its lines as lines. */
 export function prose(text) {
-  return text.split("`").map((part, at) => (at % 2 === 1 ? html`<code>${visible(part)}</code>` : visible(part)));
+  const lines = (part) => part.split("\n").map((line, at) => html`${at > 0 ? html`\n<br>` : nothing}${named(line)}`);
+  return text.trimEnd().split("`").map((part, at) => (at % 2 === 1 ? html`<code>${named(part)}</code>` : part.includes("\n") ? lines(part) : named(part)));
 }
 
 /** A key template: literals as they are, attributes marked. */
@@ -88,10 +89,10 @@ function onlyDrawings(blocks, from) {
  */
 export function pageView(page, marks, show = {}) {
   return html`<article class="md-page">
-    ${show.title === false ? nothing : html`<h2>${visible(page.title)}</h2><p class="md-about">${page.about}</p>`}
+    ${show.title === false ? nothing : html`<h2>${oneLine(page.title)}</h2><p class="md-about">${page.about}</p>`}
     ${page.blocks.map((block, at) => {
       if (show.drawings === false && block.heading !== undefined && onlyDrawings(page.blocks, at + 1)) return nothing;
-      if (block.heading !== undefined) return html`<h3>${visible(block.heading)}</h3>`;
+      if (block.heading !== undefined) return html`<h3>${oneLine(block.heading)}</h3>`;
       if (block.text !== undefined) return html`<p>${prose(block.text)}</p>`;
       if (block.list !== undefined) return html`<ul>${block.list.map((line) => html`<li>${prose(line)}</li>`)}</ul>`;
       if (block.table !== undefined) return tableOf(block.table, page.name, marks);

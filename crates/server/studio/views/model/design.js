@@ -3,16 +3,17 @@
 import { html, nothing } from "../../vendor/lit-html/lit-html.js";
 import { classMap } from "../../vendor/lit-html/directives/class-map.js";
 import { visible } from "../collections/typed.js";
-import { pageView } from "./blocks.js";
+import { pageView, prose } from "./blocks.js";
 import { money } from "./words.js";
 
 /**
- * @param {{answer: any, settings: any, set: (name: string, value: any) => void, run: () => void, running: boolean,
+ * @param {{answer: any, fresh: boolean, settings: any, set: (name: string, value: any) => void, run: () => void, running: boolean,
  *   take: () => void, compare: () => void, taken: string|null, tables: string[], marks: any, now: {keys: any, cost: any, passes: boolean|null, unanswered: number}, error: any}} input
+ *   `fresh`: whether the answer is of the text as it stands.
  *   `passes`: whether the check of the text passes, null where there is none yet.
  *   `unanswered`: patterns that the keys of the text do not answer as the model says.
  */
-export function designView({ answer, settings, set, run, running, take, compare, taken, tables, marks, now, error }) {
+export function designView({ answer, fresh, settings, set, run, running, take, compare, taken, tables, marks, now, error }) {
   return html`<div class="md-page">
     <p class="md-about">Finds the keys and indexes that answer every pattern with one request at the least cost, and proves that fewer do not.
       Entities need a <code>count</code> and <code>unique</code> or keys, patterns a <code>rate</code>.</p>
@@ -28,30 +29,32 @@ export function designView({ answer, settings, set, run, running, take, compare,
       <button class="md-button is-main" ?disabled=${running} @click=${run}>${running ? "Searching…" : answer ? "Search again" : "Find the keys"}</button>
     </fieldset>
     ${error && !error.faults?.length ? html`<p class="md-error" role="alert">${error.message}</p>` : nothing}
-    ${error?.faults?.length ? html`<div class="md-error" role="alert"><p><b>There is no design:</b></p><ul>${error.faults.map((fault) => html`<li>${fault.line ? html`<button class="md-link" @click=${() => marks.goto(fault.line, fault.column)}>line ${fault.line}</button> ` : nothing}${visible(fault.text)}</li>`)}</ul></div>` : nothing}
-    ${answer ? found(answer, { take, compare, taken, marks, now }) : nothing}
+    ${error?.faults?.length ? html`<div class="md-error" role="alert"><p><b>There is no design:</b></p><ul>${error.faults.map((fault) => html`<li>${fault.line ? html`<button class="md-link" @click=${() => marks.goto(fault.line, fault.column)}>line ${fault.line}</button> ` : nothing}${prose(fault.text)}</li>`)}</ul></div>` : nothing}
+    ${answer && !fresh ? html`<p class="md-stale">The text changed since this search: what you see is of an older text.</p>` : nothing}
+    ${answer ? html`<div class=${fresh ? "" : "is-stale"}>${found(answer, { fresh, take, compare, taken, marks, now })}</div>` : nothing}
   </div>`;
 }
 
-function found(answer, { take, compare, taken, marks, now }) {
+function found(answer, { fresh, take, compare, taken, marks, now }) {
   const tables = answer.tables ?? [];
   return html`
     ${answer.shown ? html`<p class="dg-answer" role="status">${verdict(now, answer.bill)}${tables.map(cheaper)}</p>` : nothing}
-    <div class="dg-verdict ${answer.agrees ? "is-good" : "is-bad"}">
-      <span aria-hidden="true">${answer.agrees ? "✓" : "✗"}</span>
+    <div class="dg-verdict ${!answer.agrees ? "is-bad" : fresh ? "is-good" : ""}">
+      <span aria-hidden="true">${!answer.agrees ? "✗" : fresh ? "✓" : "·"}</span>
       <span>${answer.trial || (answer.agrees ? "Proved on generated items." : "The proof failed.")}</span>
       <span class="dg-actions">
-        <button class=${classMap({ "md-button": true, "is-main": !answer.bill || isBetter(now.cost, answer.bill) })} @click=${take}>Take it as a new file</button>
+        <button class=${classMap({ "md-button": true, "is-main": !answer.bill || isBetter(now.cost, answer.bill) })} @click=${take}>Save as new model</button>
         <button class="md-button" @click=${compare}>Compare with this model</button></span>
     </div>
-    ${taken ? html`<p class="md-pass">Saved as <a class="md-link" href=${`/models/${encodeURIComponent(taken)}/patterns`}>${taken}</a>; this model is untouched.</p>` : nothing}
-    ${(answer.notices ?? []).map((notice) => html`<p class="dg-notice">${visible(String(notice))}</p>`)}
+    ${taken ? html`<p class=${fresh ? "md-pass" : ""}>Saved as <a class="md-link" href=${`/models/${encodeURIComponent(taken)}/patterns`}>${taken}</a>; this model is untouched.</p>` : nothing}
+    ${(answer.notices ?? []).map((notice) => html`<p class="dg-notice">${prose(String(notice))}</p>`)}
     ${answer.shown ? html`<div class="dg-columns">
       ${column("Now", now.keys, now.cost, marks)}
       ${column("Proposed", answer.shown.keys, answer.shown.cost, marks)}</div>` : nothing}
     ${answer.fault ? html`<p class="md-error" role="alert">${answer.fault}</p>` : nothing}
     ${tables.map((table) => ways(table, answer.bill))}
     <h3>Why these keys, what fewer would cost, and the next best</h3>
+    <p class="dim">Units and costs are those of production: at the counts, sizes and rates that the model declares. Units on the sample items, which the view Patterns has, are named so.</p>
     ${explained(answer.text)}
     <details class="ct-prices"><summary>The proposed model</summary><pre class="md-drawing" tabindex="0" role="region" aria-label="The proposed model">${visibleLines(answer.model)}</pre></details>`;
 }

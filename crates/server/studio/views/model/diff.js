@@ -26,7 +26,7 @@ export function diffView({ answer, before, after, sides, choose, rate, setRate, 
       <button class="md-button" aria-pressed=${texts} @click=${() => showTexts(!texts)}>${texts ? "Hide the texts" : "Both texts"}</button>
     </div>
     ${texts && pair ? html`<kw-merge class="df-merge" .a=${pair.a} .b=${pair.b}></kw-merge>` : nothing}
-    ${error ? html`<div class="md-error" role="alert"><p>${error.message}</p>${error.faults?.length ? html`<ul>${error.faults.map((fault) => html`<li>${fault.text}</li>`)}</ul>` : nothing}</div>` : nothing}
+    ${error ? html`<div class="md-error" role="alert"><p>${error.message}</p>${error.faults?.length ? html`<ul>${error.faults.map((fault) => html`<li>${prose(fault.text)}</li>`)}</ul>` : nothing}</div>` : nothing}
     ${answer ? difference(answer.difference ?? answer) : nothing}
   </div>`;
 }

@@ -7,6 +7,8 @@ import "../collections/kw-collections.js";
 import { entityMarks } from "../collections/entities.js";
 import { runOf, sourceOf } from "../collections/from_api.js";
 import { save as download } from "../collections/exports.js";
+import { visible } from "../collections/typed.js";
+import { confirmed } from "../confirm.js";
 import { call, go, stream } from "./api.js";
 import { pageView, prose } from "./blocks.js";
 import { completer, hover } from "./complete.js";
@@ -75,7 +77,9 @@ export class KwModel extends HTMLElement {
     this.menu = false;
     this.withItems = true;
     this.taken = null;
-    this.proposal = null;
+    /** The proposed design, and the text it is of. */
+    this.proposal = /** @type {any} */ (null);
+    this.proposalOf = /** @type {string|null} */ (null);
     this.listening = () => { this.update(); };
     this.files = [];
     this.ticking = 0;
@@ -250,7 +254,7 @@ export class KwModel extends HTMLElement {
   }
 
   say(kind, text) {
-    this.note = { kind, text };
+    this.note = { kind, text, of: this.ws?.text };
     this.update();
   }
 
@@ -263,9 +267,10 @@ export class KwModel extends HTMLElement {
     if (!ws) return;
     this.note = { kind: "busy", text: "Making the tables…" };
     this.update();
+    const { text } = ws;
     try {
-      const made = await stream("model/create", { text: ws.text, items: this.withItems }, {});
-      this.note = { kind: "good", text: `Made ${count(made.tables.length, "table")}, ${count(made.items, "item")}.`, tables: made.tables, notes: made.notes };
+      const made = await stream("model/create", { text, items: this.withItems }, {});
+      this.note = { kind: "good", of: text, text: `Made ${count(made.tables.length, "table")}, ${count(made.items, "item")}.`, tables: made.tables, notes: made.notes };
       for (const table of made.tables) localStorage.setItem(`kw-model-of:${nameIn(table)}`, ws.name);
       window.dispatchEvent(new CustomEvent("kw-tables"));
     } catch (error) {
@@ -277,10 +282,11 @@ export class KwModel extends HTMLElement {
 
   async take(target) {
     this.menu = false;
+    const text = this.ws?.text;
     try {
-      const answer = await call("models/export", { text: this.ws?.text, target });
+      const answer = await call("models/export", { text, target });
       download(answer.file, "text/plain", answer.text);
-      this.note = { kind: "good", text: `${answer.file} made.`, notes: answer.notes };
+      this.note = { kind: "good", of: text, text: `${answer.file} made.`, notes: answer.notes };
     } catch (error) {
       this.note = { kind: "bad", text: error.message };
     }
@@ -300,6 +306,7 @@ export class KwModel extends HTMLElement {
     const answer = ws.last(`design:${settings}`);
     if (answer && ws.fresh(`design:${settings}`)) {
       this.proposal = answer;
+      this.proposalOf = ws.text;
       this.update();
       await this.judge(answer);
     }
@@ -346,6 +353,19 @@ export class KwModel extends HTMLElement {
     this.update();
   }
 
+  /** Asks before a profile that was typed goes. */
+  mayDropProfile(title, verb) {
+    if (localStorage.getItem(`kw-profile:${this.ws?.name}`) === null) return Promise.resolve(true);
+    return confirmed({ title, verb, lost: [`The profile as you typed it: ${count((this.traffic.profile ?? "").trimEnd().split("\n").length, "line")}. “Save as a file” keeps it.`] });
+  }
+
+  async resetProfile() {
+    if (!await this.mayDropProfile("Reset the traffic profile?", "Reset profile")) return;
+    localStorage.removeItem(`kw-profile:${this.ws?.name}`);
+    this.traffic = { ...this.traffic, profile: null };
+    if (this.ws) this.wantProfile(this.ws);
+  }
+
   simulateKey() { return `simulate:${this.traffic.price}:${this.traffic.profile}`; }
 
   async runSimulation() {
@@ -371,8 +391,8 @@ export class KwModel extends HTMLElement {
     const faults = error?.more?.of === "profile" ? error.faults ?? [] : [];
     return simulateView({
       name: ws.name, profile, edit: (text) => this.setProfile(text), run: () => this.runSimulation(),
-      reset: () => { localStorage.removeItem(`kw-profile:${ws.name}`); this.traffic = { ...this.traffic, profile: null }; this.wantProfile(ws); },
-      open: async (file) => this.setProfile(await file.text()),
+      reset: () => this.resetProfile(),
+      open: async (file) => { if (await this.mayDropProfile(`Open ${visible(file.name)} in the place of the profile?`, "Open profile")) this.setProfile(await file.text()); },
       running: ws.busy?.key.startsWith("simulate:") ? ws.busy : null, stop: () => ws.busy?.stop(),
       answer: shown ? ws.last(shown) : null, fresh: shown === key && ws.fresh(shown), error,
       prices: shared.state?.prices ?? [], price, setPrice: (name) => { this.traffic = { ...this.traffic, price: name }; this.update(); },
@@ -489,6 +509,8 @@ export class KwModel extends HTMLElement {
 
   badge(id, ws) {
     const check = ws.last("check");
+    const { kind, faults } = ws.standing;
+    if (id === "findings" && kind === "faults") return html`<span class="md-badge is-bad">${faults}</span>`;
     if (!check) return nothing;
     if (id === "findings") {
       const errors = check.findings.filter((one) => one.severity === "error").length;
@@ -537,7 +559,8 @@ export class KwModel extends HTMLElement {
 
   noteView() {
     const note = this.note;
-    return html`<div class="md-note is-${note.kind}" role=${note.kind === "bad" ? "alert" : "status"}>
+    const isOld = note.kind === "good" && note.of !== this.ws?.text;
+    return html`<div class="md-note is-${isOld ? "old" : note.kind}" role=${note.kind === "bad" ? "alert" : "status"}>
       <div><p>${note.text}${note.tables ? html` ${note.tables.map((name, at) => html`${at > 0 ? ", " : ""}<a class="md-link" href=${this.tableHref(nameIn(name))}>${nameIn(name)}</a>`)}` : nothing}</p>
       ${note.notes?.length > 0 ? html`<ul>${note.notes.map((line) => html`<li>${prose(String(line))}</li>`)}</ul>` : nothing}</div>
       <button class="md-close" aria-label="Close the message" @click=${() => { this.note = null; this.update(); }}>✕</button></div>`;
@@ -553,9 +576,14 @@ export class KwModel extends HTMLElement {
       <p><b>The file changed on disk since it was read.</b> Nothing was overwritten: on the left the file, on the right your text.</p>
       <kw-merge .a=${this.conflict.text} .b=${ws.text}></kw-merge>
       <p class="md-actions">
-        <button class="md-button" @click=${() => { ws.saved = { ...this.conflict }; this.conflict = null; ws.take(ws.saved.text); }}>Take the file</button>
-        <button class="md-button" @click=${async () => { ws.saved = { ...this.conflict }; this.conflict = null; await this.save(); }}>Save mine over it</button>
+        <button class="md-button" @click=${async () => { if (await this.replaces("Take the file?", "Take the file", "Your text, the right one", ws.text)) { ws.saved = { ...this.conflict }; this.conflict = null; ws.take(ws.saved.text); } }}>Take the file…</button>
+        <button class="md-button" @click=${async () => { if (await this.replaces(`Overwrite ${ws.name}?`, "Overwrite file", "The text of the file, the left one", this.conflict.text)) { ws.saved = { ...this.conflict }; this.conflict = null; await this.save(); } }}>Save mine over it…</button>
         <button class="md-button" @click=${() => { this.conflict = null; this.update(); }}>Go on editing</button></p></section>`;
+  }
+
+  /** Asks before one of two texts goes. */
+  replaces(title, verb, which, text) {
+    return confirmed({ title, verb, lost: [`${which}: ${count(text.trimEnd().split("\n").length, "line")}. It cannot be brought back.`] });
   }
 
   faultStrip(ws) {
@@ -574,8 +602,8 @@ export class KwModel extends HTMLElement {
             ${busy.progress?.of ? html`<progress max=${busy.progress.of} .value=${busy.progress.done} aria-label=${busy.what}></progress>` : nothing}
             ${Date.now() - busy.since > 3000 ? html`<button class="md-link" @click=${() => busy.stop()}>Cancel</button>` : nothing}`
           : check
-            ? html`<span class=${ws.fresh("check") ? "" : "is-stale"}>${summary(check)}</span>
-              ${ws.fresh("check") ? html`<span class="md-took">check took ${seconds(kept.took)}</span>` : html`<span class="md-took">of ${clock(kept.at)}</span>`}`
+            ? ws.fresh("check") ? html`<span>${summary(check)}</span><span class="md-took">check took ${seconds(kept.took)}</span>`
+              : html`<span>${WORDS[ws.standing.kind](ws.standing)}</span><span class="md-took is-stale">an older text, at ${clock(kept.at)}: ${summary(check)}</span>`
             : html`<span>${errors.length > 0 ? count(errors.length, "fault") : ""}</span>`}
       </div></div>`;
   }
@@ -584,17 +612,19 @@ export class KwModel extends HTMLElement {
   stage(ws) {
     const key = this.keyOf();
     const error = key ? ws.error(key) ?? ws.error("check") : null;
-    const has = key === null || ws.last(key) !== null;
-    const stale = key !== null && has && !ws.fresh(key);
-    const kept = key === null ? null : ws.kept.get(key);
+    // Where there is no answer yet to what is asked, that to a simpler question is shown.
+    const shown = key === null ? null : [key, ...(FALLBACKS[this.shown] ?? [])].find((one) => ws.last(one) !== null) ?? null;
+    const has = key === null || shown !== null;
+    const stale = shown !== null && !ws.fresh(shown);
+    const kept = shown === null ? null : ws.kept.get(shown);
     const broken = ws.faults.length > 0 && ws.parsed === ws.text;
     return html`
-      ${stale && (broken || error) ? html`<p class="md-stale">Of ${clock(/** @type {any} */ (kept).at)}: ${broken ? html`the text has ${count(ws.faults.length, "fault")} now.` : "newer text could not be run."}</p>` : nothing}
+      ${stale && (broken || error) ? html`<p class="md-stale">${broken ? html`The text has ${count(ws.faults.length, "fault")}.` : "The text could not be run."} What you see is of an older text, at ${clock(/** @type {any} */ (kept).at)}.</p>` : nothing}
       ${error && !broken ? html`<div class="md-error" role="alert"><p>${error.faults?.length ? html`<b>The model does not run:</b>` : html`<b>${error.kind}:</b> ${error.message}`}</p>
         ${error.faults?.length ? html`<ul>${error.faults.map((fault) => html`<li><button class="md-link" @click=${() => this.goto(fault.line, fault.column)}>line ${fault.line}</button> ${prose(fault.text)}</li>`)}</ul>` : nothing}
         <button class="md-button" @click=${() => { ws.errors.clear(); this.wants(); }}>Retry</button></div>` : nothing}
       ${!has && broken && this.shown !== "findings" && this.shown !== "edit" ? html`<div class="md-empty"><p>The text does not read yet.</p><ul>${ws.faults.slice(0, 5).map((fault) => html`<li><button class="md-link" @click=${() => this.goto(fault.line, fault.column)}>line ${fault.line}</button> ${prose(fault.text)}</li>`)}</ul></div>` : nothing}
-      <div class=${classMap({ "md-stage": true, "is-stale": stale && (broken || !!error), "is-full": this.shown === "collections" })} aria-busy=${!!ws.busy} tabindex="0" role="region" aria-label=${VIEWS.find(([id]) => id === this.shown)?.[1] ?? "View"}>
+      <div class=${classMap({ "md-stage": true, "is-stale": stale, "is-full": this.shown === "collections" })} aria-busy=${!!ws.busy} tabindex="0" role="region" aria-label=${VIEWS.find(([id]) => id === this.shown)?.[1] ?? "View"}>
         ${!has && !broken && !error && ws.busy && Date.now() - ws.busy.since > 1000 ? html`<p class="dim" role="status">Running the model…</p>` : nothing}
         ${keyed(this.shown, this.content(ws))}
       </div>`;
@@ -664,10 +694,10 @@ export class KwModel extends HTMLElement {
         return heatView({ heat: ws.last("heat"), marks, calculator: { ...this.heat, ask: (writes) => this.ask(writes) } });
       case "design":
         return designView({
-          answer: this.proposal, settings: this.design, running: !!ws.busy && ws.busy.what.startsWith("design"),
+          answer: this.proposal, fresh: this.proposalOf === ws.text, settings: this.design, running: !!ws.busy && ws.busy.what.startsWith("design"),
           set: (name, value) => { this.design = { ...this.design, [name]: value }; this.update(); },
           run: () => this.runDesign(), take: () => this.takeDesign(), taken: this.taken, marks,
-          now: { keys: ws.last("view"), cost: ws.last("cost:{}"), passes: ws.last("check")?.passes ?? null, unanswered: (ws.last("check")?.patterns ?? []).filter((one) => one.complaints.length > 0).length },
+          now: { keys: ws.last("view"), cost: ws.last("cost:{}"), passes: ws.fresh("check") ? ws.last("check").passes : null, unanswered: (ws.last("check")?.patterns ?? []).filter((one) => one.complaints.length > 0).length },
           compare: () => { this.sides = { before: "text", after: "proposal" }; this.show("diff"); },
           tables: (ws.outline?.tables ?? []).map((table) => table.name),
           error: ws.error(`design:${JSON.stringify(this.design)}`),
@@ -689,12 +719,13 @@ export class KwModel extends HTMLElement {
     }
   }
 
-  /** Next to the text alone: what the check says in short. */
+  /** Next to the text alone: what the check says in short of the text as it stands. */
   editSide(ws) {
     const check = ws.last("check");
-    return check ? html`<div class="md-page">
-      <h2>${check.passes ? "The check passes" : "The check fails"}</h2>
-      <p>${summary(check)}</p>
+    const { standing } = ws;
+    return check || standing.kind !== "checking" ? html`<div class="md-page">
+      <h2 class=${standing.kind === "passes" ? "md-pass" : standing.kind === "checking" ? "" : "md-fail"}>${WORDS[standing.kind](standing)}</h2>
+      ${ws.fresh("check") ? html`<p>${summary(check)}</p>` : check ? html`<p class="dim">The last check was of an older text, at ${clock(ws.kept.get("check")?.at)}: ${summary(check)}</p>` : nothing}
       <p class="dim">Ctrl+S saves, F8 goes to the next fault, Ctrl+Space completes, Ctrl+F finds. Escape, then Tab leaves the editor.</p>
     </div>` : nothing;
   }
@@ -726,6 +757,15 @@ export class KwModel extends HTMLElement {
     return html`<kw-collections .source=${source} .result=${run} .controls=${strip}></kw-collections>`;
   }
 }
+
+/** What is said of the text as it stands. @type {Record<string, (standing: {faults: number}) => string>} */
+const WORDS = {
+  passes: () => "The check passes", fails: () => "The check fails", checking: () => "Not checked yet", failed: () => "The check did not run",
+  faults: ({ faults }) => `The text has ${count(faults, "fault")} and is not checked`,
+};
+
+/** Answers that a view shows until it has its own. */
+const FALLBACKS = { cost: ["cost:{}"], collections: ["collections:"] };
 
 const nameIn = (table) => (typeof table === "string" ? table : table.name);
 

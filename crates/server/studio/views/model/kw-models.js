@@ -2,7 +2,8 @@
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { repeat } from "../../vendor/lit-html/directives/repeat.js";
-import { visible } from "../collections/typed.js";
+import { oneLine, sizeText, visible } from "../collections/typed.js";
+import { confirmed } from "../confirm.js";
 import { call, go } from "./api.js";
 import { exampleCards } from "./examples.js";
 import { prose } from "./blocks.js";
@@ -25,7 +26,6 @@ export class KwModels extends HTMLElement {
     this.name = "";
     this.pasted = "";
     this.found = /** @type {any} */ (null);
-    this.deleting = /** @type {any} */ (null);
     this.over = false;
   }
 
@@ -142,13 +142,20 @@ export class KwModels extends HTMLElement {
   }
 
   async erase(model) {
+    const parts = [["tables", "table"], ["entities", "entity", "entities"], ["patterns", "pattern"]].filter(([member]) => typeof model[member] === "number");
+    const consent = await confirmed({
+      title: `Delete ${model.name}?`, verb: "Delete file",
+      lost: [
+        `The file${model.bytes ? `, ${sizeText(model.bytes)}` : ""}${parts.map(([member, one, many]) => `, ${count(model[member], one, many)}`).join("")}. It cannot be brought back.`,
+        ...(unsaved().includes(model.name) ? ["What you typed in it and did not save"] : []),
+      ],
+    });
+    if (!consent) return;
     try {
-      await call("models/delete", { name: model.name, hash: model.hash });
+      await call("models/delete", { name: model.name, hash: model.hash }, { consent });
       forget(model.name);
-      this.deleting = null;
     } catch (error) {
       this.error = error.kind === "changed" ? { message: `${model.name} changed since the list was read; nothing was deleted.` } : error;
-      this.deleting = null;
     }
     await this.load();
   }
@@ -181,12 +188,10 @@ export class KwModels extends HTMLElement {
         <thead><tr><th scope="col">file</th><th scope="col">what</th><th scope="col" class="is-number">tables</th><th scope="col" class="is-number">entities</th><th scope="col" class="is-number">patterns</th><th scope="col">changed</th><th scope="col"><span class="kc-hidden">actions</span></th></tr></thead>
         <tbody>${repeat(this.models, (model) => model.name, (model) => html`<tr>
           <th scope="row"><a class="md-link" href=${`/models/${encodeURIComponent(model.name)}/patterns`}>${model.name}</a>${drafts.has(model.name) ? html` <span class="mf-draft">unsaved changes</span>` : nothing}</th>
-          <td>${model.faults > 0 ? html`<span class="vd-bad">✗ ${count(model.faults, "fault")}</span>` : visible(String(model.title ?? ""))}</td>
+          <td>${model.faults > 0 ? html`<span class="vd-bad">✗ ${count(model.faults, "fault")}</span>` : oneLine(String(model.title ?? ""))}</td>
           <td class="is-number">${names(model.tables)}</td><td class="is-number">${names(model.entities)}</td><td class="is-number">${names(model.patterns)}</td>
           <td>${new Date(model.changedMs).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}</td>
-          <td>${this.writable ? this.deleting === model.name
-            ? html`<span class="md-actions"><button class="md-button" @click=${() => this.erase(model)}>Delete ${model.name}</button><button class="md-button" @click=${() => { this.deleting = null; this.update(); }}>Keep</button></span>`
-            : html`<button class="md-link" aria-label="Delete ${model.name}" @click=${() => { this.deleting = model.name; this.update(); }}>Delete…</button>` : nothing}</td></tr>`)}</tbody></table></div>`
+          <td>${this.writable ? html`<button class="md-link" aria-label="Delete ${model.name}" @click=${() => this.erase(model)}>Delete…</button>` : nothing}</td></tr>`)}</tbody></table></div>`
         : this.models ? html`<p class="md-nothing">No model file yet. Start with an example, with the starter, or drop a document of another tool here.</p>` : nothing}
       ${this.examples ? html`<h2>Examples</h2>${exampleCards(this.examples.examples)}` : nothing}
     </div>`;

@@ -37,7 +37,7 @@ const bytesText = (bytes) => (bytes < 1024 ? `${bytes} B` : `${(bytes / 1024).to
  * @param {{page: any, check: any, cost: any, marks: any, open: Set<string>, toggle: (id: string) => void,
  *   draw: (id: string) => void, stale: boolean}} input
  */
-export function patternsView({ page, check, cost, marks, open, toggle, draw }) {
+export function patternsView({ page, check, cost, marks, open, toggle, draw, stale }) {
   const table = page?.blocks.find((block) => block.table)?.table;
   if (!check) return nothing;
   const column = new Map((table?.headers ?? []).map((header, at) => [header, at]));
@@ -48,7 +48,7 @@ export function patternsView({ page, check, cost, marks, open, toggle, draw }) {
   return html`
     <div class="md-summary">
       ${[...tally].map(([result, number]) => html`<span class="md-tally"><b>${number}</b> ${verdict(result)}</span>`)}
-      <span class=${check.passes ? "md-pass" : "md-fail"}>${check.passes ? "The check passes." : "The check fails."}</span>
+      ${stale ? nothing : html`<span class=${check.passes ? "md-pass" : "md-fail"}>${check.passes ? "The check passes." : "The check fails."}</span>`}
     </div>
     <div class="md-table-room" tabindex="0" role="region" aria-label="Access patterns">
     <table class="md-table pt">

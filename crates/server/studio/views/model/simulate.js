@@ -4,6 +4,7 @@
 import { html, nothing } from "../../vendor/lit-html/lit-html.js";
 import { save as download } from "../collections/exports.js";
 import { visible } from "../collections/typed.js";
+import { prose } from "./blocks.js";
 import { count, money } from "./words.js";
 
 const SECONDS = 60;
@@ -48,15 +49,15 @@ export function simulateView(input) {
       ${running ? html`<button class="md-button" @click=${input.stop}>Stop</button>` : nothing}
       <label class="dim">Prices <select @change=${(event) => input.setPrice(event.target.value)}><option value="" ?selected=${!input.price}>the model's</option>${input.prices.map((name) => html`<option value=${name} ?selected=${name === input.price}>${name}</option>`)}</select></label>
       <label class="md-button mf-file">Open a profile<input class="kc-hidden" type="file" accept=".yaml,.yml" @change=${(event) => { const file = event.target.files[0]; if (file) input.open(file); event.target.value = ""; }}></label>
-      <button class="md-button" @click=${() => download(`${input.name.replace(/\.yaml$/, "")}-profile.yaml`, "text/yaml", profile)}>Save it as a file</button>
-      <button class="md-link" @click=${reset}>Begin again</button>
+      <button class="md-button" @click=${() => download(`${input.name.replace(/\.yaml$/, "")}-profile.yaml`, "text/yaml", profile)}>Save as a file</button>
+      <button class="md-link" @click=${reset}>Reset</button>
     </div>
-    ${error ? html`<div class="md-error" role="alert">${error.faults?.length ? html`<p><b>${error.more?.of === "profile" ? "The profile does not read:" : "The model does not run:"}</b></p><ul>${error.faults.map((fault) => html`<li>line ${fault.line}: ${visible(fault.text)}</li>`)}</ul>` : html`<p>${visible(error.message)}</p>`}</div>` : nothing}
-    ${answer ? html`${fresh ? nothing : html`<p class="md-stale">Of an older text or profile.</p>`}<div class=${fresh ? "" : "sl-old"}>${found(answer, input)}</div>` : nothing}
+    ${error ? html`<div class="md-error" role="alert">${error.faults?.length ? html`<p><b>${error.more?.of === "profile" ? "The profile does not read:" : "The model does not run:"}</b></p><ul>${error.faults.map((fault) => html`<li>line ${fault.line}: ${prose(fault.text)}</li>`)}</ul>` : html`<p>${visible(error.message)}</p>`}</div>` : nothing}
+    ${answer ? html`${fresh ? nothing : html`<p class="md-stale">Of an older text or profile.</p>`}<div class=${fresh ? "" : "is-stale"}>${found(answer, input)}</div>` : nothing}
   </div>`;
 }
 
-function found(answer, { name }) {
+function found(answer, { name, fresh }) {
   const report = answer.report;
   const throttled = report["throttled-per-minute"];
   const minutes = throttled.filter((one) => one > 0).length;
@@ -64,7 +65,7 @@ function found(answer, { name }) {
   const tile = (what, value, more, bad = false) => html`<li class=${`op-tile${bad ? " is-bad" : ""}`}><span class="op-name">${what}</span><span class="op-value">${value}</span><span class="op-unit">${more}</span></li>`;
   const good = minutes === 0;
   return html`
-    <div class=${`dg-verdict ${good ? "is-good" : "is-bad"}`} role="status"><span aria-hidden="true">${good ? "✓" : "✗"}</span><span><b>${visible(report.answer)}</b></span></div>
+    <div class=${`dg-verdict ${!good ? "is-bad" : fresh ? "is-good" : ""}`} role="status"><span aria-hidden="true">${!good ? "✗" : fresh ? "✓" : "·"}</span><span><b>${visible(report.answer)}</b></span></div>
     ${report.broken.length > 0 ? html`<div class="md-error"><p><b>Not as the profile expects:</b></p><ul>${report.broken.map((line) => html`<li>${visible(line)}</li>`)}</ul></div>` : nothing}
     <ul class="op-tiles" aria-label="In short">
       ${tile("Requests", report.requests.toLocaleString("en"), `in ${Math.round(report["length-seconds"] / SECONDS).toLocaleString("en")} minutes`)}

@@ -153,6 +153,17 @@ export class Workspace extends EventTarget {
     return this.kept.get(key)?.of === this.text;
   }
 
+  /**
+   * What is known of the text as it stands. It alone decides what may look passed: nothing of an older text does.
+   * @returns {{kind: "passes"|"fails"|"faults"|"failed"|"checking", faults: number, error: any}}
+   */
+  get standing() {
+    const error = this.error("check");
+    const faults = this.parsed === this.text && this.faults.length > 0 ? this.faults.length : error?.faults?.length ?? 0;
+    const kind = faults > 0 ? "faults" : error ? "failed" : !this.fresh("check") ? "checking" : this.last("check").passes ? "passes" : "fails";
+    return { kind, faults, error };
+  }
+
   /** @returns {any} the last good answer, of this text or an older one */
   last(key) {
     return this.kept.get(key)?.value ?? null;

@@ -47,7 +47,7 @@ export function insightsSwitch({ insights, readOnly, change }) {
   if (!insights) return nothing;
   const on = insights.status === "ENABLED" || insights.status === "ENABLING";
   return html`<span>Contributor insights: <b>${insights.status.toLowerCase()}</b></span>
-    ${readOnly ? nothing : html`<button class="md-button" ?disabled=${ENDS[insights.status] ?? false} @click=${() => change(on ? "DISABLE" : "ENABLE")}>${on ? "Stop counting keys" : "Count the keys"}</button>`}`;
+    ${readOnly ? nothing : html`<button class="md-button" ?disabled=${ENDS[insights.status] ?? false} @click=${() => change(on ? "DISABLE" : "ENABLE")}>${on ? "Stop counting keys…" : "Count the keys"}</button>`}`;
 }
 
 function rows(found, unit, href) {

@@ -105,7 +105,7 @@ export class KwMetrics extends Watching {
     const { range } = this;
     const ready = range.to > 0 && this.facts;
     return html`<div class="op-bar">${rangeLinks(this.minutes)}
-        <a class="md-link" href=${`/${this.region}/t/${encodeURIComponent(this.table)}/items`}>Its items</a>
+        <a class="md-link" href=${`/${this.region}/t/${encodeURIComponent(this.table)}/items`}>View items</a>
         ${this.at}</div>
       ${this.fault}
       ${!ready ? html`<div aria-busy="true" class="op-wait"></div>` : html`

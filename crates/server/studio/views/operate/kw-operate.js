@@ -1,6 +1,7 @@
 // <kw-operate>: what the database does now. Only panels whose figures this build serves are shown.
 
 import { html, nothing } from "../../vendor/lit-html/lit-html.js";
+import { confirmed } from "../confirm.js";
 import { call, dynamodb, go, tableNames } from "../model/api.js";
 import { insightsSwitch, insightsView, readInsights } from "./insights.js";
 import { keysView, partitionsView } from "./keys.js";
@@ -89,8 +90,10 @@ export class KwOperate extends Watching {
   }
 
   async countKeys(table, action) {
+    const consent = action === "DISABLE" ? await confirmed({ title: `Stop counting the keys of ${table}?`, verb: "Stop counting", lost: ["The keys counted so far, busiest and refused"] }) : null;
+    if (action === "DISABLE" && !consent) return;
     try {
-      await dynamodb("UpdateContributorInsights", { TableName: table, ...(this.index ? { IndexName: this.index } : {}), ContributorInsightsAction: action });
+      await dynamodb("UpdateContributorInsights", { TableName: table, ...(this.index ? { IndexName: this.index } : {}), ContributorInsightsAction: action }, { consent });
       this.restart();
     } catch (error) {
       this.error = error;
@@ -142,7 +145,7 @@ export class KwOperate extends Watching {
   streamsView() {
     if (!this.streams) return html`<div aria-busy="true"></div>`;
     const names = [...new Set(this.streams.map((one) => one.TableName))];
-    if (names.length === 0) return html`<div class="md-empty"><h2>No table has a stream</h2><p>A stream keeps each change of a day in order. Switch it on in a table's settings.</p>
+    if (names.length === 0) return html`<div class="md-empty"><h2>No table has a stream</h2><p>A stream keeps each change of a day in order. Enable it in a table's settings.</p>
       <p><a class="md-button is-main" href=${`/${this.region}/tables`}>To the tables</a></p></div>`;
     const table = this.table && names.includes(this.table) ? this.table : names[0];
     const arns = this.streams.filter((one) => one.TableName === table);

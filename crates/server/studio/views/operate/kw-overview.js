@@ -154,10 +154,10 @@ export class KwOverview extends Watching {
       ${tile("Reads", figure(busiest("reads")), "units a second in the busiest minute")}
       ${tile("Writes", figure(busiest("writes")), "units a second in the busiest minute")}
       ${tile("Requests", requests.toLocaleString("en"), `answered in ${words}`)}
-      ${tile("Slow", slow > 0 ? figure(slow) : "–", "ms: 99 % of the slowest operation")}
+      ${tile("p99 latency", slow > 0 ? figure(slow) : "–", "ms, of the slowest operation")}
       ${tile("Throttled", refused.toLocaleString("en"), refused > 0 || this.throttle !== "off" ? "refused by limits of throughput" : "never: throttling is off", refused > 0)}
-      ${tile("Invalid", faults.toLocaleString("en"), "refused: the request has a fault")}
-      ${tile("Conditions", conditions.toLocaleString("en"), "of writes that did not hold")}</ul>`;
+      ${tile("Rejected requests", faults.toLocaleString("en"), "refused: the request has a fault")}
+      ${tile("Failed conditions", conditions.toLocaleString("en"), "of writes")}</ul>`;
   }
 
   tables() {

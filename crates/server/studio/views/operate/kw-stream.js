@@ -179,7 +179,7 @@ export class KwStream extends HTMLElement {
     if (this.loading) return html`<div aria-busy="true"></div>`;
     if (this.missing) {
       return html`<div class="md-empty"><h2>${this.table} has no stream</h2>
-        <p>A stream keeps each change of a day in order. Switch it on in the table's settings, or by a program:</p>
+        <p>A stream keeps each change of a day in order. Enable it in the table's Schema, or by a program:</p>
         <pre class="md-code">aws dynamodb update-table --table-name ${shell(this.table)} \\\n  --stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES</pre>
         <p><button class="md-button" @click=${() => this.start()}>Look again</button></p></div>`;
     }

@@ -91,7 +91,7 @@ export class KwStart extends HTMLElement {
         ${this.tables && this.tables.length > 0 ? html`<p class="st-found" role="status"><span aria-hidden="true">✓</span> ${this.tables.length === 1 ? "One table is here:" : "Tables are here:"}
           ${this.tables.map((name, at) => html`${at > 0 ? ", " : ""}<a class="md-link" href=${`/${region}/t/${encodeURIComponent(name)}/items`}>${name}</a>`)}</p>` : nothing}
         <p class="st-ways">
-          <a class="md-button is-main" href="/start?step=1">Take the tour of six steps</a>
+          <a class="md-button is-main" href="/start?step=1">Take the six-step tour</a>
           <a class="md-button" href=${`/${region}/tables`}>Tables</a>
           <a class="md-button" href="/models">Import a model</a></p>
       </header>

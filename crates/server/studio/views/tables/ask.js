@@ -1,12 +1,13 @@
 // What the form of the items asks: its words in the address, and the request that they make.
 
+import { expressionOf, rowsOf } from "../collections/filter.js";
 import { typeOf } from "../collections/typed.js";
 
 export const SORTS = [["", "any"], ["=", "="], ["begins_with", "begins with"], ["BETWEEN", "between"], ["<", "<"], ["<=", "≤"], [">", ">"], [">=", "≥"]];
 const LIMIT_MAX = 1_000_000;
 
 /** `sks` are the values of sort key attributes from the left; all but the last are asked with "=". */
-export const blank = () => ({ index: "", pk: /** @type {string[]} */ ([]), ops: /** @type {string[]} */ ([]), sks: /** @type {string[]} */ ([]), to: "", descending: false, strong: false, limit: "", filter: "", names: "", values: "" });
+export const blank = () => ({ index: "", pk: /** @type {string[]} */ ([]), ops: /** @type {string[]} */ ([]), sks: /** @type {string[]} */ ([]), to: "", descending: false, strong: false, limit: "", where: /** @type {import("../collections/filter.js").Row[]} */ ([]), filter: "", names: "", values: "" });
 
 /** @typedef {ReturnType<typeof blank>} Query */
 
@@ -20,6 +21,7 @@ export function fromSearch(search) {
   query.descending = search.get("order") === "descending";
   query.strong = search.get("strong") === "yes";
   query.limit = /^[1-9][0-9]{0,6}$/.test(search.get("limit") ?? "") ? search.get("limit") ?? "" : "";
+  query.where = rowsOf(search.getAll("where"));
   query.filter = search.get("filter") ?? "";
   query.names = search.get("names") ?? "";
   query.values = search.get("values") ?? "";
@@ -34,6 +36,7 @@ export function toSearch(query) {
   if (query.ops.includes("BETWEEN")) search.set("to", query.to);
   if (query.descending) search.set("order", "descending");
   if (query.strong) search.set("strong", "yes");
+  for (const row of query.where) if (row.name) search.append("where", JSON.stringify([row.name, row.op, row.type, row.value]));
   for (const name of ["limit", "filter", "names", "values"]) if (query[name]) search.set(name, query[name]);
   return search.size > 0 ? `?${search}` : "";
 }
@@ -48,9 +51,9 @@ export function sortsOffered(way, query) {
 /** The request, without a limit. `typeOfKey` names the type of a key attribute. */
 export function requestOf(table, way, query, typeOfKey) {
   const base = { TableName: table, ReturnConsumedCapacity: "INDEXES", ...(way.kind === "table" ? {} : { IndexName: way.name }), ...(query.strong && way.kind !== "global" ? { ConsistentRead: true } : {}) };
-  const filter = query.filter
+  const filter = expressionOf(query.where, query.filter
     ? { FilterExpression: query.filter, ...(query.names ? { ExpressionAttributeNames: parsed("Names", query.names) } : {}), ...(query.values ? { ExpressionAttributeValues: parsed("Values", query.values) } : {}) }
-    : {};
+    : {});
   if (way.pk.some((_, at) => !query.pk[at])) return { operation: "Scan", body: { ...base, ...filter } };
   const names = { ...filter.ExpressionAttributeNames };
   const values = { ...filter.ExpressionAttributeValues };

@@ -3,7 +3,9 @@
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { itemSize, keyText, shortText, visible } from "../collections/typed.js";
+import { confirmed } from "../confirm.js";
 import { dynamodb } from "../model/api.js";
+import { count } from "../model/words.js";
 import { keyOf, own, refusedBy, same } from "./save.js";
 import { stoppable } from "./stoppable.js";
 
@@ -11,6 +13,8 @@ import { stoppable } from "./stoppable.js";
 const LANES = 6;
 const SHOWN = 5;
 const PASSED_MAX = 100;
+/** Of so many deleted items at most the page keeps what they had, to bring them back. */
+const BACK_MAX = 1000;
 const ACTIONS = [["set", "Set an attribute"], ["remove", "Remove an attribute"], ["rename", "Rename an attribute"], ["delete", "Delete the items"]];
 const RATES = [["", "as fast as it goes"], ["10", "10 a second"], ["100", "100 a second"], ["1000", "1,000 a second"]];
 
@@ -25,6 +29,7 @@ export class KwBulk extends HTMLElement {
     this.work = /** @type {any} */ (null);
     this.error = "";
     this.stop = /** @type {AbortController|null} */ (null);
+    this.consent = /** @type {object|null|undefined} */ (null);
   }
 
   connectedCallback() { this.update(); }
@@ -74,7 +79,7 @@ export class KwBulk extends HTMLElement {
   begin(run) { return stoppable(this, run); }
 
   dry() {
-    const tried = { count: 0, same: 0, units: 0, few: /** @type {any[]} */ ([]), whole: false };
+    const tried = { count: 0, same: 0, lost: 0, units: 0, few: /** @type {any[]} */ ([]), whole: false };
     this.tried = tried;
     this.work = null;
     return this.begin(async (signal) => {
@@ -83,6 +88,8 @@ export class KwBulk extends HTMLElement {
           const after = this.after(item);
           if (after === item) { tried.same += 1; continue; }
           tried.count += 1;
+          // A value that another one takes the place of, or that goes.
+          if (this.form.action !== "rename" && Object.hasOwn(item, this.form.name)) tried.lost += 1;
           tried.units += Math.ceil(Math.max(itemSize(item), after ? itemSize(after) : 0) / 1024);
           if (tried.few.length < SHOWN) tried.few.push({ item, after });
         }
@@ -90,6 +97,27 @@ export class KwBulk extends HTMLElement {
         this.update();
       }
     });
+  }
+
+  /** Asks before something is lost: undefined if nothing is. */
+  async mayStart() {
+    const { action, name } = this.form;
+    const { count: items, lost } = this.tried;
+    const verb = action === "delete" ? `Delete ${count(items, "item")}` : `Change ${count(items, "item")}`;
+    const back = items > BACK_MAX ? "They cannot be brought back." : "They can be brought back for ten seconds.";
+    if (action === "delete") return confirmed({ title: `${verb} of ${this.table}?`, verb, lost: [`All items that the request finds: ${count(items, "item")} when it was tried.`, back] });
+    if (lost === 0) return undefined;
+    return confirmed({ title: `${verb} of ${this.table}?`, verb, lost: [`The value of ${visible(name)} that ${count(lost, "item")} ${lost === 1 ? "has" : "have"} now. It cannot be brought back.`] });
+  }
+
+  /** Starts the change, once it is confirmed; a resume goes on with that. */
+  async start() {
+    if (!this.work) {
+      const consent = await this.mayStart();
+      if (consent === null) return;
+      this.consent = consent;
+    }
+    await this.run();
   }
 
   write(item) {
@@ -109,13 +137,13 @@ export class KwBulk extends HTMLElement {
     }
     return dynamodb(action === "delete" ? "DeleteItem" : "UpdateItem", {
       TableName: this.table, Key: keyOf(this.keys, item), ConditionExpression: conditions.map((one) => `(${one})`).join(" AND "), ExpressionAttributeNames: names,
-      ...(Object.keys(values).length > 0 ? { ExpressionAttributeValues: values } : {}), ...(update ? { UpdateExpression: update } : {}),
-    });
+      ...(Object.keys(values).length > 0 ? { ExpressionAttributeValues: values } : {}), ...(update ? { UpdateExpression: update } : { ReturnValues: "ALL_OLD" }),
+    }, { consent: this.consent });
   }
 
   /** Writes until all is done or it is stopped; what was begun is finished, and a resume goes on behind it. */
   run() {
-    const work = this.work ?? { written: 0, same: 0, passed: /** @type {any[]} */ ([]), passedCount: 0, left: /** @type {any[]} */ ([]), next: null, started: false, done: false, ms: 0 };
+    const work = this.work ?? { written: 0, same: 0, passed: /** @type {any[]} */ ([]), passedCount: 0, left: /** @type {any[]} */ ([]), gone: /** @type {any[]} */ ([]), next: null, started: false, done: false, ms: 0 };
     this.work = work;
     return this.begin(async (signal) => {
       const begun = performance.now();
@@ -130,8 +158,9 @@ export class KwBulk extends HTMLElement {
             if (rate > 0) await pause(begun + (sent * 1000) / rate - performance.now(), signal);
             if (signal.aborted) { work.left.unshift(item); return; }
             try {
-              await this.write(item);
+              const { Attributes } = await this.write(item);
               work.written += 1;
+              if (this.form.action === "delete" && work.gone.length <= BACK_MAX) work.gone.push(Attributes);
             } catch (error) {
               if (!refusedBy(error)) { work.left.unshift(item); this.stop?.abort(); throw error; }
               work.passedCount += 1;
@@ -154,7 +183,7 @@ export class KwBulk extends HTMLElement {
       }
       work.done = true;
     }).then(() => {
-      if (work.done && work.left.length === 0) this.dispatchEvent(new CustomEvent("committed", { bubbles: true }));
+      if (work.done && work.left.length === 0) this.dispatchEvent(new CustomEvent("committed", { bubbles: true, detail: { gone: work.gone.length > BACK_MAX ? [] : work.gone } }));
     });
   }
 
@@ -173,10 +202,10 @@ export class KwBulk extends HTMLElement {
         ${form.action === "rename" ? html`<label>new name <input required ?disabled=${busy} .value=${form.to} @input=${(event) => set({ to: event.target.value })}></label>` : nothing}
         ${form.action === "set" ? html`${select("type", [["S", "text"], ["N", "number"], ["BOOL", "boolean"], ["NULL", "null"], ["JSON", "DynamoDB JSON"]], "Type of the value")}
           ${form.type === "NULL" ? nothing : html`<label>value <input ?disabled=${busy} .value=${form.value} @input=${(event) => set({ value: event.target.value })}></label>`}` : nothing}
-        <button class="md-button ${tried?.whole ? "" : "is-main"}" ?disabled=${busy}>Try it dry</button>
+        <button class="md-button ${tried?.whole ? "" : "is-main"}" ?disabled=${busy}>Dry run</button>
       </form>
       <div class="bk-body" role="status">
-      ${tried ? html`<p><b>${tried.count.toLocaleString("en")}</b> items would change${tried.same > 0 ? html`, ${tried.same.toLocaleString("en")} stay as they are` : nothing}${tried.whole ? "." : busy ? "…" : ", and there are more: this count was stopped."}
+      ${tried ? html`<p><b>${tried.count.toLocaleString("en")}</b> ${tried.count === 1 ? "item" : "items"} would change${tried.same > 0 ? html`, ${tried.same.toLocaleString("en")} stay as they are` : nothing}${tried.whole ? "." : busy ? "…" : ", and there are more: this count was stopped."}
         ${tried.count > 0 ? html` <span class="dim">At least ${tried.units.toLocaleString("en")} write units, indexes not counted.</span>` : nothing}</p>
         ${tried.few.length > 0 ? html`<table class="md-table"><thead><tr><th scope="col">item</th><th scope="col">before</th><th scope="col">after</th></tr></thead><tbody>${tried.few.map(({ item, after }) => html`<tr><th scope="row"><code>${Object.values(keyOf(this.keys, item)).map((one) => visible(keyText(one))).join(" / ")}</code></th>
           <td class="sg-old">${this.shown(item)}</td><td class="sg-new">${after ? this.shown(after) : "deleted"}</td></tr>`)}</tbody></table>` : nothing}` : nothing}
@@ -184,7 +213,7 @@ export class KwBulk extends HTMLElement {
         ${work.passed.length > 0 ? html`<details><summary>Passed over</summary><ul class="bk-passed">${work.passed.map((key) => html`<li><code>${Object.values(key).map((one) => visible(keyText(one))).join(" / ")}</code></li>`)}</ul></details>` : nothing}` : nothing}
       ${this.error ? html`<p class="vd-bad" role="alert">${this.error}</p>` : nothing}</div>
       <p class="mf-line bk-actions">${busy ? html`<button class="md-button" type="button" @click=${() => this.stop?.abort()}>Stop</button>`
-        : (tried?.count > 0 && tried.whole && !work) || (work && !work.done) ? html`<button class="md-button is-main" type="button" @click=${() => this.run()}>${work ? "Resume" : form.action === "delete" ? `Delete ${tried.count.toLocaleString("en")} items` : `Change ${tried.count.toLocaleString("en")} items`}</button>
+        : (tried?.count > 0 && tried.whole && !work) || (work && !work.done) ? html`<button class="md-button is-main" type="button" @click=${() => this.start()}>${work ? "Resume" : `${form.action === "delete" ? "Delete" : "Change"} ${count(tried.count, "item")}`}</button>
           <label>at a rate of ${select2(RATES, form.rate, (rate) => { form.rate = rate; this.update(); })}</label>` : nothing}</p></section>`;
   }
 

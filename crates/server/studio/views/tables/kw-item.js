@@ -1,9 +1,12 @@
 // <kw-item>: one item as DynamoDB JSON, as plain JSON that keeps all digits, or as a tree of typed fields. A save writes
-// what changed if that still is what was read; what is typed is not dropped without a question.
+// what changed if that still is what was read; what is typed is not dropped without a question. Its header says what a
+// save takes, as the engine counts it (`item/cost`).
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { itemSize, keyText, sizeText, visible } from "../collections/typed.js";
+import { confirmed } from "../confirm.js";
 import { call, context, dynamodb } from "../model/api.js";
+import { count } from "../model/words.js";
 import { Units, changedNames, keyOf, kindOf, refusedBy, requestOf, writesOf } from "./save.js";
 import * as staged from "./staged.js";
 import { resolved, threeWay } from "./three.js";
@@ -28,7 +31,7 @@ export class KwItem extends HTMLElement {
     /** What is edited: `read` as it was read (null: new), `text` in `form`, `first` the text at the beginning. */
     this.editing = /** @type {any} */ (null);
     /** The form that was chosen last, in this browser. */ this.form = localStorage.getItem("kw-item-form") ?? "typed";
-    /** What waits for an answer to "drop it?". */ this.asking = /** @type {null|(() => void)} */ (null);
+    /** The table and its indexes. */ this.ways = /** @type {import("../collections/live.js").Way[]} */ ([]);
     this.busy = false;
     this.judging = 0;
   }
@@ -65,15 +68,18 @@ export class KwItem extends HTMLElement {
   /** Whether another item may be shown now; if not, it is asked, and `next` follows. */
   mayClose(next) {
     if (!this.dirty) { this.close(); return true; }
-    this.asking = () => { this.close(); next(); };
-    this.update();
-    /** @type {HTMLDialogElement|null} */ (this.querySelector("dialog"))?.showModal();
+    const then = () => { this.close(); next(); };
+    this.drop("Drop the changes?", { words: "Stage it", run: () => this.stage(next) }).then((consent) => { if (consent) then(); });
     return false;
+  }
+
+  /** Asks before what is typed goes. */
+  drop(title, other = /** @type {{words: string, run: () => void}|undefined} */ (undefined)) {
+    return confirmed({ title, lost: ["The item is changed and not saved."], verb: "Drop the changes", keep: "Keep editing", other });
   }
 
   close() {
     this.editing = null;
-    this.asking = null;
     this.keep();
     this.update();
     this.dispatchEvent(new CustomEvent("closed"));
@@ -82,29 +88,50 @@ export class KwItem extends HTMLElement {
   async edit({ read, item }) {
     const first = this.keys.filter((name) => Object.hasOwn(item, name));
     const text = JSON.stringify(Object.fromEntries([...first, ...Object.keys(item).filter((name) => !first.includes(name))].map((name) => [name, item[name]])), null, 2);
-    this.editing = { read, text, first: text, faults: [], conflict: null, gone: false, kept: false };
+    this.editing = { read, text, first: text, faults: [], conflict: null, gone: false, kept: false, cost: null };
     const wanted = this.form;
     this.form = "typed";
     if (wanted !== "typed") await this.turn(wanted);
     this.editing.first = this.editing.text;
     // A staged change is not what was read: it is kept like one that is typed.
     if (read && changedNames(read, item).length > 0) this.editing.first = "";
+    if (wanted === "typed") this.judge();
     this.update();
     if (matchMedia(NARROW).matches) /** @type {HTMLElement|null} */ (this.querySelector(".kc-close"))?.focus();
   }
 
-  /** What a save of the text would do: `editing.move` is the item under its new key, if it has one. */
+  /**
+   * What a save of the text would do: `editing.move` is the item under its new key, if it has one; `editing.cost` what
+   * the save takes, null while that is not known.
+   */
   async judge() {
     const { editing } = this;
-    if (!editing?.read) return;
+    if (!editing) return;
     const { text } = editing;
+    const isNow = () => this.editing === editing && editing.text === text;
     let item = null;
     try {
       item = this.form === "plain" ? (await call("item/plain", { plain: text, first: this.keys })).typed : JSON.parse(text);
     } catch { /* The text is no item yet. */ }
-    if (this.editing !== editing || editing.text !== text) return;
-    editing.move = item && this.keys.every((name) => item[name]) && kindOf(this.keys, { before: editing.read, after: item }) === "move" ? item : null;
+    if (!isNow()) return;
+    const isWhole = !!item && this.keys.every((name) => item[name] && keyText(item[name]) !== "");
+    const change = { before: editing.read, after: item };
+    editing.move = isWhole && editing.read && kindOf(this.keys, change) === "move" ? item : null;
+    editing.cost = null;
     this.update();
+    if (!isWhole) return;
+    try {
+      const writes = writesOf(this.ofTable, this.keys, change);
+      const answer = await call("item/cost", { table: this.ofTable, before: editing.read, key: keyOf(this.keys, item), ...(writes.length > 0 && !this.readOnly ? requestOf(writes) : {}) });
+      if (!isNow()) return;
+      editing.cost = { read: answer.readUnits, save: writes.length > 0 ? new Units().add(answer) : null };
+    } catch { /* The save will say what is wrong. */ }
+    this.update();
+  }
+
+  /** The header's words on capacity. */
+  costWords({ read, save }) {
+    return `${count(read, "read unit")}${this.readOnly ? "" : save ? ` · a save takes ${save}` : " · nothing to save"}`;
   }
 
   /** The item of the text, in any form. Faults are noted; null then. */
@@ -136,6 +163,7 @@ export class KwItem extends HTMLElement {
       editing.text = turned;
       if (clean) editing.first = editing.text;
       this.form = form;
+      this.judge();
     } catch (error) {
       editing.faults = [/** @type {Error} */ (error).message];
     }
@@ -147,20 +175,20 @@ export class KwItem extends HTMLElement {
     // A fault was one of the text as it was. A conflict stays until it is decided.
     if (!this.editing.conflict && !this.editing.gone) { this.editing.faults = []; this.editing.there = null; }
     this.keep();
+    this.editing.cost = null;
     this.update();
     clearTimeout(this.judging);
     this.judging = window.setTimeout(() => this.judge(), JUDGE_MS);
   }
 
-  async stage() {
+  async stage(next = () => {}) {
     if (this.readOnly) return;
     const item = await this.item();
     if (!item) return;
     try {
       staged.stage(this.ofTable, this.keys, this.editing.read, item);
-      const next = this.asking;
       this.close();
-      next?.();
+      next();
       this.dispatchEvent(new CustomEvent("staged"));
     } catch (error) {
       this.editing.faults = [/** @type {Error} */ (error).message];
@@ -172,11 +200,36 @@ export class KwItem extends HTMLElement {
     const { editing } = this;
     const item = await this.item();
     if (!item) return;
-    // A move is said before it is made.
-    const said = !!editing.move;
-    await this.judge();
-    if (editing.move && !said) return;
-    await this.write(item);
+    if (this.editing === editing) await this.commit(item);
+  }
+
+  /** Writes what became of the item. That it takes another key is said before. */
+  async commit(after) {
+    const { editing } = this;
+    const isMove = editing.read && kindOf(this.keys, { before: editing.read, after }) === "move";
+    const consent = isMove ? await confirmed({
+      title: "Move the item to another key?", verb: "Move item",
+      lost: [`${keyWords(this.keys, editing.read)} is deleted and ${keyWords(this.keys, after)} is put: both or neither, in one transaction of twice the write units.`],
+    }) : null;
+    if (this.editing === editing && (consent || !isMove)) await this.write(after, consent);
+  }
+
+  /** Deletes the item as it was read, once it is confirmed. */
+  async erase() {
+    const { editing } = this;
+    const { read } = editing;
+    const names = Object.keys(read).filter((name) => !this.keys.includes(name)).map(visible);
+    const inIt = this.ways.filter((way) => way.kind !== "table" && [...way.pk, ...way.sk].every((name) => read[name])).map((way) => visible(way.name));
+    const consent = await confirmed({
+      title: `Delete ${keyWords(this.keys, read)}?`, verb: "Delete item",
+      lost: [
+        `${sizeText(itemSize(read))} with ${count(names.length, "attribute")} and the key${names.length > 0 ? `: ${names.slice(0, 8).join(", ")}${names.length > 8 ? ` and ${names.length - 8} more` : ""}` : ""}`,
+        ...(inIt.length > 0 ? [`Its entries in ${inIt.join(", ")}`] : []),
+        ...(this.dirty ? ["What you typed and did not save"] : []),
+        "It can be brought back for ten seconds.",
+      ],
+    });
+    if (consent && this.editing === editing) await this.write(null, consent);
   }
 
   /** What was written, in words. */
@@ -194,7 +247,7 @@ export class KwItem extends HTMLElement {
   }
 
   /** Writes a change of what was read; null deletes it. */
-  async write(after) {
+  async write(after, consent = /** @type {object|null} */ (null)) {
     const { editing } = this;
     editing.conflict = null;
     editing.gone = false;
@@ -208,13 +261,13 @@ export class KwItem extends HTMLElement {
       let text = "The item was as it is: nothing was written.";
       if (writes.length > 0) {
         const { operation, body } = requestOf(writes);
-        const units = new Units().add(await dynamodb(operation, body));
+        const units = new Units().add(await dynamodb(operation, body, { consent }));
         text = this.wrote(kindOf(this.keys, { before: editing.read, after }), editing.read, after, units);
       }
       if (waits) staged.reject(new Set([waits.id]));
       this.busy = false;
       this.close();
-      this.dispatchEvent(new CustomEvent("saved", { detail: { text, wrote: writes.length > 0 } }));
+      this.dispatchEvent(new CustomEvent("saved", { detail: { text, wrote: writes.length > 0, gone: after ? [] : [editing.read] } }));
       return;
     } catch (error) {
       editing.faults = [/** @type {Error} */ (error).message];
@@ -240,7 +293,7 @@ export class KwItem extends HTMLElement {
     const { editing } = this;
     const merged = resolved(editing.conflict);
     editing.read = editing.conflict.theirs;
-    return this.write(merged);
+    return this.commit(merged);
   }
 
   update() { if (this.isConnected) render(this.view(), this); }
@@ -255,7 +308,7 @@ export class KwItem extends HTMLElement {
     try { bytes = itemSize(item ?? {}); } catch { bytes = 0; }
     const name = isNew ? "New item" : keyWords(this.keys, editing.read);
     return html`<section class="it-editor" aria-label=${isNew ? "New item" : "Item"} @keydown=${(event) => { if (event.key === "s" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); this.stage(); } }}>
-      <div class="kc-chosen-head"><strong>${name}</strong>${bytes > 0 ? html`<span class="dim">${sizeText(bytes)} of ${sizeText(ITEM_BYTES_MAX)} · ${Math.ceil(bytes / 4096) / 2} to read, ${Math.ceil(bytes / 1024)} to write</span>` : nothing}
+      <div class="kc-chosen-head"><strong>${name}</strong><span class="dim">${bytes > 0 ? `${sizeText(bytes)} of ${sizeText(ITEM_BYTES_MAX)} · ` : nothing}${editing.cost ? html`<span class="it-cost">${this.costWords(editing.cost)}</span>` : nothing}</span>
         <button class="kc-tool kc-close" aria-label="Close the item" @click=${() => this.mayClose(() => {})}>✕</button></div>
       <div class="it-forms" role="group" aria-label="Form of the item">${FORMS.map(([id, words]) => html`<button class="md-button" aria-pressed=${id === this.form} @click=${() => { localStorage.setItem("kw-item-form", id); this.turn(id); }}>${words}</button>`)}</div>
       ${editing.kept ? html`<p class="it-note">This edit was left unsaved, and is kept.</p>` : nothing}
@@ -264,15 +317,13 @@ export class KwItem extends HTMLElement {
           <details><summary>What the service says</summary><p>${editing.there.detail}</p></details>` : nothing}
         ${editing.gone ? html`<p>Another client deleted the item meanwhile. Nothing was written.</p>` : nothing}
         ${editing.conflict ? html`<p>Another client changed it meanwhile; nothing was written.</p>${threeWay(editing.conflict, () => this.update())}
-          <button class="md-button" @click=${() => this.saveOnTheirs()}>Save mine on what is there now</button>
-          <button class="md-button" @click=${() => { const { theirs } = editing.conflict; this.edit({ read: theirs, item: theirs }); }}>Take theirs</button>` : nothing}</div>` : nothing}
+          <button class="md-button" @click=${() => this.saveOnTheirs()}>Save my choices</button>
+          <button class="md-button" @click=${async () => { const { theirs } = editing.conflict; if (await this.drop("Take what is there now?")) this.edit({ read: theirs, item: theirs }); }}>Take theirs</button>` : nothing}</div>` : nothing}
       ${this.form === "tree"
         ? item ? html`<div class="tr" role="region" aria-label="Fields" tabindex="0">${tree(item, { locked: new Set(this.keys), readOnly: this.readOnly }, (next) => this.typed(JSON.stringify(next, null, 2)))}</div>` : html`<p class="it-note vd-bad">The text is no item.</p>`
         : html`<kw-editor .language=${"json"} .label=${this.form === "plain" ? "Item as plain JSON" : "Item as DynamoDB JSON"} .readonly=${this.readOnly} .value=${editing.text} @change=${(event) => this.typed(event.detail.value)} @save=${() => this.stage()}></kw-editor>`}
       <div role="status">${editing.move ? html`<p class="it-move"><b>The key is changed: this is a move.</b> It puts <code>${keyWords(this.keys, editing.move)}</code> and deletes <code>${keyWords(this.keys, editing.read)}</code>, both or neither, in one transaction of twice the write units.</p>` : nothing}</div>
-      ${this.readOnly ? nothing : html`<p class="mf-line it-actions"><button class="md-button is-main" ?disabled=${this.busy} @click=${() => this.save()}>${editing.move ? "Move the item" : "Save"}</button><button class="md-button" ?disabled=${this.busy} title="Ctrl+S" @click=${() => this.stage()}>Stage</button>${isNew ? nothing : html`<button class="md-button" ?disabled=${this.busy} @click=${() => this.write(null)}>Delete the item</button>`}</p>`}
-      ${this.asking ? html`<dialog class="palette it-ask" aria-label="Unsaved changes" @close=${() => { this.asking = null; this.update(); }}><p>The item is changed and not saved.</p>
-        <p class="mf-line"><button class="md-button is-main" @click=${() => { this.asking = null; this.update(); }}>Keep editing</button><button class="md-button" @click=${() => this.stage()}>Stage it</button><button class="md-button" @click=${() => { const next = this.asking; next?.(); }}>Drop the changes</button></p></dialog>` : nothing}
+      ${this.readOnly ? nothing : html`<p class="mf-line it-actions"><button class="md-button is-main" ?disabled=${this.busy} @click=${() => this.save()}>Save</button><button class="md-button" ?disabled=${this.busy} title="Ctrl+S" @click=${() => this.stage()}>Stage</button>${isNew ? nothing : html`<button class="md-button" ?disabled=${this.busy} @click=${() => this.erase()}>Delete item…</button>`}</p>`}
     </section>`;
   }
 }

@@ -6,13 +6,15 @@ import { classMap } from "../../vendor/lit-html/directives/class-map.js";
 import { compareDecimals, waysOf } from "../collections/live.js";
 import { keyText, shortText, typeOf, visible } from "../collections/typed.js";
 import { call, context, dynamodb, go, here } from "../model/api.js";
+import { filterRows } from "../collections/filter.js";
+import { count } from "../model/words.js";
 import { SORTS, blank, fromSearch, limitOf, requestOf, sortsOffered, textOf, toSearch } from "./ask.js";
 import { copyMenu } from "./copy.js";
 import { keepLayout, moved, ordered, readLayout, resized, stepped, widthOf } from "./layout.js";
 import "./kw-item.js";
 import "./kw-staged.js";
 import { note, queriesList, words } from "./queries.js";
-import { keyOf, own, same } from "./save.js";
+import { Units, keyOf, own, refusedBy, requestOf as writeOf, same, writesOf } from "./save.js";
 import * as staged from "./staged.js";
 
 const FIRST = 50;
@@ -28,9 +30,13 @@ const ROWS_MAX = 48;
 const STRIDE = 4;
 /** Rows that are kept; then the oldest go. */
 const KEPT_MAX = 100_000;
-/** Reading on ends at so many found, or about so many bytes read. */
+/** "Load 100 more" ends at so many found, and before so many bytes are read. */
 const FOUND_MAX = 100;
-const READ_ON_BYTES = 10 << 20;
+const LOAD_BYTES_MAX = 10 << 20;
+/** The service's limit of one page. */
+const PAGE_BYTES_MAX = 1 << 20;
+/** So long what was deleted can be brought back. */
+const BACK_MS = 10_000;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 
 export class KwItems extends HTMLElement {
@@ -66,6 +72,9 @@ export class KwItems extends HTMLElement {
     this.stop = /** @type {AbortController|null} */ (null);
     /** What the rows answer, and when they were read. */ this.answered = { search: "", at: 0 };
     /** What the last save wrote, until something else is asked. */ this.said = "";
+    /** What was deleted and can be brought back. */ this.gone = /** @type {any[]} */ ([]);
+    this.forgetting = 0;
+    /** How "Load 100 more" ended before it had so many. */ this.ended = "";
     /** The rows that exist: their elements, what they show, and the first one's index. */
     this.made = { room: /** @type {Element|null} */ (null), from: 0, list: /** @type {any[]} */ ([]) };
     /** Whether the last request had no answer. */ this.failed = false;
@@ -82,6 +91,7 @@ export class KwItems extends HTMLElement {
       this.region = region;
       this.table = table;
       this.described = null;
+      this.forget();
       this.panel = query.get("show") === "staged" ? "staged" : "";
       this.items = [];
       this.layout = readLayout(table);
@@ -110,12 +120,60 @@ export class KwItems extends HTMLElement {
     document.removeEventListener("pointerdown", this.outside);
     document.removeEventListener("keydown", this.outside);
     this.stop?.abort();
+    this.forget();
   }
 
   changed = () => this.update();
 
+  /** Offers for a while to bring back what was deleted. */
+  offer(items) {
+    if (items.length === 0) return;
+    clearTimeout(this.forgetting);
+    this.gone = [...this.gone, ...items];
+    this.forgetting = window.setTimeout(() => this.expire(), BACK_MS);
+    this.update();
+  }
+
+  /** The offer ends, but not under the pointer or the focus. */
+  expire() {
+    if (this.querySelector(".it-said:hover, .it-said:focus-within")) { this.forgetting = window.setTimeout(() => this.expire(), 1000); return; }
+    this.forget();
+    this.said = "";
+    this.update();
+  }
+
+  forget() {
+    clearTimeout(this.forgetting);
+    this.gone = [];
+  }
+
+  /** Puts deleted items as they were, each only where no item has its key now. */
+  async bringBack() {
+    const left = this.gone;
+    this.forget();
+    const units = new Units();
+    let [back, taken] = [0, 0];
+    try {
+      while (left.length > 0) {
+        const { operation, body } = writeOf(writesOf(this.table, this.keys(), { before: null, after: left[0] }));
+        await dynamodb(operation, body).then((answer) => { units.add(answer); back += 1; }, (error) => { if (!refusedBy(error)) throw error; taken += 1; });
+        left.shift();
+      }
+    } catch (error) {
+      // What is still gone can be brought back a little longer.
+      this.offer(left);
+      this.error = error;
+      this.update();
+      return;
+    }
+    this.said = `${count(back, "item")} brought back: ${units}.${taken > 0 ? ` Not ${count(taken, "item")}: another one has its key now.` : ""}`;
+    this.ask();
+  }
+
   /** Menus close when something else is pressed, or Escape in them. */
   outside = (event) => {
+    // What is asked before something goes is answered in a dialog, not outside.
+    if (event.target.closest?.("dialog")) return;
     for (const menu of this.querySelectorAll("details.it-columns[open]")) {
       const within = menu.contains(/** @type {Node} */ (event.target));
       if (event.type === "pointerdown" ? !within : within && event.key === "Escape") {
@@ -145,15 +203,18 @@ export class KwItems extends HTMLElement {
   request() { return requestOf(this.table, this.way(), this.query, this.typeOfKey); }
   editor() { return /** @type {any} */ (this.querySelector("kw-item")); }
 
-  /** One page. @param {{more?: boolean, limit?: any, signal: AbortSignal}} how */
-  async page({ more = false, limit, signal }) {
+  /** One page, and of its items at most so many. @param {{more?: boolean, limit?: any, most?: number, signal: AbortSignal}} how */
+  async page({ more = false, limit, most = Infinity, signal }) {
     const { operation, body } = this.request();
     const started = performance.now();
     const page = await dynamodb(operation, { ...body, ...limit, ...(more ? { ExclusiveStartKey: this.next } : {}) }, { signal });
     if (!more) { this.answered = { search: toSearch(this.query), at: Date.now() }; this.items = []; this.sums = none(); this.top = 0; this.chosen = 0; this.dropped = 0; this.selected = new Set(); this.cell = null; }
-    this.items = this.items.concat(page.Items);
+    const isCut = page.Items.length > most;
+    const items = isCut ? page.Items.slice(0, most) : page.Items;
+    this.items = this.items.concat(items);
     if (this.items.length > KEPT_MAX) { this.dropped += this.items.length - KEPT_MAX; this.items = this.items.slice(-KEPT_MAX); }
-    this.next = page.LastEvaluatedKey ?? null;
+    // A page that has more than is wanted ends at its last item that is: any item's key is a place to read on from.
+    this.next = isCut ? keyOf([...new Set([...this.keys(), ...this.way().pk, ...this.way().sk])], items[items.length - 1]) : page.LastEvaluatedKey ?? null;
     const { sums } = this;
     const used = page.ConsumedCapacity;
     const parts = new Map(sums.parts);
@@ -161,7 +222,7 @@ export class KwItems extends HTMLElement {
     add("the table", used?.Table?.CapacityUnits);
     for (const kind of ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"]) for (const [name, one] of Object.entries(used?.[kind] ?? {})) add(name, one.CapacityUnits);
     this.sums = {
-      operation, requests: sums.requests + 1, read: sums.read + page.ScannedCount, returned: sums.returned + page.Count,
+      operation, requests: sums.requests + 1, read: sums.read + page.ScannedCount, returned: sums.returned + items.length,
       units: sums.units + (used?.CapacityUnits ?? 0), parts, ms: sums.ms + performance.now() - started, last: page.Count,
     };
     this.order();
@@ -175,6 +236,7 @@ export class KwItems extends HTMLElement {
     this.busy = true;
     this.error = null;
     this.failed = false;
+    this.ended = "";
     this.update();
     try {
       await run(stop.signal);
@@ -188,19 +250,26 @@ export class KwItems extends HTMLElement {
     return this.begin((signal) => this.page({ more, signal, limit: { ...(this.request().operation === "Scan" ? { Limit: FIRST } : {}), ...limitOf(this.query) } }));
   }
 
-  /** Pages until so many are found, so much is read, or it is stopped. */
-  readOn() {
+  /** Pages until so many are found, the next one could pass the bound of bytes, or it is stopped. */
+  loadMore() {
     return this.begin(async (signal) => {
       this.reading = true;
       let found = 0;
       let bytes = 0;
-      while (this.next && found < FOUND_MAX && bytes < READ_ON_BYTES && !signal.aborted) {
-        const page = await this.page({ more: true, signal, limit: limitOf(this.query) });
-        found += page.Count;
+      const isFiltered = !!this.request().body.FilterExpression;
+      while (this.next && found < FOUND_MAX && bytes <= LOAD_BYTES_MAX - PAGE_BYTES_MAX && !signal.aborted) {
+        const most = FOUND_MAX - found;
+        const { Limit = Infinity } = limitOf(this.query);
+        // Without a filter what is read is what is found.
+        const limit = isFiltered ? Limit : Math.min(Limit, most);
+        const before = this.items.length + this.dropped;
+        const page = await this.page({ more: true, signal, most, limit: limit < Infinity ? { Limit: limit } : {} });
+        found += this.items.length + this.dropped - before;
         // Half a unit for each 4 KB read; one for a strong read.
         bytes += (page.ConsumedCapacity?.CapacityUnits ?? 1) * (this.query.strong ? 4096 : 8192);
         this.update();
       }
+      if (this.next && found < FOUND_MAX && !signal.aborted) this.ended = `${count(found, "item")} found, and the next page could pass ${LOAD_BYTES_MAX >> 20} MB.`;
     });
   }
 
@@ -347,11 +416,13 @@ export class KwItems extends HTMLElement {
     return html`
       ${this.form()}
       ${this.error ? html`<div class="md-error" role="alert"><p>${this.error.more?.__type ? html`<b>${this.error.more.__type.split("#").at(-1)}</b> ` : nothing}${this.error.message}</p></div>` : nothing}
-      ${this.said ? html`<div class="it-said" role="status"><p>✓ ${this.said}</p><button class="md-close" aria-label="Close the message" @click=${() => { this.said = ""; this.update(); }}>✕</button></div>` : nothing}
+      ${this.said || this.gone.length > 0 ? html`<div class="it-said" role="status"><p>✓ ${this.said || `${count(this.gone.length, "item")} deleted.`}</p>
+        ${this.gone.length > 0 ? html`<button class="md-button" @click=${() => this.bringBack()}>Bring ${this.gone.length === 1 ? "it" : "them"} back</button>` : nothing}
+        <button class="md-close" aria-label="Close the message" @click=${() => { this.forget(); this.said = ""; this.update(); }}>✕</button></div>` : nothing}
       ${this.isOld ? html`<p class="it-old" role="status">The request was not answered. The rows below are those of <code>${words(this.answered.search)}</code>, read at ${new Date(this.answered.at).toLocaleTimeString()}.</p>` : nothing}
       ${this.strip()}${this.tools()}${this.below()}
       <div class=${`it-body${this.isOld ? " is-old" : ""}`}><div class="it-left"></div>
-        <kw-item .keys=${this.keys()} .table=${this.table} .readOnly=${this.readOnly} @saved=${(event) => { this.said = event.detail.text; if (event.detail.wrote) this.ask(); else this.update(); }} @staged=${() => { this.said = ""; this.update(); }} @there=${(event) => this.open(event.detail)} @closed=${() => this.update()}></kw-item></div>`;
+        <kw-item .keys=${this.keys()} .ways=${this.ways} .table=${this.table} .readOnly=${this.readOnly} @saved=${(event) => { this.said = event.detail.text; this.offer(event.detail.gone); if (event.detail.wrote) this.ask(); else this.update(); }} @staged=${() => { this.said = ""; this.update(); }} @there=${(event) => this.open(event.detail)} @closed=${() => this.update()}></kw-item></div>`;
   }
 
   form() {
@@ -367,7 +438,8 @@ export class KwItems extends HTMLElement {
       ${sorts.map((name, place) => html`<label>${name} <select @change=${(event) => set({ ops: at(query.ops, place, event.target.value).slice(0, place + 1), sks: query.sks.slice(0, place + 1) })}>${SORTS.map(([value, text]) => html`<option value=${value} ?selected=${value === (query.ops[place] ?? "")}>${text}</option>`)}</select></label>
         ${query.ops[place] ? html`<input aria-label="Value of ${name}" .value=${query.sks[place] ?? ""} @input=${(event) => set({ sks: at(query.sks, place, event.target.value) })}>` : nothing}
         ${query.ops[place] === "BETWEEN" ? html`<span>and</span><input aria-label="Last value of ${name}" .value=${query.to} @input=${(event) => set({ to: event.target.value })}>` : nothing}`)}
-      <details class="it-filter" ?open=${!!query.filter}><summary>Filter</summary><div class="mf-line">
+      ${filterRows(query.where, (where) => set({ where }))}
+      <details class="it-filter" ?open=${!!query.filter}><summary>Filter expression</summary><div class="mf-line">
         <label>Expression <input .value=${query.filter} placeholder="#n > :t" @input=${(event) => { query.filter = event.target.value; }}></label>
         <label>Names <input .value=${query.names} placeholder='{"#n": "total"}' @input=${(event) => { query.names = event.target.value; }}></label>
         <label>Values <input .value=${query.values} placeholder='{":t": {"N": "5"}}' @input=${(event) => { query.values = event.target.value; }}></label></div></details>
@@ -388,7 +460,7 @@ export class KwItems extends HTMLElement {
         ${thrown > 0 ? html`<span class=${thrown >= 50 ? "vd-bad" : ""}>${thrown} % thrown away${thrown >= 50 ? " (L003)" : ""}</span>` : nothing}
         <span><b>${sums.units}</b> RCU${parts.length === 1 && parts[0][0] === "the table" ? nothing : html` <span class="dim">${parts.map(([name, units]) => `${units} on ${name}`).join(", ")}</span>`}</span><span class="dim">${sums.ms.toFixed(1)} ms</span>` : nothing}</div>
       ${this.busy && sums.requests > 0 ? html`<button class="md-button" @click=${() => this.halt()}>Stop</button>` : this.next
-        ? html`<button class="md-button" @click=${() => this.ask(true)}>Next page</button><button class="md-button" @click=${() => this.readOn()}>Read on until ${FOUND_MAX} found, at most 10 MB</button>`
+        ? html`<button class="md-button" @click=${() => this.ask(true)}>Next page</button><button class="md-button" @click=${() => this.loadMore()}>Load ${FOUND_MAX} more</button><span class="dim">${this.ended || `reads at most ${LOAD_BYTES_MAX >> 20} MB`}</span>`
         : sums.requests > 0 ? html`<span class="dim">that is all</span>` : nothing}
     </div>`;
   }
@@ -494,9 +566,10 @@ export class KwItems extends HTMLElement {
     let asked;
     try { asked = this.request(); } catch { asked = null; }
     const done = () => { this.panel = ""; this.update(); };
+    const committed = (event) => { this.said = ""; this.offer(event.detail?.gone ?? []); this.ask(); };
     switch (this.panel) {
-      case "staged": return html`<kw-staged .table=${this.table} .readOnly=${this.readOnly} @done=${done} @committed=${() => this.ask()}></kw-staged>`;
-      case "bulk": return asked ? html`<kw-bulk .table=${this.table} .keys=${this.keys()} .request=${asked} @done=${done} @committed=${() => this.ask()}></kw-bulk>` : nothing;
+      case "staged": return html`<kw-staged .table=${this.table} .readOnly=${this.readOnly} @done=${done} @committed=${committed}></kw-staged>`;
+      case "bulk": return asked ? html`<kw-bulk .table=${this.table} .keys=${this.keys()} .request=${asked} @done=${done} @committed=${committed}></kw-bulk>` : nothing;
       case "export": case "import":
         return html`<kw-transfer .mode=${this.panel} .table=${this.table} .keys=${this.keyTypes()} .asked=${asked} .loaded=${this.items} .selected=${[...this.selected]} @done=${done} @committed=${() => this.ask()}></kw-transfer>`;
       default: return nothing;

@@ -2,7 +2,8 @@
 // press of the button.
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
-import { call, raw } from "../model/api.js";
+import { confirmed } from "../confirm.js";
+import { call, raw, rawLosses } from "../model/api.js";
 import { copyMenu } from "./copy.js";
 
 const STREAMS = new Set(["ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"]);
@@ -58,11 +59,15 @@ export class KwRequest extends HTMLElement {
   }
 
   async run() {
+    const { operation, text } = this;
+    const lost = rawLosses(operation, text);
+    const consent = lost.length > 0 ? await confirmed({ title: `Send ${operation}?`, lost, verb: `Send ${operation}` }) : null;
+    if (lost.length > 0 && !consent) return;
     this.busy = true;
     this.fault = "";
     this.update();
     try {
-      this.answer = await raw(this.operation, this.text);
+      this.answer = await raw(operation, text, consent);
     } catch (error) {
       this.fault = /** @type {Error} */ (error).message;
     }

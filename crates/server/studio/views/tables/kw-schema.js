@@ -4,7 +4,10 @@
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { waysOf } from "../collections/live.js";
 import { sizeText, visible } from "../collections/typed.js";
+import { confirmed } from "../confirm.js";
 import { call, dynamodb, go } from "../model/api.js";
+import { count } from "../model/words.js";
+import { usesOf } from "./uses.js";
 
 const TYPES = [["S", "text"], ["N", "number"], ["B", "binary"]];
 const CLASSES = [["STANDARD", "standard"], ["STANDARD_INFREQUENT_ACCESS", "standard, infrequent access"]];
@@ -91,11 +94,17 @@ export class KwSchema extends HTMLElement {
     this.update();
   }
 
-  /** @param {string} operation @param {any} body with TableName unless it names the table itself */
-  async change(operation, body) {
+  /**
+   * @param {string} operation
+   * @param {any} body with TableName unless it names the table itself
+   * @param {import("../confirm.js").Question|null} question what is asked before, if something is lost
+   */
+  async change(operation, body, question = null) {
+    const consent = question ? await confirmed(question) : null;
+    if (question && !consent) return;
     this.error = null;
     try {
-      await dynamodb(operation, body.ResourceArn ? body : { TableName: this.table, ...body });
+      await dynamodb(operation, body.ResourceArn ? body : { TableName: this.table, ...body }, { consent });
     } catch (error) {
       this.error = error;
     }
@@ -118,6 +127,43 @@ export class KwSchema extends HTMLElement {
       } }],
     });
     this.adding = none();
+  }
+
+  /** What the table and an index have, in numbers. */
+  amount(part) { return `${count(part.ItemCount ?? 0, "item")}, ${sizeText(part.TableSizeBytes ?? part.IndexSizeBytes ?? 0)}`; }
+
+  dropIndex(way, part) {
+    return this.change("UpdateTable", { GlobalSecondaryIndexUpdates: [{ Delete: { IndexName: way.name } }] }, {
+      title: `Drop the index ${way.name}?`, verb: "Drop index", more: usesOf(this.table, way.name),
+      lost: [
+        `Its entries: ${this.amount(part)}. The items stay in the table; an index made anew is filled again from them.`,
+        `Its key: ${[...way.pk, ...way.sk].map(visible).join(" → ")}. Queries on it fail from now on.`,
+        ...(this.described.DeletionProtectionEnabled ? ["Deletion protection covers the table alone, not its indexes."] : []),
+      ],
+    });
+  }
+
+  setStream(on) {
+    const { StreamViewType } = this.described.StreamSpecification ?? {};
+    return this.change("UpdateTable", { StreamSpecification: on ? { StreamEnabled: true, StreamViewType: "NEW_AND_OLD_IMAGES" } : { StreamEnabled: false } }, on ? null : {
+      title: `Disable the stream of ${this.table}?`, verb: "Disable stream",
+      lost: [`Changes from now on: they are not recorded (${String(StreamViewType).toLowerCase().replaceAll("_", " ")}), and what reads the stream gets none.`, "The stream cannot be continued: enabling it again makes a new one."],
+    });
+  }
+
+  setExpiry(on) {
+    const { attribute } = this;
+    const past = `items of ${this.table} whose time in ${visible(on ? attribute : this.expiry.AttributeName)} is past`;
+    return this.change("UpdateTimeToLive", { TimeToLiveSpecification: { Enabled: on, AttributeName: on ? attribute : this.expiry.AttributeName } }, on
+      ? { title: `Enable time to live on ${attribute}?`, verb: "Enable time to live", lost: [`All ${past}, now and later: the database deletes them. The table has ${this.amount(this.described)}.`] }
+      : { title: "Disable time to live?", verb: "Disable time to live", lost: [`The clean-up: ${past} stay, and cost storage, until something else deletes them.`] });
+  }
+
+  setProtection(on) {
+    return this.change("UpdateTable", { DeletionProtectionEnabled: on }, on ? null : {
+      title: `Disable the deletion protection of ${this.table}?`, verb: "Disable deletion protection",
+      lost: [`The protection of ${this.amount(this.described)}: any client may then delete the table with one request.`],
+    });
   }
 
   get onDemand() { return this.described?.BillingModeSummary?.BillingMode === "PAY_PER_REQUEST"; }
@@ -194,7 +240,7 @@ export class KwSchema extends HTMLElement {
           return html`<tr><th scope="row">${way.name || table.TableName}</th><td>${way.kind}</td><td><code>${[...way.pk, ...way.sk].map((name) => `${name}: ${type.get(name)}`).join(" → ")}</code></td>
           <td>${way.kind === "table" ? "" : part.Projection.ProjectionType.toLowerCase().replace("_", " ")}${part.Projection?.NonKeyAttributes ? html` <code>${part.Projection.NonKeyAttributes.join(", ")}</code>` : nothing}</td>
           <td class="is-number">${(part.ItemCount ?? 0).toLocaleString("en")}</td><td class="is-number">${sizeText(part.TableSizeBytes ?? part.IndexSizeBytes ?? 0)}</td><td>${(part.TableStatus ?? part.IndexStatus ?? "ACTIVE").toLowerCase()}${part.Backfilling ? ", backfilling" : ""}</td>
-          <td>${way.kind === "global" && !this.readOnly ? html`<button class="md-link" aria-label="Drop ${way.name}" @click=${() => this.change("UpdateTable", { GlobalSecondaryIndexUpdates: [{ Delete: { IndexName: way.name } }] })}>Drop</button>` : nothing}</td></tr>`;
+          <td>${way.kind === "global" && !this.readOnly ? html`<button class="md-link" aria-label="Drop ${way.name}" @click=${() => this.dropIndex(way, part)}>Drop…</button>` : nothing}</td></tr>`;
         })}</tbody></table></div>
       ${this.readOnly ? nothing : html`
       <form class="mf-form mf-line sc-form" @submit=${(event) => this.addIndex(event)}>
@@ -203,22 +249,22 @@ export class KwSchema extends HTMLElement {
         <label>sort key <input .value=${this.adding.sk} placeholder="none" @input=${(event) => { this.adding.sk = event.target.value; this.update(); }}></label>${this.adding.sk ? this.typeOf("sk", type) : nothing}
         <label>with <select @change=${(event) => { this.adding.projection = event.target.value; this.update(); }}>${PROJECTIONS.map(([value, text]) => html`<option value=${value} ?selected=${value === this.adding.projection}>${text}</option>`)}</select></label>
         ${this.adding.projection === "INCLUDE" ? html`<label>these attributes <input required placeholder="name, total" .value=${this.adding.include} @input=${(event) => { this.adding.include = event.target.value; }}></label>` : nothing}
-        <button class="md-button">Add it</button> <span class="dim">One index is made or dropped at a time.</span></form>
-      <h2>Switches</h2>
+        <button class="md-button">Add index</button> <span class="dim">One index is made or dropped at a time.</span></form>
+      <h2>Settings</h2>
       <div class="mf-form">${this.capacityForm(table)}
-      <form class="mf-line" @submit=${(event) => { event.preventDefault(); this.change("UpdateTable", { TableClass: event.target.elements.class.value }); }}>Class: <select name="class" aria-label="Class">${CLASSES.map(([value, text]) => html`<option value=${value} .selected=${value === (table.TableClassSummary?.TableClass ?? "STANDARD")}>${text}</option>`)}</select> <button class="md-button">Set the class</button></form>
+      <form class="mf-line" @submit=${(event) => { event.preventDefault(); this.change("UpdateTable", { TableClass: event.target.elements.class.value }); }}>Class: <select name="class" aria-label="Class">${CLASSES.map(([value, text]) => html`<option value=${value} .selected=${value === (table.TableClassSummary?.TableClass ?? "STANDARD")}>${text}</option>`)}</select> <button class="md-button">Change class</button></form>
       <p class="mf-line">Stream: <b>${streams ? table.StreamSpecification.StreamViewType.toLowerCase().replaceAll("_", " ") : "off"}</b>
-        <button class="md-button" @click=${() => this.change("UpdateTable", { StreamSpecification: streams ? { StreamEnabled: false } : { StreamEnabled: true, StreamViewType: "NEW_AND_OLD_IMAGES" } })}>${streams ? "Switch it off" : "Switch it on"}</button></p>
-      <form class="mf-line" @submit=${(event) => { event.preventDefault(); this.change("UpdateTimeToLive", { TimeToLiveSpecification: { Enabled: !expires, AttributeName: expires ? this.expiry.AttributeName : this.attribute } }); }}>
+        <button class="md-button" @click=${() => this.setStream(!streams)}>${streams ? "Disable stream…" : "Enable stream"}</button></p>
+      <form class="mf-line" @submit=${(event) => { event.preventDefault(); this.setExpiry(!expires); }}>
         Time to live: <b>${expires ? this.expiry.AttributeName : "off"}</b>${expires ? nothing : html`<label><span class="kc-hidden">Attribute with the time</span><input required placeholder="attribute" .value=${this.attribute} @input=${(event) => { this.attribute = event.target.value; }}></label>`}
-        <button class="md-button">${expires ? "Switch it off" : "Switch it on"}</button></form>
+        <button class="md-button">${expires ? "Disable time to live…" : "Enable time to live…"}</button></form>
       <p class="mf-line">Deletion protection: <b>${table.DeletionProtectionEnabled ? "on" : "off"}</b>
-        <button class="md-button" @click=${() => this.change("UpdateTable", { DeletionProtectionEnabled: !table.DeletionProtectionEnabled })}>${table.DeletionProtectionEnabled ? "Switch it off" : "Switch it on"}</button></p></div>`}
+        <button class="md-button" @click=${() => this.setProtection(!table.DeletionProtectionEnabled)}>${table.DeletionProtectionEnabled ? "Disable deletion protection…" : "Enable deletion protection"}</button></p></div>`}
       <h2>Tags</h2>${this.tagsView(table)}
-      <h2>The table in other words</h2>
+      <h2>Export definition</h2>
       <p class="mf-line"><label>As <select @change=${(event) => this.show(event.target.value)}>${FORMS.map(([value, text]) => html`<option value=${value} ?selected=${value === this.form}>${text}</option>`)}</select></label>
         <button class="md-button" @click=${() => navigator.clipboard?.writeText(this.words()).catch(() => {})}>Copy</button>
-        ${this.form === "model" && !this.readOnly && this.forms.has("model") ? html`<button class="md-button is-main" @click=${() => this.takeModel()}>Take it as a model file</button>` : nothing}</p>
+        ${this.form === "model" && !this.readOnly && this.forms.has("model") ? html`<button class="md-button is-main" @click=${() => this.takeModel()}>Save as new model</button>` : nothing}</p>
       ${this.forms.get(this.form)?.notes.length ? html`<ul class="mf-notes">${this.forms.get(this.form)?.notes.map((note) => html`<li>${visible(note)}</li>`)}</ul>` : nothing}
       <pre class="md-drawing" tabindex="0" role="region" aria-label=${FORMS.find(([value]) => value === this.form)?.[1] ?? ""}>${this.words()}</pre>
     </div>`;
@@ -242,15 +288,23 @@ export class KwSchema extends HTMLElement {
     return html`<form class="mf-line" @submit=${(event) => this.setCapacity(event)}>Capacity:
       <select aria-label="Capacity" @change=${(event) => set({ mode: event.target.value })}><option value="PAY_PER_REQUEST" ?selected=${own.mode === "PAY_PER_REQUEST"}>on demand</option><option value="PROVISIONED" ?selected=${own.mode === "PROVISIONED"}>provisioned</option></select>
       ${own.mode === "PROVISIONED" ? html`${number("read units", "read")}${number("write units", "write")}` : nothing}
-      <button class="md-button" ?disabled=${JSON.stringify(own) === JSON.stringify(now)}>Set it</button></form>`;
+      <button class="md-button" ?disabled=${JSON.stringify(own) === JSON.stringify(now)}>Save</button></form>`;
+  }
+
+  async setTag({ key, value }) {
+    const older = this.tags?.find((one) => one.Key === key && one.Value !== value);
+    const question = older ? { title: `Replace the tag ${visible(key)}?`, lost: [`Its value: ${visible(older.Value)}`], verb: "Replace tag" } : null;
+    await this.change("TagResource", { ResourceArn: this.described.TableArn, Tags: [{ Key: key, Value: value }] }, question);
+    this.tag = { key: "", value: "" };
+    this.update();
   }
 
   tagsView(table) {
     const { tag } = this;
     return html`<div class="mf-form">${this.tags?.length ? html`<ul class="sc-tags">${this.tags.map((one) => html`<li><code>${visible(one.Key)}</code> ${visible(one.Value)}
-        ${this.readOnly ? nothing : html`<button class="md-link" aria-label=${`Remove the tag ${visible(one.Key)}`} @click=${() => this.change("UntagResource", { ResourceArn: table.TableArn, TagKeys: [one.Key] })}>Remove</button>`}</li>`)}</ul>` : html`<p class="dim">No tag.</p>`}
-      ${this.readOnly ? nothing : html`<form class="mf-line" @submit=${(event) => { event.preventDefault(); this.change("TagResource", { ResourceArn: table.TableArn, Tags: [{ Key: tag.key, Value: tag.value }] }); this.tag = { key: "", value: "" }; }}>
-        <label>Key <input required .value=${tag.key} @input=${(event) => { tag.key = event.target.value; }}></label><label>Value <input .value=${tag.value} @input=${(event) => { tag.value = event.target.value; }}></label><button class="md-button">Add the tag</button></form>`}</div>`;
+        ${this.readOnly ? nothing : html`<button class="md-link" aria-label=${`Remove the tag ${visible(one.Key)}`} @click=${() => this.change("UntagResource", { ResourceArn: table.TableArn, TagKeys: [one.Key] }, { title: `Remove the tag ${visible(one.Key)}?`, lost: [`Its value: ${visible(one.Value)}`], verb: "Remove tag" })}>Remove…</button>`}</li>`)}</ul>` : html`<p class="dim">No tag.</p>`}
+      ${this.readOnly ? nothing : html`<form class="mf-line" @submit=${(event) => { event.preventDefault(); this.setTag(tag); }}>
+        <label>Key <input required .value=${tag.key} @input=${(event) => { tag.key = event.target.value; }}></label><label>Value <input .value=${tag.value} @input=${(event) => { tag.value = event.target.value; }}></label><button class="md-button">Add tag</button></form>`}</div>`;
   }
 }
 

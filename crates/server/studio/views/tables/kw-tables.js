@@ -3,6 +3,8 @@
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { repeat } from "../../vendor/lit-html/directives/repeat.js";
 import { sizeText, visible } from "../collections/typed.js";
+import { confirmed } from "../confirm.js";
+import { count } from "../model/words.js";
 import { call, dynamodb, go, tableNames } from "../model/api.js";
 
 /** Rows beyond the window are described when they come near it. */
@@ -20,7 +22,6 @@ export class KwTables extends HTMLElement {
     this.error = /** @type {any} */ (null);
     this.adding = false;
     this.form = { name: "", pk: "pk", pkType: "S", sk: "", skType: "S", json: "", by: "form" };
-    this.deleting = /** @type {null|{name: string, typed: string}} */ (null);
     this.readOnly = false;
     this.top = 0;
     this.height = 800;
@@ -104,14 +105,24 @@ export class KwTables extends HTMLElement {
 
   async drop(name) {
     try {
-      await dynamodb("DeleteTable", { TableName: name });
-      this.deleting = null;
+      const { Table } = await dynamodb("DescribeTable", { TableName: name });
+      const indexes = [...(Table.GlobalSecondaryIndexes ?? []), ...(Table.LocalSecondaryIndexes ?? [])].map((one) => one.IndexName);
+      const consent = await confirmed({
+        title: `Delete the table ${name}?`, typed: name, verb: "Delete table",
+        lost: [
+          `${count(Table.ItemCount ?? 0, "item")}, ${sizeText(Table.TableSizeBytes ?? 0)}. They cannot be brought back.`,
+          ...(indexes.length > 0 ? [`${count(indexes.length, "index", "indexes")}: ${indexes.join(", ")}`] : []),
+          ...(Table.StreamSpecification?.StreamEnabled ? ["its stream of changes"] : []),
+          ...(Table.DeletionProtectionEnabled ? ["Deletion protection is on: the request will be refused until it is off."] : []),
+        ],
+      });
+      if (!consent) return;
+      await dynamodb("DeleteTable", { TableName: name }, { consent });
       this.error = null;
       this.facts.delete(name);
       window.dispatchEvent(new CustomEvent("kw-tables"));
     } catch (error) {
       this.error = error;
-      this.deleting = null;
     }
     this.update();
   }
@@ -151,11 +162,7 @@ export class KwTables extends HTMLElement {
       <td class="is-number">${table?.ItemCount !== undefined ? table.ItemCount.toLocaleString("en") : ""}</td><td class="is-number">${table?.TableSizeBytes !== undefined ? sizeText(table.TableSizeBytes) : ""}</td>
       <td>${table?.KeySchema ? (table.BillingModeSummary?.BillingMode === "PAY_PER_REQUEST" ? "on demand" : "provisioned") : table?.error ? visible(table.error.message) : ""}</td>
       <td>${table?.StreamSpecification?.StreamEnabled ? "on" : ""}${table?.DeletionProtectionEnabled ? html` <span class="dim">protected</span>` : nothing}</td>
-      <td>${this.readOnly ? nothing : this.deleting?.name === name
-        ? html`<form class="mf-line" @submit=${(event) => { event.preventDefault(); this.drop(name); }}><label class="tb-sure">Type <b>${name}</b> to delete ${table?.ItemCount ?? 0} items
-            <input .value=${this.deleting?.typed ?? ""} @input=${(event) => { this.deleting = { name, typed: event.target.value }; this.update(); }}></label>
-            <button class="md-button" ?disabled=${this.deleting?.typed !== name}>Delete</button><button class="md-button" type="button" @click=${() => { this.deleting = null; this.update(); }}>Keep</button></form>`
-        : html`<button class="md-link" aria-label="Delete ${name}" @click=${() => { this.deleting = { name, typed: "" }; this.update(); }}>Delete…</button>`}</td></tr>`;
+      <td>${this.readOnly ? nothing : html`<button class="md-link" aria-label="Delete ${name}" @click=${() => this.drop(name)}>Delete…</button>`}</td></tr>`;
   }
 
   creation() {

@@ -3,7 +3,9 @@
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { save } from "../collections/exports.js";
 import { keyText, sizeText, typeOf, visible } from "../collections/typed.js";
+import { confirmed } from "../confirm.js";
 import { dynamodb } from "../model/api.js";
+import { count } from "../model/words.js";
 import { forSpreadsheets, read, written } from "./lines.js";
 import { keyOf, refusedBy } from "./save.js";
 import { stoppable } from "./stoppable.js";
@@ -35,6 +37,7 @@ export class KwTransfer extends HTMLElement {
     this.said = "";
     this.error = "";
     this.stop = /** @type {AbortController|null} */ (null);
+    this.consent = /** @type {object|null} */ (null);
   }
 
   connectedCallback() { this.update(); }
@@ -119,6 +122,19 @@ export class KwTransfer extends HTMLElement {
     });
   }
 
+  /** Starts the import; that it overwrites is confirmed before. A resume goes on with that. */
+  async start() {
+    const { dry, table } = this;
+    if (this.form.clash === "overwrite" && !this.work) {
+      this.consent = await confirmed({
+        title: `Overwrite items of ${table}?`, verb: "Overwrite items",
+        lost: [`What items of ${table} have now whose keys are in the ${this.file ? "file" : "text"}: ${dry.lines >= DRY_LINES ? `of its first ${DRY_LINES.toLocaleString("en")} lines ` : ""}at most ${count(dry.items, "item")}${dry.lines >= DRY_LINES ? ", and more of the rest" : ""}. It cannot be brought back.`],
+      });
+      if (!this.consent) return;
+    }
+    await this.import();
+  }
+
   import() {
     const blob = this.blob();
     if (!blob) return undefined;
@@ -154,7 +170,7 @@ export class KwTransfer extends HTMLElement {
       try {
         for (let round = 0; left.length > 0 && round < ROUNDS_MAX; round += 1) {
           if (round > 0) await new Promise((done) => setTimeout(done, 50 * 2 ** round));
-          const answer = await dynamodb("BatchWriteItem", { RequestItems: { [this.table]: left } }, { signal });
+          const answer = await dynamodb("BatchWriteItem", { RequestItems: { [this.table]: left } }, { signal, consent: this.consent });
           left = answer.UnprocessedItems?.[this.table] ?? [];
         }
         if (left.length > 0) throw new Error(`${this.table} does not take more items now.`);
@@ -164,7 +180,7 @@ export class KwTransfer extends HTMLElement {
         // One of them is refused: each by itself says which.
         for (const { line, item } of own) {
           try {
-            await dynamodb("PutItem", { TableName: this.table, Item: item }, { signal });
+            await dynamodb("PutItem", { TableName: this.table, Item: item }, { signal, consent: this.consent });
             work.put += 1;
           } catch (single) {
             if (signal.aborted) throw single;
@@ -241,14 +257,14 @@ export class KwTransfer extends HTMLElement {
         <label>File <input type="file" ?disabled=${busy} @change=${(event) => { this.file = event.target.files[0] ?? null; this.fileName = this.file ? event.target.files[0].name : ""; this.dry = this.work = null; if (this.file) this.try(); else this.update(); }}></label>
         ${this.select("from", [["", "as it looks"], ["dynamodb", "DynamoDB JSON lines"], ["kept", "plain JSON that keeps types"], ["plain", "plain JSON"], ["csv", "CSV"]], "Form")}
         ${this.select("clash", CLASHES, "If the key is there")}
-        <button class="md-button" ?disabled=${busy || !this.blob()}>Try it dry</button></form>
+        <button class="md-button" ?disabled=${busy || !this.blob()}>Dry run</button></form>
       ${this.file ? nothing : html`<label class="tf-text"><span class="dim">or paste lines</span><textarea rows="4" spellcheck="false" .value=${this.form.text} ?disabled=${busy} @input=${(event) => { this.form.text = event.target.value; this.dry = this.work = null; this.update(); }}></textarea></label>`}
       <div class="bk-body" role="status">
         ${dry ? html`<p>${dry.lines >= DRY_LINES ? `The first ${DRY_LINES.toLocaleString("en")} lines` : "The text"}: <b>${dry.items.toLocaleString("en")}</b> items with ${dry.attributes.size} ${dry.attributes.size === 1 ? "attribute" : "attributes"}${dry.faults.length > 0 ? html`, <b class="vd-bad">${dry.faults.length} faults</b>` : ", no faults"}.</p>` : nothing}
         ${dry && !work ? this.faults(dry.faults) : nothing}
         ${work ? html`<p><b>${work.put.toLocaleString("en")}</b> put${work.skipped > 0 ? html`, <b>${work.skipped.toLocaleString("en")}</b> were there` : nothing}${work.faultsCount > 0 ? html`, <b class="vd-bad">${work.faultsCount.toLocaleString("en")} faults</b>` : nothing}${work.done ? ". Done." : busy ? html` · ${sizeText(work.bytes)} of ${sizeText(work.of)}` : ` · stopped at line ${work.line}.`}</p>${this.faults(work.faults)}` : nothing}</div>
       <p class="mf-line bk-actions">${busy ? html`<button class="md-button" type="button" @click=${() => this.stop?.abort()}>Stop</button>`
-        : dry && dry.items > 0 && !work?.done ? html`<button class="md-button is-main" type="button" @click=${() => this.import()}>${work ? `Resume at line ${work.line}` : "Import"}</button>` : nothing}</p>`;
+        : dry && dry.items > 0 && !work?.done ? html`<button class="md-button is-main" type="button" @click=${() => this.start()}>${work ? `Resume at line ${work.line}` : "Import"}</button>` : nothing}</p>`;
   }
 
   faults(list) {

@@ -2,6 +2,9 @@
 
 import { html, nothing } from "../../vendor/lit-html/lit-html.js";
 import { visible } from "../collections/typed.js";
+import { confirmed } from "../confirm.js";
+import { wordsOf } from "../collections/filter.js";
+import { count } from "../model/words.js";
 import { SORTS, fromSearch } from "./ask.js";
 import { keep, kept } from "./kept.js";
 
@@ -37,6 +40,7 @@ export function words(search) {
   if (query.index) parts.push(`${query.index}:`);
   parts.push(query.pk.some(Boolean) ? query.pk.filter(Boolean).join(", ") : "Scan");
   query.ops.forEach((op, at) => { if (op) parts.push(`${SORTS.find(([one]) => one === op)?.[1] ?? op} ${query.sks[at] ?? ""}${op === "BETWEEN" ? ` and ${query.to}` : ""}`); });
+  if (query.where.length > 0) parts.push(`filter ${query.where.map(wordsOf).join(" and ")}`);
   if (query.filter) parts.push(`filter ${query.filter}`);
   if (query.descending) parts.push("descending");
   if (query.strong) parts.push("strong");
@@ -53,11 +57,18 @@ export function queriesList({ table, search, hrefOf, name, setName, update }) {
   const own = read(SAVED, table).sort((one, other) => (one.name < other.name ? -1 : 1));
   const past = read(ASKED, table);
   const link = (one, text) => html`<a class="md-link" href=${hrefOf(one.search)} aria-current=${one.search === search ? "true" : "false"} @click=${(event) => event.currentTarget.closest("details")?.removeAttribute("open")}>${text}</a>`;
-  return html`<form class="mf-line" @submit=${(event) => { event.preventDefault(); event.stopPropagation(); if (name.trim()) { save(table, name.trim().slice(0, WORDS_MAX), search); setName(""); } }}>
-      <label class="kc-hidden" for="qs-name">Name of this query</label><input id="qs-name" placeholder="name of this query" .value=${name} @input=${(event) => setName(event.target.value)}><button class="md-button" ?disabled=${!name.trim()}>Save it</button></form>
+  const saved = async () => {
+    const wanted = name.trim().slice(0, WORDS_MAX);
+    const older = own.find((one) => one.name === wanted && one.search !== search);
+    if (!wanted || (older && !await confirmed({ title: `Replace the query ${visible(wanted)}?`, lost: [words(older.search)], verb: "Replace query" }))) return;
+    save(table, wanted, search);
+    setName("");
+  };
+  return html`<form class="mf-line" @submit=${(event) => { event.preventDefault(); event.stopPropagation(); saved(); }}>
+      <label class="kc-hidden" for="qs-name">Name of this query</label><input id="qs-name" placeholder="name of this query" .value=${name} @input=${(event) => setName(event.target.value)}><button class="md-button" ?disabled=${!name.trim()}>Save query</button></form>
     <h3>Saved</h3>
     ${own.length === 0 ? html`<p class="dim">None yet: a name keeps the query that stands in the form.</p>` : html`<ul>${own.map((one) => html`<li>${link(one, visible(one.name))}<span class="dim">${words(one.search)}</span>
-      <button type="button" class="it-tiny" aria-label=${`Forget ${visible(one.name)}`} @click=${() => { write(SAVED, table, own.filter((other) => other !== one)); update(); }}>✕</button></li>`)}</ul>`}
+      <button type="button" class="it-tiny" aria-label=${`Forget ${visible(one.name)}`} @click=${async () => { if (await confirmed({ title: `Forget the query ${visible(one.name)}?`, lost: [words(one.search)], verb: "Forget query" })) { write(SAVED, table, own.filter((other) => other !== one)); update(); } }}>✕</button></li>`)}</ul>`}
     ${past.length > 0 ? html`<h3>Asked before</h3><ul>${past.map((one) => html`<li>${link(one, words(one.search))}<time class="dim" datetime=${new Date(one.at).toISOString()}>${WHEN.format(one.at)}</time></li>`)}</ul>
-      <button type="button" class="md-link" @click=${() => { keep(ASKED, table, null); update(); }}>Forget these</button>` : nothing}`;
+      <button type="button" class="md-link" @click=${async () => { if (await confirmed({ title: "Forget what was asked before?", lost: [count(past.length, "query", "queries")], verb: "Forget queries" })) { keep(ASKED, table, null); update(); } }}>Forget these</button>` : nothing}`;
 }
