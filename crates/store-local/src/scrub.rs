@@ -91,7 +91,7 @@ pub struct ScrubStep {
 /// A round in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Begun {
-    begun_ms: u64,
+    start_ms: u64,
     bytes: u64,
     /// Tables up to this one were read.
     after: Option<TableId>,
@@ -211,7 +211,7 @@ impl Scrub {
     /// Reads one piece of the round. Returns its bytes.
     fn read_on(&mut self, shared: &Shared, segments: &Segments, now_ms: u64, step: &mut ScrubStep) -> u64 {
         let through = newest_table(shared);
-        let begun = Begun { begun_ms: now_ms, bytes: 0, after: None, through };
+        let begun = Begun { start_ms: now_ms, bytes: 0, after: None, through };
         self.notes.begun.get_or_insert(begun);
         let read = match std::mem::replace(&mut self.part, Part::TableList) {
             Part::TableList => {
@@ -221,13 +221,12 @@ impl Scrub {
             }
             Part::Journal(mut journal) => {
                 let read = journal.read_on();
-                self.part = match read {
-                    Some(_) => Part::Journal(journal),
-                    None => {
-                        let found = journal.damage(segments.flushed_version());
-                        shared.damages.replace(|source| matches!(source, Source::Journal(_)), found);
-                        Part::Tables(None)
-                    }
+                self.part = if read.is_some() {
+                    Part::Journal(journal)
+                } else {
+                    let found = journal.damage(segments.flushed_version());
+                    shared.damages.replace(|source| matches!(source, Source::Journal(_)), found);
+                    Part::Tables(None)
                 };
                 read.unwrap_or(0)
             }
@@ -314,7 +313,7 @@ impl Scrub {
         self.keep_notes();
         step.finished = begun.map(|begun| Round {
             bytes: begun.bytes,
-            took_ms: now_ms.saturating_sub(begun.begun_ms),
+            took_ms: now_ms.saturating_sub(begun.start_ms),
             damaged_places: shared.damages.count(),
         });
     }
@@ -332,10 +331,10 @@ impl Scrub {
 impl Notes {
     fn to_text(self) -> String {
         let mut text = format!("{NOTES_HEAD}\nended {}\n", self.last_round_ms.unwrap_or(0));
-        if let Some(Begun { begun_ms, bytes, after, through }) = self.begun {
+        if let Some(Begun { start_ms, bytes, after, through }) = self.begun {
             // Tables are numbered from zero, so that the number after the last one is noted.
             let next = after.map_or(0, |after| after + 1);
-            let _ = writeln!(text, "begun {begun_ms} {bytes} {next} {through}");
+            let _ = writeln!(text, "begun {start_ms} {bytes} {next} {through}");
         }
         let checksum = xxh3_64(text.as_bytes());
         let _ = writeln!(text, "{checksum:016x}");
@@ -356,9 +355,9 @@ impl Notes {
             None => None,
             Some(line) => {
                 let numbers = line.strip_prefix("begun ")?.split(' ').map(|number| number.parse().ok());
-                let [begun_ms, bytes, next, through] =
+                let [start_ms, bytes, next, through] =
                     numbers.collect::<Option<Vec<u64>>>()?.try_into().ok()?;
-                Some(Begun { begun_ms, bytes, after: next.checked_sub(1), through })
+                Some(Begun { start_ms, bytes, after: next.checked_sub(1), through })
             }
         };
         Some(Self { last_round_ms: (ended > 0).then_some(ended), begun })
@@ -551,7 +550,7 @@ mod tests {
 
     #[test]
     fn notes_come_back_and_damaged_ones_do_not_count() {
-        let begun = Begun { begun_ms: 5, bytes: 7, after: None, through: 12 };
+        let begun = Begun { start_ms: 5, bytes: 7, after: None, through: 12 };
         for notes in [
             Notes::default(),
             Notes { last_round_ms: Some(9), begun: None },

@@ -120,7 +120,7 @@ pub(crate) struct TableFile<'f> {
 impl<'f> TableFile<'f> {
     pub(crate) fn new(file: &'f [u8]) -> Self {
         let toc = frame(file);
-        let blocks_end = toc.unwrap_or_else(|| last_of(file, &TOC_MAGIC).unwrap_or(file.len()));
+        let blocks_end = toc.unwrap_or_else(|| last_of(file, TOC_MAGIC).unwrap_or(file.len()));
         let blocks = walk(file, blocks_end);
         // All blocks of rows are compressed in the same way.
         let is_compressed = |block: &FoundBlock| {
@@ -363,8 +363,8 @@ fn next_header(file: &[u8], from: usize, to: usize) -> Option<usize> {
 }
 
 /// The last place of these bytes.
-fn last_of(bytes: &[u8], wanted: &[u8; 4]) -> Option<usize> {
-    bytes.windows(wanted.len()).rposition(|window| window == wanted)
+fn last_of(bytes: &[u8], wanted: [u8; 4]) -> Option<usize> {
+    bytes.windows(wanted.len()).rposition(|window| *window == wanted)
 }
 
 fn length(bytes: usize) -> u64 {

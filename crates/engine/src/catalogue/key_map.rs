@@ -57,7 +57,7 @@ impl fmt::Display for Affected {
             (None, _) => write!(formatter, "rows of the installation ({})", self.what)?,
             (Some(_), None) => write!(formatter, "{} of", self.what)?,
             (Some(_), Some(index)) => {
-                write!(formatter, "{} of index {} in", self.what, index.escape_debug())?
+                write!(formatter, "{} of index {} in", self.what, index.escape_debug())?;
             }
         }
         match &self.table {
@@ -67,7 +67,7 @@ impl fmt::Display for Affected {
                 write!(formatter, " table {name} ({account}, {region})")?;
             }
             Some(AffectedTable { number, .. }) => {
-                write!(formatter, " table number {number}, whose name is lost")?
+                write!(formatter, " table number {number}, whose name is lost")?;
             }
         }
         match self.keys {
@@ -202,18 +202,14 @@ impl KeyMap {
             })
         };
         let indexes = named.map(|named| &named.indexes).filter(|_| space == Space::IndexEntries);
-        match indexes {
-            Some(indexes) => indexes
-                .iter()
-                .filter_map(|(index, (name, sort))| {
-                    affected(&index_prefix(id, *index), Some(name), Some(sort))
-                })
-                .collect(),
-            None => {
-                let sort = named.filter(|_| space == Space::Items).map(|named| named.sort.as_slice());
-                affected(&table_prefix(space, id), None, sort).into_iter().collect()
-            }
+        if let Some(indexes) = indexes {
+            let of_index = |(index, (name, sort)): (&IndexId, &(String, Vec<KeyType>))| {
+                affected(&index_prefix(id, *index), Some(name), Some(sort))
+            };
+            return indexes.iter().filter_map(of_index).collect();
         }
+        let sort = named.filter(|_| space == Space::Items).map(|named| named.sort.as_slice());
+        affected(&table_prefix(space, id), None, sort).into_iter().collect()
     }
 
     /// What single keys are, counted by table.

@@ -115,7 +115,9 @@ fn loaded(model: &Model, read_file: ReadFile<'_>, limit: Limit) -> Result<(Vec<S
                 loader.samples = with_derived_items(model, loader.samples, given, &mut loader.room)?;
             }
             Err(NotLoaded::Faults(faults)) => {
-                faults.into_iter().for_each(|fault| loader.fault(fault.at, fault.text));
+                for fault in faults {
+                    loader.fault(fault.at, fault.text);
+                }
             }
             Err(NotLoaded::BeyondLimit) => return Err(NotLoaded::BeyondLimit),
         }

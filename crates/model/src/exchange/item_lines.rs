@@ -230,7 +230,9 @@ impl Writer {
                 add(name, types);
             }
         }
-        seen.into_iter().for_each(|(name, types)| add(name, types));
+        for (name, types) in seen {
+            add(name, types);
+        }
         let mut places: BTreeMap<String, Vec<(ValueType, usize)>> = BTreeMap::new();
         for (place, column) in columns.iter().enumerate() {
             places.entry(column.name.clone()).or_default().push((column.value_type, place));
@@ -477,7 +479,9 @@ mod tests {
         assert_eq!(items.len(), 2);
         for form in [Form::DynamoDb, Form::Csv] {
             let mut writer = Writer::new(form, keys());
-            items.iter().for_each(|item| writer.see(item));
+            for item in &items {
+                writer.see(item);
+            }
             let text = text(&writer.printer(), &items);
             assert_eq!(read(None, &text).expect(&text), items, "{text}");
             assert_eq!(read(Some(form), &text.replace("\"\n", "\"\r\n")).expect(&text), items, "{text}");
@@ -512,7 +516,7 @@ mod tests {
         let line = "\"\",\n".repeat(20_000);
         let records = [
             format!("pk,n,text\na,1,\"{line}\""),
-            format!("pk,n,text\n\"a\nb\",1,\"c\n\"\"d\n\""),
+            "pk,n,text\n\"a\nb\",1,\"c\n\"\"d\n\"".to_owned(),
             "pk,n,text\n\"a\n\",1,\"\"\"\n,\"".to_owned(),
         ];
         let texts: Vec<_> = records
@@ -533,9 +537,13 @@ mod tests {
                 Item::from([pk, ("n".to_owned(), AttributeValue::from(-1))])
             })
             .collect();
-        items.iter_mut().for_each(|item| drop(item.insert("=x".to_owned(), AttributeValue::Bool(true))));
+        for item in &mut items {
+            item.insert("=x".to_owned(), AttributeValue::Bool(true));
+        }
         let mut writer = Writer::new(Form::Csv, keys());
-        items.iter().for_each(|item| writer.see(item));
+        for item in &items {
+            writer.see(item);
+        }
         let exact = text(&writer.clone().printer(), &items);
         assert_eq!(read(None, &exact).expect("items"), items);
         let defused = writer.with_formulas(Formulas::Defused).printer();
@@ -568,7 +576,9 @@ mod tests {
             })
             .collect();
         let mut writer = Writer::new(Form::Csv, keys());
-        items.iter().for_each(|item| writer.see(item));
+        for item in &items {
+            writer.see(item);
+        }
         let lines = writer.printer();
         // As many commas as columns less one, and the header sorted once: cells stand in their places.
         for (row, item) in items.iter().enumerate() {

@@ -254,7 +254,7 @@ entities:
 
     #[test]
     fn skew_is_that_of_the_entity_whose_values_an_attribute_carries() {
-        let keyless = r#"
+        let keyless = r"
 format: 1
 model: skew
 tables: {Tab: {key: {pk: S, sk: S}}}
@@ -265,7 +265,7 @@ entities:
   Visit: {count: 900, unique: visitId, attrs: {visitId: S, showId: S, state: S}}
   Note: {count: 900, unique: noteId, attrs: {noteId: S, show: {type: S, copyOf: Show.showId}}}
   Room: {count: 9, unique: roomId, attrs: {roomId: S, showId: N}}
-"#;
+";
         let text = keyless.replace("unique: showId,", "key: {pk: \"s#{showId}\", sk: \"#\"},");
         for text in [keyless, &text] {
             let model = parse(text).expect("a model");

@@ -121,7 +121,7 @@ fn wrong_in(model: &Model, table: &Table, name: &str, item: &Item) -> Option<Str
     let is_made = |key: &str| entity.template(key).is_some_and(|template| template.whole() != Some(key));
     let keys: Vec<&str> = table
         .key_parts()
-        .chain(table.indexes.iter().flat_map(|index| index.key_parts()))
+        .chain(table.indexes.iter().flat_map(keywright_model::Index::key_parts))
         .map(|part| part.name.as_str())
         .collect();
     let mut bare = item.clone();
@@ -235,7 +235,7 @@ fn a_variable_that_only_a_sparse_index_shows_is_present_where_the_index_is() {
     let user = |at: usize| {
         let (pk, mail) = (format!("USER#u{at}"), format!("MAIL#m{at}"));
         let mut members = vec![("PK", pk.as_str()), ("SK", "PROFILE")];
-        members.extend((at % 4 == 0).then_some(("PK2", mail.as_str())));
+        members.extend(at.is_multiple_of(4).then_some(("PK2", mail.as_str())));
         item(&members)
     };
     let all = kinds(&[("USER", (0..16).map(user).collect())]);

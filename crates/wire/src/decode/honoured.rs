@@ -110,7 +110,9 @@ fn others(kind: Kind, value: &Value) -> Vec<Value> {
 fn meaning(operation: Operation, body: &Value) -> Result<String, String> {
     let none = Fingerprint([0; 32]);
     let forget = |token: &mut Option<RequestToken>| {
-        token.iter_mut().for_each(|token| token.fingerprint = none.clone());
+        if let Some(token) = token {
+            token.fingerprint = none;
+        }
     };
     let mut request = decode(operation, body.to_string().as_bytes()).map_err(|error| error.message)?;
     match &mut request {
@@ -120,7 +122,7 @@ fn meaning(operation: Operation, body: &Value) -> Result<String, String> {
         Request::BatchWriteItem(batch) => batch.tables.iter_mut().for_each(|table| table.parts.clear()),
         Request::TransactWriteItems(transaction) => forget(&mut transaction.token),
         Request::ExecuteTransaction(transaction) => forget(&mut transaction.token),
-        Request::ExecuteStatement(statement) => statement.fingerprint = none.clone(),
+        Request::ExecuteStatement(statement) => statement.fingerprint = none,
         _ => {}
     }
     Ok(format!("{request:?}"))

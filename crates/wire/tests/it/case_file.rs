@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+#[allow(dead_code, reason = "the walk through the service model reads fewer columns")]
 pub(crate) struct Case {
     /// The operation's name in snake case.
     pub file: String,

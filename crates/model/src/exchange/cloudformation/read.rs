@@ -54,7 +54,9 @@ pub fn read(template: &Json, lines: &Lines, parameters: &Parameters) -> Result<R
         let mut own = Vec::new();
         let found = reader.resource(id, resource, &mut own);
         tables.extend(found.filter(|_| own.is_empty()).map(|table| (id.clone(), table)));
-        own.into_iter().for_each(|fault| report(&mut faults, fault));
+        for fault in own {
+            report(&mut faults, fault);
+        }
     }
     reader.within_bounds()?;
     if tables.is_empty() {
