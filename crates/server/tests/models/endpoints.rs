@@ -11,8 +11,11 @@ enum Reaction {
     Silence(&'static str),
 }
 
+/// By the operation's name in lower case.
+type React = fn(&str) -> Reaction;
+
 /// Serves each connection until the test ends; returns the endpoint.
-fn endpoint(react: fn(&str) -> Reaction) -> String {
+fn endpoint(react: React) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::Builder::new()
@@ -25,7 +28,7 @@ fn endpoint(react: fn(&str) -> Reaction) -> String {
     format!("http://{address}")
 }
 
-fn converse(stream: TcpStream, react: fn(&str) -> Reaction) {
+fn converse(stream: TcpStream, react: React) {
     let mut stream = BufReader::new(stream);
     loop {
         let (mut operation, mut length) = (String::new(), 0);
@@ -145,7 +148,7 @@ fn a_silent_endpoint_ends_a_command_within_half_a_minute() {
         }
     }
     std::thread::scope(|scope| {
-        let cases: [(fn(&str) -> Reaction, &str); 2] = [(silent, "no response"), (half, "nothing more")];
+        let cases: [(React, &str); 2] = [(silent, "no response"), (half, "nothing more")];
         for (react, part) in cases {
             scope.spawn(move || {
                 let endpoint = endpoint(react);
