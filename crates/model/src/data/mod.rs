@@ -342,9 +342,16 @@ fn fitting(
         return template.whole().filter(|name| !item.contains_key(*name)).map(|_| words);
     };
     for (place, found) in template.fit(value)? {
-        let Some(name) = place.attribute() else { continue };
+        // A shard number does not show its attribute's value.
+        let Some(name) = place.readable() else { continue };
         let other = item.get(name).is_some_and(|stored| key_text(stored).as_deref() != Some(found));
-        let earlier = variables.insert(name.to_owned(), found.to_owned());
+        // Another template can have the same number without zeros before it.
+        let value = match (place, found.trim_start_matches('0')) {
+            (Part::Attribute { pad: Some(_), .. }, "") => "0",
+            (Part::Attribute { pad: Some(_), .. }, bare) => bare,
+            _ => found,
+        };
+        let earlier = variables.insert(name.to_owned(), value.to_owned());
         if matches!(place, Part::Attribute { pad: None, .. })
             && (other || earlier.is_some_and(|earlier| earlier != found))
         {
@@ -382,6 +389,20 @@ mod tests {
         ] {
             assert_eq!(load_within(model, &no_files, limit), Err(NotLoaded::BeyondLimit));
         }
+    }
+
+    #[test]
+    fn a_number_is_the_same_with_and_without_zeros_before_it() {
+        let text = "format: 1\nmodel: m\ntables: {Tab: {key: {pk: S, sk: S}}}\nentities:\n  E: {key: {pk: \"{n:pad(3)}#{a}\", sk: \"{n}#{a}\"}, attrs: {n: N, a: S}}\n";
+        let model = crate::parse(text).expect("a model");
+        let owner = |pk: &str, sk: &str| {
+            let keys = [("pk", pk), ("sk", sk)].map(|(name, text)| (name.to_owned(), text.into()));
+            entity_of(&model, "Tab", &Item::from(keys))
+        };
+        for (pk, sk) in [("007#x", "7#x"), ("000#x", "0#x"), ("123#x", "123#x")] {
+            assert_eq!(owner(pk, sk).as_deref(), Some("E"), "{pk} {sk}");
+        }
+        assert_eq!(owner("007#x", "8#x"), None);
     }
 
     #[test]
