@@ -438,7 +438,7 @@ impl<'a> Generator<'a> {
         let place = padded(entity, &attribute.name).map_or(place, |numbers| place % numbers);
         match self.scale.source(self.model, entity, attribute) {
             Source::Other(other) => {
-                let skew = self.model.skew(entity, &attribute.name);
+                let skew = self.scale.skew(&entity.name, &attribute.name);
                 let among = self.scale.values(&entity.name, &attribute.name);
                 let chosen = self.choose(entity, &other.name, skew, among, &Item::new(), draw);
                 let chosen = chosen.and_then(|place| self.made.get(&other.name)?.get(place));
@@ -475,7 +475,7 @@ impl<'a> Generator<'a> {
         }
         let items = self.scale.items(&entity.name);
         let key = (entity.name.clone(), attribute.name.clone());
-        let skew = self.model.skew(entity, &attribute.name).filter(|skew| *skew != Skew::Uniform);
+        let skew = self.scale.skew(&entity.name, &attribute.name).filter(|skew| *skew != Skew::Uniform);
         let few = values <= items;
         let round = place.checked_div(values).unwrap_or(0);
         if few && matches!(draw, Draw::First) && (skew.is_none() || round == 0) {
@@ -513,7 +513,9 @@ impl<'a> Generator<'a> {
     ) {
         let Some(source) = self.model.entity(parent) else { return };
         let keys = key_attributes(source);
-        let skew = keys.iter().find_map(|key| self.model.skew(entity, key));
+        // Items under a parent that is one of several of a busier one are uneven as their parents are.
+        let carried = || self.scale.skew(&entity.name, source.sole_identity()?);
+        let skew = keys.iter().find_map(|key| entity.skew_of(key)).or_else(carried);
         let known: Item = fixed
             .iter()
             .filter(|(name, _)| keys.contains(name.as_str()))

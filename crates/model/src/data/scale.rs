@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use keywright_semantics::limits::BATCH_GET_KEYS_MAX;
 use keywright_semantics::value::ValueType;
 
-use crate::{Attribute, Entity, Generate, GivenOp, Index, MilliItems, Model, Pattern};
+use crate::{Attribute, Entity, Generate, GivenOp, Index, MilliItems, Model, Pattern, Skew};
 
 /// The fewest values of a key attribute in a sample, if that many are declared.
 pub(super) const KEYS_MIN: u64 = 10;
@@ -47,6 +47,8 @@ pub(super) struct Scale {
     values: BTreeMap<(String, String), u64>,
     /// By entity and attribute; computed once, because every record needs all of them.
     identified: BTreeMap<String, BTreeMap<String, Identified>>,
+    /// By entity and attribute, for the same reason.
+    skews: BTreeMap<String, BTreeMap<String, Skew>>,
 }
 
 impl Scale {
@@ -70,12 +72,16 @@ impl Scale {
     }
 
     fn new(model: &Model, items: BTreeMap<String, u64>) -> Self {
-        let mut scale = Self { items, values: BTreeMap::new(), identified: BTreeMap::new() };
+        let mut scale =
+            Self { items, values: BTreeMap::new(), identified: BTreeMap::new(), skews: BTreeMap::new() };
         for entity in &model.entities {
             let own = entity.attributes.iter().map(|own| &own.name);
             let identified =
                 own.filter_map(|name| Some((name.clone(), identified(model, entity, name)?))).collect();
             scale.identified.insert(entity.name.clone(), identified);
+            let own = entity.attributes.iter().map(|own| &own.name);
+            let skews = own.filter_map(|name| Some((name.clone(), model.skew(entity, name)?))).collect();
+            scale.skews.insert(entity.name.clone(), skews);
             for attribute in &entity.attributes {
                 if let Some(values) = scale.scaled(model, entity, attribute) {
                     scale.values.insert((entity.name.clone(), attribute.name.clone()), values);
@@ -101,6 +107,11 @@ impl Scale {
     /// The number of different values of an attribute in the sample, if limited.
     pub(super) fn values(&self, entity: &str, attribute: &str) -> Option<u64> {
         self.values.get(&(entity.to_owned(), attribute.to_owned())).copied()
+    }
+
+    /// How unevenly items fall on an attribute's values.
+    pub(super) fn skew(&self, entity: &str, attribute: &str) -> Option<Skew> {
+        self.skews.get(entity).and_then(|own| own.get(attribute)).copied()
     }
 
     pub(super) fn source<'a>(
