@@ -141,7 +141,7 @@ fn keys(old: &Table, attributes: &BTreeSet<String>) -> (KeyAttribute, Option<Key
     let partition = declared(&old.partition).unwrap_or_else(|| "pk".to_owned());
     let other = if partition.chars().any(char::is_lowercase) { "sk" } else { "SK" };
     let other = if partition == other { format!("{other}2") } else { other.to_owned() };
-    let sort = old.sort.as_ref().and_then(declared).unwrap_or(other);
+    let sort = old.sort.as_ref().and_then(declared).filter(|name| *name != partition).unwrap_or(other);
     (string(partition), Some(string(sort)))
 }
 
