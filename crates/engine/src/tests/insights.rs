@@ -205,7 +205,8 @@ fn provisioned(units: u64, index_units: u64) -> CreateTable {
 
 #[test]
 fn throttles_of_the_table_count_and_those_of_back_pressure_do_not() {
-    let throughput = ThroughputConfig { throttle: Throttle::Table, ..ThroughputConfig::default() };
+    let throughput =
+        ThroughputConfig { throttle: Throttle::Table, burst_start_s: 1, ..ThroughputConfig::default() };
     let config = EngineConfig { throughput, ..EngineConfig::default() };
     let bench = bench_with(MemoryStore::new(), config, provisioned(3, 1));
     switch(&bench.engine, OF_TABLE, Some(THROTTLED));

@@ -245,7 +245,8 @@ fn limited(count: usize, units: u64) -> (Vec<Process>, Arc<TestEnv>) {
     let store = MemoryStore::shared();
     let env = Arc::new(TestEnv::default());
     env.now_ms.store(1_000_000, Ordering::Relaxed);
-    let throughput = ThroughputConfig { throttle: Throttle::Full, ..ThroughputConfig::default() };
+    let throughput =
+        ThroughputConfig { throttle: Throttle::Full, burst_start_s: 1, ..ThroughputConfig::default() };
     let config = EngineConfig { throughput, ..EngineConfig::default() };
     let open = |_| {
         let env: Arc<dyn Env> = Arc::<TestEnv>::clone(&env);
