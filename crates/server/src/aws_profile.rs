@@ -1,7 +1,7 @@
 //! The files of settings that the AWS CLI and the SDKs share: `~/.aws/config` and `~/.aws/credentials`.
 //!
-//! It reads the format (AWS SDKs and Tools Reference Guide, "Shared config and credentials files") and does not
-//! know what a setting means.
+//! It reads the format (AWS SDKs and Tools Reference Guide, "Shared config and credentials files") and does
+//! not know what a setting means.
 
 use std::collections::BTreeMap;
 
@@ -52,12 +52,11 @@ pub(crate) fn sections(text: &str) -> BTreeMap<String, Section> {
         let section = found.entry(heading.clone()).or_default();
         let (name, value) = (name.trim().to_ascii_lowercase(), without_comment(value));
         let is_below = line.starts_with([' ', '\t']);
-        match last.as_ref().filter(|_| is_below).and_then(|last| section.0.get_mut(last)) {
-            Some(setting) => drop(setting.below.insert(name, value)),
-            None => {
-                section.0.insert(name.clone(), Setting { text: value, below: BTreeMap::new() });
-                last = Some(name);
-            }
+        if let Some(setting) = last.as_ref().filter(|_| is_below).and_then(|last| section.0.get_mut(last)) {
+            setting.below.insert(name, value);
+        } else {
+            section.0.insert(name.clone(), Setting { text: value, below: BTreeMap::new() });
+            last = Some(name);
         }
     }
     found

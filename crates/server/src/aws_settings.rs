@@ -80,8 +80,8 @@ fn of_process() -> AwsSettings<'static> {
 }
 
 /// A region by the rule of the server.
-fn checked(region: String) -> Result<String, String> {
-    endpoint::region(&region).map_err(|rule| format!("the region is `{}`: {rule}", inline(&region)))
+fn checked(region: &str) -> Result<String, String> {
+    endpoint::region(region).map_err(|rule| format!("the region is `{}`: {rule}", inline(region)))
 }
 
 impl AwsSettings<'_> {
@@ -89,10 +89,10 @@ impl AwsSettings<'_> {
         if let Some(region) =
             flag.map(str::to_owned).or_else(|| self.first(REGION_VARIABLES).map(|own| own.1))
         {
-            return checked(region);
+            return checked(&region);
         }
         let profile = self.profile()?;
-        checked(profile.own.get("region").unwrap_or(DEFAULT_REGION).to_owned())
+        checked(profile.own.get("region").unwrap_or(DEFAULT_REGION))
     }
 
     fn endpoint(&self, flag: Option<&Endpoint>) -> Result<Option<Target>, String> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use clap::Args;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
@@ -243,7 +243,7 @@ impl Client {
     /// Where the endpoint has a table of this name; `None` if it does not know the call, as the service.
     pub(crate) async fn find_table(&mut self, table: &str) -> Option<Found> {
         let body = Bytes::from(find_table::request(table));
-        let request = self.signed("find-table", find_table::PATH, FIND_TABLE_TARGET, body).ok()?;
+        let request = self.signed("find-table", find_table::PATH, FIND_TABLE_TARGET, &body).ok()?;
         let response = async {
             let response = self.sender.send_request(request).await.ok()?;
             let is_ok = response.status() == StatusCode::OK;
@@ -285,7 +285,7 @@ impl Client {
 
     fn request(&mut self, operation: &str, body: &Json) -> Result<Request<Full<Bytes>>, String> {
         let target = format!("DynamoDB_20120810.{operation}");
-        self.signed(operation, "/", &target, Bytes::from(body.compact()))
+        self.signed(operation, "/", &target, &Bytes::from(body.compact()))
     }
 
     /// A signed request; `what` names it in errors.
@@ -294,7 +294,7 @@ impl Client {
         what: &str,
         path: &'static str,
         target: &str,
-        body: Bytes,
+        body: &Bytes,
     ) -> Result<Request<Full<Bytes>>, String> {
         let now = environment::now();
         let date = now.to_basic();
@@ -309,7 +309,7 @@ impl Client {
         }
         headers.push(("x-amz-target", target));
         let names: Vec<&str> = headers.iter().map(|(name, _)| *name).collect();
-        let signed = SignedRequest { method: "POST", path, query: "", headers: &headers, body: &body };
+        let signed = SignedRequest { method: "POST", path, query: "", headers: &headers, body };
         let authorization = self.signer.authorization(&signed, &names, now);
         let mut request = Request::new(Full::new(body.clone()));
         *request.method_mut() = Method::POST;

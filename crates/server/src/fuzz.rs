@@ -35,8 +35,8 @@ const PIPE_BYTES: usize = 64 * 1024;
 /// Turns that the server gets for its answers before the client closes its side. hyper sends none after that.
 const TURNS: usize = 100;
 
-/// A server in memory, without credentials, and its studio. The clock stands; it is moved without the work on the
-/// way.
+/// A server in memory, without credentials, and its studio. The clock stands; it is moved without the work on
+/// the way.
 pub struct Fuzzed {
     runtime: Runtime,
     service: Arc<Service>,

@@ -22,15 +22,13 @@ pub(crate) struct Explained<'a>(pub(crate) &'a io::Error);
 impl fmt::Display for Explained<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // An error that the program or a library made says more than its kind.
-        match meaning(self.0.kind()).filter(|_| self.0.get_ref().is_none()) {
-            Some(meaning) => formatter.write_str(meaning),
-            None => {
-                let text = self.0.to_string();
-                let code = self.0.raw_os_error().map(|code| format!(" (os error {code})"));
-                let plain = code.and_then(|code| text.strip_suffix(&code));
-                formatter.write_str(plain.unwrap_or(&text))
-            }
+        if let Some(meaning) = meaning(self.0.kind()).filter(|_| self.0.get_ref().is_none()) {
+            return formatter.write_str(meaning);
         }
+        let text = self.0.to_string();
+        let code = self.0.raw_os_error().map(|code| format!(" (os error {code})"));
+        let plain = code.and_then(|code| text.strip_suffix(&code));
+        formatter.write_str(plain.unwrap_or(&text))
     }
 }
 

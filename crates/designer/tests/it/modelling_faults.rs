@@ -227,11 +227,8 @@ patterns:
 
 #[test]
 fn a_time_without_a_value_does_not_stop_a_design() {
-    let known = LOCKS
-        .lines()
-        .filter(|line| !line.contains("id: W3"))
-        .map(|line| format!("{line}\n"))
-        .collect::<String>();
+    let known: Vec<&str> = LOCKS.lines().filter(|line| !line.contains("id: W3")).collect();
+    let known = format!("{}\n", known.join("\n"));
     let choice = passing(&known);
     assert_eq!(choice.billed.left_out(), Vec::<&str>::new());
     // Nothing says what type a part of a document has: the write is left open.

@@ -1,7 +1,8 @@
 //! Idempotency tokens of TransactWriteItems: a row in the same commit as the transaction's writes.
 //!
 //! A token belongs to an account and region. Its row has the request's fingerprint and the cost of a repeated
-//! request. A second row, ordered by time of expiry, lets the sweep find expired tokens without reading others.
+//! request. A second row, ordered by time of expiry, lets the sweep find expired tokens without reading the
+//! others.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use keywright_semantics::capacity::HalfUnits;

@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_run_says_how_long_it_measures() {
-        assert_eq!(spoken(Duration::from_millis(8 * 11_500)), "about 1 min 32 s");
+        assert_eq!(spoken(Duration::from_secs(92)), "about 1 min 32 s");
         assert_eq!(spoken(Duration::from_millis(900)), "about 1 s");
         assert_eq!(spoken(Duration::from_mins(2)), "about 2 min");
     }

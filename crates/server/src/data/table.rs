@@ -27,18 +27,18 @@ pub(crate) async fn describe(client: &mut Client, name: &str) -> Result<Json, St
     }
 }
 
-/// A refusal of a request to a table. If the table does not exist, the text says where it was looked for, and in
-/// which other regions there is one of its name.
-pub(crate) async fn explained(client: &mut Client, name: &str, refusal: Refusal) -> Refusal {
+/// A refusal of a request to a table. If the table does not exist, the text says where it was looked for, and
+/// in which other regions there is one of its name.
+pub(crate) async fn explained(client: &mut Client, name: &str, mut refusal: Refusal) -> Refusal {
     if refusal.kind != NOT_FOUND {
         return refusal;
     }
     let found = client.find_table(name).await;
-    match &found {
-        // An index, a stream or the like is missing.
-        Some(found) if found.regions.contains(&found.region) => refusal,
-        _ => Refusal { text: missing(name, client, found.as_ref()), ..refusal },
+    // Otherwise an index, a stream or the like is missing.
+    if found.as_ref().is_none_or(|found| !found.regions.contains(&found.region)) {
+        refusal.text = missing(name, client, found.as_ref());
     }
+    refusal
 }
 
 fn missing(name: &str, client: &Client, found: Option<&Found>) -> String {

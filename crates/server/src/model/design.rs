@@ -119,7 +119,7 @@ pub(crate) fn designed(
             open.extend((!trial.agrees()).then(|| "the design does not behave as predicted".to_owned()));
         }
         Err(faults) => {
-            open.push(format!("the design cannot be run on generated items: {}", source.faults(&faults)))
+            open.push(format!("the design cannot be run on generated items: {}", source.faults(&faults)));
         }
     }
     match during("checking the design", || check_design(model, &read_file)) {

@@ -171,11 +171,11 @@ impl Workers {
     fn idle_of(&self, pace: Pace) -> Option<Process> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let is_light = |pace: Pace| pace == Pace::Light;
-        let place = idle.iter().rposition(|process| is_light(process.pace) == is_light(pace));
-        if place.is_none() && self.all.load(Ordering::SeqCst) >= MODEL_PROCESSES_MAX && !idle.is_empty() {
+        let found = idle.iter().rposition(|process| is_light(process.pace) == is_light(pace));
+        if found.is_none() && self.all.load(Ordering::SeqCst) >= MODEL_PROCESSES_MAX && !idle.is_empty() {
             drop(idle.remove(0));
         }
-        place.map(|place| idle.remove(place))
+        found.map(|position| idle.remove(position))
     }
 
     fn start(&self, pace: Pace) -> io::Result<Process> {

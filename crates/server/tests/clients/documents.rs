@@ -1,6 +1,6 @@
-//! The `console`, `python` and `json` blocks of the guides, run in the order of the page with the clients that
-//! they name: the AWS CLI, boto3, curl. `models/guide.rs` runs the `sh` blocks, `packages/guide.rs` the guide
-//! to testing.
+//! The `console`, `python` and `json` blocks of the guides, run in the order of the page with the clients
+//! that they name: the AWS CLI, boto3, curl. `models/guide.rs` runs the `sh` blocks, `packages/guide.rs` the
+//! guide to testing.
 //!
 //! A command that starts a server starts one on a free port; the ports 8000 and 8200 of later commands are
 //! that server's, and 8001 is a second one's. A line that begins with `{` is what the command before it
@@ -204,7 +204,7 @@ impl Reader {
         self.make_tables();
     }
 
-    /// The command of an assistant's settings starts, answers the assistant's first request, and ends with it.
+    /// The command of an assistant's settings starts, answers a first request, and ends with its input.
     fn assistant(&self, settings: &str) {
         let settings: serde_json::Value = serde_json::from_str(&self.with_ports(settings)).unwrap();
         let Some(servers) = settings["mcpServers"].as_object() else { return };
@@ -301,9 +301,10 @@ fn every_page_with_commands_is_followed_and_every_exception_is_needed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide");
     let mut exceptions: Vec<&str> = NOT_RUN.iter().map(|(start, _)| *start).collect();
     for entry in std::fs::read_dir(folder).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         // `packages/guide.rs` runs this one, with the packages installed.
-        if name == "testing.md" || !name.ends_with(".md") {
+        if name == "testing.md" || path.extension().is_none_or(|extension| extension != "md") {
             continue;
         }
         let text = guide(&name);

@@ -127,7 +127,7 @@ fn the_health_command_ends_well_only_if_the_server_is_ready() {
 fn the_health_command_says_why_a_server_is_not_ready() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
-    let server = std::thread::spawn(move || {
+    let server = std::thread::Builder::new().spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut request = [0; 1024];
         let read = stream.read(&mut request).unwrap();
@@ -136,6 +136,7 @@ fn the_health_command_says_why_a_server_is_not_ready() {
         stream.write_all(format!("{head}{report}").as_bytes()).unwrap();
         String::from_utf8_lossy(&request[..read]).into_owned()
     });
+    let server = server.unwrap();
     let (code, said) = health(&["--management-port", &port]);
     assert!(server.join().unwrap().starts_with("GET /health/ready HTTP/1.1\r\n"));
     assert_eq!(code, Some(1));

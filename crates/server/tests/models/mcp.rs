@@ -99,13 +99,15 @@ fn a_path_outside_of_the_folder_gets_one_answer_whether_it_exists_or_not() {
     for place in ["../{}-here", "../{}-here/x", "../{}-folder/x", "ABSOLUTE/{}-here", "{}-link.yaml"] {
         let [there, missing] =
             ["t", "f"].map(|first| place.replace("ABSOLUTE", &absolute).replace("{}", first));
-        for (tool, of) in [
-            ("model_check", Box::new(|path: &str| json!({"model": path})) as Box<dyn Fn(&str) -> Value>),
-            ("model_check", Box::new(|path| json!({"text": model(&format!("data: {{file: '{path}'}}"))}))),
-            ("model_simulate", Box::new(|path| json!({"text": model(""), "profile": path}))),
-            ("model_cost", Box::new(|path| json!({"text": model(""), "prices": path}))),
-            ("model_cost", Box::new(|path| json!({"text": model(&format!("prices: '{path}'"))}))),
-        ] {
+        type Arguments = fn(&str) -> Value;
+        let calls: [(&str, Arguments); 5] = [
+            ("model_check", |path| json!({"model": path})),
+            ("model_check", |path| json!({"text": model(&format!("data: {{file: '{path}'}}"))})),
+            ("model_simulate", |path| json!({"text": model(""), "profile": path})),
+            ("model_cost", |path| json!({"text": model(""), "prices": path})),
+            ("model_cost", |path| json!({"text": model(&format!("prices: '{path}'"))})),
+        ];
+        for (tool, of) in calls {
             let (fails, about_there) = said(tool, of(&there));
             assert!(fails, "{tool} {there}: {about_there}");
             let (_, about_missing) = said(tool, of(&missing));
