@@ -76,9 +76,9 @@ mod tests {
         let of =
             |limit, data_in| shares(limit, data_in, 10_000).map(|s| (s.store_files_max, s.connections_max));
         assert_eq!(of(1 << 20, DataIn::Files), Ok((900, 10_000)));
-        assert_eq!(of(4_096, DataIn::Files), Ok((900, 4_096 - 900 - 290)));
-        assert_eq!(of(1_024, DataIn::Files), Ok((256, 1_024 - 256 - 290)));
-        assert_eq!(of(1_024, DataIn::Memory), Ok((0, 1_024 - 190)));
+        assert_eq!(of(4_096, DataIn::Files), Ok((900, 4_096 - 900 - 292)));
+        assert_eq!(of(1_024, DataIn::Files), Ok((256, 1_024 - 256 - 292)));
+        assert_eq!(of(1_024, DataIn::Memory), Ok((0, 1_024 - 192)));
         assert_eq!(of(472, DataIn::Files).map(|(_, connections)| connections >= CONNECTIONS_MIN), Ok(true));
         assert!(of(256, DataIn::Files).unwrap_err().contains("ulimit -n"));
         assert_eq!(shares(1 << 20, DataIn::Files, 3).map(|s| s.connections_max), Ok(3));

@@ -154,7 +154,8 @@ fn a_key_that_limits_leave_unread_comes_back_in_its_spelling() {
     let mut table = create_request(schema);
     table.billing = BillingMode::Provisioned;
     table.throughput = Some(Throughput { read_units: 1, write_units: 1 });
-    let throughput = ThroughputConfig { throttle: Throttle::Table, ..ThroughputConfig::default() };
+    let throughput =
+        ThroughputConfig { throttle: Throttle::Table, burst_start_s: 1, ..ThroughputConfig::default() };
     let bench = bench_with(MemoryStore::new(), EngineConfig { throughput, ..EngineConfig::default() }, table);
     let request = spelled(&["1000", "1e3", "1000.0"]);
     let answer = block_on(crate::batch::batch_get_item::batch_get_item(&bench.engine, &caller(), &request));

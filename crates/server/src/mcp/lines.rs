@@ -41,6 +41,8 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
             }
         }
         if is_too_long {
+            // A reader that fails has read nothing.
+            buffer.set_filled(before);
             let text = format!("a message has at most {} MiB", ASSISTANT_LINE_BYTES_MAX >> 20);
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, text)));
         }

@@ -59,6 +59,9 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("systemctl ", "changes the machine"),
 ];
 
+/// The data folder of a server that a package has installed.
+const INSTALLED: &str = "/var/lib/keywright/data";
+
 const MODEL: &str = "format: 1
 model: shop
 tables:
@@ -68,6 +71,19 @@ entities:
   Product: {table: Shop, count: 10, key: {pk: \"p#{productId}\", sk: \"p\"}, attrs: {productId: S}}
   Order: {table: Orders, count: 10, key: {pk: \"o#{orderId}\", sk: \"o\"}, attrs: {orderId: S}}
 patterns: []
+";
+
+const TEMPLATE: &str = "Parameters:
+  Stage: {Type: String}
+  KeyName: {Type: String}
+Resources:
+  Shop:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: !Sub 'shop-${Stage}'
+      BillingMode: PAY_PER_REQUEST
+      KeySchema: [{AttributeName: !Ref KeyName, KeyType: HASH}]
+      AttributeDefinitions: [{AttributeName: !Ref KeyName, AttributeType: S}]
 ";
 
 fn guide(name: &str) -> String {
@@ -109,6 +125,7 @@ impl Reader {
         let model = std::fs::read_to_string(folder.path().join("shop.yaml")).unwrap();
         std::fs::write(folder.path().join("shop.yaml"), model.replace("App", "Shop")).unwrap();
         std::fs::create_dir(folder.path().join("models")).unwrap();
+        std::fs::write(folder.path().join("template.yaml"), TEMPLATE).unwrap();
         std::fs::write(folder.path().join("items.jsonl"), "{\"pk\": \"CUSTOMER#9\", \"sk\": \"PROFILE\"}\n")
             .unwrap();
         let (id, secret) = add_key(&folder.path().join("keys.toml"), &["--account", "123456789012"]);
@@ -142,6 +159,15 @@ impl Reader {
         text.replace(":8200", &format!(":{}", port(self.server.management())))
     }
 
+    /// A command with a stopped folder of data in place of the installed one.
+    fn with_data(&self, command: &str) -> String {
+        let data = self.file("data");
+        if command.contains(INSTALLED) && !data.exists() {
+            assert!(Server::on(&data).stop());
+        }
+        command.replace(INSTALLED, data.to_str().unwrap())
+    }
+
     /// A command with the clients on its path.
     fn prepared(&self, program: &str) -> Command {
         let own = [env!("CARGO_BIN_EXE_keywright").into(), installed("python/bin/aws")];
@@ -173,7 +199,7 @@ impl Reader {
         } else if command.starts_with("openssl ") && self.file("chain.pem").exists() {
             // Made before, for the server that the page starts with it.
         } else {
-            let output = self.shell(command);
+            let output = self.shell(&self.with_data(command));
             let errors = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{command}\n{errors}");
             self.printed = String::from_utf8(output.stdout).unwrap();

@@ -91,7 +91,7 @@ async def reads(session):
     ]:
         assert "only reads" in await refused(session, "database_read", operation=operation, request=request)
     missing = await refused(session, "database_read", operation="DescribeTable", request={"TableName": "Nothing"})
-    assert "ResourceNotFoundException" in missing, missing
+    assert "has no table Nothing in region us-east-1" in missing, missing
     assert "no operation" in await refused(session, "database_read", operation="DropTable")
 
 
