@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use keywright_engine::KeyMap;
-use keywright_store_local::{Verified, verify};
+use keywright_store_local::{OpenFault, Verified, verify};
 use serde_json::json;
 
 use crate::model::format::{Format, one_of};
@@ -55,7 +55,13 @@ pub(crate) fn run(arguments: &VerifyArguments) -> ExitCode {
     let verified = match verify(&arguments.data, &KeyMap::wanted(), &mut progress) {
         Ok(verified) => verified,
         Err(fault) => {
-            banner::complain(&format!("cannot verify {}: {fault}", arguments.data.display()));
+            let reason = match fault {
+                OpenFault::NotAStore { .. } => {
+                    "it holds no database of Keywright: write --data FOLDER".to_owned()
+                }
+                fault => fault.to_string(),
+            };
+            banner::complain(&format!("cannot verify {}: {reason}", arguments.data.display()));
             return ExitCode::from(UNREAD);
         }
     };

@@ -74,7 +74,11 @@ impl fmt::Display for OpenFault {
                 file.display()
             ),
             Self::Corrupt { file, detail } => {
-                write!(formatter, "{} is damaged: {detail}; restore the folder from a backup", file.display())
+                write!(
+                    formatter,
+                    "{} is damaged: {detail}; `keywright verify --data FOLDER` names all that is; restore the folder from a backup",
+                    file.display()
+                )
             }
             Self::Io { file, error } => write!(formatter, "{}: {error}", file.display()),
         }

@@ -66,6 +66,9 @@ fn a_key_that_has_fewer_shards_than_before_is_named() {
     assert!(notices("shop-single-table.yaml").iter().any(|own| own == said));
     let votes = include_str!("../../../../examples/models/building-blocks.yaml");
     let many = designed(&crate::support::model(&votes.replace("shard(20)", "shard(80)"))).notices;
-    assert!(many.iter().any(|own| own.contains("Vote has fewer shards, in the table from 80 to 20:")), "{many:?}");
+    assert!(
+        many.iter().any(|own| own.contains("Vote has fewer shards, in the table from 80 to 20:")),
+        "{many:?}"
+    );
     assert!(notices("orders.yaml").iter().all(|own| !own.contains("shards")));
 }

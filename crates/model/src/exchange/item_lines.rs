@@ -62,7 +62,6 @@ impl Reader {
     /// Reads the next line, without its end; `None` if it completes no item. The error says what is wrong
     /// with it.
     pub fn line(&mut self, line: &str) -> Result<Option<Item>, String> {
-        let line = line.strip_suffix('\r').unwrap_or(line);
         if line.trim().is_empty() && self.begun.is_empty() {
             return Ok(None);
         }
@@ -105,11 +104,14 @@ impl Reader {
             self.begun.push('\n');
         }
         self.begun.push_str(line);
+        // A carriage return ends the record, or belongs to a text that the line does not end.
+        let ended = line.strip_suffix('\r').unwrap_or(line);
         // The record is parsed once, however many lines it has.
-        if is_open && !closes(line) {
+        if is_open && !closes(ended) {
             return Ok(None);
         }
-        let Some(cells) = cells(&self.begun)? else { return Ok(None) };
+        let record = self.begun.strip_suffix('\r').unwrap_or(&self.begun);
+        let Some(cells) = cells(record)? else { return Ok(None) };
         self.begun.clear();
         let Some(columns) = &self.columns else {
             let columns = cells.iter().map(|cell| self.column(&cell.text)).collect();
@@ -472,6 +474,28 @@ mod tests {
 
     const ITEMS: &str = r#"{"pk":{"S":"a,\"b\"\nc"},"n":{"N":"-1.50"},"b":{"B":"AAE="},"bs":{"BS":["AA=="]},"e":{"S":""},"l":{"L":[{"BOOL":true},{"NULL":true}]},"m":{"M":{"n":{"N":"1.5"}}},"ns":{"NS":["1","2"]},"on":{"BOOL":false},"ss":{"SS":["a","b"]},"x":{"S":" x"}}
 {"Item":{"pk":{"S":"2"},"n":{"N":"100000000000000000000000000000000000000"},"x":{"N":"7"},"gone":{"NULL":true},"odd:name":{"S":"1"}}}"#;
+
+    #[test]
+    fn carriage_returns_of_a_text_are_kept_and_those_of_line_ends_are_not() {
+        let texts = ["a\r\nb", "a\r\n\r\nb", "\r\n", "a\rb", "a\n\rb", "a\r", "\r"];
+        let item = |(at, text): (usize, &&str)| {
+            let key = AttributeValue::S(at.to_string());
+            Item::from([("pk".to_owned(), key), ("v".to_owned(), AttributeValue::S((*text).to_owned()))])
+        };
+        let items: Vec<Item> = texts.iter().enumerate().map(item).collect();
+        let mut writer = Writer::new(Form::Csv, Vec::new());
+        for item in &items {
+            writer.see(item);
+        }
+        let text = text(&writer.printer(), &items);
+        assert_eq!(read(Some(Form::Csv), &text).expect("its own text"), items, "{text:?}");
+        let of_windows = "pk,v\r\n1,\"x\"\r\n2,y\r\n";
+        let values = read(Some(Form::Csv), of_windows).expect("lines of Windows");
+        assert_eq!(
+            values.iter().filter_map(|item| item.get("v")).collect::<Vec<_>>(),
+            [&AttributeValue::S("x".to_owned()), &AttributeValue::S("y".to_owned()),]
+        );
+    }
 
     #[test]
     fn typed_lines_and_csv_keep_every_value() {

@@ -74,6 +74,7 @@ impl PutMetricData {
     /// Checks the parameters that need no clock.
     pub(super) fn validate(body: &Document) -> Result<Self, Fault> {
         let namespace = name_of(body, "Namespace")?;
+        check_text("Namespace", &namespace)?;
         if namespace.starts_with(RESERVED_NAMESPACES) || namespace.starts_with(':') {
             return Err(invalid("Namespace", namespace));
         }
@@ -110,6 +111,18 @@ impl PutMetricData {
     }
 }
 
+/// Names and values are ASCII without control characters, and not blank.
+fn check_text(parameter: &str, text: &str) -> Result<(), Fault> {
+    let is_plain = text.chars().all(|symbol| symbol.is_ascii() && !symbol.is_ascii_control());
+    if is_plain && !text.trim().is_empty() {
+        return Ok(());
+    }
+    Err(Fault::value(
+        parameter,
+        "must contain ASCII characters only, none of them a control character, and not be blank",
+    ))
+}
+
 fn take_data(body: &Document, list: &str, data: &mut Vec<Datum>) -> Result<(), Fault> {
     let elements = body.list_of("MetricData")?;
     if data.len().saturating_add(elements.len()) > METRICS_MAX {
@@ -130,9 +143,21 @@ fn datum(element: &Document, member: String) -> Result<Datum, Fault> {
     if !matches!(element.integer_of("StorageResolution")?, None | Some(1 | 60)) {
         return Err(Fault::value(&format!("{member}.StorageResolution"), "must be 1 or 60"));
     }
+    let (metric, dimensions) = (name_of(element, "MetricName")?, dimensions(element)?);
+    check_text(&format!("{member}.MetricName"), &metric)?;
+    for (name, value) in &dimensions {
+        check_text(&format!("{member}.Dimensions"), name)?;
+        check_text(&format!("{member}.Dimensions"), value)?;
+        if name.starts_with(':') {
+            return Err(Fault::value(
+                &format!("{member}.Dimensions"),
+                "must not have a name that begins with a colon",
+            ));
+        }
+    }
     Ok(Datum {
-        metric: name_of(element, "MetricName")?,
-        dimensions: dimensions(element)?,
+        metric,
+        dimensions,
         time: element.time_of("Timestamp")?,
         unit: unit.transpose()?.unwrap_or(Unit::NONE),
         values: values(element, &member)?,
@@ -293,6 +318,17 @@ mod tests {
         ]);
         assert_eq!(refused(both).kind, FaultKind::InvalidParameterCombination);
         let value = || metric("Value", Document::Integer(1));
+        for (name, text) in [("a\u{1b}", "v"), ("ä", "v"), (":a", "v"), ("a", " "), ("a", "ü")] {
+            let dimension =
+                Document::object([("Name", Document::text(name)), ("Value", Document::text(text))]);
+            let fault = refused(Document::object([
+                ("MetricName", Document::text("Lag")),
+                ("Value", Document::Integer(1)),
+                ("Dimensions", Document::List(vec![dimension])),
+            ]));
+            assert_eq!(fault.kind, FaultKind::InvalidParameterValue, "{name:?} {text:?}");
+        }
+        assert_eq!(validate("a\nb", vec![value()]).unwrap_err().kind, FaultKind::InvalidParameterValue);
         assert_eq!(validate("AWS/App", vec![value()]).unwrap_err().kind, FaultKind::InvalidParameterValue);
         assert_eq!(validate("App", Vec::new()).unwrap_err().kind, FaultKind::MissingParameter);
         assert!(validate("App", vec![value(); 1000]).is_ok());

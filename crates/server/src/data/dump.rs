@@ -148,9 +148,17 @@ async fn page(
         request.set("ExclusiveStartKey", key);
     }
     let answer = client.ask_again(SCAN, &request).await?;
-    let elements = answer.get("Items").map_or(&[][..], Json::elements);
-    let items = elements.iter().filter_map(read_item).map(|read| read.item).collect();
+    let no_scan = |what: &str| format!("{SCAN}: {what}: the endpoint does not answer as DynamoDB does");
+    let Some(Json::List(elements)) = answer.get("Items") else {
+        return Err(no_scan("the answer has no list Items"));
+    };
+    let typed = |element: &Json| read_item(element).filter(|read| read.typed).map(|read| read.item);
+    let items: Option<Vec<Item>> = elements.iter().map(typed).collect();
+    let items = items.ok_or_else(|| no_scan("an item is not in DynamoDB's typed form"))?;
     let next = answer.get("LastEvaluatedKey");
+    if next.is_some_and(|key| !matches!(key, Json::Object(_))) {
+        return Err(no_scan("LastEvaluatedKey is no key"));
+    }
     pages.note(elements.len(), next)?;
     Ok((items, next.cloned().map(Start::After)))
 }

@@ -127,7 +127,7 @@ impl Health {
 /// What to do about damaged files of a folder.
 pub(crate) fn damage_advice(folder: &str) -> String {
     format!(
-        "requests that need the damaged places fail with HTTP 500, all others are served: dump what can be read,          stop the server, run `keywright verify --data {folder}`, and restore the folder from a copy; check the disk"
+        "requests that need the damaged places fail with HTTP 500, all others are served: dump what can be read, stop the server, run `keywright verify --data {folder}`, and restore the folder from a copy; check the disk"
     )
 }
 

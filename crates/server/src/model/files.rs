@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use keywright_model::data;
 use keywright_model::exchange::fault::ExchangeFault;
@@ -184,11 +184,26 @@ impl Source {
 /// Reads a file of a folder, if it lies in the folder `within`, which must be a canonical path. Nothing tells
 /// whether there is a file outside of it: all that cannot be found inside gets one answer.
 pub(crate) fn read_within(within: &Path, folder: &Path, name: &str) -> Result<String, String> {
-    let found = fs::canonicalize(folder.join(name)).ok().filter(|place| place.starts_with(within));
+    let found = fs::canonicalize(without_steps_up(&folder.join(name)));
+    let found = found.ok().filter(|place| place.starts_with(within));
     let place = found.ok_or_else(|| {
         format!("there is no {name} in {}, and nothing outside of it is read", within.display())
     })?;
     read_as(&place, name)
+}
+
+/// The path with each `..` taken back by name: the file system would look whether the folder before it exists.
+fn without_steps_up(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// Faults of a file, one per line.
@@ -221,4 +236,24 @@ pub(super) fn load(path: &Path) -> Result<(Model, Items), String> {
 pub(super) fn faults(path: &Path, faults: &[ExchangeFault]) -> String {
     let messages: Vec<String> = faults.iter().map(|fault| format!("{}: {fault}", path.display())).collect();
     messages.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_over_other_folders_gets_one_answer_whether_they_exist_or_not() {
+        let outer = tempfile::tempdir().unwrap();
+        let outer = fs::canonicalize(outer.path()).unwrap();
+        let (within, there) = (outer.join("in"), outer.join("there"));
+        fs::create_dir(&within).unwrap();
+        fs::create_dir(&there).unwrap();
+        fs::write(within.join("model.yaml"), "text").unwrap();
+        for other in ["there", "missing"] {
+            let over = |rest: &str| read_within(&within, &within, &format!("../{other}/{rest}"));
+            assert_eq!(over("../in/model.yaml").as_deref(), Ok("text"), "{other}");
+            assert!(over("model.yaml").unwrap_err().contains("nothing outside of it is read"), "{other}");
+        }
+    }
 }

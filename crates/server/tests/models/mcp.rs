@@ -6,6 +6,9 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
+/// A tool, and its arguments that name a path.
+type Call = (&'static str, fn(&str) -> Value);
+
 /// A session with the program.
 struct Session {
     process: Child,
@@ -99,8 +102,7 @@ fn a_path_outside_of_the_folder_gets_one_answer_whether_it_exists_or_not() {
     for place in ["../{}-here", "../{}-here/x", "../{}-folder/x", "ABSOLUTE/{}-here", "{}-link.yaml"] {
         let [there, missing] =
             ["t", "f"].map(|first| place.replace("ABSOLUTE", &absolute).replace("{}", first));
-        type Arguments = fn(&str) -> Value;
-        let calls: [(&str, Arguments); 5] = [
+        let calls: [Call; 5] = [
             ("model_check", |path| json!({"model": path})),
             ("model_check", |path| json!({"text": model(&format!("data: {{file: '{path}'}}"))})),
             ("model_simulate", |path| json!({"text": model(""), "profile": path})),

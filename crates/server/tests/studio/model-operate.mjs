@@ -163,7 +163,7 @@ test('S28: by minute for 24 hours; a page that is hidden sends nothing', {waits:
 
 const put2 = (t) => t.database('PutItem', {TableName: 'Votes', Item: {pk: {S: 'a'}, sk: {S: 'b'}}});
 
-test('S28: what was refused is there by table, index and reason', {args: ['--throttle', 'table'], context: {colorScheme: 'dark'}}, async (t) => {
+test('S28: what was refused is there by table, index and reason', {args: ['--throttle', 'table', '--burst-start-s', '1'], context: {colorScheme: 'dark'}}, async (t) => {
   await t.database('CreateTable', {TableName: 'Small', BillingMode: 'PROVISIONED', ProvisionedThroughput: {ReadCapacityUnits: 1, WriteCapacityUnits: 1},
     AttributeDefinitions: [{AttributeName: 'id', AttributeType: 'S'}], KeySchema: [{AttributeName: 'id', KeyType: 'HASH'}]});
   let refused = 0;

@@ -100,7 +100,7 @@ def t30_all_protocols_read_equal_figures_and_get_equal_errors():
 def t39_values_of_ones_own_metrics_arrive_in_all_protocols():
     """As the Kinesis Client Library publishes: values, counted values and sets, compressed where they are many."""
     space = f"App-{uuid.uuid4().hex}"
-    of = [{"Name": "Operation", "Value": "a <&> ü"}]
+    of = [{"Name": "Operation", "Value": "a <&> b"}]
     now = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
     for protocol in PROTOCOLS:
         client, sent = speaking(protocol)
