@@ -192,7 +192,8 @@ pub(crate) fn read_within(within: &Path, folder: &Path, name: &str) -> Result<St
     read_as(&place, name)
 }
 
-/// The path with each `..` taken back by name: the file system would look whether the folder before it exists.
+/// The path with each `..` taken back by name. The file system would look whether the folder before it is
+/// there.
 fn without_steps_up(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

@@ -59,8 +59,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("systemctl ", "changes the machine"),
 ];
 
-/// The data folder of a server that a package has installed.
-const INSTALLED: &str = "/var/lib/keywright/data";
+/// The data folder of a server that a package has installed, and a copy of it.
+const FOLDERS: [&str; 2] = ["/var/lib/keywright/data", "/backup/keywright"];
 
 const MODEL: &str = "format: 1
 model: shop
@@ -162,10 +162,13 @@ impl Reader {
     /// A command with a stopped folder of data in place of the installed one.
     fn with_data(&self, command: &str) -> String {
         let data = self.file("data");
-        if command.contains(INSTALLED) && !data.exists() {
+        let replaced = FOLDERS
+            .iter()
+            .fold(command.to_owned(), |command, folder| command.replace(folder, data.to_str().unwrap()));
+        if replaced != command && !data.exists() {
             assert!(Server::on(&data).stop());
         }
-        command.replace(INSTALLED, data.to_str().unwrap())
+        replaced
     }
 
     /// A command with the clients on its path.
