@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::aws_profile::{self, Section};
-use crate::endpoint::{self, Endpoint};
+use crate::endpoint_url::{self, Endpoint};
 use crate::foreign::inline;
 use crate::io_fault::cannot;
 
@@ -81,7 +81,7 @@ fn of_process() -> AwsSettings<'static> {
 
 /// A region by the rule of the server.
 fn checked(region: &str) -> Result<String, String> {
-    endpoint::region(region).map_err(|rule| format!("the region is `{}`: {rule}", inline(region)))
+    endpoint_url::region(region).map_err(|rule| format!("the region is `{}`: {rule}", inline(region)))
 }
 
 impl AwsSettings<'_> {

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +14,6 @@ use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use keywright_model::json::Json;
-use keywright_semantics::place::RegionName;
 use keywright_wire::sigv4::{SignedRequest, Signer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -24,11 +22,13 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+use crate::endpoint_url::region;
 use crate::find_table::Found;
 use crate::foreign::inline;
-use crate::hosts::Host;
 use crate::io_fault::Explained;
 use crate::{aws_settings, environment, find_table};
+
+pub(crate) use crate::endpoint_url::Endpoint;
 
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 const DATE: HeaderName = HeaderName::from_static("x-amz-date");
@@ -76,53 +76,6 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Resu
     runtime.block_on(work)
 }
 
-/// An endpoint of the API.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Endpoint {
-    secure: bool,
-    host: String,
-    port: u16,
-    /// The value of the `host` header.
-    authority: String,
-}
-
-impl FromStr for Endpoint {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let help = "write http://host:port or https://host";
-        let uri: Uri = text.parse().map_err(|error| format!("{error}; {help}"))?;
-        let (secure, port) = match uri.scheme_str() {
-            Some("http") => (false, 80),
-            Some("https") => (true, 443),
-            _ => return Err(help.to_owned()),
-        };
-        if uri.path_and_query().is_some_and(|path| path.as_str() != "/") {
-            return Err(format!("an endpoint cannot have a path; {help}"));
-        }
-        let authority = uri.authority().ok_or(help)?;
-        Ok(Self {
-            secure,
-            host: authority.host().trim_matches(['[', ']']).to_owned(),
-            port: authority.port_u16().unwrap_or(port),
-            authority: authority.as_str().to_owned(),
-        })
-    }
-}
-
-impl Endpoint {
-    /// Whether it is this machine on every machine.
-    pub(crate) fn is_loopback(&self) -> bool {
-        Host::of_authority(&self.authority).is_some_and(Host::is_loopback)
-    }
-}
-
-impl fmt::Display for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}", if self.secure { "https" } else { "http" }, self.authority)
-    }
-}
-
 /// The credentials and region of the requests.
 #[derive(Clone, Debug, Args)]
 #[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
@@ -146,12 +99,6 @@ pub(crate) struct Credentials {
     /// us-east-1]
     #[arg(long, value_name = "NAME", value_parser = region)]
     region: Option<String>,
-}
-
-/// A region by the rule of the server.
-pub(crate) fn region(text: &str) -> Result<String, String> {
-    let name = RegionName::parse(text).ok_or_else(|| format!("write {}", RegionName::FORM))?;
-    Ok(name.as_str().to_owned())
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}

@@ -27,6 +27,7 @@ mod data;
 mod database;
 mod descriptors;
 mod endpoint;
+mod endpoint_url;
 mod environment;
 mod failed_signatures;
 mod find_table;

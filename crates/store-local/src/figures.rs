@@ -3,7 +3,7 @@
 use crate::journal::Sizes;
 use crate::pauses::Pause;
 use crate::row_map::RowMap;
-use crate::scrub::ScrubFigures;
+use crate::scrub_figures::ScrubFigures;
 use crate::shared::{Published, Shared};
 
 /// The present figures of a store.

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use lsm_tree::TableId;
@@ -36,32 +36,6 @@ const FIRST_ROUND_MS: u64 = 10 * 60 * 1000;
 /// The list of tables is replaced while the store runs: it is damaged if it is so this often in a row.
 const LIST_TRIES: u32 = 3;
 const NOTES_HEAD: &str = "keywright scrub 1";
-
-/// What the scrub has done since the store was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScrubFigures {
-    /// When the last full round ended, in milliseconds since 1970; `None` before the first one.
-    pub last_round_ms: Option<u64>,
-    /// Bytes that were read.
-    pub read_bytes: u64,
-}
-
-/// The figures while they are counted; zero for none.
-#[derive(Default)]
-pub(crate) struct Scrubbed {
-    last_round_ms: AtomicU64,
-    read_bytes: AtomicU64,
-}
-
-impl Scrubbed {
-    pub(crate) fn figures(&self) -> ScrubFigures {
-        let last_round_ms = self.last_round_ms.load(Ordering::Relaxed);
-        ScrubFigures {
-            last_round_ms: (last_round_ms > 0).then_some(last_round_ms),
-            read_bytes: self.read_bytes.load(Ordering::Relaxed),
-        }
-    }
-}
 
 /// A full round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use crate::layers::Layers;
 use crate::pauses::Pauses;
 use crate::reply::Reply;
 use crate::row_cache::RowCache;
-use crate::scrub::Scrubbed;
+use crate::scrub_figures::Scrubbed;
 
 /// Reports of dead ranges that wait for the commit thread.
 const DEAD_WAITING_MAX: usize = 64;

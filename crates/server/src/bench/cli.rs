@@ -11,7 +11,7 @@ use super::keys::Spread;
 use super::pace::Pace;
 use super::workload::{DataSet, Kind};
 use crate::aws_settings::{self, Target};
-use crate::endpoint::region;
+use crate::endpoint_url::region;
 
 /// The endpoint if nothing names one.
 const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:8000";
