@@ -9,7 +9,7 @@ use super::compiler;
 /// Test programs, or modules of test programs, that run while nothing else does: they bound how long a server
 /// may take to answer, or how much memory it may use, and other programs on the same cores would disturb
 /// that.
-const ALONE: &[&str] = &["hostile_clients"];
+const ALONE: &[&str] = &["hostile_clients", "shares"];
 
 /// Programs that run again with their servers in memory replaced by several over one PostgreSQL store.
 const AGAIN: &[Again] = &[
