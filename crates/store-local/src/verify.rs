@@ -213,7 +213,7 @@ impl Verification<'_> {
                 self.found.damaged.push(damaged_record(place).damage);
             }
         }
-        // What `open` would refuse is damage, whatever the reason.
+        // What `open` would refuse is damage, for any reason.
         if self.found.damaged.is_empty()
             && let Some(mark) = mark
             && let Some(fault) = journal::refusal(folder, self.flushed, mark)

@@ -16,7 +16,7 @@ use super::record;
 use super::rows::RECORDS;
 use crate::support::hex::hex;
 use crate::support::layout::{
-    IndexId, SPACES, Space, TableId, index_prefix, prefix_range, space_of, table_prefix,
+    IndexId, SPACES, Space, TABLE_SPACES, TableId, index_prefix, prefix_range, space_of, table_prefix,
 };
 use crate::support::rows::each_row;
 
@@ -98,17 +98,6 @@ pub struct KeyMap {
     tables: BTreeMap<TableId, Named>,
 }
 
-/// Spaces whose keys begin with a table's number.
-const OF_TABLES: [Space; 7] = [
-    Space::Items,
-    Space::IndexEntries,
-    Space::Collections,
-    Space::Stats,
-    Space::Expiries,
-    Space::Throughput,
-    Space::Insights,
-];
-
 impl KeyMap {
     /// The rows that name tables.
     pub fn wanted() -> KeyRange {
@@ -159,7 +148,7 @@ impl KeyMap {
     pub fn affected(&self, range: &RowRange) -> Vec<Affected> {
         let mut all = Vec::new();
         for space in SPACES {
-            if OF_TABLES.contains(&space) {
+            if TABLE_SPACES.contains(&space) {
                 let bounds = [&range.0, &range.1].into_iter().filter_map(|bound| table_of(bound, space));
                 let mut tables: Vec<TableId> = self.tables.keys().copied().chain(bounds).collect();
                 tables.sort_unstable();
@@ -218,7 +207,7 @@ impl KeyMap {
         for key in keys {
             let Some(space) = key.first().copied().and_then(space_of) else { continue };
             let bound = Bound::Included(key.clone());
-            let table = OF_TABLES.contains(&space).then(|| table_of(&bound, space)).flatten();
+            let table = TABLE_SPACES.contains(&space).then(|| table_of(&bound, space)).flatten();
             *counts.entry((space.byte(), table)).or_default() += 1;
         }
         let affected = |((space, table), count): ((u8, Option<TableId>), usize)| {

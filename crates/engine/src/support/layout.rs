@@ -30,6 +30,17 @@ pub(crate) enum Space {
     Copy,
 }
 
+/// Spaces whose keys begin with a table's number: what a deleted table leaves, except its streams.
+pub(crate) const TABLE_SPACES: [Space; 7] = [
+    Space::Items,
+    Space::IndexEntries,
+    Space::Collections,
+    Space::Stats,
+    Space::Expiries,
+    Space::Throughput,
+    Space::Insights,
+];
+
 impl Space {
     pub(crate) const fn byte(self) -> u8 {
         match self {

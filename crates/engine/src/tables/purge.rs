@@ -9,7 +9,6 @@ use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store};
 use crate::catalogue::{Table, progress_prefixes};
 use crate::state::Engine;
 use crate::state::stats::Counted;
-use crate::support::layout::Space;
 use crate::support::{fault, layout};
 
 /// Rows and bytes that one piece removes.
@@ -78,16 +77,7 @@ async fn purge_rows<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purge
     engine.next_expiry().forget(table.id);
     engine.ledgers().forget(table.id);
     engine.insights().forget(table.id);
-    let spaces = [
-        Space::Items,
-        Space::IndexEntries,
-        Space::Collections,
-        Space::Stats,
-        Space::Expiries,
-        Space::Throughput,
-        Space::Insights,
-    ];
-    let prefixes = spaces.into_iter().map(|space| layout::table_prefix(space, table.id));
+    let prefixes = layout::TABLE_SPACES.into_iter().map(|space| layout::table_prefix(space, table.id));
     for prefix in prefixes.chain(progress_prefixes(table.id)) {
         if purge_some(engine, prefix).await? == Purged::Partly {
             return Ok(Purged::Partly);

@@ -55,7 +55,7 @@ fn a_round_reads_everything_at_a_pace_and_the_next_one_begins_a_week_later() {
     assert_eq!(first.wake_ms, Some(START + 10 * MINUTE), "not at once");
     let (done, end) = round(&store, START);
     let figures = store.figures();
-    // The store may have dropped or begun a segment of the journal since it was read.
+    // The journal's size can have changed since it was read.
     assert!(done.bytes > figures.table_bytes, "{done:?} of {figures:?}");
     assert_eq!((done.damaged_places, figures.scrub.read_bytes), (0, done.bytes));
     assert_eq!(figures.scrub.last_round_ms, Some(end));
@@ -116,8 +116,8 @@ fn a_scrub_that_is_off_reads_nothing_and_still_explains_failed_reads() {
         reports += damaged.len();
         passed += unexplained.len();
     }
-    // The damage was made in the page cache, past which the scrub reads: on a busy disk it can miss it for a
-    // moment. The place is then reported anew.
+    // Seen once on a busy disk: the scrub's read past the page cache did not show the damage. The cause is
+    // not known. The place is then reported anew.
     assert!(passed <= 2, "{passed}");
     assert!((2..=2 + passed).contains(&reports), "one a minute: {reports}, {passed}");
     assert_eq!(store.damage().len(), 1);

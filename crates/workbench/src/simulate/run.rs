@@ -274,8 +274,8 @@ impl Tally {
 }
 
 /// The units that each partition key was asked for in a minute, counted by the key's hash. A key has its true
-/// figure whatever else is asked for, as long as there are at most `KEYS_MAX` keys; beyond that, the lightest
-/// begin again at zero.
+/// figure no matter what else is asked for, as long as there are at most `KEYS_MAX` keys; beyond that, the
+/// lightest begin again at zero.
 #[derive(Default)]
 struct KeyCounts(HashMap<u64, HalfUnits>);
 
