@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use divan::{Bencher, black_box};
-use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Region};
+use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Namespace, Region};
 use keywright_semantics::request::parts::{
     AttributeDefinitionParts, AttributeMapPart, BillingMode, CreateTableParts, GetItemParts,
     GlobalSecondaryIndexParts, KeySchemaElementParts, KeyType, ProjectionParts, ProjectionType, PutItemParts,
@@ -50,7 +50,10 @@ struct Database<S: Store> {
 impl<S: Store> Database<S> {
     fn filled(store: S) -> Self {
         let engine = block_on(Engine::open(store, Arc::new(StillEnv::default()), EngineConfig::default()));
-        let caller = Caller { account: AccountId::from("000000000000"), region: Region::from("us-east-1") };
+        let caller = Caller::account(Namespace {
+            account: AccountId::from("000000000000"),
+            region: Region::from("us-east-1"),
+        });
         let engine = engine.expect("an empty store opens");
         let database = Self { engine, caller, written: AtomicU64::new(0) };
         for table in ["plain", "indexed"] {

@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Region};
+use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Namespace, Region};
 use keywright_semantics::request::parts::{
     AttributeDefinitionParts, BillingMode, CreateTableParts, KeySchemaElementParts, KeyType, PutItemParts,
     QueryParts, ScalarAttributeType,
@@ -37,7 +37,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let store = LocalStore::open(folder.path(), LocalOptions::default())?;
     pollster::block_on(async {
         let engine = Engine::open(store, Arc::new(Machine), EngineConfig::default()).await?;
-        let caller = Caller { account: AccountId::from("123456789012"), region: Region::from("us-east-1") };
+        let caller = Caller::account(Namespace {
+            account: AccountId::from("123456789012"),
+            region: Region::from("us-east-1"),
+        });
         engine.execute(&caller, create_table()?).await?;
         for (sort_key, total) in [("ORDER#2026-001", "59.90"), ("ORDER#2026-002", "12"), ("PROFILE", "0")] {
             engine.execute(&caller, put_item(sort_key, total)?).await?;

@@ -12,7 +12,7 @@ use crate::metrics::figures::{Facet, PER_UNIT, TableFigures};
 use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::streams;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 
 /// The tables that a request counts for.
 enum Subject<'r> {
@@ -190,7 +190,7 @@ fn count_failure(figures: &mut TableFigures, name: &'static str, facet: &Facet, 
 /// their own tables.
 fn count_reasons<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     (request, error): (&Request, &Error),
     now_ms: u64,
 ) {
@@ -207,7 +207,7 @@ fn count_reasons<S: Store>(
         let failed = matches!(reason, CancellationReason::ConditionalCheckFailed { .. });
         let conflict = matches!(reason, CancellationReason::TransactionConflict);
         if failed || conflict {
-            add(engine, caller, &table.name, now_ms, |figures| {
+            add(engine, namespace, &table.name, now_ms, |figures| {
                 figures.events.failed_conditions += u64::from(failed);
                 figures.events.conflicts += u64::from(conflict);
             });
@@ -219,13 +219,13 @@ fn count_reasons<S: Store>(
 #[inline]
 fn add<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     name: &str,
     now_ms: u64,
     count: impl FnOnce(&mut TableFigures),
 ) {
-    if let Err(count) = engine.metrics().add_to_named(caller, name, now_ms, count)
-        && let Some(table) = engine.catalogue().find(caller, name)
+    if let Err(count) = engine.metrics().add_to_named(namespace, name, now_ms, count)
+        && let Some(table) = engine.catalogue().find(namespace, name)
     {
         engine.metrics().add_to(&table, now_ms, count);
     }
@@ -235,7 +235,7 @@ fn add<S: Store>(
 #[inline]
 pub(crate) fn answered<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &Request,
     outcome: &Result<Response, Error>,
     started_us: u64,
@@ -248,13 +248,13 @@ pub(crate) fn answered<S: Store>(
         let count = |figures: &mut TableFigures| {
             count_success(figures, "GetItem", &Facet::Plain, (response, elapsed_us));
         };
-        return add(engine, caller, &get.table.name, now_ms, count);
+        return add(engine, namespace, &get.table.name, now_ms, count);
     }
     if let Err(error) = outcome {
         if is_users(error.kind) {
-            refused_at(engine, caller, now_ms);
+            refused_at(engine, namespace, now_ms);
         }
-        count_reasons(engine, caller, (request, error), now_ms);
+        count_reasons(engine, namespace, (request, error), now_ms);
     }
     let (name, facet) = (operation(request), facet(request));
     let count = |figures: &mut TableFigures| match outcome {
@@ -263,31 +263,36 @@ pub(crate) fn answered<S: Store>(
     };
     match subject(request) {
         Subject::None => {}
-        Subject::One(table) => add(engine, caller, table, now_ms, count),
+        Subject::One(table) => add(engine, namespace, table, now_ms, count),
         Subject::Many(tables) => {
             for table in tables {
-                add(engine, caller, table, now_ms, count);
+                add(engine, namespace, table, now_ms, count);
             }
         }
 
-        Subject::Stream(stream) => add(engine, caller, &stream.table_name, now_ms, count),
+        Subject::Stream(stream) => add(engine, namespace, &stream.table_name, now_ms, count),
     }
 }
 
 /// Counts a request that was refused before it was typed: for its caller, and for the table that it names.
-pub(crate) fn refused<S: Store>(engine: &Engine<S>, caller: &Caller, table: Option<&str>, error: &Error) {
+pub(crate) fn refused<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    table: Option<&str>,
+    error: &Error,
+) {
     let now_ms = engine.env().now_ms();
     if is_users(error.kind) {
-        refused_at(engine, caller, now_ms);
+        refused_at(engine, namespace, now_ms);
     }
     if let Some(table) = table
         && !is_ours(error.kind)
     {
-        add(engine, caller, table, now_ms, |figures| figures.events.user_errors += 1);
+        add(engine, namespace, table, now_ms, |figures| figures.events.user_errors += 1);
     }
 }
 
-fn refused_at<S: Store>(engine: &Engine<S>, caller: &Caller, now_ms: u64) {
-    let place = Place { account: caller.account.to_string(), region: caller.region.to_string() };
+fn refused_at<S: Store>(engine: &Engine<S>, namespace: &Namespace, now_ms: u64) {
+    let place = Place { account: namespace.account.to_string(), region: namespace.region.to_string() };
     engine.metrics().add_user_error(&place, now_ms, PER_UNIT);
 }

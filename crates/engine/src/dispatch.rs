@@ -22,7 +22,7 @@ use crate::read::query::query;
 use crate::read::scan::scan;
 use crate::state::Engine;
 use crate::support::config::EngineConfig;
-use crate::support::env::{Caller, Env};
+use crate::support::env::{Caller, Env, Namespace};
 use crate::support::wake::NextWake;
 use crate::ttl::{self, Backlog};
 use crate::write::delete_item::delete_item;
@@ -101,18 +101,18 @@ impl<S: Store> Engine<S> {
         } else {
             self.run(caller, &request).await
         };
-        answered::answered(self, caller, &request, &outcome, started_us);
+        answered::answered(self, &caller.namespace, &request, &outcome, started_us);
         outcome
     }
 
     /// Counts a request that was refused before it was typed, and the table that it names.
-    pub fn note_refused(&self, caller: &Caller, table: Option<&str>, error: &Error) {
-        answered::refused(self, caller, table, error);
+    pub fn note_refused(&self, namespace: &Namespace, table: Option<&str>, error: &Error) {
+        answered::refused(self, namespace, table, error);
     }
 
     /// What time to live has to do in a table; `None` if there is no such table or it has no time to live.
-    pub async fn expiry_backlog(&self, caller: &Caller, table: &str) -> Result<Option<Backlog>, Error> {
-        let Some(table) = self.catalogue().find(caller, table) else { return Ok(None) };
+    pub async fn expiry_backlog(&self, namespace: &Namespace, table: &str) -> Result<Option<Backlog>, Error> {
+        let Some(table) = self.catalogue().find(namespace, table) else { return Ok(None) };
         ttl::backlog(self, &table, self.env().now_ms()).await
     }
 
@@ -122,7 +122,7 @@ impl<S: Store> Engine<S> {
         caller: &Caller,
         request: keywright_semantics::monitoring::request::Request,
     ) -> Result<keywright_semantics::monitoring::response::Response, Fault> {
-        Box::pin(monitoring::execute(self, caller, request)).await
+        Box::pin(monitoring::execute(self, &caller.namespace, request)).await
     }
 
     /// Executes one request of a caller on scalable targets, policies and scheduled actions.
@@ -131,7 +131,7 @@ impl<S: Store> Engine<S> {
         caller: &Caller,
         request: keywright_semantics::scaling::request::Request,
     ) -> Result<keywright_semantics::scaling::response::Response, ScalingFault> {
-        Box::pin(scaling::execute(self, caller, request)).await
+        Box::pin(scaling::execute(self, &caller.namespace, request)).await
     }
 
     async fn run_on_shared(&self, caller: &Caller, request: &Request) -> Result<Response, Error> {
@@ -158,33 +158,49 @@ impl<S: Store> Engine<S> {
     /// is copied several times on its way to the executor.
     async fn run(&self, caller: &Caller, request: &Request) -> Result<Response, Error> {
         match request {
-            Request::CreateTable(request) => Box::pin(tables::create::run(self, caller, request)).await,
-            Request::DeleteTable(request) => Box::pin(tables::delete::run(self, caller, request)).await,
+            Request::CreateTable(request) => {
+                Box::pin(tables::create::run(self, &caller.namespace, request)).await
+            }
+            Request::DeleteTable(request) => {
+                Box::pin(tables::delete::run(self, &caller.namespace, request)).await
+            }
             Request::DescribeContributorInsights(request) => {
-                tables::insights::describe(self, caller, request)
+                tables::insights::describe(self, &caller.namespace, request)
             }
-            Request::ListContributorInsights(request) => tables::insights::list(self, caller, request),
+            Request::ListContributorInsights(request) => {
+                tables::insights::list(self, &caller.namespace, request)
+            }
             Request::UpdateContributorInsights(request) => {
-                Box::pin(tables::insights::update(self, caller, request)).await
+                Box::pin(tables::insights::update(self, &caller.namespace, request)).await
             }
-            Request::DescribeEndpoints => Ok(tables::describe::endpoints(caller)),
+            Request::DescribeEndpoints => Ok(tables::describe::endpoints(&caller.namespace)),
             Request::DescribeLimits => Ok(tables::describe::limits(self)),
-            Request::DescribeTable(request) => tables::describe::run(self, caller, request),
+            Request::DescribeTable(request) => tables::describe::run(self, &caller.namespace, request),
             Request::DescribeStream(request) => {
-                Box::pin(streams::describe_stream(self, caller, request)).await
+                Box::pin(streams::describe_stream(self, &caller.namespace, request)).await
             }
-            Request::GetRecords(request) => Box::pin(streams::get_records(self, caller, request)).await,
+            Request::GetRecords(request) => {
+                Box::pin(streams::get_records(self, &caller.namespace, request)).await
+            }
             Request::GetShardIterator(request) => {
-                Box::pin(streams::get_shard_iterator(self, caller, request)).await
+                Box::pin(streams::get_shard_iterator(self, &caller.namespace, request)).await
             }
-            Request::ListStreams(request) => Ok(streams::list_streams(self, caller, request)),
-            Request::ListTables(request) => Ok(tables::list::run(self, caller, request)),
-            Request::ListTagsOfResource(request) => tables::tags::list(self, caller, request),
-            Request::TagResource(request) => Box::pin(tables::tags::tag(self, caller, request)).await,
-            Request::DescribeTimeToLive(request) => tables::ttl::describe(self, caller, request),
-            Request::UpdateTimeToLive(request) => Box::pin(tables::ttl::update(self, caller, request)).await,
-            Request::UntagResource(request) => Box::pin(tables::tags::untag(self, caller, request)).await,
-            Request::UpdateTable(request) => Box::pin(tables::update::run(self, caller, request)).await,
+            Request::ListStreams(request) => Ok(streams::list_streams(self, &caller.namespace, request)),
+            Request::ListTables(request) => Ok(tables::list::run(self, &caller.namespace, request)),
+            Request::ListTagsOfResource(request) => tables::tags::list(self, &caller.namespace, request),
+            Request::TagResource(request) => {
+                Box::pin(tables::tags::tag(self, &caller.namespace, request)).await
+            }
+            Request::DescribeTimeToLive(request) => tables::ttl::describe(self, &caller.namespace, request),
+            Request::UpdateTimeToLive(request) => {
+                Box::pin(tables::ttl::update(self, &caller.namespace, request)).await
+            }
+            Request::UntagResource(request) => {
+                Box::pin(tables::tags::untag(self, &caller.namespace, request)).await
+            }
+            Request::UpdateTable(request) => {
+                Box::pin(tables::update::run(self, &caller.namespace, request)).await
+            }
             Request::BatchGetItem(request) => {
                 Box::pin(batch_get_item(self, caller, request)).await.map(Response::BatchGetItem)
             }

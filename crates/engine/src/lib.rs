@@ -67,7 +67,7 @@ pub use copy::{Copied, Copy, CopyFault};
 pub use dispatch::OpenError;
 pub use state::{Engine, Heat, HotItem, HotKey, PartitionHeat, Trial, TrialArm, TrialPart};
 pub use support::config::{BranchLimits, CountedTogether, EngineConfig};
-pub use support::env::{AccountId, Caller, Env, Region};
+pub use support::env::{AccountId, Caller, Env, Namespace, Principal, Region};
 pub use support::image_memory::ImageMemory;
 pub use support::lane::{Aside, Lane, Presence};
 pub use support::observer::Observer;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Region};
+use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Namespace, Region};
 use keywright_store::memory::MemoryStore;
 use keywright_wire::sigv4::{
     Keyring, SignedRequest, Signer, SigningKeys, TimeCheck, TimeMs, read_claim, verify,
@@ -74,7 +74,10 @@ impl Database {
             Arc::new(StillEnv::default()),
             EngineConfig::default(),
         ));
-        let caller = Caller { account: AccountId::from("000000000000"), region: Region::from("us-east-1") };
+        let caller = Caller::account(Namespace {
+            account: AccountId::from("000000000000"),
+            region: Region::from("us-east-1"),
+        });
         let database = Self { engine: engine.expect("an empty store opens"), caller };
         database.ask(
             Operation::CreateTable,

@@ -4,8 +4,9 @@
 //! claim is checked before the body is read. The signature is checked after it, because it covers the body.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use keywright_engine::{AccountId, Caller, Region};
+use keywright_engine::{AccountId, Caller, Namespace, Principal, Region};
 use keywright_semantics::error::Error;
 use keywright_semantics::place::{RegionName, is_account};
 use keywright_wire::sigv4::{
@@ -56,7 +57,8 @@ impl Authenticator {
         match self {
             Self::Unverified => {
                 let claim = read_claim(request, service, TimeCheck::Skip)?;
-                Ok(CheckedClaim::Trusted(caller(account_of_open_key(claim.access_key_id()), claim.region())))
+                let account = account_of_open_key(claim.access_key_id());
+                Ok(CheckedClaim::Trusted(Caller::account(namespace(account, claim.region()))))
             }
             Self::Keys { credentials, signing_keys } => {
                 let claim = read_claim(request, service, TimeCheck::Now(now()))?;
@@ -102,14 +104,15 @@ impl CheckedClaim<'_> {
             Self::Signed(signed) => {
                 let Signed { claim, secret, account, signing_keys } = *signed;
                 verify_signature(request, &claim, secret, signing_keys)?;
-                Ok(caller(account, claim.region()))
+                let principal = Principal::AccessKey(Arc::from(claim.access_key_id()));
+                Ok(Caller { namespace: namespace(account, claim.region()), principal })
             }
         }
     }
 }
 
-fn caller(account: &str, region: RegionName<'_>) -> Caller {
-    Caller { account: AccountId::from(account), region: Region::from(region) }
+fn namespace(account: &str, region: RegionName<'_>) -> Namespace {
+    Namespace { account: AccountId::from(account), region: Region::from(region) }
 }
 
 fn account_of_open_key(access_key_id: &str) -> &str {

@@ -3,7 +3,7 @@
 //!
 //! It knows the form of requests and responses. `http` authenticates them, the engine executes them.
 
-use keywright_engine::{AccountId, Branch, BranchFault, Caller, Region};
+use keywright_engine::{AccountId, Branch, BranchFault, Namespace, Region};
 use keywright_semantics::error::Error;
 use keywright_semantics::place::{ACCOUNT_DIGITS, RegionName};
 use serde::Deserialize;
@@ -23,8 +23,8 @@ pub(crate) const BODY_BYTES_MAX: usize = 4_096;
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    Make { from: Caller, to: Caller },
-    Drop(Caller),
+    Make { from: Namespace, to: Namespace },
+    Drop(Namespace),
 }
 
 /// A status and the sentence that explains it.
@@ -62,9 +62,9 @@ struct DropBody {
 pub(crate) struct Naming<'n> {
     /// Who signed the request, where signatures are verified. Places without an account are the signer's, and
     /// those of other accounts are refused.
-    pub(crate) signer: Option<&'n Caller>,
+    pub(crate) signer: Option<&'n Namespace>,
     /// Whether a place that no request can name otherwise has tables: a store of an earlier release has some.
-    pub(crate) is_left: &'n dyn Fn(&Caller) -> bool,
+    pub(crate) is_left: &'n dyn Fn(&Namespace) -> bool,
 }
 
 /// Whether a place must have a name by today's rule, or may be one that an earlier release took.
@@ -99,14 +99,14 @@ fn parse<'b, T: Deserialize<'b>>(body: &'b [u8], form: &str) -> Result<T, Refusa
     })
 }
 
-fn place(member: &str, text: &str, role: Role, naming: Naming<'_>) -> Result<Caller, Refusal> {
+fn place(member: &str, text: &str, role: Role, naming: Naming<'_>) -> Result<Namespace, Refusal> {
     let (account, region) = match text.split_once('/') {
         Some((account, region)) => (Some(account), region),
         None => (None, text),
     };
     let own = naming.signer.map_or(DEFAULT_ACCOUNT, |signer| signer.account.as_str());
     let account = account.unwrap_or(own);
-    let place = Caller { account: AccountId::from(account), region: Region::stored(region) };
+    let place = Namespace { account: AccountId::from(account), region: Region::stored(region) };
     let is_taken = place.can_be_named() || (role == Role::Source && (naming.is_left)(&place));
     if !is_taken {
         let what = match RegionName::parse(region) {
@@ -124,7 +124,7 @@ fn place(member: &str, text: &str, role: Role, naming: Naming<'_>) -> Result<Cal
 }
 
 /// A place as a request names it. One that requests cannot name otherwise is quoted as JSON has it.
-pub(crate) fn shown(place: &Caller) -> String {
+pub(crate) fn shown(place: &Namespace) -> String {
     let text = format!("{}/{}", place.account, place.region);
     if place.can_be_named() { text } else { foreign::quoted(&text) }
 }
@@ -207,11 +207,11 @@ pub(crate) fn refusal(command: &Command, fault: BranchFault) -> Result<Refusal, 
 mod tests {
     use super::*;
 
-    fn caller(account: &str, region: &'static str) -> Caller {
-        Caller { account: AccountId::from(account), region: Region::from(region) }
+    fn caller(account: &str, region: &'static str) -> Namespace {
+        Namespace { account: AccountId::from(account), region: Region::from(region) }
     }
 
-    fn read(drops: bool, body: &[u8], signer: Option<&Caller>) -> Result<Command, Refusal> {
+    fn read(drops: bool, body: &[u8], signer: Option<&Namespace>) -> Result<Command, Refusal> {
         super::read(drops, body, Naming { signer, is_left: &|place| place.region.as_str() == LEFT })
     }
 

@@ -3,7 +3,7 @@
 //! It knows the form of requests and responses. `http` authenticates them as requests to DynamoDB, so that
 //! nobody learns anything of another account than their own.
 
-use keywright_engine::{Caller, Region};
+use keywright_engine::{Namespace, Region};
 use serde::{Deserialize, Serialize};
 
 pub(crate) const PATH: &str = "/_keywright/find-table";
@@ -40,10 +40,10 @@ pub(crate) fn request(table: &str) -> Vec<u8> {
 }
 
 /// The body of a response.
-pub(crate) fn shown(caller: &Caller, regions: &[Region]) -> Vec<u8> {
+pub(crate) fn shown(namespace: &Namespace, regions: &[Region]) -> Vec<u8> {
     let found = Found {
-        account: caller.account.to_string(),
-        region: caller.region.to_string(),
+        account: namespace.account.to_string(),
+        region: namespace.region.to_string(),
         regions: regions.iter().map(ToString::to_string).collect(),
     };
     serde_json::json!(found).to_string().into_bytes()

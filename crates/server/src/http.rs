@@ -16,7 +16,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{EXPECT, HOST};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response};
-use keywright_engine::{Backlog, Caller, Engine, Env as _, Heat, Lane, Observer, Presence};
+use keywright_engine::{Backlog, Caller, Engine, Env as _, Heat, Lane, Namespace, Observer, Presence};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages;
 use keywright_semantics::request::Request as Typed;
@@ -214,7 +214,7 @@ impl Service {
         trace.operation = Some(operation);
         trace.received_bytes = body.len();
         if self.request_log.is_some() {
-            trace.detail = Some(Box::new(Detail::of(&caller, &self.metrics)));
+            trace.detail = Some(Box::new(Detail::of(&caller.namespace, &self.metrics)));
         }
         let executed = async {
             let (request, decoded) = self.typed(operation, &caller, body).await?;
@@ -388,8 +388,8 @@ impl Service {
             Err(message) => return Ok(Answer::error(400, find_table::refusal(&message))),
         };
         let caller = &signed.caller;
-        let regions = self.engine()?.regions_of(&caller.account, &table, find_table::REGIONS_MAX);
-        Ok(Answer::json(find_table::shown(caller, &regions), None))
+        let regions = self.engine()?.regions_of(&caller.namespace.account, &table, find_table::REGIONS_MAX);
+        Ok(Answer::json(find_table::shown(&caller.namespace, &regions), None))
     }
 
     /// Answers a request on metrics or alarms in its own protocol, faults too.
@@ -653,8 +653,9 @@ impl Service {
         let signer = claimed.map(|claimed| claimed.verify(&context.signed(&sent))).transpose()?;
         context.client.admit();
         let engine = self.engine()?;
-        let is_left = |place: &Caller| engine.has_tables(place);
-        let naming = branches::Naming { signer: signer.as_ref(), is_left: &is_left };
+        let is_left = |place: &Namespace| engine.has_tables(place);
+        let naming =
+            branches::Naming { signer: signer.as_ref().map(|caller| &caller.namespace), is_left: &is_left };
         let command = match branches::read(context.head.method == Method::DELETE, &sent, naming) {
             Ok(command) => command,
             Err(refusal) => return Ok(branch_refusal(&refusal)),
@@ -712,7 +713,7 @@ impl Service {
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         if self.request_log.is_some() {
-            trace.detail = Some(Box::new(Detail::of(&caller, &self.metrics)));
+            trace.detail = Some(Box::new(Detail::of(&caller.namespace, &self.metrics)));
         }
         let (request, decoded) = self.typed(operation, &caller, body).await?;
         self.perform(caller, request, decoded, trace).await
@@ -757,7 +758,7 @@ impl Service {
         if let (Err(error), Some(engine)) = (&decoded, self.database.engine()) {
             // A long body is not worth a second reading.
             let table = if body.len() <= BODY_FREE_BYTES { named_table(&body) } else { None };
-            engine.note_refused(caller, table.as_deref(), error);
+            engine.note_refused(&caller.namespace, table.as_deref(), error);
         }
         decoded
     }
@@ -977,7 +978,7 @@ impl Api for Service {
         self.called(call, prefs).boxed()
     }
 
-    fn places(&self, most: usize) -> Vec<(Caller, usize)> {
+    fn places(&self, most: usize) -> Vec<(Namespace, usize)> {
         self.database.engine().map(|engine| engine.places(most)).unwrap_or_default()
     }
 
@@ -987,19 +988,19 @@ impl Api for Service {
 
     fn heat<'a>(
         &'a self,
-        caller: &'a Caller,
+        namespace: &'a Namespace,
         table: &'a str,
         index: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Option<Heat>, Error>> {
-        async move { self.engine()?.heat(caller, table, index).await }.boxed()
+        async move { self.engine()?.heat(namespace, table, index).await }.boxed()
     }
 
     fn backlog<'a>(
         &'a self,
-        caller: &'a Caller,
+        namespace: &'a Namespace,
         table: &'a str,
     ) -> BoxFuture<'a, Result<Option<Backlog>, Error>> {
-        async move { self.engine()?.expiry_backlog(caller, table).await }.boxed()
+        async move { self.engine()?.expiry_backlog(namespace, table).await }.boxed()
     }
 
     fn authenticator(&self) -> &Authenticator {

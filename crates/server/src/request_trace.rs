@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use keywright_engine::{Caller, Observer};
+use keywright_engine::{Namespace, Observer};
 use keywright_semantics::capacity::Usage;
 use keywright_semantics::error::ErrorKind;
 use keywright_semantics::partiql::Statement;
@@ -79,10 +79,10 @@ pub(crate) struct Detail {
 }
 
 impl Detail {
-    pub(crate) fn of(caller: &Caller, metrics: &Arc<RequestMetrics>) -> Self {
+    pub(crate) fn of(namespace: &Namespace, metrics: &Arc<RequestMetrics>) -> Self {
         Self {
-            account: caller.account.as_str().to_owned(),
-            region: caller.region.as_str().to_owned(),
+            account: namespace.account.as_str().to_owned(),
+            region: namespace.region.as_str().to_owned(),
             tables: Vec::new(),
             index: None,
             rows: None,

@@ -45,7 +45,7 @@ pub(crate) async fn transact_write_items<S: Store>(
     let Some(token) = &request.token else {
         return answer(request, execute(engine, caller, request, None).await?);
     };
-    let key = tokens::key(caller.account.as_str(), caller.region.as_str(), &token.token);
+    let key = tokens::key(caller.namespace.account.as_str(), caller.namespace.region.as_str(), &token.token);
     // The first request with a token holds the token's latch until it ends.
     let Some(_latch) = engine.latches().try_acquire(&key, Holder::Transaction) else {
         return Err(Error::new(ErrorKind::TransactionInProgress, messages::TRANSACTION_IN_PROGRESS));
@@ -67,7 +67,7 @@ pub(crate) async fn replayed<S: Store>(
     token: &RequestToken,
     capacity: ReturnConsumedCapacity,
 ) -> Result<Option<TransactWriteItemsOutput>, Error> {
-    let key = tokens::key(caller.account.as_str(), caller.region.as_str(), &token.token);
+    let key = tokens::key(caller.namespace.account.as_str(), caller.namespace.region.as_str(), &token.token);
     let row = used_token(engine, &key).await?;
     row.map(|row| replay(engine, caller, capacity, token, row)).transpose()
 }
@@ -133,7 +133,7 @@ fn replay<S: Store>(
     let mut meter = Meter::default();
     for (name, units) in row.reads {
         // The name of an ARN is behind its last slash.
-        let table = name.rsplit('/').next().and_then(|name| engine.catalogue().find(caller, name));
+        let table = name.rsplit('/').next().and_then(|name| engine.catalogue().find(&caller.namespace, name));
         if let Some(table) = table {
             engine.charge_read(ReadOf { table: &table, index: None }, units, Vec::new);
         }
@@ -223,7 +223,7 @@ fn bind<'r, S: Store>(
 ) -> Result<Vec<Action<'r>>, Error> {
     let mut tables = Vec::with_capacity(request.actions.len());
     for action in &request.actions {
-        tables.push(engine.catalogue().lookup(caller, &action.table)?);
+        tables.push(engine.catalogue().lookup(&caller.namespace, &action.table)?);
     }
     let mut bound = Vec::with_capacity(tables.len());
     for (write, table) in request.actions.iter().zip(tables) {

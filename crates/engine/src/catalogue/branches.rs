@@ -13,7 +13,7 @@ use super::follow::{LOAD_BYTES, LOAD_ROWS};
 use super::rows::{branch_key, name_key, name_prefix, next_id_key, record_key};
 use super::table::Table;
 use super::{CHANGE_TRIES_MAX, Catalogue, Ended, read_u64, record, record_bytes};
-use crate::support::env::{AccountId, Caller};
+use crate::support::env::{AccountId, Namespace};
 use crate::support::fault;
 use crate::support::layout::{self, TableId};
 
@@ -59,8 +59,12 @@ impl<S: Store> Catalogue<S> {
     }
 
     /// The tables of an account and region in this view, in the order of their names.
-    pub(crate) async fn tables_at(&self, view: &impl Snapshot, caller: &Caller) -> Result<Vec<Table>, Error> {
-        let mut range = layout::prefix_range(name_prefix(caller));
+    pub(crate) async fn tables_at(
+        &self,
+        view: &impl Snapshot,
+        namespace: &Namespace,
+    ) -> Result<Vec<Table>, Error> {
+        let mut range = layout::prefix_range(name_prefix(namespace));
         let mut tables = Vec::new();
         loop {
             let scan = forward(range.clone());
@@ -108,11 +112,11 @@ impl<S: Store> Catalogue<S> {
 
     /// Names stored tables, all in one commit that also writes their records again, unless the account and
     /// region have a table already.
-    pub(crate) async fn name_all(&self, caller: &Caller, tables: &[Table]) -> Result<Naming, Error> {
-        let names: Vec<Bytes> = tables.iter().map(|table| name_key(caller, &table.name)).collect();
+    pub(crate) async fn name_all(&self, namespace: &Namespace, tables: &[Table]) -> Result<Naming, Error> {
+        let names: Vec<Bytes> = tables.iter().map(|table| name_key(namespace, &table.name)).collect();
         let _turn = self.change_turn.lock().await;
         for _ in 0..CHANGE_TRIES_MAX {
-            if self.count(caller) > 0 {
+            if self.count(namespace) > 0 {
                 return Ok(Naming::Occupied);
             }
             let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
@@ -129,7 +133,7 @@ impl<S: Store> Catalogue<S> {
                     txn.put(record_key(table.id), record::encode(table).into());
                     txn.put(name.clone(), Bytes::copy_from_slice(&table.id.0.to_be_bytes()));
                 }
-                txn.put(branch_key(caller), encode_ids(tables.iter().map(|table| table.id)));
+                txn.put(branch_key(namespace), encode_ids(tables.iter().map(|table| table.id)));
                 if self.commit(txn).await? != Ended::Done {
                     continue;
                 }
@@ -158,18 +162,18 @@ impl<S: Store> Catalogue<S> {
     /// tables to drop. `change` prepares a record for the purge.
     pub(crate) async fn unname_all(
         &self,
-        caller: &Caller,
+        namespace: &Namespace,
         dropped: Dropped,
         change: impl Fn(&mut Table),
     ) -> Result<Option<Vec<Arc<Table>>>, Error> {
-        let branch = branch_key(caller);
+        let branch = branch_key(namespace);
         let _turn = self.change_turn.lock().await;
         let mut unsure: Option<Vec<Table>> = None;
         for _ in 0..CHANGE_TRIES_MAX {
             let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
             let row = txn.get_for_write(std::slice::from_ref(&branch)).await;
             let row = row.map_err(|fault| fault::storage(&fault))?.into_iter().next().flatten();
-            let mut tables = self.tables_at(&txn, caller).await?;
+            let mut tables = self.tables_at(&txn, namespace).await?;
             let is_gone = match (&row, dropped) {
                 (Some(row), Dropped::OfBranch) => {
                     let ids = decode_ids(row).ok_or_else(fault::internal)?;
@@ -180,7 +184,7 @@ impl<S: Store> Catalogue<S> {
                 (_, Dropped::All) => tables.is_empty(),
             };
             if is_gone {
-                return Ok(unsure.map(|tables| self.doom_all(caller, tables)));
+                return Ok(unsure.map(|tables| self.doom_all(namespace, tables)));
             }
             for table in &mut tables {
                 txn.protect(&record_key(table.id));
@@ -188,11 +192,11 @@ impl<S: Store> Catalogue<S> {
                 table.version += 1;
                 table.check();
                 txn.put(record_key(table.id), record::encode(table).into());
-                txn.delete(name_key(caller, &table.name));
+                txn.delete(name_key(namespace, &table.name));
             }
             txn.delete(branch.clone());
             match self.commit(txn).await? {
-                Ended::Done => return Ok(Some(self.doom_all(caller, tables))),
+                Ended::Done => return Ok(Some(self.doom_all(namespace, tables))),
                 Ended::Conflict => {}
                 Ended::Unknown => unsure = Some(tables),
             }
@@ -200,7 +204,7 @@ impl<S: Store> Catalogue<S> {
         Err(fault::internal())
     }
 
-    fn doom_all(&self, caller: &Caller, tables: Vec<Table>) -> Vec<Arc<Table>> {
+    fn doom_all(&self, namespace: &Namespace, tables: Vec<Table>) -> Vec<Arc<Table>> {
         let sized: Vec<(Arc<Table>, usize)> = tables
             .into_iter()
             .map(|table| {
@@ -211,7 +215,7 @@ impl<S: Store> Catalogue<S> {
         let mut cache = self.write();
         for (table, bytes) in &sized {
             cache.admit(table, *bytes);
-            cache.doom(caller, table);
+            cache.doom(namespace, table);
         }
         sized.into_iter().map(|(table, _)| table).collect()
     }

@@ -43,7 +43,7 @@ pub(crate) use table::{
 };
 pub(crate) use ttl::{TtlGeneration, TtlState};
 
-use crate::support::env::{AccountId, Caller, Region};
+use crate::support::env::{AccountId, Namespace, Region};
 use crate::support::fault;
 use crate::support::layout::TableId;
 use rows::{name_key, record_key};
@@ -85,7 +85,7 @@ impl From<StoreError> for CatalogueFault {
     }
 }
 
-type Names = BTreeMap<Caller, BTreeMap<String, Arc<Table>>>;
+type Names = BTreeMap<Namespace, BTreeMap<String, Arc<Table>>>;
 
 #[derive(Default)]
 struct Cache {
@@ -151,35 +151,35 @@ impl<S: Store> Catalogue<S> {
     }
 
     /// The table that a client names, in any state.
-    pub(crate) fn find(&self, caller: &Caller, name: &str) -> Option<Arc<Table>> {
-        self.read().names.get(caller)?.get(name).cloned()
+    pub(crate) fn find(&self, namespace: &Namespace, name: &str) -> Option<Arc<Table>> {
+        self.read().names.get(namespace)?.get(name).cloned()
     }
 
     /// The table of a data operation: it must be ready for reads and writes.
-    pub(crate) fn lookup(&self, caller: &Caller, table: &TableRef) -> Result<Arc<Table>, Error> {
-        check_scope(caller, table)?;
-        self.find(caller, &table.name)
+    pub(crate) fn lookup(&self, namespace: &Namespace, table: &TableRef) -> Result<Arc<Table>, Error> {
+        check_scope(namespace, table)?;
+        self.find(namespace, &table.name)
             .filter(|table| table.takes_data())
             .ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, messages::RESOURCE_NOT_FOUND))
     }
 
     /// The table of a control operation, in any state.
-    pub(crate) fn lookup_any(&self, caller: &Caller, table: &TableRef) -> Result<Arc<Table>, Error> {
-        check_scope(caller, table)?;
-        self.find(caller, &table.name)
+    pub(crate) fn lookup_any(&self, namespace: &Namespace, table: &TableRef) -> Result<Arc<Table>, Error> {
+        check_scope(namespace, table)?;
+        self.find(namespace, &table.name)
             .ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, messages::table_not_found(&table.name)))
     }
 
     /// At most `limit` names after `start` in bytewise order, and whether more follow.
     pub(crate) fn names_after(
         &self,
-        caller: &Caller,
+        namespace: &Namespace,
         start: Option<&str>,
         limit: usize,
     ) -> (Vec<String>, bool) {
         use std::ops::Bound;
         let cache = self.read();
-        let Some(tables) = cache.names.get(caller) else { return (Vec::new(), false) };
+        let Some(tables) = cache.names.get(namespace) else { return (Vec::new(), false) };
         let from = start.map_or(Bound::Unbounded, Bound::Excluded);
         let mut names = tables.range::<str, _>((from, Bound::Unbounded)).map(|(name, _)| name.clone());
         let page: Vec<String> = names.by_ref().take(limit).collect();
@@ -189,23 +189,23 @@ impl<S: Store> Catalogue<S> {
 
     /// The callers that have tables, with their numbers; at most `most` of those that `wanted` takes, in
     /// order.
-    pub(crate) fn places(&self, most: usize, wanted: impl Fn(&Caller) -> bool) -> Vec<(Caller, usize)> {
+    pub(crate) fn places(&self, most: usize, wanted: impl Fn(&Namespace) -> bool) -> Vec<(Namespace, usize)> {
         let cache = self.read();
-        let filled = cache.names.iter().filter(|(caller, tables)| !tables.is_empty() && wanted(caller));
-        filled.take(most).map(|(caller, tables)| (caller.clone(), tables.len())).collect()
+        let filled = cache.names.iter().filter(|(namespace, tables)| !tables.is_empty() && wanted(namespace));
+        filled.take(most).map(|(namespace, tables)| (namespace.clone(), tables.len())).collect()
     }
 
     /// The regions in which an account has a table of this name; at most `most`, in order.
     pub(crate) fn regions_of(&self, account: &AccountId, table: &str, most: usize) -> Vec<Region> {
         let cache = self.read();
-        let first = Caller { account: account.clone(), region: Region::from("") };
-        let own = cache.names.range(first..).take_while(|(caller, _)| caller.account == *account);
+        let first = Namespace { account: account.clone(), region: Region::from("") };
+        let own = cache.names.range(first..).take_while(|(namespace, _)| namespace.account == *account);
         let having = own.take(REGIONS_LOOKED_AT_MAX).filter(|(_, tables)| tables.contains_key(table));
-        having.take(most).map(|(caller, _)| caller.region.clone()).collect()
+        having.take(most).map(|(namespace, _)| namespace.region.clone()).collect()
     }
 
-    pub(crate) fn count(&self, caller: &Caller) -> usize {
-        self.read().names.get(caller).map_or(0, BTreeMap::len)
+    pub(crate) fn count(&self, namespace: &Namespace) -> usize {
+        self.read().names.get(namespace).map_or(0, BTreeMap::len)
     }
 
     /// Sizes of the records of all tables of all callers, including deleted ones that still have rows or
@@ -221,8 +221,8 @@ impl<S: Store> Catalogue<S> {
     }
 
     /// Every table that a caller can name, in the order of names.
-    pub(crate) fn named(&self, caller: &Caller) -> Vec<Arc<Table>> {
-        self.read().names.get(caller).into_iter().flat_map(BTreeMap::values).cloned().collect()
+    pub(crate) fn named(&self, namespace: &Namespace) -> Vec<Arc<Table>> {
+        self.read().names.get(namespace).into_iter().flat_map(BTreeMap::values).cloned().collect()
     }
 
     /// The newest copy of a table; the given one if the table was deleted.
@@ -233,27 +233,32 @@ impl<S: Store> Catalogue<S> {
     }
 
     /// The table of a stream, live or deleted.
-    pub(crate) fn table_of_stream(&self, caller: &Caller, table: &str, label: &str) -> Option<Arc<Table>> {
+    pub(crate) fn table_of_stream(
+        &self,
+        namespace: &Namespace,
+        table: &str,
+        label: &str,
+    ) -> Option<Arc<Table>> {
         let cache = self.read();
-        let id = cache.streams.table(caller, table, label)?;
-        cache.table_with(caller, table, id).cloned()
+        let id = cache.streams.table(namespace, table, label)?;
+        cache.table_with(namespace, table, id).cloned()
     }
 
     /// Whether a table of that name has a stream of that label, or had one that is still kept.
-    pub(crate) fn has_stream(&self, caller: &Caller, table: &str, label: &str) -> bool {
-        self.read().streams.table(caller, table, label).is_some()
+    pub(crate) fn has_stream(&self, namespace: &Namespace, table: &str, label: &str) -> bool {
+        self.read().streams.table(namespace, table, label).is_some()
     }
 
     /// At most `limit` streams after `start`, of tables of one name if there is one, and whether more follow.
     pub(crate) fn streams_after(
         &self,
-        caller: &Caller,
+        namespace: &Namespace,
         table: Option<&str>,
         start: Option<&StreamName>,
         limit: usize,
     ) -> (Vec<StreamName>, bool) {
         let cache = self.read();
-        let mut names = cache.streams.after(caller, table, start).map(|(name, _)| name.clone());
+        let mut names = cache.streams.after(namespace, table, start).map(|(name, _)| name.clone());
         let page: Vec<StreamName> = names.by_ref().take(limit).collect();
         let more = names.next().is_some();
         (page, more)
@@ -268,12 +273,12 @@ impl<S: Store> Catalogue<S> {
     /// the new id; it may be called again after a conflict and must use the same public id then.
     pub(crate) async fn create(
         &self,
-        caller: &Caller,
+        namespace: &Namespace,
         name: &str,
         permit: impl Fn() -> Result<(), Error>,
         build: impl Fn(TableId) -> Table,
     ) -> Result<Arc<Table>, Error> {
-        let name_row = name_key(caller, name);
+        let name_row = name_key(namespace, name);
         let _turn = self.change_turn.lock().await;
         permit()?;
         for _ in 0..CHANGE_TRIES_MAX {
@@ -375,8 +380,8 @@ impl<S: Store> Catalogue<S> {
 
     /// Removes a table's name; its record stays until its rows are purged.
     pub(crate) async fn unname(&self, table: &Table) -> Result<(), Error> {
-        let caller = owner(table);
-        let name_row = name_key(&caller, &table.name);
+        let namespace = owner(table);
+        let name_row = name_key(&namespace, &table.name);
         let _turn = self.change_turn.lock().await;
         for _ in 0..CHANGE_TRIES_MAX {
             let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
@@ -387,7 +392,7 @@ impl<S: Store> Catalogue<S> {
             let named = rows.first().and_then(Option::as_ref).and_then(|row| read_u64(row));
             if named != Some(table.id.0) {
                 // An earlier try with unknown outcome removed it.
-                self.write().doom(&caller, table);
+                self.write().doom(&namespace, table);
                 return Ok(());
             }
             let mut record = read_record(&mut txn, table.id).await?;
@@ -396,7 +401,7 @@ impl<S: Store> Catalogue<S> {
             txn.put(record_key(table.id), record::encode(&record).into());
             txn.delete(name_row.clone());
             if self.commit(txn).await? == Ended::Done {
-                self.write().doom(&caller, table);
+                self.write().doom(&namespace, table);
                 return Ok(());
             }
         }
@@ -456,8 +461,8 @@ impl Cache {
     }
 
     /// The table of that name and id, live or deleted.
-    fn table_with(&self, caller: &Caller, name: &str, id: TableId) -> Option<&Arc<Table>> {
-        let named = self.names.get(caller).and_then(|tables| tables.get(name));
+    fn table_with(&self, namespace: &Namespace, name: &str, id: TableId) -> Option<&Arc<Table>> {
+        let named = self.names.get(namespace).and_then(|tables| tables.get(name));
         named.filter(|table| table.id == id).or_else(|| self.doomed.get(&id))
     }
 
@@ -502,15 +507,15 @@ impl Cache {
     }
 
     /// Removes a table from the names, if the name is still its own.
-    fn doom(&mut self, caller: &Caller, table: &Table) {
-        let Some(tables) = self.names.get_mut(caller) else { return };
+    fn doom(&mut self, namespace: &Namespace, table: &Table) {
+        let Some(tables) = self.names.get_mut(namespace) else { return };
         if tables.get(&table.name).is_some_and(|named| named.id == table.id)
             && let Some(doomed) = tables.remove(&table.name)
         {
             self.doomed.insert(doomed.id, doomed);
         }
         if tables.is_empty() {
-            self.names.remove(caller);
+            self.names.remove(namespace);
         }
     }
 }
@@ -521,17 +526,20 @@ pub(crate) fn record_bytes(table: &Table) -> usize {
 }
 
 /// The account and region of a table.
-pub(crate) fn owner(table: &Table) -> Caller {
-    Caller { account: AccountId::from(table.account.as_str()), region: Region::stored(table.region.as_str()) }
+pub(crate) fn owner(table: &Table) -> Namespace {
+    Namespace {
+        account: AccountId::from(table.account.as_str()),
+        region: Region::stored(table.region.as_str()),
+    }
 }
 
 /// An ARN must name the caller's region and account; the region is checked first.
-fn check_scope(caller: &Caller, table: &TableRef) -> Result<(), Error> {
+fn check_scope(namespace: &Namespace, table: &TableRef) -> Result<(), Error> {
     let Some(scope) = &table.arn_scope else { return Ok(()) };
-    if scope.region != caller.region.as_str() {
+    if scope.region != namespace.region.as_str() {
         return Err(Error::validation(messages::wrong_arn_region(&table.as_given)));
     }
-    if scope.account != caller.account.as_str() {
+    if scope.account != namespace.account.as_str() {
         return Err(Error::new(ErrorKind::AccessDenied, messages::ACCESS_DENIED));
     }
     Ok(())

@@ -371,18 +371,18 @@ mod tests {
     use crate::catalogue::WarmJob;
     use crate::catalogue::insights::{InsightsMode, InsightsPhase, InsightsState};
     use crate::support::layout::IndexId;
-    use crate::tests::harness::{bench, caller};
+    use crate::tests::harness::{bench, namespace};
     use keywright_semantics::schema::StreamView;
 
     #[test]
     fn a_record_reads_back_as_the_table_it_was_written_from() {
-        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let table = bench().engine.catalogue().find(&namespace(), "t").expect("the bench has a table");
         assert_eq!(decode(&encode(&table)).as_ref(), Ok(&*table));
     }
 
     /// A table with a stream, and its record in the first format.
     fn of_the_first_format(status: TableStatus) -> (Table, Vec<u8>) {
-        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let table = bench().engine.catalogue().find(&namespace(), "t").expect("the bench has a table");
         let mut old = Table { status, ..(*table).clone() };
         old.stream = StreamState { view: Some(StreamView::KeysOnly), label: Some("label".to_owned()) };
         let mut bytes = vec![FORMAT_FIRST];
@@ -410,7 +410,7 @@ mod tests {
 
     #[test]
     fn changes_of_the_mode_are_kept_behind_what_older_releases_read() {
-        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let table = bench().engine.catalogue().find(&namespace(), "t").expect("the bench has a table");
         let changes = ModeChanges { to_on_demand_ms: vec![1, 2], class_ms: vec![3] };
         let later = Table { mode_changes: changes.clone(), ..(*table).clone() };
         assert_eq!(decode(&encode(&later)).map(|table| table.mode_changes), Ok(changes));
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn insights_and_raises_of_warm_throughput_are_kept_behind_the_changes_of_the_mode() {
-        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let table = bench().engine.catalogue().find(&namespace(), "t").expect("the bench has a table");
         let state = InsightsState {
             phase: InsightsPhase::On,
             mode: InsightsMode::Throttled,
@@ -445,7 +445,7 @@ mod tests {
 
     #[test]
     fn what_a_branch_copied_is_kept_behind_the_raises_of_warm_throughput() {
-        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let table = bench().engine.catalogue().find(&namespace(), "t").expect("the bench has a table");
         let later = Table { copied_bytes: Some(7), ..(*table).clone() };
         assert_eq!(decode(&encode(&later)).as_ref(), Ok(&later));
         assert!(encode(&later).starts_with(&encode(&table)), "older releases read the same record");
@@ -453,7 +453,7 @@ mod tests {
 
     #[test]
     fn damaged_records_are_refused() {
-        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let table = bench().engine.catalogue().find(&namespace(), "t").expect("the bench has a table");
         let bytes = encode(&table);
         for end in 0..bytes.len() {
             assert!(decode(&bytes[..end]).is_err(), "cut at {end}");

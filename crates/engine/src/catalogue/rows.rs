@@ -13,7 +13,7 @@
 use bytes::Bytes;
 
 use super::ttl::TtlGeneration;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 use crate::support::layout::{IndexId, Space, TableId};
 
 pub(super) const RECORDS: u8 = 0x00;
@@ -34,31 +34,31 @@ pub(super) fn record_key(table: TableId) -> Bytes {
     key.into()
 }
 
-pub(super) fn name_key(caller: &Caller, name: &str) -> Bytes {
-    let mut key = name_prefix(caller);
+pub(super) fn name_key(namespace: &Namespace, name: &str) -> Bytes {
+    let mut key = name_prefix(namespace);
     key.extend_from_slice(name.as_bytes());
     key.into()
 }
 
 /// The prefix of the names of all tables of an account and region.
-pub(super) fn name_prefix(caller: &Caller) -> Vec<u8> {
-    let mut key = place_key(NAMES, caller);
+pub(super) fn name_prefix(namespace: &Namespace) -> Vec<u8> {
+    let mut key = place_key(NAMES, namespace);
     key.push(0);
     key
 }
 
 /// A part of the catalogue, then an account and region.
-fn place_key(part: u8, caller: &Caller) -> Vec<u8> {
+fn place_key(part: u8, namespace: &Namespace) -> Vec<u8> {
     let mut key = vec![Space::Catalogue.byte(), part];
-    for text in [caller.account.as_str(), "\0", caller.region.as_str()] {
+    for text in [namespace.account.as_str(), "\0", namespace.region.as_str()] {
         key.extend_from_slice(text.as_bytes());
     }
     key
 }
 
 /// The key of the row that lists the tables of a branch.
-pub(super) fn branch_key(caller: &Caller) -> Bytes {
-    place_key(BRANCHES, caller).into()
+pub(super) fn branch_key(namespace: &Namespace) -> Bytes {
+    place_key(BRANCHES, namespace).into()
 }
 
 /// The key of the next table id, which every CreateTable reads and writes.

@@ -150,11 +150,11 @@ pub(crate) struct NewStream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::harness::{bench, caller};
+    use crate::tests::harness::{bench, namespace};
 
     #[test]
     fn an_empty_shard_settled_after_its_parent_ends_where_it_starts() {
-        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let table = bench().engine.catalogue().find(&namespace(), "t").expect("the bench has a table");
         let mut table = (*table).clone();
         let stream = NewStream {
             label: "l".to_owned(),

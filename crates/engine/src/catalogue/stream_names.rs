@@ -8,7 +8,7 @@ use std::ops::Bound;
 
 use super::owner;
 use super::table::Table;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 use crate::support::layout::TableId;
 
 /// A stream's name within its account and region.
@@ -20,7 +20,7 @@ pub(crate) struct StreamName {
 
 /// Which table each stream belongs to. Invariant: no account and region without a stream.
 #[derive(Debug, Default)]
-pub(super) struct StreamNames(BTreeMap<Caller, BTreeMap<StreamName, TableId>>);
+pub(super) struct StreamNames(BTreeMap<Namespace, BTreeMap<StreamName, TableId>>);
 
 fn labels(table: &Table) -> impl Iterator<Item = &str> {
     table.streams.iter().map(|stream| stream.label.as_str())
@@ -45,8 +45,8 @@ impl StreamNames {
         if table.streams.is_empty() {
             return;
         }
-        let caller = owner(table);
-        let Some(streams) = self.0.get_mut(&caller) else { return };
+        let namespace = owner(table);
+        let Some(streams) = self.0.get_mut(&namespace) else { return };
         for label in labels(table) {
             let name = named(&table.name, label);
             if streams.get(&name) == Some(&table.id) {
@@ -54,7 +54,7 @@ impl StreamNames {
             }
         }
         if streams.is_empty() {
-            self.0.remove(&caller);
+            self.0.remove(&namespace);
         }
     }
 
@@ -67,14 +67,14 @@ impl StreamNames {
     }
 
     /// The table of a stream.
-    pub(super) fn table(&self, caller: &Caller, table: &str, label: &str) -> Option<TableId> {
-        self.0.get(caller)?.get(&named(table, label)).copied()
+    pub(super) fn table(&self, namespace: &Namespace, table: &str, label: &str) -> Option<TableId> {
+        self.0.get(namespace)?.get(&named(table, label)).copied()
     }
 
     /// The streams after `start`, only those of tables of one name if there is one.
     pub(super) fn after<'s>(
         &'s self,
-        caller: &Caller,
+        namespace: &Namespace,
         table: Option<&'s str>,
         start: Option<&StreamName>,
     ) -> impl Iterator<Item = (&'s StreamName, TableId)> {
@@ -85,7 +85,7 @@ impl StreamNames {
             (Some(first), None) => Bound::Included(first),
             (None, None) => Bound::Unbounded,
         };
-        let streams = self.0.get(caller).into_iter();
+        let streams = self.0.get(namespace).into_iter();
         streams
             .flat_map(move |streams| streams.range((from.clone(), Bound::Unbounded)))
             .take_while(move |(name, _)| table.is_none_or(|table| name.table == table))
@@ -99,10 +99,10 @@ mod tests {
 
     use super::*;
     use crate::catalogue::NewStream;
-    use crate::tests::harness::{bench, caller};
+    use crate::tests::harness::{bench, namespace};
 
     fn table(id: u64, name: &str, labels: &[&str]) -> Table {
-        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let table = bench().engine.catalogue().find(&namespace(), "t").expect("the bench has a table");
         let mut table = Table { id: TableId(id), name: name.to_owned(), ..(*table).clone() };
         for label in labels {
             table.close_stream(1, 1);
@@ -116,8 +116,8 @@ mod tests {
     }
 
     fn listed(names: &StreamNames, table: Option<&str>, start: Option<&StreamName>) -> Vec<String> {
-        let caller = caller();
-        let found = names.after(&caller, table, start);
+        let namespace = namespace();
+        let found = names.after(&namespace, table, start);
         found.map(|(name, id)| format!("{} {} {}", name.table, name.label, id.0)).collect()
     }
 
@@ -134,8 +134,8 @@ mod tests {
         assert_eq!(listed(&names, Some("b"), Some(&named("b", "1"))), ["b 2 1", "b 3 2"]);
         assert_eq!(listed(&names, Some("bb"), Some(&named("b", "1"))), ["bb 1 3"]);
         assert_eq!(listed(&names, Some("b"), Some(&named("bb", "1"))), [""; 0]);
-        assert_eq!(names.table(&caller(), "b", "3"), Some(TableId(2)));
-        assert_eq!(names.table(&caller(), "a", "3"), None);
+        assert_eq!(names.table(&namespace(), "b", "3"), Some(TableId(2)));
+        assert_eq!(names.table(&namespace(), "a", "3"), None);
     }
 
     #[test]

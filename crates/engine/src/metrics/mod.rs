@@ -24,7 +24,7 @@ use self::figures::{Arm, Cell, TableEvents, TableFigures};
 use self::rows::SeriesHash;
 use self::series::{Naming, Place, Point, Series};
 use crate::catalogue::Table;
-use crate::support::env::{Caller, MINUTE_MS};
+use crate::support::env::{MINUTE_MS, Namespace};
 use crate::support::layout::{IndexId, TableId};
 
 /// Tables of one shard share a lock.
@@ -264,7 +264,7 @@ impl Metrics {
     #[inline]
     pub(crate) fn add_to_named<A: FnOnce(&mut TableFigures)>(
         &self,
-        caller: &Caller,
+        namespace: &Namespace,
         name: &str,
         now_ms: u64,
         add: A,
@@ -275,8 +275,8 @@ impl Metrics {
         let is_its = |figures: &&mut Box<TableFigures>| {
             figures.minute >= now_ms / MINUTE_MS
                 && figures.name == name
-                && figures.account == caller.account.as_str()
-                && figures.region == caller.region.as_str()
+                && figures.account == namespace.account.as_str()
+                && figures.region == namespace.region.as_str()
         };
         let Some(figures) = shard.open.get_mut(&id).filter(is_its) else { return Err(add) };
         add(figures);
@@ -429,7 +429,7 @@ mod tests {
     use keywright_semantics::capacity::HalfUnits;
 
     use super::*;
-    use crate::tests::harness::{bench, caller};
+    use crate::tests::harness::{bench, namespace};
 
     fn all_finished(metrics: &Metrics, before_minute: u64) -> Vec<Point> {
         Metrics::parts().flat_map(|part| metrics.take_finished(part, before_minute)).collect()
@@ -437,7 +437,7 @@ mod tests {
 
     #[test]
     fn a_minute_adds_up_what_requests_consumed_and_ends_with_the_next() {
-        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let table = bench().engine.catalogue().find(&namespace(), "t").expect("the bench has a table");
         let index = table.indexes().find(|(_, _, schema)| schema.name == "gsi").map(|(_, id, _)| id);
         let metrics = Metrics::new(Naming::WithTables);
         for halves in [1, 4, 2] {
@@ -465,7 +465,7 @@ mod tests {
 
     #[test]
     fn what_comes_after_its_minute_was_taken_counts_for_the_next_one() {
-        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let table = bench().engine.catalogue().find(&namespace(), "t").expect("the bench has a table");
         let metrics = Metrics::new(Naming::WithTables);
         let use_one = || metrics.consumed(&table, None, Usage::reading(HalfUnits(2)));
         metrics.begin(7 * MINUTE_MS);

@@ -25,7 +25,7 @@ use crate::insights::contributor::Contributor;
 use crate::insights::rows::{self, Minute};
 use crate::insights::sketch::Count;
 use crate::state::Engine;
-use crate::support::env::{Caller, MINUTE_MS};
+use crate::support::env::{MINUTE_MS, Namespace};
 use crate::support::fault;
 use crate::support::rows::each_row;
 
@@ -38,8 +38,11 @@ async fn follow<S: Store>(engine: &Engine<S>) -> Result<(), Fault> {
 }
 
 /// The rules of all tables that a caller can name, with their names.
-fn rules<S: Store>(engine: &Engine<S>, caller: &Caller) -> impl Iterator<Item = (Arc<Table>, Rule, String)> {
-    engine.catalogue().named(caller).into_iter().flat_map(|table| {
+fn rules<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+) -> impl Iterator<Item = (Arc<Table>, Rule, String)> {
+    engine.catalogue().named(namespace).into_iter().flat_map(|table| {
         let named = |rule| (Arc::clone(&table), rule, table.rule_name(rule));
         table.rules().map(named).collect::<Vec<_>>()
     })
@@ -47,7 +50,7 @@ fn rules<S: Store>(engine: &Engine<S>, caller: &Caller) -> impl Iterator<Item = 
 
 pub(super) async fn describe<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: DescribeInsightRules,
 ) -> Result<Response, Fault> {
     follow(engine).await?;
@@ -55,7 +58,7 @@ pub(super) async fn describe<S: Store>(
         None => 0,
         Some(token) => token.parse::<usize>().map_err(|_| bad_token())?,
     };
-    let mut all: Vec<InsightRule> = rules(engine, caller)
+    let mut all: Vec<InsightRule> = rules(engine, namespace)
         .map(|(table, rule, name)| InsightRule { name, definition: definition(&table, rule) })
         .collect();
     all.sort_unstable_by(|one, other| one.name.cmp(&other.name));
@@ -85,11 +88,11 @@ const fn labels(kind: RuleKind) -> &'static [&'static str] {
 
 pub(super) async fn report<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: GetInsightRuleReport,
 ) -> Result<Response, Fault> {
     follow(engine).await?;
-    let Some((table, rule, _)) = rules(engine, caller).find(|(_, _, name)| *name == request.rule) else {
+    let Some((table, rule, _)) = rules(engine, namespace).find(|(_, _, name)| *name == request.rule) else {
         let text = format!("The rule {} does not exist.", request.rule);
         return Err(Fault::new(FaultKind::ResourceNotFoundException, text));
     };

@@ -25,7 +25,7 @@ use keywright_store::Store;
 
 use crate::metrics::series::Place;
 use crate::state::Engine;
-use crate::support::env::{AccountId, Caller, Region};
+use crate::support::env::{AccountId, Namespace, Region};
 use crate::support::layout::TableId;
 use crate::support::wake::NextWake;
 
@@ -35,10 +35,10 @@ pub(crate) const STORE_WIDE: TableId = TableId(0);
 /// Executes one request of a caller.
 pub(crate) async fn execute<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: Request,
 ) -> Result<Response, Fault> {
-    let place = place_of(caller);
+    let place = place_of(namespace);
     match request {
         Request::GetMetricStatistics(request) => statistics::run(engine, &place, request).await,
         Request::GetMetricData(request) => data::run(engine, &place, request).await,
@@ -49,8 +49,8 @@ pub(crate) async fn execute<S: Store>(
         Request::DescribeAlarms(request) => alarms::describe(engine, &place, request).await,
         Request::DescribeAlarmsForMetric(request) => alarms::describe_for(engine, &place, request).await,
         Request::DescribeAlarmHistory(request) => alarms::history(engine, &place, request).await,
-        Request::DescribeInsightRules(request) => insights::describe(engine, caller, request).await,
-        Request::GetInsightRuleReport(request) => insights::report(engine, caller, request).await,
+        Request::DescribeInsightRules(request) => insights::describe(engine, namespace, request).await,
+        Request::GetInsightRuleReport(request) => insights::report(engine, namespace, request).await,
         Request::SetAlarmState(request) => alarms::set_state(engine, &place, request).await,
         Request::EnableAlarmActions(names) => alarms::set_actions(engine, &place, names, true).await,
         Request::DisableAlarmActions(names) => alarms::set_actions(engine, &place, names, false).await,
@@ -65,13 +65,16 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<Ne
     Ok(wake.earlier(evaluate::step(engine, now_ms).await?))
 }
 
-pub(crate) fn place_of(caller: &Caller) -> Place {
-    Place { account: caller.account.to_string(), region: caller.region.to_string() }
+pub(crate) fn place_of(namespace: &Namespace) -> Place {
+    Place { account: namespace.account.to_string(), region: namespace.region.to_string() }
 }
 
 /// The caller whose account and region these are.
-fn caller_of(place: &Place) -> Caller {
-    Caller { account: AccountId::from(place.account.as_str()), region: Region::stored(place.region.as_str()) }
+fn namespace_of(place: &Place) -> Namespace {
+    Namespace {
+        account: AccountId::from(place.account.as_str()),
+        region: Region::stored(place.region.as_str()),
+    }
 }
 
 /// A fault of the store.

@@ -7,7 +7,7 @@ use keywright_semantics::monitoring::document::TimeMs;
 use keywright_semantics::monitoring::request::MetricRef;
 use keywright_store::{KeyRange, Snapshot, Store};
 
-use super::caller_of;
+use super::namespace_of;
 use crate::metrics::rows::{Grain, SeriesHash, decode_point, point_prefix, read_time};
 use crate::metrics::series::{Place, Point, Series, unit};
 use crate::metrics::tally::Tally;
@@ -92,7 +92,7 @@ pub(super) async fn read<S: Store>(
     };
     let view = if is_own {
         super::rows::flush(engine, engine.env().now_ms() / MINUTE_MS).await?;
-        let table = series.table().and_then(|table| engine.catalogue().find(&caller_of(place), table));
+        let table = series.table().and_then(|table| engine.catalogue().find(&namespace_of(place), table));
         // While this is held no point moves from memory to the store.
         let _writing = engine.metrics().writing.lock().await;
         let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;

@@ -81,7 +81,7 @@ async fn get<S: Store>(
     statement: &BatchStatement,
     capacity: ReturnConsumedCapacity,
 ) -> Result<Done, Error> {
-    let table = engine.catalogue().lookup(caller, &select.table)?;
+    let table = engine.catalogue().lookup(&caller.namespace, &select.table)?;
     let Some(key) = sole_key(&table.schema.key, select) else {
         check_ranges(&table, select)?;
         return Err(Error::validation(messages::BATCH_SELECT_NEEDS_KEY));

@@ -66,7 +66,7 @@ pub(super) async fn select<S: Store>(
     reading: Reading,
     from: Position,
 ) -> Result<Rows, Error> {
-    let table = engine.catalogue().lookup(caller, &select.table)?;
+    let table = engine.catalogue().lookup(&caller.namespace, &select.table)?;
     let bound = bind(&table, select, reading.consistency)?;
     let (output, fetch) = bind_output(bound.source, None, bound.projection.as_ref())?;
     let mut rows = Rows::default();

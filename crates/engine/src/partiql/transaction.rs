@@ -68,7 +68,7 @@ fn bind_each<'r, S: Store, T: 'r, B>(
     let mut bound = Vec::with_capacity(statements.len());
     let mut reasons = vec![CancellationReason::None; statements.len()];
     for (place, ((table, statement), reason)) in statements.zip(&mut reasons).enumerate() {
-        let table = match engine.catalogue().lookup(caller, table) {
+        let table = match engine.catalogue().lookup(&caller.namespace, table) {
             Ok(table) => table,
             Err(error) if error.kind == ErrorKind::ResourceNotFound => {
                 *reason = CancellationReason::ResourceNotFound;

@@ -76,7 +76,7 @@ pub(super) async fn write<S: Store>(
     statement: &Statement,
     returns: WriteReturns,
 ) -> Result<WriteItemOutput, Error> {
-    let found = engine.catalogue().lookup(caller, statement.table())?;
+    let found = engine.catalogue().lookup(&caller.namespace, statement.table())?;
     let schema = &found.schema;
     let (key, condition, returning) = match statement {
         Statement::Insert { item, .. } => (item.clone(), Some(is_new(schema)), Returning::Nothing),

@@ -26,7 +26,7 @@ pub(crate) async fn get_item<S: Store>(
     caller: &Caller,
     request: &GetItem,
 ) -> Result<GetItemOutput, Error> {
-    let table = engine.catalogue().lookup(caller, &request.table)?;
+    let table = engine.catalogue().lookup(&caller.namespace, &request.table)?;
     let row = bind_row(table.id, &table.schema, &request.key)?;
     check_projection(&table, request.projection.as_ref())?;
     let of = ReadOf { table: &table, index: None };

@@ -25,7 +25,7 @@ pub(crate) async fn query<S: Store>(
     caller: &Caller,
     request: &Query,
 ) -> Result<PageOutput, Error> {
-    let table = engine.catalogue().lookup(caller, &request.table)?;
+    let table = engine.catalogue().lookup(&caller.namespace, &request.table)?;
     let plan = bind(&table, request)?;
     let resumable = !plan.source.holds_one_item_per_partition();
     let mut page = read_page(engine, plan).await?.output;

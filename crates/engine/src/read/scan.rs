@@ -21,7 +21,7 @@ pub(crate) async fn scan<S: Store>(
     caller: &Caller,
     request: &Scan,
 ) -> Result<PageOutput, Error> {
-    let table = engine.catalogue().lookup(caller, &request.table)?;
+    let table = engine.catalogue().lookup(&caller.namespace, &request.table)?;
     Ok(read_page(engine, bind(&table, request)?).await?.output)
 }
 

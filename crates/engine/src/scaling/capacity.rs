@@ -21,7 +21,7 @@ use super::rows::{self, Becomes, Change, Record, Standing, Target};
 use crate::catalogue::{IndexStatus, TableStatus};
 use crate::metrics::series::Place;
 use crate::state::Engine;
-use crate::support::env::{AccountId, Caller, Region};
+use crate::support::env::{AccountId, Namespace, Region};
 use crate::tables;
 
 /// After this time a table that is ready without the new capacity has not taken it.
@@ -39,14 +39,14 @@ pub(super) struct Present {
     pub ready_ms: u64,
 }
 
-pub(super) fn caller_of(place: &Place) -> Caller {
+pub(super) fn namespace_of(place: &Place) -> Namespace {
     let (account, region) = (place.account.as_str(), place.region.as_str());
-    Caller { account: AccountId::from(account), region: Region::stored(region) }
+    Namespace { account: AccountId::from(account), region: Region::stored(region) }
 }
 
 /// The present capacity; nothing if there is no such table or global index, or if it is on-demand.
 pub(super) fn present<S: Store>(engine: &Engine<S>, place: &Place, target: &TargetId) -> Option<Present> {
-    let table = engine.catalogue().find(&caller_of(place), &target.table)?;
+    let table = engine.catalogue().find(&namespace_of(place), &target.table)?;
     if table.billing != BillingMode::Provisioned {
         return None;
     }
@@ -172,7 +172,7 @@ async fn update<S: Store>(
         on_demand: None,
         warm: None,
     };
-    Box::pin(tables::update::run(engine, &caller_of(place), &request)).await.map(|_response| ())
+    Box::pin(tables::update::run(engine, &namespace_of(place), &request)).await.map(|_response| ())
 }
 
 /// Ends a change that the table has taken, or has not taken for a long time. New capacity makes new
@@ -266,7 +266,7 @@ async fn fail<S: Store>(engine: &Engine<S>, place: &Place, id: &TargetId, reason
 /// Checks that the table exists, and the global index.
 pub(super) fn check_exists<S: Store>(engine: &Engine<S>, place: &Place, id: &TargetId) -> Result<(), Fault> {
     let resource = id.resource_id();
-    let table = engine.catalogue().find(&caller_of(place), &id.table);
+    let table = engine.catalogue().find(&namespace_of(place), &id.table);
     let table = table.filter(|table| table.status != TableStatus::Deleting);
     let table = table.ok_or_else(|| Fault::validation(messages::no_table(&format!("table/{}", id.table))))?;
     let is_global =
@@ -289,7 +289,7 @@ mod tests {
     use super::*;
     use crate::scaling::targets;
     use crate::support::config::EngineConfig;
-    use crate::tests::harness::{bench_with, block_on, caller, create_request, schema};
+    use crate::tests::harness::{bench_with, block_on, create_request, namespace, schema};
 
     #[test]
     fn a_change_whose_process_stopped_fails_and_the_bounds_are_restored() {
@@ -298,7 +298,7 @@ mod tests {
         table.throughput = Some(Throughput { read_units: 5, write_units: 5 });
         table.indexes.iter_mut().for_each(|index| index.throughput = table.throughput);
         let bench = bench_with(MemoryStore::new(), EngineConfig::default(), table);
-        let place = crate::monitoring::place_of(&caller());
+        let place = crate::monitoring::place_of(&namespace());
         let id = TargetId { table: "t".into(), index: None, direction: Direction::Read };
         let request = Register {
             target: id.clone(),

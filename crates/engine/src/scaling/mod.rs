@@ -29,7 +29,7 @@ use self::rows::Target;
 use crate::metrics::series::Place;
 use crate::monitoring::{STORE_WIDE, place_of};
 use crate::state::Engine;
-use crate::support::env::{Caller, MINUTE_MS};
+use crate::support::env::{MINUTE_MS, Namespace};
 use crate::support::fault;
 use crate::support::rows::Pager;
 use crate::support::wake::NextWake;
@@ -42,10 +42,10 @@ const LOOK_MS: u64 = 1_000;
 /// Executes one request of a caller.
 pub(crate) async fn execute<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: Request,
 ) -> Result<Response, Fault> {
-    let place = place_of(caller);
+    let place = place_of(namespace);
     if engine.is_shared() {
         // Another process may have made the table.
         engine.catalogue().follow(engine.env().now_ms()).await.map_err(failed)?;

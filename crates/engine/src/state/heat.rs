@@ -15,7 +15,7 @@ use keywright_store::{Direction, Entry, Scan, Snapshot, Store};
 
 use super::Engine;
 use crate::catalogue::Table;
-use crate::support::env::{Caller, MINUTE_MS};
+use crate::support::env::{MINUTE_MS, Namespace};
 use crate::support::fault;
 use crate::support::layout::{self, IndexId};
 use crate::support::throughput::Throttle;
@@ -79,11 +79,11 @@ impl<S: Store> Engine<S> {
     /// Where a table or one of its global indexes is hot; `None` if there is no such thing.
     pub async fn heat(
         &self,
-        caller: &Caller,
+        namespace: &Namespace,
         table: &str,
         index: Option<&str>,
     ) -> Result<Option<Heat>, Error> {
-        let Some(table) = self.catalogue().find(caller, table) else { return Ok(None) };
+        let Some(table) = self.catalogue().find(namespace, table) else { return Ok(None) };
         let indexes = || table.indexes().find(|(_, _, schema)| Some(schema.name.as_str()) == index);
         let (index, schema) = match (index, indexes()) {
             (None, _) => (None, &table.schema.key),

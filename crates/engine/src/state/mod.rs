@@ -29,7 +29,7 @@ use crate::insights::Insights;
 use crate::metrics::Metrics;
 use crate::metrics::series::Naming;
 use crate::support::config::EngineConfig;
-use crate::support::env::{AccountId, Caller, Env, Region};
+use crate::support::env::{AccountId, Env, Namespace, Region};
 use crate::support::lane::{Lane, Pace, Presence};
 use crate::support::latch::Latches;
 use crate::support::layout::{IndexId, TableId};
@@ -163,13 +163,13 @@ impl<S: Store> Engine<S> {
 
     /// The accounts and regions that have tables and that a request can name, with the numbers of their
     /// tables; at most `most`, in order.
-    pub fn places(&self, most: usize) -> Vec<(Caller, usize)> {
-        self.shared.catalogue.places(most, Caller::can_be_named)
+    pub fn places(&self, most: usize) -> Vec<(Namespace, usize)> {
+        self.shared.catalogue.places(most, Namespace::can_be_named)
     }
 
     /// The same of those that no request can name: the store of an earlier release has tables there.
-    pub fn unreachable_places(&self, most: usize) -> Vec<(Caller, usize)> {
-        self.shared.catalogue.places(most, |caller| !caller.can_be_named())
+    pub fn unreachable_places(&self, most: usize) -> Vec<(Namespace, usize)> {
+        self.shared.catalogue.places(most, |namespace| !namespace.can_be_named())
     }
 
     /// The regions in which an account has a table of this name; at most `most`, in order.

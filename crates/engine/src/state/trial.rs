@@ -12,7 +12,7 @@ use keywright_store::Store;
 
 use super::Engine;
 use crate::catalogue::Table;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 use crate::support::layout::IndexId;
 use crate::throughput::{Arm, Demand, LimitState, Together};
 
@@ -54,9 +54,14 @@ pub struct TrialPart {
 impl<S: Store> Engine<S> {
     /// Asks the limits for a request, and charges it if they let it pass. One answer for each part; a table
     /// that does not exist has no limits.
-    pub fn try_limits(&self, caller: &Caller, trial: Trial, parts: &[TrialPart]) -> Vec<Option<Throttled>> {
+    pub fn try_limits(
+        &self,
+        namespace: &Namespace,
+        trial: Trial,
+        parts: &[TrialPart],
+    ) -> Vec<Option<Throttled>> {
         let tables: Vec<Option<Arc<Table>>> =
-            parts.iter().map(|part| self.catalogue().find(caller, &part.table)).collect();
+            parts.iter().map(|part| self.catalogue().find(namespace, &part.table)).collect();
         let demands: Vec<Demand<'_>> = parts
             .iter()
             .zip(&tables)
@@ -104,8 +109,8 @@ impl<S: Store> Engine<S> {
     }
 
     /// The limits of a table or one of its global indexes as they stand; `None` if there is no such thing.
-    pub fn limit_state(&self, caller: &Caller, table: &str, index: Option<&str>) -> Option<LimitState> {
-        let table = self.catalogue().find(caller, table)?;
+    pub fn limit_state(&self, namespace: &Namespace, table: &str, index: Option<&str>) -> Option<LimitState> {
+        let table = self.catalogue().find(namespace, table)?;
         let index = match index {
             None => None,
             Some(name) => Some(index_id(&table, name)?),

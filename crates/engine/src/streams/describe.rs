@@ -11,16 +11,16 @@ use super::settle::settle;
 use crate::catalogue::names::key_schema;
 use crate::catalogue::{Shard, Stream};
 use crate::state::Engine;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 
 pub(crate) async fn describe_stream<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &DescribeStream,
 ) -> Result<Response, Error> {
-    let mut found = find::stream(engine, caller, &request.stream)?;
+    let mut found = find::stream(engine, namespace, &request.stream)?;
     if settle(engine, &found.table).await? {
-        found = find::stream(engine, caller, &request.stream)?;
+        found = find::stream(engine, namespace, &request.stream)?;
     }
     let stream = found.stream();
     // By number: shards are in this order even if the clock was set back, and a forgotten start has a number

@@ -10,7 +10,7 @@ use keywright_store::Store;
 use super::names::shard_id;
 use crate::catalogue::{Shard, Stream, Table};
 use crate::state::Engine;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 
 /// A table that has a stream, and the stream's label.
 pub(super) struct Found {
@@ -27,14 +27,15 @@ impl Found {
 /// The stream with this ARN, of a live or a deleted table.
 pub(super) fn stream<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     stream: &StreamRef,
 ) -> Result<Found, Error> {
     let not_found = || Error::new(ErrorKind::ResourceNotFound, messages::stream_not_found(&stream.arn));
-    if stream.scope.region != caller.region.as_str() || stream.scope.account != caller.account.as_str() {
+    if stream.scope.region != namespace.region.as_str() || stream.scope.account != namespace.account.as_str()
+    {
         return Err(not_found());
     }
-    let table = engine.catalogue().table_of_stream(caller, &stream.table_name, &stream.label);
+    let table = engine.catalogue().table_of_stream(namespace, &stream.table_name, &stream.label);
     table
         .filter(|table| table.stream_labelled(&stream.label).is_some())
         .map(|table| Found { table, label: stream.label.clone() })

@@ -13,7 +13,7 @@ use super::iterator::ShardIterator;
 use super::names::{just_before, place_of, sequence_number};
 use crate::catalogue::{Shard, Stream, Table};
 use crate::state::Engine;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 use crate::support::fault;
 use crate::support::hex::hex;
 use crate::support::layout::log_of;
@@ -21,7 +21,7 @@ use crate::write::change_record::ChangeRecord;
 
 pub(crate) async fn get_records<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &GetRecords,
 ) -> Result<Response, Error> {
     let iterator = ShardIterator::parse(&request.shard_iterator)
@@ -30,7 +30,7 @@ pub(crate) async fn get_records<S: Store>(
     if now_ms.saturating_sub(iterator.issued_ms) > SHARD_ITERATOR_MS {
         return Err(Error::new(ErrorKind::ExpiredIterator, messages::ITERATOR_EXPIRED));
     }
-    let found = find::stream(engine, caller, &iterator.stream)?;
+    let found = find::stream(engine, namespace, &iterator.stream)?;
     let stream = found.stream();
     let trimmed = || Error::new(ErrorKind::TrimmedDataAccess, messages::TRIMMED);
     let shard = stream.shard(iterator.shard).ok_or_else(trimmed)?;

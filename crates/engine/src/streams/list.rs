@@ -7,17 +7,21 @@ use keywright_store::Store;
 use super::names::arn_of;
 use crate::catalogue::StreamName;
 use crate::state::Engine;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 
-pub(crate) fn list_streams<S: Store>(engine: &Engine<S>, caller: &Caller, request: &ListStreams) -> Response {
+pub(crate) fn list_streams<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    request: &ListStreams,
+) -> Response {
     let start = request
         .exclusive_start
         .as_ref()
         .map(|start| StreamName { table: start.table_name.clone(), label: start.label.clone() });
     let table = request.table_name.as_deref();
-    let (names, more) = engine.catalogue().streams_after(caller, table, start.as_ref(), request.limit);
+    let (names, more) = engine.catalogue().streams_after(namespace, table, start.as_ref(), request.limit);
     let summary = |name: StreamName| StreamSummary {
-        stream_arn: arn_of(caller, &name),
+        stream_arn: arn_of(namespace, &name),
         table_name: name.table,
         stream_label: name.label,
     };

@@ -5,7 +5,7 @@ use keywright_semantics::sequence::SequenceNumber;
 use keywright_store::{CommitVersion, LogPosition};
 
 use crate::catalogue::{RecordPlace, Shard, Stream, StreamName, Table, table_arn};
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 
 /// A stream's ARN.
 pub(crate) fn stream_arn(table: &Table, label: &str) -> String {
@@ -13,8 +13,8 @@ pub(crate) fn stream_arn(table: &Table, label: &str) -> String {
 }
 
 /// The same by its name in an account and region.
-pub(super) fn arn_of(caller: &Caller, name: &StreamName) -> String {
-    let table = table_arn((caller.account.as_str(), caller.region.as_str()), &name.table);
+pub(super) fn arn_of(namespace: &Namespace, name: &StreamName) -> String {
+    let table = table_arn((namespace.account.as_str(), namespace.region.as_str()), &name.table);
     format!("{table}/stream/{}", name.label)
 }
 

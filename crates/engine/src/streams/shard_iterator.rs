@@ -13,16 +13,16 @@ use super::names::just_before;
 use super::{find, search};
 use crate::catalogue::{RecordPlace, Shard};
 use crate::state::Engine;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 use crate::support::fault;
 use crate::support::layout::log_of;
 
 pub(crate) async fn get_shard_iterator<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &GetShardIterator,
 ) -> Result<Response, Error> {
-    let found = find::stream(engine, caller, &request.stream)?;
+    let found = find::stream(engine, namespace, &request.stream)?;
     let shard = find::shard(found.stream(), &request.shard_id)?;
     let after = match request.position {
         ShardPosition::TrimHorizon => None,

@@ -81,18 +81,44 @@ impl Region {
     }
 }
 
-/// The account and region whose tables a request sees.
+/// The account and region whose tables a request sees: where names of tables are unique.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Caller {
+pub struct Namespace {
     /// The account.
     pub account: AccountId,
     /// The region.
     pub region: Region,
 }
 
-impl Caller {
+impl Namespace {
     /// Whether a request can name this place. Earlier releases took nearly any text as a region.
     pub fn can_be_named(&self) -> bool {
         is_account(self.account.as_str()) && RegionName::parse(self.region.as_str()).is_some()
+    }
+}
+
+/// In whose name a request is made.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Principal {
+    /// The account itself: no signature was verified.
+    Account,
+    /// The holder of the access key with this id, whose signature was verified.
+    AccessKey(Arc<str>),
+}
+
+/// Who makes a request, and in which namespace. Names of tables are looked up in the namespace alone; a
+/// decision on access reads the principal too.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Caller {
+    /// The account and region of the request.
+    pub namespace: Namespace,
+    /// In whose name it is made.
+    pub principal: Principal,
+}
+
+impl Caller {
+    /// The account itself as caller in this namespace.
+    pub const fn account(namespace: Namespace) -> Self {
+        Self { namespace, principal: Principal::Account }
     }
 }

@@ -12,7 +12,7 @@ use crate::catalogue::{Dropped, IndexStatus, Naming, StreamState, Table, TableSt
 use crate::state::Engine;
 use crate::state::stats::{Committed, Counted, Tally};
 use crate::streams;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 use crate::support::fault;
 use crate::support::layout::{self, Space, TableId};
 use crate::tables::branch_room::{Allowance, counted_bytes, room};
@@ -81,7 +81,7 @@ impl<S: Store> Engine<S> {
     /// Copies all tables of `from`, items and settings, to the empty `to`, as they are at one instant.
     ///
     /// Streams of the copies are new and empty.
-    pub async fn branch(&self, from: &Caller, to: &Caller) -> Result<Branch, BranchFault> {
+    pub async fn branch(&self, from: &Namespace, to: &Namespace) -> Result<Branch, BranchFault> {
         if self.is_shared() {
             return Err(BranchFault::Shared);
         }
@@ -138,13 +138,13 @@ impl<S: Store> Engine<S> {
     }
 
     /// Whether a place has tables.
-    pub fn has_tables(&self, place: &Caller) -> bool {
+    pub fn has_tables(&self, place: &Namespace) -> bool {
         self.catalogue().count(place) > 0
     }
 
     /// Drops the tables that a branch made, also protected ones. Other tables stay, unless no request can
     /// name the place: then nothing else could drop them.
-    pub async fn drop_branch(&self, branch: &Caller) -> Result<Branch, BranchFault> {
+    pub async fn drop_branch(&self, branch: &Namespace) -> Result<Branch, BranchFault> {
         let doom = |table: &mut Table| {
             table.status = TableStatus::Deleting;
             table.stream.view = None;
@@ -187,7 +187,7 @@ fn without_stream(table: Table) -> Table {
 }
 
 /// The record of a table's copy. It has no stream yet.
-pub(crate) fn copy_of(source: &Table, to: &Caller, id: TableId, public_id: &str, now_ms: u64) -> Table {
+pub(crate) fn copy_of(source: &Table, to: &Namespace, id: TableId, public_id: &str, now_ms: u64) -> Table {
     let mut copy = Table {
         id,
         version: 1,

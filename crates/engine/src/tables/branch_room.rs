@@ -15,7 +15,7 @@ use crate::catalogue::Table;
 use crate::state::Engine;
 use crate::state::stats::{Counted, Tally};
 use crate::support::config::CountedTogether;
-use crate::support::env::{AccountId, Caller};
+use crate::support::env::{AccountId, Namespace};
 
 /// What a copied row counts besides its bytes: its key, and its place in the store.
 const ROW_BYTES: u64 = 200;
@@ -71,8 +71,8 @@ pub(crate) fn estimate<S: Store>(engine: &Engine<S>, table: &Table) -> u64 {
 /// The bytes that a branch of `from` may copy to `to`, if there is room for it.
 pub(crate) async fn room<S: Store>(
     engine: &Engine<S>,
-    from: &Caller,
-    to: &Caller,
+    from: &Namespace,
+    to: &Namespace,
 ) -> Result<Allowance, BranchFault> {
     let limits = engine.config().branches;
     let account = match limits.counted {

@@ -12,7 +12,7 @@ use time::{OffsetDateTime, Weekday};
 
 use crate::catalogue::{Table, Throughput, Warm};
 use crate::state::Engine;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 use crate::support::throughput::Throttle;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -80,7 +80,7 @@ pub(super) fn keep_warm(warm: &mut Option<Warm>, was: Throughput) {
 /// nothing is throttled.
 pub(super) fn check_account<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     changed: Option<&Table>,
     asked: &[Units],
 ) -> Result<(), Error> {
@@ -92,7 +92,9 @@ pub(super) fn check_account<S: Store>(
         .catalogue()
         .all()
         .iter()
-        .filter(|table| table.account == caller.account.as_str() && table.region == caller.region.as_str())
+        .filter(|table| {
+            table.account == namespace.account.as_str() && table.region == namespace.region.as_str()
+        })
         .filter(|table| changed.is_none_or(|changed| changed.id != table.id))
         .filter(|table| table.billing == BillingMode::Provisioned)
         .flat_map(|table| {
@@ -108,7 +110,7 @@ pub(super) fn check_account<S: Store>(
         let requested: u64 = asked.iter().map(of).sum();
         if requested > 0 && reserved.saturating_add(requested) > config.account_units_max {
             let limit = config.account_units_max;
-            let region = caller.region.as_str();
+            let region = namespace.region.as_str();
             return Err(over_limit(messages::units_above_account_limit(
                 name, reserved, limit, requested, region,
             )));

@@ -22,15 +22,15 @@ use crate::catalogue::{
 };
 use crate::state::Engine;
 use crate::streams;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 use crate::support::layout::{IndexId, TableId};
 
 pub(crate) async fn run<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &CreateTable,
 ) -> Result<Response, Error> {
-    if let Some(existing) = engine.catalogue().find(caller, &request.name) {
+    if let Some(existing) = engine.catalogue().find(namespace, &request.name) {
         let text = match existing.status {
             TableStatus::Creating => messages::being_created(&request.name),
             TableStatus::Deleting => messages::being_deleted(&request.name),
@@ -39,11 +39,11 @@ pub(crate) async fn run<S: Store>(
         return Err(Error::new(ErrorKind::ResourceInUse, text));
     }
     check_throttle_tag(&request.tags)?;
-    check_room(engine, caller)?;
-    check_units_of(caller, request)?;
+    check_room(engine, namespace)?;
+    check_units_of(namespace, request)?;
     let indexes = request.indexes.iter().filter_map(|index| index.throughput);
     let asked: Vec<Units> = request.throughput.into_iter().chain(indexes).collect();
-    check_account(engine, caller, None, &asked)?;
+    check_account(engine, namespace, None, &asked)?;
     let now_ms = engine.env().now_ms();
     let public_id = uuid(engine.env().random_u128());
     let transition_ms = engine.config().transition_ms;
@@ -53,12 +53,12 @@ pub(crate) async fn run<S: Store>(
             public_id: public_id.clone(),
             status: if transition_ms == 0 { TableStatus::Active } else { TableStatus::Creating },
             status_until_ms: now_ms.saturating_add(transition_ms),
-            ..new_table(caller, request, id, now_ms)
+            ..new_table(namespace, request, id, now_ms)
         };
         if let Some(view) = request.stream {
             // Looked up at each try: a table of that name may have been created and deleted since the last
             // one.
-            let is_taken = |label: &str| engine.catalogue().has_stream(caller, &request.name, label);
+            let is_taken = |label: &str| engine.catalogue().has_stream(namespace, &request.name, label);
             streams::enable(&mut table, is_taken, view, moment);
         }
         table
@@ -66,16 +66,16 @@ pub(crate) async fn run<S: Store>(
     // Once more in its turn: others may have been made meanwhile.
     let permit = || {
         engine.pace().check_presence()?;
-        check_room(engine, caller)
+        check_room(engine, namespace)
     };
-    let table = engine.catalogue().create(caller, &request.name, permit, build).await?;
+    let table = engine.catalogue().create(namespace, &request.name, permit, build).await?;
     Ok(Response::CreateTable(Box::new(answer(&table, request, engine))))
 }
 
 /// Checks that one more table may be made.
-fn check_room<S: Store>(engine: &Engine<S>, caller: &Caller) -> Result<(), Error> {
+fn check_room<S: Store>(engine: &Engine<S>, namespace: &Namespace) -> Result<(), Error> {
     let over = |text: String| Err(Error::new(ErrorKind::LimitExceeded, text));
-    if engine.catalogue().count(caller) >= engine.config().tables_max {
+    if engine.catalogue().count(namespace) >= engine.config().tables_max {
         return over(messages::table_limit(engine.config().tables_max));
     }
     if engine.catalogue().record_bytes() >= engine.config().record_bytes_max {
@@ -84,76 +84,80 @@ fn check_room<S: Store>(engine: &Engine<S>, caller: &Caller) -> Result<(), Error
     Ok(())
 }
 
-fn check_units_of(caller: &Caller, request: &CreateTable) -> Result<(), Error> {
+fn check_units_of(namespace: &Namespace, request: &CreateTable) -> Result<(), Error> {
     let over = |text: String| Err(Error::new(ErrorKind::LimitExceeded, text));
     if let Some(units) = request.throughput {
-        check_units(units, caller).or_else(over)?;
+        check_units(units, namespace).or_else(over)?;
     }
     if let Some(limits) = request.on_demand {
-        check_ceilings(limits, "table", caller).or_else(over)?;
+        check_ceilings(limits, "table", namespace).or_else(over)?;
     }
     if let Some(warm) = request.warm {
-        check_warm(warm, "table", caller).or_else(over)?;
+        check_warm(warm, "table", namespace).or_else(over)?;
     }
     for index in &request.indexes {
         if let Some(units) = index.throughput {
-            check_index_units(&index.schema.name, units, caller).or_else(over)?;
+            check_index_units(&index.schema.name, units, namespace).or_else(over)?;
         }
-        check_index_ceilings(index, caller).or_else(over)?;
+        check_index_ceilings(index, namespace).or_else(over)?;
     }
     Ok(())
 }
 
 /// Checks the units of one index against its limit; the error is the service's text.
-pub(super) fn check_index_units(index: &str, units: Units, caller: &Caller) -> Result<(), String> {
+pub(super) fn check_index_units(index: &str, units: Units, namespace: &Namespace) -> Result<(), String> {
     for (count, name) in [(units.read_units, "ReadCapacityUnits"), (units.write_units, "WriteCapacityUnits")]
     {
         if count > TABLE_UNITS_MAX {
-            return Err(messages::units_above_index_limit(name, index, count, caller.region.as_str()));
+            return Err(messages::units_above_index_limit(name, index, count, namespace.region.as_str()));
         }
     }
     Ok(())
 }
 
 /// The ceilings and warm throughput of a new index.
-pub(super) fn check_index_ceilings(index: &NewIndex, caller: &Caller) -> Result<(), String> {
+pub(super) fn check_index_ceilings(index: &NewIndex, namespace: &Namespace) -> Result<(), String> {
     let name = &index.schema.name;
     if let Some(limits) = index.on_demand {
-        check_ceilings(limits, &format!("index : {name}"), caller)?;
+        check_ceilings(limits, &format!("index : {name}"), namespace)?;
     }
     match index.warm {
-        Some(warm) => check_warm(warm, &format!("index {name}"), caller),
+        Some(warm) => check_warm(warm, &format!("index {name}"), namespace),
         None => Ok(()),
     }
 }
 
-pub(super) fn check_ceilings(limits: OnDemandThroughput, place: &str, caller: &Caller) -> Result<(), String> {
+pub(super) fn check_ceilings(
+    limits: OnDemandThroughput,
+    place: &str,
+    namespace: &Namespace,
+) -> Result<(), String> {
     let above = |units: i64| u64::try_from(units).is_ok_and(|units| units > TABLE_UNITS_MAX);
     match limits.named().find(|(units, _)| above(*units)) {
-        Some((_, name)) => Err(messages::on_demand_above_table_limit(name, place, caller.region.as_str())),
+        Some((_, name)) => Err(messages::on_demand_above_table_limit(name, place, namespace.region.as_str())),
         None => Ok(()),
     }
 }
 
-pub(super) fn check_warm(warm: WarmThroughput, place: &str, caller: &Caller) -> Result<(), String> {
+pub(super) fn check_warm(warm: WarmThroughput, place: &str, namespace: &Namespace) -> Result<(), String> {
     match warm.named().find(|(units, _)| *units > TABLE_UNITS_MAX) {
-        Some((_, name)) => Err(messages::warm_above_table_limit(name, place, caller.region.as_str())),
+        Some((_, name)) => Err(messages::warm_above_table_limit(name, place, namespace.region.as_str())),
         None => Ok(()),
     }
 }
 
 /// Checks the units of one table against its limit; the error is the service's text.
-pub(super) fn check_units(units: Units, caller: &Caller) -> Result<(), String> {
+pub(super) fn check_units(units: Units, namespace: &Namespace) -> Result<(), String> {
     for (count, name) in [(units.read_units, "ReadCapacityUnits"), (units.write_units, "WriteCapacityUnits")]
     {
         if count > TABLE_UNITS_MAX {
-            return Err(messages::units_above_table_limit(name, count, caller.region.as_str()));
+            return Err(messages::units_above_table_limit(name, count, namespace.region.as_str()));
         }
     }
     Ok(())
 }
 
-fn new_table(caller: &Caller, request: &CreateTable, id: TableId, now_ms: u64) -> Table {
+fn new_table(namespace: &Namespace, request: &CreateTable, id: TableId, now_ms: u64) -> Table {
     let states: Vec<IndexState> =
         (1..).zip(&request.indexes).map(|(id, index)| first_state(IndexId(id), index)).collect();
     let on_demand = request.billing == BillingMode::PayPerRequest;
@@ -161,8 +165,8 @@ fn new_table(caller: &Caller, request: &CreateTable, id: TableId, now_ms: u64) -
         id,
         version: 1,
         public_id: String::new(),
-        account: caller.account.to_string(),
-        region: caller.region.to_string(),
+        account: namespace.account.to_string(),
+        region: namespace.region.to_string(),
         name: request.name.clone(),
         status: TableStatus::Creating,
         status_until_ms: now_ms,
@@ -182,7 +186,7 @@ fn new_table(caller: &Caller, request: &CreateTable, id: TableId, now_ms: u64) -
         next_shard: 1,
         ttl: TtlState::default(),
         class: request.class.map(|class| ClassState { class, changed_ms: None }),
-        encryption: request.encryption.as_ref().map(|key| encryption_state(key.key_id.as_deref(), caller)),
+        encryption: request.encryption.as_ref().map(|key| encryption_state(key.key_id.as_deref(), namespace)),
         deletion_protection: request.deletion_protection,
         deletion_protection_changed_ms: None,
         tags: request.tags.clone(),
@@ -228,14 +232,14 @@ pub(super) fn warm_state(asked: WarmThroughput, units: Option<Units>) -> Warm {
 }
 
 /// A KMS key's ARN: as given, or one made from the key id or alias in the caller's account.
-pub(super) fn encryption_state(key_id: Option<&str>, caller: &Caller) -> EncryptionState {
+pub(super) fn encryption_state(key_id: Option<&str>, namespace: &Namespace) -> EncryptionState {
     let key_arn = match key_id {
         Some(arn) if arn.starts_with("arn:") => arn.to_owned(),
         Some(alias) if alias.starts_with("alias/") => {
-            format!("arn:aws:kms:{}:{}:{alias}", caller.region, caller.account)
+            format!("arn:aws:kms:{}:{}:{alias}", namespace.region, namespace.account)
         }
-        Some(id) => format!("arn:aws:kms:{}:{}:key/{id}", caller.region, caller.account),
-        None => format!("arn:aws:kms:{}:{}:alias/aws/dynamodb", caller.region, caller.account),
+        Some(id) => format!("arn:aws:kms:{}:{}:key/{id}", namespace.region, namespace.account),
+        None => format!("arn:aws:kms:{}:{}:alias/aws/dynamodb", namespace.region, namespace.account),
     };
     EncryptionState { key_arn }
 }

@@ -10,14 +10,14 @@ use super::describe::{View, describe};
 use crate::catalogue::{IndexStatus, Table, TableStatus};
 use crate::state::Engine;
 use crate::streams;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 
 pub(crate) async fn run<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &DeleteTable,
 ) -> Result<Response, Error> {
-    let found = engine.catalogue().lookup_any(caller, &request.table)?;
+    let found = engine.catalogue().lookup_any(namespace, &request.table)?;
     let until_ms = engine.env().now_ms().saturating_add(engine.config().transition_ms);
     let moment = streams::Moment::now(engine).await?;
     let doom = |table: &mut Table| {

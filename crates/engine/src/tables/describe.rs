@@ -23,7 +23,7 @@ use crate::catalogue::{
 };
 use crate::state::Engine;
 use crate::state::stats::{Counted, Stats};
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 
 /// The warm throughput of a new on-demand table (developer guide: on-demand capacity mode).
 pub(crate) const INITIAL_ON_DEMAND: Warm =
@@ -31,10 +31,10 @@ pub(crate) const INITIAL_ON_DEMAND: Warm =
 
 pub(crate) fn run<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &DescribeTable,
 ) -> Result<Response, Error> {
-    let table = engine.catalogue().lookup_any(caller, &request.table)?;
+    let table = engine.catalogue().lookup_any(namespace, &request.table)?;
     Ok(Response::DescribeTable(Box::new(describe(&table, View::of(engine)))))
 }
 
@@ -49,8 +49,8 @@ pub(crate) fn limits<S: Store>(engine: &Engine<S>) -> Response {
     })
 }
 
-pub(crate) fn endpoints(caller: &Caller) -> Response {
-    let address = format!("dynamodb.{}.amazonaws.com", caller.region);
+pub(crate) fn endpoints(namespace: &Namespace) -> Response {
+    let address = format!("dynamodb.{}.amazonaws.com", namespace.region);
     Response::DescribeEndpoints(vec![Endpoint { address, cache_period_in_minutes: 1440 }])
 }
 

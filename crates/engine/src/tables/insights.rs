@@ -18,7 +18,7 @@ use keywright_store::Store;
 
 use crate::catalogue::{InsightsPhase, InsightsState, Table, TableStatus};
 use crate::state::Engine;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 use crate::support::layout::IndexId;
 
 /// The index of a request, with its id; `None` for the table itself.
@@ -34,24 +34,24 @@ fn index_of(table: &Table, target: &InsightsTarget) -> Result<Option<IndexId>, E
 }
 
 /// The rules of an account in a region, without those of one table.
-fn rules_of_others<S: Store>(engine: &Engine<S>, caller: &Caller, table: &Table) -> usize {
-    let tables = engine.catalogue().named(caller);
+fn rules_of_others<S: Store>(engine: &Engine<S>, namespace: &Namespace, table: &Table) -> usize {
+    let tables = engine.catalogue().named(namespace);
     let others = tables.iter().filter(|other| other.id != table.id && other.status != TableStatus::Deleting);
     others.map(|other| other.rules().count()).sum()
 }
 
 pub(crate) async fn update<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &UpdateContributorInsights,
 ) -> Result<Response, Error> {
-    let found = engine.catalogue().lookup_any(caller, &request.target.table)?;
+    let found = engine.catalogue().lookup_any(namespace, &request.target.table)?;
     let now_ms = engine.env().now_ms();
     let change = Change {
         request,
         now_ms,
         settled_ms: now_ms.saturating_add(engine.config().transition_ms),
-        rules_of_others: rules_of_others(engine, caller, &found),
+        rules_of_others: rules_of_others(engine, namespace, &found),
     };
     let (table, status) = engine.change_table(found.id, |table| change.apply(table)).await?;
     let index = index_of(&table, &request.target)?;
@@ -132,10 +132,10 @@ fn set(table: &mut Table, index: Option<IndexId>, state: InsightsState) {
 
 pub(crate) fn describe<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &DescribeContributorInsights,
 ) -> Result<Response, Error> {
-    let table = engine.catalogue().lookup_any(caller, &request.target.table)?;
+    let table = engine.catalogue().lookup_any(namespace, &request.target.table)?;
     let index = index_of(&table, &request.target)?;
     let Some(state) = table.insights_of(index) else {
         return Ok(Response::DescribeContributorInsights(Box::new(InsightsDescription {
@@ -174,13 +174,13 @@ fn status_of(state: &InsightsState, now_ms: u64) -> InsightsStatus {
 /// Pages have no gaps, and only what is not DISABLED. A token is the number of entries before the page.
 pub(crate) fn list<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &ListContributorInsights,
 ) -> Result<Response, Error> {
     let now_ms = engine.env().now_ms();
     let tables: Vec<Arc<Table>> = match &request.table {
-        Some(table) => vec![engine.catalogue().lookup_any(caller, table)?],
-        None => engine.catalogue().named(caller),
+        Some(table) => vec![engine.catalogue().lookup_any(namespace, table)?],
+        None => engine.catalogue().named(namespace),
     };
     let skip = match &request.next_token {
         None => 0,

@@ -13,31 +13,35 @@ use keywright_store::Store;
 
 use crate::catalogue::{Table, TableStatus};
 use crate::state::Engine;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 use crate::support::throughput::Throttle;
 
 /// The table of an ARN: in the caller's account, then in the caller's region, then existing and not being
 /// created.
-fn find<S: Store>(engine: &Engine<S>, caller: &Caller, resource: &ResourceRef) -> Result<Arc<Table>, Error> {
-    if resource.scope.account != caller.account.as_str() {
+fn find<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    resource: &ResourceRef,
+) -> Result<Arc<Table>, Error> {
+    if resource.scope.account != namespace.account.as_str() {
         return Err(Error::new(ErrorKind::AccessDenied, messages::ACCESS_DENIED));
     }
-    if resource.scope.region != caller.region.as_str() {
+    if resource.scope.region != namespace.region.as_str() {
         return Err(Error::validation(tags::invalid_table_arn(&resource.arn)));
     }
     engine
         .catalogue()
-        .find(caller, &resource.table)
+        .find(namespace, &resource.table)
         .filter(|table| table.status != TableStatus::Creating)
         .ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, tags::resource_not_found(&resource.arn)))
 }
 
 pub(crate) async fn tag<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &TagResource,
 ) -> Result<Response, Error> {
-    let table = find(engine, caller, &request.resource)?;
+    let table = find(engine, namespace, &request.resource)?;
     let add = |table: &mut Table| {
         check_throttle_tag(&request.tags)?;
         table.tags.extend(request.tags.clone());
@@ -52,10 +56,10 @@ pub(crate) async fn tag<S: Store>(
 
 pub(crate) async fn untag<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &UntagResource,
 ) -> Result<Response, Error> {
-    let table = find(engine, caller, &request.resource)?;
+    let table = find(engine, namespace, &request.resource)?;
     let remove = |table: &mut Table| {
         table.tags.retain(|key, _| !request.keys.contains(key));
         Ok(())
@@ -66,10 +70,10 @@ pub(crate) async fn untag<S: Store>(
 
 pub(crate) fn list<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &ListTagsOfResource,
 ) -> Result<Response, Error> {
-    let table = find(engine, caller, &request.resource)?;
+    let table = find(engine, namespace, &request.resource)?;
     Ok(Response::ListTagsOfResource(ListTagsOfResourceOutput { tags: table.tags.clone(), next_token: None }))
 }
 

@@ -11,15 +11,15 @@ use keywright_store::Store;
 
 use crate::catalogue::{Table, TableStatus};
 use crate::state::Engine;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 use crate::ttl;
 
 pub(crate) async fn update<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &UpdateTimeToLive,
 ) -> Result<Response, Error> {
-    let found = engine.catalogue().lookup_any(caller, &request.table)?;
+    let found = engine.catalogue().lookup_any(namespace, &request.table)?;
     let now_ms = engine.env().now_ms();
     let settled_ms = now_ms.saturating_add(engine.config().transition_ms);
     let change = |table: &mut Table| {
@@ -65,10 +65,10 @@ fn check(table: &Table, request: &UpdateTimeToLive, now_ms: u64) -> Result<(), E
 
 pub(crate) fn describe<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &DescribeTimeToLive,
 ) -> Result<Response, Error> {
-    let table = engine.catalogue().lookup_any(caller, &request.table)?;
+    let table = engine.catalogue().lookup_any(namespace, &request.table)?;
     match table.status {
         TableStatus::Creating => return Err(Error::validation(messages::not_describable("CREATING"))),
         TableStatus::Deleting => return Err(Error::validation(messages::not_describable("DELETING"))),

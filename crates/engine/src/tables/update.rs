@@ -33,24 +33,24 @@ use crate::catalogue::{
 };
 use crate::state::Engine;
 use crate::streams;
-use crate::support::env::Caller;
+use crate::support::env::Namespace;
 use crate::support::layout::IndexId;
 
 pub(crate) async fn run<S: Store>(
     engine: &Engine<S>,
-    caller: &Caller,
+    namespace: &Namespace,
     request: &UpdateTable,
 ) -> Result<Response, Error> {
-    let found = engine.catalogue().lookup_any(caller, &request.table)?;
+    let found = engine.catalogue().lookup_any(namespace, &request.table)?;
     let update = Update {
         request,
-        caller,
+        namespace,
         now_ms: engine.env().now_ms(),
         transition_ms: engine.config().transition_ms,
         warm_ms: engine.config().throughput.warm_s.saturating_mul(1000),
         moment: streams::Moment::now(engine).await?,
         counts_changes: engine.is_limited(&found),
-        has_stream: &|label: &str| engine.catalogue().has_stream(caller, &found.name, label),
+        has_stream: &|label: &str| engine.catalogue().has_stream(namespace, &found.name, label),
     };
     let units = request.index_updates.iter().filter_map(|update| match update {
         IndexUpdate::Create(index) => index.throughput,
@@ -58,7 +58,7 @@ pub(crate) async fn run<S: Store>(
         IndexUpdate::Delete { .. } => None,
     });
     let asked: Vec<Units> = request.throughput.into_iter().chain(units).collect();
-    check_account(engine, caller, Some(&found), &asked)?;
+    check_account(engine, namespace, Some(&found), &asked)?;
     let (table, before) = engine.change_table(found.id, |table| update.apply(table)).await?;
     let description = update.answer(describe(&before, View::of(engine)), describe(&table, View::of(engine)));
     Ok(Response::UpdateTable(Box::new(description)))
@@ -67,7 +67,7 @@ pub(crate) async fn run<S: Store>(
 /// One request against one table.
 struct Update<'a> {
     request: &'a UpdateTable,
-    caller: &'a Caller,
+    namespace: &'a Namespace,
     now_ms: u64,
     transition_ms: u64,
     /// How long a raise of warm throughput takes.
@@ -226,7 +226,7 @@ impl Update<'_> {
 
     /// The request must have units for every global index.
     fn make_provisioned(&self, table: &mut Table, units: Units) -> Result<(), Error> {
-        check_units(units, self.caller).map_err(over_limit)?;
+        check_units(units, self.namespace).map_err(over_limit)?;
         let given = |name: &str| {
             self.request.index_updates.iter().any(|update| {
                 matches!(update, IndexUpdate::Update { name: updated, throughput: Some(_), .. } if updated == name)
@@ -259,7 +259,7 @@ impl Update<'_> {
         if let Some((index, _)) = table.indexes_with_states().find(|(_, state)| state.backfill.is_some()) {
             return Err(in_use(messages::units_while_index_created(&table.name, &index.name)));
         }
-        check_units(units, self.caller).map_err(over_limit)?;
+        check_units(units, self.namespace).map_err(over_limit)?;
         if current != requested {
             self.move_units(&mut table.throughput, &mut table.warm, units)?;
         }
@@ -302,10 +302,10 @@ impl Update<'_> {
             (BillingMode::Provisioned, None) => return Err(invalid(messages::index_units_required(name))),
             (BillingMode::PayPerRequest, None) => {}
             (BillingMode::Provisioned, Some(units)) => {
-                check_index_units(name, units, self.caller).map_err(over_limit)?;
+                check_index_units(name, units, self.namespace).map_err(over_limit)?;
             }
         }
-        check_index_ceilings(index, self.caller).map_err(over_limit)?;
+        check_index_ceilings(index, self.namespace).map_err(over_limit)?;
         let schema = index.schema.clone();
         check_types_kept(table, &schema.key)?;
         for attribute in schema.key.attributes() {
@@ -352,7 +352,7 @@ impl Update<'_> {
                 return Err(invalid(messages::nothing_to_update_in_index(name)));
             }
             (_, Some(units)) => {
-                check_index_units(name, units, self.caller).map_err(over_limit)?;
+                check_index_units(name, units, self.namespace).map_err(over_limit)?;
                 let current = (state.throughput.read_units, state.throughput.write_units);
                 let requested = (units.read_units, units.write_units);
                 if current == requested && !becomes_provisioned {
@@ -367,12 +367,12 @@ impl Update<'_> {
             if let (BillingMode::Provisioned, Some((_, member))) = (billing, limits.named().next()) {
                 return Err(invalid(messages::index_on_demand_on_provisioned(member, name)));
             }
-            check_ceilings(limits, &format!("index : {name}"), self.caller).map_err(over_limit)?;
+            check_ceilings(limits, &format!("index : {name}"), self.namespace).map_err(over_limit)?;
             state.on_demand.change(limits);
         }
         if let Some(warm) = asked.warm {
             let place = format!("index {name}");
-            check_warm(warm, &place, self.caller).map_err(over_limit)?;
+            check_warm(warm, &place, self.namespace).map_err(over_limit)?;
             let floor = match billing {
                 BillingMode::PayPerRequest => INITIAL_ON_DEMAND,
                 BillingMode::Provisioned => Warm {
@@ -434,7 +434,7 @@ impl Update<'_> {
         }
         match &self.request.encryption {
             Some(EncryptionChange::OwnKey(key)) => {
-                let wanted = Some(encryption_state(key.key_id.as_deref(), self.caller));
+                let wanted = Some(encryption_state(key.key_id.as_deref(), self.namespace));
                 if table.encryption == wanted {
                     return Err(invalid(messages::ALREADY_ENCRYPTED_WITH_KEY));
                 }
@@ -461,7 +461,7 @@ impl Update<'_> {
                 let name = limits.named().next().map_or("MaxReadRequestUnits", |(_, name)| name);
                 return Err(invalid(messages::on_demand_on_provisioned(name)));
             }
-            check_ceilings(limits, "table", self.caller).map_err(over_limit)?;
+            check_ceilings(limits, "table", self.namespace).map_err(over_limit)?;
             table.on_demand.change(limits);
         }
         if let Some(asked) = self.request.warm {
@@ -472,7 +472,7 @@ impl Update<'_> {
                     write_units: table.throughput.write_units,
                 },
             };
-            check_warm(asked, "table", self.caller).map_err(over_limit)?;
+            check_warm(asked, "table", self.namespace).map_err(over_limit)?;
             let current = table.warm.unwrap_or(floor);
             let wanted = warmer(current, asked, "table")?;
             self.raise_warm(table, None, (current, wanted));

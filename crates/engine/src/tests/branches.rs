@@ -11,7 +11,7 @@ use super::harness::{block_on, item, items, n, s, scan_request};
 use super::tables::{Bed, creation, named, open, plain};
 use crate::catalogue::next_id_key;
 use crate::state::stats::Counted;
-use crate::support::env::{AccountId, Caller, Region};
+use crate::support::env::{AccountId, Caller, Namespace, Region};
 use crate::support::layout::{Space, TableId};
 use crate::tables::branch::{copy_of, fill};
 use crate::tables::branch_room::Allowance;
@@ -19,8 +19,8 @@ use crate::{Branch, BranchFault, BranchLimits, CountedTogether, EngineConfig};
 
 const SECOND: u64 = 1_800_000_000;
 
-fn place(region: &'static str) -> Caller {
-    Caller { account: AccountId::from("000000000001"), region: Region::from(region) }
+fn place(region: &'static str) -> Namespace {
+    Namespace { account: AccountId::from("000000000001"), region: Region::from(region) }
 }
 
 fn numbered(number: i64) -> Item {
@@ -45,8 +45,12 @@ fn shop(store: MemoryStore, count: i64) -> Bed<MemoryStore> {
     bed
 }
 
-fn at(bed: &Bed<MemoryStore>, caller: &Caller) -> Bed<MemoryStore> {
-    Bed { engine: bed.engine.clone(), env: std::sync::Arc::clone(&bed.env), caller: caller.clone() }
+fn at(bed: &Bed<MemoryStore>, namespace: &Namespace) -> Bed<MemoryStore> {
+    Bed {
+        engine: bed.engine.clone(),
+        env: std::sync::Arc::clone(&bed.env),
+        caller: Caller::account(namespace.clone()),
+    }
 }
 
 fn scan(bed: &Bed<MemoryStore>, index: Option<&str>) -> Vec<String> {
@@ -78,7 +82,8 @@ fn stored(store: &MemoryStore) -> Vec<Entry> {
 fn a_branch_has_the_items_indexes_counters_and_settings_of_one_instant() {
     let bed = shop(MemoryStore::new(), 5_000);
     let branch = at(&bed, &place("branch"));
-    let made = block_on(bed.engine.branch(&bed.caller, &branch.caller)).expect("it is empty");
+    let made =
+        block_on(bed.engine.branch(&bed.caller.namespace, &branch.caller.namespace)).expect("it is empty");
     assert_eq!(made, Branch { tables: vec!["Other".into(), "Shop".into()], items: 5_000, kept: Vec::new() });
     bed.put("Shop", numbered(9_000_000));
     let (source, copy) =
@@ -101,7 +106,7 @@ fn a_branch_has_the_items_indexes_counters_and_settings_of_one_instant() {
 fn items_of_a_branch_expire_and_are_written_on_their_own() {
     let bed = shop(MemoryStore::new(), 10);
     let branch = at(&bed, &place("branch"));
-    block_on(bed.engine.branch(&bed.caller, &branch.caller)).expect("it is empty");
+    block_on(bed.engine.branch(&bed.caller.namespace, &branch.caller.namespace)).expect("it is empty");
     branch.put("Shop", numbered(100_000));
     assert_eq!((scan(&bed, None).len(), scan(&branch, None).len()), (10, 11));
     bed.env.now_ms.store((SECOND + 10_000) * 1000, std::sync::atomic::Ordering::Relaxed);
@@ -116,19 +121,19 @@ fn a_dropped_branch_leaves_no_row_and_tables_of_others_stay() {
     let bed = shop(store.clone(), 300);
     let before = stored(&store);
     let branch = at(&bed, &place("branch"));
-    block_on(bed.engine.branch(&bed.caller, &branch.caller)).expect("it is empty");
+    block_on(bed.engine.branch(&bed.caller.namespace, &branch.caller.namespace)).expect("it is empty");
     branch.put("Shop", numbered(7_000));
-    let dropped = block_on(bed.engine.drop_branch(&branch.caller)).expect("it is a branch");
+    let dropped = block_on(bed.engine.drop_branch(&branch.caller.namespace)).expect("it is a branch");
     assert_eq!(dropped.tables, ["Other", "Shop"]);
     assert!(branch.describe("Shop").is_err());
     bed.settle();
     assert_eq!(stored(&store), before);
-    assert!(matches!(block_on(bed.engine.drop_branch(&branch.caller)), Err(BranchFault::NoBranch)));
-    assert!(matches!(block_on(bed.engine.drop_branch(&bed.caller)), Err(BranchFault::NoBranch)));
+    assert!(matches!(block_on(bed.engine.drop_branch(&branch.caller.namespace)), Err(BranchFault::NoBranch)));
+    assert!(matches!(block_on(bed.engine.drop_branch(&bed.caller.namespace)), Err(BranchFault::NoBranch)));
 
-    block_on(bed.engine.branch(&bed.caller, &branch.caller)).expect("it is empty again");
+    block_on(bed.engine.branch(&bed.caller.namespace, &branch.caller.namespace)).expect("it is empty again");
     branch.create(creation("Own", plain())).expect("it is new");
-    let dropped = block_on(bed.engine.drop_branch(&branch.caller)).expect("it is a branch");
+    let dropped = block_on(bed.engine.drop_branch(&branch.caller.namespace)).expect("it is a branch");
     assert_eq!(dropped.kept, ["Own"]);
     assert!(branch.describe("Own").is_ok());
 }
@@ -140,7 +145,8 @@ fn a_branch_that_a_crash_breaks_off_is_purged_at_the_next_start() {
     let before = stored(&store);
     block_on(async {
         let view = bed.engine.store().snapshot().await.expect("it opens");
-        let sources = bed.engine.catalogue().tables_at(&view, &bed.caller).await.expect("they are read");
+        let sources =
+            bed.engine.catalogue().tables_at(&view, &bed.caller.namespace).await.expect("they are read");
         let build = |first: TableId| {
             let copies = (first.0..).zip(&sources);
             copies.map(|(id, source)| copy_of(source, &place("branch"), TableId(id), "id", 0)).collect()
@@ -167,10 +173,12 @@ fn what_cannot_be_copied_is_refused() {
     let (branch, nowhere) = (place("branch"), place("nowhere"));
     let refused = |from, to| block_on(bed.engine.branch(from, to)).expect_err("it is refused");
     assert!(matches!(refused(&nowhere, &branch), BranchFault::NothingToCopy));
-    block_on(bed.engine.branch(&bed.caller, &branch)).expect("it is empty");
-    assert!(matches!(refused(&bed.caller, &branch), BranchFault::Occupied));
+    block_on(bed.engine.branch(&bed.caller.namespace, &branch)).expect("it is empty");
+    assert!(matches!(refused(&bed.caller.namespace, &branch), BranchFault::Occupied));
     bed.update(super::tables::add_index("Other", "new", "h")).expect("it is new");
-    assert!(matches!(refused(&bed.caller, &nowhere), BranchFault::Changing(table) if table == "Other"));
+    assert!(
+        matches!(refused(&bed.caller.namespace, &nowhere), BranchFault::Changing(table) if table == "Other")
+    );
 }
 
 #[test]
@@ -185,12 +193,13 @@ fn a_branch_that_outgrows_its_share_on_the_way_leaves_no_row() {
         BranchLimits { count_max: None, bytes_max: Some(100_000), counted: CountedTogether::Account };
     let bed = open(store.clone(), EngineConfig { branches: limits, ..EngineConfig::default() });
     bed.env.now_ms.store(SECOND * 1000, std::sync::atomic::Ordering::Relaxed);
-    let shop = bed.engine.catalogue().find(&bed.caller, "Shop").expect("it is there");
+    let shop = bed.engine.catalogue().find(&bed.caller.namespace, "Shop").expect("it is there");
     bed.engine.stats().forget(Counted::Items(shop.id));
     for (_, index, _) in shop.indexes() {
         bed.engine.stats().forget(Counted::Entries(shop.id, index));
     }
-    let refused = block_on(bed.engine.branch(&bed.caller, &place("branch"))).expect_err("it is too large");
+    let refused =
+        block_on(bed.engine.branch(&bed.caller.namespace, &place("branch"))).expect_err("it is too large");
     assert!(matches!(refused, BranchFault::TooLarge { bytes_max: 100_000, .. }), "{refused:?}");
     bed.settle();
     assert_eq!(stored(&store), before);
@@ -199,10 +208,10 @@ fn a_branch_that_outgrows_its_share_on_the_way_leaves_no_row() {
 #[test]
 fn tables_of_a_place_that_no_request_can_name_are_all_dropped_with_it() {
     let bed = shop(MemoryStore::new(), 3);
-    let hidden = Caller { region: Region::stored("\\evil.example"), ..bed.caller.clone() };
+    let hidden = Namespace { region: Region::stored("\\evil.example"), ..bed.caller.namespace.clone() };
     at(&bed, &hidden).create(creation("Old", plain())).expect("it is new");
     assert_eq!(bed.engine.unreachable_places(9), [(hidden.clone(), 1)]);
-    assert_eq!(bed.engine.places(9), [(bed.caller.clone(), 2)]);
+    assert_eq!(bed.engine.places(9), [(bed.caller.namespace.clone(), 2)]);
     let dropped = block_on(bed.engine.drop_branch(&hidden)).expect("it has a table");
     assert_eq!((dropped.tables, dropped.kept), (vec!["Old".to_owned()], Vec::new()));
     assert_eq!(bed.engine.unreachable_places(9), []);

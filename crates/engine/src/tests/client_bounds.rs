@@ -50,7 +50,7 @@ fn a_change_of_a_table_is_not_begun_for_a_client_that_has_left() {
     let bench = bench();
     let presence = Presence::default();
     let engine = bench.engine.for_client(presence.clone());
-    let table = engine.catalogue().find(&caller(), TABLE).expect("the table exists");
+    let table = engine.catalogue().find(&namespace(), TABLE).expect("the table exists");
     let tag = |table: &mut crate::catalogue::Table| {
         table.tags.insert("a".to_owned(), "b".to_owned());
         Ok(())
@@ -58,7 +58,7 @@ fn a_change_of_a_table_is_not_begun_for_a_client_that_has_left() {
     presence.leave();
     assert!(block_on(engine.change_table(table.id, tag)).is_err());
     let tags =
-        |bench: &Bench<_>| bench.engine.catalogue().find(&caller(), TABLE).map(|table| table.tags.len());
+        |bench: &Bench<_>| bench.engine.catalogue().find(&namespace(), TABLE).map(|table| table.tags.len());
     assert_eq!(tags(&bench), Some(0));
     block_on(bench.engine.change_table(table.id, tag)).expect("this client waits");
     assert_eq!(tags(&bench), Some(1));

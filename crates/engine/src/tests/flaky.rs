@@ -225,7 +225,7 @@ fn a_transaction_that_never_gets_through_is_cancelled_for_conflict() {
 #[test]
 fn of_actions_that_collided_those_with_changed_items_are_named() {
     let (bench, _store) = flaky();
-    let table = bench.engine.catalogue().lookup(&caller(), &table_ref()).expect("it is there");
+    let table = bench.engine.catalogue().lookup(&namespace(), &table_ref()).expect("it is there");
     let action = |sk: &str| {
         let key = crate::bind::key::bind_key(table.id, &table.schema, &key(sk)).expect("it is a key");
         Action { table: Arc::clone(&table), key, effect: Effect::Check, condition: None, given: None }

@@ -40,7 +40,7 @@ use keywright_store::memory::MemoryStore;
 
 use crate::state::Engine;
 use crate::support::config::EngineConfig;
-use crate::support::env::{AccountId, Caller, Env, Region};
+use crate::support::env::{AccountId, Caller, Env, Namespace, Region};
 
 pub(crate) const TABLE: &str = "t";
 
@@ -133,7 +133,12 @@ pub(crate) fn schema() -> TableSchema {
 }
 
 pub(crate) fn caller() -> Caller {
-    Caller { account: AccountId::from("000000000000"), region: Region::from("us-east-1") }
+    Caller::account(namespace())
+}
+
+/// The account and region of `caller`.
+pub(crate) fn namespace() -> Namespace {
+    Namespace { account: AccountId::from("000000000000"), region: Region::from("us-east-1") }
 }
 
 pub(crate) fn table_ref() -> TableRef {

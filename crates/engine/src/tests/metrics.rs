@@ -15,7 +15,9 @@ use keywright_semantics::value::AttributeValue;
 use keywright_store::Store;
 use pollster::block_on;
 
-use crate::tests::harness::{Bench, TestEnv, bench, caller, condition, get_request, item, put_request};
+use crate::tests::harness::{
+    Bench, TestEnv, bench, caller, condition, get_request, item, namespace, put_request,
+};
 use crate::{Engine, EngineConfig, Env};
 
 const MINUTE_MS: u64 = 60_000;
@@ -120,9 +122,9 @@ fn failed_conditions_cost_units_and_are_no_user_errors() {
 fn a_request_that_is_refused_before_it_is_typed_counts_for_the_table_that_it_names() {
     let bench = bench();
     let error = Error::new(ErrorKind::Validation, "");
-    bench.engine.note_refused(&caller(), Some(TABLE.1), &error);
-    bench.engine.note_refused(&caller(), Some("no such table"), &error);
-    bench.engine.note_refused(&caller(), None, &error);
+    bench.engine.note_refused(&namespace(), Some(TABLE.1), &error);
+    bench.engine.note_refused(&namespace(), Some("no such table"), &error);
+    bench.engine.note_refused(&namespace(), None, &error);
     assert_eq!(sum(&bench.engine, "UserErrors", &[]), (3.0, 3.0));
     assert_eq!(sum(&bench.engine, "UserErrors", &[TABLE]), (1.0, 1.0));
 }

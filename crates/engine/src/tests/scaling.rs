@@ -344,7 +344,7 @@ fn an_index_scales_by_itself() {
     let members: Vec<_> = index.iter().cloned().chain(bounds(9, 20)).collect();
     bench.scale(Operation::RegisterScalableTarget, &members);
     assert_eq!(bench.units(), 5);
-    let found = bench.engine.catalogue().find(&caller(), "t").expect("the table exists");
+    let found = bench.engine.catalogue().find(&namespace(), "t").expect("the table exists");
     assert_eq!(found.index("gsi").map(|(_, state)| state.throughput.write_units), Some(9));
     assert_eq!(bench.activities(&index).len(), 1);
 }
@@ -458,7 +458,7 @@ fn over_a_shared_store_one_process_acts_for_all() {
         let expected =
             ["Setting write capacity units to 20.", "Setting min capacity to 20 and max capacity to 30"];
         assert_eq!(shown, expected);
-        let found = process.catalogue().find(&caller(), "t").expect("the table exists");
+        let found = process.catalogue().find(&namespace(), "t").expect("the table exists");
         assert_eq!(found.throughput.write_units, 20);
     }
 }

@@ -293,7 +293,7 @@ fn processes_share_the_limits_of_a_table() {
 fn processes_see_the_heat_of_a_partition_together_and_split_it_alike() {
     let (processes, env) = limited(3, 1_000);
     let partitions = |process: &Process| {
-        process.limit_state(&caller(), TABLE, None).expect("it is there").partitions.len()
+        process.limit_state(&namespace(), TABLE, None).expect("it is there").partitions.len()
     };
     assert_eq!(partitions(&processes[0]), 1);
     // 900 units a second of the 1,000 that one partition serves; each process alone sees 300.

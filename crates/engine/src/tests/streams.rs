@@ -435,7 +435,7 @@ fn shards_stop_giving_way_before_there_are_too_many() {
         bench.settle();
     }
     let shards = || {
-        let table = bench.engine.catalogue().find(&caller(), TABLE).expect("it exists");
+        let table = bench.engine.catalogue().find(&namespace(), TABLE).expect("it exists");
         table.live_stream().expect("it is enabled").shards.len()
     };
     assert_eq!(shards(), 30);
@@ -469,7 +469,7 @@ fn shards_are_listed_once_each_and_after_their_parents_when_the_clock_was_set_ba
     bench.pass(20 * HOUR_MS);
     bench.settle();
     bench.env.now_ms.fetch_sub(19 * HOUR_MS, Ordering::Relaxed);
-    let table = bench.engine.catalogue().find(&caller(), TABLE).expect("it exists");
+    let table = bench.engine.catalogue().find(&namespace(), TABLE).expect("it exists");
     let split = |table: &mut crate::catalogue::Table| {
         let now_ms = bench.env.now_ms.load(Ordering::Relaxed);
         let open =
@@ -493,7 +493,7 @@ fn only_writes_that_were_committed_count_as_a_shards_load() {
     store.next(&[Fate::Conflict, Fate::Conflict]);
     bench.put(row("a", "1", 1)).expect("the third try goes through");
     bench.pass(61_000);
-    let table = bench.engine.catalogue().find(&caller(), TABLE).expect("it exists");
+    let table = bench.engine.catalogue().find(&namespace(), TABLE).expect("it exists");
     let now_ms = bench.env.now_ms.load(Ordering::Relaxed);
     assert_eq!(bench.engine.shard_loads().last_window_units(table.id, 1, now_ms), 1);
 }

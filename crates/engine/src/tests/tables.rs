@@ -23,7 +23,7 @@ use keywright_store::memory::MemoryStore;
 use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store};
 
 use super::harness::*;
-use crate::support::env::{AccountId, Caller, Env, Region};
+use crate::support::env::{AccountId, Caller, Env, Namespace, Region};
 use crate::support::throughput::ThroughputConfig;
 use crate::{Engine, EngineConfig};
 
@@ -359,7 +359,8 @@ fn accounts_and_regions_have_tables_of_their_own() {
     );
     assert_eq!(kind(describe(&bed, scope("us-east-1", "111111111111"))).0, ErrorKind::AccessDenied);
     for (account, region) in [("111111111111", "us-east-1"), ("000000000000", "eu-west-1")] {
-        bed.caller = Caller { account: AccountId::from(account), region: Region::from(region) };
+        let namespace = Namespace { account: AccountId::from(account), region: Region::from(region) };
+        bed.caller = Caller::account(namespace);
         assert_eq!(bed.names(None, 10).0, Vec::<String>::new());
         assert_eq!(kind(bed.describe("Shop")).0, ErrorKind::ResourceNotFound);
         bed.create(creation("Shop", plain())).expect("it is new here");
@@ -380,7 +381,7 @@ fn an_account_has_a_quota_of_tables() {
             "Subscriber limit exceeded: There is a limit of 2 tables per subscriber".into()
         )
     );
-    bed.caller.region = Region::from("eu-west-1");
+    bed.caller.namespace.region = Region::from("eu-west-1");
     bed.create(creation("three", plain())).expect("another region has its own quota");
 }
 

@@ -190,7 +190,7 @@ fn the_busiest_keys_are_named_with_their_share_where_partitions_are_enforced() {
         row.insert("h".into(), n(number));
         bench.put(row).expect("the table has units");
     }
-    let heat = |index| block_on(bench.engine.heat(&caller(), TABLE, index)).expect("the store answers");
+    let heat = |index| block_on(bench.engine.heat(&namespace(), TABLE, index)).expect("the store answers");
     let found = heat(None).expect("there is a table");
     assert_eq!((found.mode, found.partitions.len()), (Throttle::Full, 1));
     let [busiest, next, ..] = found.keys.as_slice() else { panic!("{:?}", found.keys) };
@@ -208,6 +208,6 @@ fn the_busiest_keys_are_named_with_their_share_where_partitions_are_enforced() {
     assert!(heat(None).is_some_and(|heat| heat.keys.is_empty()));
     let open = bench_of(Throttle::Table, provisioned(900, 900));
     open.put(row(1)).expect("the table has units");
-    let unknown = block_on(open.engine.heat(&caller(), TABLE, None)).expect("the store answers");
+    let unknown = block_on(open.engine.heat(&namespace(), TABLE, None)).expect("the store answers");
     assert!(unknown.is_some_and(|heat| heat.mode == Throttle::Table && heat.partitions.is_empty()));
 }

@@ -573,7 +573,7 @@ fn whatever_its_commits_do_the_sweep_takes_each_item_once() {
 #[test]
 fn the_backlog_counts_what_is_due_what_is_kept_and_names_the_next() {
     let bench = expiring();
-    let backlog = || block_on(bench.engine.expiry_backlog(&caller(), TABLE)).expect("the store answers");
+    let backlog = || block_on(bench.engine.expiry_backlog(&namespace(), TABLE)).expect("the store answers");
     assert_eq!(backlog(), None, "time to live is off");
     bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
     bench.work();

@@ -12,13 +12,13 @@ use super::{Arm, Context, Demand, Ledgers, Together};
 use crate::catalogue::Table;
 use crate::support::layout::{TableId, item_key, within_items};
 use crate::support::throughput::{Throttle, ThroughputConfig};
-use crate::tests::harness::{TABLE, bench, caller};
+use crate::tests::harness::{TABLE, bench, namespace};
 
 const MINUTE_S: u64 = 60;
 
 /// A table with these units and no local index, under all limits.
 fn table(billing: BillingMode, units: u64) -> Table {
-    let found = bench().engine.catalogue().find(&caller(), TABLE).expect("the bench has a table");
+    let found = bench().engine.catalogue().find(&namespace(), TABLE).expect("the bench has a table");
     let mut table = Arc::unwrap_or_clone(found);
     let kept = table.schema.indexes.iter().map(|index| index.kind == IndexKind::Global).collect::<Vec<_>>();
     let mut kept_states = kept.iter();

@@ -46,7 +46,7 @@ pub(crate) async fn write_one<'r, S: Store>(
 ) -> Result<WriteItemOutput, Error> {
     let condition = write.condition.as_ref();
     let action = || {
-        let table = engine.catalogue().lookup(caller, target.table)?;
+        let table = engine.catalogue().lookup(&caller.namespace, target.table)?;
         let (key, effect) = bind(&table)?;
         check_condition(&table.schema, condition)?;
         Ok(vec![Action { table, key, effect, condition, given: Some(target.item) }])

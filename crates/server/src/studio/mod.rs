@@ -39,7 +39,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http_body_util::Full;
 use hyper::Response;
-use keywright_engine::{Backlog, Caller, Heat};
+use keywright_engine::{Backlog, Caller, Heat, Namespace};
 use keywright_semantics::error::Error;
 use keywright_wire::Operation;
 
@@ -102,7 +102,7 @@ pub(crate) trait Api: Send + Sync {
     /// Where a table or global index is hot; none if there is no such thing.
     fn heat<'a>(
         &'a self,
-        caller: &'a Caller,
+        namespace: &'a Namespace,
         table: &'a str,
         index: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Option<Heat>, Error>>;
@@ -110,12 +110,12 @@ pub(crate) trait Api: Send + Sync {
     /// What time to live has to do in a table; none if it has none.
     fn backlog<'a>(
         &'a self,
-        caller: &'a Caller,
+        namespace: &'a Namespace,
         table: &'a str,
     ) -> BoxFuture<'a, Result<Option<Backlog>, Error>>;
 
     /// The accounts and regions that have tables, with their numbers.
-    fn places(&self, most: usize) -> Vec<(Caller, usize)>;
+    fn places(&self, most: usize) -> Vec<(Namespace, usize)>;
 
     fn authenticator(&self) -> &Authenticator;
 

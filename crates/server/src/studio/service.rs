@@ -15,7 +15,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, HeaderName, HeaderValue, VARY};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode};
-use keywright_engine::{AccountId, Caller, Region};
+use keywright_engine::{AccountId, Caller, Namespace, Region};
 use keywright_model::json::Json;
 use keywright_semantics::place::{ACCOUNT_DIGITS, RegionName, is_account};
 use keywright_wire::sigv4::SignedRequest;
@@ -335,7 +335,8 @@ impl Studio {
         if session.is_some() && account != own {
             return Err(Refusal::new(Kind::Foreign, "this session may use the tables of its own account"));
         }
-        let caller = Caller { account: AccountId::from(account), region: Region::from(region) };
+        let namespace = Namespace { account: AccountId::from(account), region: Region::from(region) };
+        let caller = Caller::account(namespace);
         let portion = session.as_ref().map(|session| self.portions.of(&session.account));
         Ok(Visitor { caller, session, portion })
     }
@@ -381,11 +382,11 @@ impl Studio {
                 Failed::TooOften => Refusal::new(Kind::Busy, "too many failures: try again in a minute"),
             }
         })?;
-        if !self.sessions.first_use(caller.account.as_str(), &signature, now_ms) {
+        if !self.sessions.first_use(caller.namespace.account.as_str(), &signature, now_ms) {
             return Err(Refusal::new(Kind::SignedOut, "this signature was used before: sign a new request"));
         }
         client.admit();
-        let (token, session) = self.sessions.begin(caller.account.as_str(), now_ms);
+        let (token, session) = self.sessions.begin(caller.namespace.account.as_str(), now_ms);
         Ok(Json::object([
             ("token", Json::text(token)),
             ("account", Json::text(session.account)),
@@ -407,7 +408,8 @@ impl Studio {
             ("signIn", sign_in),
         ]);
         if let Some(visitor) = visitor {
-            for (name, value) in endpoints::state(&self.shared, &visitor.caller, visitor.account()) {
+            for (name, value) in endpoints::state(&self.shared, &visitor.caller.namespace, visitor.account())
+            {
                 state.set(name, value);
             }
         }

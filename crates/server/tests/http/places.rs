@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Region};
+use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Namespace, Region};
 use keywright_store_local::{LocalOptions, LocalStore};
 use keywright_wire::{Operation, decode};
 use serde_json::{Value, json};
@@ -140,7 +140,8 @@ impl Env for StillEnv {
 /// A folder as an earlier release left it: with a table of one item in a place of any name.
 fn left_by_an_earlier_release(folder: &Path, region: &str) {
     let store = LocalStore::open(folder, LocalOptions::default()).unwrap();
-    let caller = Caller { account: AccountId::from("123456789012"), region: Region::stored(region) };
+    let account = AccountId::from("123456789012");
+    let caller = Caller::account(Namespace { account, region: Region::stored(region) });
     block_on(async {
         let env = Arc::new(StillEnv(std::sync::atomic::AtomicU64::new(1)));
         let engine = Engine::open(store.clone(), env, EngineConfig::default()).await.unwrap();

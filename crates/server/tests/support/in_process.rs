@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper_util::rt::TokioIo;
-use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Region};
+use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Namespace, Region};
 use keywright_store::Store;
 use keywright_wire::{Operation, decode, render, render_error};
 use serde_json::Value;
@@ -90,7 +90,8 @@ impl<S: Store> InProcess<S> {
     pub async fn open(store: S) -> Result<Self, String> {
         let engine = Engine::open(store, Arc::new(StillEnv::default()), EngineConfig::default()).await;
         // The caller of every request to a server without credentials.
-        let caller = Caller { account: AccountId::from("123456789012"), region: Region::from("us-east-1") };
+        let account = AccountId::from("123456789012");
+        let caller = Caller::account(Namespace { account, region: Region::from("us-east-1") });
         engine.map(|engine| Self { engine, caller }).map_err(|error| format!("{error:?}"))
     }
 

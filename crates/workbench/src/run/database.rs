@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Region};
+use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Namespace, Region};
 use keywright_semantics::error::Error;
 use keywright_semantics::request::parts::{
     AttributeDefinitionParts, AttributeMapPart, BillingMode, CreateTableParts, DeleteItemParts, GetItemParts,
@@ -69,7 +69,10 @@ impl Database {
         let env = Arc::new(Still { drawn: AtomicU64::new(0) });
         let engine = drive(Engine::open(MemoryStore::default(), env, EngineConfig::default()))?
             .map_err(|fault| fault.to_string())?;
-        let caller = Caller { account: AccountId::from("000000000000"), region: Region::from("us-east-1") };
+        let caller = Caller::account(Namespace {
+            account: AccountId::from("000000000000"),
+            region: Region::from("us-east-1"),
+        });
         Ok(Self { engine, caller, owners: BTreeMap::new(), purpose: Purpose::default() })
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use keywright_engine::{
-    AccountId, Caller, Engine, EngineConfig, Env, Region, Throttle, ThroughputConfig, Whole,
+    AccountId, Caller, Engine, EngineConfig, Env, Namespace, Region, Throttle, ThroughputConfig, Whole,
 };
 use keywright_model::{DeclaredCapacity, Model, Table};
 use keywright_semantics::capacity::HalfUnits;
@@ -340,7 +340,10 @@ impl<'a> Runner<'a> {
         let env: Arc<dyn Env> = Arc::<Clock>::clone(&clock);
         let engine =
             drive(Engine::open(MemoryStore::default(), env, config))?.map_err(|fault| fault.to_string())?;
-        let caller = Caller { account: AccountId::from("000000000000"), region: Region::from("us-east-1") };
+        let caller = Caller::account(Namespace {
+            account: AccountId::from("000000000000"),
+            region: Region::from("us-east-1"),
+        });
         let resources = resources(model);
         let mut runner = Self {
             engine,
@@ -503,7 +506,7 @@ impl<'a> Runner<'a> {
     }
 
     fn attempt(&mut self, mut again: Again, now_ms: u64) {
-        let answers = self.engine.try_limits(&self.caller, again.trial, &again.request.parts);
+        let answers = self.engine.try_limits(&self.caller.namespace, again.trial, &again.request.parts);
         // Reads, writes and transactions stand or fall as a whole.
         let is_batch = again.trial == keywright_engine::Trial::Batch;
         let is_whole = !is_batch && answers.iter().any(Option::is_some);
@@ -556,7 +559,8 @@ impl<'a> Runner<'a> {
 
     fn begin_minute(&mut self) {
         for (resource, tally) in self.resources.iter().zip(&mut self.tallies) {
-            let state = self.engine.limit_state(&self.caller, &resource.table, resource.index.as_deref());
+            let state =
+                self.engine.limit_state(&self.caller.namespace, &resource.table, resource.index.as_deref());
             let partitions = state.map(|state| state.partitions).unwrap_or_default();
             tally.starts = partitions.iter().map(|own| own.start.clone()).collect();
             tally.whole = partitions.iter().map(|own| own.whole).collect();
@@ -570,7 +574,8 @@ impl<'a> Runner<'a> {
     fn end_minute(&mut self) {
         let minute = self.throttled.len();
         for (place, resource) in self.resources.iter().enumerate() {
-            let state = self.engine.limit_state(&self.caller, &resource.table, resource.index.as_deref());
+            let state =
+                self.engine.limit_state(&self.caller.namespace, &resource.table, resource.index.as_deref());
             let (Some(state), Some(tally)) = (state, self.tallies.get_mut(place)) else { continue };
             let mode =
                 self.model.tables.iter().zip(self.table_modes).find(|(own, _)| own.name == resource.table);
@@ -603,7 +608,7 @@ impl<'a> Runner<'a> {
     fn change(&self, second: u64) -> Result<(), String> {
         for (name, table) in &self.profile.tables {
             for change in table.changes.iter().filter(|change| change.at_s == second) {
-                let state = self.engine.limit_state(&self.caller, name, None);
+                let state = self.engine.limit_state(&self.caller.namespace, name, None);
                 let now = state.map_or([1, 1], |state| state.units);
                 let parts = UpdateTableParts {
                     table_name: name.clone(),

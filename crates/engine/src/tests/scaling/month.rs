@@ -198,7 +198,7 @@ fn every_counter_of_a_month_is_the_sum_of_its_parts() {
 
     // The hot partition was split, and both engines that open the store see the same parts.
     let parts = |engine: &Engine<MemoryStore>| {
-        let state = engine.limit_state(&caller(), TABLE, None).expect("the table exists");
+        let state = engine.limit_state(&namespace(), TABLE, None).expect("the table exists");
         state.partitions.iter().map(|one| one.start.clone()).collect::<Vec<_>>()
     };
     let before = parts(&bench.engine);

@@ -18,7 +18,7 @@ const REQUEST_TABLES_MAX: usize = 300;
 pub(super) fn keys(context: &Context, request: &Json) -> Outcome {
     let table = members::text(request, "table")?;
     let index = members::optional_text(request, "index")?;
-    let heat = Handle::current().block_on(context.shared.api.heat(&context.caller, table, index));
+    let heat = Handle::current().block_on(context.shared.api.heat(&context.caller.namespace, table, index));
     let Some(heat) = heat.map_err(failed)? else {
         return Err(Refusal::new(Kind::NotFound, format!("there is no table or index {table} here")));
     };
@@ -84,7 +84,8 @@ pub(super) fn backlog(context: &Context, request: &Json) -> Outcome {
     let optional = |time: Option<u64>| time.map_or(Json::Null, Json::number);
     let mut found = Vec::new();
     for name in names {
-        let backlog = Handle::current().block_on(context.shared.api.backlog(&context.caller, &name));
+        let backlog =
+            Handle::current().block_on(context.shared.api.backlog(&context.caller.namespace, &name));
         let Some(own) = backlog.map_err(failed)? else { continue };
         found.push(Json::object([
             ("table", Json::text(&name)),

@@ -22,7 +22,7 @@ mod views;
 
 use std::sync::Arc;
 
-use keywright_engine::Caller;
+use keywright_engine::{Caller, Namespace};
 use keywright_model::json::Json;
 use keywright_semantics::limits::ITEM_BYTES_MAX;
 use keywright_wire::Operation;
@@ -140,7 +140,7 @@ pub(super) fn some(choice: usize, is_wanted: impl Fn(Way) -> bool) -> Option<End
 }
 
 /// What the server is, for a visitor who may know. `only` is the one account that he sees.
-pub(super) fn state(shared: &Shared, caller: &Caller, only: Option<&str>) -> Vec<(&'static str, Json)> {
+pub(super) fn state(shared: &Shared, namespace: &Namespace, only: Option<&str>) -> Vec<(&'static str, Json)> {
     let surroundings = &shared.surroundings;
     let storage = match &surroundings.storage {
         Storage::Memory => [("kind", Json::text("memory")), ("place", Json::text("memory"))],
@@ -151,14 +151,18 @@ pub(super) fn state(shared: &Shared, caller: &Caller, only: Option<&str>) -> Vec
         Storage::Postgres { url, .. } => [("kind", Json::text("postgres")), ("place", Json::text(url))],
         Storage::Tikv { url } => [("kind", Json::text("tikv")), ("place", Json::text(url))],
     };
-    let place = |caller: &Caller| {
-        [("account", Json::text(caller.account.as_str())), ("region", Json::text(caller.region.as_str()))]
+    let place = |namespace: &Namespace| {
+        [
+            ("account", Json::text(namespace.account.as_str())),
+            ("region", Json::text(namespace.region.as_str())),
+        ]
     };
     // One more than are listed, to see whether there are more.
     let places = shared.api.places(PLACES_MAX + 1);
-    let own = places.iter().filter(|(caller, _)| only.is_none_or(|only| caller.account.as_str() == only));
-    let listed = own.take(PLACES_MAX).map(|(caller, tables)| {
-        Json::object(place(caller).into_iter().chain([("tables", Json::number(tables))]))
+    let own =
+        places.iter().filter(|(namespace, _)| only.is_none_or(|only| namespace.account.as_str() == only));
+    let listed = own.take(PLACES_MAX).map(|(namespace, tables)| {
+        Json::object(place(namespace).into_iter().chain([("tables", Json::number(tables))]))
     });
     let folder = shared.models.folder();
     let models = Json::object([
@@ -178,7 +182,7 @@ pub(super) fn state(shared: &Shared, caller: &Caller, only: Option<&str>) -> Vec
         ("storage", Json::object(storage)),
         ("readOnly", Json::Bool(shared.access == Access::Read)),
         ("endpoint", Json::text(&surroundings.endpoint)),
-        ("place", Json::object(place(caller))),
+        ("place", Json::object(place(namespace))),
         ("places", Json::List(listed.collect())),
         ("placesCut", Json::Bool(places.len() > PLACES_MAX)),
         ("models", models),
