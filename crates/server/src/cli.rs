@@ -10,12 +10,14 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use crate::clock::{ManualStart, Pace};
-use crate::config::{self, Config, OwnPort};
-use crate::credentials::{self, CredentialFile};
-use crate::log::{LogFormat, LogLevel};
-use crate::request_log::RequestLog;
-use crate::scrub::ScrubSetting;
-use crate::{about, banner, bench, copy, data, health_check, mcp, model, serve, verify};
+use crate::commands::{about, copy, health_check, verify};
+use crate::http::credentials::{self, CredentialFile};
+use crate::http::request_log::RequestLog;
+use crate::process::banner;
+use crate::process::log::{LogFormat, LogLevel};
+use crate::settings::config::{self, Config, OwnPort};
+use crate::storage::scrub::ScrubSetting;
+use crate::{bench, data, mcp, model, serve};
 
 /// A DynamoDB-compatible database in one binary.
 ///

@@ -2,80 +2,32 @@
 //!
 //! It is a library only so that fuzz targets reach its connections; its one function is the program.
 
-mod about;
-mod answer_size;
-mod any_store;
-mod auth;
-mod aws_profile;
-mod aws_settings;
-mod backend;
-mod banner;
 mod bench;
-mod body;
-mod branches;
-mod budget;
 mod cli;
 mod client;
 mod clock;
-mod config;
-mod confirm;
-mod connections;
-mod copy;
-mod credentials;
-mod damage_report;
+mod commands;
+mod connection;
 mod data;
-mod database;
-mod descriptors;
-mod endpoint;
-mod endpoint_url;
-mod environment;
-mod failed_signatures;
-mod find_table;
-mod foreign;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
-mod handshake;
-mod head_meter;
-mod health_check;
-mod hosts;
 mod http;
-mod idle_timeout;
-mod inflate;
-mod io_fault;
 mod limits;
-mod listener;
-mod log;
 mod management;
 mod mcp;
 mod model;
-mod overview;
-mod paging;
-mod private_file;
-mod ready_file;
-mod recovery;
-mod refused;
-mod request_head;
-mod request_log;
-mod request_metrics;
-mod request_trace;
-mod response;
-mod run_to_completion;
-mod scrub;
+mod process;
 mod serve;
-mod store_url;
+mod settings;
+mod storage;
 mod studio;
-mod throughput;
-mod timers;
-mod timestamp;
-mod tls;
-mod variables;
-mod verify;
-mod web_guard;
 
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser;
+
+use process::{banner, io_fault, log};
 
 /// Runs the program: reads the command line, and returns how it ended.
 pub fn run() -> ExitCode {

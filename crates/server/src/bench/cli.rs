@@ -10,8 +10,8 @@ use super::client::{Credentials, Endpoint};
 use super::keys::Spread;
 use super::pace::Pace;
 use super::workload::{DataSet, Kind};
-use crate::aws_settings::{self, Target};
-use crate::endpoint_url::region;
+use crate::client::aws_settings::{self, Target};
+use crate::client::endpoint_url::region;
 
 /// The endpoint if nothing names one.
 const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:8000";

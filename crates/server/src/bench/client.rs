@@ -13,10 +13,10 @@ use keywright_wire::sigv4::{SignedRequest, Signer, TimeMs};
 use tokio::net::TcpStream;
 
 use super::workload::Call;
-use crate::endpoint::ANSWER_BYTES_MAX;
-use crate::environment;
-use crate::foreign::inline;
-use crate::io_fault::Explained;
+use crate::client::endpoint::ANSWER_BYTES_MAX;
+use crate::process::environment;
+use crate::process::foreign::inline;
+use crate::process::io_fault::Explained;
 
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 const DATE: HeaderName = HeaderName::from_static("x-amz-date");

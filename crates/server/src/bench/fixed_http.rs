@@ -21,8 +21,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::client::Endpoint;
-use crate::banner;
-use crate::io_fault::Explained;
+use crate::process::banner;
+use crate::process::io_fault::Explained;
 
 /// The listener's time limit of heads.
 const HEAD_SECONDS_MAX: u64 = 30;

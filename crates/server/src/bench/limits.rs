@@ -19,8 +19,9 @@ use super::pace::Times;
 use super::processor::Process;
 use super::tally::Tally;
 use super::workload::{Kind, Step, letters, place, strided};
-use crate::backend::unopened;
-use crate::{config, environment};
+use crate::process::environment;
+use crate::settings::config;
+use crate::storage::backend::unopened;
 
 /// Rows of one commit while the store is filled.
 const FILL_ROWS: u64 = 1000;

@@ -12,7 +12,7 @@ use super::pace::{Pace, Schedule, Times};
 use super::processor::Process;
 use super::tally::{Sending, Tally, nanoseconds};
 use super::workload::{Call, DataSet, Kind};
-use crate::environment;
+use crate::process::environment;
 
 /// Pause of a connection after a request without a response.
 const FAULT_PAUSE_MS: u64 = 10;

@@ -21,9 +21,9 @@ mod workload;
 
 pub(crate) use cli::{BenchArguments, FixedHttpArguments};
 
-use crate::banner;
-use crate::confirm::confirm;
-use crate::io_fault::failed;
+use crate::client::confirm::confirm;
+use crate::process::banner;
+use crate::process::io_fault::failed;
 
 /// Prepares the tables, measures, removes the tables and prints the report.
 pub(crate) fn run(arguments: &BenchArguments) -> Result<(), String> {

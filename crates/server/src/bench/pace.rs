@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
-use crate::environment;
+use crate::process::environment;
 
 /// Closed: each connection sends when its last request is answered. Open: requests are due at equal
 /// intervals; a slow response delays the requests behind it, and their latency includes the delay.

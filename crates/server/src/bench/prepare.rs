@@ -13,9 +13,9 @@ use tokio::task::JoinSet;
 use super::cli::Plan;
 use super::client::{Connection, Endpoint, Reply};
 use super::workload::{Call, DataSet, Expected};
-use crate::endpoint::block_on;
-use crate::foreign::inline;
-use crate::{banner, environment};
+use crate::client::endpoint::block_on;
+use crate::process::foreign::inline;
+use crate::process::{banner, environment};
 
 /// Number of connections that load.
 const LOADERS: u64 = 8;

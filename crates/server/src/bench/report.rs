@@ -9,7 +9,7 @@ use super::prepare::Load;
 use super::tally::Tally;
 use super::trend::{self, Trend};
 use super::workload::Kind;
-use crate::banner;
+use crate::process::banner;
 
 /// The results of a run.
 pub(super) struct Report {

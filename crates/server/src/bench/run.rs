@@ -9,7 +9,7 @@ use super::prepare::MadeTables;
 use super::report::{Measured, Part, Report};
 use super::workload::Kind;
 use super::{load, prepare};
-use crate::banner;
+use crate::process::banner;
 
 /// Runs the plan, and notes the tables that it makes.
 pub(super) fn measure(plan: &Plan, made: &mut MadeTables) -> Result<Report, String> {

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::timestamp;
+use crate::process::timestamp;
 
 pub(crate) const PATH: &str = "/_keywright/clock";
 /// A `POST` must have this header. A page of a browser cannot send it to another origin without a preflight.

@@ -13,7 +13,7 @@ use keywright_engine::Env;
 use keywright_semantics::monitoring::document::time_of_text;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::environment;
+use crate::process::environment;
 
 const MILLIONTHS: u64 = 1_000_000;
 const FRACTION_DIGITS: usize = 6;

@@ -12,12 +12,12 @@ use keywright_semantics::value::Item;
 
 use super::progress_file::ProgressFile;
 use super::{FormArgument, table};
-use crate::aws_settings::named_endpoint;
-use crate::banner;
-use crate::endpoint::{Client, Credentials, Endpoint, block_on};
-use crate::io_fault::failed;
+use crate::client::aws_settings::named_endpoint;
+use crate::client::endpoint::{Client, Credentials, Endpoint, block_on};
+use crate::client::paging::Pages;
 use crate::model::progress::Bar;
-use crate::paging::Pages;
+use crate::process::banner;
+use crate::process::io_fault::failed;
 
 const SCAN: &str = "Scan";
 

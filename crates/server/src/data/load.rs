@@ -12,12 +12,12 @@ use keywright_semantics::value::Item;
 
 use super::progress_file::ProgressFile;
 use super::{FormArgument, put, table};
-use crate::aws_settings::named_endpoint;
-use crate::banner;
-use crate::confirm::confirm;
-use crate::endpoint::{Client, Credentials, Endpoint, block_on};
-use crate::io_fault::failed;
+use crate::client::aws_settings::named_endpoint;
+use crate::client::confirm::confirm;
+use crate::client::endpoint::{Client, Credentials, Endpoint, block_on};
 use crate::model::progress::Bar;
+use crate::process::banner;
+use crate::process::io_fault::failed;
 
 /// The longest line that is read: an item of 400 KB in its most wasteful form fits many times.
 const LINE_BYTES_MAX: u64 = 16 << 20;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use keywright_model::json::Json;
 
-use crate::io_fault::{cannot, failed};
+use crate::process::io_fault::{cannot, failed};
 
 /// The file of a command's progress: `items.jsonl.progress`.
 pub(super) struct ProgressFile {

@@ -8,7 +8,7 @@ use keywright_model::json::Json;
 use keywright_semantics::schema::KeyAttribute;
 use keywright_semantics::value::Item;
 
-use crate::endpoint::Client;
+use crate::client::endpoint::Client;
 
 /// Items of one BatchWriteItem.
 pub(crate) const BATCH_ITEMS_MAX: usize = keywright_semantics::limits::BATCH_WRITES_MAX;

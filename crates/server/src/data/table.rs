@@ -6,8 +6,8 @@ use keywright_model::exchange::create_table::read_document;
 use keywright_model::json::Json;
 use keywright_semantics::schema::KeyAttribute;
 
-use crate::endpoint::{Client, Refusal};
-use crate::find_table::Found;
+use crate::client::endpoint::{Client, Refusal};
+use crate::http::find_table::Found;
 
 /// The error of a table that does not exist.
 pub(crate) const NOT_FOUND: &str = "ResourceNotFoundException";

@@ -18,9 +18,9 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::Watched;
 use super::routes::Routes;
-use crate::config::ManagementConfig;
-use crate::io_fault::Explained;
 use crate::limits::{ACCEPT_RETRY_MS, HEAD_BYTES_MAX, MANAGEMENT_CONNECTIONS_MAX, MANAGEMENT_SECONDS_MAX};
+use crate::process::io_fault::Explained;
+use crate::settings::config::ManagementConfig;
 
 /// A free port, chosen by the system.
 const ANY_PORT: u16 = 0;

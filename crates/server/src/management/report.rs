@@ -10,12 +10,12 @@ use keywright_wire::render_error;
 use super::exposition::{Exposition, Kind, Millionths};
 use super::health::Health;
 use super::process;
-use crate::budget::BudgetFigures;
-use crate::connections::ConnectionFigures;
-use crate::database::Sharing;
-use crate::refused::Refused;
-use crate::request_log::units;
-use crate::request_metrics::{CLASS_BOUNDS_US, Totals};
+use crate::connection::budget::BudgetFigures;
+use crate::connection::connections::ConnectionFigures;
+use crate::connection::refused::Refused;
+use crate::http::request_log::units;
+use crate::http::request_metrics::{CLASS_BOUNDS_US, Totals};
+use crate::storage::database::Sharing;
 
 const COUNTER: Kind = Kind::Counter;
 const GAUGE: Kind = Kind::Gauge;

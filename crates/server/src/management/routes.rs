@@ -12,8 +12,8 @@ use hyper::{Method, Request, Response, StatusCode};
 use super::exposition::{Exposition, MEDIA_TYPE};
 use super::health::Health;
 use super::listener::Subject;
-use crate::request_head::RequestHead;
-use crate::web_guard::WebGuard;
+use crate::connection::request_head::RequestHead;
+use crate::http::web_guard::WebGuard;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const JSON: &str = "application/json";

@@ -11,8 +11,8 @@ use tokio::sync::Mutex;
 
 use super::arguments::Arguments;
 use super::models::Outcome;
+use crate::client::endpoint::{Client, Credentials, Endpoint};
 use crate::data::table::explained;
-use crate::endpoint::{Client, Credentials, Endpoint};
 
 /// Items of a Query or Scan that names no limit: an assistant reads what it gets.
 const ITEMS: u64 = 50;

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::endpoint::{Credentials, Endpoint};
-use crate::io_fault::failed;
+use crate::client::endpoint::{Credentials, Endpoint};
+use crate::process::io_fault::failed;
 use crate::studio::Workers;
 
 /// Give an assistant the model commands and, with --endpoint, tables to read

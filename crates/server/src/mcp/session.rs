@@ -15,8 +15,8 @@ use super::arguments::Arguments;
 use super::lines::BoundedLines;
 use super::models::Outcome;
 use super::tools::{self, Run};
-use crate::budget::Budget;
-use crate::endpoint::block_on;
+use crate::client::endpoint::block_on;
+use crate::connection::budget::Budget;
 use crate::limits::{ASSISTANT_ANSWERS_BYTES, BUDGET_WAIT_MS_MAX, JOB_SECONDS_MAX};
 use crate::studio::{Answers, Cancel, Ended, ModelCall, Pace, Workers};
 

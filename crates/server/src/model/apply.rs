@@ -11,11 +11,11 @@ use keywright_model::json::Json;
 
 use super::files;
 use super::progress::Bar;
-use crate::aws_settings::named_endpoint;
-use crate::banner;
+use crate::client::aws_settings::named_endpoint;
+use crate::client::endpoint::{Client, Credentials, Endpoint, block_on};
 use crate::data::put;
 use crate::data::table::{self, NOT_FOUND, describe, wait_until_active};
-use crate::endpoint::{Client, Credentials, Endpoint, block_on};
+use crate::process::banner;
 
 /// Create the tables of a model at an endpoint
 ///

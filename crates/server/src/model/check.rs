@@ -8,7 +8,7 @@ use keywright_workbench::report;
 use super::files::Source;
 use super::format::{Format, one_of};
 use super::progress::Bar;
-use crate::banner;
+use crate::process::banner;
 
 /// Run every access pattern on the engine and compare the results with the expectations
 ///

@@ -14,7 +14,7 @@ use keywright_workbench::run::{Measured, measure};
 use super::files::{self, Source};
 use super::format::{Format, one_of};
 use super::progress::during;
-use crate::banner;
+use crate::process::banner;
 
 /// Price a model
 ///

@@ -11,7 +11,7 @@ use keywright_designer::design::{
 use super::files::Source;
 use super::progress::{Spinner, during};
 use super::{cost, files};
-use crate::banner;
+use crate::process::banner;
 
 /// Find the cheapest keys and indexes, with proof
 ///

@@ -7,7 +7,7 @@ use keywright_designer::diff::{Extent, Subject, Terms, diff};
 
 use super::format::{Format, one_of};
 use super::{cost, files};
-use crate::banner;
+use crate::process::banner;
 
 /// Compare two models and plan the migration
 ///

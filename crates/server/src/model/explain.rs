@@ -4,7 +4,7 @@ use clap::Args;
 use keywright_model::did_you_mean;
 use keywright_workbench::lint::{RULES, explain, rule};
 
-use crate::banner;
+use crate::process::banner;
 
 /// Explain a rule: its reason, the fix and the source. Without a rule, list all rules
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use keywright_model::exchange::workbench_json::Document;
 use keywright_model::{self as model, DataSource, Model};
 
 use super::files::{self, with_ending};
-use crate::{banner, environment};
+use crate::process::{banner, environment};
 
 /// Write a model in another format
 ///

@@ -4,11 +4,11 @@ use keywright_model::exchange::live::LiveTable;
 use keywright_model::json::Json;
 
 use super::progress::Bar;
-use crate::banner;
+use crate::client::endpoint::{Client, Credentials, Endpoint, Refusal, block_on};
+use crate::client::paging::Pages;
 use crate::data::table::explained;
-use crate::endpoint::{Client, Credentials, Endpoint, Refusal, block_on};
-use crate::foreign::inline;
-use crate::paging::Pages;
+use crate::process::banner;
+use crate::process::foreign::inline;
 
 /// Items per request; the service returns at most 1 MB anyway.
 const PAGE_ITEMS_MAX: u64 = 500;

@@ -10,8 +10,8 @@ use keywright_model::exchange::import::import;
 use keywright_model::exchange::of_model::{Items, stored_items};
 use keywright_model::{self as model, Fault, Model};
 
-use crate::banner;
-use crate::io_fault::failed;
+use crate::process::banner;
+use crate::process::io_fault::failed;
 
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 256 << 20;

@@ -9,7 +9,7 @@ use keywright_workbench::heat::{json, markdown, of_model, of_writes, of_writes_j
 use super::cost;
 use super::files::Source;
 use super::format::{Format, one_of};
-use crate::banner;
+use crate::process::banner;
 
 /// Find partition keys that are too busy
 ///

@@ -12,8 +12,9 @@ use keywright_model::{self as model, Model};
 
 use super::fetch;
 use super::files::{self, with_ending};
-use crate::endpoint::{Credentials, Endpoint};
-use crate::{aws_settings, banner};
+use crate::client::aws_settings;
+use crate::client::endpoint::{Credentials, Endpoint};
+use crate::process::banner;
 
 /// Create a model file from a document or from live tables
 ///

@@ -6,7 +6,7 @@ use clap::Args;
 use keywright_model as model;
 
 use super::files;
-use crate::banner;
+use crate::process::banner;
 
 /// Write a commented model that passes its check
 #[derive(Debug, Args)]

@@ -21,7 +21,7 @@ mod simulate;
 
 use clap::{Args, Subcommand};
 
-use crate::banner;
+use crate::process::banner;
 pub(crate) use files::Source;
 pub(crate) use format::Format;
 pub(crate) use simulate::{SimulateArguments, run as run_simulation, simulated};

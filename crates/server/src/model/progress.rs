@@ -8,7 +8,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keywright_workbench::run::Progress;
 
-use crate::foreign;
+use crate::process::foreign;
 
 /// Shorter work shows no bar.
 const QUIET: Duration = Duration::from_millis(300);

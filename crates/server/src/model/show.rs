@@ -9,7 +9,7 @@ use keywright_workbench::views::{Looked, STEPS, VIEWS, View};
 
 use super::files;
 use super::format::{Format, one_of};
-use crate::banner;
+use crate::process::banner;
 
 /// Show a model as tables, step by step
 ///

@@ -9,7 +9,7 @@ use keywright_workbench::simulate::{Simulation, csv, json, parse, simulate, svg,
 use super::files::{Source, in_file};
 use super::progress::Bar;
 use super::{cost, files};
-use crate::banner;
+use crate::process::banner;
 
 /// How to print a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

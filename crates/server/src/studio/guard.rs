@@ -10,8 +10,8 @@ use hyper::header::{HOST, HeaderName, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method};
 
-use crate::hosts::{AllowedHosts, Host};
-use crate::request_head::visible;
+use crate::connection::hosts::{AllowedHosts, Host};
+use crate::connection::request_head::visible;
 
 /// The header with the build of the page. Only a page of this origin can send it.
 pub(super) const STUDIO: HeaderName = HeaderName::from_static("x-keywright-studio");

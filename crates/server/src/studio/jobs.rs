@@ -18,7 +18,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use super::lanes::{Each, Lane, Place, Tab, Who};
 use super::refusal::{Kind, Refusal};
 use super::reply::Lines;
-use crate::idle_timeout::Activity;
+use crate::connection::idle_timeout::Activity;
 use crate::limits::{
     HEAVY_TURN_MS_MAX, JOB_WAIT_SECONDS_MAX, JOBS_MAX, LIGHT_BODY_BYTES_MAX, LIGHT_CALLS_MAX,
     LIGHT_TURN_MS_MAX, SHORT_MODEL_CALLS_MAX, STREAM_LINES_MAX, TABS_MAX,
@@ -271,7 +271,7 @@ mod tests {
 
     use super::super::lanes::Account;
     use super::*;
-    use crate::client::Address;
+    use crate::connection::client::Address;
 
     fn activity() -> Arc<Activity> {
         Arc::new(Activity::new())

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::jobs::internal;
 use super::refusal::Refusal;
-use crate::client::Address;
+use crate::connection::client::Address;
 
 /// An account that signed in. Where nobody signs in, clients differ by their addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

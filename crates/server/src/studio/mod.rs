@@ -43,10 +43,10 @@ use keywright_engine::{Backlog, Caller, Heat, Namespace};
 use keywright_semantics::error::Error;
 use keywright_wire::Operation;
 
-use crate::auth::Authenticator;
-use crate::config::Storage;
+use crate::http::auth::Authenticator;
+use crate::http::response::ResponsePrefs;
 use crate::limits::Limits;
-use crate::response::ResponsePrefs;
+use crate::settings::config::Storage;
 pub(crate) use jobs::{Cancel, Pace};
 pub(crate) use portions::Answers;
 pub(crate) use service::Studio;

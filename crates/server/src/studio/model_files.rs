@@ -13,13 +13,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use super::refusal::{Kind, Refusal};
-use crate::config::ModelsIn;
-use crate::environment;
-use crate::io_fault::{Explained, cannot};
 use crate::limits::{
     MODEL_BYTES_MAX, MODELS_BYTES_EACH_MAX, MODELS_BYTES_MAX, MODELS_EACH_MAX, MODELS_LISTED_MAX,
     SAMPLE_BYTES_MAX,
 };
+use crate::process::environment;
+use crate::process::io_fault::{Explained, cannot};
+use crate::settings::config::ModelsIn;
 
 /// The ending of model files.
 const ENDING: &str = ".yaml";

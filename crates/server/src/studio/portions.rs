@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::refusal::{Kind, Refusal};
-use crate::budget::{Budget, Share, guarded};
+use crate::connection::budget::{Budget, Share, guarded};
 use crate::limits::{ANSWER_FREE_BYTES, STUDIO_ANSWERS_BYTES, STUDIO_BODIES_BYTES, STUDIO_CALLS_EACH_MAX};
 
 /// An account's part.

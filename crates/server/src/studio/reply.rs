@@ -15,7 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use super::jobs::Cancel;
 use super::refusal::Refusal;
-use crate::idle_timeout::{Activity, Phase};
+use crate::connection::idle_timeout::{Activity, Phase};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const LINES: HeaderValue = HeaderValue::from_static("application/x-ndjson");

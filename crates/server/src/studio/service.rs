@@ -33,24 +33,24 @@ use super::reply::{self, Reply};
 use super::sessions::{Failed, Session, Sessions};
 use super::workers::{Asked, Ended, ModelCall, Workers};
 use super::{Access, Api, Call, Called, MonitoringCall, Surroundings, assets, members, tables};
-use crate::auth::DEFAULT_ACCOUNT;
-use crate::body::{self, BodyBudgets, BodyFault};
-use crate::budget::Budget;
-use crate::client::Client;
-use crate::config::StudioConfig;
-use crate::connections::{ConnectionFigures, Connections};
-use crate::environment;
-use crate::head_meter::HeadMeter;
-use crate::idle_timeout::Phase;
+use crate::connection::body::{self, BodyBudgets, BodyFault};
+use crate::connection::budget::Budget;
+use crate::connection::client::Client;
+use crate::connection::connections::{ConnectionFigures, Connections};
+use crate::connection::head_meter::HeadMeter;
+use crate::connection::idle_timeout::Phase;
+use crate::connection::listener::Serving;
+use crate::connection::refused::{Cause, Refused};
+use crate::connection::request_head::{RequestHead, visible};
+use crate::http::auth::DEFAULT_ACCOUNT;
+use crate::http::response::{ResponsePrefs, accepts_brotli, prefers_gzip};
 use crate::limits::{
     BODY_SECONDS_MAX, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX, JOB_SECONDS_MAX, LIGHT_SECONDS_MAX, Limits,
     MODEL_CANCEL_MS_MAX, MODEL_UNDO_MS_MAX, OWN_VALUES_MAX, PerAddress, STUDIO_ANSWERS_BYTES,
     STUDIO_BODIES_BYTES, STUDIO_BODY_BYTES_MAX, STUDIO_CONNECTIONS_MAX, STUDIO_SIGN_IN_BODY_BYTES_MAX,
 };
-use crate::listener::Serving;
-use crate::refused::{Cause, Refused};
-use crate::request_head::{RequestHead, visible};
-use crate::response::{ResponsePrefs, accepts_brotli, prefers_gzip};
+use crate::process::environment;
+use crate::settings::config::StudioConfig;
 
 const ACCOUNT: HeaderName = HeaderName::from_static("x-keywright-account");
 const REGION: HeaderName = HeaderName::from_static("x-keywright-region");

@@ -6,11 +6,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::client::Address;
-use crate::environment;
+use crate::connection::client::Address;
 use crate::limits::{
     FAILED_ADDRESSES_MAX, SESSION_IDLE_MS, SESSIONS_EACH_MAX, SIGN_IN_FAILURES_MAX, SIGN_IN_WINDOW_MS,
 };
+use crate::process::environment;
 
 /// Time for which a signature in a header is accepted: 15 minutes before and after the time that it names.
 const SIGNATURE_VALID_MS: u64 = 30 * 60_000;

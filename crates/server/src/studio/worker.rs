@@ -27,9 +27,10 @@ use super::model_files::ModelFiles;
 use super::refusal::{self, Refusal};
 use super::runs::Runs;
 use super::tables::Tables;
-use crate::config::ModelsIn;
 use crate::limits::{MODEL_ANSWER_BYTES_MAX, MODEL_PROCESS_BYTES_MAX, PROGRESS_MS_MIN};
-use crate::{environment, mcp};
+use crate::mcp;
+use crate::process::environment;
+use crate::settings::config::ModelsIn;
 
 /// The first argument of such a process; the second is the folder of models, if there is one.
 pub(super) const STUDIO: &str = "studio-worker";

@@ -24,13 +24,13 @@ use super::jobs::{Cancel, Pace, cancelled, internal};
 use super::portions::Answers;
 use super::refusal::{self, Refusal};
 use super::{Access, Api, Call, Called, tables};
-use crate::io_fault::Explained;
+use crate::connection::request_head::RequestHead;
+use crate::http::response::ResponsePrefs;
 use crate::limits::{
     MODEL_ANSWER_BYTES_MAX, MODEL_ASKED_BYTES_MAX, MODEL_PROCESS_BYTES_MAX, MODEL_PROCESS_IDLE_SECONDS_MAX,
     MODEL_PROCESSES_MAX,
 };
-use crate::request_head::RequestHead;
-use crate::response::ResponsePrefs;
+use crate::process::io_fault::Explained;
 
 /// What a call came to, as the client gets it.
 #[derive(Debug)]

@@ -35,8 +35,8 @@ use super::runs::Runs;
 use super::service::Shared;
 use super::tables::Tables;
 use super::worker::Reporter;
-use crate::config::Storage;
 use crate::limits::{MODEL_BYTES_MAX, PLACES_MAX, SAMPLE_BYTES_MAX, SAMPLES_MAX, STUDIO_BODY_BYTES_MAX};
+use crate::settings::config::Storage;
 
 /// What a call of this process works with.
 pub(super) struct Context {

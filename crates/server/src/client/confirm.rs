@@ -1,0 +1,79 @@
+//! Asks before a command changes data at an endpoint of another machine that the command line does not name:
+//! a variable that was set for something else must not lead to lost data.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+
+use super::aws_settings::Target;
+
+/// Whether somebody can answer a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Terminal {
+    There,
+    Missing,
+}
+
+/// Asks unless the command line names the endpoint or it is this machine's. `change` says what the command
+/// does, as in `this replaces items of the table Orders`.
+pub(crate) fn confirm(target: &Target, change: &str) -> Result<(), String> {
+    let terminal = if io::stdin().is_terminal() && io::stderr().is_terminal() {
+        Terminal::There
+    } else {
+        Terminal::Missing
+    };
+    decide(target, change, terminal, |question| {
+        let mut output = io::stderr().lock();
+        let _unseen = write!(output, "{question}").and_then(|()| output.flush());
+        let mut answer = String::new();
+        let _closed = io::stdin().lock().read_line(&mut answer);
+        answer
+    })
+}
+
+fn decide(
+    target: &Target,
+    change: &str,
+    terminal: Terminal,
+    ask: impl FnOnce(&str) -> String,
+) -> Result<(), String> {
+    let Some(setting) = target.surprise() else { return Ok(()) };
+    let endpoint = &target.endpoint;
+    let asked = format!("{change} at {endpoint}, the endpoint that {setting} names");
+    if terminal == Terminal::There {
+        let answer = ask(&format!("{asked}. Go on? [y/N] "));
+        if matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
+            return Ok(());
+        }
+    }
+    Err(format!("{asked}: pass --endpoint {endpoint} if you mean it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::client::aws_settings::NamedBy;
+    use super::*;
+
+    #[test]
+    fn an_endpoint_of_another_machine_that_a_variable_names_needs_a_yes() {
+        let target = |url: &str, named_by| Target { endpoint: url.parse().expect("an endpoint"), named_by };
+        let variable = || NamedBy::Setting("AWS_ENDPOINT_URL".to_owned());
+        let far = target("https://db.example", variable());
+        let outcome = |own: &Target, terminal, answer: &str| {
+            decide(own, "this replaces items", terminal, |_| answer.to_owned())
+        };
+        for answer in ["y\n", "YES\n"] {
+            assert_eq!(outcome(&far, Terminal::There, answer), Ok(()));
+        }
+        for answer in ["", "\n", "n\n", "yo\n"] {
+            assert!(outcome(&far, Terminal::There, answer).is_err(), "{answer}");
+        }
+        let fault = outcome(&far, Terminal::Missing, "y\n").unwrap_err();
+        assert!(
+            fault.contains("--endpoint https://db.example") && fault.contains("AWS_ENDPOINT_URL"),
+            "{fault}"
+        );
+        for own in [target("http://127.0.0.1:8000", variable()), target("https://db.example", NamedBy::Flag)]
+        {
+            assert_eq!(outcome(&own, Terminal::Missing, ""), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! A client of the `DynamoDB` API for commands: one connection, one request at a time, every request signed.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use clap::Args;
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use hyper::{Method, Request, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use keywright_model::json::Json;
+use keywright_wire::sigv4::{SignedRequest, Signer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use super::endpoint_url::region;
+use crate::client::aws_settings;
+use crate::http::find_table;
+use crate::http::find_table::Found;
+use crate::process::environment;
+use crate::process::foreign::inline;
+use crate::process::io_fault::Explained;
+
+pub(crate) use super::endpoint_url::Endpoint;
+
+const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
+const DATE: HeaderName = HeaderName::from_static("x-amz-date");
+const TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
+const JSON: &str = "application/x-amz-json-1.0";
+
+/// More than the service's largest response, whose pages hold 1 MB of items.
+pub(crate) const ANSWER_BYTES_MAX: usize = 64 << 20;
+
+/// Time for a connection, with its TLS handshake.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Time between two pieces of a response, and until the first. A request is not sent again after it: an
+/// endpoint that is silent once would be silent again.
+const SILENCE_TIME_MAX: Duration = Duration::from_secs(15);
+
+/// The header names an operation in every request to the API; this one is our own.
+const FIND_TABLE_TARGET: &str = "Keywright.FindTable";
+
+/// Timeout of a request.
+const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);
+
+/// Attempts of a request that the endpoint is too busy for, or whose connection breaks.
+const ATTEMPTS_MAX: u32 = 8;
+
+/// The pause before the second attempt; it doubles with each further one.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+
+/// Errors after which the same request may succeed.
+const TEMPORARY: [&str; 6] = [
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "ThrottlingException",
+    "InternalServerError",
+    "ServiceUnavailable",
+    "LimitExceededException",
+];
+
+/// Runs a command's requests.
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start the runtime: {error}"))?;
+    runtime.block_on(work)
+}
+
+/// The credentials and region of the requests.
+#[derive(Clone, Debug, Args)]
+#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
+pub(crate) struct Credentials {
+    /// Access key that signs the requests
+    #[arg(long, value_name = "ID", env = "AWS_ACCESS_KEY_ID", default_value = "local")]
+    access_key_id: String,
+    /// Secret of the access key
+    #[arg(
+        long,
+        value_name = "SECRET",
+        env = "AWS_SECRET_ACCESS_KEY",
+        default_value = "local",
+        hide_env_values = true
+    )]
+    secret_access_key: String,
+    /// Session token of temporary credentials
+    #[arg(long, value_name = "TOKEN", env = "AWS_SESSION_TOKEN", hide_env_values = true)]
+    session_token: Option<String>,
+    /// Region of the signature [default: AWS_REGION, AWS_DEFAULT_REGION, the region of the profile, else
+    /// us-east-1]
+    #[arg(long, value_name = "NAME", value_parser = region)]
+    region: Option<String>,
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// Why an operation failed.
+pub(crate) struct Refusal {
+    /// The exception's name; empty if the endpoint did not respond with one.
+    pub(crate) kind: String,
+    /// Without control characters, wherever it comes from.
+    pub(crate) text: String,
+    cause: Cause,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// The endpoint answered, or the connection broke.
+    Failure,
+    /// Nothing came in time.
+    Silence,
+}
+
+impl From<Refusal> for String {
+    fn from(refusal: Refusal) -> Self {
+        refusal.text
+    }
+}
+
+impl From<String> for Refusal {
+    fn from(text: String) -> Self {
+        Self { kind: String::new(), text: inline(&text).into_owned(), cause: Cause::Failure }
+    }
+}
+
+pub(crate) struct Client {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) region: String,
+    session_token: Option<String>,
+    signer: Signer,
+    sender: SendRequest<Full<Bytes>>,
+}
+
+impl Client {
+    pub(crate) async fn connect(endpoint: &Endpoint, credentials: &Credentials) -> Result<Self, String> {
+        let region = aws_settings::region(credentials.region.as_deref())?;
+        let signer = Signer::new(&credentials.access_key_id, &credentials.secret_access_key, &region);
+        Ok(Self {
+            sender: connection(endpoint).await?,
+            endpoint: endpoint.clone(),
+            region,
+            session_token: credentials.session_token.clone(),
+            signer,
+        })
+    }
+
+    /// Sends a request again while the endpoint is too busy for it or the connection breaks. Only for
+    /// requests that may happen twice.
+    pub(crate) async fn ask_again(&mut self, operation: &str, body: &Json) -> Result<Json, Refusal> {
+        let mut pause = PAUSE_MIN;
+        for _ in 1..ATTEMPTS_MAX {
+            match self.ask(operation, body).await {
+                Err(refusal) if refusal.cause == Cause::Silence => return Err(refusal),
+                Err(refusal) if refusal.kind.is_empty() => {
+                    tokio::time::sleep(pause).await;
+                    if let Ok(sender) = connection(&self.endpoint).await {
+                        self.sender = sender;
+                    }
+                }
+                Err(refusal) if TEMPORARY.contains(&refusal.kind.as_str()) => tokio::time::sleep(pause).await,
+                answer => return answer,
+            }
+            pause *= 2;
+        }
+        self.ask(operation, body).await
+    }
+
+    pub(crate) async fn ask(&mut self, operation: &str, body: &Json) -> Result<Json, Refusal> {
+        let answer = timeout(ANSWER_TIME_MAX, self.answer(operation, body)).await;
+        answer.unwrap_or_else(|_| Err(self.silent(operation, "no complete response", ANSWER_TIME_MAX)))
+    }
+
+    /// The refusal of an endpoint that is too slow.
+    fn silent(&self, operation: &str, what: &str, time: Duration) -> Refusal {
+        let text = format!("{operation}: {what} from {} within {} seconds", self.endpoint, time.as_secs());
+        Refusal { cause: Cause::Silence, ..Refusal::from(text) }
+    }
+
+    /// Where the endpoint has a table of this name; `None` if it does not know the call, as the service.
+    pub(crate) async fn find_table(&mut self, table: &str) -> Option<Found> {
+        let body = Bytes::from(find_table::request(table));
+        let request = self.signed("find-table", find_table::PATH, FIND_TABLE_TARGET, &body).ok()?;
+        let response = async {
+            let response = self.sender.send_request(request).await.ok()?;
+            let is_ok = response.status() == StatusCode::OK;
+            let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await.ok()?;
+            is_ok.then(|| body.to_bytes())
+        };
+        let bytes = timeout(ANSWER_TIME_MAX, response).await.ok()??;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    async fn answer(&mut self, operation: &str, body: &Json) -> Result<Json, Refusal> {
+        let request = self.request(operation, body)?;
+        let broke = |error: &dyn fmt::Display| format!("{operation}: incomplete response: {error}");
+        let sent = timeout(SILENCE_TIME_MAX, self.sender.send_request(request)).await;
+        let silent = |_| self.silent(operation, "no response", SILENCE_TIME_MAX);
+        let response = sent.map_err(silent)?.map_err(|error| broke(&error))?;
+        let status = response.status();
+        let mut body = response.into_body();
+        let mut bytes = Vec::new();
+        let stopped = |_| self.silent(operation, "nothing more of the response", SILENCE_TIME_MAX);
+        while let Some(piece) = timeout(SILENCE_TIME_MAX, piece_of(&mut body)).await.map_err(stopped)? {
+            let piece = piece.map_err(|error| broke(&error))?;
+            if bytes.len() + piece.len() > ANSWER_BYTES_MAX {
+                return Err(format!("{operation}: a response of more than {ANSWER_BYTES_MAX} bytes").into());
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let answer = Json::parse(&text).map_err(|fault| format!("{operation}: HTTP {status}, {fault}"))?;
+        if status == StatusCode::OK {
+            return Ok(answer);
+        }
+        let kind = answer.str_at("__type").unwrap_or_default();
+        let kind = kind.rsplit('#').next().unwrap_or(kind);
+        let message = answer.str_at("message").or_else(|| answer.str_at("Message")).unwrap_or_default();
+        let message = if message.is_empty() { String::new() } else { format!(": {message}") };
+        Err(Refusal { kind: kind.to_owned(), ..Refusal::from(format!("{operation}: {kind}{message}")) })
+    }
+
+    fn request(&mut self, operation: &str, body: &Json) -> Result<Request<Full<Bytes>>, String> {
+        let target = format!("DynamoDB_20120810.{operation}");
+        self.signed(operation, "/", &target, &Bytes::from(body.compact()))
+    }
+
+    /// A signed request; `what` names it in errors.
+    fn signed(
+        &mut self,
+        what: &str,
+        path: &'static str,
+        target: &str,
+        body: &Bytes,
+    ) -> Result<Request<Full<Bytes>>, String> {
+        let now = environment::now();
+        let date = now.to_basic();
+        let token = self.session_token.clone();
+        let mut headers = vec![
+            ("content-type", JSON),
+            ("host", self.endpoint.authority.as_str()),
+            ("x-amz-date", date.as_str()),
+        ];
+        if let Some(token) = &token {
+            headers.push(("x-amz-security-token", token));
+        }
+        headers.push(("x-amz-target", target));
+        let names: Vec<&str> = headers.iter().map(|(name, _)| *name).collect();
+        let signed = SignedRequest { method: "POST", path, query: "", headers: &headers, body };
+        let authorization = self.signer.authorization(&signed, &names, now);
+        let mut request = Request::new(Full::new(body.clone()));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = Uri::from_static(path);
+        let value = |text: &str| HeaderValue::from_str(text).map_err(|error| format!("{what}: {error}"));
+        let sent = request.headers_mut();
+        sent.insert(HOST, value(&self.endpoint.authority)?);
+        sent.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+        sent.insert(TARGET, value(target)?);
+        sent.insert(DATE, value(&date)?);
+        if let Some(token) = &token {
+            sent.insert(TOKEN, value(token)?);
+        }
+        sent.insert(AUTHORIZATION, value(&authorization)?);
+        Ok(request)
+    }
+}
+
+/// The next bytes of a response; what comes after them is no body.
+async fn piece_of(body: &mut Incoming) -> Option<hyper::Result<Bytes>> {
+    let frame = body.frame().await?;
+    Some(frame.map(|frame| frame.into_data().unwrap_or_default()))
+}
+
+/// Connects to an endpoint.
+async fn connection(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, String> {
+    let late = |_| {
+        let seconds = CONNECT_TIME_MAX.as_secs();
+        format!("cannot connect to {endpoint}: it does not take a connection within {seconds} seconds")
+    };
+    timeout(CONNECT_TIME_MAX, connect(endpoint)).await.map_err(late)?
+}
+
+async fn connect(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, String> {
+    let explain = |error: &dyn fmt::Display| format!("cannot connect to {endpoint}: {error}");
+    let refused = |error: io::Error| explain(&Explained(&error));
+    let tcp = TcpStream::connect((endpoint.host.as_str(), endpoint.port)).await.map_err(refused)?;
+    let stream: Box<dyn Stream> = if endpoint.secure {
+        let name = ServerName::try_from(endpoint.host.clone()).map_err(|error| explain(&error))?;
+        Box::new(connector()?.connect(name, tcp).await.map_err(refused)?)
+    } else {
+        Box::new(tcp)
+    };
+    let (sender, connection) =
+        http1::handshake(TokioIo::new(stream)).await.map_err(|error| explain(&error))?;
+    // The sender reports errors; the driver's own result adds nothing.
+    tokio::spawn(async move { drop(connection.await) });
+    Ok(sender)
+}
+
+/// Trusts the system's certificate authorities.
+fn connector() -> Result<TlsConnector, String> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        return Err("this system has no root certificates, which an https endpoint needs".to_owned());
+    }
+    let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_parsed_and_printed_alike() {
+        for text in ["http://localhost:8000", "https://dynamodb.us-east-1.amazonaws.com", "http://[::1]:8000"]
+        {
+            let endpoint: Endpoint = text.parse().expect("an endpoint");
+            assert_eq!(endpoint.to_string(), text);
+        }
+        for text in ["localhost:8000", "ftp://x", "http://x/y", ""] {
+            assert!(text.parse::<Endpoint>().is_err(), "{text}");
+        }
+    }
+}

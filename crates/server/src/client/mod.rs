@@ -1,0 +1,9 @@
+//! What commands need to talk to an endpoint: its address and keys as the AWS tools find them, a connection,
+//! pages of answers.
+
+pub(crate) mod aws_profile;
+pub(crate) mod aws_settings;
+pub(crate) mod confirm;
+pub(crate) mod endpoint;
+pub(crate) mod endpoint_url;
+pub(crate) mod paging;

@@ -1,0 +1,6 @@
+//! The small commands, a file for each.
+
+pub(crate) mod about;
+pub(crate) mod copy;
+pub(crate) mod health_check;
+pub(crate) mod verify;

@@ -1,0 +1,199 @@
+//! What is noted about one request while it is answered, for metrics and the request log.
+//!
+//! It holds names, numbers and times, never values of items or secrets.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use keywright_engine::{Namespace, Observer};
+use keywright_semantics::capacity::Usage;
+use keywright_semantics::error::ErrorKind;
+use keywright_semantics::partiql::Statement;
+use keywright_semantics::request::{Request, TableRef};
+use keywright_semantics::response::{PageOutput, Response};
+use keywright_semantics::throttle::{Direction, Limit};
+use keywright_wire::Operation;
+
+use super::request_metrics::{Finished, RequestMetrics};
+use crate::process::{environment, foreign};
+
+/// Tables of one request that are noted.
+const NAMED_TABLES: usize = 5;
+
+/// Notes about one request.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    begun: Instant,
+    /// Whether it was a request of the API and not, for example, a probe of a load balancer.
+    pub(crate) is_call: bool,
+    pub(crate) operation: Option<Operation>,
+    pub(crate) error: Option<ErrorKind>,
+    pub(crate) received_bytes: usize,
+    /// Only where requests are logged.
+    pub(crate) detail: Option<Box<Detail>>,
+}
+
+impl Trace {
+    pub(crate) fn begin() -> Self {
+        Self {
+            begun: environment::instant(),
+            is_call: false,
+            operation: None,
+            error: None,
+            received_bytes: 0,
+            detail: None,
+        }
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        environment::instant().saturating_duration_since(self.begun)
+    }
+
+    /// Ends the request with a response of this size.
+    pub(crate) fn finish(&self, sent_bytes: usize) -> Finished {
+        let took = self.elapsed();
+        let Self { operation, error, received_bytes, .. } = *self;
+        Finished { operation, error, took, received_bytes, sent_bytes }
+    }
+
+    /// Who receives the figures of this request, if they are kept for it alone.
+    pub(crate) fn observer(&self) -> Option<Arc<dyn Observer>> {
+        let detail = self.detail.as_ref()?;
+        let own: Arc<dyn Observer> = detail.figures.clone();
+        Some(own)
+    }
+}
+
+/// What the request log says about a request beyond its name and outcome.
+#[derive(Debug)]
+pub(crate) struct Detail {
+    pub(crate) account: String,
+    pub(crate) region: String,
+    /// The first few, as the client named them, cut at some length.
+    pub(crate) tables: Vec<String>,
+    pub(crate) index: Option<String>,
+    /// Rows evaluated, and rows that passed the filter.
+    pub(crate) rows: Option<(u64, u64)>,
+    pub(crate) figures: Arc<RequestFigures>,
+}
+
+impl Detail {
+    pub(crate) fn of(namespace: &Namespace, metrics: &Arc<RequestMetrics>) -> Self {
+        Self {
+            account: namespace.account.as_str().to_owned(),
+            region: namespace.region.as_str().to_owned(),
+            tables: Vec::new(),
+            index: None,
+            rows: None,
+            figures: Arc::new(RequestFigures { all: Arc::clone(metrics), ..RequestFigures::default() }),
+        }
+    }
+
+    /// Notes the tables and the index that a request names.
+    pub(crate) fn note_names(&mut self, request: &Request) {
+        let (tables, index) = names(request);
+        for table in tables {
+            let name = foreign::name(&table.as_given);
+            if self.tables.len() < NAMED_TABLES && !self.tables.iter().any(|known| *known == name) {
+                self.tables.push(name.into_owned());
+            }
+        }
+        self.index = index.map(|name| foreign::name(name).into_owned());
+    }
+
+    /// Notes what a response tells about the work behind it.
+    pub(crate) fn note(&mut self, response: &Response) {
+        if let Response::Query(PageOutput { scanned_count, count, .. })
+        | Response::Scan(PageOutput { scanned_count, count, .. }) = response
+        {
+            self.rows = Some((*scanned_count, *count));
+        }
+    }
+}
+
+/// The figures of one request; they count for the server too.
+#[derive(Debug, Default)]
+pub(crate) struct RequestFigures {
+    all: Arc<RequestMetrics>,
+    pub(crate) read_halves: AtomicU64,
+    pub(crate) write_halves: AtomicU64,
+    pub(crate) conflicts: AtomicU64,
+}
+
+impl Observer for RequestFigures {
+    fn charged(&self, usage: Usage) {
+        self.read_halves.fetch_add(usage.read.0, Ordering::Relaxed);
+        self.write_halves.fetch_add(usage.write.0, Ordering::Relaxed);
+        self.all.charged(usage);
+    }
+
+    fn conflicted(&self) {
+        self.conflicts.fetch_add(1, Ordering::Relaxed);
+        self.all.conflicted();
+    }
+
+    fn throttled(&self, limit: Limit, direction: Direction) {
+        self.all.throttled(limit, direction);
+    }
+}
+
+/// The tables that a request names, and its index.
+fn names(request: &Request) -> (Vec<&TableRef>, Option<&str>) {
+    let tables = match request {
+        Request::GetItem(request) => vec![&request.table],
+        Request::PutItem(request) => vec![&request.table],
+        Request::UpdateItem(request) => vec![&request.table],
+        Request::DeleteItem(request) => vec![&request.table],
+        Request::Query(request) => return (vec![&request.table], request.index.as_deref()),
+        Request::Scan(request) => return (vec![&request.table], request.index.as_deref()),
+        Request::BatchGetItem(request) => request.tables.iter().map(|table| &table.table).collect(),
+        Request::BatchWriteItem(request) => request.tables.iter().map(|table| &table.table).collect(),
+        Request::TransactGetItems(request) => request.gets.iter().map(|get| &get.table).collect(),
+        Request::TransactWriteItems(request) => request.actions.iter().map(|action| &action.table).collect(),
+        Request::ExecuteStatement(request) => return names_of_statement(&request.statement),
+        Request::DescribeTable(request) => vec![&request.table],
+        Request::DeleteTable(request) => vec![&request.table],
+        Request::UpdateTable(request) => vec![&request.table],
+        Request::DescribeTimeToLive(request) => vec![&request.table],
+        Request::UpdateTimeToLive(request) => vec![&request.table],
+        Request::DescribeContributorInsights(request) => {
+            return (vec![&request.target.table], request.target.index.as_deref());
+        }
+        Request::UpdateContributorInsights(request) => {
+            return (vec![&request.target.table], request.target.index.as_deref());
+        }
+        Request::ListContributorInsights(request) => request.table.iter().collect(),
+        Request::BatchExecuteStatement(_)
+        | Request::CreateTable(_)
+        | Request::DescribeEndpoints
+        | Request::DescribeLimits
+        | Request::DescribeStream(_)
+        | Request::ExecuteTransaction(_)
+        | Request::GetRecords(_)
+        | Request::GetShardIterator(_)
+        | Request::ListStreams(_)
+        | Request::ListTables(_)
+        | Request::ListTagsOfResource(_)
+        | Request::TagResource(_)
+        | Request::UntagResource(_) => Vec::new(),
+    };
+    (tables, None)
+}
+
+fn names_of_statement(statement: &Statement) -> (Vec<&TableRef>, Option<&str>) {
+    let index = match statement {
+        Statement::Select(select) => select.index.as_deref(),
+        Statement::Insert { .. }
+        | Statement::Update { .. }
+        | Statement::Delete { .. }
+        | Statement::Exists(_) => None,
+    };
+    (vec![statement.table()], index)
+}
+
+/// A duration in milliseconds with three digits, for people.
+pub(crate) fn milliseconds(took: Duration) -> String {
+    let us = took.as_micros();
+    format!("{}.{:03}", us / 1_000, us % 1_000)
+}

@@ -1,0 +1,390 @@
+//! Framing of responses: status, headers, checksum, compression.
+//!
+//! Source: the service's responses to raw HTTP requests, as public compatibility suites recorded them.
+
+use std::io::Write as _;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::{GzEncoder, ZlibEncoder};
+use http_body_util::Full;
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, SERVER,
+    TRANSFER_ENCODING,
+};
+use hyper::{HeaderMap, Response, StatusCode};
+
+use keywright_wire::{Protocol, Rendered, RenderedScaling, SCALING_CONTENT_TYPE};
+
+use crate::connection::budget::Share;
+use crate::connection::request_head::{self, RequestHead};
+use crate::limits::ANSWER_FREE_BYTES;
+use crate::process::environment;
+
+const AMZ_JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
+const PLAIN_JSON: HeaderValue = HeaderValue::from_static("application/json");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
+const QUERY_ERROR: HeaderName = HeaderName::from_static("x-amzn-query-error");
+const SMITHY_PROTOCOL: HeaderName = HeaderName::from_static("smithy-protocol");
+const RPC_V2_CBOR: HeaderValue = HeaderValue::from_static("rpc-v2-cbor");
+const CHECKSUM: HeaderName = HeaderName::from_static("x-amz-crc32");
+
+/// The service compresses nothing smaller.
+const COMPRESS_BYTES_MIN: usize = 4096;
+/// Number of headers of most responses.
+const ANSWER_HEADERS: usize = 8;
+/// Seconds for which a browser may cache a preflight.
+const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("172800");
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Coding {
+    Identity,
+    Gzip,
+    Deflate,
+}
+
+/// What a request's headers ask of the response.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResponsePrefs<'h> {
+    /// The value of `Accept-Encoding`.
+    accepted: &'h str,
+    amz_json: bool,
+    cross_origin: bool,
+}
+
+/// A response before it is framed.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    status: StatusCode,
+    /// `None` for the JSON type of the request.
+    content_type: Option<HeaderValue>,
+    body: Vec<u8>,
+    /// Memory that the body holds until it is sent; `None` for small bodies.
+    share: Option<Share>,
+    extra: HeaderMap,
+}
+
+/// A body that holds its share of the memory for responses until the socket has taken it or the connection
+/// ends.
+struct Held {
+    body: Vec<u8>,
+    _share: Share,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+/// A body that holds its share, if it has one, until it is sent or dropped.
+pub(crate) fn held(body: Vec<u8>, share: Option<Share>) -> Bytes {
+    match share {
+        None => Bytes::from(body),
+        Some(mut share) => {
+            share.resize(body.capacity());
+            Bytes::from_owner(Held { body, _share: share })
+        }
+    }
+}
+
+impl Answer {
+    fn new(status: StatusCode, content_type: Option<HeaderValue>, body: Vec<u8>) -> Self {
+        Self { status, content_type, body, share: None, extra: HeaderMap::new() }
+    }
+
+    pub(crate) fn json(body: Vec<u8>, share: Option<Share>) -> Self {
+        Self { share, ..Self::new(StatusCode::OK, None, body) }
+    }
+
+    pub(crate) fn error(status: u16, body: Vec<u8>) -> Self {
+        Self::new(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), None, body)
+    }
+
+    /// A response of CloudWatch in the protocol of its request.
+    pub(crate) fn monitoring(rendered: Rendered, protocol: Protocol) -> Self {
+        let status = StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let content_type = HeaderValue::from_static(protocol.content_type());
+        let mut answer = Self::new(status, Some(content_type), rendered.body);
+        if let Some(code) = rendered.query_error.and_then(|code| HeaderValue::from_str(&code).ok()) {
+            answer.extra.insert(QUERY_ERROR, code);
+        }
+        if protocol == Protocol::Cbor {
+            answer.extra.insert(SMITHY_PROTOCOL, RPC_V2_CBOR);
+        }
+        answer
+    }
+
+    /// A response of Application Auto Scaling.
+    pub(crate) fn scaling(rendered: RenderedScaling) -> Self {
+        let status = StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self::new(status, Some(HeaderValue::from_static(SCALING_CONTENT_TYPE)), rendered.body)
+    }
+
+    /// Attaches the memory that the body takes; a small body takes none.
+    #[must_use]
+    pub(crate) fn holding(self, share: Option<Share>) -> Self {
+        Self { share: share.filter(|_| self.body.len() > ANSWER_FREE_BYTES), ..self }
+    }
+
+    /// The service's response to a GET of a load balancer or browser, with the host that it was sent to.
+    pub(crate) fn health(host: &str) -> Self {
+        let body = format!("healthy: {host} ").into_bytes();
+        Self::new(StatusCode::OK, Some(HeaderValue::from_static("text/plain")), body)
+    }
+
+    /// The service's response to requests of other protocols.
+    pub(crate) fn not_ours() -> Self {
+        let body = b"<UnknownOperationException/>\n".to_vec();
+        Self::new(StatusCode::NOT_FOUND, Some(HeaderValue::from_static("application/xml")), body)
+    }
+
+    /// The response to a head that is too long.
+    pub(crate) fn bad_head() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, None, Vec::new())
+    }
+
+    /// Observed: only this response is chunked.
+    pub(crate) fn too_large() -> Self {
+        let mut answer = Self::new(StatusCode::PAYLOAD_TOO_LARGE, None, Vec::new());
+        answer.extra.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        answer
+    }
+
+    pub(crate) fn too_slow() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, None, Vec::new())
+    }
+
+    /// The response to a browser's preflight request; it allows everything that is asked.
+    pub(crate) fn preflight(request: &HeaderMap) -> Self {
+        let mut answer = Self::new(StatusCode::OK, None, Vec::new());
+        for (asked, allowed) in [
+            (ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_ALLOW_HEADERS),
+            (ACCESS_CONTROL_REQUEST_METHOD, ACCESS_CONTROL_ALLOW_METHODS),
+        ] {
+            if let Some(value) = request.get(asked) {
+                answer.extra.insert(allowed, value.clone());
+            }
+        }
+        answer.extra.insert(ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS);
+        answer
+    }
+}
+
+impl<'h> ResponsePrefs<'h> {
+    /// A page that is not admitted gets no permission to read the response.
+    pub(crate) fn read(head: &RequestHead<'h>, admitted: bool) -> Self {
+        Self {
+            accepted: request_head::text(head.accept_encoding),
+            amz_json: request_head::text(head.content_type)
+                .trim_start()
+                .starts_with("application/x-amz-json-1.0"),
+            cross_origin: admitted && head.origin.is_some(),
+        }
+    }
+
+    /// Number of bytes that may be compressed.
+    pub(crate) fn bytes_to_compress(self, answer: &Answer) -> usize {
+        if self.accepted.is_empty() { 0 } else { answer.body.len() }
+    }
+
+    /// Builds the response with the headers that every response has. The checksum covers the bytes as sent.
+    pub(crate) fn frame(self, answer: Answer) -> Response<Full<Bytes>> {
+        let (body, encoding) = compress(answer.body, self.accepted);
+        let checksum = crc32fast::hash(&body);
+        let mut response = Response::new(Full::new(held(body, answer.share)));
+        *response.status_mut() = answer.status;
+        let headers = response.headers_mut();
+        *headers = answer.extra;
+        headers.reserve(ANSWER_HEADERS);
+        let json = if self.amz_json { AMZ_JSON } else { PLAIN_JSON };
+        headers.insert(CONTENT_TYPE, answer.content_type.unwrap_or(json));
+        headers.insert(REQUEST_ID, request_id());
+        headers.insert(CHECKSUM, HeaderValue::from(checksum));
+        headers.insert(SERVER, HeaderValue::from_static("Server"));
+        if let Some(encoding) = encoding {
+            headers.insert(CONTENT_ENCODING, encoding);
+        }
+        if self.cross_origin {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+            headers.insert(
+                ACCESS_CONTROL_EXPOSE_HEADERS,
+                HeaderValue::from_static("x-amzn-RequestId,x-amz-crc32,Date"),
+            );
+        }
+        response
+    }
+}
+
+/// The coding with the highest quality, the first of equals, except that a name precedes `*`; none if no
+/// known coding is named. Observed: `*` means gzip, or deflate if gzip is named too; `identity` is ignored;
+/// of a coding named twice the better entry counts.
+fn preferred_coding(accepted: &str) -> Coding {
+    let entries: Vec<(&str, Option<&str>)> = accepted.split(',').map(entry).collect();
+    let named = |name: &str| entries.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
+    let for_any = if named("gzip") { Coding::Deflate } else { Coding::Gzip };
+    let coding = |name: &str| match name {
+        "*" => Some(for_any),
+        _ if name.eq_ignore_ascii_case("gzip") => Some(Coding::Gzip),
+        _ if name.eq_ignore_ascii_case("deflate") => Some(Coding::Deflate),
+        _ => None,
+    };
+    let offers = entries.iter().filter_map(|(name, text)| {
+        let coding = coding(name)?;
+        Some((coding, *name == "*", text.map_or(QUALITY_MAX, quality)))
+    });
+    let mut best = (Coding::Identity, 0, false);
+    for (coding, any, quality) in offers {
+        if quality > best.1 || (quality == best.1 && quality > 0 && best.2 && !any) {
+            best = (coding, quality, any);
+        }
+    }
+    best.0
+}
+
+/// Whether a client that sends this `Accept-Encoding` prefers gzip.
+pub(crate) fn prefers_gzip(accepted: &str) -> bool {
+    matches!(preferred_coding(accepted), Coding::Gzip)
+}
+
+/// Whether a client takes Brotli, with any quality above zero. Browsers offer it over TLS and on loopback.
+pub(crate) fn accepts_brotli(accepted: &str) -> bool {
+    let taken =
+        |(name, text): (&str, Option<&str>)| name == "br" && text.is_none_or(|text| quality(text) > 0);
+    accepted.split(',').map(entry).any(taken)
+}
+
+/// One entry of the list: its name and the text of its quality. Observed: `q=` may end a longer name.
+fn entry(text: &str) -> (&str, Option<&str>) {
+    let mut parts = text.split(';').map(str::trim);
+    let name = parts.next().unwrap_or_default();
+    (name, parts.find_map(|parameter| parameter.split_once("q=")).map(|(_, text)| text))
+}
+
+/// The highest quality, 1.
+const QUALITY_MAX: u16 = 10_000;
+
+/// A quality value (`0.25`) in ten-thousandths. Observed: a text that is not a number, or a number above 1,
+/// counts as 1; a negative number counts as 0.
+fn quality(text: &str) -> u16 {
+    let Ok(value) = text.trim().parse::<f64>() else { return QUALITY_MAX };
+    // Binary search for the largest number of steps that is not above the value.
+    let (mut least, mut most) = (0, QUALITY_MAX);
+    while least < most {
+        let middle = (least + most).div_ceil(2);
+        if f64::from(middle) <= value * f64::from(QUALITY_MAX) {
+            least = middle;
+        } else {
+            most = middle - 1;
+        }
+    }
+    if least == 0 { u16::from(value > 0.0) } else { least }
+}
+
+fn compress(body: Vec<u8>, accepted: &str) -> (Vec<u8>, Option<HeaderValue>) {
+    if body.len() < COMPRESS_BYTES_MIN {
+        return (body, None);
+    }
+    let draft = Vec::with_capacity(body.len() / 2);
+    let (written, name) = match preferred_coding(accepted) {
+        Coding::Identity => return (body, None),
+        Coding::Gzip => {
+            let mut encoder = GzEncoder::new(draft, Compression::fast());
+            (encoder.write_all(&body).and_then(|()| encoder.finish()), "gzip")
+        }
+        Coding::Deflate => {
+            let mut encoder = ZlibEncoder::new(draft, Compression::fast());
+            (encoder.write_all(&body).and_then(|()| encoder.finish()), "deflate")
+        }
+    };
+    match written {
+        Ok(compressed) => (compressed, Some(HeaderValue::from_static(name))),
+        Err(_never_for_a_vector) => (body, None),
+    }
+}
+
+/// The id that a framed response gives to its request.
+pub(crate) fn id<T>(response: &Response<T>) -> &str {
+    request_head::text(response.headers().get(REQUEST_ID))
+}
+
+/// A request id: 52 characters of the service's alphabet.
+fn request_id() -> HeaderValue {
+    let mut text = [b'0'; 52];
+    // One random byte per character, of which five bits are used.
+    let mut bits = [0; 56];
+    for word in bits.as_chunks_mut::<8>().0 {
+        *word = environment::request_bits().to_le_bytes();
+    }
+    for (place, bits) in text.iter_mut().zip(bits) {
+        let five = bits & 31;
+        *place = if five < 10 { b'0' + five } else { b'A' - 10 + five };
+    }
+    HeaderValue::from_bytes(&text).unwrap_or_else(|_| HeaderValue::from_static("0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    #[test]
+    fn the_best_accepted_coding_wins() {
+        for (accepted, coding) in [
+            ("", Coding::Identity),
+            ("identity", Coding::Identity),
+            ("GZIP", Coding::Gzip),
+            ("deflate, gzip", Coding::Deflate),
+            ("deflate;q=0.5, gzip;q=0.8", Coding::Gzip),
+            ("gzip;q=0, deflate", Coding::Deflate),
+            ("br, *", Coding::Gzip),
+            ("*, deflate;q=0.5", Coding::Gzip),
+            ("*, deflate", Coding::Deflate),
+            ("*, gzip;q=0.5", Coding::Deflate),
+            ("*;q=0.5,identity", Coding::Gzip),
+            ("gzip;q=0.5,identity;q=0.8", Coding::Gzip),
+            ("identity;q=0", Coding::Identity),
+            ("br, gzip;q=0, deflate; q = 0.5 , identity;q=0", Coding::Deflate),
+            ("deflate;q=0.5, gzip;q=31", Coding::Gzip),
+            ("deflate;q=0.5, gzip;q=1;q=0.2", Coding::Gzip),
+            ("deflate;q=0.5,gzip;q=0.", Coding::Deflate),
+            ("deflate;q=0.5,gzip;q=0.x", Coding::Gzip),
+            ("deflate;q=-0.5,gzip;q=0.2", Coding::Gzip),
+            ("gzip;q= 0;q=1", Coding::Identity),
+            ("gzip;q =0;q=1", Coding::Gzip),
+            ("gzip;nq=0;q=1", Coding::Identity),
+            ("gzip;q=0, gzip;q=1, gzip;q=0", Coding::Gzip),
+            ("gzip;q=0.00001", Coding::Gzip),
+            ("gzip:q=1", Coding::Identity),
+            ("x-gzip, br, zstd", Coding::Identity),
+        ] {
+            assert_eq!(preferred_coding(accepted), coding, "{accepted}");
+        }
+    }
+
+    #[test]
+    fn small_answers_are_left_alone_and_large_ones_come_back_whole() {
+        let (small, none) = compress(vec![b'a'; COMPRESS_BYTES_MIN - 1], "gzip");
+        assert_eq!((small.len(), none), (COMPRESS_BYTES_MIN - 1, None));
+        let (large, named) = compress(vec![b'a'; COMPRESS_BYTES_MIN], "gzip");
+        assert_eq!(named, Some(HeaderValue::from_static("gzip")));
+        let mut opened = Vec::new();
+        flate2::read::GzDecoder::new(large.as_slice()).read_to_end(&mut opened).unwrap();
+        assert_eq!(opened, vec![b'a'; COMPRESS_BYTES_MIN]);
+        let (large, _) = compress(vec![b'a'; COMPRESS_BYTES_MIN], "deflate");
+        let mut opened = Vec::new();
+        flate2::read::ZlibDecoder::new(large.as_slice()).read_to_end(&mut opened).unwrap();
+        assert_eq!(opened, vec![b'a'; COMPRESS_BYTES_MIN]);
+    }
+
+    #[test]
+    fn request_ids_have_the_services_form_and_differ() {
+        let (one, two) = (request_id(), request_id());
+        assert_eq!(one.len(), 52);
+        assert!(one.as_bytes().iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()));
+        assert_ne!(one, two);
+    }
+}

@@ -1,0 +1,77 @@
+//! The timer of background work: calls the engine's step and sleeps for as long as the engine asks.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use keywright_engine::{Env as _, NextWake};
+use tokio::sync::{mpsc, watch};
+
+use crate::clock::{Clock, Move};
+use crate::storage::database::Database;
+
+/// The longest sleep between two steps, so that work created by a request starts soon.
+const SLEEP_MS_MAX: u64 = 100;
+/// The shortest, so that a busy engine does not starve requests.
+const SLEEP_MS_MIN: u64 = 1;
+
+/// Delay after a step that panicked.
+const AFTER_PANIC_MS: u64 = 1000;
+
+/// Runs steps until the server stops. Moves a clock that stands when somebody asks for it.
+pub(crate) async fn run(
+    database: Arc<Database>,
+    mut moves: mpsc::Receiver<Move>,
+    mut stopping: watch::Receiver<bool>,
+) {
+    let clock = Arc::clone(database.clock());
+    while !*stopping.borrow() {
+        let wake = step(&database, clock.now_ms()).await;
+        let until_ms = wake.at_ms.map_or(SLEEP_MS_MAX, |at| at.saturating_sub(clock.now_ms()));
+        let sleep_ms = clock.real_ms(until_ms).clamp(SLEEP_MS_MIN, SLEEP_MS_MAX);
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(sleep_ms)) => {}
+            Some(wish) = moves.recv() => advance(&database, &clock, wish, &stopping).await,
+            _ = stopping.changed() => {}
+        }
+    }
+}
+
+/// One step. A panic in it must not end the others.
+async fn step(database: &Database, now_ms: u64) -> NextWake {
+    let step = async {
+        match database.engine() {
+            Some(engine) => engine.step(now_ms).await,
+            // The store is being opened again.
+            None => NextWake { at_ms: None },
+        }
+    };
+    AssertUnwindSafe(step).catch_unwind().await.unwrap_or_else(|_panic| {
+        tracing::error!("background work failed and will be retried");
+        NextWake { at_ms: Some(now_ms.saturating_add(AFTER_PANIC_MS)) }
+    })
+}
+
+/// Moves the clock, and does all work on the way when it is due, while the client waits.
+///
+/// Invariant: the clock never shows a time before which work is left. So a move that is abandoned leaves an
+/// earlier time than was wanted, and a database as if that time had been asked for.
+async fn advance(database: &Database, clock: &Clock, wish: Move, stopping: &watch::Receiver<bool>) {
+    let to_ms = clock.now_ms().saturating_add(wish.by_ms);
+    while !*stopping.borrow() && !wish.is_abandoned() {
+        let now = clock.now_ms();
+        let due = step(database, now).await.at_ms.filter(|at| *at <= to_ms);
+        match due {
+            None if now >= to_ms => {
+                // The client may have left just now.
+                let _ = wish.done.send(());
+                return;
+            }
+            // Work that is due now is done by the next step.
+            due => clock.set(due.unwrap_or(to_ms)),
+        }
+        // A step that finds everything in memory never waits, and other tasks of this thread do.
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,0 +1,750 @@
+//! The settings of one server. Flags override the environment, the environment overrides the file, and the
+//! rest are defaults.
+//! They are validated once.
+//!
+//! It opens no file but the configuration file.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::Deserialize;
+
+use clap::ValueEnum;
+use keywright_engine::{BranchLimits, CountedTogether, ThroughputConfig};
+
+use super::throughput;
+use crate::cli::{
+    ClockArguments, DurabilityArgument, LimitArguments, ServeArguments, StudioArguments, WatchArguments,
+};
+use crate::clock::{ClockSetting, ManualStart, Pace};
+use crate::connection::hosts::AllowedHosts;
+use crate::http::request_log::RequestLog;
+use crate::http::web_guard::{HostCheck, Origins, WebGuard};
+use crate::limits::{self, Limits, PerAddress};
+use crate::process::io_fault::failed;
+use crate::process::log::{LogFormat, LogSettings};
+use crate::storage::scrub::ScrubSetting;
+use crate::storage::store_url::{Password, StoreOption, StoreUrl};
+
+const DEFAULT_FILE: &str = "keywright.toml";
+const DEFAULT_FOLDER: &str = "keywright-data";
+const DEFAULT_PORT: u16 = 8000;
+pub(crate) const DEFAULT_MANAGEMENT_PORT: u16 = 8200;
+const DEFAULT_STUDIO_PORT: u16 = 8100;
+/// The folder of model files in the data folder.
+const MODELS_FOLDER: &str = "models";
+/// May hold the password of `--store`.
+const STORE: StoreOption = StoreOption { flag: "--store", password_variable: "KEYWRIGHT_STORE_PASSWORD" };
+const DEFAULT_CACHE_MIB: u64 = 64;
+const KIB: u64 = 1024;
+const MIB: u64 = 1024 * KIB;
+/// Shorter shards cost more than they serve: every change of shards waits for the table's writers.
+const STREAM_SHARD_MS_MIN: u64 = 100;
+/// Size of the block cache by default.
+pub(crate) const DEFAULT_CACHE_BYTES: u64 = DEFAULT_CACHE_MIB * MIB;
+
+/// Where the data lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Storage {
+    Memory,
+    Folder {
+        path: PathBuf,
+        durability: DurabilityArgument,
+        cache_bytes: u64,
+        /// The store's own if None.
+        write_buffer_bytes: Option<u64>,
+    },
+    Postgres {
+        /// Without the password.
+        url: String,
+        password: Option<Password>,
+    },
+    Tikv {
+        url: String,
+    },
+}
+
+/// Whether and where something besides the API is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnPort {
+    Off,
+    Port(u16),
+}
+
+impl FromStr for OwnPort {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "off" {
+            return Ok(Self::Off);
+        }
+        let port = text.parse().map_err(|_| format!("\"{text}\" is not known: write a port, or off"))?;
+        Ok(Self::Port(port))
+    }
+}
+
+/// The management port: where it listens, and which requests it answers.
+#[derive(Clone, Debug)]
+pub(crate) struct ManagementConfig {
+    pub(crate) address: SocketAddr,
+    pub(crate) web_guard: WebGuard,
+    /// Whether the user named the port: then it matters if another one is used.
+    pub(crate) port_is_named: bool,
+}
+
+/// Where the studio keeps model files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ModelsIn {
+    /// Until the process ends.
+    Memory,
+    Folder(PathBuf),
+}
+
+/// The studio. Invariant: without credentials its address is loopback, unless `--allow-anonymous-network` is
+/// set.
+#[derive(Clone, Debug)]
+pub(crate) struct StudioConfig {
+    pub(crate) address: SocketAddr,
+    /// The names under which browsers may reach it.
+    pub(crate) hosts: AllowedHosts,
+    pub(crate) read_only: bool,
+    pub(crate) models: ModelsIn,
+}
+
+/// An address to listen on. `localhost` is the one that all programs try.
+pub(crate) fn host(text: &str) -> Result<IpAddr, String> {
+    if text.eq_ignore_ascii_case("localhost") {
+        return Ok(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+    text.parse().map_err(|_| {
+        format!("\"{text}\" is not an address of this machine: write one such as 127.0.0.1 or 0.0.0.0, or localhost")
+    })
+}
+
+/// Certificate chain and key, both PEM files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TlsFiles {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+/// Everything `serve` needs. Invariant: without credentials the address is loopback, unless
+/// `--allow-anonymous-network` is set.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) address: SocketAddr,
+    /// Where to write the address once requests are accepted.
+    pub(crate) ready_file: Option<PathBuf>,
+    pub(crate) storage: Storage,
+    /// `None` if nobody has set it.
+    pub(crate) scrub: Option<ScrubSetting>,
+    pub(crate) credentials: Option<PathBuf>,
+    /// Which web pages and which `Host` names are admitted.
+    pub(crate) web_guard: WebGuard,
+    pub(crate) tls: Option<TlsFiles>,
+    pub(crate) throughput: ThroughputConfig,
+    pub(crate) clock: ClockSetting,
+    pub(crate) transition_ms: u64,
+    /// How long a stream shard stays open; `None` for the engine's default.
+    pub(crate) stream_shard_ms: Option<u64>,
+    /// How long after its expiry time an item is deleted; `None` for the engine's default.
+    pub(crate) ttl_delay_ms: Option<u64>,
+    pub(crate) strict_metrics: bool,
+    pub(crate) limits: Limits,
+    pub(crate) branches: BranchLimits,
+    /// `None` if it is off.
+    pub(crate) management: Option<ManagementConfig>,
+    /// `None` if it is off.
+    pub(crate) studio: Option<StudioConfig>,
+    pub(crate) request_log: Option<RequestLog>,
+    pub(crate) log: LogSettings,
+}
+
+/// The configuration file. Its keys are the names of the flags, with hyphens or underscores.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    #[serde(alias = "host")]
+    host: Option<String>,
+    port: Option<u16>,
+    #[serde(rename = "ready-file", alias = "ready_file")]
+    ready: Option<PathBuf>,
+    #[serde(alias = "management_port")]
+    management_port: Option<PortInFile>,
+    #[serde(alias = "management_host")]
+    management_host: Option<String>,
+    #[serde(alias = "studio_port")]
+    studio_port: Option<PortInFile>,
+    #[serde(alias = "studio_host")]
+    studio_host: Option<String>,
+    #[serde(alias = "studio_read_only")]
+    studio_read_only: Option<bool>,
+    models: Option<PathBuf>,
+    #[serde(alias = "request_log")]
+    request_log: Option<String>,
+    #[serde(alias = "log_level")]
+    log_level: Option<String>,
+    #[serde(alias = "log_format")]
+    log_format: Option<String>,
+    data: Option<PathBuf>,
+    #[serde(alias = "in_memory")]
+    in_memory: Option<bool>,
+    store: Option<String>,
+    #[serde(rename = "store-password-file", alias = "store_password_file")]
+    store_password: Option<PathBuf>,
+    durability: Option<String>,
+    #[serde(alias = "cache_mib")]
+    cache_mib: Option<u64>,
+    scrub: Option<String>,
+    credentials: Option<PathBuf>,
+    #[serde(alias = "allow_anonymous_network")]
+    allow_anonymous_network: Option<bool>,
+    #[serde(default, alias = "cors_origin")]
+    cors_origin: Vec<String>,
+    #[serde(default, alias = "allowed_host")]
+    allowed_host: Vec<String>,
+    #[serde(alias = "tls_certificate")]
+    tls_certificate: Option<PathBuf>,
+    #[serde(alias = "tls_key")]
+    tls_key: Option<PathBuf>,
+    #[serde(alias = "transition_ms")]
+    transition_ms: Option<u64>,
+    #[serde(alias = "strict_metrics")]
+    strict_metrics: Option<bool>,
+    #[serde(alias = "ttl_delay_ms")]
+    ttl_delay_ms: Option<u64>,
+    #[serde(alias = "stream_shard_ms")]
+    stream_shard_ms: Option<u64>,
+    throttle: Option<String>,
+    #[serde(alias = "time_scale")]
+    time_scale: Option<String>,
+    clock: Option<String>,
+    #[serde(alias = "burst_start_s")]
+    burst_start_s: Option<u64>,
+    #[serde(default)]
+    throughput: throughput::Section,
+    #[serde(default)]
+    quotas: throughput::Quotas,
+    #[serde(alias = "connections_max")]
+    connections_max: Option<usize>,
+    #[serde(alias = "connections_per_address")]
+    connections_per_address: Option<u32>,
+    #[serde(alias = "requests_per_address")]
+    requests_per_address: Option<u32>,
+    #[serde(alias = "body_budget_mib")]
+    body_budget_mib: Option<u64>,
+    #[serde(alias = "decode_budget_mib")]
+    decode_budget_mib: Option<u64>,
+    #[serde(alias = "answer_budget_mib")]
+    answer_budget_mib: Option<u64>,
+    #[serde(alias = "branches_per_account")]
+    branches_per_account: Option<usize>,
+    #[serde(alias = "branch_mib_per_account")]
+    branch_mib_per_account: Option<u64>,
+}
+
+/// A port as a number, or a word.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum PortInFile {
+    Number(u16),
+    Word(String),
+}
+
+impl PortInFile {
+    fn read(&self, setting: &str) -> Result<OwnPort, String> {
+        match self {
+            Self::Number(port) => Ok(OwnPort::Port(*port)),
+            Self::Word(word) => word.parse().map_err(|fault| format!("{setting}: {fault}")),
+        }
+    }
+}
+
+impl File {
+    fn read(named: Option<&Path>) -> Result<Self, String> {
+        let path = named.unwrap_or(Path::new(DEFAULT_FILE));
+        if named.is_none() && !path.exists() {
+            return Ok(Self::default());
+        }
+        let text = std::fs::read_to_string(path).map_err(failed("read the configuration file", path))?;
+        toml::from_str(&text)
+            .map_err(|error| format!("the configuration file {} is not valid:\n{error}", path.display()))
+    }
+
+    fn durability(&self) -> Result<Option<DurabilityArgument>, String> {
+        match self.durability.as_deref() {
+            None => Ok(None),
+            Some("synced") => Ok(Some(DurabilityArgument::Synced)),
+            Some("relaxed") => Ok(Some(DurabilityArgument::Relaxed)),
+            Some(other) => {
+                Err(format!("durability = \"{other}\" is not known: write \"synced\" or \"relaxed\""))
+            }
+        }
+    }
+}
+
+impl Config {
+    pub(crate) fn merge(arguments: ServeArguments) -> Result<Self, String> {
+        let mut file = File::read(arguments.config.as_deref())?;
+        let durability = arguments.durability.or(file.durability()?).unwrap_or(DurabilityArgument::Synced);
+        let limits = limits_of(&arguments.limits, &file)?;
+        let host = first(arguments.host, file.host.as_deref(), host)?.unwrap_or(LOOPBACK);
+        let watching = Watching::merge(&arguments.watching, &file)?;
+        let port = arguments.port.or(file.port).unwrap_or(DEFAULT_PORT);
+        let credentials = arguments.credentials.or(file.credentials.take());
+        let allowed = arguments.allow_anonymous_network.or(file.allow_anonymous_network).unwrap_or(false);
+        let consent = Consent { credentials: credentials.as_deref(), anonymous: allowed };
+        check_exposure(host, consent)?;
+        let flags = Place { in_memory: arguments.in_memory, data: arguments.data, store: arguments.store };
+        let in_file = Place { in_memory: file.in_memory, data: file.data.take(), store: file.store.take() };
+        let password_file = arguments.store_password_file.or(file.store_password.take());
+        let storage = match chosen([flags, Place::of_variables()?, in_file])? {
+            StoreUrl::Memory => Storage::Memory,
+            StoreUrl::Postgres(url) => {
+                Storage::Postgres { url, password: Password::find(STORE, password_file.as_deref())? }
+            }
+            StoreUrl::Tikv(url) => Storage::Tikv { url },
+            StoreUrl::Folder(path) => {
+                let cache_mib = arguments.cache_mib.or(file.cache_mib).unwrap_or(DEFAULT_CACHE_MIB);
+                let write_buffer_bytes = arguments.write_buffer_kib.map(|kib| kib.saturating_mul(KIB));
+                let cache_bytes = cache_mib.saturating_mul(MIB);
+                Storage::Folder { path, durability, cache_bytes, write_buffer_bytes }
+            }
+        };
+        let scrub = first(arguments.scrub, file.scrub.as_deref(), str::parse)
+            .map_err(|fault| format!("scrub: {fault}"))?;
+        let clock = clock(arguments.clock, &file, &storage)?;
+        let verifies = credentials.is_some();
+        let branches = branch_limits(&arguments.limits, &file, verifies);
+        let allowed_hosts = first_given(arguments.allowed_host, std::mem::take(&mut file.allowed_host));
+        let management = watching.management(&allowed_hosts)?;
+        let studio = studio(arguments.studio, &file, (host, &storage), consent, &allowed_hosts)?;
+        let web_guard = WebGuard::new(
+            Origins::new(&first_given(arguments.cors_origin, file.cors_origin), verifies)?,
+            AllowedHosts::new(host, &allowed_hosts)?,
+            HostCheck::of(host, verifies),
+        );
+        Ok(Self {
+            address: SocketAddr::new(host, port),
+            ready_file: arguments.ready_file.or(file.ready),
+            storage,
+            scrub,
+            web_guard,
+            credentials,
+            tls: tls_files(
+                arguments.tls_certificate.or(file.tls_certificate),
+                arguments.tls_key.or(file.tls_key),
+            )?,
+            throughput: throughput::merge(
+                &arguments.throughput,
+                file.throttle.as_deref(),
+                file.burst_start_s,
+                (file.throughput, file.quotas),
+            )?,
+            clock,
+            transition_ms: arguments.transition_ms.or(file.transition_ms).unwrap_or(0),
+            ttl_delay_ms: arguments.ttl_delay_ms.or(file.ttl_delay_ms),
+            strict_metrics: arguments.strict_metrics.or(file.strict_metrics).unwrap_or(false),
+            stream_shard_ms: shard_time(arguments.stream_shard_ms.or(file.stream_shard_ms))?,
+            limits,
+            branches,
+            management,
+            studio,
+            request_log: watching.request_log,
+            log: watching.log,
+        })
+    }
+}
+
+/// How the engine's clock goes. Servers that share a store must agree on the time: theirs is the machine's.
+fn clock(arguments: ClockArguments, file: &File, storage: &Storage) -> Result<ClockSetting, String> {
+    let pace: Option<Pace> = first(arguments.time_scale, file.time_scale.as_deref(), str::parse)
+        .map_err(|fault| format!("time-scale: {fault}"))?;
+    let start: Option<ManualStart> = first(arguments.clock, file.clock.as_deref(), str::parse)
+        .map_err(|fault| format!("clock: {fault}"))?;
+    let setting = match (pace, start) {
+        (Some(_), Some(_)) => {
+            return Err("time-scale and clock exclude each other: choose one".to_owned());
+        }
+        (Some(pace), None) => ClockSetting::Paced(pace),
+        (None, Some(start)) => ClockSetting::Manual(start),
+        (None, None) => return Ok(ClockSetting::Machine),
+    };
+    if matches!(storage, Storage::Postgres { .. } | Storage::Tikv { .. }) {
+        return Err("several servers may share this store, and must agree on the time: \
+                    leave out time-scale and clock, or choose --data or --in-memory"
+            .to_owned());
+    }
+    Ok(setting)
+}
+
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// The settings of `WatchArguments`, merged.
+struct Watching {
+    port: OwnPort,
+    port_is_named: bool,
+    host: IpAddr,
+    request_log: Option<RequestLog>,
+    log: LogSettings,
+}
+
+impl Watching {
+    fn merge(arguments: &WatchArguments, file: &File) -> Result<Self, String> {
+        let port = match (arguments.management_port, &file.management_port) {
+            (Some(port), _) => port,
+            (None, Some(port)) => port.read("management-port")?,
+            (None, None) => OwnPort::Port(DEFAULT_MANAGEMENT_PORT),
+        };
+        let named = |name: &str| {
+            let name = name.to_owned();
+            move |fault: String| format!("{name}: {fault}")
+        };
+        let level =
+            first(arguments.log_level, file.log_level.as_deref(), |text| ValueEnum::from_str(text, true));
+        let format =
+            first(arguments.log_format, file.log_format.as_deref(), |text| ValueEnum::from_str(text, true));
+        let request_log = first(arguments.request_log, file.request_log.as_deref(), str::parse);
+        Ok(Self {
+            port,
+            port_is_named: arguments.management_port.is_some() || file.management_port.is_some(),
+            host: first(arguments.management_host, file.management_host.as_deref(), host)?
+                .unwrap_or(LOOPBACK),
+            request_log: request_log.map_err(named("request-log"))?,
+            log: LogSettings {
+                level: level.map_err(named("log-level"))?,
+                format: format.map_err(named("log-format"))?.unwrap_or(LogFormat::Text),
+            },
+        })
+    }
+
+    /// Nothing on this port is signed, so pages are judged as on an API port without credentials.
+    fn management(&self, allowed_hosts: &[String]) -> Result<Option<ManagementConfig>, String> {
+        let OwnPort::Port(port) = self.port else { return Ok(None) };
+        let web_guard = WebGuard::new(
+            Origins::new(&[], false)?,
+            AllowedHosts::new(self.host, allowed_hosts)?,
+            HostCheck::of(self.host, false),
+        );
+        let address = SocketAddr::new(self.host, port);
+        Ok(Some(ManagementConfig { address, web_guard, port_is_named: self.port_is_named }))
+    }
+}
+
+/// The studio is on while the API listens on loopback. Beyond, it must be given an address: no server opens
+/// pages to a network by accident.
+fn studio(
+    arguments: StudioArguments,
+    file: &File,
+    (api_host, storage): (IpAddr, &Storage),
+    consent: Consent<'_>,
+    allowed_hosts: &[String],
+) -> Result<Option<StudioConfig>, String> {
+    let port = match (arguments.studio_port, &file.studio_port) {
+        (Some(port), _) => port,
+        (None, Some(port)) => port.read("studio-port")?,
+        (None, None) => OwnPort::Port(DEFAULT_STUDIO_PORT),
+    };
+    let named = first(arguments.studio_host, file.studio_host.as_deref(), host)?;
+    let OwnPort::Port(port) = port else { return Ok(None) };
+    let host = match named {
+        Some(host) => host,
+        None if api_host.is_loopback() => LOOPBACK,
+        None => return Ok(None),
+    };
+    check_exposure(host, consent)?;
+    let models = match (arguments.models.or_else(|| file.models.clone()), storage) {
+        (Some(folder), _) => ModelsIn::Folder(folder),
+        (None, Storage::Memory | Storage::Postgres { .. } | Storage::Tikv { .. }) => ModelsIn::Memory,
+        (None, Storage::Folder { path, .. }) => ModelsIn::Folder(path.join(MODELS_FOLDER)),
+    };
+    Ok(Some(StudioConfig {
+        address: SocketAddr::new(host, port),
+        hosts: AllowedHosts::new(host, allowed_hosts)?,
+        read_only: arguments.studio_read_only.or(file.studio_read_only).unwrap_or(false),
+        models,
+    }))
+}
+
+/// The flag's or variable's value, else that of the file.
+fn first<T>(
+    given: Option<T>,
+    in_file: Option<&str>,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    match given {
+        Some(value) => Ok(Some(value)),
+        None => in_file.map(parse).transpose(),
+    }
+}
+
+/// The first list that is not empty.
+fn first_given(flags: Vec<String>, file: Vec<String>) -> Vec<String> {
+    if flags.is_empty() { file } else { flags }
+}
+
+fn limits_of(arguments: &LimitArguments, file: &File) -> Result<Limits, String> {
+    let connections_max =
+        arguments.connections_max.or(file.connections_max).unwrap_or(limits::CONNECTIONS_MAX);
+    if connections_max == 0 {
+        return Err("--connections-max 0 admits no client: write at least 1".to_owned());
+    }
+    let budget = |name: &str, mib: u64, mib_min: u64| {
+        let bytes = usize::try_from(mib.saturating_mul(MIB)).unwrap_or(usize::MAX);
+        let too_small =
+            || format!("{name} {mib} is too small for the largest request: write at least {mib_min}");
+        if mib < mib_min { Err(too_small()) } else { Ok(bytes) }
+    };
+    let body_mib = arguments.body_budget_mib.or(file.body_budget_mib).unwrap_or(limits::BODY_BUDGET_MIB);
+    let decode_mib =
+        arguments.decode_budget_mib.or(file.decode_budget_mib).unwrap_or(limits::DECODE_BUDGET_MIB);
+    let answer_mib =
+        arguments.answer_budget_mib.or(file.answer_budget_mib).unwrap_or(limits::ANSWER_BUDGET_MIB);
+    Ok(Limits {
+        connections_max,
+        connections_per_address: PerAddress::from_setting(
+            arguments.connections_per_address.or(file.connections_per_address),
+            limits::CONNECTIONS_PER_ADDRESS,
+        ),
+        requests_per_address: PerAddress::from_setting(
+            arguments.requests_per_address.or(file.requests_per_address),
+            limits::REQUESTS_PER_ADDRESS,
+        ),
+        body_budget_bytes: budget("--body-budget-mib", body_mib, limits::BODY_BUDGET_MIB_MIN)?,
+        decode_budget_bytes: budget("--decode-budget-mib", decode_mib, limits::DECODE_BUDGET_MIB_MIN)?,
+        answer_budget_bytes: budget("--answer-budget-mib", answer_mib, limits::ANSWER_BUDGET_MIB_MIN)?,
+        check_ms: arguments.check_ms.unwrap_or(limits::CHECK_MS).max(1),
+        budget_wait_ms: arguments.budget_wait_ms.unwrap_or(limits::BUDGET_WAIT_MS_MAX),
+    })
+}
+
+/// The limits on branches. Where signatures are not verified, a client can name any account: then all
+/// accounts share them.
+fn branch_limits(arguments: &LimitArguments, file: &File, verifies: bool) -> BranchLimits {
+    let count = arguments.branches_per_account.or(file.branches_per_account);
+    let mib = arguments.branch_mib_per_account.or(file.branch_mib_per_account);
+    let count = count.unwrap_or(limits::BRANCHES_PER_ACCOUNT);
+    let bytes = mib.unwrap_or(limits::BRANCH_MIB_PER_ACCOUNT).saturating_mul(MIB);
+    BranchLimits {
+        count_max: (count > 0).then_some(count),
+        bytes_max: (bytes > 0).then_some(bytes),
+        counted: if verifies { CountedTogether::Account } else { CountedTogether::Everything },
+    }
+}
+
+/// Where to keep the data, as one source of settings gives it.
+#[derive(Clone, Debug, Default)]
+struct Place {
+    in_memory: Option<bool>,
+    data: Option<PathBuf>,
+    store: Option<String>,
+}
+
+impl Place {
+    fn of_variables() -> Result<Self, String> {
+        let in_memory = match std::env::var("KEYWRIGHT_IN_MEMORY") {
+            Err(_unset) => None,
+            Ok(text) => Some(truth(&text).ok_or_else(|| {
+                format!("KEYWRIGHT_IN_MEMORY = \"{text}\" is not known: write \"true\" or \"false\"")
+            })?),
+        };
+        let data = std::env::var_os("KEYWRIGHT_DATA").map(PathBuf::from);
+        Ok(Self { in_memory, data, store: std::env::var("KEYWRIGHT_STORE").ok() })
+    }
+}
+
+fn truth(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Some(true),
+        "false" | "0" | "no" | "off" | "" => Some(false),
+        _ => None,
+    }
+}
+
+/// The first source that says where the data is kept decides.
+fn chosen(sources: [Place; 3]) -> Result<StoreUrl, String> {
+    let default = || StoreUrl::Folder(PathBuf::from(DEFAULT_FOLDER));
+    for Place { in_memory, data, store } in sources {
+        match (in_memory, data, store) {
+            (Some(true), Some(_), _) => {
+                return Err("--in-memory and --data exclude each other: choose one".to_owned());
+            }
+            (Some(true), None, Some(_)) | (_, Some(_), Some(_)) => {
+                return Err(
+                    "--store says where the data is kept: leave out --data and --in-memory".to_owned()
+                );
+            }
+            (Some(true), None, None) => return Ok(StoreUrl::Memory),
+            (_, None, Some(store)) => return StoreUrl::parse(STORE, &store),
+            (_, Some(path), None) => return Ok(StoreUrl::Folder(path)),
+            (Some(false), None, None) => return Ok(default()),
+            (None, None, None) => {}
+        }
+    }
+    Ok(default())
+}
+
+/// What allows listening beyond loopback.
+#[derive(Clone, Copy, Debug)]
+struct Consent<'a> {
+    credentials: Option<&'a Path>,
+    anonymous: bool,
+}
+
+fn check_exposure(host: IpAddr, consent: Consent<'_>) -> Result<(), String> {
+    if host.is_loopback() || consent.credentials.is_some() || consent.anonymous {
+        return Ok(());
+    }
+    Err(format!(
+        "refusing to listen on {host} without credentials: anyone who reaches the port could read and change everything. \
+         Make a key with `keywright credentials add` and pass --credentials FILE, or, on a network you trust, pass \
+         --allow-anonymous-network."
+    ))
+}
+
+/// Every change of shards waits for the table's writers, and the store keeps each shard for a day.
+fn shard_time(ms: Option<u64>) -> Result<Option<u64>, String> {
+    match ms {
+        Some(ms) if ms < STREAM_SHARD_MS_MIN => {
+            Err(format!("--stream-shard-ms {ms} is too short: write at least {STREAM_SHARD_MS_MIN} ms"))
+        }
+        _ => Ok(ms),
+    }
+}
+
+fn tls_files(certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<TlsFiles>, String> {
+    match (certificate, key) {
+        (None, None) => Ok(None),
+        (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
+        (Some(_), None) => Err("--tls-certificate needs --tls-key FILE".to_owned()),
+        (None, Some(_)) => Err("--tls-key needs --tls-certificate FILE".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments() -> ServeArguments {
+        ServeArguments::default()
+    }
+
+    #[test]
+    fn defaults_are_loopback_port_8000_and_a_synced_folder() {
+        let config = Config::merge(arguments()).unwrap();
+        assert_eq!(config.address.to_string(), "127.0.0.1:8000");
+        assert_eq!(
+            config.storage,
+            Storage::Folder {
+                path: PathBuf::from("keywright-data"),
+                durability: DurabilityArgument::Synced,
+                cache_bytes: 64 * MIB,
+                write_buffer_bytes: None,
+            }
+        );
+    }
+
+    #[test]
+    fn the_first_source_that_sets_the_storage_decides() {
+        let memory = || Place { in_memory: Some(true), ..Place::default() };
+        let folder = |name: &str| Place { data: Some(name.into()), ..Place::default() };
+        let store = |url: &str| Place { store: Some(url.to_owned()), ..Place::default() };
+        let none = Place::default;
+        let chose = |name: &str| Ok(StoreUrl::Folder(name.into()));
+        assert_eq!(chosen([memory(), folder("v"), folder("f")]), Ok(StoreUrl::Memory));
+        assert_eq!(chosen([folder("a"), memory(), memory()]), chose("a"));
+        assert_eq!(chosen([none(), memory(), folder("f")]), Ok(StoreUrl::Memory));
+        assert_eq!(chosen([none(), none(), folder("f")]), chose("f"));
+        assert_eq!(chosen([store("embedded:s"), folder("f"), memory()]), chose("s"));
+        assert_eq!(chosen([none(), none(), none()]), chose(DEFAULT_FOLDER));
+        for both in [
+            Place { data: Some("a".into()), ..memory() },
+            Place { store: Some("memory:".to_owned()), ..memory() },
+            Place { store: Some("memory:".to_owned()), ..folder("a") },
+        ] {
+            assert!(chosen([both, none(), none()]).is_err());
+        }
+    }
+
+    #[test]
+    fn listening_beyond_loopback_needs_credentials_or_consent() {
+        let open = ServeArguments { host: Some("0.0.0.0".parse().unwrap()), ..arguments() };
+        assert!(Config::merge(open.clone()).unwrap_err().contains("0.0.0.0"));
+        assert!(
+            Config::merge(ServeArguments { allow_anonymous_network: Some(true), ..open.clone() }).is_ok()
+        );
+        assert!(Config::merge(ServeArguments { credentials: Some("keys.toml".into()), ..open }).is_ok());
+    }
+
+    #[test]
+    fn the_studio_is_on_while_all_is_on_loopback_and_beyond_only_by_an_address() {
+        let of = |arguments: ServeArguments| Config::merge(arguments).map(|config| config.studio);
+        let studio = |studio: StudioArguments| ServeArguments { studio, ..arguments() };
+        let own = of(arguments()).unwrap().unwrap();
+        assert_eq!((own.address.to_string().as_str(), own.read_only), ("127.0.0.1:8100", false));
+        assert_eq!(own.models, ModelsIn::Folder(Path::new("keywright-data").join("models")));
+        let off = StudioArguments { studio_port: Some(OwnPort::Off), ..StudioArguments::default() };
+        assert!(of(studio(off)).unwrap().is_none());
+        let everywhere: IpAddr = "0.0.0.0".parse().unwrap();
+        let open =
+            ServeArguments { host: Some(everywhere), allow_anonymous_network: Some(true), ..arguments() };
+        assert!(of(open.clone()).unwrap().is_none(), "no page beyond loopback by accident");
+        let named = StudioArguments { studio_host: Some(everywhere), ..StudioArguments::default() };
+        let both = ServeArguments { studio: named.clone(), ..open };
+        assert_eq!(of(both).unwrap().unwrap().address.to_string(), "0.0.0.0:8100");
+        assert!(of(studio(named)).unwrap_err().contains("0.0.0.0"));
+    }
+
+    #[test]
+    fn a_stream_shard_time_below_the_minimum_is_refused() {
+        let with = |ms| Config::merge(ServeArguments { stream_shard_ms: Some(ms), ..arguments() });
+        assert!(with(99).unwrap_err().contains("100 ms"));
+        assert_eq!(with(100).unwrap().stream_shard_ms, Some(100));
+    }
+
+    #[test]
+    fn limits_come_from_flags_then_the_file_and_too_small_ones_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k.toml");
+        std::fs::write(&path, "connections-max = 5\nrequests_per_address = 0\nbody-budget-mib = 64\n")
+            .unwrap();
+        let with = |limits| ServeArguments { config: Some(path.clone()), limits, ..arguments() };
+        let flags = LimitArguments { connections_max: Some(7), ..LimitArguments::default() };
+        let merged = Config::merge(with(flags)).unwrap().limits;
+        assert_eq!((merged.connections_max, merged.requests_per_address), (7, PerAddress::Unlimited));
+        assert_eq!(merged.body_budget_bytes, 64 << 20);
+        let small = LimitArguments { answer_budget_mib: Some(31), ..LimitArguments::default() };
+        assert!(Config::merge(with(small)).unwrap_err().contains("32"));
+    }
+
+    #[test]
+    fn a_certificate_without_a_key_is_refused() {
+        let half = ServeArguments { tls_certificate: Some("c.pem".into()), ..arguments() };
+        assert_eq!(Config::merge(half).unwrap_err(), "--tls-certificate needs --tls-key FILE");
+    }
+
+    #[test]
+    fn flags_win_over_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k.toml");
+        std::fs::write(&path, "port = 9001\nin-memory = true\ntransition-ms = 5\n").unwrap();
+        let from_file = Config::merge(ServeArguments { config: Some(path.clone()), ..arguments() }).unwrap();
+        assert_eq!((from_file.address.port(), from_file.storage), (9001, Storage::Memory));
+        assert_eq!(from_file.transition_ms, 5);
+        let with_flags =
+            ServeArguments { config: Some(path), port: Some(7), data: Some("d".into()), ..arguments() };
+        let merged = Config::merge(with_flags).unwrap();
+        assert_eq!(merged.address.port(), 7);
+        assert!(matches!(merged.storage, Storage::Folder { .. }));
+    }
+
+    #[test]
+    fn an_unknown_setting_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k.toml");
+        std::fs::write(&path, "prot = 9001\n").unwrap();
+        let fault = Config::merge(ServeArguments { config: Some(path), ..arguments() }).unwrap_err();
+        assert!(fault.contains("prot"), "{fault}");
+    }
+}

@@ -1,0 +1,5 @@
+//! The settings of one server: flags, environment and file become one validated value.
+
+pub(crate) mod config;
+pub(crate) mod throughput;
+pub(crate) mod variables;

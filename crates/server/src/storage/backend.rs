@@ -1,0 +1,248 @@
+//! The stores that a server runs on, and what it asks of them besides the contract: opening, faults, figures.
+//!
+//! It does not know requests, nor when a store is opened again (`recovery`).
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use keywright_store::memory::MemoryStore;
+use keywright_store_local::{Aside, Damage, Fault, Figures, LocalOptions, LocalStore, OpenFault, ScrubStep};
+#[cfg(feature = "postgres")]
+use keywright_store_postgres::{PostgresOptions, PostgresStore};
+#[cfg(feature = "tikv")]
+use keywright_store_tikv::{TikvOptions, TikvStore};
+
+use super::any_store::AnyStore;
+#[cfg(feature = "postgres")]
+use super::store_url::Password;
+use crate::process::io_fault::cannot;
+
+/// A store that can be opened, and what only some kinds of store answer.
+pub(crate) enum Backend {
+    /// A store in memory never fails.
+    Memory,
+    Folder(Folder),
+    #[cfg(feature = "postgres")]
+    Postgres(Box<Postgres>),
+    #[cfg(feature = "tikv")]
+    Tikv(Tikv),
+}
+
+impl Backend {
+    /// Opens the store. May take long.
+    pub(crate) fn open(&self) -> Result<AnyStore, String> {
+        match self {
+            Self::Memory => Ok(AnyStore::Memory(MemoryStore::new())),
+            Self::Folder(folder) => folder.open().map(AnyStore::Local),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.open().map(AnyStore::Postgres),
+            #[cfg(feature = "tikv")]
+            Self::Tikv(tikv) => tikv.open().map(AnyStore::Tikv),
+        }
+    }
+
+    /// Where the data is, for messages.
+    pub(crate) fn place(&self) -> String {
+        match self {
+            Self::Memory => "memory".to_owned(),
+            Self::Folder(folder) => folder.place(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.url.clone(),
+            #[cfg(feature = "tikv")]
+            Self::Tikv(tikv) => tikv.url.clone(),
+        }
+    }
+
+    /// Whether there is room on the disk for this many bytes. May take long.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        match self {
+            Self::Folder(folder) => folder.has_room(bytes),
+            // Not on this machine's disk.
+            _ => true,
+        }
+    }
+}
+
+impl AnyStore {
+    fn local(&self) -> Option<&LocalStore> {
+        match self {
+            Self::Local(store) => Some(store),
+            _ => None,
+        }
+    }
+
+    /// Why the store refuses writes; `None` while it takes them.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        self.local().and_then(LocalStore::fault)
+    }
+
+    pub(crate) fn figures(&self) -> Option<Figures> {
+        self.local().map(LocalStore::figures)
+    }
+
+    /// Places of its files that are known to be damaged.
+    pub(crate) fn damage(&self) -> Vec<Damage> {
+        self.local().map(LocalStore::damage).unwrap_or_default()
+    }
+
+    /// A piece of reading its files; `None` for a store without files of its own. It reads from the disk.
+    pub(crate) fn scrub_step(&self, now_ms: u64) -> Option<ScrubStep> {
+        self.local().map(|store| store.scrub_step(now_ms))
+    }
+
+    /// Questions to a store of another machine that were waited for.
+    pub(crate) fn round_trips(&self) -> u64 {
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.round_trips(),
+            #[cfg(feature = "tikv")]
+            Self::Tikv(store) => store.round_trips(),
+            _ => 0,
+        }
+    }
+
+    /// Whether nobody else uses the store.
+    pub(crate) fn is_unshared(&self) -> bool {
+        self.local().is_some_and(LocalStore::is_unshared)
+    }
+
+    /// Ends the store's threads; later writes fail. May take long.
+    pub(crate) fn close(&self) {
+        if let Some(store) = self.local() {
+            store.close();
+        }
+    }
+}
+
+/// A store in a folder of this machine.
+pub(crate) struct Folder {
+    path: PathBuf,
+    options: LocalOptions,
+}
+
+impl Folder {
+    /// A thread with a long read hands its other work over to another thread.
+    pub(crate) fn new(path: PathBuf, options: LocalOptions) -> Self {
+        let long_reads: Aside = |read| tokio::task::block_in_place(read);
+        Self { path, options: LocalOptions { long_reads, ..options } }
+    }
+
+    fn open(&self) -> Result<LocalStore, String> {
+        LocalStore::open(&self.path, self.options)
+            .map_err(|fault| unopened("data folder", &self.path, &fault))
+    }
+
+    fn place(&self) -> String {
+        std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()).display().to_string()
+    }
+
+    fn has_room(&self, bytes: u64) -> bool {
+        says_room(&self.path, bytes) && takes(&self.path.join(TRIAL), bytes).is_ok()
+    }
+}
+
+/// Why a store in a folder is not open.
+pub(crate) fn unopened(what: &str, folder: &Path, fault: &OpenFault) -> String {
+    match fault {
+        OpenFault::Io { file, error } if file == folder => cannot(&format!("open the {what}"), folder, error),
+        OpenFault::Io { file, error } => {
+            format!("cannot open the {what} {}: {}", folder.display(), cannot("use", file, error))
+        }
+        _ => format!("cannot open the {what} {}: {fault}", folder.display()),
+    }
+}
+
+/// A schema of a PostgreSQL database, which other servers may use at the same time.
+#[cfg(feature = "postgres")]
+pub(crate) struct Postgres {
+    options: PostgresOptions,
+    /// Without the password.
+    url: String,
+}
+
+#[cfg(feature = "postgres")]
+impl Postgres {
+    pub(crate) fn new(url: &str, password: Option<&Password>) -> Result<Self, String> {
+        let mut options = PostgresOptions::parse(url).map_err(|error| format!("--store: {error}"))?;
+        options.now_ms = Some(|| crate::process::environment::now().0);
+        if let Some(password) = password {
+            options = options.with_password(password.reveal());
+        }
+        Ok(Self { options, url: url.to_owned() })
+    }
+
+    fn open(&self) -> Result<PostgresStore, String> {
+        let runtime = tokio::runtime::Handle::current();
+        runtime
+            .block_on(PostgresStore::open(self.options.clone(), runtime.clone()))
+            .map_err(|error| format!("cannot open the store {}: {error}", self.url))
+    }
+}
+
+/// A prefix of a TiKV cluster, which other servers may use at the same time.
+#[cfg(feature = "tikv")]
+pub(crate) struct Tikv {
+    options: TikvOptions,
+    url: String,
+}
+
+#[cfg(feature = "tikv")]
+impl Tikv {
+    pub(crate) fn new(url: &str) -> Result<Self, String> {
+        let options = TikvOptions::parse(url).map_err(|error| format!("--store: {error}"))?;
+        Ok(Self { options, url: url.to_owned() })
+    }
+
+    fn open(&self) -> Result<TikvStore, String> {
+        let runtime = tokio::runtime::Handle::current();
+        runtime
+            .block_on(TikvStore::open(self.options.clone(), runtime.clone()))
+            .map_err(|error| format!("cannot open the store {}: {error}", self.url))
+    }
+}
+
+/// A file that is written to find out whether there is room.
+const TRIAL: &str = "room";
+/// Bytes of it that are written at once.
+const TRIAL_PART_BYTES: usize = 1024 * 1024;
+
+/// Whether the file system says so: a trial would fill the disk for everybody else.
+#[cfg(unix)]
+fn says_room(path: &Path, bytes: u64) -> bool {
+    rustix::fs::statvfs(path).is_ok_and(|found| found.f_bavail.saturating_mul(found.f_frsize) >= bytes)
+}
+
+#[cfg(not(unix))]
+fn says_room(_path: &Path, _bytes: u64) -> bool {
+    true
+}
+
+/// Writes and removes a file of this size: a quota of the user is not in the figures of the file system.
+fn takes(path: &Path, bytes: u64) -> std::io::Result<()> {
+    let tried = (|| {
+        let mut file = std::fs::File::create(path)?;
+        let part = vec![0; TRIAL_PART_BYTES];
+        let mut left = usize::try_from(bytes).unwrap_or(usize::MAX);
+        while left > 0 {
+            let step = left.min(part.len());
+            file.write_all(part.get(..step).unwrap_or_default())?;
+            left -= step;
+        }
+        file.sync_all()
+    })();
+    std::fs::remove_file(path).and(tried)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_finds_room_and_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let backend = Folder { path: folder.path().to_owned(), options: LocalOptions::default() };
+        assert!(backend.has_room(3 * 1024 * 1024 + 1));
+        assert!(!backend.has_room(u64::MAX));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

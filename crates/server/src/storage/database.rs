@@ -1,0 +1,267 @@
+//! The open database: the store and the engine over it, which can be opened again after the disk was full.
+//!
+//! Opening again is a restart without the process: store, engine and everything that they keep in memory are
+//! dropped and built anew from the files. So nothing in memory can be ahead of what the files say: catalogue,
+//! counters, latches and positions in streams are read or begun as after a kill. Requests get a temporary
+//! error meanwhile. It does not know when that is worth trying (`recovery`).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use arc_swap::{ArcSwapOption, Guard};
+use keywright_engine::{Engine, EngineConfig};
+use keywright_store_local::{Fault, FaultCause, Figures, ScrubStep};
+
+use super::any_store::AnyStore;
+use super::backend::Backend;
+use crate::clock::Clock;
+use crate::limits::{REOPEN_WAIT_MS_MAX, STORE_SILENT_MS};
+use crate::management::health::{self, Health};
+use crate::process::environment;
+
+/// Interval at which requests that still run are counted.
+const UNUSED_CHECK: Duration = Duration::from_millis(5);
+
+/// A store and the engine over it.
+pub(crate) struct Running {
+    pub(crate) engine: Engine<AnyStore>,
+    store: AnyStore,
+}
+
+/// Why nothing is running.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Absence {
+    Reopening,
+    Down(String),
+}
+
+/// The database of a server.
+pub(crate) struct Database {
+    backend: Backend,
+    engine_config: EngineConfig,
+    clock: Arc<Clock>,
+    running: ArcSwapOption<Running>,
+    absence: Mutex<Absence>,
+    opened_again: AtomicU64,
+}
+
+/// The figures of a store that several servers may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sharing {
+    /// Servers that work, this one included.
+    pub(crate) processes: usize,
+    /// Questions to the store that this server waited for.
+    pub(crate) round_trips: u64,
+}
+
+/// Why the store was not opened again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotReopened {
+    /// Requests still used it. It runs as before.
+    InUse,
+    /// For good: the server must be restarted.
+    Down,
+}
+
+impl Database {
+    pub(crate) async fn open(
+        backend: Backend,
+        engine_config: EngineConfig,
+        clock: Arc<Clock>,
+    ) -> Result<Self, String> {
+        let running = open(&backend, &engine_config, &clock).await?;
+        Ok(Self {
+            backend,
+            engine_config,
+            clock,
+            running: ArcSwapOption::from_pointee(running),
+            absence: Mutex::new(Absence::Reopening),
+            opened_again: AtomicU64::new(0),
+        })
+    }
+
+    /// What is running; `None` while the store is being opened again. Meant for one request.
+    pub(crate) fn running(&self) -> Guard<Option<Arc<Running>>> {
+        self.running.load()
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<Clock> {
+        &self.clock
+    }
+
+    /// The engine, for one piece of background work.
+    pub(crate) fn engine(&self) -> Option<Engine<AnyStore>> {
+        self.running.load().as_ref().map(|running| running.engine.clone())
+    }
+
+    /// Why the store refuses writes.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        self.running.load().as_ref().and_then(|running| running.store.fault())
+    }
+
+    pub(crate) fn figures(&self) -> Option<Figures> {
+        self.running.load().as_ref().and_then(|running| running.store.figures())
+    }
+
+    /// A piece of the scrub; `None` where there is nothing to scrub, or while the store is opened again.
+    pub(crate) fn scrub_step(&self, now_ms: u64) -> Option<ScrubStep> {
+        self.running.load().as_ref().and_then(|running| running.store.scrub_step(now_ms))
+    }
+
+    /// What to do about damaged files.
+    pub(crate) fn damage_advice(&self) -> String {
+        health::damage_advice(&self.backend.place())
+    }
+
+    /// How the store is shared with other servers; `None` for a store of one server.
+    pub(crate) fn sharing(&self) -> Option<Sharing> {
+        let running = self.running.load();
+        let running = running.as_ref().filter(|running| running.engine.is_shared())?;
+        let round_trips = running.store.round_trips();
+        Some(Sharing { processes: running.engine.processes(), round_trips })
+    }
+
+    /// How often the store was opened again.
+    pub(crate) fn opened_again(&self) -> u64 {
+        self.opened_again.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that the store needs on disk to go on.
+    pub(crate) fn room_bytes(&self) -> u64 {
+        self.figures().map_or(0, |figures| figures.room_bytes)
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.backend.has_room(self.room_bytes())
+    }
+
+    /// The state of the database, as far as it decides about the server's.
+    pub(crate) fn health(&self) -> Health {
+        let Some(fault) = self.fault() else {
+            return match &*self.running.load() {
+                Some(running) if running.engine.has_heard_from_store(STORE_SILENT_MS) => {
+                    self.serving(&running.store)
+                }
+                Some(_) => Health::StoreSilent { place: self.backend.place() },
+                None => self.absent(),
+            };
+        };
+        let reason = fault.reason;
+        match fault.cause {
+            FaultCause::NoRoom => {
+                Health::DiskFull { reason, folder: self.backend.place(), room_bytes: self.room_bytes() }
+            }
+            FaultCause::Damage => Health::MergeFailed { reason, folder: self.backend.place() },
+            FaultCause::Write | FaultCause::Sync | FaultCause::Defect => Health::WritesFailed { reason },
+        }
+    }
+
+    /// The state of a database that takes requests.
+    fn serving(&self, store: &AnyStore) -> Health {
+        let damaged = store.damage();
+        match damaged.first() {
+            None => Health::Serving,
+            Some(first) => Health::Degraded {
+                places: damaged.len(),
+                first: first.to_string(),
+                folder: self.backend.place(),
+            },
+        }
+    }
+
+    fn absent(&self) -> Health {
+        match self.absence().clone() {
+            Absence::Reopening => Health::Reopening,
+            Absence::Down(reason) => Health::Down { reason },
+        }
+    }
+
+    fn absence(&self) -> MutexGuard<'_, Absence> {
+        self.absence.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes the store and opens it again, with a new engine. Only for a store whose files can be trusted.
+    pub(crate) async fn reopen(&self) -> Result<(), NotReopened> {
+        let Some(running) = self.running.swap(None) else { return Err(NotReopened::InUse) };
+        let running = match unused(running).await {
+            Ok(running) => running,
+            Err(used) => {
+                self.running.store(Some(used));
+                return Err(NotReopened::InUse);
+            }
+        };
+        match self.open_again(running).await {
+            Ok(running) => {
+                self.running.store(Some(Arc::new(running)));
+                self.opened_again.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(reason) => {
+                *self.absence() = Absence::Down(reason);
+                Err(NotReopened::Down)
+            }
+        }
+    }
+
+    async fn open_again(&self, running: Running) -> Result<Running, String> {
+        let Running { engine, store } = running;
+        drop(engine);
+        let mut waited_ms = 0;
+        while !store.is_unshared() {
+            if waited_ms >= REOPEN_WAIT_MS_MAX {
+                return Err("a snapshot of it is still in use".to_owned());
+            }
+            tokio::time::sleep(UNUSED_CHECK).await;
+            waited_ms += millis(UNUSED_CHECK);
+        }
+        tokio::task::block_in_place(|| store.close());
+        // While it was closed, a sync may have failed.
+        if let Some(fault) = store.fault()
+            && !fault.cause.may_reopen()
+        {
+            return Err(fault.reason);
+        }
+        drop(store);
+        open(&self.backend, &self.engine_config, &self.clock).await
+    }
+
+    /// Writes what is kept in memory only, and closes the store. No request may be running.
+    pub(crate) async fn shut_down(&self) -> Result<(), String> {
+        let Some(engine) = self.engine() else { return Err("the store is not open".to_owned()) };
+        engine.shutdown().await.map_err(|error| error.to_string())
+    }
+}
+
+async fn open(
+    backend: &Backend,
+    engine_config: &EngineConfig,
+    clock: &Arc<Clock>,
+) -> Result<Running, String> {
+    let store = tokio::task::block_in_place(|| backend.open())?;
+    let engine = Engine::open(store.clone(), clock.clone(), engine_config.clone())
+        .await
+        .map_err(|error| format!("cannot open the database: {error}"))?;
+    Ok(Running { engine, store })
+}
+
+/// Waits until no request uses the engine any more; gives it back if that takes too long.
+async fn unused(mut running: Arc<Running>) -> Result<Running, Arc<Running>> {
+    let begun = environment::instant();
+    loop {
+        if running.engine.is_unshared() {
+            match Arc::try_unwrap(running) {
+                Ok(running) => return Ok(running),
+                Err(shared) => running = shared,
+            }
+        }
+        if begun.elapsed() >= Duration::from_millis(REOPEN_WAIT_MS_MAX) {
+            return Err(running);
+        }
+        tokio::time::sleep(UNUSED_CHECK).await;
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

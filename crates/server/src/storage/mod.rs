@@ -1,0 +1,11 @@
+//! The store that a server runs on, and the database over it: opening, watching, scrubbing, opening again.
+//!
+//! It does not know requests.
+
+pub(crate) mod any_store;
+pub(crate) mod backend;
+pub(crate) mod damage_report;
+pub(crate) mod database;
+pub(crate) mod recovery;
+pub(crate) mod scrub;
+pub(crate) mod store_url;
