@@ -17,6 +17,7 @@ pub mod distribution;
 pub mod exchange;
 pub mod expression;
 mod file;
+pub mod item_json;
 pub mod json;
 mod not_yaml;
 pub mod overlap;

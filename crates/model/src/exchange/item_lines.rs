@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use keywright_semantics::schema::{KeyAttribute, KeyType};
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
-use super::item_json::{ordered, read_item, write_item, write_value};
+use crate::item_json::{ordered, read_item, write_item, write_value};
 use crate::json::Json;
 
 /// The member of an export's line that holds the item.

@@ -8,7 +8,7 @@ use super::create_table::{read_document, read_units, unheld, written};
 use super::draft::{Draft, DraftTable, Measured};
 use super::fault::Faults;
 use super::infer::{Attribute, Entity, classify, identifier, infer, key_value_type, relate};
-use super::item_json::read_item;
+use crate::item_json::read_item;
 use super::repair::{distinct_names, made_readable};
 use super::to_model::{Made, to_model};
 use crate::Template;

@@ -12,7 +12,6 @@ pub mod export;
 pub mod fault;
 pub mod import;
 pub mod infer;
-pub mod item_json;
 pub mod item_lines;
 pub mod lines;
 pub mod live;

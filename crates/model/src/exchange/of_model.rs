@@ -8,7 +8,7 @@ use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::draft::{Draft, DraftTable};
 use super::infer::{Attribute, Entity as Inferred};
-use super::item_json::read_item;
+use crate::item_json::read_item;
 use crate::json::Json;
 use crate::tables::{self, AutoScaling, Policies, Provisioned, Scaling, TableDefinition, Units};
 use crate::{self as model, Entity, Model, Node, NodeKind, Table, Template};

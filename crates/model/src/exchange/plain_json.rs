@@ -7,7 +7,7 @@
 
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
-use super::item_json::{ordered, read_item, write_value};
+use crate::item_json::{ordered, read_item, write_value};
 use super::lines::Lines;
 use crate::json::Json;
 use crate::{At, Fault, Faults};

@@ -12,7 +12,7 @@ use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::draft::{Draft, DraftTable};
 use super::infer::{Entity as Inferred, key_value_type, says_type};
-use super::item_json::write_item;
+use crate::item_json::write_item;
 
 use super::live::unknown_entity;
 use super::of_model::CLOUDFORMATION_EXTENSION;

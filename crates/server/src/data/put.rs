@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use keywright_model::exchange::item_json::write_item;
+use keywright_model::item_json::write_item;
 use keywright_model::json::Json;
 use keywright_semantics::schema::KeyAttribute;
 use keywright_semantics::value::Item;

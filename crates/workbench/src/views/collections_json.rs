@@ -13,7 +13,7 @@ use super::facts::kind;
 use crate::report::{complaints, units, verdict};
 use crate::run::{CapacityOf, Changed, Done, Loaded, OperationKind, PatternReport};
 use keywright_model::data::{Sample, key_text};
-use keywright_model::exchange::item_json::write_item;
+use keywright_model::item_json::write_item;
 use keywright_model::json::Json;
 use keywright_model::{Index, IndexKind, Model, Order, Pattern, Projection, Table};
 

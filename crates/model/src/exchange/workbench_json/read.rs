@@ -11,7 +11,7 @@ use crate::exchange::create_table::{key_type, read_projection, read_units};
 use crate::exchange::draft::{Draft, DraftTable};
 use crate::exchange::fault::{ExchangeFault, Faults};
 use crate::exchange::infer::{Facet, Group, classify, infer};
-use crate::exchange::item_json::read_item;
+use crate::item_json::read_item;
 use crate::json::Json;
 use crate::tables::{AutoScaling, Capacity, Provisioned, Scaling, TableDefinition};
 

@@ -10,7 +10,7 @@ use crate::Template;
 use crate::exchange::create_table::{key_type_name, write_projection, write_units};
 use crate::exchange::draft::{Draft, DraftTable};
 use crate::exchange::infer::Entity;
-use crate::exchange::item_json::{read_item, write_item};
+use crate::item_json::{read_item, write_item};
 use crate::json::Json;
 use crate::tables::{AutoScaling, Capacity, Scaling, Units};
 

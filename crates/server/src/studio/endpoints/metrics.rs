@@ -1,7 +1,7 @@
 //! Figures of tables that CloudWatch's API has no word for: hot keys, and what time to live has to do.
 
 use keywright_engine::{Heat, HotKey, PartitionHeat, PartitionLoad, Throttle, Whole};
-use keywright_model::exchange::item_json::write_value;
+use keywright_model::item_json::write_value;
 use keywright_model::json::Json;
 use keywright_semantics::error::Error;
 use keywright_semantics::value::Item;
