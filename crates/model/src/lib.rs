@@ -8,8 +8,7 @@
 //!
 //! Layers: json, copies, tables, template, expression < file < overlap, distribution < exchange
 //!
-//! `data` is below `exchange` too, except for one import: `data::file` reads a Workbench document as a file
-//! of items.
+//! `data` is below `exchange` too.
 
 mod copies;
 pub mod data;

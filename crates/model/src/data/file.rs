@@ -1,8 +1,6 @@
-//! Item files: `NoSQL` Workbench documents, DynamoDB's JSON, and records by entity in YAML or JSON.
+//! Item files in forms of our own and of DynamoDB: its JSON, its export's lines, and records by entity in YAML
+//! or JSON.
 
-use keywright_semantics::value::Item;
-
-use crate::exchange::workbench_json::Document;
 use crate::json::Json;
 use crate::{At, Fault, Faults, Model, Node, NodeKind, did_you_mean, read_yaml};
 
@@ -13,7 +11,6 @@ pub(super) struct Contents {
     pub(super) records: Vec<(String, Node)>,
     /// Stored items, by table.
     pub(super) stored: Vec<(String, Node)>,
-    pub(super) items: Vec<(String, Item)>,
 }
 
 /// Reads an item file; faults have positions in it.
@@ -24,9 +21,6 @@ pub(super) fn read(model: &Model, text: &str) -> Result<Contents, Faults> {
     let named = model.entity(EXPORTED).is_some() || model.table(EXPORTED).is_some();
     if is_lines(text) && (json.is_err() || !named) {
         return lines(model, text);
-    }
-    if json.as_ref().is_ok_and(Document::looks_like) {
-        return json.map_or_else(|_| Ok(Contents::default()), workbench);
     }
     // Nearly all JSON is YAML, and the YAML reader keeps positions.
     let root = match (read_yaml(text), json) {
@@ -78,18 +72,6 @@ impl Contents {
         }
         Ok(())
     }
-}
-
-fn workbench(root: Json) -> Result<Contents, Faults> {
-    let faults = |faults: Vec<crate::exchange::fault::ExchangeFault>| {
-        faults.iter().map(|fault| Fault::new(At::default(), fault.to_string())).collect::<Faults>()
-    };
-    let draft = Document::of(root).map_err(faults)?.read().map_err(faults)?.draft;
-    let items = draft.tables.into_iter().flat_map(|table| {
-        let name = table.definition.name;
-        table.items.into_iter().map(move |item| (name.clone(), item))
-    });
-    Ok(Contents { items: items.collect(), ..Contents::default() })
 }
 
 /// The member of an export's line that is the item.

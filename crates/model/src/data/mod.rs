@@ -46,8 +46,19 @@ pub struct Sample {
     pub at: At,
 }
 
-/// Reads the files that a model names, by their name in the model.
-pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+/// A file of items, as [`ReadFile`] hands it over.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ItemFile {
+    /// Records by entity, stored items by table, or the lines of a table's export. Its faults have positions.
+    Text(String),
+    /// Another tool's document, read before: its items, each with its table's name, or the sentences that say
+    /// why they cannot be read.
+    Imported(Result<Vec<(String, Item)>, Vec<String>>),
+}
+
+/// Reads the files that a model names, by their name in the model. An error is a sentence without the file's
+/// name.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<ItemFile, String>;
 
 /// All items of a model's data section, in order: records, stored items, files, generated items.
 pub fn load(model: &Model, read_file: ReadFile<'_>) -> Result<Vec<Sample>, Faults> {
@@ -99,9 +110,9 @@ fn loaded(model: &Model, read_file: ReadFile<'_>, limit: Limit) -> Result<(Vec<S
     }
     for (name, at) in &model.data.files {
         match read_file(name) {
-            Ok(text) => {
+            Ok(file) => {
                 loader.file = Some((name, *at));
-                loader.file(&text)?;
+                loader.file(file)?;
                 loader.file = None;
             }
             Err(reason) => loader.fault(*at, format!("cannot read `{name}`: {reason}")),
@@ -232,7 +243,20 @@ impl Loader<'_> {
         self.add(table.to_owned(), entity, item, self.place(node.at))
     }
 
-    fn file(&mut self, text: &str) -> Result<(), NotLoaded> {
+    fn file(&mut self, file: ItemFile) -> Result<(), NotLoaded> {
+        match file {
+            ItemFile::Text(text) => self.text(&text),
+            ItemFile::Imported(Ok(items)) => self.imported(items),
+            ItemFile::Imported(Err(faults)) => {
+                for fault in faults {
+                    self.fault(At::default(), fault);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), NotLoaded> {
         let contents = match file::read(self.model, text) {
             Ok(contents) => contents,
             Err(faults) => {
@@ -248,8 +272,13 @@ impl Loader<'_> {
         for (table, item) in &contents.stored {
             self.stored(table, item)?;
         }
+        Ok(())
+    }
+
+    /// Stored items without positions of their own.
+    fn imported(&mut self, items: Vec<(String, Item)>) -> Result<(), NotLoaded> {
         let at = self.place(At::default());
-        for (table, item) in contents.items {
+        for (table, item) in items {
             if self.model.table(&table).is_none() {
                 let known = self.model.tables.iter().map(|table| &*table.name);
                 let text = format!("there is no table `{table}`{}", did_you_mean(&table, known));

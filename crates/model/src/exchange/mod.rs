@@ -12,6 +12,7 @@ pub mod export;
 pub mod fault;
 pub mod import;
 pub mod infer;
+mod item_file;
 pub mod item_lines;
 pub mod lines;
 pub mod live;
@@ -24,3 +25,5 @@ pub mod supported;
 pub mod to_model;
 pub mod workbench_json;
 pub mod yaml;
+
+pub use item_file::item_file;

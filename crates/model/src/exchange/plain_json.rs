@@ -7,8 +7,8 @@
 
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
-use crate::item_json::{ordered, read_item, write_value};
 use super::lines::Lines;
+use crate::item_json::{ordered, read_item, write_value};
 use crate::json::Json;
 use crate::{At, Fault, Faults};
 

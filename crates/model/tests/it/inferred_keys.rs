@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use keywright_model::data::{attributes_from_keys, complete, entity_of};
 use keywright_model::exchange::import::import;
-use keywright_model::item_json::read_item;
 use keywright_model::exchange::live;
+use keywright_model::item_json::read_item;
 use keywright_model::json::Json;
 use keywright_model::{Model, Table, parse, write};
 use keywright_semantics::value::Item;

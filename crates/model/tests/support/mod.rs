@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use keywright_model::data::ItemFile;
 use keywright_model::exchange::live::LiveTable;
 use keywright_model::json::Json;
 use keywright_model::{Fault, Model, parse};
@@ -27,7 +28,7 @@ pub fn model(text: &str) -> Model {
 }
 
 /// For models without item files.
-pub fn no_files(name: &str) -> Result<String, String> {
+pub fn no_files(name: &str) -> Result<ItemFile, String> {
     Err(format!("no {name} in this test"))
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use keywright_designer::diff::{Extent, Subject, Terms, diff};
+use keywright_model::exchange::item_file;
 
 use super::format::{Format, one_of};
 use super::{cost, files};
@@ -60,7 +61,7 @@ struct Loaded {
 fn load(path: &Path) -> Result<Loaded, String> {
     let (model, items) = files::load(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let read_file = |name: &str| files::read(&folder.join(name));
+    let read_file = |name: &str| files::read(&folder.join(name)).map(item_file);
     let prices = model.prices.clone();
     Ok(Loaded { subject: Subject::of_run(model, &items, &read_file), prices })
 }

@@ -4,9 +4,10 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-use keywright_model::data;
+use keywright_model::data::{self, ItemFile};
 use keywright_model::exchange::fault::ExchangeFault;
 use keywright_model::exchange::import::import;
+use keywright_model::exchange::item_file;
 use keywright_model::exchange::of_model::{Items, stored_items};
 use keywright_model::{self as model, Fault, Model};
 
@@ -163,11 +164,12 @@ impl Source {
     }
 
     /// Reads a file that the model names.
-    pub(crate) fn read_file(&self, name: &str) -> Result<String, String> {
-        match &self.within {
+    pub(crate) fn read_file(&self, name: &str) -> Result<ItemFile, String> {
+        let text = match &self.within {
             Some(within) => read_within(within, &self.folder, name),
             None => read(&self.folder.join(name)),
-        }
+        };
+        text.map(item_file)
     }
 
     /// Whether no file outside of its folder is read.

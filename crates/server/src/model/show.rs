@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use keywright_model::exchange::item_file;
 use keywright_model::{Model, did_you_mean};
 use keywright_workbench::views::{Looked, STEPS, VIEWS, View};
 
@@ -43,7 +44,7 @@ pub(crate) fn run(arguments: &ShowArguments) -> Result<(), String> {
     let model = files::read_model(&arguments.model)?;
     check_pattern(arguments, &model)?;
     let folder = arguments.model.parent().unwrap_or(Path::new("")).to_path_buf();
-    let read_file = |name: &str| files::read(&folder.join(name));
+    let read_file = |name: &str| files::read(&folder.join(name)).map(item_file);
     let looked = Looked::at(&model, &read_file, &mut |_| {}).map_err(|faults| {
         let file = arguments.model.display().to_string();
         faults.iter().map(|fault| fault.in_file(&file)).collect::<Vec<_>>().join("\n")

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 
+use keywright_model::data::ItemFile;
+use keywright_model::exchange::item_file;
+
 use super::refusal::{Kind, Refusal};
 use crate::limits::{
     MODEL_BYTES_MAX, MODELS_BYTES_EACH_MAX, MODELS_BYTES_MAX, MODELS_EACH_MAX, MODELS_LISTED_MAX,
@@ -201,7 +204,7 @@ impl ModelFiles {
     }
 
     /// A file of items that a model names. It stands next to the models.
-    pub(super) fn data_file(&self, name: &str) -> Result<String, String> {
+    pub(super) fn data_file(&self, name: &str) -> Result<ItemFile, String> {
         if !is_plain(name) {
             return Err(
                 "a name of small letters, digits, `-`, `_` and `.` without a folder is needed".to_owned()
@@ -214,7 +217,7 @@ impl ModelFiles {
             Place::Folder(folder) => {
                 let text = read_text(&folder.join(name), SAMPLE_BYTES_MAX)
                     .map_err(|error| Explained(&error).to_string())?;
-                text.map(|(text, _)| text)
+                text.map(|(text, _)| item_file(text))
                     .ok_or_else(|| format!("there is no such file in {}", folder.display()))
             }
         }

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use expect_test::expect_file;
+use keywright_model::data::ItemFile;
 use keywright_model::{Fault, parse};
 use keywright_workbench::run::run;
 
@@ -374,8 +375,9 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 fn said(out: &mut String, title: &str, model: &str, file: &str) {
-    let no_such =
-        |name: &str| if name == "items" { Ok(file.to_owned()) } else { Err("no such file".to_owned()) };
+    let no_such = |name: &str| {
+        if name == "items" { Ok(ItemFile::Text(file.to_owned())) } else { Err("no such file".to_owned()) }
+    };
     let faults = parse(model).and_then(|model| run(&model, &no_such, &mut |_| {}).map(drop));
     let _ = writeln!(out, "# {title}");
     for fault in faults.err().unwrap_or_default() {

@@ -1,5 +1,7 @@
 //! How the run executes reads: pages, filters, every kind of key, and items from files. Each on the engine.
 
+use keywright_model::data::{ItemFile, ReadFile};
+use keywright_model::exchange::item_file;
 use keywright_workbench::report::text;
 use keywright_workbench::run::{Outcome, PatternReport, Report, run};
 
@@ -9,7 +11,7 @@ fn ran(model: &str) -> Report {
     ran_with(model, &no_files)
 }
 
-fn ran_with(model: &str, read_file: &dyn Fn(&str) -> Result<String, String>) -> Report {
+fn ran_with(model: &str, read_file: ReadFile<'_>) -> Report {
     run(&crate::support::model(model), read_file, &mut |_| {})
         .unwrap_or_else(|faults| panic!("{}", fault_lines(&faults)))
 }
@@ -482,8 +484,9 @@ fn items_come_from_files_in_every_form() {
         ("items by table", format!("{{\"Tab\": [{}, {}]}}", item(1), item(2))),
         ("an export's lines", format!("{{\"Item\": {}}}\n\n{{\"Item\": {}}}\n", item(1), item(2))),
     ] {
-        let report =
-            ran_with(FILED, &|name| if name == "items" { Ok(text.clone()) } else { Err("no".to_owned()) });
+        let report = ran_with(FILED, &|name| {
+            if name == "items" { Ok(ItemFile::Text(text.clone())) } else { Err("no".to_owned()) }
+        });
         let pattern = pattern(&report, "P");
         assert_eq!(sorts(pattern), ["POST#0001", "POST#0002"], "{form}");
         assert_eq!(report.entity("Post").map(|post| post.items), Some(2), "{form}");
@@ -495,11 +498,12 @@ fn an_export_of_one_line_is_an_export_and_an_entity_of_its_name_has_records() {
     let line =
         r#"{"Item": {"pk": {"S": "u#a"}, "sk": {"S": "POST#0001"}, "user": {"S": "a"}, "n": {"N": "1"}}}"#;
     for text in [line.to_owned(), format!("{line}\n"), format!("\n{line}\n\n")] {
-        let report = ran_with(FILED, &|_| Ok(text.clone()));
+        let report = ran_with(FILED, &|_| Ok(ItemFile::Text(text.clone())));
         assert_eq!(sorts(pattern(&report, "P")), ["POST#0001"], "{text}");
     }
     let named = FILED.replace("Post", "Item");
-    let report = ran_with(&named, &|_| Ok("{\"Item\": [{\"user\": \"a\", \"n\": 1}]}".to_owned()));
+    let report =
+        ran_with(&named, &|_| Ok(ItemFile::Text("{\"Item\": [{\"user\": \"a\", \"n\": 1}]}".to_owned())));
     assert_eq!(report.entity("Item").map(|entity| entity.items), Some(1));
 }
 
@@ -519,7 +523,7 @@ patterns:
   - {id: P, query: Customer, given: {PK: eq}, example: {PK: \"c#12345\"}, admin: true}
 data: {file: shop.json}
 ";
-    let report = ran_with(model, &|_| Ok(document.to_owned()));
+    let report = ran_with(model, &|_| Ok(item_file(document.to_owned())));
     assert!(pattern(&report, "P").items_returned > 0, "{report:?}");
 }
 
