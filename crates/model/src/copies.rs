@@ -16,20 +16,20 @@ const NODE_BYTES: usize = 64;
 
 /// The size of a copied tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Extent {
-    pub(crate) bytes: usize,
+pub struct Extent {
+    pub bytes: usize,
     /// Levels of lists and mappings.
-    pub(crate) levels: usize,
+    pub levels: usize,
 }
 
 impl Extent {
     /// A node with a text of so many bytes; zero if it has none.
-    pub(crate) const fn of_leaf(text_bytes: usize) -> Self {
+    pub const fn of_leaf(text_bytes: usize) -> Self {
         Self { bytes: NODE_BYTES + text_bytes, levels: 0 }
     }
 
     /// A list or a mapping of these nodes, names included.
-    pub(crate) fn of_all(nodes: impl Iterator<Item = Self>) -> Self {
+    pub fn of_all(nodes: impl Iterator<Item = Self>) -> Self {
         let empty = Self { bytes: NODE_BYTES, levels: 0 };
         let all = nodes.fold(empty, |all, node| Self {
             bytes: all.bytes + node.bytes,
@@ -40,31 +40,31 @@ impl Extent {
 }
 
 /// Refuses a document of more levels than are read.
-pub(crate) fn check_levels(levels: usize) -> Result<(), String> {
+pub fn check_levels(levels: usize) -> Result<(), String> {
     if levels > LEVELS_MAX { Err(format!("more than {LEVELS_MAX} levels")) } else { Ok(()) }
 }
 
 /// What is left for the copies of one text.
 #[derive(Debug)]
-pub(crate) struct Copies {
+pub struct Copies {
     left: usize,
     max: usize,
 }
 
 impl Copies {
-    pub(crate) const fn of(text: &str) -> Self {
+    pub const fn of(text: &str) -> Self {
         let max = COPIED_BYTES_MAX + text.len();
         Self { left: max, max }
     }
 
     /// [`Self::take`] for an alias below so many levels.
-    pub(crate) fn take_below(&mut self, levels: usize, copy: Extent) -> Result<(), String> {
+    pub fn take_below(&mut self, levels: usize, copy: Extent) -> Result<(), String> {
         check_levels(levels + copy.levels)?;
         self.take(copy)
     }
 
     /// Takes the bytes of a copy before it is made.
-    pub(crate) fn take(&mut self, copy: Extent) -> Result<(), String> {
+    pub fn take(&mut self, copy: Extent) -> Result<(), String> {
         let Some(left) = self.left.checked_sub(copy.bytes) else {
             return Err(format!("anchors and aliases repeat more than {} bytes: write them out", self.max));
         };

@@ -1,24 +1,21 @@
 //! The model file: tables, entities, access patterns and data as their author
-//! wrote them, parsed once into one model, its items, and other tools' formats.
+//! wrote them, parsed once into one model, and its items.
 //!
-//! It owns the file format and its faults, key templates and the texts they produce, item generation, and the
-//! import and export of Workbench documents, `CreateTable` requests and `CloudFormation` templates. It does
-//! not know the engine: `keywright-workbench` decides whether a model works, what it costs and how hot its
-//! partitions get. It opens no files; callers pass the text.
+//! It owns the file format and its faults, key templates and the texts they produce, and item generation. It
+//! does not know other tools' formats (`keywright-exchange`) nor the engine: `keywright-workbench` decides
+//! whether a model works, what it costs and how hot its partitions get. It opens no files; callers pass the
+//! text.
 //!
-//! Layers: json, copies, tables, template, expression < file < overlap, distribution < exchange
-//!
-//! `data` is below `exchange` too.
+//! Layers: json, copies, tables, template, expression < file < overlap, distribution
 
-mod copies;
+pub mod copies;
 pub mod data;
 pub mod distribution;
-pub mod exchange;
 pub mod expression;
 mod file;
 pub mod item_json;
 pub mod json;
-mod not_yaml;
+pub mod not_yaml;
 pub mod overlap;
 pub mod shell;
 pub mod tables;
@@ -26,7 +23,7 @@ pub mod template;
 
 pub use file::{
     At, Attribute, AttributeFormat, AutoScale, Condition, Consistency, DataSource, DeclaredCapacity, Entity,
-    Expectation, FailsWhen, Fault, Faults, Generate, Given, GivenOp, HalfUnits, Index, IndexKind,
+    Expectation, FAULTS_MAX, FailsWhen, Fault, Faults, Generate, Given, GivenOp, HalfUnits, Index, IndexKind,
     KeyAttribute, KeyType, MicroPerSecond, MilliItems, Model, Node, NodeKind, Operation, Order, Origin,
     Pattern, Projection, Rate, RawItems, Read, ReadKind, Records, Returns, Skew, Slot, StreamView,
     TARGET_PERCENT, Table, Write, WriteKind, did_you_mean, parse, read_yaml, schema, starter, value, write,

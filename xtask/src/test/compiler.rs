@@ -6,7 +6,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// Libraries whose unit tests take minutes to be optimised and seconds to run.
-const PLAIN: &[&str] = &["keywright_engine", "keywright_model", "keywright_semantics", "keywright_workbench"];
+const PLAIN: &[&str] = &[
+    "keywright_engine",
+    "keywright_exchange",
+    "keywright_model",
+    "keywright_semantics",
+    "keywright_workbench",
+];
 
 /// Makes cargo call this program as the compiler of the workspace's crates.
 pub(super) fn use_for(cargo: &mut Command) -> Result<(), String> {

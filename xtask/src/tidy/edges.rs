@@ -7,8 +7,12 @@ use super::{folders, read};
 
 /// Which workspace crates each crate may depend on, in shipped code. Anything else is an error.
 const EDGES: &[(&str, &[&str])] = &[
-    ("keywright-designer", &["keywright-model", "keywright-semantics", "keywright-workbench"]),
+    (
+        "keywright-designer",
+        &["keywright-exchange", "keywright-model", "keywright-semantics", "keywright-workbench"],
+    ),
     ("keywright-engine", &["keywright-semantics", "keywright-store"]),
+    ("keywright-exchange", &["keywright-model", "keywright-semantics"]),
     ("keywright-hot", &["keywright-engine", "keywright-store", "keywright-wire"]),
     ("keywright-model", &["keywright-semantics"]),
     ("keywright-semantics", &[]),
@@ -17,6 +21,7 @@ const EDGES: &[(&str, &[&str])] = &[
         &[
             "keywright-designer",
             "keywright-engine",
+            "keywright-exchange",
             "keywright-model",
             "keywright-semantics",
             "keywright-store",

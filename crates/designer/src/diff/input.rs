@@ -8,9 +8,9 @@ use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::{Item, ValueType};
 
 use super::index_changes::made_of;
+use keywright_exchange::draft::{Draft, DraftTable};
+use keywright_exchange::infer::Entity;
 use keywright_model::Template;
-use keywright_model::exchange::draft::{Draft, DraftTable};
-use keywright_model::exchange::infer::Entity;
 use keywright_model::tables::TableDefinition;
 use keywright_model::template::Shape;
 

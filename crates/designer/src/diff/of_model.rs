@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use keywright_semantics::schema::{IndexSchema, Projection};
 
 use super::input::{Count, Load, Reading, Subject, SubjectFault, SubjectPattern, Touch, TouchKind, units};
+use keywright_exchange::of_model::{Items, of_model};
 use keywright_model::data::ReadFile;
-use keywright_model::exchange::of_model::{Items, of_model};
 use keywright_model::expression::{ConditionExpression, Effect, Section};
 use keywright_model::{
     Condition, Fault, GivenOp, Model, Operation, Pattern, Read, ReadKind, Write, WriteKind,

@@ -2,8 +2,8 @@
 
 use keywright_designer::design::{self, explain};
 use keywright_designer::diff::{Note, Remark, StepKind, Subject, diff};
+use keywright_exchange::of_model::stored_items;
 use keywright_model::data::load;
-use keywright_model::exchange::of_model::stored_items;
 use keywright_model::{HalfUnits, Model, Pattern, ReadKind, parse, write};
 use keywright_workbench::cost::{self, Costing, Settings};
 use keywright_workbench::heat;

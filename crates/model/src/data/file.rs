@@ -1,5 +1,5 @@
-//! Item files in forms of our own and of DynamoDB: its JSON, its export's lines, and records by entity in YAML
-//! or JSON.
+//! Item files in forms of our own and of DynamoDB: its JSON, its export's lines, and records by entity in
+//! YAML or JSON.
 
 use crate::json::Json;
 use crate::{At, Fault, Faults, Model, Node, NodeKind, did_you_mean, read_yaml};

@@ -35,7 +35,7 @@ impl Fault {
 }
 
 /// Faults of one reading that are kept; nobody fixes more at a time, and each has its text.
-pub(crate) const FAULTS_MAX: usize = 100;
+pub const FAULTS_MAX: usize = 100;
 
 /// Bytes of a fault's text. It repeats names of the file, which may be long.
 const TEXT_BYTES_MAX: usize = 4 << 10;

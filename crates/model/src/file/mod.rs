@@ -25,8 +25,8 @@ pub use ast::{
     MicroPerSecond, MilliItems, Model, Operation, Order, Pattern, Projection, Rate, RawItems, Read, ReadKind,
     Records, Returns, Skew, Slot, StreamView, Table, Write, WriteKind,
 };
-pub use fault::{At, Fault, Faults};
-pub(crate) use fault::{FAULTS_MAX, Found};
+pub(crate) use fault::Found;
+pub use fault::{At, FAULTS_MAX, Fault, Faults};
 pub use names::did_you_mean;
 pub use origin::Origin;
 pub use read::parse;

@@ -7,7 +7,7 @@
 mod matching;
 mod shape;
 pub(crate) mod texts;
-pub(crate) mod times;
+pub mod times;
 
 pub use matching::Extent;
 pub use shape::Shape;

@@ -1,19 +1,19 @@
 //! Dates and times inside key texts: a delimiter within one does not end the value.
 
 /// Whether the text is a date or a time as ISO 8601 writes it.
-pub(crate) fn is_time(text: &str) -> bool {
+pub fn is_time(text: &str) -> bool {
     matches_form(text, "0000-00-00")
 }
 
 /// The length of the ISO 8601 date or time at the beginning of a text, if the text ends there or continues
 /// with this delimiter; zero otherwise.
-pub(crate) fn time_before(text: &str, next: &str) -> usize {
+pub fn time_before(text: &str, next: &str) -> usize {
     let followed =
         |end: &usize| text.get(*end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(next));
     time_ends(text).into_iter().rfind(followed).unwrap_or(0)
 }
 
-pub(crate) fn is_whole_time(text: &str) -> bool {
+pub fn is_whole_time(text: &str) -> bool {
     !text.is_empty() && time_ends(text).contains(&text.len())
 }
 

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use keywright_model::data::ItemFile;
-use keywright_model::exchange::live::LiveTable;
-use keywright_model::json::Json;
 use keywright_model::{Fault, Model, parse};
 
 /// The number of cases of a property test: `short`, or a multiple of it in long runs (`cargo xtask test
@@ -61,18 +59,6 @@ fn read_examples() -> Vec<(String, Model)> {
 pub fn example(file: &str) -> Model {
     let name = file.strip_suffix(".yaml").expect("a model file");
     examples().iter().find(|(known, _)| known == name).expect(file).1.clone()
-}
-
-/// A live table of which only the description and some items are known.
-pub fn live_table(description: &str, items: Vec<Json>) -> LiveTable {
-    LiveTable {
-        description: Json::parse(description).expect("JSON"),
-        time_to_live: None,
-        backups: None,
-        other_settings: Vec::new(),
-        unanswered: Vec::new(),
-        items,
-    }
 }
 
 /// A small generator: the same seed makes the same sequence.

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, BufWriter, Seek as _, SeekFrom, Write as 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use keywright_model::exchange::item_lines::{Form, Formulas, Printer, Reader, Writer};
+use keywright_exchange::item_lines::{Form, Formulas, Printer, Reader, Writer};
 use keywright_model::item_json::read_item;
 use keywright_model::json::Json;
 use keywright_semantics::value::Item;

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use keywright_model::exchange::item_lines::Reader;
+use keywright_exchange::item_lines::Reader;
 use keywright_model::json::Json;
 use keywright_semantics::schema::KeyAttribute;
 use keywright_semantics::value::Item;

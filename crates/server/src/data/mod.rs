@@ -10,7 +10,7 @@ pub(crate) mod put;
 pub(crate) mod table;
 
 use clap::{Args, Subcommand, ValueEnum};
-use keywright_model::exchange::item_lines::Form;
+use keywright_exchange::item_lines::Form;
 
 #[derive(Debug, Args)]
 pub(crate) struct DataArguments {

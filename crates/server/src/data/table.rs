@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keywright_model::exchange::create_table::read_document;
+use keywright_exchange::create_table::read_document;
 use keywright_model::json::Json;
 use keywright_semantics::schema::KeyAttribute;
 

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use keywright_exchange::apply::{Application, Call, Purpose, apply};
+use keywright_exchange::live::LiveTable;
+use keywright_exchange::of_model::Items;
 use keywright_model::Model;
-use keywright_model::exchange::apply::{Application, Call, Purpose, apply};
-use keywright_model::exchange::live::LiveTable;
-use keywright_model::exchange::of_model::Items;
 use keywright_model::json::Json;
 
 use super::files;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use keywright_designer::diff::{Extent, Subject, Terms, diff};
-use keywright_model::exchange::item_file;
+use keywright_exchange::item_file;
 
 use super::format::{Format, one_of};
 use super::{cost, files};

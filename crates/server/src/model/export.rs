@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use keywright_model::exchange::cloudformation::Resource;
-use keywright_model::exchange::export::{Target, export};
-use keywright_model::exchange::of_model::of_model;
-use keywright_model::exchange::workbench_json::Document;
+use keywright_exchange::cloudformation::Resource;
+use keywright_exchange::export::{Target, export};
+use keywright_exchange::of_model::of_model;
+use keywright_exchange::workbench_json::Document;
 use keywright_model::{self as model, DataSource, Model};
 
 use super::files::{self, with_ending};

@@ -1,6 +1,6 @@
 //! Reads table descriptions, settings and a sample of items from a live endpoint.
 
-use keywright_model::exchange::live::LiveTable;
+use keywright_exchange::live::LiveTable;
 use keywright_model::json::Json;
 
 use super::progress::Bar;

@@ -4,11 +4,11 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
+use keywright_exchange::fault::ExchangeFault;
+use keywright_exchange::import::import;
+use keywright_exchange::item_file;
+use keywright_exchange::of_model::{Items, stored_items};
 use keywright_model::data::{self, ItemFile};
-use keywright_model::exchange::fault::ExchangeFault;
-use keywright_model::exchange::import::import;
-use keywright_model::exchange::item_file;
-use keywright_model::exchange::of_model::{Items, stored_items};
 use keywright_model::{self as model, Fault, Model};
 
 use crate::process::banner;

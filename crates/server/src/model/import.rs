@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use keywright_model::exchange::cloudformation::Parameters;
-use keywright_model::exchange::fault::ExchangeFault;
-use keywright_model::exchange::import::{FORMATS, Source, import_with, takes_a_side};
-use keywright_model::exchange::live;
-use keywright_model::exchange::workbench_json::Document;
+use keywright_exchange::cloudformation::Parameters;
+use keywright_exchange::fault::ExchangeFault;
+use keywright_exchange::import::{FORMATS, Source, import_with, takes_a_side};
+use keywright_exchange::live;
+use keywright_exchange::workbench_json::Document;
 use keywright_model::{self as model, Model};
 
 use super::fetch;

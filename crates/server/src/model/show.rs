@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use keywright_model::exchange::item_file;
+use keywright_exchange::item_file;
 use keywright_model::{Model, did_you_mean};
 use keywright_workbench::views::{Looked, STEPS, VIEWS, View};
 

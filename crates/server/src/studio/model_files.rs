@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 
+use keywright_exchange::item_file;
 use keywright_model::data::ItemFile;
-use keywright_model::exchange::item_file;
 
 use super::refusal::{Kind, Refusal};
 use crate::limits::{

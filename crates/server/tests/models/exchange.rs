@@ -39,7 +39,7 @@ entities:
 "#;
 
 fn example(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/data/workbench").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../exchange/tests/data/workbench").join(name)
 }
 
 /// The standard output of a command that must succeed.
@@ -628,7 +628,7 @@ fn replicas_survive_every_format_that_holds_them_and_are_noted_for_every_other()
     let tables = |model: &str| {
         let text = std::fs::read_to_string(path.join(model)).unwrap();
         let made = keywright_model::parse(&text).unwrap();
-        made.tables.iter().map(keywright_model::exchange::of_model::definition).collect::<Vec<_>>()
+        made.tables.iter().map(keywright_exchange::of_model::definition).collect::<Vec<_>>()
     };
     for (flags, file) in [
         (&["--to", "cloudformation"][..], "t.yaml"),

@@ -10,7 +10,7 @@ import {equal, ok, same, test, until} from './lib.mjs';
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const binary = process.env.KEYWRIGHT_BINARY ?? 'target/debug/keywright';
 const EXAMPLES = join(root, 'examples/models');
-const DOCUMENTS = join(root, 'crates/model/tests/data/workbench');
+const DOCUMENTS = join(root, 'crates/exchange/tests/data/workbench');
 const example = (name) => readFileSync(join(EXAMPLES, `${name}.yaml`), 'utf8');
 const examples = readdirSync(EXAMPLES).filter((name) => name.endsWith('.yaml')).map((name) => name.slice(0, -5)).sort();
 const command = (...args) => spawnSync(binary, ['model', ...args], {encoding: 'utf8', maxBuffer: 1 << 26});

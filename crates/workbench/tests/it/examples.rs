@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use keywright_exchange::import::import;
+use keywright_exchange::of_model::{Items, of_model, stored_items};
+use keywright_exchange::workbench_json::Document;
 use keywright_model::data::load;
-use keywright_model::exchange::import::import;
-use keywright_model::exchange::of_model::{Items, of_model, stored_items};
-use keywright_model::exchange::workbench_json::Document;
 use keywright_model::{DataSource, Model, parse, write};
 use keywright_workbench::report::{Checked, text};
 use keywright_workbench::run::Outcome;
@@ -111,7 +111,7 @@ fn the_imported_examples_pass_with_every_pattern_proved_but_the_one_with_a_scan(
 #[test]
 fn the_imported_examples_hold_the_tables_and_items_of_their_documents_and_no_item_is_without_an_entity() {
     for (name, document) in IMPORTED {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/data/workbench");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exchange/tests/data/workbench");
         let source = std::fs::read_to_string(folder.join(document)).expect("the document is there");
         let draft = Document::parse(&source).and_then(|document| document.read()).expect("readable").draft;
         let model = example(name);
@@ -132,7 +132,7 @@ fn the_imported_examples_hold_the_tables_and_items_of_their_documents_and_no_ite
 
 #[test]
 fn r73_every_document_imports_as_a_model_that_passes_its_check() {
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/data/workbench")];
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../exchange/tests/data/workbench")];
     let mut seen = 0;
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).expect("the test data is there").flatten() {

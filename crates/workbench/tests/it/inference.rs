@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keywright_model::exchange::live::{LiveTable, draft};
-use keywright_model::exchange::to_model::to_model;
+use keywright_exchange::live::{LiveTable, draft};
+use keywright_exchange::to_model::to_model;
 use keywright_model::json::Json;
 use keywright_model::{Model, parse, write};
 use proptest::prelude::*;

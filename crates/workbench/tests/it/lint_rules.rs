@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use keywright_model::exchange::import::import;
+use keywright_exchange::import::import;
 use keywright_model::{Model, Template, parse};
 use keywright_workbench::lint::{RULES, Severity};
 use keywright_workbench::report::{Checked, text};
@@ -156,7 +156,7 @@ data: {generate: {seed: 1, sample: 10}}
 /// `u#…#follower` and `u#…#following` begin alike but are never equal.
 #[test]
 fn the_published_documents_trip_no_rule_on_overwriting_items() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/data/workbench");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exchange/tests/data/workbench");
     let mut documents = 0;
     for group in std::fs::read_dir(folder).expect("the folder") {
         for entry in std::fs::read_dir(group.expect("an entry").path()).into_iter().flatten() {

@@ -3,10 +3,10 @@
 
 #![allow(clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
-use keywright_model::exchange::create_table::write_request;
-use keywright_model::exchange::live::{LiveTable, draft};
-use keywright_model::exchange::of_model::{definition, stored_items};
-use keywright_model::exchange::to_model::to_model;
+use keywright_exchange::create_table::write_request;
+use keywright_exchange::live::{LiveTable, draft};
+use keywright_exchange::of_model::{definition, stored_items};
+use keywright_exchange::to_model::to_model;
 use keywright_model::item_json::write_item;
 use keywright_model::json::Json;
 use keywright_model::{parse, write};

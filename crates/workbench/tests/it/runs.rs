@@ -1,7 +1,7 @@
 //! How the run executes reads: pages, filters, every kind of key, and items from files. Each on the engine.
 
+use keywright_exchange::item_file;
 use keywright_model::data::{ItemFile, ReadFile};
-use keywright_model::exchange::item_file;
 use keywright_workbench::report::text;
 use keywright_workbench::run::{Outcome, PatternReport, Report, run};
 
@@ -510,7 +510,7 @@ fn an_export_of_one_line_is_an_export_and_an_entity_of_its_name_has_records() {
 #[test]
 fn items_come_from_a_workbench_document() {
     let document =
-        include_str!("../../../model/tests/data/workbench/simple-aws-ecommerce/ECommerce-9-10.json");
+        include_str!("../../../exchange/tests/data/workbench/simple-aws-ecommerce/ECommerce-9-10.json");
     let model = "
 format: 1
 model: filed

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use keywright_model::exchange::import::import;
-use keywright_model::exchange::of_model::{of_model, stored_items};
-use keywright_model::exchange::to_model::to_model;
-use keywright_model::exchange::workbench_json::Document;
+use keywright_exchange::import::import;
+use keywright_exchange::of_model::{of_model, stored_items};
+use keywright_exchange::to_model::to_model;
+use keywright_exchange::workbench_json::Document;
 use keywright_model::json::Json;
 use keywright_model::{parse, write};
 use keywright_workbench::run::Outcome;
@@ -14,7 +14,7 @@ use keywright_workbench::run::Outcome;
 /// Every document of the test data, by path.
 fn documents() -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/data/workbench")];
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../exchange/tests/data/workbench")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("the test data is there").flatten() {
             let path = entry.path();
@@ -56,7 +56,7 @@ fn a_document_written_anew_says_the_same_tables_and_items() {
         for (again, table) in again.tables.iter().zip(&draft.tables) {
             assert_eq!(again.definition, table.definition, "{name}");
             assert_eq!(again.items, table.items, "{name}: in their order");
-            let by_entity = |table: &keywright_model::exchange::draft::DraftTable| {
+            let by_entity = |table: &keywright_exchange::draft::DraftTable| {
                 let mut items: Vec<_> = table
                     .entities
                     .iter()
@@ -129,7 +129,7 @@ fn a_document_goes_through_the_model_unchanged() {
 /// The shop's document with queries as the web modeler saves them, one of which cannot become a pattern.
 fn with_saved_queries() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../model/tests/data/workbench/simple-aws-ecommerce/ECommerce-9-10.json");
+        .join("../exchange/tests/data/workbench/simple-aws-ecommerce/ECommerce-9-10.json");
     let mut document = Json::parse(&fs::read_to_string(path).expect("the document is there")).expect("JSON");
     let queries = r#"{
         "Customer": {"view": "SimpleAWSEcommerce", "PK": "c#12345", "SK": {"condition": "=", "values": ["c#12345"]}, "filter": []},

@@ -11,7 +11,7 @@ use keywright_workbench::price::{Prices, TODAY};
 use keywright_workbench::report::Checked;
 use keywright_workbench::run::measure;
 
-#[path = "../../../model/tests/support/mod.rs"]
+#[path = "../../../exchange/tests/support/mod.rs"]
 mod models;
 
 pub use models::*;

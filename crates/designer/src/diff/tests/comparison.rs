@@ -8,15 +8,15 @@ use crate::diff::StepKind::{
     WriteBoth,
 };
 use crate::diff::*;
-use keywright_model::exchange::of_model::Items;
-use keywright_model::exchange::workbench_json::Document;
+use keywright_exchange::of_model::Items;
+use keywright_exchange::workbench_json::Document;
 use keywright_model::json::Json;
 use keywright_model::parse;
 use keywright_workbench::price::{Money, Prices, TODAY};
 
 fn subject(step: &str) -> Subject {
     let path = format!(
-        "{}/../model/tests/data/workbench/simple-aws-ecommerce/ECommerce-{step}.json",
+        "{}/../exchange/tests/data/workbench/simple-aws-ecommerce/ECommerce-{step}.json",
         env!("CARGO_MANIFEST_DIR")
     );
     let text = std::fs::read_to_string(path).expect("the test data is there");

@@ -6,7 +6,7 @@ use crate::diff::StepKind::{
     Verify, WriteBoth,
 };
 use crate::diff::*;
-use keywright_model::exchange::of_model::Items;
+use keywright_exchange::of_model::Items;
 use keywright_model::parse;
 
 const TABLE: &str = "Shop: {key: {pk: S, sk: S}, indexes: {byMail: {pk: mail, project: keys}}}";

@@ -192,7 +192,7 @@ fn a_plan_leads_to_no_model_that_fails_its_check_where_the_old_one_does_not() {
         let report =
             keywright_workbench::run::run(&model, &|_| Err(String::new()), &mut |_| {}).expect("it runs");
         let findings = keywright_workbench::lint::lint(&model, &report);
-        Subject::of_model(&model, &keywright_model::exchange::of_model::Items::new()).judged(&findings)
+        Subject::of_model(&model, &keywright_exchange::of_model::Items::new()).judged(&findings)
     };
     let (all, few) = (judged("all", "1"), judged("[userId]", "1"));
     let plan = diff(&all, &few).plan;

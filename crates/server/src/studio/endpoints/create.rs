@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use keywright_model::exchange::apply::{Call, Purpose, apply};
+use keywright_exchange::apply::{Call, Purpose, apply};
 use keywright_model::item_json::write_item;
 use keywright_model::json::Json;
 use keywright_semantics::limits::BATCH_WRITES_MAX;

@@ -1,8 +1,8 @@
 //! What changed between two models, and the migration.
 
 use keywright_designer::diff::{Extent, Subject, Terms, diff};
-use keywright_model::exchange::live;
-use keywright_model::exchange::of_model::stored_items;
+use keywright_exchange::live;
+use keywright_exchange::of_model::stored_items;
 use keywright_model::json::Json;
 
 use super::cost::prices;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use keywright_exchange::live;
 use keywright_model::data::entity_of;
-use keywright_model::exchange::live;
 use keywright_model::item_json::write_item;
 use keywright_model::json::Json;
 use keywright_semantics::value::Item;

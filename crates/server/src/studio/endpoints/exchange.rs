@@ -1,12 +1,12 @@
 //! Models from other formats and live tables, and models in other formats.
 
-use keywright_model::exchange::cloudformation::{Parameters, Resource};
-use keywright_model::exchange::export::{Target, export};
-use keywright_model::exchange::fault::ExchangeFault;
-use keywright_model::exchange::import::{Source, import, import_with};
-use keywright_model::exchange::live;
-use keywright_model::exchange::of_model::{Items, of_model, stored_items};
-use keywright_model::exchange::workbench_json::Document;
+use keywright_exchange::cloudformation::{Parameters, Resource};
+use keywright_exchange::export::{Target, export};
+use keywright_exchange::fault::ExchangeFault;
+use keywright_exchange::import::{Source, import, import_with};
+use keywright_exchange::live;
+use keywright_exchange::of_model::{Items, of_model, stored_items};
+use keywright_exchange::workbench_json::Document;
 use keywright_model::json::Json;
 use keywright_model::{Model, write};
 

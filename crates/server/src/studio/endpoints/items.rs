@@ -1,7 +1,7 @@
 //! Items in other forms: plain JSON that keeps all digits, and the lines of `keywright data`.
 
-use keywright_model::exchange::item_lines::{Form, Reader, Writer};
-use keywright_model::exchange::plain_json::{read_plain, write_plain};
+use keywright_exchange::item_lines::{Form, Reader, Writer};
+use keywright_exchange::plain_json::{read_plain, write_plain};
 use keywright_model::item_json::{read_item, write_item};
 use keywright_model::json::Json;
 use keywright_model::{At, Fault, KeyAttribute};

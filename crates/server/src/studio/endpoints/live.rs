@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use keywright_model::exchange::live::LiveTable;
+use keywright_exchange::live::LiveTable;
 use keywright_model::json::Json;
 
 use crate::limits::SAMPLE_BYTES_MAX;
