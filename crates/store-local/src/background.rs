@@ -92,7 +92,9 @@ impl Background {
             lsm_tree::Error::Io(_) => FaultCause::Sync,
             // It does not say which table. The next steps of the scrub find it.
             damage => {
-                self.shared.damages.suspect(self.shared.published().layers.tables.all(), damage);
+                let published = self.shared.published();
+                let tables = published.layers.tables.all().map(lsm_tree::Table::id);
+                self.shared.damages.merge_failed(tables, damage.to_string());
                 FaultCause::Damage
             }
         };

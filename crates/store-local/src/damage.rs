@@ -3,7 +3,7 @@
 //! A read that fails only notes the table and the keys that it wanted. The scrub (`scrub.rs`) then reads that
 //! table's file, finds the damaged blocks, and says so at most once a minute per place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Bound;
 use std::path::PathBuf;
@@ -180,9 +180,17 @@ pub(crate) struct Suspect {
     touched: Vec<(Slice, Slice)>,
 }
 
+/// A merge that met damage in one of its tables. Its error does not say which.
+struct FailedMerge {
+    error: String,
+    /// Tables that may still be the one.
+    unexamined: BTreeSet<TableId>,
+}
+
 #[derive(Default)]
 struct State {
     suspects: BTreeMap<TableId, Suspect>,
+    merges: Vec<FailedMerge>,
     known: Vec<Known>,
 }
 
@@ -215,21 +223,28 @@ impl Damages {
         table_error(&fault.file, &fault.error)
     }
 
-    /// Has all of these tables examined, one of which could not be read.
-    pub(crate) fn suspect<'t>(
-        &self,
-        tables: impl Iterator<Item = &'t lsm_tree::Table>,
-        error: &lsm_tree::Error,
-    ) {
-        let mut state = self.state();
-        for table in tables {
-            let keys = &table.metadata.key_range;
-            state.suspects.entry(table.id()).or_insert_with(|| Suspect {
-                file: table.path.to_path_buf(),
-                error: error.to_string(),
-                touched: vec![(keys.min().clone(), keys.max().clone())],
-            });
+    /// Has all of these tables examined, one of which a merge could not read. Without tables there is nothing
+    /// to examine: the failure of the store has the error.
+    pub(crate) fn merge_failed(&self, tables: impl IntoIterator<Item = TableId>, error: String) {
+        let unexamined: BTreeSet<TableId> = tables.into_iter().collect();
+        if !unexamined.is_empty() {
+            self.state().merges.push(FailedMerge { error, unexamined });
         }
+    }
+
+    /// Notes that a table was examined. Returns the errors of merges that no damage explains: all of their
+    /// tables have been examined, and all are sound.
+    pub(crate) fn examined(&self, table: TableId, is_sound: bool) -> Vec<String> {
+        let mut state = self.state();
+        if !is_sound {
+            state.merges.retain(|merge| !merge.unexamined.contains(&table));
+            return Vec::new();
+        }
+        state.merges.iter_mut().for_each(|merge| {
+            merge.unexamined.remove(&table);
+        });
+        let done = state.merges.extract_if(.., |merge| merge.unexamined.is_empty());
+        done.map(|merge| merge.error).collect()
     }
 
     /// Reads that failed since the store was opened.
@@ -246,14 +261,14 @@ impl Damages {
         self.state().known.len()
     }
 
-    /// Takes a suspect that `may_be_examined` now. Reads that met a known place are noted there, and their
-    /// table is not examined again.
+    /// Takes a table that a failed read or merge makes suspect and that `may_be_examined` now. Reads that met
+    /// a known place are noted there, and their table is not examined again.
     pub(crate) fn take_suspect(
         &self,
         may_be_examined: impl Fn(TableId) -> bool,
-    ) -> Option<(TableId, Suspect)> {
+    ) -> Option<(TableId, Option<Suspect>)> {
         let mut state = self.state();
-        let State { suspects, known } = &mut *state;
+        let State { suspects, merges, known } = &mut *state;
         for (table, suspect) in suspects.iter_mut() {
             suspect.touched.retain(|wanted| {
                 let mut places = known.iter_mut().filter(|place| place.source == Source::Table(*table));
@@ -267,8 +282,9 @@ impl Damages {
             });
         }
         suspects.retain(|_, suspect| !suspect.touched.is_empty());
-        let table = suspects.keys().copied().find(|table| may_be_examined(*table))?;
-        suspects.remove_entry(&table)
+        let of_merges = merges.iter().flat_map(|merge| &merge.unexamined);
+        let table = suspects.keys().chain(of_merges).copied().find(|table| may_be_examined(*table))?;
+        Some((table, suspects.remove(&table)))
     }
 
     /// Replaces what is known of some sources. A place that was known stays as it was reported.
@@ -371,5 +387,23 @@ mod tests {
         let (table, _) = damages.take_suspect(|_| true).expect("the lower bound is outside");
         assert_eq!(table, 7);
         assert!(damages.take_suspect(|_| true).is_none(), "it was taken");
+    }
+
+    #[test]
+    fn a_failed_merge_is_unexplained_only_if_all_of_its_tables_are_sound() {
+        for damaged in [None, Some(2), Some(3)] {
+            let damages = Damages::default();
+            damages.merge_failed([1, 2, 3], "its checksum is wrong".to_owned());
+            let mut unexplained = Vec::new();
+            let mut taken = Vec::new();
+            while let Some((table, read)) = damages.take_suspect(|table| !taken.contains(&table)) {
+                assert!(read.is_none(), "no read of it has failed");
+                taken.push(table);
+                unexplained.extend(damages.examined(table, Some(table) != damaged));
+            }
+            let expected: &[TableId] = if damaged == Some(2) { &[1, 2] } else { &[1, 2, 3] };
+            assert_eq!(taken, expected);
+            assert_eq!(unexplained.len(), usize::from(damaged.is_none()), "{damaged:?}");
+        }
     }
 }

@@ -155,7 +155,7 @@ impl Scrub {
         if let Some((table, suspect)) = shared.damages.take_suspect(may_be_examined) {
             self.examined_ms.retain(|_, last| !is_long_ago(last));
             self.examined_ms.insert(table, now_ms);
-            examine_suspect(shared, (table, &suspect), &mut step);
+            examine_suspect(shared, (table, suspect.as_ref()), &mut step);
         }
         let due_ms = self.due_ms();
         if due_ms.is_some_and(|due| due <= now_ms) {
@@ -399,10 +399,15 @@ fn find(shared: &Shared, id: TableId) -> Option<Table> {
     shared.published().layers.tables.all().find(|table| table.id() == id).cloned()
 }
 
-fn examine_suspect(shared: &Shared, (id, suspect): (TableId, &Suspect), step: &mut ScrubStep) {
-    let Some(table) = find(shared, id) else { return };
-    let found = examine(&table);
-    if found.is_empty() {
+/// Examines a table of which reads have failed, or which a failed merge has read.
+fn examine_suspect(shared: &Shared, (id, read): (TableId, Option<&Suspect>), step: &mut ScrubStep) {
+    let found = find(shared, id).map(|table| examine(&table));
+    // A table that was merged meanwhile could be read.
+    let is_sound = found.as_ref().is_none_or(Vec::is_empty);
+    let merges = shared.damages.examined(id, is_sound);
+    step.unexplained.extend(merges.into_iter().map(|error| format!("a merge of tables failed: {error}")));
+    let Some(found) = found else { return };
+    if let (true, Some(suspect)) = (is_sound, read) {
         step.unexplained.push(format!("a read of {} failed: {}", suspect.file.display(), suspect.error));
     }
     shared.damages.replace(|source| source == Source::Table(id), found);

@@ -49,8 +49,8 @@ fn decide(
 
 #[cfg(test)]
 mod tests {
-    use crate::client::aws_settings::NamedBy;
     use super::*;
+    use crate::client::aws_settings::NamedBy;
 
     #[test]
     fn an_endpoint_of_another_machine_that_a_variable_names_needs_a_yes() {
