@@ -14,11 +14,11 @@ use crate::state::recount::PartialCount;
 use crate::state::stats::{self, Counted, Tally};
 use crate::support::fault;
 use crate::support::layout::{self, Space, TableId};
-use crate::support::rows::{each_row, piece};
+use crate::support::rows::{Pages, READ, each_row};
 use crate::support::wake::NextWake;
 
 /// The marker of a clean stop: present only while no engine is open and all rows are exact.
-const CLEAN_KEY: &[u8] = &[0x07, 0x00];
+const CLEAN_KEY: &[u8] = &[Space::CleanStop.byte(), 0x00];
 /// The time between two writes of the counters.
 const FLUSH_MS: u64 = 10_000;
 /// Counters that one commit writes.
@@ -142,18 +142,13 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<Ne
 /// Recounts some rows; false if no recount is due.
 async fn count_some<S: Store>(engine: &Engine<S>) -> Result<bool, StoreError> {
     let Some(mut partial) = next_partial(engine).await? else { return Ok(false) };
-    let page = partial.snapshot.scan(&piece(partial.rest.clone())).await?;
-    for entry in &page.entries {
-        let size = EncodedItem::from_stored(entry.value.clone()).map_or(0, |item| item.size_bytes());
+    for entry in partial.rest.next(&partial.snapshot).await?.unwrap_or_default() {
+        let size = EncodedItem::from_stored(entry.value).map_or(0, |item| item.size_bytes());
         partial.found += Tally { rows: 1, bytes: i64::try_from(size).unwrap_or(i64::MAX) };
     }
-    match page.entries.last() {
-        Some(last) if page.more => {
-            assert!(last.key >= partial.rest.start, "a recount advances through its rows");
-            partial.rest.start = layout::after(&last.key);
-            engine.recounting().put(partial);
-        }
-        _ => engine.stats().end_recount(partial.number, partial.found),
+    match partial.rest.next_key() {
+        Some(_) => engine.recounting().put(partial),
+        None => engine.stats().end_recount(partial.number, partial.found),
     }
     Ok(true)
 }
@@ -170,7 +165,8 @@ async fn next_partial<S: Store>(engine: &Engine<S>) -> Result<Option<PartialCoun
         Counted::Items(table) => layout::items_prefix(table),
         Counted::Entries(table, index) => layout::index_prefix(table, index),
     };
-    Ok(Some(PartialCount { number, snapshot, rest: layout::prefix_range(prefix), found: Tally::default() }))
+    let rest = Pages::of(layout::prefix_range(prefix), READ);
+    Ok(Some(PartialCount { number, snapshot, rest, found: Tally::default() }))
 }
 
 /// Writes the counters that changed.

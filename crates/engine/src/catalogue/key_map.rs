@@ -16,7 +16,7 @@ use super::record;
 use super::rows::RECORDS;
 use crate::support::hex::hex;
 use crate::support::layout::{
-    IndexId, SPACES, Space, TABLE_SPACES, TableId, index_prefix, prefix_range, space_of, table_prefix,
+    IndexId, SPACES, Space, TableId, index_prefix, prefix_range, space_of, table_prefix,
 };
 use crate::support::rows::each_row;
 
@@ -147,8 +147,8 @@ impl KeyMap {
     /// What the rows of a range may be, in the order of keys.
     pub fn affected(&self, range: &RowRange) -> Vec<Affected> {
         let mut all = Vec::new();
-        for space in SPACES {
-            if TABLE_SPACES.contains(&space) {
+        for space in SPACES.iter().copied() {
+            if space.is_of_tables() {
                 let bounds = [&range.0, &range.1].into_iter().filter_map(|bound| table_of(bound, space));
                 let mut tables: Vec<TableId> = self.tables.keys().copied().chain(bounds).collect();
                 tables.sort_unstable();
@@ -207,7 +207,7 @@ impl KeyMap {
         for key in keys {
             let Some(space) = key.first().copied().and_then(space_of) else { continue };
             let bound = Bound::Included(key.clone());
-            let table = TABLE_SPACES.contains(&space).then(|| table_of(&bound, space)).flatten();
+            let table = space.is_of_tables().then(|| table_of(&bound, space)).flatten();
             *counts.entry((space.byte(), table)).or_default() += 1;
         }
         let affected = |((space, table), count): ((u8, Option<TableId>), usize)| {

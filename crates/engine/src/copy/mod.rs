@@ -11,15 +11,15 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use keywright_store::{
-    CommitError, CommitVersion, Entry, LogEntry, LogId, LogPosition, Snapshot, Store, StoreError, Transaction,
+    CommitError, CommitVersion, Entry, LogEntry, LogId, LogPosition, Store, StoreError, Transaction,
 };
 
 use crate::background::members;
 use crate::catalogue::{RecordPlace, record_copy};
 use crate::state::members::MemberId;
 use crate::state::stats;
-use crate::support::layout::{self, Space, TableId, log_of};
-use crate::support::rows::{each_row, piece};
+use crate::support::layout::{self, Carried, Space, TableId, log_of};
+use crate::support::rows::{Pages, READ, each_row};
 use mark::{Cursor, Mark};
 pub use sum::Copied;
 
@@ -200,15 +200,15 @@ impl<A: Store, B: Store> Copy<A, B> {
         if !after.is_empty() {
             range.start = layout::after(&after);
         }
-        loop {
-            let page = self.from.snapshot().await?.scan(&piece(range.clone())).await?;
-            let Some(last) = page.entries.last().map(|row| row.key.clone()) else { return Ok(()) };
-            let rows = self.for_target(page.entries).await?;
+        let mut pages = Pages::of(range, READ);
+        while let Some(page) = pages.next(&self.from.snapshot().await?).await? {
+            let Some(last) = page.last().map(|row| row.key.clone()) else { break };
+            let rows = self.for_target(page).await?;
             done += u64::try_from(rows.len()).unwrap_or(u64::MAX);
-            self.write(Cursor::Rows(last.clone()), &Page { rows, ..Page::default() }).await?;
+            self.write(Cursor::Rows(last), &Page { rows, ..Page::default() }).await?;
             report(done);
-            range.start = layout::after(&last);
         }
+        Ok(())
     }
 
     /// The rows as the target has them, without those that belong to processes over the source.
@@ -330,14 +330,15 @@ impl Default for Page {
 
 /// Whether a store has no row of an installation; those of processes do not count.
 async fn holds_nothing<S: Store>(store: &S) -> Result<bool, StoreError> {
-    let page = store.snapshot().await?.scan(&piece(layout::all_rows())).await?;
-    Ok(!page.more && !page.entries.iter().any(|row| carried_row(&row.key, true)))
+    let mut pages = Pages::of(layout::all_rows(), READ);
+    let page = pages.next(&store.snapshot().await?).await?.unwrap_or_default();
+    Ok(pages.next_key().is_none() && !page.iter().any(|row| carried_row(&row.key, true)))
 }
 
 /// Whether a store has no row at all.
 async fn is_empty<S: Store>(store: &S) -> Result<bool, StoreError> {
-    let page = store.snapshot().await?.scan(&piece(layout::all_rows())).await?;
-    Ok(page.entries.is_empty())
+    let page = Pages::of(layout::all_rows(), READ).next(&store.snapshot().await?).await?;
+    Ok(page.is_none())
 }
 
 /// The logs of all tables' streams, deleted tables included, in order.
@@ -361,17 +362,16 @@ async fn log_ids<S: Store>(store: &S) -> Result<Vec<LogId>, CopyFault> {
     fault.map_or(Ok(ids), Err)
 }
 
-/// Whether a row belongs to the installation: signs of life, used limits and the marks of a clean stop and of
-/// a copy belong to processes over one store.
+/// Whether a row belongs to the installation, and not to the processes over its store. Without the mark of a
+/// clean stop an embedded target counts its items anew.
 fn carried_row(key: &[u8], keeps_members: bool) -> bool {
-    match key.first().copied().and_then(layout::space_of) {
-        Some(Space::Members | Space::Uses | Space::Copy) => false,
-        Some(Space::Stats) => {
+    let space = key.first().copied().and_then(layout::space_of);
+    match space.map_or(Carried::Always, |space| space.traits().carried) {
+        Carried::Always => true,
+        Carried::OfProcessesToSharedStores => {
             keeps_members || stats::read_key(key).is_none_or(|(_, member)| member.is_none())
         }
-        Some(_) => true,
-        // The mark of a clean stop: an embedded target counts its items anew.
-        None => key.first() != Some(&0x07),
+        Carried::Never => false,
     }
 }
 

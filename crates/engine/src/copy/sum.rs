@@ -9,7 +9,7 @@ use keywright_store::{LogEntry, LogId, LogPosition, LogRead, Snapshot, Store};
 use super::{CopyFault, PAGE_BYTES, PAGE_ROWS, carried_row, corrupt, log_ids};
 use crate::catalogue::record_copy;
 use crate::support::layout;
-use crate::support::rows::piece;
+use crate::support::rows::{Pages, READ};
 
 /// Rows or records, and a checksum over them in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,22 +35,17 @@ pub(super) async fn of<S: Store>(
     report: &mut (dyn FnMut(u64) + Send),
 ) -> Result<BTreeMap<&'static str, Copied>, CopyFault> {
     let mut sums: BTreeMap<&'static str, Copied> = BTreeMap::new();
-    let mut range = layout::all_rows();
+    let mut pages = Pages::of(layout::all_rows(), READ);
     let mut done = 0_u64;
-    loop {
-        // A view of each page: a store may give up one that is held for long.
-        let page = store.snapshot().await?.scan(&piece(range.clone())).await?;
-        for row in page.entries.iter().filter(|row| carried_row(&row.key, keeps_members)) {
+    // A view of each page: a store may give up one that is held for long.
+    while let Some(page) = pages.next(&store.snapshot().await?).await? {
+        for row in page.iter().filter(|row| carried_row(&row.key, keeps_members)) {
             let value =
                 if record_copy::is_record(&row.key) { comparable(&row.value)? } else { row.value.clone() };
             sums.entry(name(&row.key)).or_default().add(&row.key, &value);
             done += 1;
         }
         report(done);
-        match page.entries.last() {
-            Some(last) if page.more => range.start = layout::after(&last.key),
-            _ => break,
-        }
     }
     let mut records = Copied::default();
     for id in log_ids(store).await? {

@@ -2,9 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use keywright_store::KeyRange;
-
 use super::stats::{RecountNumber, Tally};
+use crate::support::rows::Pages;
 
 /// The recount under way: at most one.
 pub(crate) struct Recounting<Snap>(Mutex<Option<PartialCount<Snap>>>);
@@ -14,7 +13,7 @@ pub(crate) struct PartialCount<Snap> {
     pub number: RecountNumber,
     pub snapshot: Snap,
     /// The rows not yet counted.
-    pub rest: KeyRange,
+    pub rest: Pages,
     pub found: Tally,
 }
 

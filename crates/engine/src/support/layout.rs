@@ -1,7 +1,8 @@
 //! Key layout of the store: key spaces, and the keys of items, index entries and other rows.
 //!
 //! It does not know what the values mean. A key is `space | table id | …`: a table's rows of one kind are one
-//! contiguous range, and the items with one partition key are one contiguous range within it.
+//! contiguous range, and the items with one partition key are one contiguous range within it. What becomes
+//! of a space's rows when a table is deleted, branched or copied stands in one table, [`Space::traits`].
 
 use bytes::Bytes;
 use keywright_semantics::key::{
@@ -10,103 +11,145 @@ use keywright_semantics::key::{
 use keywright_store::{KeyRange, LogId};
 use serde::{Deserialize, Serialize};
 
-/// The kind of row that a key belongs to. Its byte is stored: never renumber.
+/// Makes the spaces from their list, so that none is missing in `SPACES`.
+macro_rules! spaces {
+    ($($space:ident = $byte:literal, $name:literal;)*) => {
+        /// The kind of row that a key belongs to. Its byte is stored: never renumber.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Space {
+            $($space,)*
+        }
+
+        /// All kinds of rows, in the order of their keys.
+        pub(crate) const SPACES: &[Space] = &[$(Space::$space,)*];
+
+        impl Space {
+            pub(crate) const fn byte(self) -> u8 {
+                match self {
+                    $(Self::$space => $byte,)*
+                }
+            }
+
+            /// What its rows are, for people.
+            pub(crate) const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$space => $name,)*
+                }
+            }
+        }
+    };
+}
+
+spaces! {
+    Catalogue = 0x01, "catalogue";
+    Items = 0x02, "items";
+    IndexEntries = 0x03, "index entries";
+    Collections = 0x04, "item collections";
+    Tokens = 0x05, "tokens";
+    Stats = 0x06, "counters";
+    CleanStop = 0x07, "mark of a clean stop";
+    Expiries = 0x08, "expiry times";
+    Members = 0x09, "processes";
+    Throughput = 0x0a, "throughput";
+    Metrics = 0x0b, "metrics";
+    Alarms = 0x0c, "alarms";
+    Scaling = 0x0d, "scaling";
+    Uses = 0x0e, "used limits";
+    Insights = 0x0f, "insights";
+    Copy = 0x10, "copy";
+}
+
+/// What becomes of a space's rows. Purge, branch, copy and the reports about damaged files read it, and
+/// choose no space themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Space {
-    Catalogue,
+pub(crate) struct Traits {
+    pub owner: Owner,
+    pub carried: Carried,
+}
+
+/// Whose rows they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// Nobody's: they stay when a table is deleted, and a branch has none of them.
+    Installation,
+    /// A table's, whose number follows the space in each key. They are purged when the table is deleted.
+    Table { branched: Branched, written: Written },
+}
+
+/// Which of a table's rows a branch copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Branched {
+    /// None: the copy of the table begins without them.
+    Nothing,
+    /// All, as items: they are counted and limited.
     Items,
-    IndexEntries,
-    Collections,
-    Tokens,
-    Stats,
-    Expiries,
-    Members,
-    Throughput,
-    Metrics,
-    Alarms,
-    Scaling,
-    Uses,
-    Insights,
-    Copy,
+    /// Those of live indexes, by the index's id in the key: they are counted and limited.
+    LiveIndexes,
+    /// Those of the enabled time to live, by its generation in the key.
+    LiveExpiries,
+    /// All.
+    Everything,
+}
+
+/// How the rows of a table are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// Under the table's guard (`catalogue/guard.rs`): they depend on its schema, indexes or time to live.
+    Guarded,
+    /// At any time: figures, which no change of the table makes wrong.
+    Freely,
+}
+
+/// Whether a copy between two stores has the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carried {
+    Always,
+    /// Only where other processes add up what each has counted; elsewhere all is counted anew.
+    OfProcessesToSharedStores,
+    /// They belong to the processes over one store.
+    Never,
+}
+
+impl Space {
+    /// The one table of what becomes of rows. A new space gets its line here.
+    pub(crate) const fn traits(self) -> Traits {
+        use Carried::{Always, Never, OfProcessesToSharedStores};
+        const fn of_table(branched: Branched, written: Written, carried: Carried) -> Traits {
+            Traits { owner: Owner::Table { branched, written }, carried }
+        }
+        const fn of_installation(carried: Carried) -> Traits {
+            Traits { owner: Owner::Installation, carried }
+        }
+        match self {
+            Self::Items => of_table(Branched::Items, Written::Guarded, Always),
+            Self::IndexEntries => of_table(Branched::LiveIndexes, Written::Guarded, Always),
+            Self::Collections => of_table(Branched::Everything, Written::Guarded, Always),
+            Self::Expiries => of_table(Branched::LiveExpiries, Written::Guarded, Always),
+            // A branch counts what it copies.
+            Self::Stats => of_table(Branched::Nothing, Written::Freely, OfProcessesToSharedStores),
+            // A branch begins with limits of its own, and with nothing observed.
+            Self::Throughput | Self::Insights => of_table(Branched::Nothing, Written::Freely, Always),
+            Self::Catalogue | Self::Tokens | Self::Metrics | Self::Alarms | Self::Scaling => {
+                of_installation(Always)
+            }
+            Self::CleanStop | Self::Members | Self::Uses | Self::Copy => of_installation(Never),
+        }
+    }
+
+    /// Whether its keys begin with a table's number.
+    pub(crate) const fn is_of_tables(self) -> bool {
+        matches!(self.traits().owner, Owner::Table { .. })
+    }
 }
 
 /// Spaces whose keys begin with a table's number: what a deleted table leaves, except its streams.
-pub(crate) const TABLE_SPACES: [Space; 7] = [
-    Space::Items,
-    Space::IndexEntries,
-    Space::Collections,
-    Space::Stats,
-    Space::Expiries,
-    Space::Throughput,
-    Space::Insights,
-];
-
-impl Space {
-    pub(crate) const fn byte(self) -> u8 {
-        match self {
-            Self::Catalogue => 0x01,
-            Self::Items => 0x02,
-            Self::IndexEntries => 0x03,
-            Self::Collections => 0x04,
-            Self::Tokens => 0x05,
-            Self::Stats => 0x06,
-            // 0x07 is the marker of a clean stop (`stats_rows`).
-            Self::Expiries => 0x08,
-            Self::Members => 0x09,
-            Self::Throughput => 0x0a,
-            Self::Metrics => 0x0b,
-            Self::Alarms => 0x0c,
-            Self::Scaling => 0x0d,
-            Self::Uses => 0x0e,
-            Self::Insights => 0x0f,
-            Self::Copy => 0x10,
-        }
-    }
-
-    /// What its rows are, for people.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Catalogue => "catalogue",
-            Self::Items => "items",
-            Self::IndexEntries => "index entries",
-            Self::Collections => "item collections",
-            Self::Tokens => "tokens",
-            Self::Stats => "counters",
-            Self::Expiries => "expiry times",
-            Self::Members => "processes",
-            Self::Throughput => "throughput",
-            Self::Metrics => "metrics",
-            Self::Alarms => "alarms",
-            Self::Scaling => "scaling",
-            Self::Uses => "used limits",
-            Self::Insights => "insights",
-            Self::Copy => "copy",
-        }
-    }
+pub(crate) fn table_spaces() -> impl Iterator<Item = Space> {
+    SPACES.iter().copied().filter(|space| space.is_of_tables())
 }
-
-/// All kinds of rows, in the order of their keys.
-pub(crate) const SPACES: [Space; 15] = [
-    Space::Catalogue,
-    Space::Items,
-    Space::IndexEntries,
-    Space::Collections,
-    Space::Tokens,
-    Space::Stats,
-    Space::Expiries,
-    Space::Members,
-    Space::Throughput,
-    Space::Metrics,
-    Space::Alarms,
-    Space::Scaling,
-    Space::Uses,
-    Space::Insights,
-    Space::Copy,
-];
 
 /// The space of a key's first byte.
 pub(crate) fn space_of(byte: u8) -> Option<Space> {
-    SPACES.into_iter().find(|space| space.byte() == byte)
+    SPACES.iter().copied().find(|space| space.byte() == byte)
 }
 
 /// The range of all rows of all spaces.
@@ -281,6 +324,12 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn spaces_are_in_the_order_of_their_bytes_and_found_by_them() {
+        assert!(SPACES.is_sorted_by(|one, next| one.byte() < next.byte()));
+        assert!(SPACES.iter().all(|space| space_of(space.byte()) == Some(*space)));
     }
 
     #[test]

@@ -2,17 +2,64 @@
 
 use std::ops::ControlFlow;
 
+use bytes::Bytes;
 use keywright_store::{Direction, Entry, KeyRange, Scan, Snapshot, StoreError};
 
 use super::{lane, layout};
 
-/// Rows and bytes of one scan of the store.
-const SCAN_ROWS_MAX: usize = 1000;
-const SCAN_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Rows and bytes of one page of a scan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    pub rows_max: usize,
+    pub bytes_max: usize,
+}
 
-/// A scan of a piece of this range.
-pub(crate) fn piece(range: KeyRange) -> Scan {
-    Scan { range, direction: Direction::Forward, rows_max: SCAN_ROWS_MAX, bytes_max: SCAN_BYTES_MAX }
+/// Of a scan whose rows are looked at and let go.
+pub(crate) const READ: Budget = Budget { rows_max: 1000, bytes_max: 4 * 1024 * 1024 };
+
+/// The pages of a range, each within a budget, and how far they have come.
+///
+/// Whatever goes through a range in pieces reads it so. What it does with a page is its own: a recount only
+/// reads, a branch writes under new keys in commits that nobody contends for, a copy between stores notes its
+/// progress in the other store, a backfill protects what it read.
+pub(crate) struct Pages {
+    /// What is left to read; `None` at the end.
+    rest: Option<KeyRange>,
+    direction: Direction,
+    budget: Budget,
+}
+
+impl Pages {
+    /// From the smallest key to the greatest.
+    pub(crate) fn of(range: KeyRange, budget: Budget) -> Self {
+        Self::in_direction((range, Direction::Forward), budget)
+    }
+
+    pub(crate) fn in_direction((range, direction): (KeyRange, Direction), budget: Budget) -> Self {
+        Self { rest: Some(range), direction, budget }
+    }
+
+    /// The next page, which has a row at least; `None` at the end.
+    pub(crate) async fn next(&mut self, view: &impl Snapshot) -> Result<Option<Vec<Entry>>, StoreError> {
+        let Some(rest) = &mut self.rest else { return Ok(None) };
+        let Budget { rows_max, bytes_max } = self.budget;
+        let scan = Scan { range: rest.clone(), direction: self.direction, rows_max, bytes_max };
+        let page = view.scan(&scan).await?;
+        match (page.entries.last().filter(|_| page.more), self.direction) {
+            (None, _) => self.rest = None,
+            (Some(last), Direction::Forward) => {
+                assert!(last.key >= rest.start, "a forward scan advances");
+                rest.start = layout::after(&last.key);
+            }
+            (Some(last), Direction::Backward) => rest.end = Some(last.key.clone()),
+        }
+        Ok(Some(page.entries).filter(|entries| !entries.is_empty()))
+    }
+
+    /// The first key that is not read; `None` at the end.
+    pub(crate) fn next_key(&self) -> Option<&Bytes> {
+        self.rest.as_ref().map(|rest| &rest.start)
+    }
 }
 
 /// Passes every row of a range to `take`, in order. Yields between pieces.
@@ -31,24 +78,19 @@ pub(crate) async fn each_row(
 /// Passes the rows of a range to `take`, in this direction, until it breaks. Yields between pieces.
 pub(crate) async fn each_row_until(
     view: &impl Snapshot,
-    (mut range, direction): (KeyRange, Direction),
+    (range, direction): (KeyRange, Direction),
     mut take: impl FnMut(&Entry) -> ControlFlow<()> + Send,
 ) -> Result<(), StoreError> {
-    loop {
-        let page = view.scan(&Scan { direction, ..piece(range.clone()) }).await?;
-        if page.entries.iter().try_for_each(&mut take).is_break() {
+    let mut pages = Pages::in_direction((range, direction), READ);
+    while let Some(page) = pages.next(view).await? {
+        if page.iter().try_for_each(&mut take).is_break() {
             return Ok(());
         }
-        let Some(last) = page.entries.last().filter(|_| page.more) else { return Ok(()) };
-        match direction {
-            Direction::Forward => {
-                assert!(last.key >= range.start, "a forward scan advances");
-                range.start = layout::after(&last.key);
-            }
-            Direction::Backward => range.end = Some(last.key.clone()),
+        if pages.next_key().is_some() {
+            lane::yield_now().await;
         }
-        lane::yield_now().await;
     }
+    Ok(())
 }
 
 /// Keeps an element, and breaks once there are so many.

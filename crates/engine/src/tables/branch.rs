@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
-use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, Transaction};
+use keywright_store::{CommitError, Store, Transaction};
 
 use crate::catalogue::{Dropped, IndexStatus, Naming, StreamState, Table, TableStatus, record_bytes};
 use crate::state::Engine;
@@ -14,14 +14,13 @@ use crate::state::stats::{Committed, Counted, Tally};
 use crate::streams;
 use crate::support::env::Namespace;
 use crate::support::fault;
-use crate::support::layout::{self, Space, TableId};
+use crate::support::layout::{self, Branched, IndexId, Owner, Space, TableId, table_spaces};
+use crate::support::rows::{Budget, Pages};
 use crate::tables::branch_room::{Allowance, counted_bytes, room};
 use crate::tables::create::uuid;
-use crate::write::expiry_rows;
 
-/// Rows and bytes of one commit of copied rows.
-const PIECE_ROWS_MAX: usize = 2_000;
-const PIECE_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// What one commit copies.
+const PIECE: Budget = Budget { rows_max: 2_000, bytes_max: 2 * 1024 * 1024 };
 /// Tries of one piece. Nobody else writes its rows, so only an unknown outcome is tried again.
 const PIECE_TRIES_MAX: u32 = 10;
 
@@ -222,38 +221,54 @@ pub(crate) async fn fill<S: Store>(
 ) -> Result<Vec<(Counted, Tally)>, BranchFault> {
     let mut tallies = Vec::new();
     for (source, copy) in sources.iter().zip(copies) {
-        let items = Rows { from: layout::items_prefix(source.id), to: layout::items_prefix(copy.id) };
-        tallies.push((Counted::Items(copy.id), items.copy(engine, view, allowance).await?));
-        for (_, index, _) in source.indexes() {
-            let entries = Rows {
-                from: layout::index_prefix(source.id, index),
-                to: layout::index_prefix(copy.id, index),
-            };
-            tallies.push((Counted::Entries(copy.id, index), entries.copy(engine, view, allowance).await?));
-        }
-        let sizes = Rows {
-            from: layout::table_prefix(Space::Collections, source.id),
-            to: layout::table_prefix(Space::Collections, copy.id),
-        };
-        sizes.copy(engine, view, &mut Allowance::unlimited()).await?;
-        if let Some((generation, _)) = source.ttl.enabled() {
-            let expiries = Rows {
-                from: expiry_rows::rows_prefix(source.id, generation),
-                to: expiry_rows::rows_prefix(copy.id, generation),
-            };
-            expiries.copy(engine, view, &mut Allowance::unlimited()).await?;
+        for rows in table_spaces().flat_map(|space| rows_of(space, source, copy)) {
+            match rows.counted {
+                Some(counted) => tallies.push((counted, rows.copy(engine, view, allowance).await?)),
+                None => drop(rows.copy(engine, view, &mut Allowance::unlimited()).await?),
+            }
         }
     }
     Ok(tallies)
+}
+
+/// The rows of a space that a table's copy gets.
+fn rows_of(space: Space, source: &Table, copy: &Table) -> Vec<Rows> {
+    let Owner::Table { branched, .. } = space.traits().owner else { return Vec::new() };
+    let [from, to] = [source, copy].map(|table| layout::table_prefix(space, table.id));
+    let all = Rows { from, to, counted: None };
+    match branched {
+        Branched::Nothing => Vec::new(),
+        Branched::Items => vec![Rows { counted: Some(Counted::Items(copy.id)), ..all }],
+        Branched::LiveIndexes => {
+            let entries = |(_, index, _): (usize, IndexId, &_)| Rows {
+                counted: Some(Counted::Entries(copy.id, index)),
+                ..all.of(index.0)
+            };
+            source.indexes().map(entries).collect()
+        }
+        Branched::LiveExpiries => {
+            source.ttl.enabled().into_iter().map(|(generation, _)| all.of(generation.0)).collect()
+        }
+        Branched::Everything => vec![all],
+    }
 }
 
 /// Rows to copy: those of one prefix, to another.
 struct Rows {
     from: Vec<u8>,
     to: Vec<u8>,
+    /// Their counter in the copy; rows without one are not limited.
+    counted: Option<Counted>,
 }
 
 impl Rows {
+    /// Those of them that have this number next in their keys.
+    fn of(&self, number: u32) -> Self {
+        let [from, to] =
+            [&self.from, &self.to].map(|prefix| [prefix.as_slice(), &number.to_be_bytes()].concat());
+        Self { from, to, counted: None }
+    }
+
     async fn copy<S: Store>(
         &self,
         engine: &Engine<S>,
@@ -261,12 +276,11 @@ impl Rows {
         allowance: &mut Allowance,
     ) -> Result<Tally, BranchFault> {
         assert_eq!(self.from.len(), self.to.len(), "a copied key keeps its length");
-        let mut range = layout::prefix_range(self.from.clone());
+        let mut pages = Pages::of(layout::prefix_range(self.from.clone()), PIECE);
         let mut tally = Tally::default();
-        loop {
-            let page = view.scan(&piece(range.clone())).await.map_err(|fault| fault::storage(&fault))?;
+        while let Some(page) = pages.next(view).await.map_err(|fault| fault::storage(&fault))? {
             let rows: Vec<(Bytes, Bytes)> =
-                page.entries.iter().map(|entry| (self.renamed(&entry.key), entry.value.clone())).collect();
+                page.into_iter().map(|entry| (self.renamed(&entry.key), entry.value)).collect();
             let mut own = Tally::default();
             for (_, value) in &rows {
                 let bytes = EncodedItem::from_stored(value.clone()).map_or(0, |item| item.size_bytes());
@@ -279,11 +293,8 @@ impl Rows {
             tally += own;
             engine.pace().check_presence()?;
             write(engine, &rows).await?;
-            match page.entries.last() {
-                Some(last) if page.more => range.start = layout::after(&last.key),
-                _ => return Ok(tally),
-            }
         }
+        Ok(tally)
     }
 
     fn renamed(&self, key: &[u8]) -> Bytes {
@@ -299,15 +310,8 @@ fn outgrown<S: Store>(engine: &Engine<S>, allowance: &Allowance) -> BranchFault 
     BranchFault::TooLarge { wanted, held: bytes_max.saturating_sub(allowance.granted()), bytes_max }
 }
 
-fn piece(range: KeyRange) -> Scan {
-    Scan { range, direction: Direction::Forward, rows_max: PIECE_ROWS_MAX, bytes_max: PIECE_BYTES_MAX }
-}
-
 /// Writes rows that nobody else writes.
 async fn write<S: Store>(engine: &Engine<S>, rows: &[(Bytes, Bytes)]) -> Result<(), Error> {
-    if rows.is_empty() {
-        return Ok(());
-    }
     for _ in 0..PIECE_TRIES_MAX {
         let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
         for (key, value) in rows {

@@ -4,16 +4,16 @@
 //! a restart the first piece scans past the rows that are gone.
 
 use keywright_semantics::error::Error;
-use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store};
+use keywright_store::{KeyRange, Store};
 
 use crate::catalogue::{Table, progress_prefixes};
 use crate::state::Engine;
 use crate::state::stats::Counted;
+use crate::support::rows::{Budget, Pages};
 use crate::support::{fault, layout};
 
-/// Rows and bytes that one piece removes.
-const PIECE_ROWS_MAX: usize = 5000;
-const PIECE_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// What one piece removes.
+const PIECE: Budget = Budget { rows_max: 5000, bytes_max: 8 * 1024 * 1024 };
 
 /// Whether a range has rows left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,19 +27,14 @@ pub(crate) async fn purge_some<S: Store>(engine: &Engine<S>, prefix: Vec<u8>) ->
     let all = layout::prefix_range(prefix);
     let start = engine.purge_progress().next_key(&all.start);
     let rest = KeyRange { start: start.unwrap_or_else(|| all.start.clone()), end: all.end };
-    let scan = Scan {
-        range: rest.clone(),
-        direction: Direction::Forward,
-        rows_max: PIECE_ROWS_MAX,
-        bytes_max: PIECE_BYTES_MAX,
-    };
     let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    let page = snapshot.scan(&scan).await.map_err(|error| fault::storage(&error))?;
+    let mut pages = Pages::of(rest.clone(), PIECE);
+    let page = pages.next(&snapshot).await.map_err(|error| fault::storage(&error))?;
     drop(snapshot);
-    let next = page.entries.last().filter(|_| page.more).map(|last| layout::after(&last.key));
+    let next = pages.next_key().cloned();
     let piece = KeyRange { start: rest.start, end: next.clone().or(rest.end) };
     assert!(piece.start >= all.start, "a purge stays within the range of its prefix");
-    if !page.entries.is_empty() {
+    if page.is_some() {
         engine.store().clear_range(&piece).await.map_err(|error| fault::storage(&error))?;
     }
     let Some(next) = next else {
@@ -77,7 +72,7 @@ async fn purge_rows<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purge
     engine.next_expiry().forget(table.id);
     engine.ledgers().forget(table.id);
     engine.insights().forget(table.id);
-    let prefixes = layout::TABLE_SPACES.into_iter().map(|space| layout::table_prefix(space, table.id));
+    let prefixes = layout::table_spaces().map(|space| layout::table_prefix(space, table.id));
     for prefix in prefixes.chain(progress_prefixes(table.id)) {
         if purge_some(engine, prefix).await? == Purged::Partly {
             return Ok(Purged::Partly);

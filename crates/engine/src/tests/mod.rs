@@ -23,6 +23,7 @@ mod restart;
 mod scaling;
 mod shared;
 mod soak;
+mod spaces;
 mod streams;
 mod tables;
 mod throttling;
