@@ -5,7 +5,7 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: support < catalogue < throughput, metrics, insights < bind < state < read, write < batch
+//! Layers: support < catalogue < throughput, metrics, insights < bind < state < read, write < backfill, batch
 //! < partiql, streams, ttl < tables, monitoring < scaling < background < answered, copy < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
@@ -16,6 +16,7 @@
 //! - `insights`: which keys consume most and are throttled most, per rule and minute, in memory.
 //! - `state`: the `Engine` value and what it keeps in memory; it imports no operation.
 //! - `read`, `write`: the page loop and the write core, each with its single-item operations.
+//! - `backfill`: rows made of the items that a table has already, for indexes and time to live.
 //! - `batch`: operations on many items, transactions included.
 //! - `partiql`, `streams`, `ttl`, `tables`: operations, one file each, and the work they leave to later
 //!   steps.
@@ -27,10 +28,13 @@
 //!
 //! Where the next parts go:
 //!
+//! - A new kind of row: a line in the list of spaces of `support::layout`, and one in `Space::traits`, which
+//!   purge, branch and copy read. If it depends on what the table's record says, its writers have the table's
+//!   guard (`catalogue::guard`); if it is made of items, `backfill` makes it of those that are there already.
 //! - History (point-in-time recovery): `write` appends a version in the commit that changes the item, as it
 //!   appends stream records; a folder `history` next to `streams` reads and trims them.
 //! - Jobs (backup, export, import): a folder `jobs` before `background`; a job's progress is a row of the
-//!   catalogue, and each step does a bounded piece of it through `read` or `write`.
+//!   catalogue, and each step does a bounded piece of it through `read`, `write` or `backfill`.
 //! - Replication: a folder `replication` next to `streams`; it follows the change records and applies them
 //!   through `write`.
 //! - Access control: a decision in `dispatch`, made from the `Caller` and the tables a request names, before
@@ -39,6 +43,7 @@
 #![warn(missing_docs)]
 
 mod answered;
+mod backfill;
 mod background;
 mod batch;
 mod bind;

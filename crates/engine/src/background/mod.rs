@@ -4,7 +4,7 @@
 //! Each call of `step` does a bounded piece of it. The catalogue says what is left, also after a restart.
 //! After a fault of the store a later step tries again.
 
-pub(crate) mod backfill;
+pub(crate) mod index_backfill;
 pub(crate) mod members;
 pub(crate) mod stats_rows;
 pub(crate) mod throughput_rows;
@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use keywright_semantics::error::Error;
 use keywright_store::Store;
 
-use self::backfill::Progress;
+use crate::backfill::Progress;
 use crate::catalogue::{
     Backfill, IndexStatus, Table, TableStatus, TtlGeneration, backfill_key, ttl_fill_key,
 };
@@ -165,7 +165,7 @@ async fn build_index<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -
                 .await?;
         }
         Backfill::Scanning => {
-            if backfill::step(engine, table, place).await? == Progress::Done {
+            if index_backfill::step(engine, table, place).await? == Progress::Done {
                 let complete = set(|state| {
                     state.backfill = None;
                     state.status = IndexStatus::Active;

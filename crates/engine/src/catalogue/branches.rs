@@ -7,15 +7,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use keywright_semantics::error::Error;
-use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store, Transaction};
+use keywright_store::{Snapshot, Store, Transaction};
 
-use super::follow::{LOAD_BYTES, LOAD_ROWS};
-use super::rows::{branch_key, name_key, name_prefix, next_id_key, record_key};
+use super::follow::LOAD;
+use super::guard::{self, TableChange};
+use super::rows::{branch_key, name_key, name_prefix, next_id_key};
 use super::table::Table;
-use super::{CHANGE_TRIES_MAX, Catalogue, Ended, read_u64, record, record_bytes};
+use super::{CHANGE_TRIES_MAX, Catalogue, Ended, read_u64, record_bytes};
 use crate::support::env::{AccountId, Namespace};
 use crate::support::fault;
 use crate::support::layout::{self, TableId};
+use crate::support::rows::Pages;
 
 /// How naming the tables of a branch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,23 +66,13 @@ impl<S: Store> Catalogue<S> {
         view: &impl Snapshot,
         namespace: &Namespace,
     ) -> Result<Vec<Table>, Error> {
-        let mut range = layout::prefix_range(name_prefix(namespace));
+        let mut pages = Pages::of(layout::prefix_range(name_prefix(namespace)), LOAD);
         let mut tables = Vec::new();
-        loop {
-            let scan = forward(range.clone());
-            let page = view.scan(&scan).await.map_err(|fault| fault::storage(&fault))?;
-            let ids = page.entries.iter().filter_map(|entry| read_u64(&entry.value));
-            let keys: Vec<Bytes> = ids.map(|id| record_key(TableId(id))).collect();
-            let records = view.get_many(&keys).await.map_err(|fault| fault::storage(&fault))?;
-            for row in records {
-                let row = row.ok_or_else(fault::internal)?;
-                tables.push(record::decode(&row).map_err(|_unreadable| fault::internal())?);
-            }
-            match page.entries.last() {
-                Some(last) if page.more => range.start = layout::after(&last.key),
-                _ => return Ok(tables),
-            }
+        while let Some(page) = pages.next(view).await.map_err(|fault| fault::storage(&fault))? {
+            let ids = page.iter().filter_map(|entry| read_u64(&entry.value));
+            tables.extend(guard::records(view, ids.map(TableId)).await?);
         }
+        Ok(tables)
     }
 
     /// Stores records that have no name yet. `build` gets the first of their ids; the others follow it.
@@ -90,15 +82,14 @@ impl<S: Store> Catalogue<S> {
     ) -> Result<Vec<Table>, Error> {
         let _turn = self.change_turn.lock().await;
         for _ in 0..CHANGE_TRIES_MAX {
-            let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
+            let mut txn = TableChange::begin(&self.store).await?;
             let rows = txn.get_for_write(&[next_id_key()]).await.map_err(|fault| fault::storage(&fault))?;
             let first = rows.first().and_then(Option::as_ref).and_then(|row| read_u64(row)).unwrap_or(1);
             let tables = build(TableId(first));
             let mut next = first;
             for table in &tables {
                 assert_eq!(table.id.0, next, "new tables have the ids that were drawn for them");
-                table.check();
-                txn.put(record_key(table.id), record::encode(table).into());
+                txn.place(table);
                 next += 1;
             }
             txn.put(next_id_key(), Bytes::copy_from_slice(&next.to_be_bytes()));
@@ -119,7 +110,7 @@ impl<S: Store> Catalogue<S> {
             if self.count(namespace) > 0 {
                 return Ok(Naming::Occupied);
             }
-            let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
+            let mut txn = TableChange::begin(&self.store).await?;
             let taken = txn.get_for_write(&names).await.map_err(|fault| fault::storage(&fault))?;
             let ids = || tables.iter().map(|table| Some(table.id.0));
             let is_own = taken.iter().map(|row| row.as_ref().and_then(|row| read_u64(row))).eq(ids());
@@ -129,8 +120,7 @@ impl<S: Store> Catalogue<S> {
                     return Ok(Naming::Occupied);
                 }
                 for (name, table) in names.iter().zip(tables) {
-                    table.check();
-                    txn.put(record_key(table.id), record::encode(table).into());
+                    txn.place(table);
                     txn.put(name.clone(), Bytes::copy_from_slice(&table.id.0.to_be_bytes()));
                 }
                 txn.put(branch_key(namespace), encode_ids(tables.iter().map(|table| table.id)));
@@ -170,10 +160,10 @@ impl<S: Store> Catalogue<S> {
         let _turn = self.change_turn.lock().await;
         let mut unsure: Option<Vec<Table>> = None;
         for _ in 0..CHANGE_TRIES_MAX {
-            let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
+            let mut txn = TableChange::begin(&self.store).await?;
             let row = txn.get_for_write(std::slice::from_ref(&branch)).await;
             let row = row.map_err(|fault| fault::storage(&fault))?.into_iter().next().flatten();
-            let mut tables = self.tables_at(&txn, namespace).await?;
+            let mut tables = self.tables_at(&*txn, namespace).await?;
             let is_gone = match (&row, dropped) {
                 (Some(row), Dropped::OfBranch) => {
                     let ids = decode_ids(row).ok_or_else(fault::internal)?;
@@ -187,11 +177,9 @@ impl<S: Store> Catalogue<S> {
                 return Ok(unsure.map(|tables| self.doom_all(namespace, tables)));
             }
             for table in &mut tables {
-                txn.protect(&record_key(table.id));
+                let before = table.clone();
                 change(table);
-                table.version += 1;
-                table.check();
-                txn.put(record_key(table.id), record::encode(table).into());
+                txn.change(&before, table);
                 txn.delete(name_key(namespace, &table.name));
             }
             txn.delete(branch.clone());
@@ -219,10 +207,6 @@ impl<S: Store> Catalogue<S> {
         }
         sized.into_iter().map(|(table, _)| table).collect()
     }
-}
-
-fn forward(range: KeyRange) -> Scan {
-    Scan { range, direction: Direction::Forward, rows_max: LOAD_ROWS, bytes_max: LOAD_BYTES }
 }
 
 const ID_BYTES: usize = 8;

@@ -9,16 +9,17 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use keywright_semantics::error::Error;
-use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store, Transaction};
+use keywright_store::{KeyRange, Snapshot, Store, Transaction};
 
+use super::guard::TableChange;
 use super::rows::{NAMES, RECORDS, epoch_key};
 use super::{Cache, Catalogue, CatalogueFault, Ended, commit, read_u64, record};
 use crate::support::fault;
-use crate::support::layout::{self, Space, TableId};
+use crate::support::layout::{Space, TableId};
+use crate::support::rows::{Budget, Pages};
 
-/// Records and bytes of one scan of the catalogue.
-pub(super) const LOAD_ROWS: usize = 500;
-pub(super) const LOAD_BYTES: usize = 4 * 1024 * 1024;
+/// One scan of the catalogue.
+pub(super) const LOAD: Budget = Budget { rows_max: 500, bytes_max: 4 * 1024 * 1024 };
 
 impl<S: Store> Catalogue<S> {
     /// Whether the epoch was read at this time or later.
@@ -71,15 +72,15 @@ impl<S: Store> Catalogue<S> {
         Ok(())
     }
 
-    /// Commits a change of the catalogue.
-    pub(super) async fn commit(&self, mut txn: S::Transaction) -> Result<Ended, Error> {
+    /// Commits a change of tables: when this returns `Done`, it may be answered.
+    pub(super) async fn commit(&self, mut txn: TableChange<S::Transaction>) -> Result<Ended, Error> {
         if !self.store.capabilities().is_shared {
-            return commit(txn).await;
+            return commit(txn.into_inner()).await;
         }
         let row = txn.get_for_write(&[epoch_key()]).await.map_err(|fault| fault::storage(&fault))?;
         let before = read_epoch(row.into_iter().next().flatten());
         txn.put(epoch_key(), Bytes::copy_from_slice(&(before + 1).to_be_bytes()));
-        let ended = commit(txn).await?;
+        let ended = commit(txn.into_inner()).await?;
         if ended == Ended::Done {
             // If other changes came before it, they are still to be read.
             let _behind =
@@ -151,19 +152,12 @@ async fn load(
     mut take: impl FnMut(Bytes, Bytes) -> Result<(), CatalogueFault>,
 ) -> Result<(), CatalogueFault> {
     let end = Some(Bytes::from(vec![Space::Catalogue.byte(), part + 1]));
-    let mut start = Bytes::from(vec![Space::Catalogue.byte(), part]);
-    loop {
-        let range = KeyRange { start: start.clone(), end: end.clone() };
-        let scan = Scan { range, direction: Direction::Forward, rows_max: LOAD_ROWS, bytes_max: LOAD_BYTES };
-        let page = view.scan(&scan).await?;
-        let Some(last) = page.entries.last() else { return Ok(()) };
-        assert!(last.key >= start, "a forward scan advances");
-        start = layout::after(&last.key);
-        for entry in page.entries {
+    let start = Bytes::from(vec![Space::Catalogue.byte(), part]);
+    let mut pages = Pages::of(KeyRange { start, end }, LOAD);
+    while let Some(page) = pages.next(view).await? {
+        for entry in page {
             take(entry.key, entry.value)?;
         }
-        if !page.more {
-            return Ok(());
-        }
     }
+    Ok(())
 }

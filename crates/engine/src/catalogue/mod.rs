@@ -5,6 +5,7 @@
 
 mod branches;
 mod follow;
+mod guard;
 mod insights;
 mod key_map;
 pub(crate) mod names;
@@ -30,6 +31,7 @@ use keywright_store::{CommitError, Store, StoreError, Transaction};
 use tokio::sync::Mutex;
 
 pub(crate) use branches::{Dropped, Naming};
+pub(crate) use guard::{Begun, Guarded, TableGuard};
 pub use key_map::{Affected, AffectedTable, KeyMap, RowRange};
 
 pub(crate) use insights::{InsightsPhase, InsightsState, Rule, RuleKind};
@@ -46,7 +48,8 @@ pub(crate) use ttl::{TtlGeneration, TtlState};
 use crate::support::env::{AccountId, Namespace, Region};
 use crate::support::fault;
 use crate::support::layout::TableId;
-use rows::{name_key, record_key};
+use guard::TableChange;
+use rows::name_key;
 use stream_names::StreamNames;
 
 /// How often a change of a table is tried again after a conflict.
@@ -282,7 +285,7 @@ impl<S: Store> Catalogue<S> {
         let _turn = self.change_turn.lock().await;
         permit()?;
         for _ in 0..CHANGE_TRIES_MAX {
-            let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
+            let mut txn = TableChange::begin(&self.store).await?;
             let rows = txn
                 .get_for_write(&[name_row.clone(), next_id_key()])
                 .await
@@ -290,13 +293,12 @@ impl<S: Store> Catalogue<S> {
             let id = rows.get(1).and_then(Option::as_ref).and_then(|row| read_u64(row)).unwrap_or(1);
             let table = build(TableId(id));
             assert_eq!(table.id.0, id, "a new table has the id that was drawn for it");
-            table.check();
             if let Some(taken) = rows.first().and_then(Option::as_ref).and_then(|row| read_u64(row)) {
                 return self.taken(&mut txn, TableId(taken), &table.public_id).await;
             }
             txn.put(next_id_key(), Bytes::copy_from_slice(&(id + 1).to_be_bytes()));
             txn.put(name_row.clone(), Bytes::copy_from_slice(&id.to_be_bytes()));
-            txn.put(record_key(table.id), record::encode(&table).into());
+            txn.place(&table);
             // After an unknown outcome the next try finds the name free, or taken by this very table.
             if self.commit(txn).await? == Ended::Done {
                 let table = Arc::new(table);
@@ -311,11 +313,11 @@ impl<S: Store> Catalogue<S> {
     /// The table that has the name: the one of an earlier try with unknown outcome, or another one.
     async fn taken(
         &self,
-        txn: &mut S::Transaction,
+        txn: &mut TableChange<S::Transaction>,
         id: TableId,
         public_id: &str,
     ) -> Result<Arc<Table>, Error> {
-        let table = Arc::new(read_record(txn, id).await?);
+        let table = Arc::new(txn.read(id).await?);
         let bytes = record_bytes(&table);
         self.write().admit(&table, bytes);
         if table.public_id == public_id {
@@ -344,8 +346,8 @@ impl<S: Store> Catalogue<S> {
         permit()?;
         let mut unsure: Option<(Table, R)> = None;
         for _ in 0..CHANGE_TRIES_MAX {
-            let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
-            let before = read_record(&mut txn, id).await?;
+            let mut txn = TableChange::begin(&self.store).await?;
+            let before = txn.read(id).await?;
             if let Some((table, result)) = unsure.take()
                 && table == before
             {
@@ -356,10 +358,7 @@ impl<S: Store> Catalogue<S> {
             if table == before {
                 return Ok((self.adopt(table), result));
             }
-            table.version += 1;
-            table.check();
-            table.check_follows(&before);
-            txn.put(record_key(id), record::encode(&table).into());
+            txn.change(&before, &mut table);
             match self.commit(txn).await? {
                 Ended::Done => return Ok((self.adopt(table), result)),
                 Ended::Conflict => {}
@@ -384,7 +383,7 @@ impl<S: Store> Catalogue<S> {
         let name_row = name_key(&namespace, &table.name);
         let _turn = self.change_turn.lock().await;
         for _ in 0..CHANGE_TRIES_MAX {
-            let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
+            let mut txn = TableChange::begin(&self.store).await?;
             let rows = txn
                 .get_for_write(std::slice::from_ref(&name_row))
                 .await
@@ -395,10 +394,8 @@ impl<S: Store> Catalogue<S> {
                 self.write().doom(&namespace, table);
                 return Ok(());
             }
-            let mut record = read_record(&mut txn, table.id).await?;
-            // A new version: commits of writers bound to the old one conflict.
-            record.version += 1;
-            txn.put(record_key(table.id), record::encode(&record).into());
+            let before = txn.read(table.id).await?;
+            txn.change(&before, &mut before.clone());
             txn.delete(name_row.clone());
             if self.commit(txn).await? == Ended::Done {
                 self.write().doom(&namespace, table);
@@ -411,8 +408,8 @@ impl<S: Store> Catalogue<S> {
     /// Deletes the record of a table whose rows are purged.
     pub(crate) async fn forget(&self, id: TableId) -> Result<(), Error> {
         let _turn = self.change_turn.lock().await;
-        let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
-        txn.delete(record_key(id));
+        let mut txn = TableChange::begin(&self.store).await?;
+        txn.remove(id);
         // After an unknown outcome a later step purges and forgets the table again.
         if self.commit(txn).await? == Ended::Done {
             self.write().forget(id);
@@ -421,9 +418,8 @@ impl<S: Store> Catalogue<S> {
     }
 
     /// Reads a table's record again, for a writer that found a newer one than its own.
-    pub(crate) async fn refresh(&self, table: &Table) -> Result<(), Error> {
-        let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
-        let newest = read_record(&mut txn, table.id).await?;
+    pub(crate) async fn refresh(&self, table: TableId) -> Result<(), Error> {
+        let newest = TableChange::begin(&self.store).await?.read(table).await?;
         self.adopt(newest);
         Ok(())
     }
@@ -543,13 +539,6 @@ fn check_scope(namespace: &Namespace, table: &TableRef) -> Result<(), Error> {
         return Err(Error::new(ErrorKind::AccessDenied, messages::ACCESS_DENIED));
     }
     Ok(())
-}
-
-async fn read_record<T: Transaction>(txn: &mut T, id: TableId) -> Result<Table, Error> {
-    let rows = txn.get_for_write(&[record_key(id)]).await.map_err(|fault| fault::storage(&fault))?;
-    let row = rows.into_iter().next().flatten();
-    let row = row.ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, messages::RESOURCE_NOT_FOUND))?;
-    record::decode(&row).map_err(|_unreadable| fault::internal())
 }
 
 /// The end of a commit that may be tried again.

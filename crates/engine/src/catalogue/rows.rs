@@ -24,16 +24,6 @@ const TTL_FILLS: u8 = 0x04;
 const BRANCHES: u8 = 0x05;
 const EPOCH: u8 = 0x06;
 
-/// The key of a table's record. Every write of an item protects it, so a writer bound to an old schema
-/// conflicts.
-pub(super) fn record_key(table: TableId) -> Bytes {
-    let number = table.0.to_be_bytes();
-    let mut key = Vec::with_capacity(2 + number.len());
-    key.extend_from_slice(&[Space::Catalogue.byte(), RECORDS]);
-    key.extend_from_slice(&number);
-    key.into()
-}
-
 pub(super) fn name_key(namespace: &Namespace, name: &str) -> Bytes {
     let mut key = name_prefix(namespace);
     key.extend_from_slice(name.as_bytes());

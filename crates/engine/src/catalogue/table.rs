@@ -4,20 +4,17 @@
 //! These types are also the stored format (`record`): existing databases depend on every field.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
-use bytes::Bytes;
 use keywright_semantics::request::OnDemandThroughput;
 use keywright_semantics::schema::{BillingMode, IndexSchema, KeyAttribute, TableClass, TableSchema};
-use keywright_store::Snapshot;
 use serde::{Deserialize, Serialize};
 
 use super::insights::Insights;
-use super::rows::{record_key, record_version};
 use super::stored::TableClassRecord;
 use super::stream::{Stream, StreamState};
 use super::ttl::TtlState;
-use crate::support::layout::{IndexId, Space, TableId};
+use crate::support::layout::{IndexId, TableId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TableStatus {
@@ -219,7 +216,7 @@ pub(crate) struct Table {
 /// The newest store version at which this copy was found to agree with the stored record; 0 if it never was.
 /// A clone starts at 0. Comparisons of tables ignore it.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(AtomicU64);
+pub(crate) struct Seen(pub(super) AtomicU64);
 
 impl Clone for Seen {
     fn clone(&self) -> Self {
@@ -272,31 +269,6 @@ impl Table {
 
     pub(crate) fn arn(&self) -> String {
         table_arn((&self.account, &self.region), &self.name)
-    }
-
-    /// The key of the table's record. Every write of an item protects it.
-    pub(crate) fn catalogue_key(&self) -> Bytes {
-        record_key(self.id)
-    }
-
-    /// Whether this copy agrees with the stored record.
-    pub(crate) fn is_current(&self, row: Option<&Bytes>) -> bool {
-        row.and_then(|row| record_version(row)) == Some(self.version)
-    }
-
-    /// Whether this copy is known to agree with the stored record, without reading it.
-    pub(crate) fn is_known_current(&self, view: &impl Snapshot) -> bool {
-        let seen = self.seen.0.load(Ordering::Relaxed);
-        view.changed_at(Space::Catalogue.byte()).0 <= seen && seen <= view.version().0
-    }
-
-    /// As `is_current`, for a row read from this view; remembers the view's version.
-    pub(crate) fn is_current_at(&self, row: Option<&Bytes>, view: &impl Snapshot) -> bool {
-        let current = self.is_current(row);
-        if current {
-            self.seen.0.fetch_max(view.version().0, Ordering::Relaxed);
-        }
-        current
     }
 
     /// Live indexes with their positions and ids.

@@ -2,7 +2,8 @@
 //!
 //! It knows the contract of stores and the layout of keys, and no kind of store. Each page is one commit with
 //! the row that says how far the copy has come (`mark`), so a copy that was killed goes on where it stopped
-//! and writes nothing twice. No engine opens a store with this row; it is removed when the copy is verified.
+//! and writes nothing twice. No engine opens a store with this row, so the copy needs no guard of tables; it
+//! is removed when the copy is verified.
 
 mod mark;
 mod sum;
@@ -18,7 +19,7 @@ use crate::background::members;
 use crate::catalogue::{RecordPlace, record_copy};
 use crate::state::members::MemberId;
 use crate::state::stats;
-use crate::support::layout::{self, Carried, Space, TableId, log_of};
+use crate::support::layout::{self, InCopy, Space, TableId, log_of};
 use crate::support::rows::{Pages, READ, each_row};
 use mark::{Cursor, Mark};
 pub use sum::Copied;
@@ -366,12 +367,12 @@ async fn log_ids<S: Store>(store: &S) -> Result<Vec<LogId>, CopyFault> {
 /// clean stop an embedded target counts its items anew.
 fn carried_row(key: &[u8], keeps_members: bool) -> bool {
     let space = key.first().copied().and_then(layout::space_of);
-    match space.map_or(Carried::Always, |space| space.traits().carried) {
-        Carried::Always => true,
-        Carried::OfProcessesToSharedStores => {
+    match space.map_or(InCopy::Always, |space| space.traits().in_copy) {
+        InCopy::Always => true,
+        InCopy::OfProcessesToSharedStores => {
             keeps_members || stats::read_key(key).is_none_or(|(_, member)| member.is_none())
         }
-        Carried::Never => false,
+        InCopy::Never => false,
     }
 }
 

@@ -64,7 +64,7 @@ spaces! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Traits {
     pub owner: Owner,
-    pub carried: Carried,
+    pub in_copy: InCopy,
 }
 
 /// Whose rows they are.
@@ -102,7 +102,7 @@ pub(crate) enum Written {
 
 /// Whether a copy between two stores has the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Carried {
+pub(crate) enum InCopy {
     Always,
     /// Only where other processes add up what each has counted; elsewhere all is counted anew.
     OfProcessesToSharedStores,
@@ -113,12 +113,12 @@ pub(crate) enum Carried {
 impl Space {
     /// The one table of what becomes of rows. A new space gets its line here.
     pub(crate) const fn traits(self) -> Traits {
-        use Carried::{Always, Never, OfProcessesToSharedStores};
-        const fn of_table(branched: Branched, written: Written, carried: Carried) -> Traits {
-            Traits { owner: Owner::Table { branched, written }, carried }
+        use InCopy::{Always, Never, OfProcessesToSharedStores};
+        const fn of_table(branched: Branched, written: Written, in_copy: InCopy) -> Traits {
+            Traits { owner: Owner::Table { branched, written }, in_copy }
         }
-        const fn of_installation(carried: Carried) -> Traits {
-            Traits { owner: Owner::Installation, carried }
+        const fn of_installation(in_copy: InCopy) -> Traits {
+            Traits { owner: Owner::Installation, in_copy }
         }
         match self {
             Self::Items => of_table(Branched::Items, Written::Guarded, Always),
@@ -145,6 +145,14 @@ impl Space {
 /// Spaces whose keys begin with a table's number: what a deleted table leaves, except its streams.
 pub(crate) fn table_spaces() -> impl Iterator<Item = Space> {
     SPACES.iter().copied().filter(|space| space.is_of_tables())
+}
+
+/// Whether a row with this key is written under the guard of this table.
+pub(crate) fn is_guarded(key: &[u8], table: TableId) -> bool {
+    let Some((space, rest)) = key.split_first() else { return false };
+    let owner = space_of(*space).map(|space| space.traits().owner);
+    let is_guarded = matches!(owner, Some(Owner::Table { written: Written::Guarded, .. }));
+    is_guarded && rest.starts_with(&table.0.to_be_bytes())
 }
 
 /// The space of a key's first byte.

@@ -19,9 +19,10 @@ pub(crate) const READ: Budget = Budget { rows_max: 1000, bytes_max: 4 * 1024 * 1
 
 /// The pages of a range, each within a budget, and how far they have come.
 ///
-/// Whatever goes through a range in pieces reads it so. What it does with a page is its own: a recount only
-/// reads, a branch writes under new keys in commits that nobody contends for, a copy between stores notes its
-/// progress in the other store, a backfill protects what it read.
+/// All that goes through a range in pieces reads it this way. There is no shared loop that also writes the
+/// pages, as their commits have nothing in common: a branch writes rows that nobody else writes and begins
+/// anew after a crash, a copy between stores notes its progress in the other store and must not append twice,
+/// and a backfill protects the items that it read and halves its page after a conflict.
 pub(crate) struct Pages {
     /// What is left to read; `None` at the end.
     rest: Option<KeyRange>,

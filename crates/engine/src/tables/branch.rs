@@ -8,7 +8,9 @@ use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Store, Transaction};
 
-use crate::catalogue::{Dropped, IndexStatus, Naming, StreamState, Table, TableStatus, record_bytes};
+use crate::catalogue::{
+    Begun, Dropped, IndexStatus, Naming, StreamState, Table, TableGuard, TableStatus, record_bytes,
+};
 use crate::state::Engine;
 use crate::state::stats::{Committed, Counted, Tally};
 use crate::streams;
@@ -223,8 +225,8 @@ pub(crate) async fn fill<S: Store>(
     for (source, copy) in sources.iter().zip(copies) {
         for rows in table_spaces().flat_map(|space| rows_of(space, source, copy)) {
             match rows.counted {
-                Some(counted) => tallies.push((counted, rows.copy(engine, view, allowance).await?)),
-                None => drop(rows.copy(engine, view, &mut Allowance::unlimited()).await?),
+                Some(counted) => tallies.push((counted, rows.copy(engine, (view, copy), allowance).await?)),
+                None => drop(rows.copy(engine, (view, copy), &mut Allowance::unlimited()).await?),
             }
         }
     }
@@ -272,7 +274,7 @@ impl Rows {
     async fn copy<S: Store>(
         &self,
         engine: &Engine<S>,
-        view: &S::Snapshot,
+        (view, copy): (&S::Snapshot, &Table),
         allowance: &mut Allowance,
     ) -> Result<Tally, BranchFault> {
         assert_eq!(self.from.len(), self.to.len(), "a copied key keeps its length");
@@ -292,7 +294,7 @@ impl Rows {
             }
             tally += own;
             engine.pace().check_presence()?;
-            write(engine, &rows).await?;
+            write(engine, copy, &rows).await?;
         }
         Ok(tally)
     }
@@ -310,10 +312,13 @@ fn outgrown<S: Store>(engine: &Engine<S>, allowance: &Allowance) -> BranchFault 
     BranchFault::TooLarge { wanted, held: bytes_max.saturating_sub(allowance.granted()), bytes_max }
 }
 
-/// Writes rows that nobody else writes.
-async fn write<S: Store>(engine: &Engine<S>, rows: &[(Bytes, Bytes)]) -> Result<(), Error> {
+/// Writes rows of a copy that has no name yet: nobody else writes or changes it.
+async fn write<S: Store>(engine: &Engine<S>, copy: &Table, rows: &[(Bytes, Bytes)]) -> Result<(), Error> {
     for _ in 0..PIECE_TRIES_MAX {
-        let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
+        let begun = TableGuard::of([copy]).begin(engine.store(), Vec::new()).await;
+        let Begun::Current(mut txn, _) = begun.map_err(|fault| fault::storage(&fault))? else {
+            return Err(fault::internal());
+        };
         for (key, value) in rows {
             txn.put(key.clone(), value.clone());
         }

@@ -1,6 +1,7 @@
 //! UpdateTable: capacity, indexes, stream, class, encryption and deletion protection of a table.
 //!
-//! All changes of one request are written in one record, or none is. `backfill` fills new indexes.
+//! All changes of one request are written in one record, or none is. `background/index_backfill.rs` fills new
+//! indexes.
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::limits::GLOBAL_INDEXES_MAX;

@@ -1,10 +1,8 @@
 //! Commits that fail, and commits whose outcome is unknown: nothing is done twice, nothing acknowledged is
 //! missing.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::request::parts::ReturnValue;
@@ -13,139 +11,11 @@ use keywright_semantics::request::transact_write_items::{
 };
 use keywright_semantics::response::TransactWriteItemsOutput;
 use keywright_semantics::value::AttributeValue;
-use keywright_store::memory::{MemorySnapshot, MemoryStore, MemoryTransaction};
-use keywright_store::{
-    Capabilities, CommitError, CommitVersion, KeyRange, LogEntry, LogId, LogPosition, LogRead, Scan,
-    ScanPage, Snapshot, Store, StoreError, Transaction,
-};
 
+use super::flaky_store::{Fate, FlakyStore};
 use super::harness::*;
 use super::transactions::{act, key, transaction};
 use crate::write::change::{Action, Effect};
-
-/// The end of a commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    Conflict,
-    /// Written, with an unknown outcome for the caller.
-    UnknownWritten,
-    /// Not written, with an unknown outcome for the caller.
-    UnknownLost,
-    TooLarge,
-}
-
-/// A memory store with scripted ends of the next commits; without a script they succeed.
-#[derive(Clone, Default)]
-pub(super) struct FlakyStore {
-    inner: MemoryStore,
-    fates: Arc<Mutex<VecDeque<Fate>>>,
-}
-
-impl FlakyStore {
-    pub(super) fn next(&self, fates: &[Fate]) {
-        self.fates.lock().expect("not poisoned").extend(fates);
-    }
-
-    pub(super) fn untouched(&self) -> usize {
-        self.fates.lock().expect("not poisoned").len()
-    }
-}
-
-pub(super) struct FlakyTransaction {
-    inner: MemoryTransaction,
-    fates: Arc<Mutex<VecDeque<Fate>>>,
-}
-
-impl Snapshot for FlakyTransaction {
-    fn version(&self) -> CommitVersion {
-        self.inner.version()
-    }
-
-    fn changed_at(&self, first_byte: u8) -> CommitVersion {
-        self.inner.changed_at(first_byte)
-    }
-
-    async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        self.inner.get(key).await
-    }
-
-    async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        self.inner.get_many(keys).await
-    }
-
-    async fn scan(&self, scan: &Scan) -> Result<ScanPage, StoreError> {
-        self.inner.scan(scan).await
-    }
-
-    async fn read_log(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
-        self.inner.read_log(read).await
-    }
-}
-
-impl Transaction for FlakyTransaction {
-    async fn get_for_write(&mut self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        self.inner.get_for_write(keys).await
-    }
-
-    fn protect(&mut self, key: &[u8]) {
-        self.inner.protect(key);
-    }
-
-    fn put(&mut self, key: Bytes, value: Bytes) {
-        self.inner.put(key, value);
-    }
-
-    fn delete(&mut self, key: Bytes) {
-        self.inner.delete(key);
-    }
-
-    fn append(&mut self, id: LogId, bytes: Bytes) {
-        self.inner.append(id, bytes);
-    }
-
-    async fn commit(self) -> Result<CommitVersion, CommitError> {
-        let fate = self.fates.lock().expect("not poisoned").pop_front();
-        match fate {
-            None => self.inner.commit().await,
-            Some(Fate::Conflict) => Err(CommitError::Conflict),
-            Some(Fate::TooLarge) => Err(CommitError::TooLarge),
-            Some(Fate::UnknownLost) => Err(CommitError::Unknown),
-            Some(Fate::UnknownWritten) => {
-                self.inner.commit().await?;
-                Err(CommitError::Unknown)
-            }
-        }
-    }
-}
-
-impl Store for FlakyStore {
-    type Snapshot = MemorySnapshot;
-    type Transaction = FlakyTransaction;
-
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    async fn snapshot(&self) -> Result<Self::Snapshot, StoreError> {
-        self.inner.snapshot().await
-    }
-
-    async fn begin(&self) -> Result<Self::Transaction, StoreError> {
-        Ok(FlakyTransaction { inner: self.inner.begin().await?, fates: Arc::clone(&self.fates) })
-    }
-
-    async fn clear_range(&self, range: &KeyRange) -> Result<(), StoreError> {
-        self.inner.clear_range(range).await
-    }
-
-    async fn trim_log(&self, id: LogId, through: LogPosition) -> Result<(), StoreError> {
-        self.inner.trim_log(id, through).await
-    }
-
-    async fn size_estimate_bytes(&self, range: &KeyRange) -> Result<u64, StoreError> {
-        self.inner.size_estimate_bytes(range).await
-    }
-}
 
 fn flaky() -> (Bench<FlakyStore>, FlakyStore) {
     let store = FlakyStore::default();

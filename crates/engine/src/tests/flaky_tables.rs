@@ -7,8 +7,8 @@ use keywright_semantics::request::create_table::CreateTable;
 use keywright_semantics::request::update_table::UpdateTable;
 use keywright_semantics::response::{IndexStatus, Response};
 
-use super::flaky::Fate::{self, Conflict, TooLarge, UnknownLost, UnknownWritten};
-use super::flaky::FlakyStore;
+use super::flaky_store::Fate::{self, Conflict, TooLarge, UnknownLost, UnknownWritten};
+use super::flaky_store::FlakyStore;
 use super::harness::*;
 use super::tables::{Bed, add_index, creation, kind, named, nothing, open, plain};
 use crate::EngineConfig;

@@ -17,7 +17,7 @@ use crate::state::members::MemberId;
 use crate::state::stats::{self, Counted};
 use crate::support::config::EngineConfig;
 use crate::support::layout::{
-    Branched, Carried, IndexId, Owner, SPACES, Space, TableId, all_rows, index_prefix, space_of, table_prefix,
+    Branched, InCopy, IndexId, Owner, SPACES, Space, TableId, all_rows, index_prefix, space_of, table_prefix,
     table_spaces,
 };
 use crate::support::throughput::{Throttle, ThroughputConfig};
@@ -81,8 +81,7 @@ fn full(store: &MemoryStore) -> Bench<MemoryStore> {
             ("m", s("m")),
             ("due", n(START + 100_000)),
         ]);
-        block_on(bench.engine.execute(&caller(), Request::PutItem(Box::new(put_request(row)))))
-            .expect("put");
+        block_on(bench.engine.execute(&caller(), Request::PutItem(Box::new(put_request(row))))).expect("put");
     }
     for minute in 1..4 {
         bench.go_to(START + 60 * minute);
@@ -128,7 +127,9 @@ fn a_branch_has_the_rows_that_spaces_give_it_and_keeps_them_when_the_source_is_p
     let source = bench.engine.catalogue().find(&namespace(), TABLE).expect("it is there");
     let (_, index, _) = source.indexes().last().expect("it has indexes");
     let foreign = foreign_rows(source.id, index);
-    foreign.iter().for_each(|(_, key)| block_on(put(&store, key.clone())));
+    for (_, key) in &foreign {
+        block_on(put(&store, key.clone()));
+    }
     let to = Namespace { region: Region::from("branch"), ..namespace() };
     block_on(bench.engine.branch(&namespace(), &to)).expect("it is empty");
     let copy = bench.engine.catalogue().find(&to, TABLE).expect("it is there");
@@ -162,16 +163,18 @@ fn a_copy_between_stores_has_the_rows_that_spaces_give_it() {
         let counted = Counted::Items(TABLE_ID);
         let of_process = stats::member_row_key(counted, MemberId(7)).to_vec();
         rows.extend([(Space::Stats, stats::row_key(counted).to_vec()), (Space::Stats, of_process.clone())]);
-        rows.iter().for_each(|(_, key)| block_on(put(&from, key.clone())));
+        for (_, key) in &rows {
+            block_on(put(&from, key.clone()));
+        }
         let is_shared = to.capabilities().is_shared;
         let mut copy = block_on(Copy::begin(from, to.clone(), "a")).expect("the target is empty");
         block_on(copy.run(&mut |_| ())).expect("it is copied");
         block_on(copy.verify(&mut |_| ())).expect("both are equal");
         block_on(copy.finish()).expect("it ends");
-        let carried = rows.into_iter().filter(|(space, key)| match space.traits().carried {
-            Carried::Always => true,
-            Carried::OfProcessesToSharedStores => is_shared || *key != of_process,
-            Carried::Never => false,
+        let carried = rows.into_iter().filter(|(space, key)| match space.traits().in_copy {
+            InCopy::Always => true,
+            InCopy::OfProcessesToSharedStores => is_shared || *key != of_process,
+            InCopy::Never => false,
         });
         assert_eq!(keys(&to), carried.map(|(_, key)| Bytes::from(key)).collect(), "shared: {is_shared}");
     }

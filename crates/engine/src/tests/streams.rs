@@ -485,7 +485,7 @@ fn shards_are_listed_once_each_and_after_their_parents_when_the_clock_was_set_ba
 
 #[test]
 fn only_writes_that_were_committed_count_as_a_shards_load() {
-    use super::flaky::{Fate, FlakyStore};
+    use super::flaky_store::{Fate, FlakyStore};
     let store = FlakyStore::default();
     let mut table = create_request(plain_schema());
     table.stream = Some(StreamViewType::KeysOnly);

@@ -17,8 +17,8 @@ use keywright_semantics::value::{AttributeValue, Item};
 use keywright_store::memory::MemoryStore;
 use keywright_store::{Direction, Entry, Scan, Snapshot, Store};
 
-use super::flaky::Fate::{self, Conflict, TooLarge, UnknownLost, UnknownWritten};
-use super::flaky::FlakyStore;
+use super::flaky_store::Fate::{self, Conflict, TooLarge, UnknownLost, UnknownWritten};
+use super::flaky_store::FlakyStore;
 use super::harness::*;
 use crate::bind::expiry::{EpochSeconds, expiry};
 use crate::support::config::EngineConfig;

@@ -11,7 +11,7 @@ use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, T
 use super::fill::fill;
 use crate::bind::expiry::{Due, EpochSeconds, expiry};
 use crate::bind::key::bind_item_key;
-use crate::catalogue::{Table, TtlGeneration};
+use crate::catalogue::{Begun, Table, TableGuard, TtlGeneration};
 use crate::state::Engine;
 use crate::support::fault;
 use crate::support::layout;
@@ -181,9 +181,12 @@ async fn forget_row<S: Store>(
     attribute: &str,
     row: &Row,
 ) -> Result<(), Error> {
-    let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
-    let keys = [row.item.clone(), row.key.clone()];
-    let stored = txn.get_for_write(&keys).await.map_err(|error| fault::storage(&error))?;
+    let keys = vec![row.item.clone(), row.key.clone()];
+    let begun = TableGuard::of([table]).begin(engine.store(), keys).await;
+    let (mut txn, stored) = match begun.map_err(|error| fault::storage(&error))? {
+        Begun::Current(txn, stored) => (txn, stored),
+        Begun::Changed(table) => return engine.catalogue().refresh(table).await,
+    };
     let item = stored.into_iter().next().flatten();
     let item = item.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
     if item.is_some_and(|item| expiry(item.view(), attribute) == Some(row.time)) || table.ttl.filling {

@@ -1,7 +1,7 @@
 //! The write core: a group of actions, evaluated and committed as one transaction of the store.
 //!
 //! A single-item write is a group of one action; BatchWriteItem and TransactWriteItems have larger groups.
-//! The group protects the catalogue records of its tables, the items, the sizes of their collections and the
+//! The group has the guard of its tables, and protects the items, the sizes of their collections and the
 //! token. It is therefore applied to the schema and the items that it was evaluated on, or not at all.
 
 use std::collections::BTreeMap;
@@ -13,9 +13,9 @@ use keywright_semantics::error::Error;
 use keywright_semantics::limits::ITEM_BYTES_MAX;
 use keywright_semantics::response::StreamIdentity;
 use keywright_semantics::throttle::Throttled;
-use keywright_store::{CommitError, Snapshot, Store, StoreError, Transaction};
+use keywright_store::{CommitError, Snapshot, Store, Transaction};
 
-use crate::catalogue::Table;
+use crate::catalogue::{Begun, Guarded, Table, TableGuard};
 use crate::state::Engine;
 use crate::state::stats::{Committed, Counted, Tally};
 use crate::support::fault;
@@ -98,8 +98,8 @@ pub(crate) enum GroupEnd {
 /// One try of a group.
 enum Attempt {
     Ended(GroupEnd),
-    /// A table's schema changed since it was looked up.
-    Stale(Arc<Table>),
+    /// This table changed since it was looked up.
+    Stale(TableId),
     /// Another commit came first. These are the items that this try read.
     Conflict(Vec<Option<EncodedItem>>),
     /// The images of its items need this many bytes, which are not free now.
@@ -150,7 +150,7 @@ pub(crate) async fn run<'r, S: Store>(
                 charges::note(engine, kind, &actions, &end);
                 return Ok(end);
             }
-            Attempt::Stale(table) => engine.catalogue().refresh(&table).await?,
+            Attempt::Stale(table) => engine.catalogue().refresh(table).await?,
             Attempt::Conflict(read) => {
                 engine.note_conflict();
                 last_read = read;
@@ -198,66 +198,26 @@ fn latch_keys<'a>(actions: &'a [Action<'_>]) -> impl Iterator<Item = &'a Bytes> 
     rows.chain(actions.iter().filter_map(|action| action.key.collection.as_ref()))
 }
 
-/// The rows a group protects, read in one call.
+/// The rows that a group protects under the guard of its tables.
 struct Protected {
-    /// Tables whose records are read and compared.
-    tables: Vec<Arc<Table>>,
     collections: Vec<Bytes>,
+    /// All of them: items, collections, the token.
     keys: Vec<Bytes>,
 }
 
 impl Protected {
-    /// The records of tables are among the rows, unless the caller knows that its copy is current.
-    fn of(
-        actions: &[Action<'_>],
-        token: Option<&NewToken>,
-        mut is_current: impl FnMut(&Table) -> bool,
-    ) -> Self {
-        let mut seen: Vec<TableId> = Vec::with_capacity(1);
-        let mut tables: Vec<Arc<Table>> = Vec::new();
-        let mut collections: Vec<Bytes> = Vec::new();
-        for action in actions {
-            if !seen.contains(&action.table.id) {
-                seen.push(action.table.id);
-                if !is_current(&action.table) {
-                    tables.push(Arc::clone(&action.table));
-                }
-            }
-            collections.extend(action.key.collection.clone());
-        }
+    fn of(actions: &[Action<'_>], token: Option<&NewToken>) -> Self {
+        let mut collections: Vec<Bytes> =
+            actions.iter().filter_map(|action| action.key.collection.clone()).collect();
         collections.sort_unstable();
         collections.dedup();
-        let mut keys = Vec::with_capacity(tables.len() + actions.len() + collections.len() + 1);
-        keys.extend(tables.iter().map(|table| table.catalogue_key()));
+        // The guard of a shared store adds the record of each table, mostly of one.
+        let mut keys = Vec::with_capacity(actions.len() + collections.len() + 2);
         keys.extend(actions.iter().map(|action| action.key.row.clone()));
         keys.extend(collections.iter().cloned());
         keys.extend(token.map(|token| token.key.clone()));
-        Self { tables, collections, keys }
+        Self { collections, keys }
     }
-}
-
-/// Begins a transaction and reads what the group protects.
-async fn begin<S: Store>(
-    engine: &Engine<S>,
-    actions: &[Action<'_>],
-    token: Option<&NewToken>,
-) -> Result<(S::Transaction, Protected, Vec<Option<Bytes>>), StoreError> {
-    if engine.is_shared() {
-        // Such a store cannot tell whether a record is as it was, so all of them are read.
-        let protected = Protected::of(actions, token, |_table| false);
-        let (txn, rows) = engine.store().begin_with(&protected.keys).await?;
-        return Ok((txn, protected, rows));
-    }
-    let mut txn = engine.store().begin().await?;
-    let protected = Protected::of(actions, token, |table| {
-        let is_known = table.is_known_current(&txn);
-        if is_known {
-            txn.protect(&table.catalogue_key());
-        }
-        is_known
-    });
-    let rows = txn.get_for_write(&protected.keys).await?;
-    Ok((txn, protected, rows))
 }
 
 /// One try: read, evaluate, buffer, commit.
@@ -269,20 +229,18 @@ async fn attempt<'e, S: Store>(
     actions: &[Action<'_>],
     token: Option<&NewToken>,
 ) -> Result<Attempt, Error> {
-    let (txn, protected, rows) =
-        begin(engine, actions, token).await.map_err(|error| fault::storage(&error))?;
-    assert_eq!(rows.len(), protected.keys.len(), "the store answers every protected key");
+    let Protected { collections, keys } = Protected::of(actions, token);
+    let guard = TableGuard::of(actions.iter().map(|action| &*action.table));
+    let begun = guard.begin(engine.store(), keys).await.map_err(|error| fault::storage(&error))?;
+    let (txn, rows) = match begun {
+        Begun::Current(txn, rows) => (txn, rows),
+        Begun::Changed(table) => return Ok(Attempt::Stale(table)),
+    };
     let mut rows = rows.into_iter();
-    for table in &protected.tables {
-        if !table.is_current_at(rows.next().flatten().as_ref(), &txn) {
-            return Ok(Attempt::Stale(Arc::clone(table)));
-        }
-    }
     let items: Vec<Option<Bytes>> = rows.by_ref().take(actions.len()).collect();
-    let sizes: BTreeMap<Bytes, u64> = protected
-        .collections
-        .iter()
-        .map(|key| (key.clone(), collections::decode(rows.next().flatten().as_ref())))
+    let sizes: BTreeMap<Bytes, u64> = collections
+        .into_iter()
+        .map(|key| (key, collections::decode(rows.next().flatten().as_ref())))
         .collect();
     let used = rows.next().flatten().and_then(TokenRow::decode);
     let now_ms = engine.env().now_ms();
@@ -314,7 +272,7 @@ async fn attempt<'e, S: Store>(
 
 async fn commit<S: Store>(
     engine: &Engine<S>,
-    mut txn: S::Transaction,
+    mut txn: Guarded<S::Transaction>,
     actions: &[Action<'_>],
     author: Author,
     pending: Pending,
@@ -418,7 +376,12 @@ fn grow(
 }
 
 /// Buffers all rows of one action; true if there are any.
-fn stage<T: Transaction>(txn: &mut T, action: &Action<'_>, outcome: &Outcome, author: Author) -> bool {
+fn stage<T: Transaction>(
+    txn: &mut Guarded<T>,
+    action: &Action<'_>,
+    outcome: &Outcome,
+    author: Author,
+) -> bool {
     let change = &outcome.change;
     if matches!(action.effect, Effect::Check) || !change.changes_item() {
         return false;
@@ -442,8 +405,8 @@ fn stage<T: Transaction>(txn: &mut T, action: &Action<'_>, outcome: &Outcome, au
             None => txn.delete(key.clone()),
         }
     }
-    expiry_rows::stage(txn, &action.table, &action.key.row, change);
-    append::append(txn, &action.table, &action.key.row, change, author);
+    expiry_rows::stage(&mut **txn, &action.table, &action.key.row, change);
+    append::append(&mut **txn, &action.table, &action.key.row, change, author);
     true
 }
 
@@ -491,7 +454,8 @@ const SETTLE_ATTEMPTS_MAX: usize = 8;
 /// With a token, the token's row shows it. Without one, the items do. If they are as the commit would leave
 /// them, it happened, unless another process could have left them so. If they are as before, a new commit
 /// rewrites them: the unknown commit then conflicts, however late it arrives, and the group may be tried
-/// again. In any other case another process wrote the items, and the outcome stays unknown.
+/// again. In any other case another process wrote the items, or the table was deleted, and the outcome stays
+/// unknown.
 async fn settle<S: Store>(
     engine: &Engine<S>,
     actions: &[Action<'_>],
@@ -506,9 +470,17 @@ async fn settle<S: Store>(
     let mut keys: Vec<Bytes> = changed.iter().map(|(action, _)| action.key.row.clone()).collect();
     keys.extend(pending.token.iter().map(|(key, _)| key.clone()));
     for _ in 0..SETTLE_ATTEMPTS_MAX {
-        let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
-        let rows = txn.get_for_write(&keys).await.map_err(|error| fault::storage(&error))?;
-        assert_eq!(rows.len(), keys.len(), "the store answers every protected key");
+        let tables: Vec<Arc<Table>> =
+            changed.iter().map(|(action, _)| engine.catalogue().newest(&action.table)).collect();
+        let guard = TableGuard::of(tables.iter().map(|table| &**table));
+        let begun = guard.begin(engine.store(), keys.clone()).await;
+        let (mut txn, rows) = match begun.map_err(|error| fault::storage(&error))? {
+            Begun::Current(txn, rows) => (txn, rows),
+            Begun::Changed(table) => {
+                engine.catalogue().refresh(table).await?;
+                continue;
+            }
+        };
         if let Some((_, row)) = &pending.token
             && rows.last().cloned().flatten() == Some(row.encode())
         {

@@ -1,0 +1,204 @@
+//! The guard between writers of a table's rows and changes of the table.
+//!
+//! It promises: **every commit that is written after a change of its table was answered has seen that
+//! change**, and what was written earlier can be read by all that follows the change. A change concerns
+//! anything in the table's record: that the table exists, its schema, indexes, time to live and stream. So a
+//! backfill finds every item whose writer did not know the new index, a stream has every change since it was
+//! enabled, and nothing is written into a table whose deletion was answered.
+//!
+//! Writers use [`TableGuard`], changes use [`TableChange`]. Only this file knows how the promise is kept: a
+//! writer's transaction has the records of its tables in its conflict set, and a change writes them. If a
+//! change comes between the beginning and the commit of a writer, the commit conflicts, and the writer binds
+//! anew. The store decides this, so it holds for several processes over one store too.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::table as messages;
+use keywright_store::{CommitError, CommitVersion, Snapshot, Store, StoreError, Transaction};
+
+use super::record;
+use super::rows::{RECORDS, record_version};
+use super::table::Table;
+use crate::support::fault;
+use crate::support::layout::{Space, TableId};
+
+/// The key of a table's record.
+fn record_key(table: TableId) -> Bytes {
+    let number = table.0.to_be_bytes();
+    let mut key = Vec::with_capacity(2 + number.len());
+    key.extend_from_slice(&[Space::Catalogue.byte(), RECORDS]);
+    key.extend_from_slice(&number);
+    key.into()
+}
+
+/// The tables whose rows a transaction writes, as the writer knows them.
+pub(crate) struct TableGuard<'t> {
+    /// Each once.
+    tables: Vec<&'t Table>,
+}
+
+/// How a guarded transaction begins.
+pub(crate) enum Begun<T> {
+    /// The writer's copies agree with the store. The rows are those that it asked for.
+    Current(Guarded<T>, Vec<Option<Bytes>>),
+    /// This table is not as the writer knows it: it must look it up again and bind anew.
+    Changed(TableId),
+}
+
+/// A transaction that may write rows of the guarded tables. Its commit fails if one of them was changed.
+pub(crate) struct Guarded<T>(T);
+
+impl<'t> TableGuard<'t> {
+    pub(crate) fn of(tables: impl IntoIterator<Item = &'t Table>) -> Self {
+        let mut own: Vec<&Table> = Vec::with_capacity(1);
+        for table in tables {
+            if own.iter().all(|known| known.id != table.id) {
+                own.push(table);
+            }
+        }
+        Self { tables: own }
+    }
+
+    /// Begins a transaction with `get_for_write` of these keys. A caller on the hot path leaves room for the
+    /// keys of the guard.
+    pub(crate) async fn begin<S: Store>(
+        mut self,
+        store: &S,
+        mut keys: Vec<Bytes>,
+    ) -> Result<Begun<S::Transaction>, StoreError> {
+        let asked = keys.len();
+        let (txn, mut rows) = if store.capabilities().is_shared {
+            // Such a store cannot tell whether a record is as it was, so all of them are read.
+            keys.extend(self.tables.iter().map(|table| record_key(table.id)));
+            store.begin_with(&keys).await?
+        } else {
+            let mut txn = store.begin().await?;
+            self.tables.retain(|table| {
+                let is_known = table.is_known_current(&txn);
+                if is_known {
+                    txn.protect(&record_key(table.id));
+                }
+                !is_known
+            });
+            keys.extend(self.tables.iter().map(|table| record_key(table.id)));
+            let rows = txn.get_for_write(&keys).await?;
+            (txn, rows)
+        };
+        assert_eq!(rows.len(), keys.len(), "the store answers every protected key");
+        for (table, record) in self.tables.iter().zip(rows.drain(asked..)) {
+            if !table.is_current_at(record.as_ref(), &txn) {
+                return Ok(Begun::Changed(table.id));
+            }
+        }
+        Ok(Begun::Current(Guarded(txn), rows))
+    }
+}
+
+impl<T: Transaction> Guarded<T> {
+    pub(crate) fn commit(self) -> impl Future<Output = Result<CommitVersion, CommitError>> + Send {
+        self.0.commit()
+    }
+}
+
+impl<T> Deref for Guarded<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Guarded<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl Table {
+    /// Whether this copy is known to agree with the stored record, without reading it.
+    fn is_known_current(&self, view: &impl Snapshot) -> bool {
+        let seen = self.seen.0.load(Ordering::Relaxed);
+        view.changed_at(Space::Catalogue.byte()).0 <= seen && seen <= view.version().0
+    }
+
+    /// Whether this copy agrees with the record that was read from this view; remembers the view's version.
+    fn is_current_at(&self, record: Option<&Bytes>, view: &impl Snapshot) -> bool {
+        let is_current = record.and_then(|record| record_version(record)) == Some(self.version);
+        if is_current {
+            self.seen.0.fetch_max(view.version().0, Ordering::Relaxed);
+        }
+        is_current
+    }
+}
+
+/// A transaction that changes tables. `Catalogue::commit` ends it: only then may the change be answered.
+pub(super) struct TableChange<T>(T);
+
+impl<T: Transaction> TableChange<T> {
+    pub(super) async fn begin<S: Store<Transaction = T>>(store: &S) -> Result<Self, Error> {
+        store.begin().await.map(Self).map_err(|fault| fault::storage(&fault))
+    }
+
+    /// The newest record of a table, to be changed.
+    pub(super) async fn read(&mut self, id: TableId) -> Result<Table, Error> {
+        let rows = self.0.get_for_write(&[record_key(id)]).await.map_err(|fault| fault::storage(&fault))?;
+        let gone = || Error::new(ErrorKind::ResourceNotFound, messages::RESOURCE_NOT_FOUND);
+        decode(&rows.into_iter().next().flatten().ok_or_else(gone)?)
+    }
+
+    /// Changes a table that this transaction has seen as it was before: the new record has a new version, so
+    /// every writer that is bound to the old one conflicts.
+    pub(super) fn change(&mut self, before: &Table, table: &mut Table) {
+        table.version = before.version + 1;
+        table.check();
+        table.check_follows(before);
+        self.0.protect(&record_key(table.id));
+        self.0.put(record_key(table.id), record::encode(table).into());
+    }
+
+    /// Writes the record of a table that no writer can know yet.
+    pub(super) fn place(&mut self, table: &Table) {
+        table.check();
+        self.0.put(record_key(table.id), record::encode(table).into());
+    }
+
+    /// Removes the record of a table that has no rows any more.
+    pub(super) fn remove(&mut self, id: TableId) {
+        self.0.delete(record_key(id));
+    }
+
+    pub(super) fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> Deref for TableChange<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for TableChange<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+/// The records of these tables in a view, for a reader.
+pub(super) async fn records(
+    view: &impl Snapshot,
+    ids: impl Iterator<Item = TableId>,
+) -> Result<Vec<Table>, Error> {
+    let keys: Vec<Bytes> = ids.map(record_key).collect();
+    let records = view.get_many(&keys).await.map_err(|fault| fault::storage(&fault))?;
+    records.into_iter().map(|record| decode(&record.ok_or_else(fault::internal)?)).collect()
+}
+
+fn decode(record: &Bytes) -> Result<Table, Error> {
+    record::decode(record).map_err(|_unreadable| fault::internal())
+}
