@@ -48,6 +48,7 @@ mod background;
 mod batch;
 mod bind;
 mod catalogue;
+mod change_log;
 mod copy;
 mod dispatch;
 mod insights;

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::change_log::{Stream, StreamState};
 use super::rows::record_version;
 use super::shards::NewStream;
 use super::stored::BillingModeRecord;
-use super::stream::{Stream, StreamState};
 use super::table::{
     ClassState, DoomedIndex, EncryptionState, IndexState, ModeChanges, OnDemandLimits, Seen, Table,
     TableStatus, Throughput, Warm,

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use super::change_log::{RecordPlace, Stream};
 use super::record::{self, RecordFault};
 use super::rows::RECORDS;
-use super::stream::{RecordPlace, Stream};
 use crate::support::layout::Space;
 
 /// Where the first shards of a carried stream begin: not after any record.

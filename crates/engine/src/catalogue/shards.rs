@@ -1,6 +1,6 @@
 //! The changes of a table's streams and shards: opening, closing, succession, settling.
 
-use super::stream::{Closed, RecordPlace, Shard, ShardHash, Stream};
+use super::change_log::{Closed, RecordPlace, Shard, ShardHash, Stream};
 use super::table::Table;
 use keywright_semantics::schema::StreamView;
 

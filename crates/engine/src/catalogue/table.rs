@@ -10,9 +10,9 @@ use keywright_semantics::request::OnDemandThroughput;
 use keywright_semantics::schema::{BillingMode, IndexSchema, KeyAttribute, TableClass, TableSchema};
 use serde::{Deserialize, Serialize};
 
+use super::change_log::{Stream, StreamState};
 use super::insights::Insights;
 use super::stored::TableClassRecord;
-use super::stream::{Stream, StreamState};
 use super::ttl::TtlState;
 use crate::support::layout::{IndexId, TableId};
 

@@ -7,9 +7,9 @@ use keywright_store::Store;
 
 use super::find;
 use super::names::{number_in, sequence_number, shard_id, status, stream_arn};
-use super::settle::settle;
 use crate::catalogue::names::key_schema;
 use crate::catalogue::{Shard, Stream};
+use crate::change_log::settle::settle;
 use crate::state::Engine;
 use crate::support::env::Namespace;
 

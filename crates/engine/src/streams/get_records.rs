@@ -10,14 +10,15 @@ use keywright_store::{LogEntry, LogRead, Snapshot, Store};
 
 use super::find;
 use super::iterator::ShardIterator;
-use super::names::{just_before, place_of, sequence_number};
+use super::names::sequence_number;
 use crate::catalogue::{Shard, Stream, Table};
+use crate::change_log::record::ChangeRecord;
+use crate::change_log::{just_before, place_of};
 use crate::state::Engine;
 use crate::support::env::Namespace;
 use crate::support::fault;
 use crate::support::hex::hex;
 use crate::support::layout::log_of;
-use crate::write::change_record::ChangeRecord;
 
 pub(crate) async fn get_records<S: Store>(
     engine: &Engine<S>,

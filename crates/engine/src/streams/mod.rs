@@ -1,8 +1,7 @@
-//! Streams: the changes of a table's items, kept for a day in shards that consumers follow.
+//! Streams: what clients see of the change log that is kept for a table's stream.
 //!
-//! The write core appends a record in the commit that changes the item (`write::append`). The operations here
-//! read the records; `maintain` closes, splits and trims shards. The catalogue decides which shard takes a
-//! change.
+//! The operations here name streams, shards and positions as the service does, and read records. Appending
+//! them is `write::append`; closing, splitting and trimming shards is `change_log`.
 
 mod describe;
 mod enable;
@@ -10,10 +9,7 @@ mod find;
 mod get_records;
 mod iterator;
 mod list;
-mod maintain;
 mod names;
-mod search;
-mod settle;
 mod shard_iterator;
 
 pub(crate) use describe::describe_stream;
@@ -21,5 +17,4 @@ pub(crate) use enable::{Moment, are_too_many, disable, enable};
 pub(crate) use get_records::get_records;
 pub(crate) use iterator::stream_of as stream_of_iterator;
 pub(crate) use list::list_streams;
-pub(crate) use maintain::maintain;
 pub(crate) use shard_iterator::get_shard_iterator;

@@ -2,7 +2,6 @@
 
 use keywright_semantics::response::StreamStatus;
 use keywright_semantics::sequence::SequenceNumber;
-use keywright_store::{CommitVersion, LogPosition};
 
 use crate::catalogue::{RecordPlace, Shard, Stream, StreamName, Table, table_arn};
 use crate::support::env::Namespace;
@@ -38,19 +37,6 @@ pub(super) fn status(stream: &Stream, now_ms: u64) -> StreamStatus {
     }
 }
 
-pub(super) const fn place_of(position: LogPosition) -> RecordPlace {
-    RecordPlace { version: position.version.0, index: position.index }
-}
-
 pub(super) fn sequence_number(place: RecordPlace) -> SequenceNumber {
     SequenceNumber::new(place.version, place.index)
-}
-
-/// The position right before this place.
-pub(super) const fn just_before(place: RecordPlace) -> Option<LogPosition> {
-    match (place.version, place.index) {
-        (0, 0) => None,
-        (version, 0) => Some(LogPosition { version: CommitVersion(version - 1), index: u32::MAX }),
-        (version, index) => Some(LogPosition { version: CommitVersion(version), index: index - 1 }),
-    }
 }

@@ -8,10 +8,10 @@ use keywright_semantics::response::Response;
 use keywright_semantics::sequence::SequenceNumber;
 use keywright_store::{CommitVersion, LogPosition, Snapshot, Store};
 
+use super::find;
 use super::iterator::ShardIterator;
-use super::names::just_before;
-use super::{find, search};
 use crate::catalogue::{RecordPlace, Shard};
+use crate::change_log::{just_before, search};
 use crate::state::Engine;
 use crate::support::env::Namespace;
 use crate::support::fault;

@@ -5,8 +5,8 @@ use keywright_semantics::capacity::{WriteMode, write_units};
 use keywright_semantics::response::StreamIdentity;
 use keywright_store::{Store, Transaction};
 
-use super::change_record::ChangeRecord;
 use crate::catalogue::{Shard, ShardHash, Stream, Table};
+use crate::change_log::record::ChangeRecord;
 use crate::state::Engine;
 use crate::support::layout;
 use crate::write::change::{Action, Change, Effect};

@@ -2,7 +2,6 @@
 
 pub(crate) mod append;
 pub(crate) mod change;
-pub(crate) mod change_record;
 pub(crate) mod charges;
 pub(crate) mod collections;
 pub(crate) mod delete_item;

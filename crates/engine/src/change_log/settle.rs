@@ -3,7 +3,7 @@
 use keywright_semantics::error::Error;
 use keywright_store::Store;
 
-use super::names::place_of;
+use super::place_of;
 use super::search;
 use crate::catalogue::{Shard, Table};
 use crate::state::Engine;

@@ -3,8 +3,8 @@
 use keywright_semantics::error::Error;
 use keywright_store::{CommitVersion, LogEntry, LogId, LogPosition, LogRead, Snapshot};
 
+use super::record::written_ms;
 use crate::support::fault;
-use crate::write::change_record::written_ms;
 
 /// Entries and bytes of one read of the log.
 const TAIL_ENTRIES: usize = 1000;
@@ -49,7 +49,7 @@ async fn find_version(
 }
 
 /// The last entry of a shard whose entries are of version `start` or later.
-pub(super) async fn last(
+pub(crate) async fn last(
     snapshot: &impl Snapshot,
     id: LogId,
     start: u64,
@@ -67,7 +67,7 @@ pub(super) async fn last(
 
 /// A position after all entries written before this time, and before all others. Entries are in commit order;
 /// their times are in this order too, except within the duration of a commit.
-pub(super) async fn written_before(
+pub(crate) async fn written_before(
     snapshot: &impl Snapshot,
     id: LogId,
     start: u64,
@@ -80,7 +80,7 @@ pub(super) async fn written_before(
 }
 
 /// The last entry written before this time, in a shard whose entries before version `start` are trimmed.
-pub(super) async fn last_written_before(
+pub(crate) async fn last_written_before(
     snapshot: &impl Snapshot,
     id: LogId,
     start: u64,
