@@ -5,8 +5,9 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: support < catalogue < throughput, metrics, insights < bind < state < read, write < backfill, batch
-//! < partiql, streams, ttl < tables, monitoring < scaling < background < answered, copy < dispatch
+//! Layers: support < catalogue < throughput, metrics, insights < bind < state < change_log < read, write
+//! < backfill, batch < partiql, streams, ttl < tables, monitoring < scaling < background < answered, copy
+//! < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.
@@ -15,6 +16,7 @@
 //! - `metrics`: what requests consumed, per table and minute, in memory.
 //! - `insights`: which keys consume most and are throttled most, per rule and minute, in memory.
 //! - `state`: the `Engine` value and what it keeps in memory; it imports no operation.
+//! - `change_log`: the logged changes of a table's items: their stored form, their shards, trimming.
 //! - `read`, `write`: the page loop and the write core, each with its single-item operations.
 //! - `backfill`: rows made of the items that a table has already, for indexes and time to live.
 //! - `batch`: operations on many items, transactions included.

@@ -1,22 +1,17 @@
-//! A table's streams, as stored in its record: the enabled one, and disabled ones until their records are
+//! A table's change logs, as stored in its record: the open ones, and closed ones until their records are
 //! gone.
 //!
-//! These fields alone decide which shard takes a change. A writer protects the table's record, so nothing is
-//! appended to a shard after it is closed there.
+//! A log is kept for one purpose, which decides what its records hold and for how long. Its shards are shards
+//! of the store's log. These fields alone decide which shard takes a change. A writer protects the table's
+//! record, so nothing is appended to a shard after it is closed there.
+//!
+//! It does not know how clients see a stream (`stream`) and how a record is stored (`change_log::record`).
 
+use keywright_semantics::limits::STREAM_RETENTION_MS;
 use keywright_semantics::schema::StreamView;
 use serde::{Deserialize, Serialize};
 
-use super::stored::{StreamViewRecord, optional_view};
-
-/// A table's stream: its view while enabled, its label since it was first enabled.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct StreamState {
-    #[serde(with = "optional_view")]
-    pub view: Option<StreamView>,
-    /// The latest stream's label, kept after disabling.
-    pub label: Option<String>,
-}
+use super::stream::{StreamRecord, StreamTerms};
 
 /// The hash that decides a shard: the first eight bytes of the item's partition hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -27,6 +22,47 @@ pub(crate) struct ShardHash(pub u64);
 pub(crate) struct RecordPlace {
     pub version: u64,
     pub index: u32,
+}
+
+/// What a log is kept for. Each consumer that needs other images, or another retention, is a variant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The table's stream, which clients read.
+    Stream(StreamTerms),
+}
+
+/// The images that a log's records hold, next to the item's keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Images {
+    pub old: bool,
+    pub new: bool,
+}
+
+impl Purpose {
+    pub(crate) const fn images(&self) -> Images {
+        match self {
+            Self::Stream(stream) => Images::of(stream.view),
+        }
+    }
+
+    /// How long a record is kept.
+    pub(crate) const fn retention_ms(&self) -> u64 {
+        match self {
+            Self::Stream(_) => STREAM_RETENTION_MS,
+        }
+    }
+}
+
+impl Images {
+    /// Those that a stream of this view shows.
+    pub(crate) const fn of(view: StreamView) -> Self {
+        match view {
+            StreamView::KeysOnly => Self { old: false, new: false },
+            StreamView::NewImage => Self { old: false, new: true },
+            StreamView::OldImage => Self { old: true, new: false },
+            StreamView::NewAndOldImages => Self { old: true, new: true },
+        }
+    }
 }
 
 /// The end of a shard.
@@ -60,22 +96,24 @@ impl Shard {
     }
 }
 
-/// One stream of a table. Invariant: the open shards of an enabled stream cover every hash exactly once; a
-/// disabled stream has no open shard.
+/// A table's changes, logged for one purpose. Invariant: the open shards of an open log cover every hash
+/// exactly once; a closed log has no open shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stream {
-    pub label: String,
-    #[serde(with = "StreamViewRecord")]
-    pub view: StreamView,
-    pub created_ms: u64,
-    /// When the transition to enabled or disabled ends.
-    pub settled_ms: u64,
-    pub disabled_ms: Option<u64>,
+#[serde(from = "StreamRecord", into = "StreamRecord")]
+pub(crate) struct ChangeLog {
+    pub purpose: Purpose,
+    pub opened_ms: u64,
+    /// Since when it takes no more changes. It is kept until the last record is gone.
+    pub closed_ms: Option<u64>,
     /// Oldest first: a parent precedes its children.
     pub shards: Vec<Shard>,
 }
 
-impl Stream {
+impl ChangeLog {
+    pub(crate) const fn is_open(&self) -> bool {
+        self.closed_ms.is_none()
+    }
+
     pub(crate) fn open_shards(&self) -> impl Iterator<Item = &Shard> {
         self.shards.iter().filter(|shard| shard.closed.is_none())
     }
@@ -87,8 +125,8 @@ impl Stream {
     /// If it does not hold.
     pub(super) fn check(&self) {
         let mut open: Vec<&Shard> = self.open_shards().collect();
-        if self.disabled_ms.is_some() {
-            assert!(open.is_empty(), "a disabled stream has no open shard");
+        if !self.is_open() {
+            assert!(open.is_empty(), "a closed log has no open shard");
             return;
         }
         open.sort_by_key(|shard| shard.first);
@@ -99,16 +137,23 @@ impl Stream {
         assert!(open.is_sorted_by(touch), "the open shards cover every hash exactly once");
     }
 
-    /// The shard that takes a change of an item with this hash.
-    pub(crate) fn shard_for(&self, hash: ShardHash) -> Option<&Shard> {
-        self.open_shards().find(|shard| shard.covers(hash))
+    /// The shard of an open log that takes a change of an item with this hash.
+    ///
+    /// # Panics
+    ///
+    /// If the log is closed.
+    pub(crate) fn shard_for(&self, hash: ShardHash) -> &Shard {
+        let shard = self.open_shards().find(|shard| shard.covers(hash));
+        shard.expect("the open shards of an open log cover every hash")
     }
 
     pub(crate) fn shard(&self, number: u32) -> Option<&Shard> {
         self.shards.iter().find(|shard| shard.number == number)
     }
 
-    pub(super) fn close_all(&mut self, now_ms: u64) {
+    /// Takes no more changes from this time on.
+    pub(super) fn close(&mut self, now_ms: u64) {
+        self.closed_ms = Some(now_ms);
         for shard in self.shards.iter_mut().filter(|shard| shard.closed.is_none()) {
             shard.closed = Some(Closed { at_ms: now_ms, last: None });
         }
@@ -118,17 +163,6 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn stream(shards: Vec<Shard>) -> Stream {
-        Stream {
-            label: "l".to_owned(),
-            view: StreamView::KeysOnly,
-            created_ms: 0,
-            settled_ms: 0,
-            disabled_ms: None,
-            shards,
-        }
-    }
 
     #[test]
     fn a_hash_belongs_to_exactly_one_open_shard() {
@@ -144,15 +178,14 @@ mod tests {
         };
         let closed = Some(Closed { at_ms: 1, last: None });
         let half = u64::MAX / 2;
-        let stream = stream(vec![
-            shard(0, 0, u64::MAX, closed),
-            shard(1, 0, half, None),
-            shard(2, half + 1, u64::MAX, None),
-        ]);
+        let shards =
+            vec![shard(0, 0, u64::MAX, closed), shard(1, 0, half, None), shard(2, half + 1, u64::MAX, None)];
+        let terms = StreamTerms { label: "l".to_owned(), view: StreamView::KeysOnly, settled_ms: 0 };
+        let log = ChangeLog { purpose: Purpose::Stream(terms), opened_ms: 0, closed_ms: None, shards };
         for hash in [0, 1, half, half + 1, u64::MAX] {
-            let covering = stream.open_shards().filter(|shard| shard.covers(ShardHash(hash))).count();
+            let covering = log.open_shards().filter(|shard| shard.covers(ShardHash(hash))).count();
             assert_eq!(covering, 1, "{hash}");
         }
-        assert_eq!(stream.shard_for(ShardHash(half + 1)).map(|shard| shard.number), Some(2));
+        assert_eq!(log.shard_for(ShardHash(half + 1)).number, 2);
     }
 }

@@ -15,6 +15,7 @@ pub(crate) mod record_copy;
 mod rows;
 mod shards;
 mod stored;
+mod stream;
 mod stream_names;
 mod table;
 mod ttl;
@@ -34,10 +35,11 @@ pub(crate) use branches::{Dropped, Naming};
 pub(crate) use guard::{Begun, Guarded, TableGuard};
 pub use key_map::{Affected, AffectedTable, KeyMap, RowRange};
 
-pub(crate) use change_log::{RecordPlace, Shard, ShardHash, Stream, StreamState};
+pub(crate) use change_log::{ChangeLog, Images, Purpose, RecordPlace, Shard, ShardHash};
 pub(crate) use insights::{InsightsPhase, InsightsState, Rule, RuleKind};
 pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
-pub(crate) use shards::{NewStream, Succession};
+pub(crate) use shards::{NewLog, Succession};
+pub(crate) use stream::{Stream, StreamState, StreamTerms};
 pub(crate) use stream_names::StreamName;
 pub(crate) use table::{
     Backfill, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus, ModeChanges, OnDemandLimits,

@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::change_log::{Stream, StreamState};
+use super::change_log::{ChangeLog, Purpose};
 use super::rows::record_version;
-use super::shards::NewStream;
+use super::shards::NewLog;
 use super::stored::BillingModeRecord;
+use super::stream::{StreamState, StreamTerms};
 use super::table::{
     ClassState, DoomedIndex, EncryptionState, IndexState, ModeChanges, OnDemandLimits, Seen, Table,
     TableStatus, Throughput, Warm,
@@ -100,7 +101,7 @@ struct TableRecord {
 /// The fields that the first format did not have.
 #[derive(Default, Serialize, Deserialize)]
 struct LaterRecord {
-    streams: Vec<Stream>,
+    streams: Vec<ChangeLog>,
     next_shard: u32,
     ttl: TtlState,
 }
@@ -128,7 +129,7 @@ pub(crate) fn encode(table: &Table) -> Vec<u8> {
     let mut start = vec![FORMAT];
     start.extend_from_slice(&table.version.to_be_bytes());
     let later =
-        LaterRecord { streams: table.streams.clone(), next_shard: table.next_shard, ttl: table.ttl.clone() };
+        LaterRecord { streams: table.logs.clone(), next_shard: table.next_shard, ttl: table.ttl.clone() };
     postcard::to_extend(&TableRecord::from(table), start)
         .and_then(|bytes| postcard::to_extend(&later, bytes))
         // Releases that do not know it ignore what follows the record they know.
@@ -179,7 +180,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
     } else {
         let (later, rest): (LaterRecord, _) = postcard::take_from_bytes(rest).map_err(malformed)?;
         read_added(&mut table, rest).map_err(malformed)?;
-        table.streams = later.streams;
+        table.logs = later.streams;
         table.next_shard = later.next_shard;
         table.ttl = later.ttl;
     }
@@ -212,8 +213,8 @@ fn begin_stream(table: &mut Table) {
     }
     if let (Some(view), Some(label)) = (table.stream.view, table.stream.label.clone()) {
         let created_ms = table.created_ms;
-        let stream = NewStream { label, view, created_ms, settled_ms: created_ms, after: 0 };
-        table.open_stream(stream, 1);
+        let purpose = Purpose::Stream(StreamTerms { label, view, settled_ms: created_ms });
+        table.open_log(NewLog { purpose, opened_ms: created_ms, after: 0 }, 1);
     }
 }
 
@@ -348,7 +349,7 @@ impl From<TableRecord> for Table {
             on_demand: record.on_demand,
             warm: record.warm,
             stream: record.stream,
-            streams: Vec::new(),
+            logs: Vec::new(),
             next_shard: 0,
             ttl: TtlState::default(),
             class: record.class,
@@ -395,7 +396,7 @@ mod tests {
     fn the_stream_of_a_table_that_the_first_format_was_deleting_does_not_begin() {
         let (_, bytes) = of_the_first_format(TableStatus::Deleting);
         let read = decode(&bytes).expect("the first format is still read");
-        assert_eq!((read.streams.as_slice(), read.stream.view), ([].as_slice(), None));
+        assert_eq!((read.logs.as_slice(), read.stream.view), ([].as_slice(), None));
     }
 
     #[test]
@@ -404,7 +405,7 @@ mod tests {
         let read = decode(&bytes).expect("the first format is still read");
         assert_eq!((read.version, &read.schema, &read.stream), (old.version, &old.schema, &old.stream));
         let stream = read.live_stream().expect("a stream was enabled");
-        assert_eq!((stream.label.as_str(), stream.open_shards().count()), ("label", 1));
+        assert_eq!((stream.terms.label.as_str(), stream.log.open_shards().count()), ("label", 1));
         assert!(read.ttl.enabled().is_none());
     }
 

@@ -1,4 +1,4 @@
-//! A table's record in another store: its streams' records have other places there.
+//! A table's record in another store: the records of its change logs have other places there.
 //!
 //! It reads and writes stored records only; which records are carried is decided by `copy`.
 
@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::change_log::{RecordPlace, Stream};
+use super::change_log::{ChangeLog, RecordPlace};
 use super::record::{self, RecordFault};
 use super::rows::RECORDS;
 use crate::support::layout::Space;
 
-/// Where the first shards of a carried stream begin: not after any record.
+/// Where the first shards of a carried log begin: not after any record.
 const BEGINNING: RecordPlace = RecordPlace { version: 1, index: 0 };
 
 /// Whether this is the key of a table's record.
@@ -22,27 +22,27 @@ pub(crate) fn is_record(key: &[u8]) -> bool {
 /// The numbers of the table and of each of its shards, from its record.
 pub(crate) fn shards_of(record: &[u8]) -> Result<(u64, Vec<u32>), RecordFault> {
     let table = record::decode(record)?;
-    let shards = table.streams.iter().flat_map(|stream| &stream.shards).map(|shard| shard.number);
+    let shards = table.shards().map(|shard| shard.number);
     Ok((table.id.0, shards.collect()))
 }
 
-/// The record with other places in its streams. `last` has the place of each shard's last record; shards
+/// The record with other places in its change logs. `last` has the place of each shard's last record; shards
 /// without records are left out.
 pub(crate) fn with_places(record: &Bytes, last: &BTreeMap<u32, RecordPlace>) -> Result<Bytes, RecordFault> {
     let mut table = record::decode(record)?;
-    if table.streams.is_empty() {
+    if table.logs.is_empty() {
         return Ok(record.clone());
     }
-    for stream in &mut table.streams {
-        place(stream, last);
+    for log in &mut table.logs {
+        place(log, last);
     }
     Ok(record::encode(&table).into())
 }
 
 /// Gives each shard the place where it begins, after its parent, and where it ends if it is known.
-fn place(stream: &mut Stream, last: &BTreeMap<u32, RecordPlace>) {
+fn place(log: &mut ChangeLog, last: &BTreeMap<u32, RecordPlace>) {
     let mut starts_of_children: BTreeMap<u32, RecordPlace> = BTreeMap::new();
-    for shard in &mut stream.shards {
+    for shard in &mut log.shards {
         let parents = shard.parent.and_then(|parent| starts_of_children.get(&parent));
         shard.start = parents.copied().unwrap_or(BEGINNING);
         // What was trimmed is not carried.

@@ -23,7 +23,7 @@ pub(crate) struct StreamName {
 pub(super) struct StreamNames(BTreeMap<Namespace, BTreeMap<StreamName, TableId>>);
 
 fn labels(table: &Table) -> impl Iterator<Item = &str> {
-    table.streams.iter().map(|stream| stream.label.as_str())
+    table.streams().map(|stream| stream.terms.label.as_str())
 }
 
 fn named(table: &str, label: &str) -> StreamName {
@@ -33,7 +33,7 @@ fn named(table: &str, label: &str) -> StreamName {
 impl StreamNames {
     /// Notes a table that is new here.
     pub(super) fn add(&mut self, table: &Table) {
-        if table.streams.is_empty() {
+        if labels(table).next().is_none() {
             return;
         }
         let streams = self.0.entry(owner(table)).or_default();
@@ -42,7 +42,7 @@ impl StreamNames {
 
     /// Forgets a table that is gone.
     pub(super) fn remove(&mut self, table: &Table) {
-        if table.streams.is_empty() {
+        if labels(table).next().is_none() {
             return;
         }
         let namespace = owner(table);
@@ -98,7 +98,7 @@ mod tests {
     use keywright_semantics::schema::StreamView;
 
     use super::*;
-    use crate::catalogue::NewStream;
+    use crate::catalogue::{NewLog, Purpose, StreamTerms};
     use crate::tests::harness::{bench, namespace};
 
     fn table(id: u64, name: &str, labels: &[&str]) -> Table {
@@ -106,11 +106,8 @@ mod tests {
         let mut table = Table { id: TableId(id), name: name.to_owned(), ..(*table).clone() };
         for label in labels {
             table.close_stream(1, 1);
-            let view = StreamView::KeysOnly;
-            table.open_stream(
-                NewStream { label: (*label).to_owned(), view, created_ms: 0, settled_ms: 0, after: 1 },
-                1,
-            );
+            let terms = StreamTerms { label: (*label).to_owned(), view: StreamView::KeysOnly, settled_ms: 0 };
+            table.open_log(NewLog { purpose: Purpose::Stream(terms), opened_ms: 0, after: 1 }, 1);
         }
         table
     }

@@ -10,9 +10,10 @@ use keywright_semantics::request::OnDemandThroughput;
 use keywright_semantics::schema::{BillingMode, IndexSchema, KeyAttribute, TableClass, TableSchema};
 use serde::{Deserialize, Serialize};
 
-use super::change_log::{Stream, StreamState};
+use super::change_log::ChangeLog;
 use super::insights::Insights;
 use super::stored::TableClassRecord;
+use super::stream::StreamState;
 use super::ttl::TtlState;
 use crate::support::layout::{IndexId, TableId};
 
@@ -194,8 +195,8 @@ pub(crate) struct Table {
     pub on_demand: OnDemandLimits,
     pub warm: Option<Warm>,
     pub stream: StreamState,
-    /// The enabled stream, last, and disabled ones whose records can still be read.
-    pub streams: Vec<Stream>,
+    /// The open change logs, and closed ones whose records can still be read.
+    pub logs: Vec<ChangeLog>,
     pub next_shard: u32,
     pub ttl: TtlState,
     pub class: Option<ClassState>,
@@ -252,7 +253,9 @@ impl Table {
         assert_eq!(places.len(), self.warm_jobs.len(), "a table or index has one raise under way");
         assert!(self.insights.iter().all(known), "insights are those of the table or of its indexes");
         assert!(self.ttl.enabled().is_some() || !self.ttl.filling, "only an enabled time to live is filled");
-        self.streams.iter().for_each(Stream::check);
+        self.logs.iter().for_each(ChangeLog::check);
+        let enabled = self.streams().filter(|stream| stream.log.is_open()).count();
+        assert!(enabled <= 1, "a table has one enabled stream at most");
     }
 
     /// Checks that this record may follow another of the same table.

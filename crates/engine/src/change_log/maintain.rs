@@ -1,13 +1,13 @@
-//! Background work on streams: settling closed shards, trimming old records and shards, replacing hot and old
-//! shards.
+//! Background work on change logs: settling closed shards, trimming old records and shards, replacing hot and
+//! old shards.
 
 use keywright_semantics::error::Error;
-use keywright_semantics::limits::{PARTITION_WRITE_UNITS_MAX, STREAM_RETENTION_MS};
+use keywright_semantics::limits::PARTITION_WRITE_UNITS_MAX;
 use keywright_store::{LogPosition, Store};
 
 use super::search;
 use super::settle::settle;
-use crate::catalogue::{RecordPlace, Shard, Stream, Succession, Table};
+use crate::catalogue::{ChangeLog, RecordPlace, Shard, Succession, Table};
 use crate::state::Engine;
 use crate::state::shard_loads::WINDOW_MS;
 use crate::support::fault;
@@ -16,13 +16,14 @@ use crate::support::wake::NextWake;
 
 /// The time between two trims. A trim changes the table's record, which makes writers conflict.
 const TRIM_INTERVAL_MS: u64 = 5 * 60_000;
-/// Does the next piece of work on a table's streams.
+
+/// Does the next piece of work on a table's change logs.
 pub(crate) async fn maintain<S: Store>(
     engine: &Engine<S>,
     table: &Table,
     now_ms: u64,
 ) -> Result<NextWake, Error> {
-    if table.streams.is_empty() {
+    if table.logs.is_empty() {
         return Ok(NextWake::default());
     }
     let at_once = NextWake { at_ms: Some(now_ms) };
@@ -38,27 +39,22 @@ pub(crate) async fn maintain<S: Store>(
         return Ok(at_once);
     }
     if engine.trim_times().take(table.id, now_ms, TRIM_INTERVAL_MS) {
-        let is_open = |shard| {
-            table.live_stream().is_some_and(|stream| stream.open_shards().any(|open| open.number == shard))
-        };
+        let is_open =
+            |number| table.open_logs().flat_map(ChangeLog::open_shards).any(|open| open.number == number);
         engine.shard_loads().keep_only(table.id, is_open);
         trim(engine, table, now_ms).await?;
     }
     Ok(next_wake(engine, table, now_ms))
 }
 
-/// Forgets shards that closed a day ago, and disabled streams without shards; true if there were any.
+/// Forgets shards that closed so long ago that none of their records is kept, and closed logs without shards;
+/// true if there were any.
 async fn forget_expired<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<bool, Error> {
-    let is_expired = |shard: &Shard| {
-        shard.closed.is_some_and(|closed| closed.at_ms.saturating_add(STREAM_RETENTION_MS) <= now_ms)
+    let is_expired = |(log, shard): &(&ChangeLog, &Shard)| {
+        let kept_ms = log.purpose.retention_ms();
+        shard.closed.is_some_and(|closed| closed.at_ms.saturating_add(kept_ms) <= now_ms)
     };
-    let expired: Vec<u32> = table
-        .streams
-        .iter()
-        .flat_map(|stream| &stream.shards)
-        .filter(|shard| is_expired(shard))
-        .map(|shard| shard.number)
-        .collect();
+    let expired: Vec<u32> = with_logs(table).filter(is_expired).map(|(_, shard)| shard.number).collect();
     if expired.is_empty() {
         return Ok(false);
     }
@@ -68,24 +64,29 @@ async fn forget_expired<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64
         cleared.map_err(|error| fault::storage(&error))?;
     }
     let forget = |table: &mut Table| {
-        for stream in &mut table.streams {
-            stream.shards.retain(|shard| !expired.contains(&shard.number));
+        for log in &mut table.logs {
+            log.shards.retain(|shard| !expired.contains(&shard.number));
         }
-        table.streams.retain(|stream| stream.disabled_ms.is_none() || !stream.shards.is_empty());
+        table.logs.retain(|log| log.is_open() || !log.shards.is_empty());
         Ok(())
     };
     engine.catalogue().change(table.id, forget).await?;
     Ok(true)
 }
 
+/// All shards of a table, each with its log.
+fn with_logs(table: &Table) -> impl Iterator<Item = (&ChangeLog, &Shard)> {
+    table.logs.iter().flat_map(|log| log.shards.iter().map(move |shard| (log, shard)))
+}
+
 /// An open shard to be replaced: one with more writes than a partition serves, or one that is open for long.
 fn due_succession<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Option<(u32, Succession)> {
-    let stream = table.live_stream().filter(|stream| may_grow(engine, stream))?;
     let config = engine.config();
-    let open = stream.open_shards().count();
-    let room = usize::try_from(config.stream_shards_max).is_ok_and(|max| open < max);
     let hot_units = PARTITION_WRITE_UNITS_MAX.saturating_mul(WINDOW_MS / 1000);
-    stream.open_shards().find_map(|shard| {
+    let growing = table.open_logs().filter(|log| may_grow(engine, log));
+    growing.flat_map(|log| log.open_shards().map(move |shard| (log, shard))).find_map(|(log, shard)| {
+        let open = log.open_shards().count();
+        let room = usize::try_from(config.stream_shards_max).is_ok_and(|max| open < max);
         let units = engine.shard_loads().last_window_units(table.id, shard.number, now_ms);
         if room && units > hot_units && shard.first < shard.last {
             return Some((shard.number, Succession::Split));
@@ -96,15 +97,15 @@ fn due_succession<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> O
 }
 
 /// Whether shards may still be replaced. The table's record, which every writer depends on, has all of them.
-fn may_grow<S: Store>(engine: &Engine<S>, stream: &Stream) -> bool {
-    stream.shards.len() < engine.config().stream_shards_kept_max
+fn may_grow<S: Store>(engine: &Engine<S>, log: &ChangeLog) -> bool {
+    log.shards.len() < engine.config().stream_shards_kept_max
 }
 
-/// Removes records older than a day.
+/// Removes records that have been kept for long enough.
 async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<(), Error> {
-    let Some(horizon_ms) = now_ms.checked_sub(STREAM_RETENTION_MS) else { return Ok(()) };
     let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    for shard in table.streams.iter().flat_map(|stream| &stream.shards) {
+    for (log, shard) in with_logs(table) {
+        let Some(horizon_ms) = now_ms.checked_sub(log.purpose.retention_ms()) else { continue };
         if shard.opened_ms > horizon_ms {
             continue;
         }
@@ -120,11 +121,10 @@ async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Resul
         let number = shard.number;
         // The mark first: marked records may still exist, but no unmarked record is missing.
         let mark = |table: &mut Table| {
-            for shard in table.streams.iter_mut().flat_map(|stream| &mut stream.shards) {
-                if shard.number == number {
-                    shard.trimmed = Some(kept);
-                }
-            }
+            table
+                .shards_mut()
+                .filter(|shard| shard.number == number)
+                .for_each(|shard| shard.trimmed = Some(kept));
             Ok(())
         };
         engine.catalogue().change(table.id, mark).await?;
@@ -137,17 +137,17 @@ async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Resul
 /// When the next shard is due for work.
 fn next_wake<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> NextWake {
     let mut wake = NextWake::default();
-    let grows = table.live_stream().is_some_and(|stream| may_grow(engine, stream));
-    for shard in table.streams.iter().flat_map(|stream| &stream.shards) {
+    for (log, shard) in with_logs(table) {
+        let kept_ms = log.purpose.retention_ms();
         let mut at = |at_ms: u64| wake = wake.earlier(NextWake { at_ms: Some(at_ms.max(now_ms + 1)) });
         if let Some(closed) = shard.closed {
-            at(closed.at_ms.saturating_add(STREAM_RETENTION_MS));
-        } else if grows {
+            at(closed.at_ms.saturating_add(kept_ms));
+        } else if may_grow(engine, log) {
             at(shard.opened_ms.saturating_add(engine.config().stream_shard_open_ms_max));
             engine.shard_loads().window_end_ms(table.id, shard.number).into_iter().for_each(&mut at);
         }
         let trim_ms = engine.trim_times().next_ms(table.id).unwrap_or(now_ms);
-        at(shard.opened_ms.saturating_add(STREAM_RETENTION_MS).max(trim_ms));
+        at(shard.opened_ms.saturating_add(kept_ms).max(trim_ms));
     }
     wake
 }

@@ -1,15 +1,14 @@
-//! The stored form of a stream record: the event, its time and author, and the images that the stream's view
-//! keeps.
+//! A change of an item, and its stored form: the event, its time and author, the item's keys, and the images
+//! that its log keeps.
 //!
-//! It does not know shards and iterators. The images are items in their stored form, so a record is written
-//! and read without decoding them.
+//! It does not know shards, and who reads it. The images are items in their stored form, so a record is
+//! written and read without decoding them.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::response::{StreamEvent, StreamIdentity};
 
-use crate::write::change::Change;
-use keywright_semantics::schema::StreamView;
+use crate::catalogue::Images;
 
 const FORMAT: u8 = 1;
 /// Format, event, identity, time, and the lengths of keys, old and new image; a length of all ones means no
@@ -33,29 +32,24 @@ pub(crate) struct ChangeRecord {
 }
 
 impl ChangeRecord {
-    /// The record of a change in a stream of this view; `None` if the item did not change.
+    /// The record of a change from one image to the other, for a log that keeps these; `None` if they are
+    /// equal.
     pub(crate) fn of(
-        change: &Change,
-        view: StreamView,
+        (old, new): (Option<&EncodedItem>, Option<&EncodedItem>),
+        images: Images,
         is_key: impl Fn(&str) -> bool,
         (identity, at_ms): (StreamIdentity, u64),
     ) -> Option<Self> {
-        let event = match (&change.old, &change.new) {
+        let event = match (old, new) {
             (None, Some(_)) => StreamEvent::Insert,
             (Some(_), None) => StreamEvent::Remove,
             (Some(old), Some(new)) if old != new => StreamEvent::Modify,
             (Some(_), Some(_)) | (None, None) => return None,
         };
-        let image = change.new.as_ref().or(change.old.as_ref())?;
+        let image = new.or(old)?;
         let keys = image.view().encode_subset(is_key);
-        let (keeps_old, keeps_new) = match view {
-            StreamView::KeysOnly => (false, false),
-            StreamView::NewImage => (false, true),
-            StreamView::OldImage => (true, false),
-            StreamView::NewAndOldImages => (true, true),
-        };
-        let old = change.old.clone().filter(|_| keeps_old);
-        let new = change.new.clone().filter(|_| keeps_new);
+        let old = old.filter(|_| images.old).cloned();
+        let new = new.filter(|_| images.new).cloned();
         Some(Self { event, identity, at_ms, keys, old, new })
     }
 
@@ -135,6 +129,7 @@ pub(crate) fn written_ms(stored: &[u8]) -> Result<u64, BadRecord> {
 
 #[cfg(test)]
 mod tests {
+    use keywright_semantics::schema::StreamView;
     use keywright_semantics::value::{AttributeValue, Item};
 
     use super::*;
@@ -145,17 +140,17 @@ mod tests {
         EncodedItem::encode(&item)
     }
 
+    type Change = (Option<EncodedItem>, Option<EncodedItem>);
+
     fn record(change: &Change, view: StreamView) -> Option<ChangeRecord> {
-        ChangeRecord::of(change, view, |name| name == "pk", (StreamIdentity::TimeToLive, 1_700_000_000_123))
+        let author = (StreamIdentity::TimeToLive, 1_700_000_000_123);
+        let (old, new) = (change.0.as_ref(), change.1.as_ref());
+        ChangeRecord::of((old, new), Images::of(view), |name| name == "pk", author)
     }
 
     #[test]
     fn a_record_has_exactly_the_images_of_its_view() {
-        let change = Change {
-            old: Some(item(&[("pk", "a"), ("x", "1")])),
-            new: Some(item(&[("pk", "a"), ("x", "2")])),
-            ..Change::default()
-        };
+        let change = (Some(item(&[("pk", "a"), ("x", "1")])), Some(item(&[("pk", "a"), ("x", "2")])));
         for (view, old, new) in [
             (StreamView::KeysOnly, false, false),
             (StreamView::OldImage, true, false),
@@ -174,11 +169,22 @@ mod tests {
     }
 
     #[test]
+    fn a_record_has_the_bytes_that_existing_logs_have() {
+        let (old, new) = (item(&[("pk", "a"), ("x", "1")]), item(&[("pk", "a"), ("x", "2")]));
+        let keys = item(&[("pk", "a")]);
+        let change = (Some(old.clone()), Some(new));
+        let stored = record(&change, StreamView::OldImage).expect("the item changed").encode();
+        let length = |item: &EncodedItem| u32::try_from(item.as_bytes().len()).expect("small").to_be_bytes();
+        let head = [&[1, 1, 1][..], &1_700_000_000_123_u64.to_be_bytes()].concat();
+        let lengths = [length(&keys), length(&old), [0xff; 4]].concat();
+        assert_eq!(stored, [head.as_slice(), &lengths, keys.as_bytes(), old.as_bytes()].concat());
+    }
+
+    #[test]
     fn an_unchanged_item_makes_no_record() {
         let same = Some(item(&[("pk", "a")]));
-        let change = Change { old: same.clone(), new: same, ..Change::default() };
-        assert!(record(&change, StreamView::NewAndOldImages).is_none());
-        assert!(record(&Change::default(), StreamView::NewAndOldImages).is_none());
+        assert!(record(&(same.clone(), same), StreamView::NewAndOldImages).is_none());
+        assert!(record(&(None, None), StreamView::NewAndOldImages).is_none());
     }
 
     #[test]
@@ -193,9 +199,8 @@ mod tests {
         let first = image("New item!");
         let second = image("This item has changed");
         let size = |old: Option<&EncodedItem>, new: Option<&EncodedItem>| {
-            let change = Change { old: old.cloned(), new: new.cloned(), ..Change::default() };
-            let who = (StreamIdentity::Caller, 0);
-            let record = ChangeRecord::of(&change, StreamView::NewAndOldImages, |name| name == "Id", who);
+            let (both, who) = (Images::of(StreamView::NewAndOldImages), (StreamIdentity::Caller, 0));
+            let record = ChangeRecord::of((old, new), both, |name| name == "Id", who);
             record.expect("the item changed").size_bytes()
         };
         assert_eq!(size(None, Some(&first)), 26);
@@ -205,7 +210,7 @@ mod tests {
 
     #[test]
     fn damaged_records_are_refused_without_a_panic() {
-        let change = Change { new: Some(item(&[("pk", "a"), ("x", "1")])), ..Change::default() };
+        let change = (None, Some(item(&[("pk", "a"), ("x", "1")])));
         let stored = record(&change, StreamView::NewImage).expect("an insert").encode();
         for end in 0..stored.len() {
             assert!(ChangeRecord::decode(&stored.slice(..end)).is_err(), "cut at {end}");

@@ -12,12 +12,8 @@ use crate::support::layout::log_of;
 
 /// Notes the last record of each closed shard that has none noted; true if there were such shards.
 pub(crate) async fn settle<S: Store>(engine: &Engine<S>, table: &Table) -> Result<bool, Error> {
-    let unsettled: Vec<&Shard> = table
-        .streams
-        .iter()
-        .flat_map(|stream| &stream.shards)
-        .filter(|shard| shard.closed.is_some_and(|closed| closed.last.is_none()))
-        .collect();
+    let unsettled: Vec<&Shard> =
+        table.shards().filter(|shard| shard.closed.is_some_and(|closed| closed.last.is_none())).collect();
     for shard in &unsettled {
         let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let last = search::last(&snapshot, log_of(table.id, shard.number), shard.start.version).await?;

@@ -1,4 +1,4 @@
-//! The write load of each open shard, and when each table's streams are trimmed next, in memory only.
+//! The write load of each open shard, and when each table's change logs are trimmed next, in memory only.
 //!
 //! Losing it delays a split, or makes a trim earlier.
 
@@ -58,7 +58,7 @@ impl ShardLoads {
     }
 }
 
-/// When each table's streams are to be trimmed.
+/// When each table's change logs are to be trimmed.
 #[derive(Default)]
 pub(crate) struct TrimTimes(Mutex<BTreeMap<TableId, u64>>);
 

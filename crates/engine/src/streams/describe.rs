@@ -8,7 +8,7 @@ use keywright_store::Store;
 use super::find;
 use super::names::{number_in, sequence_number, shard_id, status, stream_arn};
 use crate::catalogue::names::key_schema;
-use crate::catalogue::{Shard, Stream};
+use crate::catalogue::{ChangeLog, Shard};
 use crate::change_log::settle::settle;
 use crate::state::Engine;
 use crate::support::env::Namespace;
@@ -27,21 +27,22 @@ pub(crate) async fn describe_stream<S: Store>(
     // too.
     let start = request.exclusive_start_shard_id.as_deref().map(number_in);
     let mut shards: Vec<ShardDescription> = stream
+        .log
         .shards
         .iter()
-        .filter(|shard| is_selected(stream, shard, &request.shards))
+        .filter(|shard| is_selected(stream.log, shard, &request.shards))
         .filter(|shard| start.is_none_or(|start| Some(shard.number) > start))
-        .map(|shard| describe(stream, shard))
+        .map(|shard| describe(stream.log, shard))
         .collect();
     let more = shards.len() > request.limit;
     shards.truncate(request.limit);
     let last_evaluated_shard_id = shards.last().filter(|_| more).map(|shard| shard.shard_id.clone());
     Ok(Response::DescribeStream(StreamDescription {
-        stream_arn: stream_arn(&found.table, &stream.label),
-        stream_label: stream.label.clone(),
+        stream_arn: stream_arn(&found.table, &stream.terms.label),
+        stream_label: stream.terms.label.clone(),
         status: status(stream, engine.env().now_ms()),
-        view: stream.view,
-        created: TimestampMs(stream.created_ms),
+        view: stream.terms.view,
+        created: TimestampMs(stream.log.opened_ms),
         table_name: found.table.name.clone(),
         key_schema: key_schema(&found.table.schema.key),
         shards,
@@ -49,18 +50,18 @@ pub(crate) async fn describe_stream<S: Store>(
     }))
 }
 
-fn is_selected(stream: &Stream, shard: &Shard, selection: &ShardSelection) -> bool {
+fn is_selected(log: &ChangeLog, shard: &Shard, selection: &ShardSelection) -> bool {
     match selection {
         ShardSelection::All => true,
         ShardSelection::ChildrenOf(id) => {
-            shard.parent.and_then(|parent| stream.shard(parent)).is_some_and(|parent| shard_id(parent) == *id)
+            shard.parent.and_then(|parent| log.shard(parent)).is_some_and(|parent| shard_id(parent) == *id)
         }
     }
 }
 
-fn describe(stream: &Stream, shard: &Shard) -> ShardDescription {
+fn describe(log: &ChangeLog, shard: &Shard) -> ShardDescription {
     // A forgotten parent is not named: consumers could not read it.
-    let parent = shard.parent.and_then(|parent| stream.shard(parent));
+    let parent = shard.parent.and_then(|parent| log.shard(parent));
     let last = shard.closed.map(|closed| closed.last.unwrap_or(shard.start));
     ShardDescription {
         shard_id: shard_id(shard),

@@ -5,7 +5,7 @@ use keywright_semantics::limits::PARTITION_WRITE_UNITS_MAX;
 use keywright_semantics::schema::StreamView;
 use keywright_store::{Snapshot, Store};
 
-use crate::catalogue::{NewStream, StreamState, Table, Throughput};
+use crate::catalogue::{NewLog, Purpose, StreamState, StreamTerms, Table, Throughput};
 use crate::state::Engine;
 use crate::support::fault;
 
@@ -45,17 +45,18 @@ impl Moment {
 /// Whether a table keeps too many shards for a new stream; shards are forgotten a day after they close. The
 /// table's record, which every writer depends on, has them all.
 pub(crate) fn are_too_many(table: &Table, moment: Moment) -> bool {
-    table.streams.iter().map(|stream| stream.shards.len()).sum::<usize>() >= moment.shards_kept_max
+    table.shards().count() >= moment.shards_kept_max
 }
 
 /// Enables a stream of a table that has none enabled. `is_taken` says whether a table of that name, live or
 /// deleted, has a stream of a label: a stream's ARN has the table's name and the label only.
 pub(crate) fn enable(table: &mut Table, is_taken: impl Fn(&str) -> bool, view: StreamView, moment: Moment) {
-    let Moment { now_ms: created_ms, settled_ms, shards_max, version: after, .. } = moment;
-    let label = new_label(table, is_taken, created_ms);
+    let Moment { now_ms: opened_ms, settled_ms, shards_max, version: after, .. } = moment;
+    let label = new_label(table, is_taken, opened_ms);
     table.stream = StreamState { view: Some(view), label: Some(label.clone()) };
     let shards = first_shards(table.throughput, shards_max);
-    table.open_stream(NewStream { label, view, created_ms, settled_ms, after }, shards);
+    let purpose = Purpose::Stream(StreamTerms { label, view, settled_ms });
+    table.open_log(NewLog { purpose, opened_ms, after }, shards);
 }
 
 /// Disables the enabled stream, if there is one; its records are kept for a day.

@@ -19,7 +19,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    pub(super) fn stream(&self) -> &Stream {
+    pub(super) fn stream(&self) -> Stream<'_> {
         self.table.stream_labelled(&self.label).expect("the stream was found in this table")
     }
 }
@@ -43,7 +43,7 @@ pub(super) fn stream<S: Store>(
 }
 
 /// The shard with this id.
-pub(super) fn shard<'s>(stream: &'s Stream, id: &str) -> Result<&'s Shard, Error> {
-    let shard = stream.shards.iter().find(|shard| shard_id(shard) == id);
+pub(super) fn shard<'s>(stream: Stream<'s>, id: &str) -> Result<&'s Shard, Error> {
+    let shard = stream.log.shards.iter().find(|shard| shard_id(shard) == id);
     shard.ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, messages::SHARD_NOT_FOUND))
 }

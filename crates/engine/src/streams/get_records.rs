@@ -34,7 +34,7 @@ pub(crate) async fn get_records<S: Store>(
     let found = find::stream(engine, namespace, &iterator.stream)?;
     let stream = found.stream();
     let trimmed = || Error::new(ErrorKind::TrimmedDataAccess, messages::TRIMMED);
-    let shard = stream.shard(iterator.shard).ok_or_else(trimmed)?;
+    let shard = stream.log.shard(iterator.shard).ok_or_else(trimmed)?;
     let horizon = shard.trimmed.and_then(just_before);
     let after = match (iterator.after, horizon) {
         (None, horizon) => horizon,
@@ -71,11 +71,18 @@ async fn is_end(snapshot: &impl Snapshot, read: LogRead) -> Result<bool, Error> 
     Ok(rest.map_err(|error| fault::storage(&error))?.is_empty())
 }
 
-fn record(table: &Table, stream: &Stream, shard: &Shard, entry: &LogEntry) -> Result<StreamRecord, Error> {
+/// A record as a client of the stream sees it. Its images are those of the stream's view: its log keeps no
+/// others.
+fn record(
+    table: &Table,
+    Stream { terms, .. }: Stream<'_>,
+    shard: &Shard,
+    entry: &LogEntry,
+) -> Result<StreamRecord, Error> {
     let change = ChangeRecord::decode(&entry.bytes).map_err(|_| fault::internal())?;
     let sequence_number = sequence_number(place_of(entry.position));
     let named =
-        [table.public_id.as_str(), &stream.label, &shard.number.to_string(), &sequence_number.to_string()];
+        [table.public_id.as_str(), &terms.label, &shard.number.to_string(), &sequence_number.to_string()];
     let hash = partition_hash(named.map(KeyValueRef::S)).0;
     Ok(StreamRecord {
         event_id: hex(&hash),
@@ -88,6 +95,6 @@ fn record(table: &Table, stream: &Stream, shard: &Shard, entry: &LogEntry) -> Re
         new_image: change.new,
         old_image: change.old,
         sequence_number,
-        view: stream.view,
+        view: terms.view,
     })
 }

@@ -28,8 +28,8 @@ pub(super) fn number_in(shard_id: &str) -> Option<u32> {
     u32::from_str_radix(number, 16).ok()
 }
 
-pub(super) fn status(stream: &Stream, now_ms: u64) -> StreamStatus {
-    match (stream.disabled_ms, stream.settled_ms > now_ms) {
+pub(super) fn status(stream: Stream<'_>, now_ms: u64) -> StreamStatus {
+    match (stream.log.closed_ms, stream.terms.settled_ms > now_ms) {
         (None, true) => StreamStatus::Enabling,
         (None, false) => StreamStatus::Enabled,
         (Some(_), true) => StreamStatus::Disabling,

@@ -111,7 +111,7 @@ impl<S: Store> Engine<S> {
             if let Some(stream) = source.live_stream() {
                 let name = copy.name.clone();
                 let is_taken = |label: &str| self.catalogue().has_stream(to, &name, label);
-                streams::enable(copy, is_taken, stream.view, moment);
+                streams::enable(copy, is_taken, stream.terms.view, moment);
             }
         }
         let named = match filled {
@@ -184,7 +184,7 @@ fn is_settled(table: &Table) -> bool {
 }
 
 fn without_stream(table: Table) -> Table {
-    Table { stream: StreamState::default(), streams: Vec::new(), next_shard: 1, ..table }
+    Table { stream: StreamState::default(), logs: Vec::new(), next_shard: 1, ..table }
 }
 
 /// The record of a table's copy. It has no stream yet.

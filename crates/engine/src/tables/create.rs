@@ -182,7 +182,7 @@ fn new_table(namespace: &Namespace, request: &CreateTable, id: TableId, now_ms: 
         on_demand: request.on_demand.map(on_demand_limits).unwrap_or_default(),
         warm: request.warm.map(|asked| warm_state(asked, request.throughput)),
         stream: StreamState::default(),
-        streams: Vec::new(),
+        logs: Vec::new(),
         next_shard: 1,
         ttl: TtlState::default(),
         class: request.class.map(|class| ClassState { class, changed_ms: None }),

@@ -54,7 +54,7 @@ pub(crate) async fn purge_table<S: Store>(engine: &Engine<S>, table: &Table) -> 
         engine.purge_progress().set_purged(table.id);
     }
     // Its streams can be read for a day; the record is needed until the last of them is gone.
-    if table.streams.is_empty() {
+    if table.logs.is_empty() {
         engine.catalogue().forget(table.id).await?;
         engine.purge_progress().forget(table.id);
         engine.shard_loads().forget_table(table.id);

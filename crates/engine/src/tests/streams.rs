@@ -436,7 +436,7 @@ fn shards_stop_giving_way_before_there_are_too_many() {
     }
     let shards = || {
         let table = bench.engine.catalogue().find(&namespace(), TABLE).expect("it exists");
-        table.live_stream().expect("it is enabled").shards.len()
+        table.live_stream().expect("it is enabled").log.shards.len()
     };
     assert_eq!(shards(), 30);
     bench.put(row("a", "1", 1)).expect("the last one still takes records");
@@ -472,8 +472,11 @@ fn shards_are_listed_once_each_and_after_their_parents_when_the_clock_was_set_ba
     let table = bench.engine.catalogue().find(&namespace(), TABLE).expect("it exists");
     let split = |table: &mut crate::catalogue::Table| {
         let now_ms = bench.env.now_ms.load(Ordering::Relaxed);
-        let open =
-            table.live_stream().and_then(|stream| stream.open_shards().next()).expect("one is open").number;
+        let open = table
+            .live_stream()
+            .and_then(|stream| stream.log.open_shards().next())
+            .expect("one is open")
+            .number;
         table.succeed_shard(open, crate::catalogue::Succession::Split, now_ms);
         Ok(())
     };

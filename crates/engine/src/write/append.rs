@@ -1,11 +1,14 @@
-//! Appending stream records: in the transaction that changes the item, and nowhere else.
+//! Logging changes: in the transaction that changes the item, and nowhere else.
+//!
+//! Each open log of the table gets a record, with the images that its purpose keeps. An undo row of history,
+//! or the version of a replicated item, is staged in the same place: `group` calls it for each change.
 
 use bytes::Bytes;
 use keywright_semantics::capacity::{WriteMode, write_units};
 use keywright_semantics::response::StreamIdentity;
 use keywright_store::{Store, Transaction};
 
-use crate::catalogue::{Shard, ShardHash, Stream, Table};
+use crate::catalogue::{ChangeLog, Shard, ShardHash, Table};
 use crate::change_log::record::ChangeRecord;
 use crate::state::Engine;
 use crate::support::layout;
@@ -18,7 +21,7 @@ pub(crate) struct Author {
     pub now_ms: u64,
 }
 
-/// Appends the record of a change to the shard of the item, if the table has a stream and the item changed.
+/// Appends a record of the change to each open log of the table, if the item changed.
 pub(crate) fn append<T: Transaction>(
     txn: &mut T,
     table: &Table,
@@ -26,30 +29,32 @@ pub(crate) fn append<T: Transaction>(
     change: &Change,
     author: Author,
 ) {
-    let Some((stream, shard)) = shard_of(table, row) else { return };
     let is_key = |name: &str| table.schema.key.attributes().any(|attribute| attribute.name == name);
-    if let Some(record) = ChangeRecord::of(change, stream.view, is_key, (author.identity, author.now_ms)) {
-        txn.append(layout::log_of(table.id, shard.number), record.encode());
+    let images = (change.old.as_ref(), change.new.as_ref());
+    for log in table.open_logs() {
+        let kept = log.purpose.images();
+        if let Some(record) = ChangeRecord::of(images, kept, is_key, (author.identity, author.now_ms)) {
+            txn.append(layout::log_of(table.id, shard_of(log, row).number), record.encode());
+        }
     }
 }
 
-/// The enabled stream, and its shard that takes changes of this item.
-fn shard_of<'t>(table: &'t Table, row: &Bytes) -> Option<(&'t Stream, &'t Shard)> {
-    let stream = table.live_stream()?;
+/// The shard of an open log that takes changes of this item.
+fn shard_of<'t>(log: &'t ChangeLog, row: &Bytes) -> &'t Shard {
     let hash = ShardHash(layout::hash_head(row));
-    let shard = stream.shard_for(hash).expect("the open shards of an enabled stream cover every hash");
+    let shard = log.shard_for(hash);
     assert!(shard.covers(hash), "a record goes to the shard that covers its hash");
-    Some((stream, shard))
+    shard
 }
 
-/// Adds a committed write to the load of its shard.
+/// Adds a committed write to the loads of the shards that took it.
 pub(crate) fn note_load<S: Store>(engine: &Engine<S>, action: &Action<'_>, change: &Change, now_ms: u64) {
     if matches!(action.effect, Effect::Check) || !change.changes_item() {
         return;
     }
     let table = &action.table;
-    if let Some((_, shard)) = shard_of(table, &action.key.row) {
+    for log in table.open_logs() {
         let units = write_units(change.larger_image_bytes(), WriteMode::Plain).0 / 2;
-        engine.shard_loads().add(table.id, shard.number, units, now_ms);
+        engine.shard_loads().add(table.id, shard_of(log, &action.key.row).number, units, now_ms);
     }
 }

@@ -65,7 +65,7 @@ impl Action<'_> {
 /// An updated item is held as a tree as well, whose nodes may be larger than their bytes in the item.
 const UPDATE_TREE_FACTOR: usize = 4;
 
-/// The most bytes that a group of writes holds at a time: images before and after, index entries, stream
+/// The most bytes that a group of writes holds at a time: images before and after, index entries, change
 /// records.
 pub(crate) fn image_bytes(actions: &[Action<'_>], items: &[Option<Bytes>]) -> usize {
     actions
@@ -82,7 +82,7 @@ fn of_action(action: &Action<'_>, old_bytes: usize) -> usize {
         Effect::Update { .. } => (old_bytes, old_bytes.saturating_mul(UPDATE_TREE_FACTOR)),
         Effect::Delete | Effect::Expire(_) => (0, 0),
     };
-    let copies = action.table.indexes().count() + usize::from(action.table.stream.view.is_some());
+    let copies = action.table.indexes().count() + action.table.open_logs().count();
     let images = old_bytes.saturating_add(new_bytes);
     images.saturating_add(images.saturating_mul(copies)).saturating_add(tree_bytes)
 }

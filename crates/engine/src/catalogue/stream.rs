@@ -1,0 +1,131 @@
+//! A table's stream: what clients see of the change log that is kept for it.
+
+use keywright_semantics::schema::StreamView;
+use serde::{Deserialize, Serialize};
+
+use super::change_log::{ChangeLog, Purpose, Shard};
+use super::stored::{StreamViewRecord, optional_view};
+use super::table::Table;
+
+/// A table's stream: its view while enabled, its label since it was first enabled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StreamState {
+    #[serde(with = "optional_view")]
+    pub view: Option<StreamView>,
+    /// The latest stream's label, kept after disabling.
+    pub label: Option<String>,
+}
+
+/// What a stream adds to its log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StreamTerms {
+    pub label: String,
+    pub view: StreamView,
+    /// When the transition to enabled or disabled ends.
+    pub settled_ms: u64,
+}
+
+/// A stream, enabled or not: its reader's view of a change log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stream<'t> {
+    pub terms: &'t StreamTerms,
+    pub log: &'t ChangeLog,
+}
+
+impl Table {
+    /// The enabled stream, and disabled ones whose records can still be read.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = Stream<'_>> {
+        self.logs.iter().map(|log| match &log.purpose {
+            Purpose::Stream(terms) => Stream { terms, log },
+        })
+    }
+
+    /// The enabled stream.
+    pub(crate) fn live_stream(&self) -> Option<Stream<'_>> {
+        self.streams().find(|stream| stream.log.is_open())
+    }
+
+    /// The stream of a label, enabled or not.
+    pub(crate) fn stream_labelled(&self, label: &str) -> Option<Stream<'_>> {
+        self.streams().find(|stream| stream.terms.label == label)
+    }
+
+    /// Ends the enabled stream, if there is one.
+    pub(crate) fn close_stream(&mut self, now_ms: u64, settled_ms: u64) {
+        for log in self.logs.iter_mut().filter(|log| log.is_open()) {
+            match &mut log.purpose {
+                Purpose::Stream(terms) => terms.settled_ms = settled_ms,
+            }
+            log.close(now_ms);
+        }
+    }
+}
+
+/// The stored form of a stream and its log. Existing databases have it: its fields never change.
+#[derive(Serialize, Deserialize)]
+pub(super) struct StreamRecord {
+    label: String,
+    #[serde(with = "StreamViewRecord")]
+    view: StreamView,
+    created_ms: u64,
+    settled_ms: u64,
+    disabled_ms: Option<u64>,
+    shards: Vec<Shard>,
+}
+
+impl From<ChangeLog> for StreamRecord {
+    fn from(log: ChangeLog) -> Self {
+        let ChangeLog { purpose, opened_ms: created_ms, closed_ms: disabled_ms, shards } = log;
+        match purpose {
+            Purpose::Stream(StreamTerms { label, view, settled_ms }) => {
+                Self { label, view, created_ms, settled_ms, disabled_ms, shards }
+            }
+        }
+    }
+}
+
+impl From<StreamRecord> for ChangeLog {
+    fn from(record: StreamRecord) -> Self {
+        let StreamRecord { label, view, created_ms, settled_ms, disabled_ms, shards } = record;
+        let purpose = Purpose::Stream(StreamTerms { label, view, settled_ms });
+        Self { purpose, opened_ms: created_ms, closed_ms: disabled_ms, shards }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::change_log::Closed;
+    use crate::catalogue::{RecordPlace, ShardHash};
+
+    #[test]
+    fn a_streams_log_is_stored_in_the_bytes_that_existing_databases_have() {
+        let shard = Shard {
+            number: 3,
+            parent: Some(2),
+            first: ShardHash(0),
+            last: ShardHash(u64::MAX),
+            opened_ms: 5,
+            start: RecordPlace { version: 7, index: 1 },
+            closed: Some(Closed { at_ms: 9, last: None }),
+            trimmed: None,
+        };
+        let views =
+            [StreamView::KeysOnly, StreamView::NewImage, StreamView::OldImage, StreamView::NewAndOldImages];
+        for (view, place) in views.into_iter().zip(0_u8..) {
+            let terms = StreamTerms { label: "l".to_owned(), view, settled_ms: 6 };
+            let log = ChangeLog {
+                purpose: Purpose::Stream(terms),
+                opened_ms: 5,
+                closed_ms: Some(9),
+                shards: vec![shard.clone()],
+            };
+            let bytes = postcard::to_allocvec(&log).expect("it is encoded");
+            let hash_max = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+            let fields: [&[u8]; 4] =
+                [&[1, b'l', place, 5, 6, 1, 9, 1], &[3, 1, 2, 0], &hash_max, &[5, 7, 1, 1, 9, 0, 0]];
+            assert_eq!(bytes, fields.concat());
+            assert_eq!(postcard::from_bytes(&bytes), Ok(log));
+        }
+    }
+}
