@@ -4,7 +4,7 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Direction, Entry, Scan, Snapshot, Store, Transaction};
 
-use super::stats_rows;
+use super::{stamp_rows, stats_rows};
 use crate::state::Engine;
 use crate::state::members::MemberId;
 use crate::support::fault;
@@ -23,10 +23,12 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<()
     let Some(beat) = engine.members().due_beat(now_ms, BEAT_MS) else { return Ok(()) };
     let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
     txn.put(engine.members().own().row_key(Space::Members), encode(beat));
-    ended(txn.commit().await)?;
+    ended(stamp_rows::publish(engine, txn, now_ms).await)?;
+    stamp_rows::raise(engine).await?;
     let view = engine.store().snapshot().await.map_err(|fault| fault::storage(&fault))?;
     let beats = read(&view).await?;
     stats_rows::load_others(engine, &view).await.map_err(|fault| fault::storage(&fault))?;
+    stamp_rows::follow(engine, &view).await?;
     drop(view);
     for gone in engine.members().note(&beats, now_ms) {
         stats_rows::inherit(engine, gone).await?;
@@ -44,6 +46,7 @@ async fn remove<S: Store>(engine: &Engine<S>, member: MemberId) -> Result<(), Er
     let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
     txn.delete(member.row_key(Space::Members));
     txn.delete(member.row_key(Space::Uses));
+    stamp_rows::row_keys(member).into_iter().for_each(|key| txn.delete(key));
     ended(txn.commit().await)
 }
 

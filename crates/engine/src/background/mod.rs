@@ -6,6 +6,7 @@
 
 pub(crate) mod index_backfill;
 pub(crate) mod members;
+pub(crate) mod stamp_rows;
 pub(crate) mod stats_rows;
 pub(crate) mod throughput_rows;
 pub(crate) mod use_rows;
@@ -79,13 +80,13 @@ async fn follow<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> 
     use_rows::step(engine, now_ms).await
 }
 
-/// Removes some expired idempotency tokens.
+/// Removes some expired idempotency tokens: those that no process takes for valid.
 async fn sweep_tokens<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake {
     let next_ms = engine.token_sweep().load(Ordering::Relaxed);
     if now_ms < next_ms || !engine.owns(TOKENS) {
         return NextWake { at_ms: Some(next_ms.max(now_ms + 1)) };
     }
-    let at_ms = match tokens::sweep(engine.store(), now_ms).await {
+    let at_ms = match tokens::sweep(engine.store(), engine.passed_ms(now_ms)).await {
         Ok(true) => now_ms,
         Ok(false) => now_ms + TOKEN_SWEEP_MS,
         Err(_fault) => now_ms + RETRY_MS,

@@ -12,6 +12,7 @@ pub(crate) mod purge_progress;
 pub(crate) mod recount;
 pub(crate) mod scaling_schedule;
 pub(crate) mod shard_loads;
+pub(crate) mod stamps;
 pub(crate) mod stats;
 mod trial;
 pub(crate) mod use_exchange;
@@ -42,6 +43,7 @@ use purge_progress::PurgeProgress;
 use recount::Recounting;
 use scaling_schedule::ScalingSchedule;
 use shard_loads::{ShardLoads, TrimTimes};
+use stamps::Stamps;
 use stats::Stats;
 
 pub use heat::{Heat, HotItem, HotKey, PartitionHeat};
@@ -89,6 +91,7 @@ struct Shared<S: Store> {
     next_expiry: NextExpiry,
     branching: Branching,
     members: Members,
+    stamps: Stamps,
     ledgers: Ledgers,
     use_exchange: Mutex<UseExchange>,
     /// When partitions and peaks are saved next.
@@ -125,6 +128,7 @@ impl<S: Store> Engine<S> {
             next_expiry: if is_shared { NextExpiry::shared() } else { NextExpiry::default() },
             branching: Branching::default(),
             members,
+            stamps: Stamps::new(is_shared),
             ledgers: if is_shared { Ledgers::of_several() } else { Ledgers::default() },
             use_exchange: Mutex::default(),
             throughput_save_ms: AtomicU64::new(0),
@@ -189,6 +193,11 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn members(&self) -> &Members {
         &self.shared.members
+    }
+
+    /// The stamps of this process's commits.
+    pub(crate) fn stamps(&self) -> &Stamps {
+        &self.shared.stamps
     }
 
     pub(crate) fn ledgers(&self) -> &Ledgers {

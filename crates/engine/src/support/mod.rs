@@ -12,5 +12,6 @@ pub(crate) mod layout;
 pub(crate) mod meter;
 pub(crate) mod observer;
 pub(crate) mod rows;
+pub(crate) mod stamp;
 pub(crate) mod throughput;
 pub(crate) mod wake;

@@ -26,6 +26,7 @@ mod scaling;
 mod shared;
 mod soak;
 mod spaces;
+mod stamps;
 mod streams;
 mod tables;
 mod throttling;

@@ -1,0 +1,143 @@
+//! The rows by which processes over one store know which stamps are settled.
+//!
+//! ```text
+//! processes | 1              the settled stamp: no commit of any process can have a lower one
+//! processes | member | 1     the lowest stamp that a commit of this process can still have
+//! processes | member | 2     empty; there while this process may commit with stamps
+//! ```
+//!
+//! Each process raises its own stamp in the commit of its sign of life (`members`). One of them, which does
+//! the work that belongs to no table, raises the settled stamp to the lowest of all. Three rules make that
+//! safe, whatever the clocks say and however long a process was paused:
+//!
+//! - A process that joins reads the settled stamp under protection, starts above it, and writes it again. So
+//!   joining conflicts with a raise that has not seen the new rows.
+//! - A commit with a stamp protects the last row of its process, as it protects the records of its tables.
+//! - A process that gave no sign of life for a minute loses its rows. What it still has in flight conflicts,
+//!   so its stamps need not be waited for. If it is only paused, it finds its rows gone and joins anew.
+
+use bytes::Bytes;
+use keywright_semantics::error::Error;
+use keywright_store::{CommitError, CommitVersion, Entry, Snapshot, Store, Transaction};
+
+use super::members;
+use crate::state::Engine;
+use crate::state::members::MemberId;
+use crate::support::fault;
+use crate::support::layout::{Space, TableId, prefix_range};
+use crate::support::rows::each_row;
+use crate::support::stamp::Stamp;
+
+/// The settled stamp belongs to no table; raising it is owned like one.
+const SETTLED: TableId = TableId(0);
+/// The last bytes of the keys of these rows.
+const STAMP: u8 = 1;
+const JOINED: u8 = 2;
+/// The first byte of a row: its format.
+const FORMAT: u8 = 1;
+
+/// Commits this process's sign of life together with its lowest stamp.
+pub(super) async fn publish<S: Store>(
+    engine: &Engine<S>,
+    mut txn: S::Transaction,
+    now_ms: u64,
+) -> Result<CommitVersion, CommitError> {
+    let [joined, own] = row_keys(engine.members().own());
+    let rows = txn.get_for_write(&[joined.clone(), own.clone()]).await.map_err(CommitError::Failed)?;
+    let least = match rows.as_slice() {
+        [Some(_), stamp] => stamp_of(stamp.as_ref()),
+        _ => {
+            txn.put(joined, Bytes::new());
+            join(&mut txn).await?
+        }
+    };
+    let drawn = engine.stamps().draw(now_ms, least);
+    let publication = drawn.stamp();
+    // Stamps that were drawn before this process was taken for dead do not count again.
+    let lowest = engine.stamps().lowest(now_ms).max(least);
+    assert!(least <= lowest && lowest <= publication, "a published stamp never falls");
+    txn.put(own, encode(lowest));
+    let outcome = drawn.commit(txn).await;
+    match outcome {
+        Ok(_) => engine.stamps().note_published(),
+        Err(CommitError::Unknown) => engine.stamps().note_unsure(publication),
+        Err(_) => {}
+    }
+    outcome
+}
+
+/// The settled stamp, below which this process must not start.
+async fn join<T: Transaction>(txn: &mut T) -> Result<Stamp, CommitError> {
+    let settled = read_settled(txn).await?;
+    txn.put(settled_key(), encode(settled));
+    Ok(settled)
+}
+
+/// Raises the settled stamp to the lowest of all processes, if that is the work of this one.
+pub(super) async fn raise<S: Store>(engine: &Engine<S>) -> Result<(), Error> {
+    if !engine.owns(SETTLED) {
+        return Ok(());
+    }
+    members::ended(raise_to_lowest(engine).await)
+}
+
+async fn raise_to_lowest<S: Store>(engine: &Engine<S>) -> Result<CommitVersion, CommitError> {
+    let mut txn = engine.store().begin().await.map_err(CommitError::Failed)?;
+    let settled = read_settled(&mut txn).await?;
+    let (mut known, mut rows) = (Vec::new(), Vec::new());
+    let read = each_row(&txn, prefix_range(vec![Space::Members.byte()]), |entry| {
+        known.extend(MemberId::of_row(&entry.key));
+        rows.extend(published(entry));
+    });
+    read.await.map_err(CommitError::Failed)?;
+    // A process of an older release removes the sign of life alone.
+    let (live, dead): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(member, _)| known.contains(member));
+    for key in dead.into_iter().flat_map(|(member, _)| row_keys(member)) {
+        txn.delete(key);
+    }
+    let lowest = live.into_iter().map(|(_, stamp)| stamp).min().unwrap_or(settled);
+    txn.put(settled_key(), encode(settled.max(lowest)));
+    txn.commit().await
+}
+
+/// Notes the settled stamp that this view shows.
+pub(super) async fn follow<S: Store>(engine: &Engine<S>, view: &S::Snapshot) -> Result<(), Error> {
+    let row = view.get(&settled_key()).await.map_err(|error| fault::storage(&error))?;
+    engine.stamps().note_settled(stamp_of(row.as_ref()));
+    Ok(())
+}
+
+async fn read_settled<T: Transaction>(txn: &mut T) -> Result<Stamp, CommitError> {
+    let rows = txn.get_for_write(&[settled_key()]).await.map_err(CommitError::Failed)?;
+    Ok(stamp_of(rows.first().and_then(Option::as_ref)))
+}
+
+/// The keys of a process's rows: the one that its commits with stamps protect, and that of its lowest stamp.
+pub(crate) fn row_keys(member: MemberId) -> [Bytes; 2] {
+    let key = |kind: u8| [&member.row_key(Space::Members)[..], &[kind]].concat().into();
+    [key(JOINED), key(STAMP)]
+}
+
+fn settled_key() -> Bytes {
+    vec![Space::Members.byte(), STAMP].into()
+}
+
+/// A process and its lowest stamp, if this is the row of one.
+fn published(row: &Entry) -> Option<(MemberId, Stamp)> {
+    let member = MemberId::of_row(row.key.strip_suffix(&[STAMP])?)?;
+    Some((member, decode(&row.value)?))
+}
+
+fn encode(stamp: Stamp) -> Bytes {
+    [&[FORMAT][..], &stamp.to_bytes()].concat().into()
+}
+
+fn decode(row: &[u8]) -> Option<Stamp> {
+    let bytes = row.strip_prefix(&[FORMAT])?.first_chunk::<8>()?;
+    Some(Stamp::of_bytes(*bytes))
+}
+
+/// The stamp of a row; the least of all if there is no row yet.
+fn stamp_of(row: Option<&Bytes>) -> Stamp {
+    row.and_then(|row| decode(row)).unwrap_or_default()
+}

@@ -1,0 +1,203 @@
+//! The stamps that this process draws, and how far all processes have passed.
+//!
+//! What a process draws never falls, whatever its clock does. `draw` takes the least stamp allowed as well:
+//! the one after the greatest stamp that the transaction has read under protection. So of two commits that
+//! touch one item the later one has the greater stamp, even if they are of two processes whose clocks differ.
+//! Clocks are not compared, and no process moves another's: a clock that is ahead harms the items that its
+//! process wrote.
+//!
+//! A stamp is *in flight* from its draw until its commit has ended. A commit of unknown outcome stays in
+//! flight until its caller has made sure that it can no longer happen (as `write::group` does by writing the
+//! rows again). So does one whose future is dropped half-way.
+//!
+//! A stamp is *settled* if no commit below it can still come. A view that is taken afterwards shows all of
+//! them.
+//!
+//! - In a store of one process that is the lowest stamp in flight, or else the next to be drawn.
+//! - In a shared store each process publishes its lowest in a row, and one process keeps the settled stamp in
+//!   another (`background::stamp_rows`).
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use keywright_store::{CommitError, CommitVersion, Store, Transaction};
+
+use super::Engine;
+use crate::support::stamp::Stamp;
+
+/// How far the clocks of two processes may be apart. A server does not start over PostgreSQL if its clock is
+/// further off.
+const CLOCKS_APART_MS_MAX: u64 = 60_000;
+
+/// The stamps of this process.
+#[derive(Debug)]
+pub(crate) struct Stamps {
+    is_shared: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// No later draw gives a lower stamp.
+    next: Stamp,
+    in_flight: BTreeSet<Stamp>,
+    /// The stamp that the processes over a shared store have settled, as last read.
+    settled: Stamp,
+    /// Stamps of publications whose outcome is unknown.
+    unsure: Vec<Stamp>,
+}
+
+/// A stamp in flight. If it is dropped before its commit begins, it is in flight no longer.
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct InFlight<'s> {
+    stamps: &'s Stamps,
+    stamp: Stamp,
+    /// Whether its commit may happen, or may have happened.
+    may_land: bool,
+}
+
+impl Stamps {
+    /// None drawn yet, for a store of one process or a shared one.
+    pub(crate) fn new(is_shared: bool) -> Self {
+        Self { is_shared, state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A stamp for one try of a commit whose transaction has begun: of this time, above all that were drawn
+    /// before, and not below `least`. In a shared store the transaction protects the process's row as well.
+    pub(crate) fn draw(&self, now_ms: u64, least: Stamp) -> InFlight<'_> {
+        let mut state = self.state();
+        let stamp = Stamp::first_of(now_ms).max(state.next).max(least);
+        state.next = stamp.next();
+        let is_new = state.in_flight.insert(stamp);
+        assert!(is_new, "no two commits of a process have one stamp");
+        InFlight { stamps: self, stamp, may_land: false }
+    }
+
+    /// The lowest stamp in flight; without any, the next to be drawn. No later draw is below it.
+    pub(crate) fn lowest(&self, now_ms: u64) -> Stamp {
+        let mut state = self.state();
+        state.next = state.next.max(Stamp::first_of(now_ms));
+        state.in_flight.first().copied().unwrap_or(state.next)
+    }
+
+    /// Ends a commit of unknown outcome: it can no longer happen, or is known to have happened.
+    pub(crate) fn end(&self, stamp: Stamp) {
+        self.state().in_flight.remove(&stamp);
+    }
+
+    /// Notes that the outcome of this publication is unknown.
+    pub(crate) fn note_unsure(&self, publication: Stamp) {
+        self.state().unsure.push(publication);
+    }
+
+    /// Notes a publication that was committed. Those before it wrote the same row, so they cannot follow.
+    pub(crate) fn note_published(&self) {
+        let mut state = self.state();
+        for stamp in std::mem::take(&mut state.unsure) {
+            state.in_flight.remove(&stamp);
+        }
+    }
+
+    /// Notes the settled stamp of a shared store.
+    pub(crate) fn note_settled(&self, settled: Stamp) {
+        let mut state = self.state();
+        state.settled = state.settled.max(settled);
+    }
+}
+
+impl InFlight<'_> {
+    pub(crate) const fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    /// Commits. The stamp stays in flight if the outcome is unknown.
+    pub(crate) async fn commit<T: Transaction>(mut self, txn: T) -> Result<CommitVersion, CommitError> {
+        self.may_land = true;
+        let outcome = txn.commit().await;
+        self.may_land = matches!(outcome, Err(CommitError::Unknown));
+        outcome
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        if !self.may_land {
+            self.stamps.end(self.stamp);
+        }
+    }
+}
+
+impl<S: Store> Engine<S> {
+    /// A stamp below which no commit can still come.
+    pub(crate) fn settled_before(&self, now_ms: u64) -> Stamp {
+        let stamps = self.stamps();
+        if stamps.is_shared { stamps.state().settled } else { stamps.lowest(now_ms) }
+    }
+
+    /// A time that has passed on the clocks of all processes, as far as they may be apart.
+    pub(crate) fn passed_ms(&self, now_ms: u64) -> u64 {
+        self.settled_before(now_ms).ms().clamp(now_ms.saturating_sub(CLOCKS_APART_MS_MAX), now_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::harness::seeds;
+
+    const NONE: Stamp = Stamp::first_of(0);
+
+    #[test]
+    fn stamps_rise_and_none_is_below_what_was_lowest_whatever_the_clock_says() {
+        for seed in seeds(20) {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let stamps = Stamps::new(false);
+            let (mut last, mut lowest) = (NONE, NONE);
+            let mut in_flight = Vec::new();
+            for _ in 0..2_000 {
+                let now_ms = if random.u8(..) == 0 { random.u64(..) } else { random.u64(..5_000) };
+                let least = Stamp::first_of(random.u64(..5_000));
+                match random.u8(..4) {
+                    0 if !in_flight.is_empty() => {
+                        drop(in_flight.swap_remove(random.usize(..in_flight.len())))
+                    }
+                    1 => {
+                        let now_lowest = stamps.lowest(now_ms);
+                        assert!(now_lowest >= lowest, "{seed}");
+                        assert!(in_flight.iter().all(|drawn: &InFlight<'_>| drawn.stamp() >= now_lowest));
+                        lowest = now_lowest;
+                    }
+                    _ => {
+                        let drawn = stamps.draw(now_ms, least);
+                        assert!(drawn.stamp() > last || last == NONE, "{seed}");
+                        assert!(drawn.stamp() >= lowest && drawn.stamp() >= least, "{seed}");
+                        last = drawn.stamp();
+                        in_flight.push(drawn);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_stamp_is_of_its_clocks_time_unless_the_clock_was_behind() {
+        let stamps = Stamps::new(false);
+        for (now_ms, of_ms) in [(7, 7), (9, 9), (8, 9), (8, 9), (10, 10)] {
+            assert_eq!(stamps.draw(now_ms, NONE).stamp().ms(), of_ms);
+        }
+        assert_eq!(stamps.draw(10, Stamp::first_of(30)).stamp(), Stamp::first_of(30));
+        assert_eq!(stamps.draw(11, NONE).stamp(), Stamp::first_of(30).next());
+    }
+
+    #[test]
+    fn a_wrong_clock_does_not_exhaust_the_stamps() {
+        let stamps = Stamps::new(false);
+        let first = stamps.draw(u64::MAX, NONE).stamp();
+        assert!(stamps.draw(u64::MAX, NONE).stamp() > first);
+    }
+}
