@@ -17,7 +17,7 @@ use keywright_store::faulty::{Faults, FaultyStore};
 use keywright_store::memory::MemoryStore;
 use keywright_store::{CommitError, Store, Transaction};
 
-use super::flaky::{Fate, FlakyStore};
+use super::flaky_store::{Fate, FlakyStore};
 use super::harness::*;
 use super::transactions::{act, transaction};
 use crate::background::{members, stamp_rows};
