@@ -1,5 +1,5 @@
-//! What DynamoDB means, pure: values, 38-digit numbers, keys, sizes, schemas, expressions, typed requests and
-//! responses, capacity units, limits and error texts.
+//! What DynamoDB means, pure: values, 38-digit numbers, keys, sizes, schemas, expressions, operations, typed
+//! requests and what they touch, responses, capacity units, limits and error texts.
 //!
 //! It deliberately does not know: sockets, JSON, clocks, threads, storage.
 
@@ -14,6 +14,7 @@ pub mod limits;
 pub mod messages;
 pub mod monitoring;
 pub mod number;
+pub mod operation;
 pub mod partiql;
 pub mod place;
 pub mod request;
@@ -24,4 +25,5 @@ pub mod sequence;
 pub mod share;
 pub mod size;
 pub mod throttle;
+pub mod touches;
 pub mod value;

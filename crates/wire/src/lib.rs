@@ -5,7 +5,8 @@
 //!
 //! ```text
 //! X-Amz-Target ─► Operation ─┐
-//! body bytes ────────────────┴► decode ─► semantics::Request
+//! body bytes ────────────────┴► shape ─► Shaped ─► judge ─► semantics::Request
+//!                                          └► semantics::Touches, before anything is judged
 //! semantics::Response ─► render ─► body bytes
 //! semantics::Error ─► render_error ─► status and body bytes
 //! ```
@@ -21,13 +22,13 @@ mod scaling;
 mod shapes;
 pub mod sigv4;
 
-pub use decode::{Parts, decode, decode_parts};
+pub use decode::{Parts, Shaped, decode, decode_parts, shape};
 pub use family::Family;
 pub use json::{decoded_bytes_max, is_json, named_table};
 pub use monitoring::{
     Protocol, Rendered, decode_monitoring, render_common_error, render_fault, render_monitoring,
 };
-pub use operation::{Api, Operation};
+pub use operation::{Api, Operation, is_served, operation_of_target};
 pub use render::{RenderedError, error_body_bytes, render, render_error, unknown_operation};
 pub use scaling::{
     RenderedScaling, SCALING_CONTENT_TYPE, decode_scaling, render_scaling, render_scaling_error,

@@ -1,6 +1,9 @@
-//! The operations of both service models, and which of them this server supports.
+//! How requests name operations, and which operations this server supports.
 //!
-//! It knows names only: `shapes` knows the form of a request, `semantics` its meaning.
+//! It knows targets and the list of served operations: `semantics` names the operations and knows what each
+//! is about, `shapes` knows the form of a request.
+
+pub use keywright_semantics::operation::Operation;
 
 /// The two APIs of one endpoint, distinguished by the prefix of the target header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,48 +31,18 @@ enum Served {
 
 macro_rules! operations {
     ($($name:ident $api:ident $served:ident;)*) => {
-        /// Every operation of the two public service models, in their order.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Operation {
-            $($name,)*
+        impl Api {
+            /// The API that an operation belongs to.
+            pub const fn of(operation: Operation) -> Self {
+                match operation {
+                    $(Operation::$name => Self::$api,)*
+                }
+            }
         }
 
-        impl Operation {
-            /// All operations, in the order of the service models.
-            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-
-            /// The operation's place in `ALL`.
-            #[expect(clippy::as_conversions, reason = "the number of a variant")]
-            pub const fn place(self) -> usize {
-                self as usize
-            }
-
-            /// The operation's name, which follows the dot in the target header.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$name => stringify!($name),)*
-                }
-            }
-
-            /// The API the operation belongs to.
-            pub const fn api(self) -> Api {
-                match self {
-                    $(Self::$name => Api::$api,)*
-                }
-            }
-
-            const fn served(self) -> Served {
-                match self {
-                    $(Self::$name => Served::$served,)*
-                }
-            }
-
-            fn from_name(api: Api, name: &str) -> Option<Self> {
-                let operation = match name {
-                    $(stringify!($name) => Self::$name,)*
-                    _ => return None,
-                };
-                (operation.api() == api).then_some(operation)
+        const fn served(operation: Operation) -> Served {
+            match operation {
+                $(Operation::$name => Served::$served,)*
             }
         }
     };
@@ -144,31 +117,16 @@ operations! {
     ListStreams Streams Yes;
 }
 
-impl Operation {
-    /// The operation that an `X-Amz-Target` header names, whether or not this server supports it.
-    pub fn from_target(target: &str) -> Option<Self> {
-        let (prefix, name) = target.split_once('.')?;
-        let api = [Api::DynamoDb, Api::Streams].into_iter().find(|api| api.target_prefix() == prefix)?;
-        Self::from_name(api, name)
-    }
+/// The operation that an `X-Amz-Target` header names, whether or not this server supports it.
+pub fn operation_of_target(target: &str) -> Option<Operation> {
+    let (prefix, name) = target.split_once('.')?;
+    let api = [Api::DynamoDb, Api::Streams].into_iter().find(|api| api.target_prefix() == prefix)?;
+    Operation::named(name).filter(|operation| Api::of(*operation) == api)
+}
 
-    /// Whether a request may hold many expressions or statements, which take much longer to read than other
-    /// text.
-    pub const fn has_many_expressions(self) -> bool {
-        matches!(
-            self,
-            Self::BatchExecuteStatement
-                | Self::BatchGetItem
-                | Self::ExecuteTransaction
-                | Self::TransactGetItems
-                | Self::TransactWriteItems
-        )
-    }
-
-    /// Whether `decode` knows the operation's requests; otherwise it returns `UnknownOperationException`.
-    pub fn is_served(self) -> bool {
-        self.served() == Served::Yes
-    }
+/// Whether `decode` knows the operation's requests; otherwise it returns `UnknownOperationException`.
+pub fn is_served(operation: Operation) -> bool {
+    served(operation) == Served::Yes
 }
 
 #[cfg(test)]
@@ -178,11 +136,12 @@ mod tests {
     #[test]
     fn every_operation_is_found_by_its_own_target_and_by_no_other_api() {
         for operation in Operation::ALL {
-            let target = format!("{}.{}", operation.api().target_prefix(), operation.name());
-            assert_eq!(Operation::from_target(&target), Some(*operation));
-            let other = if operation.api() == Api::DynamoDb { Api::Streams } else { Api::DynamoDb };
+            let api = Api::of(*operation);
+            let target = format!("{}.{}", api.target_prefix(), operation.name());
+            assert_eq!(operation_of_target(&target), Some(*operation));
+            let other = if api == Api::DynamoDb { Api::Streams } else { Api::DynamoDb };
             let target = format!("{}.{}", other.target_prefix(), operation.name());
-            assert_eq!(Operation::from_target(&target), None);
+            assert_eq!(operation_of_target(&target), None);
         }
     }
 
@@ -191,9 +150,9 @@ mod tests {
         for target in
             ["", ".", "GetItem", "DynamoDB_20120810", "DynamoDB_20120810.", "DynamoDB_20120810.getitem"]
         {
-            assert_eq!(Operation::from_target(target), None, "{target}");
+            assert_eq!(operation_of_target(target), None, "{target}");
         }
-        assert_eq!(Operation::from_target("DynamoDB_20111205.GetItem"), None);
-        assert_eq!(Operation::from_target("DynamoDB_20120810.GetItem.GetItem"), None);
+        assert_eq!(operation_of_target("DynamoDB_20111205.GetItem"), None);
+        assert_eq!(operation_of_target("DynamoDB_20120810.GetItem.GetItem"), None);
     }
 }

@@ -20,9 +20,11 @@ use crate::error::Error;
 use crate::expression::{DocumentPath, Update};
 use crate::request::common::SortOrder;
 use crate::request::table_ref::TableRef;
+use crate::touches::{Action, Resource, Touch};
 use crate::value::{AttributeValue, Item};
 
 pub use reads::{Access, Read};
+use syntax::RawStatement;
 pub use where_clause::{KeyForms, KeyMatch, Where};
 
 /// Why a statement is refused.
@@ -135,6 +137,32 @@ impl Statement {
             Self::Insert { table, .. } | Self::Update { table, .. } | Self::Delete { table, .. } => table,
         }
     }
+
+    /// What the statement does, and to which table or index.
+    pub fn touch(&self) -> Touch<'_> {
+        let (action, index) = match self {
+            Self::Select(select) | Self::Exists(select) => (Action::PartiqlSelect, select.index.as_ref()),
+            Self::Insert { .. } => (Action::PartiqlInsert, None),
+            Self::Update { .. } => (Action::PartiqlUpdate, None),
+            Self::Delete { .. } => (Action::PartiqlDelete, None),
+        };
+        Touch { action, resource: Resource::of_table(&self.table().as_given, index) }
+    }
+}
+
+/// What the text of a statement does, and to which table or index; none if it is not well-formed. The rest of
+/// its meaning is not looked at.
+pub fn touch(text: &str) -> Option<Touch<'static>> {
+    let (action, table, index) = match parser::parse(text).ok()? {
+        RawStatement::Select(select) | RawStatement::Exists(select) => {
+            (Action::PartiqlSelect, select.source.table, select.source.index)
+        }
+        RawStatement::Insert { table, .. } => (Action::PartiqlInsert, table, None),
+        RawStatement::Update { source, .. } => (Action::PartiqlUpdate, source.table, None),
+        RawStatement::Delete { source, .. } => (Action::PartiqlDelete, source.table, None),
+        RawStatement::Expression(_) => return None,
+    };
+    Some(Touch { action, resource: Resource::of_table(table, index) })
 }
 
 /// Parses a statement and binds its parameters, one for each question mark.

@@ -1,4 +1,5 @@
-//! Typed requests: each operation's request, validated as far as that is possible without tables.
+//! Typed requests: each operation's request, validated as far as that is possible without tables, and what
+//! it touches (`resources`).
 
 pub mod batch_get_item;
 pub mod batch_write_item;
@@ -22,6 +23,7 @@ pub mod partiql;
 pub mod parts;
 pub mod put_item;
 pub mod query;
+mod resources;
 pub mod scan;
 pub mod stream_ref;
 pub mod table_ref;
@@ -117,66 +119,6 @@ pub enum Request {
 impl Request {
     /// Whether it reads or writes items. The others are about tables, their settings and their streams.
     pub const fn is_about_items(&self) -> bool {
-        matches!(
-            self,
-            Self::BatchExecuteStatement(_)
-                | Self::BatchGetItem(_)
-                | Self::BatchWriteItem(_)
-                | Self::DeleteItem(_)
-                | Self::ExecuteStatement(_)
-                | Self::ExecuteTransaction(_)
-                | Self::GetItem(_)
-                | Self::PutItem(_)
-                | Self::Query(_)
-                | Self::Scan(_)
-                | Self::TransactGetItems(_)
-                | Self::TransactWriteItems(_)
-                | Self::UpdateItem(_)
-        )
-    }
-
-    /// Whether executing the request can write to the store.
-    pub fn changes_something(&self) -> bool {
-        use crate::partiql::Statement;
-        let writes = |statement: &Statement| !matches!(statement, Statement::Select(_));
-        match self {
-            Self::BatchExecuteStatement(request) => {
-                request.statements.iter().flatten().any(|statement| writes(&statement.statement))
-            }
-            Self::ExecuteStatement(request) => writes(&request.statement),
-            Self::ExecuteTransaction(request) => {
-                request.statements.iter().any(|statement| writes(&statement.statement))
-            }
-            // DescribeStream may note where a closed shard ends.
-            Self::BatchWriteItem(_)
-            | Self::CreateTable(_)
-            | Self::DeleteItem(_)
-            | Self::DeleteTable(_)
-            | Self::DescribeStream(_)
-            | Self::PutItem(_)
-            | Self::TagResource(_)
-            | Self::TransactWriteItems(_)
-            | Self::UntagResource(_)
-            | Self::UpdateContributorInsights(_)
-            | Self::UpdateItem(_)
-            | Self::UpdateTable(_)
-            | Self::UpdateTimeToLive(_) => true,
-            Self::BatchGetItem(_)
-            | Self::DescribeContributorInsights(_)
-            | Self::DescribeEndpoints
-            | Self::DescribeLimits
-            | Self::DescribeTable(_)
-            | Self::DescribeTimeToLive(_)
-            | Self::GetItem(_)
-            | Self::GetRecords(_)
-            | Self::GetShardIterator(_)
-            | Self::ListContributorInsights(_)
-            | Self::ListStreams(_)
-            | Self::ListTables(_)
-            | Self::ListTagsOfResource(_)
-            | Self::Query(_)
-            | Self::Scan(_)
-            | Self::TransactGetItems(_) => false,
-        }
+        self.operation().is_about_items()
     }
 }

@@ -302,7 +302,7 @@ fn push(body: &mut String, text: std::fmt::Arguments<'_>) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use keywright_wire::{Operation, decode};
+    use keywright_wire::{decode, operation_of_target};
 
     use super::super::keys::Spread;
     use super::*;
@@ -317,7 +317,7 @@ mod tests {
         for kind in Kind::ALL {
             for _ in 0..200 {
                 let call = data().call(kind, &mut chooser);
-                let operation = Operation::from_target(call.target).unwrap();
+                let operation = operation_of_target(call.target).unwrap();
                 let decoded = decode(operation, &call.body);
                 assert!(decoded.is_ok(), "{}: {decoded:?}", String::from_utf8_lossy(&call.body));
             }

@@ -38,7 +38,7 @@ use keywright_semantics::response::Response as Answered;
 use keywright_wire::sigv4::{CLAIM_HEADERS, SignedRequest};
 use keywright_wire::{
     Family, Operation, Protocol, decode, decode_monitoring, decode_scaling, decoded_bytes_max,
-    error_body_bytes, is_json, named_table, render, render_common_error, render_error, render_fault,
+    error_body_bytes, is_json, named_table, operation_of_target, render, render_common_error, render_error, render_fault,
     render_monitoring, render_scaling, render_scaling_error, render_scaling_fault,
 };
 use tokio::io::AsyncRead;
@@ -705,7 +705,7 @@ impl Service {
         context: &RequestContext<'a>,
         trace: &mut Trace,
     ) -> Result<(Operation, CheckedClaim<'a>), Error> {
-        let operation = Operation::from_target(request_head::text(context.fields.target))
+        let operation = operation_of_target(request_head::text(context.fields.target))
             .ok_or_else(|| Error::new(ErrorKind::UnknownOperation, ""))?;
         trace.operation = Some(operation);
         Ok((operation, self.check_claim(context)?))

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use keywright_model::json::Json;
-use keywright_wire::{Operation, decode};
+use keywright_wire::{Operation, decode, is_served};
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 
@@ -85,8 +85,7 @@ fn taken(mut arguments: Arguments) -> Result<(Operation, Map<String, Value>), St
     let name = arguments.text("operation")?.ok_or("`operation` is missing")?;
     let request = arguments.object("request")?;
     arguments.end()?;
-    let operation = Operation::ALL.iter().copied().find(|operation| operation.name() == name);
-    let operation = operation.filter(|operation| operation.is_served());
+    let operation = Operation::named(&name).filter(|operation| is_served(*operation));
     Ok((operation.ok_or_else(|| format!("there is no operation {name}"))?, request))
 }
 
@@ -104,7 +103,7 @@ mod tests {
     use super::*;
 
     fn changing(name: &str, request: &Value) -> Result<bool, String> {
-        let operation = Operation::ALL.iter().copied().find(|operation| operation.name() == name).unwrap();
+        let operation = Operation::named(name).unwrap();
         changes(operation, request.as_object().unwrap())
     }
 

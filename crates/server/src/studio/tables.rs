@@ -3,7 +3,7 @@
 use std::sync::mpsc::Receiver;
 
 use keywright_model::json::Json;
-use keywright_wire::Operation;
+use keywright_wire::{Operation, is_served};
 
 use super::frames::{CHANGES, OK};
 use super::refusal::{Kind, Refusal};
@@ -31,7 +31,7 @@ impl From<ApiError> for Refusal {
 
 /// A served operation by its name.
 pub(super) fn operation(name: &str) -> Option<Operation> {
-    Operation::ALL.iter().copied().find(|operation| operation.name() == name && operation.is_served())
+    Operation::named(name).filter(|operation| is_served(*operation))
 }
 
 impl Tables {

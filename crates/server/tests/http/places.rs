@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Namespace, Region};
 use keywright_store_local::{LocalOptions, LocalStore};
-use keywright_wire::{Operation, decode};
+use keywright_wire::{decode, operation_of_target};
 use serde_json::{Value, json};
 
 use crate::support::Server;
@@ -155,7 +155,7 @@ fn left_by_an_earlier_release(folder: &Path, region: &str) {
             ),
             ("PutItem", json!({"TableName": "Old", "Item": {"pk": {"S": "kept"}}})),
         ] {
-            let operation = Operation::from_target(&format!("DynamoDB_20120810.{operation}")).unwrap();
+            let operation = operation_of_target(&format!("DynamoDB_20120810.{operation}")).unwrap();
             let request = decode(operation, body.to_string().as_bytes()).unwrap();
             engine.execute(&caller, request).await.unwrap();
         }

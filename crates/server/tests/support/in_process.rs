@@ -11,7 +11,7 @@ use hyper::body::Bytes;
 use hyper_util::rt::TokioIo;
 use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Namespace, Region};
 use keywright_store::Store;
-use keywright_wire::{Operation, decode, render, render_error};
+use keywright_wire::{decode, operation_of_target, render, render_error};
 use serde_json::Value;
 
 /// The outcome of a request.
@@ -96,7 +96,7 @@ impl<S: Store> InProcess<S> {
     }
 
     async fn answer(&self, target: &str, body: &Value) -> Answer {
-        let operation = Operation::from_target(target).unwrap();
+        let operation = operation_of_target(target).unwrap();
         let answered = match decode(operation, body.to_string().as_bytes()) {
             Ok(request) => self.engine.execute(&self.caller, request).await,
             Err(error) => Err(error),

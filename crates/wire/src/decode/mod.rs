@@ -1,12 +1,15 @@
-//! Decodes a body into a typed request in stages: JSON, types, constraints, parts, validation.
+//! Decodes a body into a typed request in stages: JSON and types, then constraints, parts and validation.
 //!
-//! Each stage's errors win over those of the next. It does not know tables or what values mean.
+//! Each stage's errors win over those of the next. [`shape`] ends after the types: what it returns says what
+//! the request touches, so that a decision on access can come before [`Shaped::judge`] reports any other
+//! fault. It does not know tables or what values mean.
 
 mod build;
 #[cfg(test)]
 mod honoured;
 mod java_debug;
 mod parts;
+mod touches;
 mod types;
 mod validate;
 mod validation_2026;
@@ -25,20 +28,35 @@ use keywright_semantics::request::parts::{
     UntagResourceParts, UpdateContributorInsightsParts, UpdateItemParts, UpdateTableParts,
     UpdateTimeToLiveParts,
 };
+use keywright_semantics::touches::Touches;
 
 use crate::json::{self, Node, NotJson};
 use crate::operation::Operation;
 use crate::render::unknown_operation;
-use crate::shapes;
+use crate::shapes::{self, Input};
 use build::FromNode;
 
 /// The request in the body, or the error with which the service answers it.
 pub fn decode(operation: Operation, body: &[u8]) -> Result<Request, Error> {
-    decode_parts(operation, body).and_then(validate::validate)
+    shape(operation, body)?.judge()
 }
 
 /// The parts of the request in the body, or the first error of its JSON, types and constraints.
 pub fn decode_parts(operation: Operation, body: &[u8]) -> Result<Parts, Error> {
+    shape(operation, body)?.parts()
+}
+
+/// A request whose JSON has the right types. Nothing else of it has been looked at: any name may be missing
+/// or not valid.
+#[derive(Debug)]
+pub struct Shaped<'b> {
+    operation: Operation,
+    input: Input,
+    node: Node<'b>,
+}
+
+/// The request in the body, or the first error of its JSON and types.
+pub fn shape(operation: Operation, body: &[u8]) -> Result<Shaped<'_>, Error> {
     let Some(input) = shapes::input(operation) else { return Err(unknown_operation()) };
     let not_a_request = || Error::new(ErrorKind::Serialization, "");
     let mut node = json::parse(body).map_err(|NotJson| not_a_request())?;
@@ -46,8 +64,26 @@ pub fn decode_parts(operation: Operation, body: &[u8]) -> Result<Parts, Error> {
         return Err(not_a_request());
     }
     types::check(input.shape, &mut node)?;
-    violations::check(operation, &input, &node)?;
-    build(operation, node)
+    Ok(Shaped { operation, input, node })
+}
+
+impl<'b> Shaped<'b> {
+    /// What the request touches, in its own order. Equal to [`Request::resources`] of a request that is
+    /// accepted.
+    pub fn touches(&self) -> Touches<'b> {
+        touches::of(self.operation, &self.node)
+    }
+
+    /// The request, or its first fault that needs no table.
+    pub fn judge(self) -> Result<Request, Error> {
+        self.parts().and_then(validate::validate)
+    }
+
+    /// The parts of the request, or all violations of its constraints as one error.
+    fn parts(self) -> Result<Parts, Error> {
+        violations::check(self.operation, &self.input, &self.node)?;
+        build(self.operation, self.node)
+    }
 }
 
 /// The parts of a request, by operation.

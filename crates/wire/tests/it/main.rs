@@ -10,4 +10,5 @@
 mod case_file;
 mod cases;
 mod responses;
+mod touches;
 mod values;

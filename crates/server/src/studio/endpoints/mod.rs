@@ -25,7 +25,7 @@ use std::sync::Arc;
 use keywright_engine::{Caller, Namespace};
 use keywright_model::json::Json;
 use keywright_semantics::limits::ITEM_BYTES_MAX;
-use keywright_wire::Operation;
+use keywright_wire::{Operation, is_served};
 use keywright_workbench::price::Prices;
 
 use super::Access;
@@ -170,7 +170,7 @@ pub(super) fn state(shared: &Shared, namespace: &Namespace, only: Option<&str>) 
         ("folder", folder.map_or(Json::Null, |folder| Json::text(folder.display().to_string()))),
         ("writable", Json::Bool(shared.access == Access::Write)),
     ]);
-    let operations = Operation::ALL.iter().filter(|operation| operation.is_served());
+    let operations = Operation::ALL.iter().filter(|operation| is_served(**operation));
     let limits = Json::object([
         ("bodyBytes", Json::number(STUDIO_BODY_BYTES_MAX)),
         ("modelBytes", Json::number(MODEL_BYTES_MAX)),

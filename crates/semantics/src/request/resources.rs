@@ -1,0 +1,180 @@
+//! What each typed request touches, and its operation.
+//!
+//! The wire finds the same in a request that is not validated yet; a test compares the two.
+
+use std::borrow::Cow;
+
+use super::{Request, TableRef};
+use crate::operation::{Effect, Operation};
+use crate::partiql::Statement;
+use crate::touches::{Action, Resource, Touch, Touches};
+
+/// The operation's own action on one resource.
+const fn one(operation: Operation, resource: Resource<'_>) -> Touches<'_> {
+    Touches::One(Touch::own(operation, resource))
+}
+
+fn table(table: &TableRef) -> Resource<'_> {
+    Resource::Table(Cow::Borrowed(&table.as_given))
+}
+
+fn indexed<'r>(table: &'r TableRef, index: Option<&'r String>) -> Resource<'r> {
+    Resource::of_table(&table.as_given, index)
+}
+
+fn all<'r>(touches: impl Iterator<Item = Touch<'r>>) -> Touches<'r> {
+    Touches::Several(touches.collect())
+}
+
+const fn account<'r>() -> Resource<'r> {
+    Resource::Account { only: None }
+}
+
+impl Request {
+    /// The operation it is a request of.
+    pub const fn operation(&self) -> Operation {
+        match self {
+            Self::BatchExecuteStatement(_) => Operation::BatchExecuteStatement,
+            Self::BatchGetItem(_) => Operation::BatchGetItem,
+            Self::BatchWriteItem(_) => Operation::BatchWriteItem,
+            Self::CreateTable(_) => Operation::CreateTable,
+            Self::DeleteItem(_) => Operation::DeleteItem,
+            Self::DeleteTable(_) => Operation::DeleteTable,
+            Self::DescribeContributorInsights(_) => Operation::DescribeContributorInsights,
+            Self::DescribeEndpoints => Operation::DescribeEndpoints,
+            Self::DescribeLimits => Operation::DescribeLimits,
+            Self::DescribeStream(_) => Operation::DescribeStream,
+            Self::DescribeTable(_) => Operation::DescribeTable,
+            Self::DescribeTimeToLive(_) => Operation::DescribeTimeToLive,
+            Self::ExecuteStatement(_) => Operation::ExecuteStatement,
+            Self::ExecuteTransaction(_) => Operation::ExecuteTransaction,
+            Self::GetItem(_) => Operation::GetItem,
+            Self::GetRecords(_) => Operation::GetRecords,
+            Self::GetShardIterator(_) => Operation::GetShardIterator,
+            Self::ListContributorInsights(_) => Operation::ListContributorInsights,
+            Self::ListStreams(_) => Operation::ListStreams,
+            Self::ListTables(_) => Operation::ListTables,
+            Self::ListTagsOfResource(_) => Operation::ListTagsOfResource,
+            Self::PutItem(_) => Operation::PutItem,
+            Self::Query(_) => Operation::Query,
+            Self::Scan(_) => Operation::Scan,
+            Self::TagResource(_) => Operation::TagResource,
+            Self::TransactGetItems(_) => Operation::TransactGetItems,
+            Self::TransactWriteItems(_) => Operation::TransactWriteItems,
+            Self::UntagResource(_) => Operation::UntagResource,
+            Self::UpdateContributorInsights(_) => Operation::UpdateContributorInsights,
+            Self::UpdateItem(_) => Operation::UpdateItem,
+            Self::UpdateTable(_) => Operation::UpdateTable,
+            Self::UpdateTimeToLive(_) => Operation::UpdateTimeToLive,
+        }
+    }
+
+    /// What it touches, in its own order: for transactions one entry for each action, for batches one for
+    /// each table, for statements one each.
+    pub fn resources(&self) -> Touches<'_> {
+        let own = self.operation();
+        match self {
+            Self::DeleteItem(request) => one(own, table(&request.table)),
+            Self::DeleteTable(request) => one(own, table(&request.table)),
+            Self::DescribeTable(request) => one(own, table(&request.table)),
+            Self::DescribeTimeToLive(request) => one(own, table(&request.table)),
+            Self::GetItem(request) => one(own, table(&request.table)),
+            Self::PutItem(request) => one(own, table(&request.table)),
+            Self::UpdateItem(request) => one(own, table(&request.table)),
+            Self::UpdateTable(request) => one(own, table(&request.table)),
+            Self::UpdateTimeToLive(request) => one(own, table(&request.table)),
+            Self::Query(request) => one(own, indexed(&request.table, request.index.as_ref())),
+            Self::Scan(request) => one(own, indexed(&request.table, request.index.as_ref())),
+            Self::DescribeContributorInsights(request) => {
+                one(own, indexed(&request.target.table, request.target.index.as_ref()))
+            }
+            Self::UpdateContributorInsights(request) => {
+                one(own, indexed(&request.target.table, request.target.index.as_ref()))
+            }
+            Self::CreateTable(request) => {
+                let create = Touch::own(own, Resource::Table(Cow::Borrowed(&request.name)));
+                if request.tags.is_empty() {
+                    return Touches::One(create);
+                }
+                let tag = Touch::own(Operation::TagResource, create.resource.clone());
+                Touches::Several(vec![create, tag])
+            }
+            Self::BatchGetItem(request) => {
+                all(request.tables.iter().map(|part| Touch::own(own, table(&part.table))))
+            }
+            Self::BatchWriteItem(request) => {
+                all(request.tables.iter().map(|part| Touch::own(own, table(&part.table))))
+            }
+            Self::TransactGetItems(request) => {
+                all(request.gets.iter().map(|get| Touch::own(Operation::GetItem, table(&get.table))))
+            }
+            Self::TransactWriteItems(request) => all(request
+                .actions
+                .iter()
+                .map(|write| Touch { action: write.action.action(), resource: table(&write.table) })),
+            Self::ExecuteStatement(request) => Touches::One(request.statement.touch()),
+            Self::BatchExecuteStatement(request) => {
+                let nothing = || Touch::own(own, Resource::Nothing);
+                all(request.statements.iter().map(|statement| {
+                    statement.as_ref().map_or_else(|_| nothing(), |statement| statement.statement.touch())
+                }))
+            }
+            Self::ExecuteTransaction(request) => {
+                all(request.statements.iter().map(|statement| statement.statement.touch()))
+            }
+            Self::DescribeStream(request) => one(own, Resource::Stream(Cow::Borrowed(&request.stream.arn))),
+            Self::GetShardIterator(request) => one(own, Resource::Stream(Cow::Borrowed(&request.stream.arn))),
+            Self::GetRecords(request) => {
+                one(own, Resource::ShardIterator(Cow::Borrowed(&request.shard_iterator)))
+            }
+            Self::ListTagsOfResource(request) => one(own, Resource::of_arn(&request.resource.arn)),
+            Self::TagResource(request) => one(own, Resource::of_arn(&request.resource.arn)),
+            Self::UntagResource(request) => one(own, Resource::of_arn(&request.resource.arn)),
+            Self::ListStreams(request) => {
+                let only = request.table_name.as_deref().map(Cow::Borrowed);
+                one(own, Resource::Account { only })
+            }
+            Self::ListContributorInsights(request) => {
+                let only = request.table.as_ref().map(|table| Cow::Borrowed(table.as_given.as_str()));
+                one(own, Resource::Account { only })
+            }
+            Self::DescribeEndpoints | Self::DescribeLimits | Self::ListTables(_) => one(own, account()),
+        }
+    }
+
+    /// Whether executing the request can write to the store.
+    pub fn changes_something(&self) -> bool {
+        match self.operation().effect() {
+            Effect::Reads => false,
+            Effect::Writes => true,
+            Effect::AsItsStatements => self.has_a_writing_statement(),
+        }
+    }
+
+    fn has_a_writing_statement(&self) -> bool {
+        // EXISTS stands in transactions only, whose tokens are stored.
+        let writes = |statement: &Statement| !matches!(statement, Statement::Select(_));
+        match self {
+            Self::BatchExecuteStatement(request) => {
+                request.statements.iter().flatten().any(|statement| writes(&statement.statement))
+            }
+            Self::ExecuteStatement(request) => writes(&request.statement),
+            Self::ExecuteTransaction(request) => {
+                request.statements.iter().any(|statement| writes(&statement.statement))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl super::TransactAction {
+    /// The action as policies name it.
+    const fn action(&self) -> Action {
+        match self {
+            Self::Check { .. } => Action::ConditionCheckItem,
+            Self::Put { .. } => Action::Operation(Operation::PutItem),
+            Self::Update { .. } => Action::Operation(Operation::UpdateItem),
+            Self::Delete { .. } => Action::Operation(Operation::DeleteItem),
+        }
+    }
+}

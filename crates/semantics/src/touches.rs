@@ -1,0 +1,175 @@
+//! What a request touches: pairs of an action, as policies name it, and the table, index or stream it is
+//! done to.
+//!
+//! Resources are named as the client sent them, valid or not. It does not know which of them exist, or what
+//! a caller may do.
+
+use std::borrow::Cow;
+
+use crate::operation::Operation;
+
+/// An action, as policies name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// The action of the operation's name.
+    Operation(Operation),
+    /// A check of a condition in a transaction.
+    ConditionCheckItem,
+    /// A DELETE statement.
+    PartiqlDelete,
+    /// An INSERT statement.
+    PartiqlInsert,
+    /// A SELECT statement, also the one inside of EXISTS.
+    PartiqlSelect,
+    /// An UPDATE statement.
+    PartiqlUpdate,
+}
+
+impl Action {
+    /// The action's name, without the prefix `dynamodb:`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Operation(operation) => operation.name(),
+            Self::ConditionCheckItem => "ConditionCheckItem",
+            Self::PartiqlDelete => "PartiQLDelete",
+            Self::PartiqlInsert => "PartiQLInsert",
+            Self::PartiqlSelect => "PartiQLSelect",
+            Self::PartiqlUpdate => "PartiQLUpdate",
+        }
+    }
+}
+
+/// What an action is done to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resource<'r> {
+    /// The account: `*` in policies. A list may be narrowed to one table.
+    Account {
+        /// The table, by name or ARN.
+        only: Option<Cow<'r, str>>,
+    },
+    /// A table, by name or ARN.
+    Table(Cow<'r, str>),
+    /// An index alone.
+    Index {
+        /// The table, by name or ARN.
+        table: Cow<'r, str>,
+        /// The index's name.
+        index: Cow<'r, str>,
+    },
+    /// A stream, by ARN.
+    Stream(Cow<'r, str>),
+    /// The stream of a shard iterator, an opaque text that only the engine reads.
+    ShardIterator(Cow<'r, str>),
+    /// A required name is missing.
+    Unnamed,
+    /// Nothing: a statement or action that does not say what it is.
+    Nothing,
+}
+
+impl<'r> Resource<'r> {
+    /// A table, or an index of it.
+    pub fn of_table(table: impl Into<Cow<'r, str>>, index: Option<impl Into<Cow<'r, str>>>) -> Self {
+        let table = table.into();
+        match index {
+            Some(index) => Self::Index { table, index: index.into() },
+            None => Self::Table(table),
+        }
+    }
+
+    /// The table or stream of an ARN.
+    pub fn of_arn(arn: impl Into<Cow<'r, str>>) -> Self {
+        let arn = arn.into();
+        if arn.contains("/stream/") { Self::Stream(arn) } else { Self::Table(arn) }
+    }
+
+    /// The table as the client sent it, by name or ARN; the ARN of its stream.
+    pub fn table_as_sent(&self) -> Option<&str> {
+        match self {
+            Self::Table(table) | Self::Index { table, .. } | Self::Stream(table) => Some(table),
+            Self::Account { only } => only.as_deref(),
+            Self::ShardIterator(_) | Self::Unnamed | Self::Nothing => None,
+        }
+    }
+
+    /// The table's name, also where the client sent an ARN.
+    pub fn table_name(&self) -> Option<&str> {
+        self.table_as_sent().map(name_in)
+    }
+
+    /// The name of the index.
+    pub fn index(&self) -> Option<&str> {
+        match self {
+            Self::Index { index, .. } => Some(index),
+            _ => None,
+        }
+    }
+}
+
+/// The name in a table's or stream's ARN; any other text is the name itself.
+fn name_in(as_sent: &str) -> &str {
+    let Some(rest) = as_sent.strip_prefix("arn:") else { return as_sent };
+    let resource = rest.splitn(5, ':').nth(4).and_then(|resource| resource.strip_prefix("table/"));
+    resource.and_then(|path| path.split('/').next()).unwrap_or(as_sent)
+}
+
+/// One action on one resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touch<'r> {
+    /// What is done.
+    pub action: Action,
+    /// To what it is done.
+    pub resource: Resource<'r>,
+}
+
+impl<'r> Touch<'r> {
+    /// The operation's own action on a resource.
+    pub const fn own(operation: Operation, resource: Resource<'r>) -> Self {
+        Self { action: Action::Operation(operation), resource }
+    }
+}
+
+/// All that a request touches, in the request's order. Batches and transactions have one entry for each
+/// table, action or statement.
+#[derive(Clone, Debug)]
+pub enum Touches<'r> {
+    /// Of a request for one resource, which takes no memory of its own.
+    One(Touch<'r>),
+    /// Of a request for several.
+    Several(Vec<Touch<'r>>),
+}
+
+impl<'r> Touches<'r> {
+    /// The entries.
+    pub fn as_slice(&self) -> &[Touch<'r>] {
+        match self {
+            Self::One(touch) => std::slice::from_ref(touch),
+            Self::Several(touches) => touches,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{StreamRef, TableRef};
+
+    #[test]
+    fn the_name_in_an_arn_is_the_one_that_the_request_is_bound_to() {
+        for sent in ["Shop.v1", "arn", "arn:aws:dynamodb:eu-west-1:123456789012:table/Shop"] {
+            let table = TableRef::parse(sent).unwrap();
+            assert_eq!(Resource::Table(sent.into()).table_name(), Some(table.name.as_str()));
+        }
+        let sent = "arn:aws:dynamodb:eu-west-1:123456789012:table/Shop/stream/2026-01-02T03:04:05.678";
+        let stream = StreamRef::parse(sent).unwrap();
+        let resource = Resource::of_arn(sent);
+        assert_eq!(resource, Resource::Stream(sent.into()));
+        assert_eq!(resource.table_name(), Some(stream.table_name.as_str()));
+    }
+
+    #[test]
+    fn a_name_that_is_not_valid_stays_as_it_was_sent() {
+        for sent in ["", "a b", "arn:", "arn:aws:s3:::bucket", "arn:aws:dynamodb:eu-west-1:1:backup/x"] {
+            assert_eq!(Resource::Table(sent.into()).table_name(), Some(sent));
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What a request touches, read from JSON of the right types: names as they were sent, valid or not.
+//!
+//! It does not know what any value means, except the texts of statements, which `semantics` parses.
+
+use std::borrow::Cow;
+
+use keywright_semantics::operation::Operation;
+use keywright_semantics::partiql;
+use keywright_semantics::touches::{Action, Resource, Touch, Touches};
+
+use crate::json::{Node, member};
+
+/// Entries of one request that are read. A request of more tables, actions or statements is refused by its
+/// constraints.
+const TOUCHES_MAX: usize = 100;
+
+/// What a request touches.
+pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
+    let one = |resource| Touches::One(Touch::own(operation, resource));
+    match operation {
+        Operation::Query
+        | Operation::Scan
+        | Operation::DescribeContributorInsights
+        | Operation::UpdateContributorInsights => one(match text(body, "TableName") {
+            Some(table) => Resource::of_table(table, text(body, "IndexName")),
+            None => Resource::Unnamed,
+        }),
+        Operation::CreateTable => create_table(body),
+        Operation::BatchGetItem | Operation::BatchWriteItem => several(operation, tables(operation, body)),
+        Operation::TransactGetItems => several(operation, elements(body, "TransactItems").map(get).collect()),
+        Operation::TransactWriteItems => {
+            several(operation, elements(body, "TransactItems").flat_map(write).collect())
+        }
+        Operation::ExecuteStatement => Touches::One(statement(operation, body)),
+        Operation::BatchExecuteStatement => several(operation, statements(operation, body, "Statements")),
+        Operation::ExecuteTransaction => several(operation, statements(operation, body, "TransactStatements")),
+        Operation::DescribeStream | Operation::GetShardIterator => {
+            one(text(body, "StreamArn").map_or(Resource::Unnamed, Resource::Stream))
+        }
+        Operation::GetRecords => {
+            one(text(body, "ShardIterator").map_or(Resource::Unnamed, Resource::ShardIterator))
+        }
+        Operation::ListTagsOfResource | Operation::TagResource | Operation::UntagResource => {
+            one(text(body, "ResourceArn").map_or(Resource::Unnamed, Resource::of_arn))
+        }
+        Operation::DescribeEndpoints | Operation::DescribeLimits | Operation::ListTables => {
+            one(Resource::Account { only: None })
+        }
+        Operation::ListContributorInsights | Operation::ListStreams => {
+            one(Resource::Account { only: text(body, "TableName") })
+        }
+        _ => one(table(body)),
+    }
+}
+
+/// The value of a text member.
+fn text<'b>(node: &Node<'b>, name: &str) -> Option<Cow<'b, str>> {
+    match value(node, name)? {
+        Node::Text(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+fn value<'n, 'b>(node: &'n Node<'b>, name: &str) -> Option<&'n Node<'b>> {
+    let Node::Object(members) = node else { return None };
+    member(members, name)
+}
+
+/// The table in the member `TableName`.
+fn table<'b>(node: &Node<'b>) -> Resource<'b> {
+    text(node, "TableName").map_or(Resource::Unnamed, Resource::Table)
+}
+
+/// The elements of a list, as far as they are read.
+fn elements<'n, 'b>(body: &'n Node<'b>, name: &str) -> impl Iterator<Item = &'n Node<'b>> {
+    let list = match value(body, name) {
+        Some(Node::List(list)) => list.as_slice(),
+        _ => &[],
+    };
+    list.iter().take(TOUCHES_MAX)
+}
+
+/// The entries of a request for several resources. One without any is about something unnamed.
+fn several(operation: Operation, touches: Vec<Touch<'_>>) -> Touches<'_> {
+    if touches.is_empty() {
+        return Touches::One(Touch::own(operation, Resource::Unnamed));
+    }
+    Touches::Several(touches)
+}
+
+/// A table with tags is tagged too.
+fn create_table<'b>(body: &Node<'b>) -> Touches<'b> {
+    let create = Touch::own(Operation::CreateTable, table(body));
+    match value(body, "Tags") {
+        Some(Node::List(tags)) if !tags.is_empty() => {
+            let tag = Touch::own(Operation::TagResource, create.resource.clone());
+            Touches::Several(vec![create, tag])
+        }
+        _ => Touches::One(create),
+    }
+}
+
+/// The tables of a batch, which are the keys of a map.
+fn tables<'b>(operation: Operation, body: &Node<'b>) -> Vec<Touch<'b>> {
+    let Some(Node::Object(entries)) = value(body, "RequestItems") else { return Vec::new() };
+    let named = entries.iter().filter(|(_, part)| !part.is_null()).take(TOUCHES_MAX);
+    named.map(|(name, _)| Touch::own(operation, Resource::Table(name.clone()))).collect()
+}
+
+fn get<'b>(element: &Node<'b>) -> Touch<'b> {
+    Touch::own(Operation::GetItem, value(element, "Get").map_or(Resource::Unnamed, table))
+}
+
+/// The actions of one element of a transaction. A valid one has exactly one action.
+fn write<'b>(element: &Node<'b>) -> Vec<Touch<'b>> {
+    let kinds = [
+        ("ConditionCheck", Action::ConditionCheckItem),
+        ("Put", Action::Operation(Operation::PutItem)),
+        ("Delete", Action::Operation(Operation::DeleteItem)),
+        ("Update", Action::Operation(Operation::UpdateItem)),
+    ];
+    let given = kinds.iter().filter_map(|(name, action)| {
+        value(element, name).map(|part| Touch { action: *action, resource: table(part) })
+    });
+    let mut given: Vec<_> = given.collect();
+    if given.is_empty() {
+        given.push(Touch::own(Operation::TransactWriteItems, Resource::Nothing));
+    }
+    given
+}
+
+fn statements<'b>(operation: Operation, body: &Node<'b>, list: &str) -> Vec<Touch<'b>> {
+    elements(body, list).map(|element| statement(operation, element)).collect()
+}
+
+/// What a statement touches: nothing if it is not well-formed.
+fn statement<'b>(operation: Operation, holder: &Node<'b>) -> Touch<'b> {
+    let parsed = text(holder, "Statement").and_then(|text| partiql::touch(&text));
+    parsed.unwrap_or_else(|| Touch::own(operation, Resource::Nothing))
+}
