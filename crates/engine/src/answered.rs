@@ -3,9 +3,9 @@
 //! It reads requests and their outcomes; what they consume is counted where it is charged.
 
 use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
-use keywright_semantics::partiql::Statement;
-use keywright_semantics::request::{Request, StreamRef, TableRef};
+use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
+use keywright_semantics::touches::Touches;
 use keywright_store::Store;
 
 use crate::metrics::figures::{Facet, PER_UNIT, TableFigures};
@@ -14,110 +14,12 @@ use crate::state::Engine;
 use crate::streams;
 use crate::support::env::Namespace;
 
-/// The tables that a request counts for.
-enum Subject<'r> {
-    /// No table, or a control operation: the service has no series of these.
-    None,
-    One(&'r str),
-    Many(Vec<&'r str>),
-    Stream(StreamRef),
-}
-
-fn one(table: &TableRef) -> Subject<'_> {
-    Subject::One(&table.name)
-}
-
-fn many<'r>(names: impl Iterator<Item = &'r TableRef>) -> Subject<'r> {
-    let mut names: Vec<&str> = names.map(|table| table.name.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    Subject::Many(names)
-}
-
-fn subject(request: &Request) -> Subject<'_> {
-    match request {
-        Request::GetItem(request) => one(&request.table),
-        Request::PutItem(request) => one(&request.table),
-        Request::UpdateItem(request) => one(&request.table),
-        Request::DeleteItem(request) => one(&request.table),
-        Request::Query(request) => one(&request.table),
-        Request::Scan(request) => one(&request.table),
-        Request::ExecuteStatement(request) => one(request.statement.table()),
-        Request::BatchGetItem(request) => many(request.tables.iter().map(|part| &part.table)),
-        Request::BatchWriteItem(request) => many(request.tables.iter().map(|part| &part.table)),
-        Request::TransactGetItems(request) => many(request.gets.iter().map(|get| &get.table)),
-        Request::TransactWriteItems(request) => many(request.actions.iter().map(|action| &action.table)),
-        Request::BatchExecuteStatement(request) => {
-            many(request.statements.iter().flatten().map(|statement| statement.statement.table()))
-        }
-        Request::ExecuteTransaction(request) => {
-            many(request.statements.iter().map(|statement| statement.statement.table()))
-        }
-        Request::GetRecords(request) => {
-            streams::stream_of_iterator(&request.shard_iterator).map_or(Subject::None, Subject::Stream)
-        }
-        Request::CreateTable(_)
-        | Request::DeleteTable(_)
-        | Request::DescribeContributorInsights(_)
-        | Request::DescribeEndpoints
-        | Request::DescribeLimits
-        | Request::DescribeStream(_)
-        | Request::DescribeTable(_)
-        | Request::DescribeTimeToLive(_)
-        | Request::GetShardIterator(_)
-        | Request::ListContributorInsights(_)
-        | Request::ListStreams(_)
-        | Request::ListTables(_)
-        | Request::ListTagsOfResource(_)
-        | Request::TagResource(_)
-        | Request::UntagResource(_)
-        | Request::UpdateContributorInsights(_)
-        | Request::UpdateTable(_)
-        | Request::UpdateTimeToLive(_) => Subject::None,
-    }
-}
-
-/// The value of the dimension `Operation`.
-const fn operation(request: &Request) -> &'static str {
-    match request {
-        Request::GetItem(_) => "GetItem",
-        Request::PutItem(_) => "PutItem",
-        Request::UpdateItem(_) => "UpdateItem",
-        Request::DeleteItem(_) => "DeleteItem",
-        Request::Query(_) => "Query",
-        Request::Scan(_) => "Scan",
-        Request::BatchGetItem(_) => "BatchGetItem",
-        Request::BatchWriteItem(_) => "BatchWriteItem",
-        Request::TransactGetItems(_) => "TransactGetItems",
-        Request::TransactWriteItems(_) => "TransactWriteItems",
-        Request::ExecuteStatement(_) => "ExecuteStatement",
-        Request::BatchExecuteStatement(_) => "BatchExecuteStatement",
-        Request::ExecuteTransaction(_) => "ExecuteTransaction",
-        Request::GetRecords(_) => "GetRecords",
-        _ => "",
-    }
-}
-
-const fn verb(statement: &Statement) -> &'static str {
-    match statement {
-        Statement::Select(_) | Statement::Exists(_) => "PartiQLSelect",
-        Statement::Insert { .. } => "PartiQLInsert",
-        Statement::Update { .. } => "PartiQLUpdate",
-        Statement::Delete { .. } => "PartiQLDelete",
-    }
-}
-
-/// Further dimensions of statements and streams.
-fn facet(request: &Request) -> Facet {
-    let kind = |writes: bool| Facet::Type(if writes { "Write" } else { "Read" });
-    match request {
-        Request::ExecuteStatement(request) => Facet::Verb(verb(&request.statement)),
-        Request::BatchExecuteStatement(_) | Request::ExecuteTransaction(_) => {
-            kind(request.changes_something())
-        }
-        Request::GetRecords(request) => {
-            let stream = streams::stream_of_iterator(&request.shard_iterator);
-            stream.map_or(Facet::Plain, |stream| Facet::Stream(stream.label))
+/// Further dimensions of a request on items.
+fn facet(request: &Request, touches: &Touches<'_>) -> Facet {
+    match (request, touches) {
+        (Request::ExecuteStatement(_), Touches::One(statement)) => Facet::Verb(statement.action.name()),
+        (Request::BatchExecuteStatement(_) | Request::ExecuteTransaction(_), _) => {
+            Facet::Type(if request.changes_something() { "Write" } else { "Read" })
         }
         _ => Facet::Plain,
     }
@@ -195,19 +97,13 @@ fn count_reasons<S: Store>(
     now_ms: u64,
 ) {
     let ErrorDetail::Reasons(reasons) = error.detail.as_ref() else { return };
-    let tables: Vec<&TableRef> = match request {
-        Request::TransactWriteItems(request) => request.actions.iter().map(|action| &action.table).collect(),
-        Request::TransactGetItems(request) => request.gets.iter().map(|get| &get.table).collect(),
-        Request::ExecuteTransaction(request) => {
-            request.statements.iter().map(|statement| statement.statement.table()).collect()
-        }
-        _ => return,
-    };
-    for (table, reason) in tables.into_iter().zip(reasons) {
+    let touches = request.resources();
+    for (touch, reason) in touches.as_slice().iter().zip(reasons) {
+        let Some(table) = touch.resource.table_name() else { continue };
         let failed = matches!(reason, CancellationReason::ConditionalCheckFailed { .. });
         let conflict = matches!(reason, CancellationReason::TransactionConflict);
         if failed || conflict {
-            add(engine, namespace, &table.name, now_ms, |figures| {
+            add(engine, namespace, table, now_ms, |figures| {
                 figures.events.failed_conditions += u64::from(failed);
                 figures.events.conflicts += u64::from(conflict);
             });
@@ -256,36 +152,54 @@ pub(crate) fn answered<S: Store>(
         }
         count_reasons(engine, namespace, (request, error), now_ms);
     }
-    let (name, facet) = (operation(request), facet(request));
-    let count = |figures: &mut TableFigures| match outcome {
-        Ok(response) => count_success(figures, name, &facet, (response, elapsed_us)),
-        Err(error) => count_failure(figures, name, &facet, error.kind),
+    let name = request.operation().name();
+    let count = |figures: &mut TableFigures, facet: &Facet| match outcome {
+        Ok(response) => count_success(figures, name, facet, (response, elapsed_us)),
+        Err(error) => count_failure(figures, name, facet, error.kind),
     };
-    match subject(request) {
-        Subject::None => {}
-        Subject::One(table) => add(engine, namespace, table, now_ms, count),
-        Subject::Many(tables) => {
-            for table in tables {
-                add(engine, namespace, table, now_ms, count);
+    if let Request::GetRecords(get) = request {
+        let Some(stream) = streams::stream_of_iterator(&get.shard_iterator) else { return };
+        let facet = Facet::Stream(stream.label);
+        return add(engine, namespace, &stream.table_name, now_ms, |figures| count(figures, &facet));
+    }
+    // The service has no series of operations on tables.
+    if !request.operation().is_about_items() {
+        return;
+    }
+    let touches = request.resources();
+    let facet = facet(request, &touches);
+    match &touches {
+        Touches::One(touch) => {
+            if let Some(table) = touch.resource.table_name() {
+                add(engine, namespace, table, now_ms, |figures| count(figures, &facet));
             }
         }
-
-        Subject::Stream(stream) => add(engine, namespace, &stream.table_name, now_ms, count),
+        Touches::Several(touches) => {
+            let mut tables: Vec<&str> =
+                touches.iter().filter_map(|touch| touch.resource.table_name()).collect();
+            tables.sort_unstable();
+            tables.dedup();
+            for table in tables {
+                add(engine, namespace, table, now_ms, |figures| count(figures, &facet));
+            }
+        }
     }
 }
 
-/// Counts a request that was refused before it was typed: for its caller, and for the table that it names.
+/// Counts a request that was refused before it was typed: for its caller, and for the table that it names if
+/// it names one alone.
 pub(crate) fn refused<S: Store>(
     engine: &Engine<S>,
     namespace: &Namespace,
-    table: Option<&str>,
+    touches: Option<&Touches<'_>>,
     error: &Error,
 ) {
     let now_ms = engine.env().now_ms();
     if is_users(error.kind) {
         refused_at(engine, namespace, now_ms);
     }
-    if let Some(table) = table
+    if let Some(Touches::One(touch)) = touches
+        && let Some(table) = touch.resource.table_name()
         && !is_ours(error.kind)
     {
         add(engine, namespace, table, now_ms, |figures| figures.events.user_errors += 1);

@@ -9,6 +9,7 @@ use keywright_semantics::monitoring::fault::Fault;
 use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
 use keywright_semantics::scaling::fault::Fault as ScalingFault;
+use keywright_semantics::touches::Touches;
 use keywright_store::{Store, StoreError};
 
 use crate::background::{self, stats_rows, throughput_rows};
@@ -105,9 +106,10 @@ impl<S: Store> Engine<S> {
         outcome
     }
 
-    /// Counts a request that was refused before it was typed, and the table that it names.
-    pub fn note_refused(&self, namespace: &Namespace, table: Option<&str>, error: &Error) {
-        answered::refused(self, namespace, table, error);
+    /// Counts a request that was refused before it was typed. What it touches is known once its JSON has the
+    /// right types.
+    pub fn note_refused(&self, namespace: &Namespace, touches: Option<&Touches<'_>>, error: &Error) {
+        answered::refused(self, namespace, touches, error);
     }
 
     /// What time to live has to do in a table; `None` if there is no such table or it has no time to live.
@@ -148,7 +150,7 @@ impl<S: Store> Engine<S> {
     async fn follow_for(&self, request: &Request) -> Result<(), Error> {
         let now_ms = self.env().now_ms();
         let since_ms = now_ms.saturating_sub(CATALOGUE_AGE_MS_MAX);
-        if request.is_about_items() && self.catalogue().is_followed_since(since_ms) {
+        if request.operation().is_about_items() && self.catalogue().is_followed_since(since_ms) {
             return Ok(());
         }
         Box::pin(self.catalogue().follow(now_ms)).await

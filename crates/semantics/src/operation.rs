@@ -48,8 +48,8 @@ macro_rules! operations {
                 }
             }
 
-            /// The operation of a name.
-            pub fn named(name: &str) -> Option<Self> {
+            /// The operation of that name.
+            pub fn from_name(name: &str) -> Option<Self> {
                 match name {
                     $(stringify!($name) => Some(Self::$name),)*
                     _ => None,
@@ -169,10 +169,10 @@ mod tests {
     #[test]
     fn every_operation_is_found_by_its_exact_name() {
         for operation in Operation::ALL {
-            assert_eq!(Operation::named(operation.name()), Some(*operation));
-            assert_eq!(Operation::named(&operation.name().to_lowercase()), None);
+            assert_eq!(Operation::from_name(operation.name()), Some(*operation));
+            assert_eq!(Operation::from_name(&operation.name().to_lowercase()), None);
             assert_eq!(Operation::ALL.get(operation.place()), Some(operation));
         }
-        assert_eq!(Operation::named(""), None);
+        assert_eq!(Operation::from_name(""), None);
     }
 }

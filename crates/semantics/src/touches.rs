@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use crate::operation::Operation;
+use crate::{monitoring, scaling};
 
 /// An action, as policies name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,10 +24,14 @@ pub enum Action {
     PartiqlSelect,
     /// An UPDATE statement.
     PartiqlUpdate,
+    /// The action of an operation on metrics or alarms.
+    Monitoring(monitoring::Operation),
+    /// The action of an operation on scalable targets.
+    Scaling(scaling::Operation),
 }
 
 impl Action {
-    /// The action's name, without the prefix `dynamodb:`.
+    /// The action's name, without the prefix of its service.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Operation(operation) => operation.name(),
@@ -35,6 +40,8 @@ impl Action {
             Self::PartiqlInsert => "PartiQLInsert",
             Self::PartiqlSelect => "PartiQLSelect",
             Self::PartiqlUpdate => "PartiQLUpdate",
+            Self::Monitoring(operation) => operation.name(),
+            Self::Scaling(operation) => operation.name(),
         }
     }
 }
@@ -82,12 +89,12 @@ impl<'r> Resource<'r> {
         if arn.contains("/stream/") { Self::Stream(arn) } else { Self::Table(arn) }
     }
 
-    /// The table as the client sent it, by name or ARN; the ARN of its stream.
+    /// The table as the client sent it, by name or ARN.
     pub fn table_as_sent(&self) -> Option<&str> {
         match self {
-            Self::Table(table) | Self::Index { table, .. } | Self::Stream(table) => Some(table),
+            Self::Table(table) | Self::Index { table, .. } => Some(table),
             Self::Account { only } => only.as_deref(),
-            Self::ShardIterator(_) | Self::Unnamed | Self::Nothing => None,
+            Self::Stream(_) | Self::ShardIterator(_) | Self::Unnamed | Self::Nothing => None,
         }
     }
 
@@ -105,7 +112,7 @@ impl<'r> Resource<'r> {
     }
 }
 
-/// The name in a table's or stream's ARN; any other text is the name itself.
+/// The name in a table's ARN; any other text is the name itself.
 fn name_in(as_sent: &str) -> &str {
     let Some(rest) = as_sent.strip_prefix("arn:") else { return as_sent };
     let resource = rest.splitn(5, ':').nth(4).and_then(|resource| resource.strip_prefix("table/"));
@@ -139,6 +146,11 @@ pub enum Touches<'r> {
 }
 
 impl<'r> Touches<'r> {
+    /// An action on the account.
+    pub const fn account(action: Action) -> Self {
+        Self::One(Touch { action, resource: Resource::Account { only: None } })
+    }
+
     /// The entries.
     pub fn as_slice(&self) -> &[Touch<'r>] {
         match self {
@@ -151,7 +163,7 @@ impl<'r> Touches<'r> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{StreamRef, TableRef};
+    use crate::request::TableRef;
 
     #[test]
     fn the_name_in_an_arn_is_the_one_that_the_request_is_bound_to() {
@@ -159,11 +171,6 @@ mod tests {
             let table = TableRef::parse(sent).unwrap();
             assert_eq!(Resource::Table(sent.into()).table_name(), Some(table.name.as_str()));
         }
-        let sent = "arn:aws:dynamodb:eu-west-1:123456789012:table/Shop/stream/2026-01-02T03:04:05.678";
-        let stream = StreamRef::parse(sent).unwrap();
-        let resource = Resource::of_arn(sent);
-        assert_eq!(resource, Resource::Stream(sent.into()));
-        assert_eq!(resource.table_name(), Some(stream.table_name.as_str()));
     }
 
     #[test]

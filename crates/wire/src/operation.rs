@@ -121,7 +121,7 @@ operations! {
 pub fn operation_of_target(target: &str) -> Option<Operation> {
     let (prefix, name) = target.split_once('.')?;
     let api = [Api::DynamoDb, Api::Streams].into_iter().find(|api| api.target_prefix() == prefix)?;
-    Operation::named(name).filter(|operation| Api::of(*operation) == api)
+    Operation::from_name(name).filter(|operation| Api::of(*operation) == api)
 }
 
 /// Whether `decode` knows the operation's requests; otherwise it returns `UnknownOperationException`.

@@ -115,10 +115,3 @@ pub enum Request {
     UpdateTable(Box<UpdateTable>),
     UpdateTimeToLive(UpdateTimeToLive),
 }
-
-impl Request {
-    /// Whether it reads or writes items. The others are about tables, their settings and their streams.
-    pub const fn is_about_items(&self) -> bool {
-        self.operation().is_about_items()
-    }
-}

@@ -26,10 +26,6 @@ fn all<'r>(touches: impl Iterator<Item = Touch<'r>>) -> Touches<'r> {
     Touches::Several(touches.collect())
 }
 
-const fn account<'r>() -> Resource<'r> {
-    Resource::Account { only: None }
-}
-
 impl Request {
     /// The operation it is a request of.
     pub const fn operation(&self) -> Operation {
@@ -138,7 +134,9 @@ impl Request {
                 let only = request.table.as_ref().map(|table| Cow::Borrowed(table.as_given.as_str()));
                 one(own, Resource::Account { only })
             }
-            Self::DescribeEndpoints | Self::DescribeLimits | Self::ListTables(_) => one(own, account()),
+            Self::DescribeEndpoints | Self::DescribeLimits | Self::ListTables(_) => {
+                Touches::account(Action::Operation(own))
+            }
         }
     }
 

@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 use keywright_engine::{Namespace, Observer};
 use keywright_semantics::capacity::Usage;
 use keywright_semantics::error::ErrorKind;
-use keywright_semantics::partiql::Statement;
-use keywright_semantics::request::{Request, TableRef};
 use keywright_semantics::response::{PageOutput, Response};
 use keywright_semantics::throttle::{Direction, Limit};
+use keywright_semantics::touches::Touches;
 use keywright_wire::Operation;
 
 use super::request_metrics::{Finished, RequestMetrics};
@@ -91,14 +90,15 @@ impl Detail {
     }
 
     /// Notes the tables and the index that a request names.
-    pub(crate) fn note_names(&mut self, request: &Request) {
-        let (tables, index) = names(request);
-        for table in tables {
-            let name = foreign::name(&table.as_given);
+    pub(crate) fn note_names(&mut self, touches: &Touches<'_>) {
+        let touches = touches.as_slice();
+        for table in touches.iter().filter_map(|touch| touch.resource.table_as_sent()) {
+            let name = foreign::name(table);
             if self.tables.len() < NAMED_TABLES && !self.tables.iter().any(|known| *known == name) {
                 self.tables.push(name.into_owned());
             }
         }
+        let index = touches.first().and_then(|touch| touch.resource.index());
         self.index = index.map(|name| foreign::name(name).into_owned());
     }
 
@@ -136,60 +136,6 @@ impl Observer for RequestFigures {
     fn throttled(&self, limit: Limit, direction: Direction) {
         self.all.throttled(limit, direction);
     }
-}
-
-/// The tables that a request names, and its index.
-fn names(request: &Request) -> (Vec<&TableRef>, Option<&str>) {
-    let tables = match request {
-        Request::GetItem(request) => vec![&request.table],
-        Request::PutItem(request) => vec![&request.table],
-        Request::UpdateItem(request) => vec![&request.table],
-        Request::DeleteItem(request) => vec![&request.table],
-        Request::Query(request) => return (vec![&request.table], request.index.as_deref()),
-        Request::Scan(request) => return (vec![&request.table], request.index.as_deref()),
-        Request::BatchGetItem(request) => request.tables.iter().map(|table| &table.table).collect(),
-        Request::BatchWriteItem(request) => request.tables.iter().map(|table| &table.table).collect(),
-        Request::TransactGetItems(request) => request.gets.iter().map(|get| &get.table).collect(),
-        Request::TransactWriteItems(request) => request.actions.iter().map(|action| &action.table).collect(),
-        Request::ExecuteStatement(request) => return names_of_statement(&request.statement),
-        Request::DescribeTable(request) => vec![&request.table],
-        Request::DeleteTable(request) => vec![&request.table],
-        Request::UpdateTable(request) => vec![&request.table],
-        Request::DescribeTimeToLive(request) => vec![&request.table],
-        Request::UpdateTimeToLive(request) => vec![&request.table],
-        Request::DescribeContributorInsights(request) => {
-            return (vec![&request.target.table], request.target.index.as_deref());
-        }
-        Request::UpdateContributorInsights(request) => {
-            return (vec![&request.target.table], request.target.index.as_deref());
-        }
-        Request::ListContributorInsights(request) => request.table.iter().collect(),
-        Request::BatchExecuteStatement(_)
-        | Request::CreateTable(_)
-        | Request::DescribeEndpoints
-        | Request::DescribeLimits
-        | Request::DescribeStream(_)
-        | Request::ExecuteTransaction(_)
-        | Request::GetRecords(_)
-        | Request::GetShardIterator(_)
-        | Request::ListStreams(_)
-        | Request::ListTables(_)
-        | Request::ListTagsOfResource(_)
-        | Request::TagResource(_)
-        | Request::UntagResource(_) => Vec::new(),
-    };
-    (tables, None)
-}
-
-fn names_of_statement(statement: &Statement) -> (Vec<&TableRef>, Option<&str>) {
-    let index = match statement {
-        Statement::Select(select) => select.index.as_deref(),
-        Statement::Insert { .. }
-        | Statement::Update { .. }
-        | Statement::Delete { .. }
-        | Statement::Exists(_) => None,
-    };
-    (vec![statement.table()], index)
 }
 
 /// A duration in milliseconds with three digits, for people.

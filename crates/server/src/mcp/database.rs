@@ -85,7 +85,7 @@ fn taken(mut arguments: Arguments) -> Result<(Operation, Map<String, Value>), St
     let name = arguments.text("operation")?.ok_or("`operation` is missing")?;
     let request = arguments.object("request")?;
     arguments.end()?;
-    let operation = Operation::named(&name).filter(|operation| is_served(*operation));
+    let operation = Operation::from_name(&name).filter(|operation| is_served(*operation));
     Ok((operation.ok_or_else(|| format!("there is no operation {name}"))?, request))
 }
 
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn changing(name: &str, request: &Value) -> Result<bool, String> {
-        let operation = Operation::named(name).unwrap();
+        let operation = Operation::from_name(name).unwrap();
         changes(operation, request.as_object().unwrap())
     }
 

@@ -31,7 +31,7 @@ impl From<ApiError> for Refusal {
 
 /// A served operation by its name.
 pub(super) fn operation(name: &str) -> Option<Operation> {
-    Operation::named(name).filter(|operation| is_served(*operation))
+    Operation::from_name(name).filter(|operation| is_served(*operation))
 }
 
 impl Tables {

@@ -33,7 +33,9 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
         }
         Operation::ExecuteStatement => Touches::One(statement(operation, body)),
         Operation::BatchExecuteStatement => several(operation, statements(operation, body, "Statements")),
-        Operation::ExecuteTransaction => several(operation, statements(operation, body, "TransactStatements")),
+        Operation::ExecuteTransaction => {
+            several(operation, statements(operation, body, "TransactStatements"))
+        }
         Operation::DescribeStream | Operation::GetShardIterator => {
             one(text(body, "StreamArn").map_or(Resource::Unnamed, Resource::Stream))
         }
@@ -44,7 +46,7 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
             one(text(body, "ResourceArn").map_or(Resource::Unnamed, Resource::of_arn))
         }
         Operation::DescribeEndpoints | Operation::DescribeLimits | Operation::ListTables => {
-            one(Resource::Account { only: None })
+            Touches::account(Action::Operation(operation))
         }
         Operation::ListContributorInsights | Operation::ListStreams => {
             one(Resource::Account { only: text(body, "TableName") })

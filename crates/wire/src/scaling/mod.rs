@@ -25,11 +25,11 @@ pub struct RenderedScaling {
 }
 
 /// The typed request of a body.
-pub fn decode_scaling(operation: &str, body: &[u8]) -> Result<Request, Fault> {
+pub fn decode_scaling(operation: &str, body: &[u8]) -> Result<(Operation, Request), Fault> {
     let unknown = || Fault::new(FaultKind::UnknownOperation, format!("There is no operation {operation}."));
     let malformed = || Fault::new(FaultKind::Serialization, "The body is not a JSON object.");
     let operation = Operation::from_name(operation).ok_or_else(unknown)?;
-    Request::validate(operation, &json::read(body).ok_or_else(malformed)?)
+    Ok((operation, Request::validate(operation, &json::read(body).ok_or_else(malformed)?)?))
 }
 
 /// The bytes of a response.

@@ -1,0 +1,147 @@
+//! Our own calls below `/_keywright/`: the clock, branches, in which regions a table is.
+//!
+//! Their forms are in `clock`, `branches` and `find_table`.
+
+use std::sync::Arc;
+
+use hyper::Method;
+use hyper::body::Incoming;
+use keywright_engine::{Namespace, Presence};
+use keywright_semantics::error::Error;
+use keywright_wire::Family;
+
+use super::branches::{self, Command};
+use super::find_table;
+use super::receive::{BodyForm, RequestContext};
+use super::request_trace::Trace;
+use super::response::Answer;
+use super::run_to_completion::RunToCompletion;
+use super::service::Service;
+use crate::clock::{Desk, endpoint as clock};
+use crate::connection::body;
+use crate::connection::refused::Cause;
+
+impl Service {
+    /// Answers in which regions the caller's account has a table of a name.
+    pub(super) async fn serve_find_table(
+        &self,
+        context: &RequestContext<'_>,
+        body: Incoming,
+        trace: &mut Trace,
+    ) -> Result<Answer, Error> {
+        let signed = self.receive_signed(context, (Family::DynamoDb, BodyForm::Short), body, trace).await?;
+        let table = match find_table::read(&signed.body) {
+            Ok(table) => table,
+            Err(message) => return Ok(Answer::error(400, find_table::refusal(&message))),
+        };
+        let caller = &signed.caller;
+        let regions = self.engine()?.regions_of(&caller.namespace.account, &table, find_table::REGIONS_MAX);
+        Ok(Answer::json(find_table::shown(&caller.namespace, &regions), None))
+    }
+
+    /// Shows the clock that stands, or advances it.
+    pub(super) async fn serve_clock(
+        &self,
+        context: &RequestContext<'_>,
+        desk: &Desk,
+        mut body: Incoming,
+    ) -> Answer {
+        let refused = |status, message: &str| Answer::error(status, clock::refusal(message));
+        if context.head.method == Method::GET {
+            return Answer::json(clock::shown(desk.now_ms()), None);
+        }
+        if context.head.headers.get(clock::HEADER).is_none_or(|value| value != clock::HEADER_VALUE) {
+            self.discard(context.head, &mut body, context.client).await;
+            let (header, value) = (clock::HEADER, clock::HEADER_VALUE);
+            return refused(403, &format!("send this request with the header {header}: {value}"));
+        }
+        let mut hold = self.bodies.hold(self.trusts(context.client));
+        let read = body::read(&mut body, clock::BODY_BYTES_MAX, &mut hold);
+        let Some(Ok(sent)) = self.within_time(read, context.client).await else {
+            let message = format!("the body is longer than {} bytes, or broken", clock::BODY_BYTES_MAX);
+            return refused(400, &message);
+        };
+        context.client.admit();
+        let by_ms = match clock::read(&sent) {
+            Ok(by_ms) => by_ms,
+            Err(message) => return refused(400, &message),
+        };
+        if desk.advance(by_ms).await {
+            Answer::json(clock::shown(desk.now_ms()), None)
+        } else {
+            refused(503, "the server stops")
+        }
+    }
+
+    /// Makes or drops a branch. With credentials the request must be signed; without, it must come from this
+    /// machine and have a header that pages of other origins cannot send.
+    pub(super) async fn serve_branches(
+        &self,
+        context: &RequestContext<'_>,
+        mut body: Incoming,
+    ) -> Result<Answer, Error> {
+        let verifies = self.authenticator.verifies();
+        let named =
+            context.head.headers.get(branches::HEADER).is_some_and(|value| value == branches::HEADER_VALUE);
+        let admitted = verifies || (named && context.client.address.is_loopback());
+        if !admitted {
+            self.discard(context.head, &mut body, context.client).await;
+            let (header, value) = (branches::HEADER, branches::HEADER_VALUE);
+            let message =
+                format!("send this request from the server's machine, with the header {header}: {value}");
+            return Ok(branch_refusal(&branches::Refusal::new(403, message)));
+        }
+        let claimed = match verifies.then(|| self.check_claim(context, Family::DynamoDb)) {
+            Some(Err(error)) => {
+                self.discard(context.head, &mut body, context.client).await;
+                return Err(error);
+            }
+            claimed => claimed.and_then(Result::ok),
+        };
+        let mut hold = self.bodies.hold(self.trusts(context.client));
+        let read = body::read(&mut body, branches::BODY_BYTES_MAX, &mut hold);
+        let Some(Ok(sent)) = self.within_time(read, context.client).await else {
+            let message = format!("the body is longer than {} bytes, or broken", branches::BODY_BYTES_MAX);
+            return Ok(branch_refusal(&branches::Refusal::new(400, message)));
+        };
+        let signer = claimed.map(|claimed| claimed.verify(&context.signed(&sent))).transpose()?;
+        context.client.admit();
+        let engine = self.engine()?;
+        let is_left = |place: &Namespace| engine.has_tables(place);
+        let naming =
+            branches::Naming { signer: signer.as_ref().map(|caller| &caller.namespace), is_left: &is_left };
+        let command = match branches::read(context.head.method == Method::DELETE, &sent, naming) {
+            Ok(command) => command,
+            Err(refusal) => return Ok(branch_refusal(&refusal)),
+        };
+        let presence = Presence::default();
+        let engine = engine.for_client(presence.clone());
+        let running = Arc::clone(&self.changes).read_owned().await;
+        let asked = command.clone();
+        let change = async move {
+            let outcome = match &asked {
+                Command::Make { from, to } => engine.branch(from, to).await,
+                Command::Drop(branch) => engine.drop_branch(branch).await,
+            };
+            drop(running);
+            Ok::<_, Error>(outcome)
+        };
+        let outcome = RunToCompletion::new(change, presence).await?;
+        Ok(match outcome {
+            Ok(branch) if matches!(command, Command::Drop(_)) => {
+                Answer::json(branches::dropped(&branch), None)
+            }
+            Ok(branch) => Answer::json(branches::made(&branch), None),
+            Err(fault) => {
+                if branches::is_limit(&fault) {
+                    self.refused.count(Cause::Branches);
+                }
+                branch_refusal(&branches::refusal(&command, fault)?)
+            }
+        })
+    }
+}
+
+fn branch_refusal(refusal: &branches::Refusal) -> Answer {
+    Answer::error(refusal.status, refusal.body())
+}

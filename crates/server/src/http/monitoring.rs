@@ -1,0 +1,84 @@
+//! A request on metrics or alarms, in each of CloudWatch's protocols.
+//!
+//! It does not know what any operation does.
+
+use hyper::body::Incoming;
+use keywright_semantics::error::Error;
+use keywright_semantics::touches::{Action, Touches};
+use keywright_wire::{
+    Family, Protocol, decode_monitoring, render_common_error, render_fault, render_monitoring,
+};
+
+use super::admission::Asker;
+use super::answer_size;
+use super::receive::{BodyForm, RequestContext};
+use super::request_trace::Trace;
+use super::response::Answer;
+use super::service::Service;
+
+impl Service {
+    /// Answers a request on metrics or alarms in its own protocol, faults too.
+    pub(super) async fn serve_monitoring(
+        &self,
+        context: &RequestContext<'_>,
+        (protocol, operation): (Protocol, &str),
+        body: Incoming,
+        trace: &mut Trace,
+    ) -> Answer {
+        match self.monitor(context, (protocol, operation), body, trace).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                trace.error = Some(error.kind);
+                self.delay_failed_signature(&error, context.client).await;
+                Answer::monitoring(render_common_error(protocol, &error), protocol)
+            }
+        }
+    }
+
+    /// Executes a request on metrics or alarms.
+    async fn monitor(
+        &self,
+        context: &RequestContext<'_>,
+        (protocol, operation): (Protocol, &str),
+        body: Incoming,
+        trace: &mut Trace,
+    ) -> Result<Answer, Error> {
+        let expected = (Family::Monitoring(protocol), BodyForm::Short);
+        let signed = self.receive_signed(context, expected, body, trace).await?;
+        let asker = Asker::of_network(signed.caller);
+        let answer = self.monitored((protocol, operation), asker, &signed.body, trace).await?;
+        Ok(answer.expect("a caller who may write is answered"))
+    }
+
+    /// The response to a request on metrics or alarms; none if it would change something and may not.
+    pub(super) async fn monitored(
+        &self,
+        (protocol, operation): (Protocol, &str),
+        asker: Asker,
+        body: &[u8],
+        trace: &mut Trace,
+    ) -> Result<Option<Answer>, Error> {
+        let (decoded, _memory) =
+            self.decode_other(body, || decode_monitoring(protocol, operation, body)).await?;
+        let refused = |fault: &_| Answer::monitoring(render_fault(protocol, fault), protocol);
+        let (operation, request) = match decoded {
+            Ok(decoded) => decoded,
+            Err(fault) => return Ok(Some(refused(&fault))),
+        };
+        let touches = Touches::account(Action::Monitoring(operation));
+        let admitted = self.admit(asker, &touches, trace, |_| Ok::<_, Error>(request))?;
+        let Some(admitted) = admitted else { return Ok(None) };
+        let share = self.answer_share(answer_size::of_monitoring(admitted.request())).await?;
+        let engine = self.engine()?;
+        let changes = admitted.changes_something();
+        let work = async move { admitted.monitor(&engine).await };
+        Ok(Some(match self.complete(changes, work).await {
+            Ok(response) => {
+                let render = || render_monitoring(protocol, operation, &response);
+                let rendered = self.offload(response.size_estimate_bytes(), render).await;
+                Answer::monitoring(rendered, protocol).holding(share)
+            }
+            Err(fault) => refused(&fault),
+        }))
+    }
+}

@@ -1,0 +1,68 @@
+//! A request on scalable targets, in Application Auto Scaling's protocol.
+//!
+//! It does not know what any operation does.
+
+use hyper::body::Incoming;
+use keywright_semantics::error::Error;
+use keywright_semantics::touches::{Action, Touches};
+use keywright_wire::{Family, decode_scaling, render_scaling, render_scaling_error, render_scaling_fault};
+
+use super::admission::Asker;
+use super::answer_size;
+use super::receive::{BodyForm, RequestContext};
+use super::request_trace::Trace;
+use super::response::Answer;
+use super::service::Service;
+
+impl Service {
+    /// Answers a request on scalable targets, faults too.
+    pub(super) async fn serve_scaling(
+        &self,
+        context: &RequestContext<'_>,
+        operation: &str,
+        body: Incoming,
+        trace: &mut Trace,
+    ) -> Answer {
+        match self.scale(context, operation, body, trace).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                trace.error = Some(error.kind);
+                self.delay_failed_signature(&error, context.client).await;
+                Answer::scaling(render_scaling_error(&error))
+            }
+        }
+    }
+
+    /// Executes a request on scalable targets.
+    async fn scale(
+        &self,
+        context: &RequestContext<'_>,
+        operation: &str,
+        body: Incoming,
+        trace: &mut Trace,
+    ) -> Result<Answer, Error> {
+        let signed = self.receive_signed(context, (Family::Scaling, BodyForm::Short), body, trace).await?;
+        let decode = || decode_scaling(operation, &signed.body);
+        let (decoded, _memory) = self.decode_other(&signed.body, decode).await?;
+        let (operation, request) = match decoded {
+            Ok(decoded) => decoded,
+            Err(fault) => return Ok(Answer::scaling(render_scaling_fault(&fault))),
+        };
+        let touches = Touches::account(Action::Scaling(operation));
+        let asker = Asker::of_network(signed.caller);
+        let admitted = self.admit(asker, &touches, trace, |_| Ok::<_, Error>(request))?;
+        let admitted = admitted.expect("a caller who may write is admitted");
+        let share = self.answer_share(answer_size::of_scaling(admitted.request())).await?;
+        let engine = self.engine()?;
+        let changes = admitted.changes_something();
+        let work = async move { admitted.scale(&engine).await };
+        Ok(match self.complete(changes, work).await {
+            Ok(response) => {
+                let rendered =
+                    self.offload(response.size_estimate_bytes(), || render_scaling(&response)).await;
+                Answer::scaling(rendered).holding(share)
+            }
+            Err(fault) => Answer::scaling(render_scaling_fault(&fault)),
+        })
+    }
+}

@@ -1,0 +1,327 @@
+//! What every request shares, and its way in the large: early rejection, then the API or call that it is for.
+//!
+//! It does not know what any operation does, how bytes arrive (`listener`, `body`), or how a response is framed
+//! (`response`).
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use http_body_util::Full;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::HOST;
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method, Request, Response};
+use keywright_engine::Lane;
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages;
+use keywright_wire::{Family, render_error};
+use tokio::io::AsyncRead;
+use tokio::sync::{RwLock, Semaphore, watch};
+
+use super::auth::Authenticator;
+use super::branches;
+use super::failed_signatures::FailedSignatures;
+use super::find_table;
+use super::receive::{RequestContext, signed_headers};
+use super::request_log::{Outcome, RequestLog};
+use super::request_metrics::RequestMetrics;
+use super::request_trace::Trace;
+use super::response::{self, Answer, ResponsePrefs};
+use super::web_guard::{Refusal, WebGuard};
+use crate::clock::{Desk, endpoint as clock};
+use crate::connection::body::{self, BodyBudgets};
+use crate::connection::budget::{Budget, BudgetFigures};
+use crate::connection::client::Client;
+use crate::connection::connections::{ConnectionFigures, Connections};
+use crate::connection::head_meter::HeadMeter;
+use crate::connection::listener::Serving;
+use crate::connection::refused::{Cause, Refused};
+use crate::connection::request_head::{self, RequestHead};
+use crate::limits::{HEAD_BYTES_MAX, Limits, READERS_MAX, UNVERIFIED_DISCARDS_MAX};
+use crate::storage::database::Database;
+
+/// Everything a connection needs to answer requests.
+pub(crate) struct Service {
+    pub(super) database: Arc<Database>,
+    /// For long computations, shared with the engine.
+    pub(super) lane: Arc<Lane>,
+    pub(super) metrics: Arc<RequestMetrics>,
+    pub(super) request_log: Option<RequestLog>,
+    pub(super) clock: Option<Desk>,
+    pub(super) connection_figures: Arc<ConnectionFigures>,
+    pub(super) authenticator: Authenticator,
+    pub(super) web_guard: WebGuard,
+    pub(super) limits: Limits,
+    pub(super) bodies: BodyBudgets,
+    pub(super) decoding: Arc<Budget>,
+    /// Permits for decoding bodies of medium size.
+    pub(super) readers: Semaphore,
+    pub(super) unverified_discards: Semaphore,
+    pub(super) answers: Arc<Budget>,
+    pub(super) failed_signatures: FailedSignatures,
+    pub(super) refused: Arc<Refused>,
+    pub(super) stopping: watch::Receiver<bool>,
+    /// Read-locked by every write while it is executed, even after its client has disconnected.
+    pub(super) changes: Arc<RwLock<()>>,
+}
+
+/// What a service is made of.
+pub(crate) struct ServiceParts {
+    pub(crate) database: Arc<Database>,
+    pub(crate) lane: Arc<Lane>,
+    pub(crate) metrics: Arc<RequestMetrics>,
+    pub(crate) authenticator: Authenticator,
+    pub(crate) web_guard: WebGuard,
+    pub(crate) limits: Limits,
+    pub(crate) request_log: Option<RequestLog>,
+    /// A clock that stands.
+    pub(crate) clock: Option<Desk>,
+}
+
+impl Service {
+    pub(crate) fn new(parts: ServiceParts, stopping: watch::Receiver<bool>) -> Self {
+        let ServiceParts { database, lane, metrics, authenticator, web_guard, limits, request_log, clock } =
+            parts;
+        let wait = Duration::from_millis(limits.budget_wait_ms);
+        Self {
+            database,
+            lane,
+            metrics,
+            request_log,
+            clock,
+            connection_figures: Arc::new(ConnectionFigures::new(&limits)),
+            authenticator,
+            web_guard,
+            bodies: BodyBudgets::new(&limits),
+            decoding: Budget::new(limits.decode_budget_bytes, wait),
+            readers: Semaphore::new(READERS_MAX),
+            unverified_discards: Semaphore::new(UNVERIFIED_DISCARDS_MAX),
+            answers: Budget::new(limits.answer_budget_bytes, wait),
+            failed_signatures: FailedSignatures::default(),
+            limits,
+            refused: Arc::default(),
+            stopping,
+            changes: Arc::default(),
+        }
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    pub(crate) fn metrics(&self) -> &RequestMetrics {
+        &self.metrics
+    }
+
+    pub(crate) fn connection_figures(&self) -> &ConnectionFigures {
+        &self.connection_figures
+    }
+
+    /// Every budget with its name in metrics.
+    pub(crate) fn budgets(&self) -> [(&'static str, BudgetFigures); 4] {
+        let (bodies, unverified) = self.bodies.both();
+        [
+            ("bodies", bodies.figures()),
+            ("unverified_bodies", unverified.figures()),
+            ("decoded", self.decoding.figures()),
+            ("answers", self.answers.figures()),
+        ]
+    }
+
+    /// The server stops: requests that wait for memory are refused, so that those that have it end in time.
+    pub(crate) fn refuse_waiting(&self) {
+        let (bodies, unverified) = self.bodies.both();
+        for budget in [bodies, unverified, &self.decoding, &self.answers] {
+            budget.refuse_waiting();
+        }
+    }
+
+    /// Resolves once no write is being executed.
+    pub(crate) async fn changes_ended(&self) {
+        drop(self.changes.write().await);
+    }
+
+    /// Counts an answered request, and logs it if it is one of those.
+    pub(super) fn note(&self, trace: &Trace, response: &Response<Full<Bytes>>) {
+        let finished =
+            trace.finish(usize::try_from(response.body().size_hint().lower()).unwrap_or(usize::MAX));
+        self.metrics.count(&finished);
+        if let Some(log) = self.request_log {
+            let status = response.status().as_u16();
+            log.note(trace, &finished, Outcome { status, request_id: response::id(response) });
+        }
+    }
+
+    async fn respond(
+        &self,
+        head: &Parts,
+        fields: &RequestHead<'_>,
+        mut body: Incoming,
+        admitted: Result<(), Refusal>,
+        client: &Client,
+        trace: &mut Trace,
+    ) -> Answer {
+        let branches =
+            head.uri.path() == branches::PATH && matches!(head.method, Method::POST | Method::DELETE);
+        let clock = self.clock.as_ref().filter(|_| {
+            head.uri.path() == clock::PATH
+                && matches!(head.method, Method::GET | Method::POST)
+                && client.address.is_loopback()
+        });
+        trace.is_call = branches || head.method == Method::POST;
+        let early = match admitted {
+            Ok(()) if branches || clock.is_some() => None,
+            admitted => self.reject_early(head, fields, &body, admitted),
+        };
+        if let Some(answer) = early {
+            self.discard(head, &mut body, client).await;
+            return answer;
+        }
+        let Ok(_under_way) = client.begin_request() else {
+            self.discard(head, &mut body, client).await;
+            trace.error = Some(ErrorKind::ServiceUnavailable);
+            return failure(&self.busy(Cause::RequestsPerAddress));
+        };
+        let headers = signed_headers(head, self.authenticator.verifies());
+        let context = RequestContext { head, fields, headers: &headers, client };
+        let served = match family(head, fields) {
+            _ if branches => self.serve_branches(&context, body).await,
+            _ if let Some(clock) = clock => Ok(self.serve_clock(&context, clock, body).await),
+            (Family::DynamoDb, _) if head.uri.path() == find_table::PATH => {
+                self.serve_find_table(&context, body, trace).await
+            }
+            (Family::DynamoDb, _) => self.serve(&context, body, trace).await,
+            (Family::Monitoring(protocol), operation) => {
+                Ok(self.serve_monitoring(&context, (protocol, operation), body, trace).await)
+            }
+            (Family::Scaling, operation) => Ok(self.serve_scaling(&context, operation, body, trace).await),
+        };
+        match served {
+            Ok(answer) => answer,
+            Err(error) => {
+                trace.error = Some(error.kind);
+                self.delay_failed_signature(&error, client).await;
+                self.failed(error).await
+            }
+        }
+    }
+
+    /// Answers requests that are not DynamoDB requests, judged by the head alone.
+    fn reject_early(
+        &self,
+        head: &Parts,
+        fields: &RequestHead<'_>,
+        body: &Incoming,
+        admitted: Result<(), Refusal>,
+    ) -> Option<Answer> {
+        if body::declared_bytes(body).is_some_and(|bytes| bytes > body::BYTES_MAX) {
+            self.refused.count(Cause::BodyTooLarge);
+            return Some(Answer::too_large());
+        }
+        match head.method {
+            _ if line_bytes(head).max(fields.bytes) > HEAD_BYTES_MAX => Some(Answer::bad_head()),
+            Method::GET if head.uri.path() == "/" => Some(Answer::health(host(&head.headers))),
+            // Only POST and preflight requests are guarded. A GET reads no data, and load balancers use any
+            // name.
+            Method::OPTIONS | Method::POST if let Err(refusal) = admitted => {
+                self.refused.count(Cause::WebPage);
+                Some(failure(&refused(refusal)))
+            }
+            Method::OPTIONS if fields.origin.is_some() => Some(Answer::preflight(&head.headers)),
+            Method::POST
+                if body.is_end_stream()
+                    || is_amz_json(fields)
+                    || family(head, fields).0 != Family::DynamoDb =>
+            {
+                None
+            }
+            _ => Some(Answer::not_ours()),
+        }
+    }
+}
+
+impl Serving for Service {
+    type Body = Full<Bytes>;
+
+    fn connections(&self) -> Connections {
+        let (refused, answers) = (Arc::clone(&self.refused), Arc::clone(&self.answers));
+        let figures = Arc::clone(&self.connection_figures);
+        Connections::new(&self.limits, self.authenticator.verifies(), figures, refused, answers)
+    }
+
+    fn meter<Io: AsyncRead>(&self, stream: Io, client: &Client) -> HeadMeter<Io> {
+        let budget = Arc::clone(self.bodies.for_heads(self.authenticator.verifies()));
+        HeadMeter::new(stream, Arc::clone(&client.activity), budget, Arc::clone(&self.refused))
+    }
+
+    fn refused(&self) -> &Refused {
+        &self.refused
+    }
+
+    /// Answers any request. A panic becomes a 500 response and never ends the process.
+    async fn answer(&self, request: Request<Incoming>, client: &Client) -> Response<Full<Bytes>> {
+        let mut trace = Trace::begin();
+        let (head, body) = request.into_parts();
+        let fields = RequestHead::read(&head.headers);
+        let admitted = self.web_guard.check(&fields);
+        let prefs = ResponsePrefs::read(&fields, admitted.is_ok());
+        let responded = self.respond(&head, &fields, body, admitted, client, &mut trace);
+        let answer = AssertUnwindSafe(responded).catch_unwind().await;
+        let answer = answer.unwrap_or_else(|_panic| {
+            trace.error = Some(ErrorKind::InternalServerError);
+            failure(&internal_error())
+        });
+        let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
+        if trace.is_call {
+            self.note(&trace, &response);
+        }
+        response
+    }
+}
+
+/// The API of a request, and the operation if the head names it and the API is not DynamoDB's.
+fn family<'h>(head: &'h Parts, fields: &'h RequestHead<'_>) -> (Family, &'h str) {
+    let (target, content_type) = (request_head::text(fields.target), request_head::text(fields.content_type));
+    Family::of(head.uri.path(), target, content_type)
+}
+
+/// The server's name as the client wrote it.
+fn host(headers: &HeaderMap) -> &str {
+    headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default()
+}
+
+/// Length of the request's path and query.
+fn line_bytes(head: &Parts) -> usize {
+    head.uri.path().len() + head.uri.query().unwrap_or_default().len()
+}
+
+fn is_amz_json(fields: &RequestHead<'_>) -> bool {
+    let text = request_head::text(fields.content_type);
+    if text == "application/x-amz-json-1.0" {
+        return true;
+    }
+    let media = text.split(';').next().unwrap_or_default().trim();
+    media.eq_ignore_ascii_case("application/x-amz-json-1.0") || media.eq_ignore_ascii_case("application/json")
+}
+
+pub(super) fn not_json() -> Error {
+    Error::new(ErrorKind::Serialization, "")
+}
+
+pub(super) fn internal_error() -> Error {
+    Error::new(ErrorKind::InternalServerError, messages::transport::INTERNAL)
+}
+
+/// The error for a page that may not use the database. DynamoDB has no such error, because it admits all
+/// pages.
+fn refused(refusal: Refusal) -> Error {
+    Error::new(ErrorKind::AccessDenied, refusal.message())
+}
+
+pub(super) fn failure(error: &Error) -> Answer {
+    let rendered = render_error(error);
+    Answer::error(rendered.status, rendered.body)
+}

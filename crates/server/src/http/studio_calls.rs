@@ -1,0 +1,97 @@
+//! The studio's calls: requests without a signature of their own, as those of the caller who signed in.
+//!
+//! They pass the same admission as requests from the network.
+
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use keywright_engine::{Backlog, Env as _, Heat, Namespace};
+use keywright_semantics::error::Error;
+use keywright_wire::{Protocol, render_common_error};
+
+use super::admission::Asker;
+use super::auth::Authenticator;
+use super::request_trace::Trace;
+use super::response::{Answer, ResponsePrefs};
+use super::service::{Service, internal_error};
+use crate::studio::{Api, Call, Called, MonitoringCall};
+
+impl Service {
+    /// Executes a request of the studio.
+    async fn called(&self, call: Call, prefs: ResponsePrefs<'_>) -> Called {
+        let Call { operation, caller, body, access } = call;
+        let mut trace = Trace::begin();
+        trace.is_call = true;
+        trace.operation = Some(operation);
+        trace.received_bytes = body.len();
+        let executed = self.execute(operation, Asker { caller, access }, body, &mut trace);
+        let executed = AssertUnwindSafe(executed).catch_unwind().await;
+        let answer = match executed.unwrap_or_else(|_panic| Err(internal_error())) {
+            Ok(Some(answer)) => answer,
+            Ok(None) => return Called::Changes,
+            Err(error) => {
+                trace.error = Some(error.kind);
+                self.failed(error).await
+            }
+        };
+        let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
+        self.note(&trace, &response);
+        Called::Answered { response, took: trace.elapsed() }
+    }
+
+    /// Executes a request of the studio on metrics or alarms. No figure counts it.
+    async fn monitored_in_json(&self, call: MonitoringCall<'_>, prefs: ResponsePrefs<'_>) -> Called {
+        let MonitoringCall { operation, caller, body, access } = call;
+        let mut trace = Trace::begin();
+        let asker = Asker { caller, access };
+        let answered = self.monitored((Protocol::Json, operation), asker, body, &mut trace);
+        let answer = AssertUnwindSafe(answered).catch_unwind().await;
+        let answer = match answer.unwrap_or_else(|_panic| Err(internal_error())) {
+            Ok(Some(answer)) => answer,
+            Ok(None) => return Called::Changes,
+            Err(error) => Answer::monitoring(render_common_error(Protocol::Json, &error), Protocol::Json),
+        };
+        let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
+        Called::Answered { response, took: trace.elapsed() }
+    }
+}
+
+impl Api for Service {
+    fn now_ms(&self) -> u64 {
+        self.database.clock().now_ms()
+    }
+
+    fn call<'a>(&'a self, call: Call, prefs: ResponsePrefs<'a>) -> BoxFuture<'a, Called> {
+        self.called(call, prefs).boxed()
+    }
+
+    fn places(&self, most: usize) -> Vec<(Namespace, usize)> {
+        self.database.engine().map(|engine| engine.places(most)).unwrap_or_default()
+    }
+
+    fn monitor<'a>(&'a self, call: MonitoringCall<'a>, prefs: ResponsePrefs<'a>) -> BoxFuture<'a, Called> {
+        self.monitored_in_json(call, prefs).boxed()
+    }
+
+    fn heat<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        table: &'a str,
+        index: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<Heat>, Error>> {
+        async move { self.engine()?.heat(namespace, table, index).await }.boxed()
+    }
+
+    fn backlog<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Backlog>, Error>> {
+        async move { self.engine()?.expiry_backlog(namespace, table).await }.boxed()
+    }
+
+    fn authenticator(&self) -> &Authenticator {
+        &self.authenticator
+    }
+}
