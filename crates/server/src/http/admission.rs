@@ -73,10 +73,11 @@ impl Service {
         judge: impl FnOnce(&Caller) -> Result<R, F>,
     ) -> Result<Option<Admitted<R>>, F> {
         let Asker { caller, access } = asker;
+        let request = judge(&caller)?;
+        // The names of a request that is refused may be anything, also secrets.
         if let Some(detail) = &mut trace.detail {
             detail.note_names(touches);
         }
-        let request = judge(&caller)?;
         let changes = request.changes_something();
         let is_allowed = access == Access::Write || !changes;
         Ok(is_allowed.then_some(Admitted { caller, request, changes }))

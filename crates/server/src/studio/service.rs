@@ -15,7 +15,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, HeaderName, HeaderValue, VARY};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode};
-use keywright_engine::{AccountId, Caller, Namespace, Region};
+use keywright_engine::{AccountId, Caller, Namespace, Principal, Region};
 use keywright_model::json::Json;
 use keywright_semantics::place::{ACCOUNT_DIGITS, RegionName, is_account};
 use keywright_wire::sigv4::SignedRequest;
@@ -314,7 +314,7 @@ impl Studio {
         }
     }
 
-    /// The place of a call, which a session limits to its account.
+    /// Who calls and from which place; a session limits both to its own.
     fn visitor(&self, head: &Parts) -> Result<Visitor, Refusal> {
         let part = |name: &HeaderName| head.headers.get(name).map(|value| visible(value).unwrap_or_default());
         let session = if self.shared.api.authenticator().verifies() {
@@ -336,7 +336,8 @@ impl Studio {
             return Err(Refusal::new(Kind::Foreign, "this session may use the tables of its own account"));
         }
         let namespace = Namespace { account: AccountId::from(account), region: Region::from(region) };
-        let caller = Caller::account(namespace);
+        let signer = session.as_ref().map(|session| session.principal.clone());
+        let caller = Caller { namespace, principal: signer.unwrap_or(Principal::Account) };
         let portion = session.as_ref().map(|session| self.portions.of(&session.account));
         Ok(Visitor { caller, session, portion })
     }
@@ -386,7 +387,8 @@ impl Studio {
             return Err(Refusal::new(Kind::SignedOut, "this signature was used before: sign a new request"));
         }
         client.admit();
-        let (token, session) = self.sessions.begin(caller.namespace.account.as_str(), now_ms);
+        let Caller { namespace, principal } = caller;
+        let (token, session) = self.sessions.begin(namespace.account.as_str(), principal, now_ms);
         Ok(Json::object([
             ("token", Json::text(token)),
             ("account", Json::text(session.account)),

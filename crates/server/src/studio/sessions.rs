@@ -6,6 +6,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use keywright_engine::Principal;
+
 use crate::connection::client::Address;
 use crate::limits::{
     FAILED_ADDRESSES_MAX, SESSION_IDLE_MS, SESSIONS_EACH_MAX, SIGN_IN_FAILURES_MAX, SIGN_IN_WINDOW_MS,
@@ -23,6 +25,8 @@ pub(super) struct Session {
     /// Tells it from all others of this process. It is no secret.
     pub(super) number: u64,
     pub(super) account: String,
+    /// Who signed in: in whose name its calls are made.
+    pub(super) principal: Principal,
     /// When it ends unless it is used before.
     pub(super) ends_ms: u64,
 }
@@ -56,12 +60,12 @@ impl Sessions {
 
     /// Begins a session and returns its token: 256 random bits. Of too many sessions of the account the one
     /// unused for longest ends. Those of other accounts go on.
-    pub(super) fn begin(&self, account: &str, now_ms: u64) -> (String, Session) {
+    pub(super) fn begin(&self, account: &str, principal: Principal, now_ms: u64) -> (String, Session) {
         let token = format!("{:032x}{:032x}", environment::random_u128(), environment::random_u128());
         let mut state = self.state();
         state.begun += 1;
         let (number, ends_ms) = (state.begun, now_ms + SESSION_IDLE_MS);
-        let session = Session { number, account: account.to_owned(), ends_ms };
+        let session = Session { number, account: account.to_owned(), principal, ends_ms };
         state.sessions.retain(|_, session| session.ends_ms > now_ms);
         let own = || state.sessions.iter().filter(|(_, session)| session.account == account);
         if own().count() >= SESSIONS_EACH_MAX {
@@ -131,18 +135,25 @@ impl Sessions {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+
+    fn key(id: &str) -> Principal {
+        Principal::AccessKey(Arc::from(id))
+    }
 
     #[test]
     fn a_session_ends_when_it_is_idle_or_signed_out() {
         let sessions = Sessions::default();
-        let (token, session) = sessions.begin("123456789012", 5);
+        let (token, session) = sessions.begin("123456789012", key("AKIDA"), 5);
         assert_eq!((token.len(), session.ends_ms), (64, 5 + SESSION_IDLE_MS));
         let used = sessions.used(&token, SESSION_IDLE_MS).unwrap();
         assert_eq!(used.ends_ms, 2 * SESSION_IDLE_MS);
+        assert_eq!(used.principal, key("AKIDA"), "its calls are in the name of the key that signed in");
         assert_eq!(sessions.used(&token, 2 * SESSION_IDLE_MS), None);
         assert_eq!(sessions.used(&token, 6), None, "once ended it stays so");
-        let (other, _) = sessions.begin("123456789012", 5);
+        let (other, _) = sessions.begin("123456789012", key("AKIDB"), 5);
         sessions.end(&other);
         assert_eq!(sessions.used(&other, 5), None);
     }
@@ -195,10 +206,10 @@ mod tests {
     #[test]
     fn sign_ins_of_an_account_end_its_own_oldest_session_and_none_of_another() {
         let sessions = Sessions::default();
-        let (first, _) = sessions.begin("a", 0);
-        let (other, _) = sessions.begin("b", 0);
+        let (first, _) = sessions.begin("a", key("a"), 0);
+        let (other, _) = sessions.begin("b", key("b"), 0);
         for time in 1..=u64::try_from(SESSIONS_EACH_MAX).unwrap() {
-            sessions.begin("a", time);
+            sessions.begin("a", key("a"), time);
         }
         assert_eq!(sessions.used(&first, 10), None);
         assert!(sessions.used(&other, 10).is_some());
