@@ -2,8 +2,8 @@
 //! `scale`), from the network and from the studio.
 //!
 //! It knows who makes a request and what the request touches before its faults are reported. A decision on
-//! access belongs here, before `judge`. Only an [`Admitted`] request goes through a door, and only
-//! [`Service::admit`] makes one.
+//! access belongs here, before `judge`. Only an [`Admitted`] request goes through a door, and only [`admit`]
+//! makes one.
 
 use keywright_engine::{Caller, Engine};
 use keywright_semantics::error::Error;
@@ -13,7 +13,6 @@ use keywright_semantics::touches::Touches;
 use keywright_semantics::{monitoring, scaling};
 
 use super::request_trace::Trace;
-use super::service::Service;
 use crate::storage::any_store::AnyStore;
 use crate::studio::Access;
 
@@ -62,26 +61,23 @@ pub(super) struct Admitted<R> {
     changes: bool,
 }
 
-impl Service {
-    /// Admits a request; none if it would change something and may not. `judge` reports all faults of the
-    /// request but those of its JSON and types.
-    pub(super) fn admit<R: Asked, F>(
-        &self,
-        asker: Asker,
-        touches: &Touches<'_>,
-        trace: &mut Trace,
-        judge: impl FnOnce(&Caller) -> Result<R, F>,
-    ) -> Result<Option<Admitted<R>>, F> {
-        let Asker { caller, access } = asker;
-        let request = judge(&caller)?;
-        // The names of a request that is refused may be anything, also secrets.
-        if let Some(detail) = &mut trace.detail {
-            detail.note_names(touches);
-        }
-        let changes = request.changes_something();
-        let is_allowed = access == Access::Write || !changes;
-        Ok(is_allowed.then_some(Admitted { caller, request, changes }))
+/// Admits a request; none if it would change something and may not. `judge` reports all faults of the request
+/// but those of its JSON and types.
+pub(super) fn admit<R: Asked, F>(
+    asker: Asker,
+    touches: &Touches<'_>,
+    trace: &mut Trace,
+    judge: impl FnOnce(&Caller) -> Result<R, F>,
+) -> Result<Option<Admitted<R>>, F> {
+    let Asker { caller, access } = asker;
+    let request = judge(&caller)?;
+    // The names of a request that is refused may be anything, also secrets.
+    if let Some(detail) = &mut trace.detail {
+        detail.note_names(touches);
     }
+    let changes = request.changes_something();
+    let is_allowed = access == Access::Write || !changes;
+    Ok(is_allowed.then_some(Admitted { caller, request, changes }))
 }
 
 impl<R> Admitted<R> {

@@ -15,7 +15,7 @@ use keywright_wire::{
     Family, Operation, decoded_bytes_max, error_body_bytes, operation_of_target, render, render_error, shape,
 };
 
-use super::admission::{Admitted, Asker};
+use super::admission::{Admitted, Asker, admit};
 use super::answer_size;
 use super::receive::{BodyForm, RequestContext, Signed, Unreceived};
 use super::request_trace::{Detail, Trace};
@@ -137,7 +137,7 @@ impl Service {
             }
         };
         let touches = shaped.touches();
-        self.admit(asker, &touches, trace, |caller| {
+        admit(asker, &touches, trace, |caller| {
             shaped.judge().inspect_err(|error| self.note_refused(caller, Some(&touches), error))
         })
     }

@@ -9,7 +9,7 @@ use keywright_wire::{
     Family, Protocol, decode_monitoring, render_common_error, render_fault, render_monitoring,
 };
 
-use super::admission::Asker;
+use super::admission::{Asker, admit};
 use super::answer_size;
 use super::receive::{BodyForm, RequestContext};
 use super::request_trace::Trace;
@@ -66,7 +66,7 @@ impl Service {
             Err(fault) => return Ok(Some(refused(&fault))),
         };
         let touches = Touches::account(Action::Monitoring(operation));
-        let admitted = self.admit(asker, &touches, trace, |_| Ok::<_, Error>(request))?;
+        let admitted = admit(asker, &touches, trace, |_| Ok::<_, Error>(request))?;
         let Some(admitted) = admitted else { return Ok(None) };
         let share = self.answer_share(answer_size::of_monitoring(admitted.request())).await?;
         let engine = self.engine()?;

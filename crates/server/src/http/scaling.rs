@@ -7,7 +7,7 @@ use keywright_semantics::error::Error;
 use keywright_semantics::touches::{Action, Touches};
 use keywright_wire::{Family, decode_scaling, render_scaling, render_scaling_error, render_scaling_fault};
 
-use super::admission::Asker;
+use super::admission::{Asker, admit};
 use super::answer_size;
 use super::receive::{BodyForm, RequestContext};
 use super::request_trace::Trace;
@@ -50,7 +50,7 @@ impl Service {
         };
         let touches = Touches::account(Action::Scaling(operation));
         let asker = Asker::of_network(signed.caller);
-        let admitted = self.admit(asker, &touches, trace, |_| Ok::<_, Error>(request))?;
+        let admitted = admit(asker, &touches, trace, |_| Ok::<_, Error>(request))?;
         let admitted = admitted.expect("a caller who may write is admitted");
         let share = self.answer_share(answer_size::of_scaling(admitted.request())).await?;
         let engine = self.engine()?;
