@@ -1,184 +1,87 @@
-//! The order of a crate's folders, as its `lib.rs` states it: `//! Layers: tables < read, write < batch`.
+//! The order of the modules within one, as its file states it: `//! Layers: tables < read, write < batch`.
 //!
-//! A module imports only from layers before its own. Modules joined by a comma do not import each other.
-//! Modules that the order does not name are not checked, and a crate without an order is not checked.
+//! Any file that has modules may state one: a crate's `lib.rs`, a folder's `mod.rs`. A module imports only
+//! from layers before its own. Modules joined by a comma do not import each other. Modules that the order does
+//! not name are not checked, and neither is the file that states it.
 
 use std::collections::BTreeMap;
 
-use syn::visit::Visit;
-
-use super::source::{Source, is_test_only};
+use super::imports::{self, Import};
+use super::modules::Crate;
 
 const LINE: &str = "//! Layers: ";
 
-/// A crate's order.
-struct Layers {
-    /// The place of each module in the order.
-    places: BTreeMap<String, usize>,
-    /// The module behind each name that the crate's root re-exports.
-    reexports: BTreeMap<String, String>,
-}
+/// The place of each module in an order.
+type Places = BTreeMap<String, usize>;
 
-pub(super) fn check(sources: &[Source], faults: &mut Vec<String>) {
-    for root in sources.iter().filter(|source| is_root(&source.shown)) {
-        let Some(order) = order(&root.text) else { continue };
-        let layers = Layers { places: places(&order), reexports: reexports(&root.syntax) };
-        let folder = root.shown.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let modules: Vec<&Source> = sources
-            .iter()
-            .filter(|source| source.shown.starts_with(&format!("{folder}/")) && !is_root(&source.shown))
-            .collect();
-        for name in layers.places.keys() {
-            if !modules.iter().any(|source| module_path(folder, &source.shown).first() == Some(name)) {
-                faults.push(format!("{}: Layers: there is no module `{name}`", root.shown));
-            }
-        }
-        for source in modules.into_iter().filter(|source| !source.is_test) {
-            let module = module_path(folder, &source.shown);
-            let mut found = Vec::new();
-            Imports { layers: &layers, module, found: &mut found }.visit_file(&source.syntax);
+pub(super) fn check(crates: &[Crate<'_>], faults: &mut Vec<String>) {
+    for own in crates {
+        let orders = orders(own, faults);
+        for (file, source) in own.files.iter().enumerate() {
+            let imports = imports::of_file(own, file);
+            let mut found: Vec<String> = orders
+                .iter()
+                .flat_map(|(parent, places)| {
+                    imports.iter().filter_map(|import| fault(own, parent, places, import))
+                })
+                .collect();
             found.dedup();
             faults.extend(found.into_iter().map(|text| format!("{}:{text}", source.shown)));
         }
     }
 }
 
-/// The order that the root's header states, which may take several lines.
+/// The orders of a crate, each with the path of the module that states it.
+fn orders(own: &Crate<'_>, faults: &mut Vec<String>) -> Vec<(Vec<String>, Places)> {
+    let mut orders = Vec::new();
+    for (file, source) in own.files.iter().enumerate() {
+        let Some(order) = order(&source.text) else { continue };
+        let module = own.module_of(file);
+        let places = places(&order);
+        for name in places.keys().filter(|name| own.inner(module, name).is_none()) {
+            faults.push(format!("{}: Layers: there is no module `{name}`", source.shown));
+        }
+        let path = own.modules.get(module).map(|module| module.path().to_vec());
+        orders.push((path.unwrap_or_default(), places));
+    }
+    orders
+}
+
+/// The order that a file's header states, which may take several lines.
 fn order(text: &str) -> Option<String> {
-    let mut lines = text.lines().skip_while(|line| !line.starts_with(LINE));
+    let mut lines =
+        text.lines().take_while(|line| line.starts_with("//!")).skip_while(|line| !line.starts_with(LINE));
     let first = lines.next()?.strip_prefix(LINE)?;
     let further = lines.map_while(|line| line.strip_prefix("//! "));
     Some(std::iter::once(first).chain(further).collect::<Vec<_>>().join(" "))
 }
 
-fn is_root(shown: &str) -> bool {
-    shown.starts_with("crates/") && (shown.ends_with("/src/lib.rs") || shown.ends_with("/src/main.rs"))
-}
-
 /// `tables < read, write`: the place of each name.
-fn places(line: &str) -> BTreeMap<String, usize> {
+fn places(line: &str) -> Places {
     let layers = line.trim_end_matches('.').split(" < ").enumerate();
     layers
         .flat_map(|(place, names)| names.split(", ").map(move |name| (name.trim().to_owned(), place)))
         .collect()
 }
 
-/// `crates/a/src/read/page.rs` is the module `read::page`.
-fn module_path(folder: &str, shown: &str) -> Vec<String> {
-    let path = shown.trim_start_matches(folder).trim_start_matches('/').trim_end_matches(".rs");
-    path.split('/').filter(|name| *name != "mod").map(str::to_owned).collect()
+/// What is wrong with an import by the order of the modules within `parent`.
+fn fault(of: &Crate<'_>, parent: &[String], places: &Places, import: &Import) -> Option<String> {
+    let within = |module: usize| of.modules.get(module)?.path().strip_prefix(parent)?.first();
+    let (own, target) = (within(import.module)?, within(import.target.module)?);
+    let (here, there) = (places.get(own)?, places.get(target)?);
+    if own == target || there < here {
+        return None;
+    }
+    let relation = if there == here { "stands next to" } else { "stands above" };
+    Some(format!(
+        "{}: `{own}` imports `{}` of `{target}`, which {relation} it in the order of layers: move what both need below",
+        import.line, import.path
+    ))
 }
-
-/// The names that `use module::Name` at the root makes names of the crate.
-fn reexports(root: &syn::File) -> BTreeMap<String, String> {
-    let mut names = BTreeMap::new();
-    for item in &root.items {
-        if let syn::Item::Use(item) = item {
-            for path in paths(&item.tree, &[]) {
-                let path = path.strip_prefix(&["crate".to_owned()]).unwrap_or(&path);
-                let path = path.strip_prefix(&["self".to_owned()]).unwrap_or(path);
-                if let [module, .., name] = path {
-                    names.insert(name.clone(), module.clone());
-                }
-            }
-        }
-    }
-    names
-}
-
-/// Every path of a tree of imports; a renamed one ends in its new name.
-fn paths(tree: &syn::UseTree, before: &[String]) -> Vec<Vec<String>> {
-    let with = |name: String| [before, &[name]].concat();
-    match tree {
-        syn::UseTree::Path(path) => paths(&path.tree, &with(path.ident.to_string())),
-        syn::UseTree::Name(name) => vec![with(name.ident.to_string())],
-        syn::UseTree::Rename(name) => {
-            vec![[&with(name.ident.to_string())[..], &[name.rename.to_string()]].concat()]
-        }
-        syn::UseTree::Glob(_) => vec![with("*".to_owned())],
-        syn::UseTree::Group(group) => group.items.iter().flat_map(|tree| paths(tree, before)).collect(),
-    }
-}
-
-/// Walks one file's shipped code.
-struct Imports<'a> {
-    layers: &'a Layers,
-    module: Vec<String>,
-    found: &'a mut Vec<String>,
-}
-
-impl Imports<'_> {
-    fn check(&mut self, path: &[String], line: usize) {
-        let Some(own) = self.module.first() else { return };
-        let Some(target) = self.resolve(path) else { return };
-        let (Some(here), Some(there)) = (self.layers.places.get(own), self.layers.places.get(&target)) else {
-            return;
-        };
-        if *own != target && there >= here {
-            let relation = if there == here { "stands next to" } else { "stands above" };
-            self.found.push(format!(
-                "{line}: `{own}` imports `{}` of `{target}`, which {relation} it in the order of layers: move what both need below",
-                path.join("::")
-            ));
-        }
-    }
-
-    /// The module at the crate's root that a path leads to.
-    fn resolve(&self, path: &[String]) -> Option<String> {
-        let supers = path.iter().take_while(|name| *name == "super").count();
-        let root = if path.first().is_some_and(|name| name == "crate") {
-            path.get(1)?.clone()
-        } else if supers > 0 && supers >= self.module.len() {
-            path.get(supers)?.clone()
-        } else {
-            return None;
-        };
-        if self.layers.places.contains_key(&root) {
-            return Some(root);
-        }
-        self.layers.reexports.get(&root).cloned()
-    }
-}
-
-impl<'ast> Visit<'ast> for Imports<'_> {
-    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        if !is_test_only(&item.attrs) {
-            self.module.push(item.ident.to_string());
-            syn::visit::visit_item_mod(self, item);
-            self.module.pop();
-        }
-    }
-
-    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        if !is_test_only(&item.attrs) {
-            syn::visit::visit_item_fn(self, item);
-        }
-    }
-
-    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        if !is_test_only(&item.attrs) {
-            syn::visit::visit_item_impl(self, item);
-        }
-    }
-
-    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        if !is_test_only(&item.attrs) {
-            for path in paths(&item.tree, &[]) {
-                self.check(&path, item.use_token.span.start().line);
-            }
-        }
-    }
-
-    fn visit_path(&mut self, path: &'ast syn::Path) {
-        let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        let line = path.segments.first().map_or(0, |segment| segment.ident.span().start().line);
-        self.check(&names, line);
-        syn::visit::visit_path(self, path);
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::modules::crates;
+    use super::super::source::Source;
     use super::*;
 
     const ROOT: &str =
@@ -191,7 +94,7 @@ mod tests {
         let sources: Vec<Source> =
             all.map(|(shown, text)| Source::new(shown, text.to_owned(), false).unwrap()).collect();
         let mut faults = Vec::new();
-        check(&sources, &mut faults);
+        check(&crates(&sources), &mut faults);
         faults
     }
 
@@ -237,5 +140,18 @@ mod tests {
     #[test]
     fn a_layer_without_a_module_is_refused() {
         assert_eq!(faults(&[WRITE]), ["crates/a/src/lib.rs: Layers: there is no module `read`"]);
+    }
+
+    #[test]
+    fn a_folder_states_an_order_of_its_own_modules() {
+        let module =
+            ("crates/a/src/read/mod.rs", "//! Reads.\n//!\n//! Layers: row < page\nmod row;\nmod page;\n");
+        let row = "crates/a/src/read/row/mod.rs";
+        let page = ("crates/a/src/read/page.rs", "use super::row::Row; use crate::read::row;");
+        assert_eq!(faults(&[WRITE, module, page, (row, "pub struct Row;")]), [""; 0]);
+        let found = faults(&[WRITE, module, page, (row, "use crate::read::page::Page; pub struct Row;")]);
+        assert_eq!(found.len(), 1);
+        let start = "crates/a/src/read/row/mod.rs:1: `row` imports `crate::read::page::Page` of `page`, which stands above it";
+        assert!(found[0].starts_with(start), "{}", found[0]);
     }
 }
