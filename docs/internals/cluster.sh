@@ -3,7 +3,7 @@
 #
 #   docs/internals/cluster.sh KEYWRIGHT FOLDER
 #
-# KEYWRIGHT is a dist build with the feature `postgres`. PostgreSQL must be installed; its data goes to FOLDER, with its
+# KEYWRIGHT is a release build with the feature `postgres`. PostgreSQL must be installed; its data goes to FOLDER, with its
 # default settings (synced commits). pgbench sends what Keywright sends in as many round trips: its pipelines.
 set -euo pipefail
 keywright=$(realpath "$1")

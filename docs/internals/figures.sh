@@ -13,7 +13,7 @@
 # and all memory held to 256 MiB by a control group, the page cache included and empty (as root). `overload` sends three
 # times what the server can do, and looks at the ten seconds after it.
 #
-# KEYWRIGHT is a dist build of the server (`cargo build --profile dist`), FOLDER an empty folder on the disk to be
+# KEYWRIGHT is a release build of the server (`cargo build --release`), FOLDER an empty folder on the disk to be
 # measured, DYNOXIDE the peer's program (`cargo install dynoxide-rs`; left out if not given). Results are left as text
 # files in FOLDER. As root, the session's share of the processors is raised: Linux divides them among sessions first, so
 # that a niceness counts only within one (`man 7 sched`, "The autogroup feature").

@@ -69,7 +69,7 @@ const USAGE: &str = "\
 usage: cargo xtask attack [NAME…] [--binary PATH] [--seconds N] [--seed N] [--list] [--json FILE]
 
   NAME           an attack or the beginning of its name: `pipelining` is all of `pipelining/…`
-  --binary PATH  attack this keywright instead of the dist build of this workspace
+  --binary PATH  attack this keywright instead of the release build of this workspace
   --seconds N    how long each attack lasts (6)
   --seed N       the seed of random streams (1); the same seed makes the same streams
   --list         list the attacks
@@ -114,11 +114,11 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
     report::summary(&outcomes)
 }
 
-/// Runs the attacks by this program as a release: they must not use the processor that the attacked server
+/// Runs the attacks by this program optimised: they must not use the processor that the attacked server
 /// needs.
 fn optimised(root: &Path, arguments: &[String]) -> Result<String, String> {
     let status = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--release", "--package", "xtask", "--manifest-path"])
+        .args(["run", "--quiet", "--profile", "quick", "--package", "xtask", "--manifest-path"])
         .arg(root.join("Cargo.toml"))
         .args(["--", "attack"])
         .args(arguments)
@@ -168,14 +168,14 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Attack>, String> {
 fn build(root: &Path) -> Result<PathBuf, String> {
     let status = Command::new(env!("CARGO"))
         .current_dir(root)
-        .args(["build", "--quiet", "--profile", "dist", "-p", "keywright-server"])
+        .args(["build", "--quiet", "--release", "-p", "keywright-server"])
         .status()
         .map_err(|error| format!("cannot run cargo: {error}"))?;
     if !status.success() {
         return Err("the server does not build".to_owned());
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(target.join("dist/keywright"))
+    Ok(target.join("release/keywright"))
 }
 
 #[cfg(test)]

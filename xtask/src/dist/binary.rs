@@ -94,13 +94,13 @@ impl Binary {
 }
 
 /// Compiler flags everywhere. The profile cannot say this: cargo takes another value for a package that the
-/// release profile overrides, as the server's.
+/// profile overrides.
 const FLAGS: &str = "-C strip=symbols";
 /// More on Linux: a static program, which asks the kernel for random bytes. Otherwise it would look for a
 /// library's function, which a static program does not find, and then for `/dev/random`.
 const LINUX_FLAGS: &str = "-C target-feature=+crt-static --cfg getrandom_backend=\"linux_getrandom\"";
 
-/// What released binaries have and `cargo run --release` leaves out, to build faster.
+/// What released binaries have and a build without features leaves out, to build faster.
 pub(super) const FEATURES: &str = "keywright-server/postgres";
 
 /// Builds the binary of the `packaged` profile for this machine; on Linux a static one.
