@@ -1,6 +1,7 @@
 //! Development tasks of this workspace. `cargo xtask` lists them.
 
 mod attack;
+mod budgets;
 mod clock;
 mod dist;
 mod instructions;
@@ -28,7 +29,7 @@ usage: cargo xtask TASK
                  install the official clients, run all test programs side by side, show totals and the slowest tests;
                  arguments go to cargo, those after -- to every program; --long: random seeds and 20 times the cases
   tidy [--list [PART] | --update]
-                 check structure, layers, rings, names, prose, limits and assertions; list what xtask/tidy.toml still allows;
+                 check structure, layers, rings, names, prose, limits, assertions and budgets; list what xtask/tidy.toml still allows;
                  take in what has become better
 ";
 

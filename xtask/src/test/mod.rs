@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::budgets::{Budgets, Verdict};
 use crate::clock::Stopwatch;
 use crate::tidy::workspace_root;
 use outcome::Totals;
@@ -141,13 +142,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<String, String> {
     let all = Stopwatch::start();
     let request = Request::parse(arguments);
     let root = workspace_root()?;
+    let budgets = Budgets::read(&root)?;
     let (mut jobs, setting) = std::thread::scope(|scope| {
         // Installing mostly waits for the network, building for the processor.
         let setting = scope.spawn(|| {
             let setting = prepare(root.clone(), &request);
             (setting, all.elapsed().as_secs())
         });
-        let jobs = programs::build(&root, &request.cargo);
+        let jobs = programs::build(&root, &request.cargo, request.program.is_empty());
         let built = all.elapsed().as_secs();
         let (setting, installed) = setting.join().map_err(|_| "the installation of clients panicked")?;
         let jobs = jobs?;
@@ -172,7 +174,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<String, String> {
     if request.program.is_empty() {
         last.write(&times)?;
     }
-    summary(&ended, all)
+    let verdict = if request.is_long {
+        Verdict::default()
+    } else {
+        budgets.judge(ended.iter().map(|one| (one.name.as_str(), one.ms)))
+    };
+    summary(&ended, all, &verdict)
 }
 
 /// Installs the clients and says with what the programs are started.
@@ -263,7 +270,7 @@ fn show(ended: &Ended) {
     }
 }
 
-fn summary(ended: &[Ended], all: Stopwatch) -> Result<String, String> {
+fn summary(ended: &[Ended], all: Stopwatch, verdict: &Verdict) -> Result<String, String> {
     let mut totals = Totals::default();
     for one in ended {
         totals.add(one.report.totals);
@@ -282,8 +289,10 @@ fn summary(ended: &[Ended], all: Stopwatch) -> Result<String, String> {
         lines.push(format!("failed: {}", failed.join(", ")));
     }
     lines.push(format!("{} passed, {} failed, {} skipped", totals.passed, totals.failed, totals.ignored));
+    lines.extend(verdict.over.iter().map(|line| format!("over its budget: {line}")));
+    lines.extend(verdict.faults.iter().map(|line| format!("failed: {line}")));
     let text = lines.join("\n");
-    if failed.is_empty() && totals.failed == 0 { Ok(text) } else { Err(text) }
+    if failed.is_empty() && totals.failed == 0 && verdict.faults.is_empty() { Ok(text) } else { Err(text) }
 }
 
 fn slowest(ended: &[Ended]) -> String {

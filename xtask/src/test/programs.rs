@@ -11,6 +11,12 @@ use super::compiler;
 /// that.
 const ALONE: &[&str] = &["hostile_clients", "shares"];
 
+/// Modules of which each test in a browser runs as a program of its own: each takes as long as other
+/// programs, and side by side with these they are done earlier than one after the other.
+const APART: &[&str] = &["pages"];
+/// How the names of those tests end.
+const BROWSER: &str = "_in_chromium";
+
 /// Programs that run again with their servers in memory replaced by several over one PostgreSQL store.
 const AGAIN: &[Again] = &[
     Again { program: "server::clients", servers: 1, shortly: &[] },
@@ -71,11 +77,12 @@ pub(super) fn with_repetitions(jobs: Vec<Job>, extent: Extent) -> Vec<Job> {
 /// The profile that `cargo build` takes too: `test` is for a plain `cargo test`.
 const PROFILE: [&str; 2] = ["--profile", "dev"];
 
-/// Builds all tests. `arguments` are cargo's, such as `-p keywright-engine`.
+/// Builds all tests. `arguments` are cargo's, such as `-p keywright-engine`. Tests that the caller chooses by
+/// name stay in one program.
 #[expect(clippy::print_stdout, reason = "a task for the terminal")]
-pub(super) fn build(root: &Path, arguments: &[String]) -> Result<Vec<Job>, String> {
+pub(super) fn build(root: &Path, arguments: &[String], has_all_tests: bool) -> Result<Vec<Job>, String> {
     if chooses_packages(arguments) {
-        return build_some(root, &PROFILE, arguments);
+        return build_some(root, &PROFILE, arguments, has_all_tests);
     }
     // The store on PostgreSQL is left out of the binary by default, and its tests are not.
     let mut chosen = vec!["--workspace", "--features", "keywright-server/postgres"];
@@ -87,11 +94,16 @@ pub(super) fn build(root: &Path, arguments: &[String]) -> Result<Vec<Job>, Strin
         );
         chosen.extend(["--exclude", "keywright-store-tikv"]);
     }
-    build_some(root, &chosen, arguments)
+    build_some(root, &chosen, arguments, has_all_tests)
 }
 
 /// Builds the tests that these arguments of cargo choose.
-fn build_some(root: &Path, chosen: &[&str], arguments: &[String]) -> Result<Vec<Job>, String> {
+fn build_some(
+    root: &Path,
+    chosen: &[&str],
+    arguments: &[String],
+    has_all_tests: bool,
+) -> Result<Vec<Job>, String> {
     let mut cargo = Command::new(env!("CARGO"));
     compiler::use_for(&mut cargo)?;
     cargo.current_dir(root).args(["test", "--no-run", "--message-format", "json-render-diagnostics"]);
@@ -107,7 +119,8 @@ fn build_some(root: &Path, chosen: &[&str], arguments: &[String]) -> Result<Vec<
     let messages = String::from_utf8_lossy(&output.stdout);
     let mut jobs = Vec::new();
     for job in messages.lines().filter_map(job_of) {
-        divide(job, &mut jobs)?;
+        let listed = listed(&job)?;
+        divide(job, &listed, if has_all_tests { APART } else { &[] }, &mut jobs);
     }
     Ok(jobs)
 }
@@ -134,24 +147,39 @@ fn job_of(message: &str) -> Option<Job> {
     is_test.then_some(Job { name, program, folder, chosen: Vec::new(), environment: Vec::new(), is_alone })
 }
 
-/// The job, and one more for each of its modules that runs alone.
-fn divide(mut job: Job, jobs: &mut Vec<Job>) -> Result<(), String> {
+/// The tests of a program, a line for each.
+fn listed(job: &Job) -> Result<String, String> {
     let listed = Command::new(&job.program)
         .current_dir(&job.folder)
         .args(["--list", "--format", "terse"])
         .stderr(Stdio::null())
         .output()
         .map_err(|error| format!("cannot run {}: {error}", job.program.display()))?;
-    let listed = String::from_utf8_lossy(&listed.stdout);
+    Ok(String::from_utf8_lossy(&listed.stdout).into_owned())
+}
+
+/// The job, one more for each of its modules that runs alone, and one for each test in a browser of its
+/// modules that run apart.
+fn divide(mut job: Job, listed: &str, apart: &[&str], jobs: &mut Vec<Job>) {
+    let tests: Vec<&str> = listed.lines().filter_map(|line| line.strip_suffix(": test")).collect();
     for module in ALONE.iter().map(|name| format!("{name}::")) {
-        if listed.lines().any(|test| test.starts_with(&module)) {
+        if tests.iter().any(|test| test.starts_with(&module)) {
             job.chosen.extend(["--skip".to_owned(), module.clone()]);
             let name = format!("{}::{}", job.name, module.trim_end_matches(':'));
             jobs.push(Job { name, chosen: vec![module], is_alone: true, ..job.clone() });
         }
     }
+    for module in apart.iter().map(|name| format!("{name}::")) {
+        let own = tests.iter().filter(|test| test.starts_with(&module) && test.ends_with(BROWSER));
+        let own: Vec<String> = own.map(|test| (*test).to_owned()).collect();
+        jobs.extend(own.iter().map(|test| Job {
+            name: format!("{}::{test}", job.name),
+            chosen: vec![test.clone()],
+            ..job.clone()
+        }));
+        job.chosen.extend(own.into_iter().flat_map(|test| ["--skip".to_owned(), test]));
+    }
     jobs.push(job);
-    Ok(())
 }
 
 #[cfg(test)]
@@ -180,6 +208,25 @@ mod tests {
         assert!(again(Extent::All).chosen.is_empty() && !again(Extent::Short).chosen.is_empty());
         let other = job_of(&MESSAGE.replace('\n', "")).unwrap();
         assert_eq!(with_repetitions(vec![other], Extent::All).len(), 1);
+    }
+
+    #[test]
+    fn tests_in_a_browser_run_apart_and_modules_with_bounds_alone() {
+        let job = job_of(&MESSAGE.replace('\n', "")).unwrap();
+        let listed = "calls::a: test\npages::b_in_chromium: test\npages::c_in_chromium: test\npages::all: test\nshares::d: test\n";
+        let divided = |apart: &[&str]| {
+            let mut jobs = Vec::new();
+            divide(job.clone(), listed, apart, &mut jobs);
+            jobs.into_iter().map(|job| (job.name, job.chosen.join(" "), job.is_alone)).collect::<Vec<_>>()
+        };
+        let job = |name: &str, chosen: &str, is_alone| {
+            (format!("server::transport{name}"), chosen.to_owned(), is_alone)
+        };
+        let alone = job("::shares", "shares::", true);
+        let page = |name: &str| job(&format!("::pages::{name}"), &format!("pages::{name}"), false);
+        let rest = job("", "--skip shares:: --skip pages::b_in_chromium --skip pages::c_in_chromium", false);
+        assert_eq!(divided(&["pages"]), [alone.clone(), page("b_in_chromium"), page("c_in_chromium"), rest]);
+        assert_eq!(divided(&[]), [alone, job("", "--skip shares::", false)]);
     }
 
     #[test]

@@ -17,8 +17,12 @@ use crate::clock::{Stopwatch, pause};
 const JOBS_MAX: usize = 4;
 /// Programs that take the most time, for a run that finds no times of an earlier one. The longest is first.
 const LONGEST: &[&str] = &[
-    "server::studio",
+    "server::studio::pages::model_workspace_in_chromium",
+    "server::studio::pages::model_rules_in_chromium",
     "server::clients",
+    "server::studio::pages::data_grid_in_chromium",
+    "server::studio::pages::model_collections_in_chromium",
+    "server::studio::pages::data_tables_in_chromium",
     "designer",
     "designer::it",
     "server::isolation",

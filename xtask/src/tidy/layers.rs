@@ -1,8 +1,8 @@
 //! The order of the modules within one, as its file states it: `//! Layers: tables < read, write < batch`.
 //!
 //! Any file that has modules may state one: a crate's `lib.rs`, a folder's `mod.rs`. A module imports only
-//! from layers before its own. Modules joined by a comma do not import each other. Modules that the order does
-//! not name are not checked, and neither is the file that states it.
+//! from layers before its own. Modules joined by a comma do not import each other. Modules that the order
+//! does not name are not checked, and neither is the file that states it.
 
 use std::collections::BTreeMap;
 

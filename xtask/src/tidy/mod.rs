@@ -26,6 +26,8 @@ use modules::Crate;
 use source::Source;
 use structure::{LONG_FUNCTION_LINES, Lengths};
 
+use crate::budgets::Budgets;
+
 pub(crate) fn run(arguments: &[String]) -> Result<String, String> {
     let root = workspace_root()?;
     let sources = source::all(&root)?;
@@ -56,6 +58,7 @@ fn check(
         structure::check(source, &mut lengths, &mut faults);
     }
     structure::check_lengths(&lengths, &mut faults);
+    Budgets::read(root)?.check(root, &mut faults);
     faults.sort();
     let allowed = Allowance::read(root)?;
     faults.extend(allowed.check(counted, found));

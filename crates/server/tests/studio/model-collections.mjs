@@ -3,7 +3,7 @@
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
-import {equal, ok, same, test, until} from './lib.mjs';
+import {LONG, equal, ok, same, test, until} from './lib.mjs';
 
 const EXAMPLES = fileURLToPath(new URL('../../../../examples/models/', import.meta.url));
 const example = (name) => readFileSync(join(EXAMPLES, `${name}.yaml`), 'utf8');
@@ -95,9 +95,9 @@ test('S21: a write shows what enters, moves and leaves, with the units of the an
   const words = await t.page.locator('.kc-run').textContent();
   for (const one of pattern.capacity) ok(words.replace(/\s+/g, ' ').includes(`${one.index ?? one.table} ${one.writeUnits} WCU`), words);
   ok(words.includes('enters Orders, enters GSI1'));
-  // A pattern that moves an item in an index: of each example the first that does.
+  // A pattern that moves an item in an index: of each example the first that does. To find it every write is run.
   let moved = 0;
-  for (const model of ['shop-single-table', 'storefront', 'bank-payments', 'online-shop']) {
+  for (const model of LONG ? ['shop-single-table', 'storefront', 'bank-payments', 'online-shop'] : ['shop-single-table']) {
     const {patterns} = (await t.call('model/collections', {text: example(model)})).done;
     for (const one of patterns.filter((it) => ['update', 'transact', 'delete', 'put'].includes(it.kind))) {
       const found = (await t.call('model/collections', {text: example(model), pattern: one.id})).done.pattern;

@@ -1,36 +1,48 @@
 //! The pages in Chromium: each `*.mjs` next to this file, run by Node.
 //!
-//! `cargo xtask test` installs what they need and sets `KEYWRIGHT_CLIENTS` to its folder. Without it they are
-//! ignored; with it a missing part fails them.
+//! `cargo xtask test` runs each file as a program of its own. It installs what they need and sets
+//! `KEYWRIGHT_CLIENTS` to its folder. Without it they are ignored; with it a missing part fails them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 
 /// What the test files import.
 const SHARED: &str = "lib";
-/// It opens every view of every example. Of the others the largest takes longest.
-const LONGEST: &str = "model-workspace";
+
+/// A test for each file, whose name says that it needs Chromium.
+macro_rules! pages {
+    ($($test:ident: $file:literal,)*) => {
+        const FILES: &[&str] = &[$($file),*];
+
+        $(
+            #[test]
+            #[ignore = "needs Chromium, Node and npm: run `cargo xtask test`"]
+            fn $test() {
+                run($file);
+            }
+        )*
+    };
+}
+
+pages! {
+    data_grid_in_chromium: "data-grid.mjs",
+    data_tables_in_chromium: "data-tables.mjs",
+    frame_in_chromium: "frame.mjs",
+    model_collections_in_chromium: "model-collections.mjs",
+    model_operate_in_chromium: "model-operate.mjs",
+    model_rules_in_chromium: "model-rules.mjs",
+    model_simulate_in_chromium: "model-simulate.mjs",
+    model_workspace_in_chromium: "model-workspace.mjs",
+}
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/studio")
 }
 
-fn files() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
-    let is_test = |path: &PathBuf| {
-        path.extension().is_some_and(|ending| ending == "mjs")
-            && !path.file_stem().unwrap().to_str().unwrap().starts_with(SHARED)
-    };
-    let mut files: Vec<PathBuf> = entries.filter(is_test).collect();
-    // The last is run first: what takes longest, as a long file that starts late is what costs most.
-    let is_longest = |path: &PathBuf| path.file_stem().is_some_and(|name| name == LONGEST);
-    files.sort_by_key(|path| (is_longest(path), path.metadata().unwrap().len()));
-    files
-}
-
-/// What a file's tests say, if they fail.
-fn failure(file: &Path, clients: &Path) -> Option<String> {
+/// Runs a file's tests, and fails with what they say if one of them does.
+fn run(file: &str) {
+    let clients =
+        PathBuf::from(std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` sets the folder"));
     let mut node = Command::new("node");
     node.arg(file).current_dir(folder()).env("KEYWRIGHT_BINARY", env!("CARGO_BIN_EXE_keywright"));
     node.env("KEYWRIGHT_STUDIO_MODULES", clients.join("studio/node_modules"));
@@ -40,36 +52,23 @@ fn failure(file: &Path, clients: &Path) -> Option<String> {
         node.env("KEYWRIGHT_STUDIO_PICTURES", clients.join("studio/pictures"));
     }
     let output = node.output().unwrap();
-    let name = file.file_name().unwrap().display();
     let said = String::from_utf8_lossy(&output.stdout);
     let lines = |is_wanted: fn(&&str) -> bool| said.lines().filter(is_wanted).collect::<Vec<_>>().join("\n");
     let second = lines(|line| line.starts_with("PASSED ONLY"));
     if !second.is_empty() {
-        eprintln!("{name}: {second}");
+        eprintln!("{file}: {second}");
     }
     let bad = lines(|line| !line.starts_with("ok "));
     let errors = String::from_utf8_lossy(&output.stderr);
-    (!output.status.success()).then(|| format!("== {name}\n{bad}\n{errors}"))
+    assert!(output.status.success(), "== {file}\n{bad}\n{errors}");
 }
 
 #[test]
-#[ignore = "needs Chromium, Node and npm: run `cargo xtask test`"]
-fn the_pages_work_in_chromium() {
-    let clients =
-        PathBuf::from(std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` sets the folder"));
-    let left = Mutex::new(files());
-    let failed = Mutex::new(Vec::new());
-    // A file waits now and then, and this is the longest of all tests.
-    std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                loop {
-                    let Some(file) = left.lock().unwrap().pop() else { break };
-                    failed.lock().unwrap().extend(failure(&file, &clients));
-                }
-            });
-        }
-    });
-    let failed = failed.into_inner().unwrap();
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+fn every_file_of_tests_in_the_folder_is_run() {
+    let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name());
+    let names = entries.map(|name| name.into_string().unwrap());
+    let mut found: Vec<String> =
+        names.filter(|name| name.ends_with(".mjs") && !name.starts_with(SHARED)).collect();
+    found.sort();
+    assert_eq!(found, FILES);
 }
