@@ -1,123 +1,56 @@
 //! YAML in the same tree as JSON, for templates in either format.
 //!
-//! `saphyr-parser` reads the text. This file builds the tree, expands the short forms of `CloudFormation`'s
-//! functions (`!Ref x` becomes `{"Ref": "x"}`), and writes trees in block style.
+//! This file expands the short forms of `CloudFormation`'s functions (`!Ref x` becomes `{"Ref": "x"}`), and
+//! writes trees in block style.
 
-use std::collections::BTreeMap;
-
-use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
+use keywright_model::json::{Json, Members};
+use keywright_model::yaml::{self, Dialect, Extent, Mark, Scalar, Tag};
 
 use super::fault::ExchangeFault;
-use keywright_model::copies::{Copies, Extent, check_levels};
-use keywright_model::json::{Json, Members};
-use keywright_model::not_yaml::Reading;
-
-/// The most nodes in the text of one document. A template with more is taken for an attack.
-const NODES_MAX: usize = 1_000_000;
 
 /// Reads one document; JSON is YAML too, but keeps its digits only through `Json::parse`.
 pub fn parse(text: &str) -> Result<Json, ExchangeFault> {
-    let mut builder = Builder {
-        anchors: BTreeMap::new(),
-        open: Vec::new(),
-        root: None,
-        nodes: 0,
-        copies: Copies::of(text),
-    };
-    let mut reading = Reading::of(text);
-    for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| {
-            let (at, reason) = reading.fault(&error);
-            ExchangeFault::new(format!("line {}", at.line), reason)
-        })?;
-        reading.see(&event, span);
-        builder
-            .take(event)
-            .map_err(|reason| ExchangeFault::new(format!("line {}", span.start.line()), reason))?;
+    let root = yaml::read::<Template>(text)
+        .map_err(|fault| ExchangeFault::new(format!("line {}", fault.at.line), fault.reason))?;
+    root.ok_or_else(|| ExchangeFault::new("", "the document is empty"))
+}
+
+/// How templates are written.
+enum Template {}
+
+impl Dialect for Template {
+    type Tree = Json;
+    type Name = String;
+    type Names = ();
+
+    /// A template with more is taken for an attack.
+    const VALUES_MAX: Option<usize> = Some(1_000_000);
+    const SECOND_DOCUMENT: &'static str = "a second document: write one";
+
+    fn scalar(mark: Mark, scalar: Scalar<'_>) -> Json {
+        let is_text = !scalar.is_plain || mark.tag.is_some();
+        let value = if is_text { Json::text(scalar.text) } else { plain(scalar.text) };
+        wrap(mark.tag, value)
     }
-    builder.root.ok_or_else(|| ExchangeFault::new("", "the document is empty"))
-}
 
-struct Builder {
-    anchors: BTreeMap<usize, Json>,
-    open: Vec<Open>,
-    root: Option<Json>,
-    nodes: usize,
-    copies: Copies,
-}
+    fn list(mark: Mark, elements: Vec<Json>) -> Json {
+        wrap(mark.tag, Json::List(elements))
+    }
 
-/// A collection whose end has not been read yet.
-struct Open {
-    function: Option<String>,
-    anchor: usize,
-    kind: OpenKind,
-}
+    fn mapping(mark: Mark, members: Members) -> Json {
+        wrap(mark.tag, Json::Object(members))
+    }
 
-enum OpenKind {
-    List(Vec<Json>),
-    Object(Members, Option<String>),
-}
-
-impl Builder {
-    fn take(&mut self, event: Event<'_>) -> Result<(), String> {
-        match event {
-            Event::Scalar(text, style, anchor, tag) => {
-                let value = wrap(function(tag.as_deref()), scalar(&text, style, tag.as_deref()));
-                self.done(value, anchor)
-            }
-            Event::Alias(anchor) => {
-                let value = self.anchors.get(&anchor).ok_or("an alias to nothing")?;
-                self.copies.take_below(self.open.len(), extent(value))?;
-                let value = value.clone();
-                self.done(value, 0)
-            }
-            Event::SequenceStart(anchor, tag) => {
-                self.open(anchor, tag.as_deref(), OpenKind::List(Vec::new()))
-            }
-            Event::MappingStart(anchor, tag) => {
-                self.open(anchor, tag.as_deref(), OpenKind::Object(Vec::new(), None))
-            }
-            Event::SequenceEnd | Event::MappingEnd => self.close(),
-            _ => Ok(()),
+    fn name(value: &Json, (): &mut ()) -> Result<String, String> {
+        match value {
+            Json::Text(text) | Json::Number(text) => Ok(text.clone()),
+            Json::Bool(value) => Ok(value.to_string()),
+            _ => Err("a member's name must be a text".to_owned()),
         }
     }
 
-    fn open(&mut self, anchor: usize, tag: Option<&Tag>, kind: OpenKind) -> Result<(), String> {
-        check_levels(self.open.len() + 1)?;
-        self.open.push(Open { function: function(tag), anchor, kind });
-        Ok(())
-    }
-
-    fn close(&mut self) -> Result<(), String> {
-        let Some(open) = self.open.pop() else {
-            return Err("an end without a beginning".to_owned());
-        };
-        let value = match open.kind {
-            OpenKind::List(elements) => Json::List(elements),
-            OpenKind::Object(members, _) => Json::Object(members),
-        };
-        self.done(wrap(open.function, value), open.anchor)
-    }
-
-    fn done(&mut self, value: Json, anchor: usize) -> Result<(), String> {
-        self.nodes += 1;
-        if self.nodes > NODES_MAX {
-            return Err(format!("more than {NODES_MAX} values"));
-        }
-        if anchor > 0 {
-            self.copies.take(extent(&value))?;
-            self.anchors.insert(anchor, value.clone());
-        }
-        match self.open.last_mut().map(|open| &mut open.kind) {
-            None if self.root.is_some() => return Err("a second document: write one".to_owned()),
-            None => self.root = Some(value),
-            Some(OpenKind::List(elements)) => elements.push(value),
-            Some(OpenKind::Object(members, key)) => match key.take() {
-                Some(name) => members.push((name, value)),
-                None => *key = Some(key_text(&value)?),
-            },
-        }
-        Ok(())
+    fn extent(value: &Json) -> Extent {
+        extent(value)
     }
 }
 
@@ -133,35 +66,15 @@ pub(super) fn extent(value: &Json) -> Extent {
     }
 }
 
-fn key_text(value: &Json) -> Result<String, String> {
-    match value {
-        Json::Text(text) | Json::Number(text) => Ok(text.clone()),
-        Json::Bool(value) => Ok(value.to_string()),
-        _ => Err("a member's name must be a text".to_owned()),
-    }
+/// The value, or the function that its tag stands for with the value as its argument.
+fn wrap(tag: Option<Tag>, value: Json) -> Json {
+    let Some(Tag::Own(name)) = tag else { return value };
+    let function = if matches!(name.as_str(), "Ref" | "Condition") { name } else { format!("Fn::{name}") };
+    Json::Object(vec![(function, value)])
 }
 
-/// The function a tag such as `!Ref` stands for.
-fn function(tag: Option<&Tag>) -> Option<String> {
-    let tag = tag.filter(|tag| !tag.is_yaml_core_schema() && tag.handle == "!")?;
-    match tag.suffix.as_str() {
-        "" => None,
-        "Ref" | "Condition" => Some(tag.suffix.clone()),
-        name => Some(format!("Fn::{name}")),
-    }
-}
-
-fn wrap(function: Option<String>, value: Json) -> Json {
-    match function {
-        Some(name) => Json::Object(vec![(name, value)]),
-        None => value,
-    }
-}
-
-fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Json {
-    let plain = matches!(style, ScalarStyle::Plain) && tag.is_none();
+fn plain(text: &str) -> Json {
     match text {
-        _ if !plain => Json::text(text),
         "" | "~" | "null" | "Null" | "NULL" => Json::Null,
         "true" | "True" | "TRUE" => Json::Bool(true),
         "false" | "False" | "FALSE" => Json::Bool(false),

@@ -6,20 +6,19 @@
 //! whether a model works, what it costs and how hot its partitions get. It opens no files; callers pass the
 //! text.
 //!
-//! Layers: json, copies, tables, template, expression < file < overlap, distribution
+//! Layers: json, yaml, tables, template, expression < item_json, file < overlap, distribution
 
-pub mod copies;
 pub mod data;
 pub mod distribution;
 pub mod expression;
 mod file;
 pub mod item_json;
 pub mod json;
-pub mod not_yaml;
 pub mod overlap;
 pub mod shell;
 pub mod tables;
 pub mod template;
+pub mod yaml;
 
 pub use file::{
     At, Attribute, AttributeFormat, AutoScale, Condition, Consistency, DataSource, DeclaredCapacity, Entity,

@@ -1,13 +1,6 @@
-//! A position in a model file, and a fault at a position.
+//! A fault at a position in a model file.
 
-use std::fmt;
-
-/// A position in the file, counted from one; zero if the thing did not come from a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct At {
-    pub line: usize,
-    pub column: usize,
-}
+pub use crate::yaml::At;
 
 /// One fault in a model file, with what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,11 +76,5 @@ impl Found {
         self.faults.sort();
         self.faults.dedup();
         self.in_order()
-    }
-}
-
-impl fmt::Display for At {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.line, self.column)
     }
 }

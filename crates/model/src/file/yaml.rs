@@ -1,16 +1,13 @@
 //! YAML as a tree whose nodes have positions.
 //!
-//! `saphyr-parser` reads the text. It knows nothing of models. JSON is YAML, so it is read as well.
+//! It knows nothing of models. JSON is YAML, so it is read as well.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use saphyr_parser::{Event, Parser, ScalarStyle};
-
 use super::fault::{At, Fault};
-use crate::copies::{Copies, Extent, check_levels};
 use crate::json::Json;
-use crate::not_yaml::{Reading, place};
+use crate::yaml::{self, Dialect, Extent, Mark, Scalar};
 
 /// A value and its position.
 #[derive(Clone, Debug)]
@@ -125,110 +122,38 @@ pub fn read_yaml(text: &str) -> Result<Node, Fault> {
 
 fn read_document(text: &str) -> Result<Option<Node>, Fault> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut builder =
-        Builder { anchors: BTreeMap::new(), open: Vec::new(), root: None, copies: Copies::of(text) };
-    let mut reading = Reading::of(text);
-    for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| {
-            let (at, reason) = reading.fault(&error);
-            Fault::new(at, reason)
-        })?;
-        let at = place(&span.start);
-        reading.see(&event, span);
-        builder.take(event, at).map_err(|reason| Fault::new(at, reason))?;
-    }
-    Ok(builder.root)
+    yaml::read::<ModelFile>(text).map_err(|fault| Fault::new(fault.at, fault.reason))
 }
 
-struct Builder {
-    anchors: BTreeMap<usize, Node>,
-    open: Vec<Open>,
-    root: Option<Node>,
-    copies: Copies,
-}
+/// How model files and files of items are written.
+enum ModelFile {}
 
-/// A collection whose end has not been read yet.
-struct Open {
-    anchor: usize,
-    at: At,
-    kind: OpenKind,
-}
-
-enum OpenKind {
-    List(Vec<Node>),
-    Map(Members),
-}
-
-/// A mapping being read.
-#[derive(Default)]
-struct Members {
-    read: Vec<(Node, Node)>,
+impl Dialect for ModelFile {
+    type Tree = Node;
+    type Name = Node;
     /// Where each name is.
-    names: BTreeMap<String, At>,
-    /// The name whose value comes next.
-    name: Option<Node>,
-}
+    type Names = BTreeMap<String, At>;
 
-impl Builder {
-    fn take(&mut self, event: Event<'_>, at: At) -> Result<(), String> {
-        match event {
-            Event::Scalar(text, style, anchor, _) => {
-                self.done(Node { at, kind: scalar(&text, style) }, anchor)
-            }
-            Event::Alias(anchor) => {
-                let node = self.anchors.get(&anchor).ok_or("an alias to nothing")?;
-                self.copies.take_below(self.open.len(), extent(node))?;
-                let node = node.clone();
-                self.done(node, 0)
-            }
-            Event::SequenceStart(anchor, _) => self.begin(anchor, at, OpenKind::List(Vec::new())),
-            Event::MappingStart(anchor, _) => self.begin(anchor, at, OpenKind::Map(Members::default())),
-            Event::SequenceEnd | Event::MappingEnd => self.end(),
-            _ => Ok(()),
-        }
+    const VALUES_MAX: Option<usize> = None;
+    const SECOND_DOCUMENT: &'static str = "a second document: write one model a file";
+
+    fn scalar(mark: Mark, scalar: Scalar<'_>) -> Node {
+        Node { at: mark.at, kind: scalar_kind(scalar) }
     }
 
-    fn begin(&mut self, anchor: usize, at: At, kind: OpenKind) -> Result<(), String> {
-        check_levels(self.open.len() + 1)?;
-        self.open.push(Open { anchor, at, kind });
-        Ok(())
+    fn list(mark: Mark, elements: Vec<Node>) -> Node {
+        Node { at: mark.at, kind: NodeKind::List(elements) }
     }
 
-    fn end(&mut self) -> Result<(), String> {
-        let Some(open) = self.open.pop() else {
-            return Err("an end without a beginning".to_owned());
-        };
-        let kind = match open.kind {
-            OpenKind::List(elements) => NodeKind::List(elements),
-            OpenKind::Map(members) => NodeKind::Map(members.read),
-        };
-        self.done(Node { at: open.at, kind }, open.anchor)
+    fn mapping(mark: Mark, members: Vec<(Node, Node)>) -> Node {
+        Node { at: mark.at, kind: NodeKind::Map(members) }
     }
 
-    fn done(&mut self, node: Node, anchor: usize) -> Result<(), String> {
-        if anchor > 0 {
-            self.copies.take(extent(&node))?;
-            self.anchors.insert(anchor, node.clone());
-        }
-        match self.open.last_mut().map(|open| &mut open.kind) {
-            None if self.root.is_some() => return Err("a second document: write one model a file".to_owned()),
-            None => self.root = Some(node),
-            Some(OpenKind::List(elements)) => elements.push(node),
-            Some(OpenKind::Map(members)) => match members.name.take() {
-                Some(name) => members.read.push((name, node)),
-                None => members.name = Some(members.unique_name(&node)?),
-            },
-        }
-        Ok(())
-    }
-}
-
-impl Members {
-    fn unique_name(&mut self, node: &Node) -> Result<Node, String> {
+    fn name(node: &Node, earlier: &mut Self::Names) -> Result<Node, String> {
         let Some(text) = node.scalar() else {
             return Err("a field's name must be a text".to_owned());
         };
-        match self.names.entry(text.clone()) {
+        match earlier.entry(text.clone()) {
             Entry::Occupied(first) => {
                 Err(format!("`{text}` appears a second time; first at {}", first.get()))
             }
@@ -238,29 +163,27 @@ impl Members {
             }
         }
     }
-}
 
-fn extent(node: &Node) -> Extent {
-    match &node.kind {
-        NodeKind::List(elements) => Extent::of_all(elements.iter().map(extent)),
-        NodeKind::Map(members) => {
-            Extent::of_all(members.iter().flat_map(|(name, value)| [extent(name), extent(value)]))
+    fn extent(node: &Node) -> Extent {
+        match &node.kind {
+            NodeKind::List(elements) => Extent::of_all(elements.iter().map(Self::extent)),
+            NodeKind::Map(members) => Extent::of_all(
+                members.iter().flat_map(|(name, value)| [Self::extent(name), Self::extent(value)]),
+            ),
+            NodeKind::Number(text) | NodeKind::Text(text) => Extent::of_leaf(text.len()),
+            NodeKind::Null | NodeKind::Bool(_) => Extent::of_leaf(0),
         }
-        NodeKind::Number(text) | NodeKind::Text(text) => Extent::of_leaf(text.len()),
-        NodeKind::Null | NodeKind::Bool(_) => Extent::of_leaf(0),
     }
 }
 
-fn scalar(text: &str, style: ScalarStyle) -> NodeKind {
-    if style != ScalarStyle::Plain {
-        return NodeKind::Text(text.to_owned());
-    }
-    match text {
+fn scalar_kind(scalar: Scalar<'_>) -> NodeKind {
+    match scalar.text {
+        text if !scalar.is_plain => NodeKind::Text(text.to_owned()),
         "" | "~" | "null" | "Null" | "NULL" => NodeKind::Null,
         "true" | "True" | "TRUE" => NodeKind::Bool(true),
         "false" | "False" | "FALSE" => NodeKind::Bool(false),
-        _ if is_number(text) => NodeKind::Number(text.to_owned()),
-        _ => NodeKind::Text(text.to_owned()),
+        text if is_number(text) => NodeKind::Number(text.to_owned()),
+        text => NodeKind::Text(text.to_owned()),
     }
 }
 

@@ -6,17 +6,17 @@
 
 use saphyr_parser::{Event, Marker, ScanError, Span};
 
-use crate::file::At;
+use super::At;
 
 /// The most common mistake in text that is not YAML.
 const FIX: &str = "close brackets and quotation marks, indent with spaces, and quote texts with `: `, ` #`, `{`, `*` or `&` in them";
 
-pub fn place(marker: &Marker) -> At {
+pub(super) fn place(marker: &Marker) -> At {
     At { line: marker.line(), column: marker.col() + 1 }
 }
 
 /// How far a text has been read. Places are counted in characters.
-pub struct Reading<'a> {
+pub(super) struct Reading<'a> {
     text: &'a str,
     /// The end of what was understood.
     understood: usize,
@@ -25,11 +25,11 @@ pub struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    pub const fn of(text: &'a str) -> Self {
+    pub(super) const fn of(text: &'a str) -> Self {
         Self { text, understood: 0, open: Vec::new() }
     }
 
-    pub fn see(&mut self, event: &Event<'_>, span: Span) {
+    pub(super) fn see(&mut self, event: &Event<'_>, span: Span) {
         match event {
             Event::SequenceStart(..) | Event::MappingStart(..) => self.open.push(span.start.index()),
             Event::SequenceEnd | Event::MappingEnd => drop(self.open.pop()),
@@ -39,7 +39,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Where the text is not YAML, and why.
-    pub fn fault(&self, error: &ScanError) -> (At, String) {
+    pub(super) fn fault(&self, error: &ScanError) -> (At, String) {
         let (stopped, info) = (place(error.marker()), error.info());
         match self.opener(error.marker().index()) {
             None => (stopped, format!("this is not YAML: {info}; {FIX}")),

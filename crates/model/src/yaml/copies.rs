@@ -40,31 +40,31 @@ impl Extent {
 }
 
 /// Refuses a document of more levels than are read.
-pub fn check_levels(levels: usize) -> Result<(), String> {
+pub(super) fn check_levels(levels: usize) -> Result<(), String> {
     if levels > LEVELS_MAX { Err(format!("more than {LEVELS_MAX} levels")) } else { Ok(()) }
 }
 
 /// What is left for the copies of one text.
 #[derive(Debug)]
-pub struct Copies {
+pub(super) struct Copies {
     left: usize,
     max: usize,
 }
 
 impl Copies {
-    pub const fn of(text: &str) -> Self {
+    pub(super) const fn of(text: &str) -> Self {
         let max = COPIED_BYTES_MAX + text.len();
         Self { left: max, max }
     }
 
     /// [`Self::take`] for an alias below so many levels.
-    pub fn take_below(&mut self, levels: usize, copy: Extent) -> Result<(), String> {
+    pub(super) fn take_below(&mut self, levels: usize, copy: Extent) -> Result<(), String> {
         check_levels(levels + copy.levels)?;
         self.take(copy)
     }
 
     /// Takes the bytes of a copy before it is made.
-    pub fn take(&mut self, copy: Extent) -> Result<(), String> {
+    pub(super) fn take(&mut self, copy: Extent) -> Result<(), String> {
         let Some(left) = self.left.checked_sub(copy.bytes) else {
             return Err(format!("anchors and aliases repeat more than {} bytes: write them out", self.max));
         };
