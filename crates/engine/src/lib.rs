@@ -42,8 +42,6 @@
 //! - Access control: a decision in `dispatch`, made from the `Caller` and the tables a request names, before
 //!   binding.
 
-#![warn(missing_docs)]
-
 mod answered;
 mod backfill;
 mod background;

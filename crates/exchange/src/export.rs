@@ -13,22 +13,29 @@ use keywright_model::tables::{Capacity, TableDefinition};
 /// The target format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
+    /// A `NoSQL` Workbench document.
     Workbench {
         /// The document that the model came from; members that the model does not cover stay in it.
         base: Option<Document>,
         /// The date shown in a new document, such as `Apr 25, 2023, 05:37 PM`.
         written: String,
     },
+    /// The request as JSON; several tables make a list.
     CreateTable,
+    /// A shell script of AWS CLI calls.
     AwsCli,
+    /// A template in YAML.
     CloudFormationYaml(Resource),
+    /// A template in JSON.
     CloudFormationJson(Resource),
 }
 
 /// The text, and notes on what the format cannot hold or holds in another way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
+    /// The file's content, with a newline at its end.
     pub text: String,
+    /// A sentence for each part that the format cannot hold or holds otherwise.
     pub notes: Vec<String>,
 }
 

@@ -9,10 +9,12 @@ use keywright_model::FAULTS_MAX;
 pub struct ExchangeFault {
     /// The path in the document, such as `DataModel[0].KeyAttributes`; empty for the document itself.
     pub path: String,
+    /// A sentence that says what to write there.
     pub text: String,
 }
 
 impl ExchangeFault {
+    /// A fault at a path; its text does not repeat the path.
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         Self { path: path.into(), text: text.into() }
     }

@@ -19,15 +19,20 @@ use keywright_model::{Model, parse as parse_model, write as write_model};
 pub enum Source {
     /// The document itself. It keeps what the model cannot hold, for a later export.
     Workbench(Document),
+    /// One or several requests, or answers of `DescribeTable`.
     CreateTable,
+    /// A template, of SAM too.
     CloudFormation,
 }
 
 /// An imported model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
+    /// A model that its own reader accepts.
     pub model: Model,
+    /// What kind of file it was.
     pub source: Source,
+    /// A sentence for each part that was assumed, changed or left out.
     pub notes: Vec<String>,
 }
 

@@ -175,6 +175,7 @@ pub const SCALABLE_TARGET: Shape =
 /// A value, split by what a model holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parted {
+    /// The document without the members that a model does not hold.
     pub held: Json,
     /// Paths below the value that are not held, such as `GlobalSecondaryIndexes[0].WarmThroughput`. Values
     /// without a meaning are left out.

@@ -26,7 +26,9 @@ use keywright_model::{
 /// A model and notes about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Made {
+    /// The model, as a file of it would be read.
     pub model: Model,
+    /// A sentence for each choice that its author should look at.
     pub notes: Vec<String>,
 }
 

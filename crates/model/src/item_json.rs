@@ -16,7 +16,9 @@ use crate::json::{Json, Members};
 /// An item, and whether all its values are in the typed form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadItem {
+    /// The item.
     pub item: Item,
+    /// Whether every value was in the typed form.
     pub typed: bool,
 }
 

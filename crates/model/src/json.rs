@@ -19,11 +19,15 @@ const INDENT: usize = 2;
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Json {
+    /// `null`
     Null,
+    /// `true` or `false`
     Bool(bool),
     /// The digits as written: `1.10` stays `1.10`.
     Number(String),
+    /// A string, its escapes resolved.
     Text(String),
+    /// An array.
     List(Vec<Json>),
     /// Members in written order, repeated ones included.
     Object(Members),
@@ -35,6 +39,7 @@ pub type Members = Vec<(String, Json)>;
 /// The text is not one JSON value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotJson {
+    /// What the parser reports, with line and column.
     pub reason: String,
 }
 
@@ -54,14 +59,17 @@ impl Json {
         tree(raw, 0)
     }
 
+    /// A string.
     pub fn text(value: impl Into<String>) -> Self {
         Self::Text(value.into())
     }
 
+    /// A number in the digits of its text; the caller vouches for their form.
     pub fn number(value: impl fmt::Display) -> Self {
         Self::Number(value.to_string())
     }
 
+    /// An object with these members in this order.
     pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
         Self::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
@@ -71,6 +79,7 @@ impl Json {
         self.members().iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
+    /// [`Self::get`], to change it in place.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Self> {
         match self {
             Self::Object(members) => {
@@ -85,10 +94,12 @@ impl Json {
         path.iter().try_fold(self, |value, name| value.get(name))
     }
 
+    /// The text of a member; `None` if it is missing or no string.
     pub fn str_at(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(Self::as_str)
     }
 
+    /// The text of a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -104,6 +115,7 @@ impl Json {
         }
     }
 
+    /// A boolean, also as a text, which templates use.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(value) => Some(*value),

@@ -14,7 +14,9 @@ const VARIANTS_MAX: usize = 64;
 /// An entity's template of a key attribute.
 #[derive(Clone, Copy)]
 pub struct Side<'a> {
+    /// The entity, whose attributes say what values they have.
     pub entity: &'a Entity,
+    /// Its template of the key attribute.
     pub template: &'a Template,
     /// Stored texts of the key attribute in a live table. Empty
     /// when all items are examples by the model's author.

@@ -14,17 +14,25 @@ const UPDATE_REPLACE_POLICY: &str = "UpdateReplacePolicy";
 /// One table, its indexes and its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableDefinition {
+    /// As the service knows it.
     pub name: String,
+    /// Its key and its indexes.
     pub schema: TableSchema,
+    /// How its capacity is paid for.
     pub billing: Capacity,
     /// The time-to-live attribute.
     pub ttl: Option<String>,
+    /// What its stream shows; `None` without a stream.
     pub stream: Option<StreamViewType>,
+    /// The table class; `None` when nothing says it.
     pub class: Option<TableClass>,
+    /// Whether it can be restored to any second of the last weeks.
     pub point_in_time_recovery: bool,
+    /// Whether it cannot be deleted.
     pub deletion_protection: bool,
     /// Replica regions, without the table's own region.
     pub replicas: Vec<String>,
+    /// What a stack does when the table leaves it.
     pub policies: Policies,
 }
 
@@ -33,44 +41,58 @@ pub struct TableDefinition {
 /// The model file has no field for it; it is kept as an extension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policies {
+    /// `DeletionPolicy`: when the table is removed from the stack.
     pub deletion: Option<String>,
+    /// `UpdateReplacePolicy`: when a change replaces the table.
     pub update_replace: Option<String>,
 }
 
 /// Billing mode of a table with its provisioned capacity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Capacity {
+    /// Paid by the request.
     OnDemand,
+    /// Paid by the hour.
     Provisioned(Provisioned),
 }
 
 /// Provisioned capacity of a table, and by name of the indexes that differ from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provisioned {
+    /// The table's units, and those of indexes that are not named.
     pub table: Units,
+    /// By name of a global index.
     pub indexes: BTreeMap<String, Units>,
+    /// How the table scales; `None` if it does not.
     pub autoscaling: Option<AutoScaling>,
 }
 
 /// Capacity units per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Units {
+    /// Read units.
     pub read: u64,
+    /// Write units.
     pub write: u64,
 }
 
 /// Auto scaling of reads and of writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AutoScaling {
+    /// Of read units; `None` if they are fixed.
     pub read: Option<Scaling>,
+    /// Of write units; `None` if they are fixed.
     pub write: Option<Scaling>,
 }
 
 /// The range that capacity moves in, and the target utilisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scaling {
+    /// The least units.
     pub units_min: u64,
+    /// The most units.
     pub units_max: u64,
+    /// The share of the units that is to be used.
     pub target_percent: u64,
 }
 

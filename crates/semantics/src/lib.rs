@@ -3,8 +3,6 @@
 //!
 //! It deliberately does not know: sockets, JSON, clocks, threads, storage.
 
-#![warn(missing_docs)]
-
 pub mod capacity;
 pub mod codec;
 pub mod error;

@@ -8,8 +8,6 @@
 //!
 //! It does not know tables, items or DynamoDB.
 
-#![warn(missing_docs)]
-
 mod connection;
 mod dial;
 mod fault;

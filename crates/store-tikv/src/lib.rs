@@ -9,8 +9,6 @@
 //!
 //! Layers: options, fault, keys < link < layout, logs < view < transaction < store
 
-#![warn(missing_docs)]
-
 mod fault;
 mod keys;
 mod layout;

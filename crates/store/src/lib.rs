@@ -3,8 +3,6 @@
 //! It does not know tables, items or indexes. `memory` is the reference store, `faulty` adds seeded faults to
 //! a memory store, `kit` is the test suite that every backend must pass.
 
-#![warn(missing_docs)]
-
 pub mod contract;
 pub mod faulty;
 #[cfg(feature = "kit")]

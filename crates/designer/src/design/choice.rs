@@ -34,6 +34,7 @@ pub struct Wanted<'a> {
 /// The designs of a model's tables, with their bill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
+    /// One for each table of the wanted model, in its order.
     pub tables: Vec<TableDesign>,
     /// The model with all of them.
     pub billed: Billed,
@@ -42,10 +43,13 @@ pub struct Choice {
 /// One table's design.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableDesign {
+    /// The table of the wanted model.
     pub table: String,
     /// The tables of the written model that it became.
     pub tables: Vec<String>,
+    /// What had to be solved.
     pub problem: Problem,
+    /// The cheapest solution, with its proof.
     pub design: Design,
     /// The bill of the cheapest design with one global index less.
     pub fewer: Option<OtherBill>,

@@ -11,7 +11,9 @@ use keywright_workbench::run::Outcome;
 /// The reads and writes of a model on generated items.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
+    /// One for each read, in the model's order.
     pub reads: Vec<Verified>,
+    /// One for each write, in the model's order.
     pub writes: Vec<VerifiedWrite>,
 }
 
@@ -51,6 +53,7 @@ impl Trial {
         self.reads.iter().all(Verified::agrees) && self.writes.iter().all(VerifiedWrite::agrees)
     }
 
+    /// One line for each group of results, the wrong ones by name.
     pub fn text(&self) -> String {
         let wrong: Vec<&Verified> = self.reads.iter().filter(|own| !own.agrees()).collect();
         let mut lines = vec![format!(

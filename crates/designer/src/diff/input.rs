@@ -17,7 +17,9 @@ use keywright_model::template::Shape;
 /// One of the two models of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
+    /// In the model's order.
     pub tables: Vec<SubjectTable>,
+    /// In the model's order; none for a draft.
     pub patterns: Vec<SubjectPattern>,
     /// The errors that the model's own check reports.
     pub faults: Vec<SubjectFault>,
@@ -30,27 +32,37 @@ pub struct SubjectFault {
     pub rule: Option<&'static str>,
     /// The pattern, entity, table or index that the fault is about.
     pub subject: String,
+    /// A sentence on what is wrong.
     pub text: String,
+    /// A sentence on what to do.
     pub fix: String,
 }
 
+/// One table with its entities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubjectTable {
+    /// Keys, indexes and settings.
     pub definition: TableDefinition,
+    /// In the model's order.
     pub entities: Vec<SubjectEntity>,
 }
 
+/// One entity of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SubjectEntity {
+    /// Unique in its model.
     pub name: String,
     /// Key attribute to template.
     pub templates: BTreeMap<String, Template>,
+    /// Declared attributes with their types, those of keys included.
     pub attributes: BTreeMap<String, ValueType>,
     /// Attributes that hold a copy, with what they are a copy of: `userBio`, then `User` and `bio`.
     pub copies: BTreeMap<String, (String, String)>,
     /// Attributes that some of its items lack.
     pub partial: BTreeSet<String>,
+    /// How many items there are.
     pub count: Count,
+    /// What writing them once costs.
     pub load: Load,
 }
 
@@ -102,14 +114,18 @@ pub struct Load {
     pub index_bytes: BTreeMap<String, u64>,
 }
 
+/// One access pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubjectPattern {
+    /// Unique in its model.
     pub id: String,
+    /// Its description; empty if it has none.
     pub text: String,
     /// Whether it is a write.
     pub writes: bool,
     /// The table or index that it reads or writes, if the model says so.
     pub uses: Option<String>,
+    /// How it reads.
     pub reading: Reading,
     /// The entities it returns or writes.
     pub entities: Vec<String>,
@@ -120,6 +136,7 @@ pub struct SubjectPattern {
     /// The attributes that it searches by, filters by or returns. With `whole` it returns all attributes,
     /// also those that are not listed.
     pub needs: Vec<String>,
+    /// Whether it returns whole items.
     pub whole: bool,
     /// What a write does to each entity; empty for a read.
     pub touches: Vec<Touch>,
@@ -144,7 +161,9 @@ pub enum Reading {
 /// What one part of a write does to an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touch {
+    /// The entity.
     pub entity: String,
+    /// What happens to its item.
     pub kind: TouchKind,
     /// The attributes that an update names.
     pub attributes: Vec<String>,
@@ -154,13 +173,16 @@ pub struct Touch {
     pub dropped: Vec<String>,
 }
 
+/// What a step of a write does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TouchKind {
     /// Puts the whole item, over an existing one if there is one.
     Put,
     /// Puts the item if none exists.
     Create,
+    /// Changes attributes.
     Update,
+    /// Deletes the item.
     Delete,
     /// A condition check or a get.
     Read,
@@ -231,6 +253,7 @@ impl Subject {
         self
     }
 
+    /// The table of a name.
     pub fn table(&self, name: &str) -> Option<&SubjectTable> {
         self.tables.iter().find(|table| table.definition.name == name)
     }
@@ -245,6 +268,7 @@ impl SubjectTable {
         Self { definition: table.definition.clone(), entities: entities.collect() }
     }
 
+    /// The entity of a name.
     pub fn entity(&self, name: &str) -> Option<&SubjectEntity> {
         self.entities.iter().find(|entity| entity.name == name)
     }
@@ -254,6 +278,7 @@ impl SubjectTable {
         self.definition.schema.key.partition.first().map_or("", |key| key.name.as_str())
     }
 
+    /// The index of a name.
     pub fn index(&self, name: &str) -> Option<&IndexSchema> {
         self.definition.schema.indexes.iter().find(|index| index.name == name)
     }

@@ -16,6 +16,7 @@ macro_rules! kinds {
         $($(#[$doc:meta])* $kind:literal $variant:ident { $($field:ident: $type:ty),* $(,)? })*
     }) => {
         $(#[$meta])*
+        #[expect(missing_docs, reason = "the line above a variant says what its fields are")]
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum $name {
             $($(#[$doc])* $variant { $($field: $type),* },)*

@@ -42,37 +42,53 @@ pub use report::Terms;
 /// The comparison of two models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
+    /// Tables, settings, indexes, entities and patterns that differ, in this order.
     pub changes: Vec<Change>,
+    /// The way from the old model to the new one.
     pub plan: Plan,
 }
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
+    /// Whether it came, went or differs.
     pub kind: ChangeKind,
+    /// What it is.
     pub thing: Thing,
     /// The name, with its table where it belongs to one: `Shop.gsi1`.
     pub name: String,
+    /// What differs; empty if the name says all.
     pub detail: String,
 }
 
+/// How a thing differs between the models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
+    /// Only the new model has it.
     Added,
+    /// Only the old model has it.
     Removed,
+    /// Both have it, and it differs.
     Changed,
 }
 
+/// What can differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Thing {
+    /// A table, by its name and key.
     Table,
+    /// A setting of a table, such as its billing.
     Setting,
+    /// A secondary index.
     Index,
+    /// An entity: its keys and attributes.
     Entity,
+    /// An access pattern.
     Pattern,
 }
 
 impl ChangeKind {
+    /// As reports print it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -92,6 +108,7 @@ impl ChangeKind {
 }
 
 impl Thing {
+    /// As reports print it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Table => "table",

@@ -22,13 +22,16 @@ const READS_PER_WRITE: u64 = 3;
 pub struct Plan {
     /// What each added entity and pattern needs, what is left out, and why there is no plan.
     pub summary: Vec<Remark>,
+    /// How many of the differences it carries out.
     pub extent: Extent,
+    /// In the order of execution; each waits for the one before it.
     pub steps: Vec<Step>,
 }
 
 /// How many of the differences a plan carries out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
+    /// All of them.
     #[default]
     Whole,
     /// All but what the summary names as open or not planned.
@@ -40,10 +43,13 @@ pub enum Extent {
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
+    /// The kind.
     pub kind: StepKind,
+    /// What is done, in any order.
     pub operations: Vec<Operation>,
     /// What it consumes; `None` if no example shows how large the items are.
     pub units: Option<Units>,
+    /// What its units are paid by.
     pub place: Place,
     /// Another way to do the same.
     pub alternative: Option<Alternative>,
@@ -52,6 +58,7 @@ pub struct Step {
 /// One operation of a step, with what it consumes. Operations that share a scan name its units once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
+    /// What is done.
     pub action: Action,
     /// `None` if no example shows how large the items are.
     pub units: Option<Units>,
@@ -60,6 +67,7 @@ pub struct Operation {
 /// Request units, consumed once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Units {
+    /// Read units.
     pub reads: u64,
     /// To the table and its local indexes.
     pub table_writes: u64,
@@ -70,6 +78,7 @@ pub struct Units {
 /// The parts of a table's definition that decide the price of its units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
+    /// Whether the table's class is Standard-IA.
     pub infrequent: bool,
     /// Replica regions, without the table's own.
     pub replicas: usize,
@@ -78,7 +87,9 @@ pub struct Place {
 /// An export and import as files, billed by the gigabyte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alternative {
+    /// What is done instead.
     pub action: Action,
+    /// Bytes that are billed; `None` if no example shows how large the items are.
     pub bytes: Option<u64>,
 }
 
@@ -94,6 +105,7 @@ pub enum Who {
 }
 
 impl Who {
+    /// As reports print it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -106,27 +118,38 @@ impl Who {
 /// The kind of a step; the order is the order of execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StepKind {
+    /// A new table.
     CreateTable,
     /// Settings that add something.
     ChangeSetting,
+    /// A new index, which the service fills.
     CreateIndex,
     /// Reads understand old and new.
     ReadBoth,
     /// Writes keep old and new.
     WriteBoth,
+    /// Existing items get what new ones have.
     Backfill,
+    /// Items are put into a new table.
     LoadItems,
+    /// Old and new are compared.
     Verify,
+    /// Reads use the new design alone.
     SwitchReads,
+    /// Writes keep the new design alone.
     StopWrites,
+    /// An index that nothing reads.
     DeleteIndex,
+    /// Items that nothing reads.
     DeleteItems,
+    /// A table that nothing reads.
     DeleteTable,
     /// Settings that take something away.
     LowerSetting,
 }
 
 impl Extent {
+    /// As reports print it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Whole => "whole",
@@ -137,6 +160,7 @@ impl Extent {
 }
 
 impl StepKind {
+    /// Who does it.
     pub const fn who(self) -> Who {
         match self {
             Self::CreateTable
@@ -171,10 +195,12 @@ impl StepKind {
 }
 
 impl Units {
+    /// Write units of the table and its indexes.
     pub const fn writes(self) -> u64 {
         self.table_writes.saturating_add(self.index_writes)
     }
 
+    /// The sum of both.
     #[must_use]
     pub const fn and(self, more: Self) -> Self {
         Self {

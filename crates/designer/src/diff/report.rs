@@ -12,6 +12,7 @@ use keywright_workbench::price::{Item, Money, Prices};
 /// Rates and prices that the figures use.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a> {
+    /// The prices of one region on one day.
     pub prices: &'a Prices,
     /// Write units per second that the jobs may use; they use three times as many read units.
     pub rate: u64,

@@ -36,7 +36,9 @@ pub type Parameters = BTreeMap<String, String>;
 /// Tables of a template, and notes on what was assumed or left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
+    /// In the order of the resources.
     pub tables: Vec<TableDefinition>,
+    /// A sentence for each part that was assumed or left out, with its path.
     pub notes: Vec<String>,
 }
 

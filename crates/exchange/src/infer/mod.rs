@@ -33,14 +33,18 @@ use keywright_model::tables::TableDefinition;
 /// The parts of a facet that its entity's items do not show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facet {
+    /// The alias of the partition key, such as `c#${customerId}`.
     pub partition_alias: Option<String>,
+    /// The alias of the sort key.
     pub sort_alias: Option<String>,
+    /// The attributes that the facet shows.
     pub attributes: Vec<String>,
 }
 
 /// An inferred entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entity {
+    /// Unique in its table.
     pub name: String,
     /// Its items, as indexes into the table's list.
     pub members: Vec<usize>,
@@ -68,7 +72,9 @@ impl Entity {
 /// An attribute of an inferred entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attribute {
+    /// As items have it, or the name of a variable in a key.
     pub name: String,
+    /// The type that most of its values have.
     pub value_type: ValueType,
     /// Whether items have it; false for variables that occur only in keys.
     pub stored: bool,

@@ -24,22 +24,29 @@ pub struct Document {
 /// A draft and notes on how the document was interpreted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
+    /// What was read.
     pub draft: Draft,
+    /// How it was interpreted.
     pub notes: Vec<String>,
+    /// What could not be; empty for a well-formed document.
     pub assumed: Vec<Assumption>,
 }
 
 /// A place that could not be interpreted, and the assumption made instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assumption {
+    /// The place, and what is wrong there.
     pub fault: ExchangeFault,
+    /// A sentence that says what was taken instead.
     pub assumed: String,
 }
 
 /// A document and notes on the parts of the draft that it cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
+    /// The document.
     pub document: Document,
+    /// What it cannot hold, each with its table.
     pub lost: Vec<String>,
 }
 
@@ -65,6 +72,7 @@ impl Document {
         matches!(root.get("DataModel"), Some(Json::List(_)))
     }
 
+    /// The whole document as JSON.
     pub fn json(&self) -> &Json {
         &self.root
     }

@@ -10,28 +10,38 @@ use crate::{Entity, Model, Part, Table, Template};
 /// Why a template cannot be filled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FillFault {
+    /// The item lacks an attribute that the template names.
     Missing {
+        /// As the model file writes it.
         template: String,
+        /// The attribute that the item lacks.
         attribute: String,
     },
     /// Lists, maps and sets cannot be part of a key.
     NoText {
+        /// The attribute with such a value.
         attribute: String,
     },
     /// Padding only works for non-negative whole numbers that fit the padding.
     NotPaddable {
+        /// The padded attribute.
         attribute: String,
+        /// Its text.
         value: String,
     },
     /// A key attribute of type N or B needs a value of that type.
     WrongType {
+        /// The attribute or the template that makes the value.
         attribute: String,
     },
+    /// The entity has no template for a part of its table's key.
     NoTemplate {
+        /// The key attribute.
         attribute: String,
     },
     /// The text is longer than any key.
     TooLong {
+        /// As the model file writes it.
         template: String,
     },
 }

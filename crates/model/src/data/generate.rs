@@ -99,6 +99,7 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
+    /// Makes records for a model; they refer to these items.
     pub const fn new(model: &'a Model, existing: &'a [Sample]) -> Self {
         Self { model, existing, generator: RefCell::new(None) }
     }
@@ -119,7 +120,9 @@ impl<'a> Records<'a> {
 pub struct Further<'a> {
     /// Attributes that all of them have: the values given in a read.
     pub fixed: &'a Item,
+    /// How many records.
     pub number: u64,
+    /// The same seed makes the same records.
     pub seed: u64,
 }
 

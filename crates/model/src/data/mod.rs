@@ -39,10 +39,13 @@ pub use size::{FILLER, Shortfall, pad, shortfalls};
 /// One item of the sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
+    /// The table that stores it.
     pub table: String,
     /// `None` for a stored item that fits no entity.
     pub entity: Option<String>,
+    /// The whole item as it is stored, keys included.
     pub item: Item,
+    /// Its record in the model file; for an item of another file, the place that names the file.
     pub at: At,
 }
 

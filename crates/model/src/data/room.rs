@@ -8,7 +8,9 @@ use crate::{At, Fault, Faults};
 /// The most items of a model, and their bytes in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
+    /// The most items of all tables.
     pub items: usize,
+    /// The most bytes of all items, by the service's size of an item.
     pub bytes: usize,
 }
 
@@ -20,6 +22,7 @@ impl Limit {
 /// Why a model's items are not loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotLoaded {
+    /// The data section, a file or a template is wrong.
     Faults(Faults),
     /// There are more of them than the limit.
     BeyondLimit,

@@ -100,6 +100,7 @@ impl Scale {
         scale
     }
 
+    /// At least one.
     pub(super) fn items(&self, entity: &str) -> u64 {
         self.items.get(entity).copied().unwrap_or(1).max(1)
     }

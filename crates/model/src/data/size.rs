@@ -63,9 +63,11 @@ pub fn pad(model: &Model, entity: &Entity, mut item: Item) -> Item {
 /// A shortfall: items in the data are smaller than declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortfall {
+    /// The entity whose items are too small.
     pub entity: String,
     /// The attribute that is too small; `None` for the whole item.
     pub attribute: Option<String>,
+    /// Where its size is declared: the attribute, or the entity.
     pub at: At,
     /// Declared size in bytes.
     pub declared: u64,

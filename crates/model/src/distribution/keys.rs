@@ -17,6 +17,7 @@ pub enum When {
     /// Items of any age.
     Any,
     /// New items, at this average rate.
+    #[expect(missing_docs, reason = "the variant says it")]
     Now { average: MicroPerSecond },
 }
 

@@ -30,6 +30,7 @@ impl ConditionExpression {
         &self.text
     }
 
+    /// Its parts, with names and placeholders as the author wrote them.
     pub const fn tree(&self) -> &Clause {
         &self.tree
     }
@@ -55,6 +56,7 @@ impl ConditionExpression {
         found
     }
 
+    /// Whether it names an attribute or a part of it.
     pub fn names(&self, attribute: &str) -> bool {
         self.attributes().contains(&attribute)
     }

@@ -10,13 +10,18 @@ use super::tree::{Call, Operand, Path, meanings, without_colon};
 /// What an update does to an attribute or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect {
+    /// The attribute, or the part of it.
     pub path: Path,
+    /// What becomes of it.
     pub change: Change,
 }
 
+/// A clause of an update, without its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
+    /// `SET path = value`
     Set(SetValue),
+    /// `REMOVE path`
     Remove,
     /// The placeholder of a number or a set that is added, without its colon.
     Add(String),
@@ -27,11 +32,15 @@ pub enum Change {
 /// What a SET assigns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetValue {
+    /// A value, another attribute, or a function's result.
     Operand(Operand),
     /// A sum or difference.
     Arithmetic {
+        /// Plus or minus.
         operator: Arithmetic,
+        /// The number before the operator.
         left: Operand,
+        /// The number after it.
         right: Operand,
     },
 }
@@ -66,10 +75,12 @@ impl Effect {
         Self { path: Path::of(attribute), change: Change::Set(SetValue::Operand(list)) }
     }
 
+    /// `REMOVE attribute`
     pub fn remove(attribute: &str) -> Self {
         Self { path: Path::of(attribute), change: Change::Remove }
     }
 
+    /// The section of the update expression that has it.
     pub const fn section(&self) -> Section {
         match self.change {
             Change::Set(_) => Section::Set,

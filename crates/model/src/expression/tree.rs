@@ -9,6 +9,7 @@ use super::names::Readable;
 /// An attribute of an item, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
+    /// The top-level attribute's name, placeholders resolved.
     pub attribute: String,
     /// Members and elements inside the attribute, outermost first.
     pub rest: Vec<Step>,
@@ -17,6 +18,7 @@ pub struct Path {
 /// A step into a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
+    /// A member of a map, by its name.
     Member(String),
     /// The element's number, as digits.
     Element(String),
@@ -25,21 +27,26 @@ pub enum Step {
 /// One side of a comparison, or an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
+    /// An attribute of the item, or a part of one.
     Path(Path),
     /// A value placeholder, without its colon.
     Value(String),
+    /// The result of a function.
     Call(Call),
 }
 
 /// A function with its arguments. Whether there is such a function is decided when the model runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
+    /// Its name in the author's spelling.
     pub function: String,
+    /// The arguments in their order.
     pub arguments: Vec<Operand>,
 }
 
 /// A condition, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names of the expression's syntax")]
 pub enum Clause {
     And(Box<Clause>, Box<Clause>),
     Or(Box<Clause>, Box<Clause>),
@@ -53,8 +60,11 @@ pub enum Clause {
 /// What is known of an attribute where a condition is judged without an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
+    /// The item has it.
     Present,
+    /// The item lacks it.
     Missing,
+    /// Nothing says whether the item has it.
     Unknown,
 }
 

@@ -21,13 +21,19 @@ use crate::template::Template;
 /// A whole model file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
+    /// The model's name: a word, used for files that are made of the model.
     pub name: String,
+    /// A sentence for readers.
     pub text: Option<String>,
     /// The price file, such as `us-east-1@2026-08`.
     pub prices: Option<String>,
+    /// In the file's order.
     pub tables: Vec<Table>,
+    /// In the file's order; names are unique.
     pub entities: Vec<Entity>,
+    /// In the file's order; ids are unique.
     pub patterns: Vec<Pattern>,
+    /// Where its items come from.
     pub data: DataSource,
     /// `x-*` fields of the file's top level.
     pub extensions: Vec<(String, Node)>,
@@ -36,32 +42,47 @@ pub struct Model {
 /// One table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
+    /// As the service knows it.
     pub name: String,
+    /// Its place in the file.
     pub at: At,
+    /// A sentence for readers.
     pub text: Option<String>,
+    /// The partition key.
     pub partition: KeyAttribute,
+    /// The sort key, if the table has one.
     pub sort: Option<KeyAttribute>,
+    /// On demand unless the file says otherwise.
     pub billing: DeclaredCapacity,
     /// The time-to-live attribute.
     pub ttl: Option<String>,
+    /// What its stream shows; `None` without a stream.
     pub stream: Option<StreamView>,
     /// Point-in-time recovery; `None` when the file does not say.
     pub pitr: Option<bool>,
+    /// Whether it cannot be deleted; `None` when the file does not say.
     pub deletion_protection: Option<bool>,
+    /// Whether its class is Standard-IA.
     pub infrequent_access: bool,
     /// Replica regions, without the table's own region.
     pub replicas: Vec<String>,
+    /// In the file's order.
     pub indexes: Vec<Index>,
 }
 
 /// Billing mode of a table with the capacity that the file declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeclaredCapacity {
+    /// Paid by the request.
     #[default]
     OnDemand,
+    /// Paid by the hour.
     Provisioned {
+        /// Read units per second.
         read_units: u64,
+        /// Write units per second.
         write_units: u64,
+        /// How the units scale, reads and writes alike; `None` if they do not.
         autoscale: Option<AutoScale>,
     },
 }
@@ -69,30 +90,41 @@ pub enum DeclaredCapacity {
 /// Bounds of automatic scaling and the target utilisation, in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AutoScale {
+    /// The least units.
     pub min: u64,
+    /// The most units.
     pub max: u64,
+    /// The share of the units that is to be used.
     pub target_percent: u64,
 }
 
 /// One secondary index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Index {
+    /// Unique in its table.
     pub name: String,
+    /// Its place in the file.
     pub at: At,
+    /// Global or local.
     pub kind: IndexKind,
     /// One to four attributes; for a local index, the table's partition key.
     pub partition: Vec<KeyAttribute>,
     /// Up to four attributes.
     pub sort: Vec<KeyAttribute>,
+    /// The attributes that its entries hold in addition to the keys.
     pub projection: Projection,
 }
 
 /// One kind of item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entity {
+    /// Unique in the model.
     pub name: String,
+    /// Its place in the file.
     pub at: At,
+    /// A sentence for readers.
     pub text: Option<String>,
+    /// The table that stores its items.
     pub table: String,
     /// The expected number of items; `None` when the file does not say.
     pub count: Option<u64>,
@@ -107,6 +139,7 @@ pub struct Entity {
     /// Templates by index. An index that is missing here still contains
     /// the entity if the entity has the index's key attributes.
     pub slots: Vec<(String, Slot)>,
+    /// In the file's order.
     pub attributes: Vec<Attribute>,
     /// How unevenly traffic falls on an attribute's values.
     pub skew: Vec<(String, Skew)>,
@@ -123,14 +156,18 @@ pub struct Entity {
 pub struct Slot {
     /// Key attribute and its template.
     pub templates: Vec<(String, Template)>,
+    /// Its place in the file.
     pub at: At,
 }
 
 /// One attribute of an entity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribute {
+    /// Unique in its entity.
     pub name: String,
+    /// Its place in the file.
     pub at: At,
+    /// The type of all its values.
     pub value_type: ValueType,
     /// Average size of the value in bytes.
     pub size_bytes: Option<u64>,
@@ -138,6 +175,7 @@ pub struct Attribute {
     pub distinct: Option<u64>,
     /// The possible values, when they are few.
     pub values: Vec<Node>,
+    /// How its values are written; `None` for free texts and numbers.
     pub format: Option<AttributeFormat>,
     /// The `Entity.attribute` that this attribute is a copy of.
     pub copy_of: Option<(String, String)>,
@@ -145,6 +183,7 @@ pub struct Attribute {
     pub present_ppm: Option<u64>,
 }
 
+/// How the values of an attribute are written, which decides their order and what is generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttributeFormat {
     /// `2026-08-01T12:00:00.000Z`
@@ -155,10 +194,13 @@ pub enum AttributeFormat {
     EpochSeconds,
     /// Milliseconds since 1970.
     EpochMs,
+    /// A random UUID in its text form.
     Uuid,
+    /// A ULID: a time and random letters.
     Ulid,
     /// A counter.
     Sequence,
+    /// A mail address.
     Email,
     /// Wall-clock time without a zone.
     LocalTime,
@@ -179,13 +221,16 @@ impl AttributeFormat {
 /// How unevenly something falls on the values of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skew {
+    /// Evenly.
     Uniform,
     /// Zipf's law with this exponent in thousandths: `zipf(1.1)` is 1100.
     Zipf {
+        /// Thousandths.
         exponent_milli: u64,
     },
     /// The hottest value takes this share, in millionths: `hottest(0.25)` is 250000.
     Hottest {
+        /// Millionths.
         share_ppm: u64,
     },
 }
@@ -194,9 +239,12 @@ pub enum Skew {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MicroPerSecond(pub u64);
 
+/// How often a pattern runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
+    /// Over a month, which is billed.
     pub average: MicroPerSecond,
+    /// In the busiest second, which decides heat; at least the average.
     pub peak: MicroPerSecond,
     /// Whether the author gives only the peak, which is then taken as the average too.
     pub is_peak_only: bool,
@@ -205,17 +253,23 @@ pub struct Rate {
 /// One access pattern: a read or a write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
+    /// Unique in the model.
     pub id: String,
+    /// Its place in the file.
     pub at: At,
+    /// A sentence for readers.
     pub text: Option<String>,
+    /// What it asks or changes.
     pub operation: Operation,
     /// A missing rate is reported, never taken as zero.
     pub rate: Option<Rate>,
+    /// How many items it returns, when the file says so.
     pub returns: Option<Returns>,
     /// The intended index, or the table's name; `None` lets the planner choose.
     pub uses: Option<String>,
     /// Values by attribute or placeholder.
     pub example: Vec<(String, Node)>,
+    /// What the example must give; `None` if it only has to run.
     pub expect: Option<Expectation>,
     /// A rare job of the operators, which may scan.
     pub admin: bool,
@@ -223,9 +277,12 @@ pub struct Pattern {
     pub after: Vec<String>,
 }
 
+/// What a pattern does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
+    /// One read of one entity or item collection.
     Read(Read),
+    /// One put, update or delete.
     Write(Write),
     /// Atomic: writes and checks, or gets.
     Transact(Vec<Write>),
@@ -236,10 +293,13 @@ pub enum Operation {
 /// A read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
+    /// The operation that it should become.
     pub kind: ReadKind,
     /// The entities it returns; several for an item collection.
     pub entities: Vec<String>,
+    /// What the caller knows, in the file's order.
     pub given: Vec<Given>,
+    /// The direction; `None` if any will do.
     pub order: Option<Order>,
     /// The attribute that orders the result; `None` leaves the order to the key.
     pub order_by: Option<OrderBy>,
@@ -247,14 +307,20 @@ pub struct Read {
     pub filter: Option<ConditionExpression>,
     /// The attributes it needs; all when empty.
     pub attributes: Vec<String>,
+    /// Eventual unless the file says otherwise.
     pub consistency: Consistency,
+    /// The most items that the caller takes; `None` for all.
     pub limit: Option<u64>,
 }
 
+/// The way of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadKind {
+    /// One item by its whole key.
     Get,
+    /// A range of one partition.
     Query,
+    /// The whole table or index.
     Scan,
     /// One Query per shard of the key.
     ScatterGather,
@@ -263,39 +329,58 @@ pub enum ReadKind {
 /// A condition on an attribute that the caller of a read provides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
+    /// An attribute of the entities.
     pub attribute: String,
+    /// Its place in the file.
     pub at: At,
+    /// How the attribute compares with the caller's value.
     pub op: GivenOp,
 }
 
+/// A comparison with the caller's value, as key conditions have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GivenOp {
+    /// Equal.
     Eq,
+    /// From one value to another, both included.
     Between,
+    /// A text that begins so.
     BeginsWith,
+    /// Less.
     Lt,
+    /// Less or equal.
     Le,
+    /// Greater.
     Gt,
+    /// Greater or equal.
     Ge,
 }
 
+/// The direction of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
+    /// The least first.
     Ascending,
+    /// The greatest first.
     Descending,
 }
 
 /// The attribute that orders a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderBy {
+    /// An attribute of the entities.
     pub attribute: String,
+    /// Its place in the file.
     pub at: At,
 }
 
+/// What a read sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Consistency {
+    /// Perhaps not the latest writes, at half the units.
     #[default]
     Eventual,
+    /// All writes that were acknowledged before it.
     Strong,
 }
 
@@ -306,6 +391,7 @@ pub struct MilliItems(pub u64);
 impl MilliItems {
     const MILLI: u64 = 1000;
 
+    /// A whole number of items.
     pub const fn of(items: u64) -> Self {
         Self(items.saturating_mul(Self::MILLI))
     }
@@ -326,7 +412,9 @@ impl fmt::Display for MilliItems {
 /// The number of items that a read returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Returns {
+    /// On average.
     pub average: Option<MilliItems>,
+    /// At most.
     pub max: Option<u64>,
     /// Items per page, sent as `Limit`: no more are read at once.
     pub page: Option<u64>,
@@ -335,11 +423,15 @@ pub struct Returns {
 /// A change to one entity, or a get or check inside a transaction or batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Write {
+    /// The operation.
     pub kind: WriteKind,
+    /// Its place in the file.
     pub at: At,
+    /// The entity whose items it concerns.
     pub entity: String,
     /// The number of items of this entity that the step writes or reads.
     pub n: u64,
+    /// What must hold of the stored item.
     pub condition: Option<Condition>,
     /// What an update changes, as `set`, `remove` and `add` say.
     pub effects: Vec<Effect>,
@@ -352,32 +444,46 @@ pub struct Write {
     pub consistency: Consistency,
 }
 
+/// The operation of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteKind {
+    /// The whole item is written.
     Put,
+    /// Attributes of an item are changed; the item is made if it does not exist.
     Update,
+    /// The item is removed.
     Delete,
+    /// Only the condition is checked; in transactions.
     Check,
+    /// The item is read; in transactions and batches.
     Get,
 }
 
+/// What a write requires of the stored item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
+    /// There is no item with the key.
     NotExists,
+    /// There is an item with the key.
     Exists,
+    /// An expression holds.
     Expression(ConditionExpression),
 }
 
 /// The expected result of a pattern's example.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expectation {
+    /// Its place in the file.
     pub at: At,
     /// The key of each item, as texts in the order of the table's key.
     pub items: Option<Vec<Vec<String>>>,
     /// Whether no items other than `items` are allowed.
     pub exact: bool,
+    /// The number of items returned.
     pub count: Option<u64>,
+    /// Read units consumed, in halves.
     pub read_units: Option<HalfUnits>,
+    /// Write units consumed, in halves.
     pub write_units: Option<HalfUnits>,
     /// The expected failure.
     pub fails: Option<FailsWhen>,
@@ -410,26 +516,36 @@ pub struct DataSource {
     pub records: Vec<Records>,
     /// Items as they are stored, by table.
     pub items: Vec<RawItems>,
+    /// Items generated in addition to the others.
     pub generate: Option<Generate>,
 }
 
+/// Records of one entity, written in the model file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Records {
+    /// Their place in the file.
     pub at: At,
+    /// The entity.
     pub entity: String,
+    /// Mappings of attributes to values, without keys.
     pub records: Vec<Node>,
 }
 
+/// Stored items of one table, written in the model file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RawItems {
+    /// Their place in the file.
     pub at: At,
+    /// The table.
     pub table: String,
+    /// Mappings of attributes to values, plain or in DynamoDB's typed form.
     pub items: Vec<Node>,
 }
 
 /// Items generated from a seed: the same seed makes the same items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generate {
+    /// Any number.
     pub seed: u64,
     /// The number of items of the most numerous entity. Other entities get a proportional number: at least
     /// one item each, and more where too few would leave items of other entities without distinct keys.
@@ -437,14 +553,17 @@ pub struct Generate {
 }
 
 impl Model {
+    /// The table of a name.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.name == name)
     }
 
+    /// The entity of a name.
     pub fn entity(&self, name: &str) -> Option<&Entity> {
         self.entities.iter().find(|entity| entity.name == name)
     }
 
+    /// The pattern of an id.
     pub fn pattern(&self, id: &str) -> Option<&Pattern> {
         self.patterns.iter().find(|pattern| pattern.id == id)
     }
@@ -456,6 +575,7 @@ impl Model {
 }
 
 impl Table {
+    /// The index of a name.
     pub fn index(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|index| index.name == name)
     }
@@ -474,6 +594,7 @@ impl Index {
 }
 
 impl Entity {
+    /// The declared attribute of a name; key attributes made by templates are none.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|attribute| attribute.name == name)
     }
@@ -546,12 +667,14 @@ impl Entity {
         lacking
     }
 
+    /// The templates of an index's key, if the entity declares some.
     pub fn slot(&self, index: &str) -> Option<&Slot> {
         self.slots.iter().find(|(name, _)| name == index).map(|(_, slot)| slot)
     }
 }
 
 impl Slot {
+    /// The template of one key attribute.
     pub fn template(&self, key_attribute: &str) -> Option<&Template> {
         self.templates.iter().find(|(name, _)| name == key_attribute).map(|(_, template)| template)
     }
@@ -611,6 +734,7 @@ impl Write {
         self.effects.iter().flat_map(Effect::meanings).chain(condition)
     }
 
+    /// Whether its condition or an effect has a value placeholder, named without its colon.
     pub fn uses_value(&self, placeholder: &str) -> bool {
         self.values().any(|value| value == placeholder)
     }
@@ -628,6 +752,7 @@ impl Write {
 }
 
 impl Pattern {
+    /// The read, if it is one.
     pub fn read(&self) -> Option<&Read> {
         match &self.operation {
             Operation::Read(read) => Some(read),

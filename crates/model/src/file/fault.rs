@@ -5,7 +5,9 @@ pub use crate::yaml::At;
 /// One fault in a model file, with what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
+    /// The field that has to change.
     pub at: At,
+    /// A sentence that says what is wrong and what to write instead.
     pub text: String,
 }
 
@@ -13,6 +15,7 @@ pub struct Fault {
 pub type Faults = Vec<Fault>;
 
 impl Fault {
+    /// A fault at a place; its text does not repeat the place.
     pub fn new(at: At, text: impl Into<String>) -> Self {
         Self { at, text: text.into() }
     }

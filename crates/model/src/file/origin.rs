@@ -14,7 +14,9 @@ use crate::template::Template;
 /// An attribute of an entity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Origin<'a> {
+    /// The entity that has it.
     pub entity: &'a Entity,
+    /// The attribute of that entity.
     pub attribute: &'a Attribute,
 }
 

@@ -12,18 +12,24 @@ use crate::yaml::{self, Dialect, Extent, Mark, Scalar};
 /// A value and its position.
 #[derive(Clone, Debug)]
 pub struct Node {
+    /// Where it begins; zero if it did not come from a file.
     pub at: At,
+    /// What it is.
     pub kind: NodeKind,
 }
 
 /// The kind of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeKind {
+    /// Nothing: an empty value, `~` or `null`.
     Null,
+    /// `true` or `false`.
     Bool(bool),
     /// The digits as written.
     Number(String),
+    /// A text, quoted or not.
     Text(String),
+    /// A sequence.
     List(Vec<Node>),
     /// Keys are unique and in the file's order.
     Map(Vec<(Node, Node)>),
@@ -50,14 +56,17 @@ impl Node {
         NodeKind::Text(text.into()).into()
     }
 
+    /// A number that did not come from a file.
     pub fn number(number: impl std::fmt::Display) -> Self {
         NodeKind::Number(number.to_string()).into()
     }
 
+    /// A list that did not come from a file.
     pub fn list(elements: Vec<Self>) -> Self {
         NodeKind::List(elements).into()
     }
 
+    /// A mapping that did not come from a file; its names must differ.
     pub fn map<Name: Into<String>>(members: impl IntoIterator<Item = (Name, Self)>) -> Self {
         NodeKind::Map(members.into_iter().map(|(name, node)| (Self::text(name), node)).collect()).into()
     }
@@ -95,6 +104,7 @@ impl Node {
         })
     }
 
+    /// The value of a mapping's member; `None` for any other kind of node.
     pub fn get(&self, name: &str) -> Option<&Self> {
         self.members().find(|(member, _)| *member == name).map(|(_, value)| value)
     }

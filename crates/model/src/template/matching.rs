@@ -6,6 +6,7 @@ use super::{Part, Template};
 /// How much of a place's value a prefix of a text contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
+    /// All of it.
     Whole,
     /// The value begins so.
     Beginning,

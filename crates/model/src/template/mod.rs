@@ -17,21 +17,27 @@ use std::fmt;
 /// The text of a key with places for attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Template {
+    /// In the order of the text; never empty once parsed.
     pub parts: Vec<Part>,
 }
 
 /// One part of a template.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
+    /// The same letters in every text.
     Literal(String),
     /// The attribute's value; a number is padded with zeros to `pad` digits if given.
     Attribute {
+        /// The attribute.
         name: String,
+        /// Digits, from 1 to 38; `None` for the value as it is.
         pad: Option<usize>,
     },
     /// A shard number from zero to `shards - 1`, computed from the attribute's value.
     Shard {
+        /// The attribute, whose value the text does not show.
         name: String,
+        /// From 1 to 10,000.
         shards: u32,
     },
 }
@@ -140,6 +146,7 @@ impl Template {
 }
 
 impl Part {
+    /// The attribute that fills the place; `None` for a literal.
     pub fn attribute(&self) -> Option<&str> {
         match self {
             Self::Literal(_) => None,

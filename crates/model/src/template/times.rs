@@ -13,6 +13,7 @@ pub fn time_before(text: &str, next: &str) -> usize {
     time_ends(text).into_iter().rfind(followed).unwrap_or(0)
 }
 
+/// Whether the whole text is a date or a time as ISO 8601 writes it.
 pub fn is_whole_time(text: &str) -> bool {
     !text.is_empty() && time_ends(text).contains(&text.len())
 }

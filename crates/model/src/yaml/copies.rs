@@ -17,6 +17,7 @@ const NODE_BYTES: usize = 64;
 /// The size of a copied tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
+    /// An estimate of its memory.
     pub bytes: usize,
     /// Levels of lists and mappings.
     pub levels: usize,

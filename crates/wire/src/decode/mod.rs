@@ -92,6 +92,7 @@ macro_rules! parts_by_operation {
         /// The members of a request after the checks of its shape, before validation. Boxed because some
         /// parts are large and move several times.
         #[derive(Clone, Debug, PartialEq)]
+        #[expect(missing_docs, reason = "each variant has the parts of the operation of its name")]
         pub enum Parts {
             $($operation(Box<$parts>),)*
         }

@@ -22,6 +22,7 @@ pub(super) const SERVICE: &str = "dynamodb";
 /// Where the signature is; it decides what the signature covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
+    /// In the `Authorization` header.
     Header,
     /// The query string of a presigned request.
     Query {
@@ -43,9 +44,11 @@ pub struct Claim<'a> {
     region: Range<usize>,
     /// Names in lower case, joined by semicolons.
     signed_headers: Cow<'a, str>,
+    /// 64 hexadecimal digits, if it is one.
     pub signature: Cow<'a, str>,
     /// The time as signed, verbatim.
     pub time_text: Cow<'a, str>,
+    /// Where the signature was found.
     pub placement: Placement,
 }
 
@@ -55,6 +58,7 @@ impl Claim<'_> {
         &self.credential
     }
 
+    /// The access key id, which names the account.
     pub fn access_key_id(&self) -> &str {
         memchr(b'/', self.credential.as_bytes())
             .and_then(|end| self.credential.get(..end))

@@ -18,6 +18,7 @@ pub use verify::{Keyring, SigningKeys, check_key, verify, verify_signature};
 /// The parts of an HTTP request that a signature covers, borrowed from the server.
 #[derive(Clone, Copy, Debug)]
 pub struct SignedRequest<'a> {
+    /// In capitals, as sent.
     pub method: &'a str,
     /// The path as it was sent, percent-encoded, without the query.
     pub path: &'a str,
@@ -25,6 +26,7 @@ pub struct SignedRequest<'a> {
     pub query: &'a str,
     /// All headers in the order sent, with names in lower case.
     pub headers: &'a [(&'a str, &'a str)],
+    /// The whole body as received, before it is inflated.
     pub body: &'a [u8],
 }
 

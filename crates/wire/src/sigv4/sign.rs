@@ -27,6 +27,7 @@ struct Today {
 }
 
 impl Signer {
+    /// A signer with one key for one region.
     pub fn new(access_key_id: &str, secret: &str, region: &str) -> Self {
         Self {
             access_key_id: access_key_id.to_owned(),

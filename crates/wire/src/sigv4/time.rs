@@ -41,11 +41,13 @@ impl TimeMs {
         self.0 / SECOND_MS
     }
 
+    /// The time so many seconds later.
     #[must_use]
     pub const fn plus_seconds(self, seconds: u64) -> Self {
         Self(self.0.saturating_add(seconds * SECOND_MS))
     }
 
+    /// The time so many seconds earlier.
     #[must_use]
     pub const fn minus_seconds(self, seconds: u64) -> Self {
         Self(self.0.saturating_sub(seconds * SECOND_MS))

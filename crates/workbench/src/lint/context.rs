@@ -16,7 +16,9 @@ use super::{Finding, Severity};
 
 /// A model and its run.
 pub struct Context<'a> {
+    /// The model as written.
     pub model: &'a Model,
+    /// Its run on the sample.
     pub report: &'a Report,
     /// The items that were loaded, by entity.
     items: BTreeMap<&'a str, Vec<&'a Item>>,
@@ -25,6 +27,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
+    /// Everything that rules ask for more than once, derived from a model and its run.
     pub fn new(model: &'a Model, report: &'a Report) -> Self {
         let mut items: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
         for sample in &report.samples {

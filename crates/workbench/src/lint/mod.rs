@@ -30,12 +30,16 @@ pub use tenants::owner;
 /// Severity of a finding: an error fails the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
+    /// Fails the check.
     Error,
+    /// Works, and costs or breaks later.
     Warning,
+    /// Worth knowing.
     Note,
 }
 
 impl Severity {
+    /// As reports print it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -48,11 +52,15 @@ impl Severity {
 /// One thing that a rule found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
+    /// The rule's id, such as `L001`.
     pub rule: &'static str,
+    /// Of this case; a rule can have several.
     pub severity: Severity,
+    /// The place in the model file that it is about.
     pub at: At,
     /// The pattern, entity, table or index it is about.
     pub subject: String,
+    /// A sentence that says what is wrong.
     pub text: String,
     /// What to do, for this very case.
     pub fix: String,
@@ -70,7 +78,9 @@ impl Finding {
 /// A further case of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alike {
+    /// The place in the model file.
     pub at: At,
+    /// What is wrong there.
     pub text: String,
 }
 

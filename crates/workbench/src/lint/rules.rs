@@ -7,6 +7,7 @@ use super::{
 
 /// One rule: its name, its reason, and the function that checks it.
 pub struct Rule {
+    /// `L` and three digits; it never changes its meaning.
     pub id: &'static str,
     /// The severities it can report, the worst first.
     pub severities: &'static [Severity],
@@ -14,7 +15,9 @@ pub struct Rule {
     pub title: &'static str,
     /// Where the rule comes from: a document by its title, or a chapter of AWS's developer guide.
     pub source: &'static str,
+    /// Why it matters, in two or three sentences.
     pub explanation: &'static str,
+    /// What to do in general.
     pub fix: &'static str,
     pub(super) check: fn(&Context<'_>) -> Vec<Finding>,
 }

@@ -19,7 +19,9 @@ pub use text::text;
 /// A model's run and what the rules found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
+    /// What happened.
     pub report: Report,
+    /// What the rules say of it, the worst first.
     pub findings: Vec<Finding>,
 }
 

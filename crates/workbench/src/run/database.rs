@@ -55,6 +55,7 @@ pub(super) enum Purpose {
     Measure,
 }
 
+/// An engine over the memory store with a model's tables. Its clock stands still.
 pub struct Database {
     engine: Engine<MemoryStore>,
     caller: Caller,
@@ -65,6 +66,7 @@ pub struct Database {
 }
 
 impl Database {
+    /// An empty one; an error is a fault of ours.
     pub fn open() -> Result<Self, String> {
         let env = Arc::new(Still { drawn: AtomicU64::new(0) });
         let engine = drive(Engine::open(MemoryStore::default(), env, EngineConfig::default()))?
@@ -76,6 +78,7 @@ impl Database {
         Ok(Self { engine, caller, owners: BTreeMap::new(), purpose: Purpose::default() })
     }
 
+    /// Sends one request, as any client would; its error is the service's.
     pub fn execute(&self, request: Request) -> Result<Response, Error> {
         match drive(self.engine.execute(&self.caller, request)) {
             Ok(answer) => answer,
@@ -83,6 +86,7 @@ impl Database {
         }
     }
 
+    /// Creates a table with its indexes; an error is the service's message.
     pub fn create(&self, table: &Table) -> Result<(), String> {
         let request = CreateTable::validate(create_parts(table)).map_err(|fault| fault.message)?;
         self.execute(Request::CreateTable(Box::new(request))).map_err(|fault| fault.message).map(drop)
@@ -96,6 +100,7 @@ impl Database {
         Ok(self.owners.insert(key, sample.entity.clone()))
     }
 
+    /// Puts an item without a condition; an error is the service's message.
     pub fn put(&self, table: &str, item: &Item) -> Result<(), String> {
         let parts =
             PutItemParts { table_name: table.to_owned(), item: parts_of(item), ..PutItemParts::default() };
@@ -158,6 +163,7 @@ pub fn key_texts(table: &Table, item: &Item) -> Vec<String> {
         .collect()
 }
 
+/// An item as the parts of a request.
 pub fn parts_of(item: &Item) -> AttributeMapPart {
     item.iter().map(|(name, value)| (name.clone(), Ok(value.clone()))).collect()
 }

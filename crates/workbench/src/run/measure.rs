@@ -51,6 +51,7 @@ pub struct Measured {
 
 /// Something that the model leaves out, and what was assumed instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the sentences of `Display` say what each figure is")]
 pub enum Note {
     /// The entity has no declared count.
     NoCount { entity: String },

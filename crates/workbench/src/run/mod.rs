@@ -45,7 +45,11 @@ pub use writes::{Changed, Done};
 /// The progress of a run, for a display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress<'a> {
+    /// Items are put.
+    #[expect(missing_docs, reason = "numbers of items")]
     Loading { done: usize, of: usize },
+    /// A pattern is about to run.
+    #[expect(missing_docs, reason = "the pattern's id and numbers of patterns")]
     Pattern { id: &'a str, done: usize, of: usize },
 }
 

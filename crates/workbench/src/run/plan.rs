@@ -62,6 +62,7 @@ pub(super) struct NoPlan {
 pub struct Refusal {
     /// The index, or the table.
     pub path: String,
+    /// Why it does not serve.
     pub cause: Cause,
 }
 
@@ -69,10 +70,12 @@ pub struct Refusal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A sort-key attribute is given, but one before it is not given by equality.
+    #[expect(missing_docs, reason = "the two attributes")]
     LeftToRight { given: String, before: String },
     /// The key would serve, but belongs to a global index, and the read is strongly consistent.
     Strong,
     /// The key would serve, but the index lacks an attribute that the pattern filters by.
+    #[expect(missing_docs, reason = "the attributes that it lacks")]
     NotHeld { attributes: Vec<String> },
     /// Anything else, as a sentence.
     Other(String),

@@ -11,10 +11,15 @@ use keywright_model::data::Sample;
 /// A model's run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
+    /// The model's name.
     pub model: String,
+    /// The model's own description.
     pub text: Option<String>,
+    /// Each of the model's patterns once, in the file's order.
     pub patterns: Vec<PatternReport>,
+    /// Each of the model's tables, in the file's order.
     pub tables: Vec<TableReport>,
+    /// Samples that overwrote earlier ones.
     pub collisions: Vec<Collision>,
     /// The items that were loaded.
     pub samples: Vec<Sample>,
@@ -23,10 +28,15 @@ pub struct Report {
 /// Two samples that have one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collision {
+    /// The table.
     pub table: String,
+    /// The key that both have.
     pub key: ItemKey,
+    /// The entity of the earlier sample; `None` if it fits none.
     pub first: Option<String>,
+    /// The entity of the later sample, which is stored.
     pub second: Option<String>,
+    /// Where the later sample is written.
     pub at: At,
 }
 
@@ -36,27 +46,35 @@ pub type ItemKey = Vec<String>;
 /// The result of one pattern's example.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternReport {
+    /// The pattern's id.
     pub id: String,
+    /// The pattern's own description.
     pub text: Option<String>,
+    /// The pattern's place in the file.
     pub at: At,
+    /// What it was sent as.
     pub operation: OperationKind,
     /// Number of requests: one for each page of each partition.
     pub requests: u32,
     /// Number of partitions read: one, except for a scatter-gather.
     pub partitions: u32,
+    /// The table; empty if nothing was sent.
     pub table: String,
     /// `None`: the table itself.
     pub index: Option<String>,
+    /// The entities that it reads or writes, each once.
     pub entities: Vec<String>,
     /// The key condition or key, as text with its values.
     pub key: Option<String>,
     /// Whether a query gives the table's whole key by equality, which one item has at most.
     pub whole_key: bool,
+    /// The filter expression that was sent, with its values.
     pub filter: Option<String>,
     /// The attributes that the filter names, in its order.
     pub filtered: Vec<String>,
     /// Items read before a filter.
     pub items_read: u64,
+    /// Items returned after a filter.
     pub items_returned: u64,
     /// The table and key of each item that a write changes or a get reads, in the order of the steps.
     pub touched: Vec<(String, ItemKey)>,
@@ -76,17 +94,22 @@ pub struct PatternReport {
     pub refusals: Vec<Refusal>,
     /// Whether the values came from the model's example and not from the sample.
     pub own_example: bool,
+    /// How it ended.
     pub outcome: Outcome,
 }
 
+/// What a request consumed of one table, as its response says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapacityOf {
+    /// The table.
     pub table: String,
+    /// Units of the table and of each index.
     pub usage: TableUsage,
 }
 
 /// The operation that a pattern became.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "DynamoDB's operations")]
 pub enum OperationKind {
     GetItem,
     Query,
@@ -105,6 +128,7 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
+    /// As reports print it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::GetItem => "GetItem",
@@ -148,32 +172,45 @@ impl Outcome {
 /// The sample's size, table by table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableReport {
+    /// The table.
     pub name: String,
+    /// Items in the table.
     pub items: u64,
+    /// Bytes of these items.
     pub bytes: u64,
+    /// Each index of the table, in the file's order.
     pub indexes: Vec<IndexReport>,
+    /// Each entity of the table, in the file's order.
     pub entities: Vec<EntityReport>,
 }
 
 /// One index's entries, of the whole table or of one entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexReport {
+    /// The index.
     pub name: String,
+    /// Entries in it.
     pub items: u64,
+    /// Bytes of these entries, as projected.
     pub bytes: u64,
 }
 
 /// One entity's items in the sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntityReport {
+    /// The entity.
     pub name: String,
+    /// Its items.
     pub items: u64,
+    /// Bytes of all its items.
     pub bytes: u64,
+    /// Bytes of its largest item; zero without items.
     pub bytes_max: u64,
     /// The largest whole number in the table's TTL attribute.
     pub expires_max: Option<u64>,
     /// How many items have each attribute.
     pub having: BTreeMap<String, u64>,
+    /// Its entries in each index of the table.
     pub indexes: Vec<IndexReport>,
 }
 
@@ -185,10 +222,12 @@ impl EntityReport {
 }
 
 impl Report {
+    /// The report of a pattern's id.
     pub fn pattern(&self, id: &str) -> Option<&PatternReport> {
         self.patterns.iter().find(|pattern| pattern.id == id)
     }
 
+    /// The sample's items of an entity.
     pub fn entity(&self, name: &str) -> Option<&EntityReport> {
         self.tables.iter().flat_map(|table| &table.entities).find(|entity| entity.name == name)
     }

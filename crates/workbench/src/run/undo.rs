@@ -8,9 +8,11 @@ use super::{execute, opened, writes};
 use keywright_model::data::{Sample, key_of};
 use keywright_model::{Faults, Model, Pattern};
 
+/// Tables with items, on which writes run one after another.
 pub struct Loaded(Database);
 
 impl Loaded {
+    /// Creates the tables of a model and puts these items.
     pub fn of(model: &Model, samples: &[Sample]) -> Result<Self, Faults> {
         let (database, _) = opened(model, samples, &mut |_| {})?;
         Ok(Self(database))

@@ -95,18 +95,24 @@ pub(super) fn change(
 /// One item before and after a write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changed {
+    /// The table.
     pub table: String,
+    /// The entity that the step names.
     pub entity: String,
+    /// `None` if the write made it.
     pub before: Option<Item>,
+    /// `None` if the write deleted it.
     pub after: Option<Item>,
 }
 
 /// The result of a write that is not undone.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Done {
+    /// It was acknowledged.
     Changed {
         /// Write units over all tables and indexes.
         units: HalfUnits,
+        /// Each item it concerns, in the order of the steps.
         changes: Vec<Changed>,
     },
     /// Its condition did not hold.

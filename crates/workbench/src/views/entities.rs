@@ -10,16 +10,22 @@ use keywright_model::{Entity, Model};
 /// The cardinality of a relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cardinality {
+    /// One item of each.
     OneToOne,
+    /// One item of the first has several of the second.
     OneToMany,
+    /// Each has several of the other, through items that name both.
     ManyToMany,
 }
 
 /// A relation between two entities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relation {
+    /// The entity on the side of one.
     pub from: String,
+    /// The entity on the other side.
     pub to: String,
+    /// How many items go together.
     pub cardinality: Cardinality,
     /// The entity that links many to many.
     pub through: Option<String>,
@@ -28,6 +34,7 @@ pub struct Relation {
 }
 
 impl Cardinality {
+    /// In numbers: `1:N`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::OneToOne => "1:1",

@@ -33,6 +33,7 @@ pub use page::{Block, Page, Table};
 
 /// One view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "`about` says what each shows")]
 pub enum View {
     Patterns,
     Entities,
@@ -62,6 +63,7 @@ pub const VIEWS: [View; 9] = [
 pub const STEPS: usize = 6;
 
 impl View {
+    /// As the command line spells it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Patterns => "patterns",
@@ -99,8 +101,11 @@ impl View {
 /// A model with everything that views show.
 #[derive(Clone, Debug)]
 pub struct Looked<'a> {
+    /// The model.
     pub model: &'a Model,
+    /// Its items, as loaded.
     pub samples: Vec<Sample>,
+    /// Its run, and what the rules say of it.
     pub checked: Checked,
 }
 

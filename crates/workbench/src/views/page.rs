@@ -9,19 +9,28 @@ use keywright_model::json::Json;
 /// One view of a model, ready to be printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
+    /// One line.
     pub title: String,
+    /// From top to bottom.
     pub blocks: Vec<Block>,
 }
 
+/// A part of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
+    /// A heading below the title.
     Heading(String),
+    /// A paragraph; line breaks count.
     Text(String),
+    /// Points, never empty.
     List(Vec<String>),
+    /// A table.
     Table(Table),
     /// One picture in both forms: drawn with letters, and in Mermaid's language for Markdown.
     Drawing {
+        /// Drawn with letters, several lines.
         text: String,
+        /// In Mermaid's language; `None` if it has no picture for it.
         mermaid: Option<String>,
     },
 }
@@ -29,7 +38,9 @@ pub enum Block {
 /// Rows under headers; every row has a cell for each header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
+    /// The names of the columns.
     pub headers: Vec<String>,
+    /// From top to bottom.
     pub rows: Vec<Vec<String>>,
 }
 

@@ -43,8 +43,10 @@ pub enum FoundBy {
     /// One query finds them.
     Key(Access),
     /// A query finds items of another entity, which lead to the copies.
+    #[expect(missing_docs, reason = "the entity in between and the read of it")]
     Through { entity: String, access: Access },
     /// No key leads to them.
+    #[expect(missing_docs, reason = "the table and the units of one scan, if they are known")]
     Scan { table: String, read_units: Option<u64> },
 }
 

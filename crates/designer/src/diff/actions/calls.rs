@@ -29,12 +29,15 @@ kinds! {
 /// An index key attribute that needs another name, because the table has its name under another type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Renamed {
+    /// The attribute whose type the table has already.
     pub attribute: String,
+    /// A free name for the index key.
     pub name: String,
 }
 
 /// A setting of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the settings of a table by their names")]
 pub enum Setting {
     Billing,
     AutoScaling,
@@ -48,6 +51,7 @@ pub enum Setting {
 
 /// The call that changes a setting, with what to mind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the calls of the service by their names")]
 pub enum SettingCall {
     UpdateTable,
     /// `UpdateTable` twice: the stream is disabled and enabled with another view.
@@ -60,6 +64,7 @@ pub enum SettingCall {
 }
 
 impl Setting {
+    /// As reports print it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Billing => "billing",

@@ -28,17 +28,24 @@ use keywright_model::json::Json;
 /// One operation of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
+    /// A call of the control plane.
     Call(TableCall),
+    /// The application writes items under their new keys.
     Rekey(RekeyWrite),
+    /// The application writes derived items.
     Derive(DerivedWrite),
+    /// The application writes attributes.
     Attribute(AttributeWrite),
+    /// The application reads in another way.
     Read(ReadChange),
+    /// A job reads and writes existing items.
     Job(Job),
 }
 
 /// The key of an entity's items, with its table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyPlace {
+    /// The table.
     pub table: String,
     /// The templates of the key.
     pub key: Vec<String>,
@@ -49,13 +56,16 @@ pub struct KeyPlace {
 /// The tables or the index that a pattern reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
+    /// The tables; several if an entity's items move.
     pub tables: Vec<String>,
+    /// The index; `None` for the base table.
     pub index: Option<String>,
 }
 
 /// A read by key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
+    /// Where it reads.
     pub place: Location,
     /// The templates of the key that the read queries by.
     pub key: Vec<String>,
@@ -64,7 +74,9 @@ pub struct Access {
 /// An attribute with the source of its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
+    /// The attribute.
     pub attribute: String,
+    /// Where its value comes from.
     pub source: Source,
 }
 
@@ -74,6 +86,7 @@ pub enum Source {
     /// Its template in the new design.
     Template(String),
     /// A copy of another entity's attribute.
+    #[expect(missing_docs, reason = "the copied entity and its attribute")]
     Copy { entity: String, attribute: String },
     /// The only removed attribute of its type: probably its old name.
     OldName(String),
@@ -91,6 +104,7 @@ pub enum Condition {
     /// An item has the key.
     Item(String),
     /// The item exists and does not have the attribute.
+    #[expect(missing_docs, reason = "the partition key attribute, and the attribute that is missing")]
     Lacks { key: String, attribute: String },
     /// The attributes still have the values that were read.
     AsRead(Vec<String>),

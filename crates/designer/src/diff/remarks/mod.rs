@@ -17,6 +17,7 @@ use keywright_model::json::Json;
 /// One line of a plan's summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
+    /// What the plan requires or assumes.
     Note(Note),
     /// A change that the plan leaves out.
     NotPlanned(NotPlanned),
@@ -27,7 +28,9 @@ pub enum Remark {
 /// The items of an entity, with the key that tells them apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Items {
+    /// The entity.
     pub entity: String,
+    /// The table that has them.
     pub table: String,
     /// The templates of the key.
     pub key: Vec<String>,

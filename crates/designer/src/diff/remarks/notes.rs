@@ -31,7 +31,9 @@ kinds! {
 /// An entity of which the model declares no number, and the number of its examples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Estimate {
+    /// The entity.
     pub entity: String,
+    /// How many examples it has.
     pub examples: u64,
 }
 

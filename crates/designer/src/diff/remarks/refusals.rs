@@ -38,6 +38,7 @@ kinds! {
 pub struct SearchedBy {
     /// Those with one value.
     pub equal: Vec<String>,
+    /// Those with a range of values.
     pub ranges: Vec<String>,
 }
 
