@@ -41,15 +41,6 @@ impl KeyValue {
             Self::B(bytes) => KeyValueRef::B(bytes),
         }
     }
-
-    /// The attribute value of the same type.
-    pub fn to_value(&self) -> AttributeValue {
-        match self {
-            Self::S(text) => AttributeValue::S(text.clone()),
-            Self::N(number) => AttributeValue::N(*number),
-            Self::B(bytes) => AttributeValue::B(bytes.clone()),
-        }
-    }
 }
 
 impl<'a> KeyValueRef<'a> {
@@ -108,24 +99,6 @@ impl<'a> KeyValueRef<'a> {
             Self::B(bytes) => BASE64.encode(bytes),
         }
     }
-
-    /// The value, owned.
-    pub fn to_owned(&self) -> KeyValue {
-        match self {
-            Self::S(text) => KeyValue::S((*text).to_owned()),
-            Self::N(number) => KeyValue::N(*number),
-            Self::B(bytes) => KeyValue::B(bytes.to_vec()),
-        }
-    }
-}
-
-/// The key of one item.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct PrimaryKey {
-    /// The partition key's value.
-    pub partition: KeyValue,
-    /// The sort key's value, if the table has a sort key.
-    pub sort: Option<KeyValue>,
 }
 
 /// The position of a partition key in hash order: the first 128 bits of BLAKE3 over its typed values.

@@ -94,12 +94,6 @@ impl PostgresOptions {
         self.config.password(password);
         self
     }
-
-    /// The same server with another schema.
-    pub fn with_schema(mut self, name: &str) -> Result<Self, OptionsError> {
-        self.schema = checked_schema(name)?;
-        Ok(self)
-    }
 }
 
 fn is_socket(host: &Host) -> bool {

@@ -17,15 +17,14 @@ use keywright_semantics::share::{ALL_PPM, MICRO, MICRO_WIDE};
 
 use keywright_model::distribution::{Exact, Spread};
 use keywright_semantics::schema::TableClass;
+use keywright_workbench::cost::{ENTRY_OVERHEAD_BYTES, Gigabyte, Month};
 use keywright_workbench::heat::shards_to_cool;
 use keywright_workbench::price::{Item, Money, Prices};
 
-/// Seconds in a month of 730 hours, as the public calculator counts.
-const MONTH_SECONDS: i128 = 730 * 3600;
-/// Overhead the service stores per item or entry.
-const ENTRY_OVERHEAD_BYTES: u64 = 100;
+/// Seconds in a month as the public calculator counts.
+const MONTH_SECONDS: i128 = Month::CALCULATOR.seconds();
 /// A gigabyte as storage is billed.
-const GIGABYTE: i128 = 1 << 30;
+const GIGABYTE: i128 = Gigabyte::Binary.bytes();
 /// Write units per second that one partition key sustains, in millionths.
 const KEY_WRITES_MICRO: u64 = 1_000_000_000;
 /// Bytes of the table key's prefixes in an index entry; the identity in the key is counted separately.

@@ -9,10 +9,11 @@
 
 use super::actions::Action;
 use super::remarks::Remark;
+use keywright_workbench::cost::Gigabyte;
 use keywright_workbench::price::{Item, Money, Prices};
 
 /// Bytes of a gigabyte as the service bills it.
-const GIGABYTE: i128 = 1 << 30;
+const GIGABYTE: i128 = Gigabyte::Binary.bytes();
 
 /// Read units that a partition offers per write unit (developer guide: 3000 and 1000).
 const READS_PER_WRITE: u64 = 3;

@@ -32,9 +32,9 @@ pub(super) const FORMATS: &[(&str, AttributeFormat)] = &[
 /// The largest size of a number in bytes: 38 digits in pairs,
 /// exponent and sign (developer guide: `CapacityUnitCalculations`).
 const NUMBER_BYTES_MAX: u64 = 21;
-/// More items than a table can have: at the smallest item size they would be a hundred petabytes.
-/// Every item of the entity stores it.
+/// Bytes of a key prefix: every item of the entity stores it.
 const PREFIX_BYTES_MAX: usize = 40;
+/// More items than a table can have: at the smallest item size they would be a hundred petabytes.
 const COUNT_MAX: u64 = 1_000_000_000_000_000;
 const PARTS_DECIMALS: usize = 6;
 const MILLI_DECIMALS: usize = 3;

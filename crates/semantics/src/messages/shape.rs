@@ -44,11 +44,6 @@ pub fn base64_length(length: usize) -> String {
     format!("Base64 encoded length is expected a multiple of 4 bytes but found: {length}")
 }
 
-/// Base64 text with a character outside the alphabet, or padding inside.
-pub fn base64_character(character: char) -> String {
-    format!("Invalid Base64 character: '{character}'")
-}
-
 /// Base64 text whose last group leaves bits over (the spelling is the service's).
 pub const BASE64_LAST_CHARACTER: &str = "Invalid last non-pad Base64 character dectected";
 

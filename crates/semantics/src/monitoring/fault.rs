@@ -79,11 +79,6 @@ impl FaultKind {
             | Self::Validation => 400,
         }
     }
-
-    /// Whether the client is at fault.
-    pub const fn is_senders(self) -> bool {
-        self.status() < 500
-    }
 }
 
 /// A refused request.

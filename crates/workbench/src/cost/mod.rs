@@ -18,6 +18,7 @@ pub use json::json;
 pub use markdown::markdown;
 pub use parts::Parts;
 pub use provision::{Capacity, Provision};
+pub use stored::ENTRY_OVERHEAD_BYTES;
 pub use text::{open, taken, text};
 pub use workload::{BreakEvens, Demand, Workload};
 
@@ -45,9 +46,20 @@ pub struct Month {
     pub hours: u32,
 }
 
+impl Month {
+    /// The month of AWS's calculator.
+    pub const CALCULATOR: Self = Self { hours: 730 };
+
+    /// Its length in seconds.
+    #[expect(clippy::as_conversions, reason = "`From` is not const, and the value grows")]
+    pub const fn seconds(self) -> i128 {
+        self.hours as i128 * HOUR_SECONDS
+    }
+}
+
 impl Default for Month {
     fn default() -> Self {
-        Self { hours: 730 }
+        Self::CALCULATOR
     }
 }
 
@@ -62,7 +74,8 @@ pub enum Gigabyte {
 }
 
 impl Gigabyte {
-    fn bytes(self) -> i128 {
+    /// Its bytes.
+    pub const fn bytes(self) -> i128 {
         match self {
             Self::Binary => 1 << 30,
             Self::Decimal => 1_000_000_000,
@@ -418,12 +431,6 @@ impl Costing<'_> {
         let hour = self.hour(class, false)?.as_nanos();
         let full = self.price(request)?.as_nanos() * HOUR_SECONDS;
         Ok(u64::try_from(hour * MICRO_WIDE / full.max(1)).unwrap_or(u64::MAX))
-    }
-
-    /// The on-demand price as a percentage of the provisioned price with every unit in use.
-    pub fn on_demand_percent_of_full_use(&self, class: TableClass) -> Result<u64, Missing> {
-        let share = self.break_even_ppm(class)?.max(1);
-        Ok(100 * 1_000_000 / share)
     }
 }
 

@@ -9,9 +9,9 @@ use keywright_model::{Index, Model, Projection, Table};
 use keywright_semantics::share::ALL_PPM;
 
 /// Bytes that the service adds to every item and index entry it stores.
-const ENTRY_OVERHEAD_BYTES: u128 = 100;
+pub const ENTRY_OVERHEAD_BYTES: u64 = 100;
 /// The overhead per item of a global table.
-const REPLICA_OVERHEAD_BYTES: u128 = 48;
+const REPLICA_OVERHEAD_BYTES: u64 = 48;
 
 /// The bytes of a table and each of its indexes; entities without a count are left out.
 pub(super) fn sizes(model: &Model, report: &Report, table: &Table) -> Vec<(Target, u128)> {
@@ -22,7 +22,7 @@ pub(super) fn sizes(model: &Model, report: &Report, table: &Table) -> Vec<(Targe
         let (Some(count), Some(seen)) = (entity.count, report.entity(&entity.name)) else { continue };
         let Some(measured) = seen.bytes_average() else { continue };
         let declared = entity.size_bytes.unwrap_or(measured);
-        let all = |bytes: u64| (u128::from(bytes) + overhead) * u128::from(count);
+        let all = |bytes: u64| (u128::from(bytes) + u128::from(overhead)) * u128::from(count);
         *sizes.entry(target(None)).or_insert(0) += all(declared);
         for index in &table.indexes {
             let Some(entry) = entry_bytes(index, seen, measured, declared) else { continue };

@@ -42,11 +42,10 @@ fn r74_strong_reads_cost_twice_eventual_ones() {
 }
 
 #[test]
-fn r75_provisioned_breaks_even_at_28_9_percent_and_on_demand_is_3_46_times_full_use() {
+fn r75_provisioned_breaks_even_at_28_9_percent() {
     let prices = prices(TODAY);
     let costing = costing(&prices);
     assert_eq!(costing.break_even_ppm(TableClass::Standard), Ok(288_888));
-    assert_eq!(costing.on_demand_percent_of_full_use(TableClass::Standard), Ok(346));
     let at = |used_ppm| {
         let of =
             |mode| costing.throughput(load(0, 1000), TableClass::Standard, mode).expect("priced").total();

@@ -3,6 +3,7 @@
 //!
 //! It reports what happened; `lint` judges it.
 
+mod action;
 mod collection;
 mod database;
 mod derive;
@@ -10,6 +11,7 @@ mod example;
 mod execute;
 mod expect;
 mod linked_steps;
+mod making;
 mod measure;
 mod names;
 mod placeholders;

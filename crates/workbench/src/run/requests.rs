@@ -15,10 +15,10 @@ use keywright_semantics::request::{
     TransactWriteItems, UpdateItem,
 };
 
+use super::action::Action;
 use super::database::parts_of;
 use super::report::OperationKind;
-use super::writes::Action;
-use keywright_model::{Consistency, WriteKind};
+use keywright_model::{Consistency, Operation, Pattern, WriteKind};
 
 const METERED: Option<ReturnConsumedCapacity> = Some(ReturnConsumedCapacity::Indexes);
 
@@ -33,6 +33,24 @@ macro_rules! written {
             $(..$rest)?
         }
     };
+}
+
+/// The operation that a write is sent as; nothing for a read and for a check or a get on its own.
+pub(super) fn operation(pattern: &Pattern) -> OperationKind {
+    let gets = pattern.steps().iter().all(|step| step.kind == WriteKind::Get);
+    match &pattern.operation {
+        Operation::Read(_) => OperationKind::Nothing,
+        Operation::Write(write) => match write.kind {
+            WriteKind::Put => OperationKind::PutItem,
+            WriteKind::Update => OperationKind::UpdateItem,
+            WriteKind::Delete => OperationKind::DeleteItem,
+            WriteKind::Check | WriteKind::Get => OperationKind::Nothing,
+        },
+        Operation::Transact(_) if gets => OperationKind::TransactGetItems,
+        Operation::Transact(_) => OperationKind::TransactWriteItems,
+        Operation::Batch(_) if gets => OperationKind::BatchGetItem,
+        Operation::Batch(_) => OperationKind::BatchWriteItem,
+    }
 }
 
 /// The single request that performs all actions.
