@@ -1,13 +1,13 @@
 //! One HTTP request from head to response: early rejection, authentication, body, admission, decode, execute,
 //! render.
 //!
-//! - `service`: what all requests share, and the way of a request in the large; `web_guard`: which requests of
-//!   browsers are admitted; `response`: how an answer is framed.
+//! - `service`: what all requests share, and the way of a request in the large; `web_guard`: which requests
+//!   of browsers are admitted; `response`: how an answer is framed.
 //! - `receive`: a body and who signed it (`auth`, `credentials`, `failed_signatures`, `inflate`).
-//! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory (`answer_size`),
-//!   threads, and changes that end (`run_to_completion`).
-//! - The APIs: `dynamodb`, `monitoring`, `scaling`; our own `calls` (`branches`, `find_table`); `studio_calls`
-//!   without signatures.
+//! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory
+//!   (`answer_size`), threads, and changes that end (`run_to_completion`).
+//! - The APIs: `dynamodb`, `monitoring`, `scaling`; our own `calls` (`branches`, `find_table`);
+//!   `studio_calls` without signatures.
 //! - `request_trace`, `request_metrics` and `request_log`: what is noted about a request.
 //!
 //! It does not know what any operation does, or how bytes arrive (`connection`).

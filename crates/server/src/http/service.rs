@@ -1,6 +1,6 @@
 //! What every request shares, and its way in the large: early rejection, then the API or call that it is for.
 //!
-//! It does not know what any operation does, how bytes arrive (`listener`, `body`), or how a response is framed
+//! It does not know what any operation does, how bytes arrive (`connection`), or how a response is framed
 //! (`response`).
 
 use std::panic::AssertUnwindSafe;

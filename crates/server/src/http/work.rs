@@ -1,5 +1,5 @@
-//! The work of a request: memory for what is decoded and answered, threads for long computations, changes that
-//! end even if their client leaves.
+//! The work of a request: memory for what is decoded and answered, threads for long computations, changes
+//! that end even if their client leaves.
 //!
 //! It does not know what any request means.
 

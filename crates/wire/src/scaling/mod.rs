@@ -81,7 +81,7 @@ mod tests {
         let body = br#"{"ServiceNamespace":"dynamodb","ResourceId":"table/T",
             "ScalableDimension":"dynamodb:table:ReadCapacityUnits","MinCapacity":5,"MaxCapacity":10}"#;
         let request = decode_scaling("RegisterScalableTarget", body).expect("the request is right");
-        let Request::RegisterScalableTarget(register) = request else { panic!("{request:?}") };
+        let (_, Request::RegisterScalableTarget(register)) = request else { panic!("{request:?}") };
         assert_eq!((register.min, register.max), (Some(5), Some(10)));
         let rendered = render_scaling(&Response::RegisterScalableTarget("arn".to_owned()));
         assert_eq!(String::from_utf8(rendered.body).as_deref(), Ok("{\"ScalableTargetARN\":\"arn\"}"));
