@@ -8,7 +8,9 @@ pub use keywright_semantics::operation::Operation;
 /// The two APIs of one endpoint, distinguished by the prefix of the target header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Api {
+    /// Amazon DynamoDB, `DynamoDB_20120810`.
     DynamoDb,
+    /// Amazon DynamoDB Streams, `DynamoDBStreams_20120810`.
     Streams,
 }
 

@@ -44,6 +44,7 @@ impl Template {
         (rest.is_empty() && filled).then_some(values)
     }
 
+    /// Whether the template renders to the text with any values.
     pub fn fits(&self, text: &str) -> bool {
         self.fit(text).is_some()
     }
