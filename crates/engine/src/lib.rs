@@ -33,12 +33,19 @@
 //! - A new kind of row: a line in the list of spaces of `support::layout`, and one in `Space::traits`, which
 //!   purge, branch and copy read. If it depends on what the table's record says, its writers have the table's
 //!   guard (`catalogue::guard`); if it is made of items, `backfill` makes it of those that are there already.
-//! - History (point-in-time recovery): `write` appends a version in the commit that changes the item, as it
-//!   appends stream records; a folder `history` next to `streams` reads and trims them.
+//! - History (point-in-time recovery): `write::append` stages an undo row, the item before the change, in the
+//!   commit that changes the item. Its key ends with the commit's stamp, which `state::stamps` draws for each
+//!   try in `write::group`, after the transaction has begun. It needs no change log. A folder `history` next to
+//!   `streams` reads and trims the rows, and reads as of a time once `settled_before` has passed it. In a store
+//!   of one process a row has to carry the stamps over restarts, as the settled stamp does in a shared one.
 //! - Jobs (backup, export, import): a folder `jobs` before `background`; a job's progress is a row of the
 //!   catalogue, and each step does a bounded piece of it through `read`, `write` or `backfill`.
-//! - Replication: a folder `replication` next to `streams`; it follows the change records and applies them
-//!   through `write`.
+//! - Readers of changes: each that needs other images or another retention is a variant of
+//!   `catalogue::Purpose`, with a log of its own; the header of `change_log` lists them. Triggers read the
+//!   stream.
+//! - Replication: a folder `replication` next to `streams`. It follows a change log of keys and versions, and
+//!   applies what others send through `write::group`: a `GroupKind` and an `Effect` next to `Expire`. A version
+//!   is a stamp and a region.
 //! - Access control: a decision in `dispatch`, made from the `Caller` and the tables a request names, before
 //!   binding.
 

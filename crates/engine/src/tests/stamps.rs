@@ -125,6 +125,23 @@ impl<S: Store> Process<S> {
     }
 }
 
+/// Lets processes do what a step does of members and stamps, all at the same time.
+fn work_together<S: Store>(random: &mut fastrand::Rng, processes: &[&Process<S>]) {
+    let mut context = Context::from_waker(Waker::noop());
+    let step = |process: &&Process<S>| {
+        let (engine, now_ms) = (process.engine.clone(), process.clock.now_ms());
+        // A fault ends it; a later step goes on.
+        Box::pin(async move { drop(members::step(&engine, now_ms).await) })
+    };
+    let mut steps: Vec<_> = processes.iter().map(step).collect();
+    while !steps.is_empty() {
+        let place = random.usize(..steps.len());
+        if steps[place].as_mut().poll(&mut context).is_ready() {
+            drop(steps.swap_remove(place));
+        }
+    }
+}
+
 /// A commit that is under way: which process draws it, and its place among the rows.
 struct Commit<'s, T> {
     drawn: InFlight<'s>,
@@ -188,23 +205,32 @@ fn settled<S: Store>(processes: &[Process<S>]) -> Stamp {
 fn no_commit_of_any_process_comes_below_the_settled_stamp() {
     for seed in seeds(12) {
         let mut random = fastrand::Rng::with_seed(seed);
-        let faults = Faults { conflict_per_mille: 50, unknown_per_mille: 100, ..Faults::NONE };
+        let faults =
+            Faults { conflict_per_mille: 50, unknown_per_mille: 100, yield_per_mille: 500, ..Faults::NONE };
         let store = FaultyStore::shared(seed, Faults::NONE);
         let mut opened = 0;
-        let mut open = |random: &mut fastrand::Rng| {
+        let mut open = |now_ms| {
             opened += 1;
-            Process::open(&store, opened, 1_000_000 + random.u64(..60_000))
+            Process::open(&store, opened, now_ms)
         };
-        let mut processes: Vec<_> = (0..3).map(|_| open(&mut random)).collect();
+        let mut processes: Vec<_> = (0..3).map(|_| open(1_000_000 + random.u64(..30_000))).collect();
         let mut committed = 0;
         for _ in 0..30 {
             store.set_faults(faults);
             committed += turns(&mut random, &processes);
             store.set_faults(Faults::NONE);
-            // One dies with what it had not published, and another one comes.
-            let dead = random.usize(..processes.len());
-            drop(processes.swap_remove(dead));
-            processes.push(open(&mut random));
+            // One dies with what it had not published, or leaves, and another one comes: it joins while the
+            // others raise the settled stamp.
+            let gone = processes.swap_remove(random.usize(..processes.len()));
+            if random.bool() {
+                block_on(members::leave(&gone.engine)).expect("the store has no faults");
+            }
+            drop(gone);
+            let others_ms = processes.iter().map(|process| process.clock.now_ms()).max().expect("two");
+            processes.push(open(others_ms - random.u64(..30_000)));
+            processes.iter().for_each(|process| drop(process.clock.pass(2_000)));
+            store.set_faults(Faults { yield_per_mille: 500, ..Faults::NONE });
+            work_together(&mut random, &processes.iter().collect::<Vec<_>>());
         }
         assert!(committed > 500, "{seed}: {committed}");
         // Once the dead are forgotten, the slowest clock decides.
@@ -235,14 +261,17 @@ fn turns<S: Store>(random: &mut fastrand::Rng, processes: &[Process<S>]) -> usiz
         let of = random.usize(..processes.len());
         let process = &processes[of];
         match random.u8(..8) {
-            0 => drop(process.clock.pass(random.u64(..3_000))),
+            0 => drop(process.clock.pass(random.u64(..6_000))),
             1 if random.u8(..8) == 0 => {
                 let jump = random.u64(..60_000);
                 let now_ms = process.clock.now_ms();
                 let jumped = if random.bool() { now_ms + jump } else { now_ms - jump.min(now_ms) };
                 process.clock.now_ms.store(jumped, Ordering::Relaxed);
             }
-            1..=3 => process.work(),
+            1..=3 => {
+                let some: Vec<_> = processes.iter().filter(|_| random.bool()).collect();
+                work_together(random, &some);
+            }
             4..=5 => under_way.extend(begin(process, random.u8(..20)).map(|commit| (of, commit))),
             _ if !under_way.is_empty() => finish(under_way.swap_remove(random.usize(..under_way.len()))),
             _ => {}
@@ -325,7 +354,9 @@ fn a_token_is_kept_until_it_has_expired_on_the_clock_of_every_process() {
     };
     run(other, add());
     // Ten minutes have passed on the one clock, and not on the other.
-    pass(595_000);
+    pass(590_000);
+    sweeping.engine.token_sweep().store(0, Ordering::Relaxed);
+    pass(2_000);
     run(other, add());
     let Response::GetItem(read) = run(other, Request::GetItem(get_request(item([("pk", s("a"))])))) else {
         panic!("a get is answered by its output")
