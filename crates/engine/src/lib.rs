@@ -5,7 +5,7 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: support < catalogue < throughput, metrics, insights < bind < state < change_log < read, write
+//! Layers: support < catalogue < throughput, metrics, insights < bind < state < changes < read, write
 //! < backfill, batch < partiql, streams, ttl < tables, monitoring < scaling < background < answered, copy
 //! < dispatch
 //!
@@ -16,7 +16,7 @@
 //! - `metrics`: what requests consumed, per table and minute, in memory.
 //! - `insights`: which keys consume most and are throttled most, per rule and minute, in memory.
 //! - `state`: the `Engine` value and what it keeps in memory; it imports no operation.
-//! - `change_log`: the logged changes of a table's items: their stored form, their shards, trimming.
+//! - `changes`: the logged changes of a table's items: their stored form, their shards, trimming.
 //! - `read`, `write`: the page loop and the write core, each with its single-item operations.
 //! - `backfill`: rows made of the items that a table has already, for indexes and time to live.
 //! - `batch`: operations on many items, transactions included.
@@ -35,17 +35,18 @@
 //!   guard (`catalogue::guard`); if it is made of items, `backfill` makes it of those that are there already.
 //! - History (point-in-time recovery): `write::append` stages an undo row, the item before the change, in the
 //!   commit that changes the item. Its key ends with the commit's stamp, which `state::stamps` draws for each
-//!   try in `write::group`, after the transaction has begun. It needs no change log. A folder `history` next to
-//!   `streams` reads and trims the rows, and reads as of a time once `settled_before` has passed it. In a store
-//!   of one process a row has to carry the stamps over restarts, as the settled stamp does in a shared one.
+//!   try in `write::group`, after the transaction has begun. It needs no change log. A folder `history` next
+//!   to `streams` reads and trims the rows, and reads as of a time once `settled_before` has passed it. In a
+//!   store of one process a row has to carry the stamps over restarts, as the settled stamp does in a shared
+//!   one.
 //! - Jobs (backup, export, import): a folder `jobs` before `background`; a job's progress is a row of the
 //!   catalogue, and each step does a bounded piece of it through `read`, `write` or `backfill`.
 //! - Readers of changes: each that needs other images or another retention is a variant of
-//!   `catalogue::Purpose`, with a log of its own; the header of `change_log` lists them. Triggers read the
+//!   `catalogue::Purpose`, with a log of its own; the header of `changes` lists them. Triggers read the
 //!   stream.
 //! - Replication: a folder `replication` next to `streams`. It follows a change log of keys and versions, and
-//!   applies what others send through `write::group`: a `GroupKind` and an `Effect` next to `Expire`. A version
-//!   is a stamp and a region.
+//!   applies what others send through `write::group`: a `GroupKind` and an `Effect` next to `Expire`. A
+//!   version is a stamp and a region.
 //! - Access control: a decision in `dispatch`, made from the `Caller` and the tables a request names, before
 //!   binding.
 
@@ -55,7 +56,7 @@ mod background;
 mod batch;
 mod bind;
 mod catalogue;
-mod change_log;
+mod changes;
 mod copy;
 mod dispatch;
 mod insights;

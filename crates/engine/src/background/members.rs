@@ -46,7 +46,9 @@ async fn remove<S: Store>(engine: &Engine<S>, member: MemberId) -> Result<(), Er
     let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
     txn.delete(member.row_key(Space::Members));
     txn.delete(member.row_key(Space::Uses));
-    stamp_rows::row_keys(member).into_iter().for_each(|key| txn.delete(key));
+    for key in stamp_rows::row_keys(member) {
+        txn.delete(key);
+    }
     ended(txn.commit().await)
 }
 

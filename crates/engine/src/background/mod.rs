@@ -20,7 +20,7 @@ use crate::backfill::Progress;
 use crate::catalogue::{
     Backfill, IndexStatus, Table, TableStatus, TtlGeneration, backfill_key, ttl_fill_key,
 };
-use crate::change_log;
+use crate::changes;
 use crate::monitoring;
 use crate::scaling;
 use crate::state::Engine;
@@ -59,7 +59,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
         let next = work_on(engine, &table, now_ms).await.unwrap_or(retry);
         wake = wake.earlier(next);
         wake = wake.earlier(ttl::maintain(engine, &table, now_ms).await.unwrap_or(retry));
-        wake = wake.earlier(change_log::maintain(engine, &table, now_ms).await.unwrap_or(retry));
+        wake = wake.earlier(changes::maintain(engine, &table, now_ms).await.unwrap_or(retry));
     }
     for table in engine.catalogue().doomed().into_iter().filter(|table| engine.owns(table.id)) {
         wake = wake.earlier(match purge_table(engine, &table).await {

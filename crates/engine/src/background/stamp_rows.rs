@@ -44,12 +44,11 @@ pub(super) async fn publish<S: Store>(
 ) -> Result<CommitVersion, CommitError> {
     let [joined, own] = row_keys(engine.members().own());
     let rows = txn.get_for_write(&[joined.clone(), own.clone()]).await.map_err(CommitError::Failed)?;
-    let least = match rows.as_slice() {
-        [Some(_), stamp] => stamp_of(stamp.as_ref()),
-        _ => {
-            txn.put(joined, Bytes::new());
-            join(&mut txn).await?
-        }
+    let least = if let [Some(_), stamp] = rows.as_slice() {
+        stamp_of(stamp.as_ref())
+    } else {
+        txn.put(joined, Bytes::new());
+        join(&mut txn).await?
     };
     let drawn = engine.stamps().draw(now_ms, least);
     let publication = drawn.stamp();

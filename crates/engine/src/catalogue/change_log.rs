@@ -5,7 +5,7 @@
 //! of the store's log. These fields alone decide which shard takes a change. A writer protects the table's
 //! record, so nothing is appended to a shard after it is closed there.
 //!
-//! It does not know how clients see a stream (`stream`) and how a record is stored (`change_log::record`).
+//! It does not know how clients see a stream (`stream`) and how a record is stored (`changes::record`).
 
 use keywright_semantics::limits::STREAM_RETENTION_MS;
 use keywright_semantics::schema::StreamView;

@@ -161,10 +161,10 @@ mod tests {
             let mut in_flight = Vec::new();
             for _ in 0..2_000 {
                 let now_ms = if random.u8(..) == 0 { random.u64(..) } else { random.u64(..5_000) };
-                let least = Stamp::first_of(random.u64(..5_000));
+                let floor = Stamp::first_of(random.u64(..5_000));
                 match random.u8(..4) {
                     0 if !in_flight.is_empty() => {
-                        drop(in_flight.swap_remove(random.usize(..in_flight.len())))
+                        drop(in_flight.swap_remove(random.usize(..in_flight.len())));
                     }
                     1 => {
                         let now_lowest = stamps.lowest(now_ms);
@@ -173,9 +173,9 @@ mod tests {
                         lowest = now_lowest;
                     }
                     _ => {
-                        let drawn = stamps.draw(now_ms, least);
+                        let drawn = stamps.draw(now_ms, floor);
                         assert!(drawn.stamp() > last || last == NONE, "{seed}");
-                        assert!(drawn.stamp() >= lowest && drawn.stamp() >= least, "{seed}");
+                        assert!(drawn.stamp() >= lowest && drawn.stamp() >= floor, "{seed}");
                         last = drawn.stamp();
                         in_flight.push(drawn);
                     }

@@ -9,7 +9,7 @@ use super::find;
 use super::names::{number_in, sequence_number, shard_id, status, stream_arn};
 use crate::catalogue::names::key_schema;
 use crate::catalogue::{ChangeLog, Shard};
-use crate::change_log::settle::settle;
+use crate::changes::settle::settle;
 use crate::state::Engine;
 use crate::support::env::Namespace;
 

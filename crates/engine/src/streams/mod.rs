@@ -1,7 +1,7 @@
 //! Streams: what clients see of the change log that is kept for a table's stream.
 //!
 //! The operations here name streams, shards and positions as the service does, and read records. Appending
-//! them is `write::append`; closing, splitting and trimming shards is `change_log`.
+//! them is `write::append`; closing, splitting and trimming shards is `changes`.
 
 mod describe;
 mod enable;

@@ -11,7 +11,7 @@ use keywright_store::{CommitVersion, LogPosition, Snapshot, Store};
 use super::find;
 use super::iterator::ShardIterator;
 use crate::catalogue::{RecordPlace, Shard};
-use crate::change_log::{just_before, search};
+use crate::changes::{just_before, search};
 use crate::state::Engine;
 use crate::support::env::Namespace;
 use crate::support::fault;

@@ -1,10 +1,10 @@
 //! Stamps: the order that processes give to commits, readable as a time.
 //!
-//! A stamp is 48 bits of milliseconds since 1970 and 16 bits that count within one. It is drawn for one commit
-//! (`state::stamps`), after the commit's transaction has begun and anew at each try. All rows of the commit
-//! that need an order in time carry the same stamp, so that a cut between two stamps splits no transaction,
-//! across tables neither. A commit's version cannot serve: no row can hold it, as it is known only after the
-//! commit, and commits that have nothing to do with each other have versions in any order.
+//! A stamp is 48 bits of milliseconds since 1970 and 16 bits that count within one. It is drawn for one
+//! commit (`state::stamps`), after the commit's transaction has begun and anew at each try. All rows of the
+//! commit that need an order in time carry the same stamp, so a cut between two stamps splits no transaction,
+//! not even one of several tables. A commit's version cannot serve: no row can hold it, as it is known only
+//! after the commit, and commits that have nothing to do with each other have versions in any order.
 //!
 //! - *History*: the stamp is the last part of an undo row's key. An item's value as of a time is the image
 //!   before the first commit whose stamp is not below `Stamp::first_of` that time.

@@ -228,7 +228,9 @@ fn no_commit_of_any_process_comes_below_the_settled_stamp() {
             drop(gone);
             let others_ms = processes.iter().map(|process| process.clock.now_ms()).max().expect("two");
             processes.push(open(others_ms - random.u64(..30_000)));
-            processes.iter().for_each(|process| drop(process.clock.pass(2_000)));
+            for process in &processes {
+                process.clock.pass(2_000);
+            }
             store.set_faults(Faults { yield_per_mille: 500, ..Faults::NONE });
             work_together(&mut random, &processes.iter().collect::<Vec<_>>());
         }

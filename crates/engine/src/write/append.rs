@@ -9,7 +9,7 @@ use keywright_semantics::response::StreamIdentity;
 use keywright_store::{Store, Transaction};
 
 use crate::catalogue::{ChangeLog, Shard, ShardHash, Table};
-use crate::change_log::record::ChangeRecord;
+use crate::changes::record::ChangeRecord;
 use crate::state::Engine;
 use crate::support::layout;
 use crate::write::change::{Action, Change, Effect};
