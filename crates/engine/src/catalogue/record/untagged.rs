@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::change_log::{ChangeLog, Purpose};
-use super::rows::record_version;
-use super::shards::NewLog;
-use super::stored::BillingModeRecord;
-use super::stream::{StreamState, StreamTerms};
-use super::table::{
+use crate::catalogue::change_log::{ChangeLog, Purpose};
+use crate::catalogue::rows::record_version;
+use crate::catalogue::shards::NewLog;
+use crate::catalogue::stored::BillingModeRecord;
+use crate::catalogue::stream::{StreamState, StreamTerms};
+use crate::catalogue::table::{
     ClassState, DoomedIndex, EncryptionState, IndexState, ModeChanges, OnDemandLimits, Seen, Table,
     TableStatus, Throughput, Warm,
 };
-use super::ttl::TtlState;
+use crate::catalogue::ttl::TtlState;
 use crate::support::layout::TableId;
 
 /// The first format: a `TableRecord` alone.

@@ -1,0 +1,5 @@
+//! A table's stored form.
+
+mod untagged;
+
+pub(super) use untagged::{RecordFault, decode, encode};
