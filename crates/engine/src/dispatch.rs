@@ -93,6 +93,11 @@ impl<S: Store> Engine<S> {
         Ok(engine)
     }
 
+    /// Sentences that name the tables which a later release wrote and this one does not serve, and say why.
+    pub fn refused_tables(&self) -> Vec<String> {
+        self.catalogue().refusals()
+    }
+
     /// Executes one request of a caller.
     pub async fn execute(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
         let started_us = self.env().now_us();
@@ -187,7 +192,7 @@ impl<S: Store> Engine<S> {
             Request::GetShardIterator(request) => {
                 Box::pin(streams::get_shard_iterator(self, &caller.namespace, request)).await
             }
-            Request::ListStreams(request) => Ok(streams::list_streams(self, &caller.namespace, request)),
+            Request::ListStreams(request) => streams::list_streams(self, &caller.namespace, request),
             Request::ListTables(request) => Ok(tables::list::run(self, &caller.namespace, request)),
             Request::ListTagsOfResource(request) => tables::tags::list(self, &caller.namespace, request),
             Request::TagResource(request) => {

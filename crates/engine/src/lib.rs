@@ -33,6 +33,9 @@
 //! - A new kind of row: a line in the list of spaces of `support::layout`, and one in `Space::traits`, which
 //!   purge, branch and copy read. If it depends on what the table's record says, its writers have the table's
 //!   guard (`catalogue::guard`); if it is made of items, `backfill` makes it of those that are there already.
+//! - A new setting of a table: a section of its record (`catalogue/record/sections.rs`), critical if an
+//!   older release that ignored it would serve the table wrongly. What such a release must not open at all
+//!   raises the format of the catalogue (`catalogue/format.rs`).
 //! - History (point-in-time recovery): `write::append` stages an undo row, the item before the change, in the
 //!   commit that changes the item. Its key ends with the commit's stamp, which `state::stamps` draws for each
 //!   try in `write::group`, after the transaction has begun. It needs no change log. A folder `history` next

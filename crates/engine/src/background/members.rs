@@ -1,28 +1,28 @@
 //! The rows by which processes over one shared store know of each other, and what a process leaves behind.
 
-use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Direction, Entry, Scan, Snapshot, Store, Transaction};
 
 use super::{stamp_rows, stats_rows};
+use crate::catalogue::known_records;
 use crate::state::Engine;
 use crate::state::members::MemberId;
 use crate::support::fault;
 use crate::support::layout::{Space, prefix_range};
+use crate::support::member_row::MemberRow;
 
 /// The time between two signs of life.
 const BEAT_MS: u64 = 1_500;
 /// More processes than anybody runs over one store.
 const MEMBERS_MAX: usize = 1_000;
 const MEMBERS_BYTES_MAX: usize = 1024 * 1024;
-/// The first byte of a member's row: its format.
-const FORMAT: u8 = 1;
 
 /// Gives the next sign of life, looks at those of the others, and takes over what dead ones left.
 pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> {
     let Some(beat) = engine.members().due_beat(now_ms, BEAT_MS) else { return Ok(()) };
     let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
-    txn.put(engine.members().own().row_key(Space::Members), encode(beat));
+    let row = MemberRow { beat, knows: known_records() };
+    txn.put(engine.members().own().row_key(Space::Members), row.encode());
     ended(stamp_rows::publish(engine, txn, now_ms).await)?;
     stamp_rows::raise(engine).await?;
     let view = engine.store().snapshot().await.map_err(|fault| fault::storage(&fault))?;
@@ -74,17 +74,5 @@ async fn read(view: &impl Snapshot) -> Result<Vec<(MemberId, u64)>, Error> {
 
 /// A process and its latest sign of life, from its row.
 pub(crate) fn beat_of(row: &Entry) -> Option<(MemberId, u64)> {
-    Some((MemberId::of_row(&row.key)?, decode(&row.value)?))
-}
-
-fn encode(beat: u64) -> Bytes {
-    let mut row = vec![FORMAT];
-    row.extend_from_slice(&beat.to_be_bytes());
-    row.into()
-}
-
-/// Rows of other formats belong to newer processes; their work is theirs.
-fn decode(row: &[u8]) -> Option<u64> {
-    let beat = row.get(1..).and_then(<[u8]>::first_chunk::<8>)?;
-    Some(u64::from_be_bytes(*beat))
+    Some((MemberId::of_row(&row.key)?, MemberRow::decode(&row.value)?.beat))
 }

@@ -11,9 +11,10 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{KeyRange, Snapshot, Store, Transaction};
 
-use super::guard::TableChange;
+use super::guard::{TableChange, format_key};
+use super::record::{RecordFault, TAGGED};
 use super::rows::{NAMES, RECORDS, epoch_key};
-use super::{Cache, Catalogue, CatalogueFault, Ended, commit, read_u64, record};
+use super::{Cache, Catalogue, CatalogueFault, Ended, commit, format, read_u64, record};
 use crate::support::fault;
 use crate::support::layout::{Space, TableId};
 use crate::support::rows::{Budget, Pages};
@@ -74,6 +75,7 @@ impl<S: Store> Catalogue<S> {
 
     /// Commits a change of tables: when this returns `Done`, it may be answered.
     pub(super) async fn commit(&self, mut txn: TableChange<S::Transaction>) -> Result<Ended, Error> {
+        self.write_records(&mut txn).await?;
         if !self.store.capabilities().is_shared {
             return commit(txn.into_inner()).await;
         }
@@ -122,15 +124,35 @@ async fn read_all(view: &impl Snapshot) -> Result<Cache, CatalogueFault> {
     let mut cache = Cache::default();
     let mut tables = BTreeMap::new();
     load(view, RECORDS, |entry_key, value| {
-        let table = record::decode(&value)
-            .map_err(|fault| CatalogueFault::Record { key: entry_key, text: fault.to_string() })?;
-        cache.sizes.set(table.id, value.len());
-        tables.insert(table.id, Arc::new(table));
+        if entry_key == format_key() {
+            cache.format = format::of_row(Some(&value));
+            return if cache.format > TAGGED {
+                Err(CatalogueFault::LaterFormat(cache.format))
+            } else {
+                Ok(())
+            };
+        }
+        match record::decode(&value) {
+            Ok(table) => {
+                cache.sizes.set(table.id, value.len());
+                tables.insert(table.id, Arc::new(table));
+            }
+            Err(RecordFault::Refused(table)) => {
+                cache.sizes.set(table.id, value.len());
+                cache.refused.insert(*table);
+            }
+            Err(fault) => {
+                return Err(CatalogueFault::Record { key: entry_key, text: fault.to_string() });
+            }
+        }
         Ok(())
     })
     .await?;
     load(view, NAMES, |entry_key, value| {
         let id = read_u64(&value).map(TableId);
+        if id.is_some_and(|id| cache.refused.note_named(id)) {
+            return Ok(());
+        }
         let Some(table) = id.and_then(|id| tables.remove(&id)) else {
             let text = "the row of a table's name points to no record".to_owned();
             return Err(CatalogueFault::Record { key: entry_key, text });

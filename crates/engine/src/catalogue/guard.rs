@@ -19,7 +19,7 @@ use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::table as messages;
 use keywright_store::{CommitError, CommitVersion, Snapshot, Store, StoreError, Transaction};
 
-use super::record;
+use super::record::{self, RecordFault};
 use super::rows::{RECORDS, record_version};
 use super::table::Table;
 use crate::support::fault;
@@ -32,6 +32,14 @@ fn record_key(table: TableId) -> Bytes {
     key.extend_from_slice(&[Space::Catalogue.byte(), RECORDS]);
     key.extend_from_slice(&number);
     key.into()
+}
+
+/// The number in the key of the catalogue's format, among those of tables, which begin with 1.
+const FORMAT_NUMBER: TableId = TableId(0);
+
+/// The key of the catalogue's format.
+pub(crate) fn format_key() -> Bytes {
+    record_key(FORMAT_NUMBER)
 }
 
 /// The tables whose rows a transaction writes, as the writer knows them.
@@ -135,16 +143,21 @@ impl Table {
 }
 
 /// A transaction that changes tables. `Catalogue::commit` ends it: only then may the change be answered.
-pub(super) struct TableChange<T>(T);
+pub(super) struct TableChange<T> {
+    txn: T,
+    /// Records to write. `Catalogue::commit` knows in which form.
+    records: Vec<Table>,
+}
 
 impl<T: Transaction> TableChange<T> {
     pub(super) async fn begin<S: Store<Transaction = T>>(store: &S) -> Result<Self, Error> {
-        store.begin().await.map(Self).map_err(|fault| fault::storage(&fault))
+        let txn = store.begin().await.map_err(|fault| fault::storage(&fault))?;
+        Ok(Self { txn, records: Vec::new() })
     }
 
     /// The newest record of a table, to be changed.
     pub(super) async fn read(&mut self, id: TableId) -> Result<Table, Error> {
-        let rows = self.0.get_for_write(&[record_key(id)]).await.map_err(|fault| fault::storage(&fault))?;
+        let rows = self.txn.get_for_write(&[record_key(id)]).await.map_err(|fault| fault::storage(&fault))?;
         let gone = || Error::new(ErrorKind::ResourceNotFound, messages::RESOURCE_NOT_FOUND);
         decode(&rows.into_iter().next().flatten().ok_or_else(gone)?)
     }
@@ -155,23 +168,35 @@ impl<T: Transaction> TableChange<T> {
         table.version = before.version + 1;
         table.check();
         table.check_follows(before);
-        self.0.protect(&record_key(table.id));
-        self.0.put(record_key(table.id), record::encode(table).into());
+        self.txn.protect(&record_key(table.id));
+        self.records.push(table.clone());
     }
 
     /// Writes the record of a table that no writer can know yet.
     pub(super) fn place(&mut self, table: &Table) {
         table.check();
-        self.0.put(record_key(table.id), record::encode(table).into());
+        self.records.push(table.clone());
     }
 
     /// Removes the record of a table that has no rows any more.
     pub(super) fn remove(&mut self, id: TableId) {
-        self.0.delete(record_key(id));
+        self.txn.delete(record_key(id));
+    }
+
+    pub(super) fn has_records(&self) -> bool {
+        !self.records.is_empty()
+    }
+
+    /// Puts the records into the transaction in their stored form.
+    pub(super) fn write_records(&mut self, encode: impl Fn(&Table) -> Vec<u8>) {
+        for table in std::mem::take(&mut self.records) {
+            self.txn.put(record_key(table.id), encode(&table).into());
+        }
     }
 
     pub(super) fn into_inner(self) -> T {
-        self.0
+        assert!(self.records.is_empty(), "a change is committed with its records");
+        self.txn
     }
 }
 
@@ -179,13 +204,13 @@ impl<T> Deref for TableChange<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        &self.0
+        &self.txn
     }
 }
 
 impl<T> DerefMut for TableChange<T> {
     fn deref_mut(&mut self) -> &mut T {
-        &mut self.0
+        &mut self.txn
     }
 }
 
@@ -200,5 +225,8 @@ pub(super) async fn records(
 }
 
 fn decode(record: &Bytes) -> Result<Table, Error> {
-    record::decode(record).map_err(|_unreadable| fault::internal())
+    record::decode(record).map_err(|fault| match fault {
+        RecordFault::Refused(table) => table.error(),
+        RecordFault::UnknownFormat(_) | RecordFault::Malformed(_) => fault::internal(),
+    })
 }

@@ -12,7 +12,8 @@ use keywright_semantics::key::{first_text, successor_prefix};
 use keywright_semantics::schema::KeyType;
 use keywright_store::{KeyRange, LogId, Store, StoreError};
 
-use super::record;
+use super::record::{self, RecordFault};
+use super::refused::RefusedTable;
 use super::rows::RECORDS;
 use crate::support::hex::hex;
 use crate::support::layout::{
@@ -89,7 +90,8 @@ struct Named {
     region: String,
     name: String,
     sort: Vec<KeyType>,
-    indexes: BTreeMap<IndexId, (String, Vec<KeyType>)>,
+    /// `None` if this release does not know them.
+    indexes: Option<BTreeMap<IndexId, (String, Vec<KeyType>)>>,
 }
 
 /// The names of tables and indexes by their numbers.
@@ -124,13 +126,22 @@ impl KeyMap {
     }
 
     fn add(&mut self, row: &Bytes) {
-        let Ok(table) = record::decode(row) else { return };
+        let table = match record::decode(row) {
+            Ok(table) => table,
+            Err(RecordFault::Refused(table)) => {
+                let RefusedTable { id, account, region, name, .. } = *table;
+                let (sort, indexes) = (Vec::new(), None);
+                self.tables.insert(id, Named { account, region, name, sort, indexes });
+                return;
+            }
+            Err(RecordFault::UnknownFormat(_) | RecordFault::Malformed(_)) => return,
+        };
         let types = |attributes: &[keywright_semantics::schema::KeyAttribute]| {
             attributes.iter().map(|attribute| attribute.key_type).collect::<Vec<_>>()
         };
         let indexes =
             table.indexes().map(|(_, id, index)| (id, (index.name.clone(), types(&index.key.sort))));
-        let indexes = indexes.collect();
+        let indexes = Some(indexes.collect());
         let sort = types(&table.schema.key.sort);
         let named = Named { account: table.account, region: table.region, name: table.name, sort, indexes };
         self.tables.insert(table.id, named);
@@ -190,7 +201,7 @@ impl KeyMap {
                 keys: None,
             })
         };
-        let indexes = named.map(|named| &named.indexes).filter(|_| space == Space::IndexEntries);
+        let indexes = named.and_then(|named| named.indexes.as_ref()).filter(|_| space == Space::IndexEntries);
         if let Some(indexes) = indexes {
             let of_index = |(index, (name, sort)): (&IndexId, &(String, Vec<KeyType>))| {
                 affected(&index_prefix(id, *index), Some(name), Some(sort))
@@ -289,11 +300,12 @@ mod tests {
 
     use super::*;
     use crate::support::layout::item_key;
+    use crate::tests::harness::{bench, namespace};
 
     fn map() -> KeyMap {
         let mut map = KeyMap::default();
         for (number, name) in [(3, "Shop"), (5, "Users")] {
-            let indexes = BTreeMap::from([(IndexId(1), ("byDay".to_owned(), vec![KeyType::S]))]);
+            let indexes = Some(BTreeMap::from([(IndexId(1), ("byDay".to_owned(), vec![KeyType::S]))]));
             let (account, region) = ("123456789012".to_owned(), "us-east-1".to_owned());
             let named = Named { account, region, name: name.to_owned(), sort: vec![KeyType::S], indexes };
             map.tables.insert(TableId(number), named);
@@ -345,5 +357,14 @@ mod tests {
             texts(&map().affected_streams((log, log))),
             ["stream records of table Users (123456789012, us-east-1)"]
         );
+    }
+
+    #[test]
+    fn a_table_that_is_not_served_is_named_too() {
+        let table = bench().engine.catalogue().find(&namespace(), "t").expect("the bench has a table");
+        let row = record::with_section(&record::encode(&table), 99, true, b"").into();
+        let key = item_key(table.id, KeyValueRef::S("p"), None);
+        let found = KeyMap::of_rows([&row].into_iter()).affected_by_keys([&key].into_iter());
+        assert_eq!(texts(&found), ["items of table t (000000000000, us-east-1), 1 key"]);
     }
 }

@@ -6,12 +6,14 @@
 mod branches;
 mod change_log;
 mod follow;
+mod format;
 mod guard;
 mod insights;
 mod key_map;
 pub(crate) mod names;
 mod record;
 pub(crate) mod record_copy;
+mod refused;
 mod rows;
 mod shards;
 mod stored;
@@ -32,6 +34,9 @@ use keywright_store::{CommitError, Store, StoreError, Transaction};
 use tokio::sync::Mutex;
 
 pub(crate) use branches::{Dropped, Naming};
+pub(crate) use format::known as known_records;
+#[cfg(test)]
+pub(crate) use guard::format_key;
 pub(crate) use guard::{Begun, Guarded, TableGuard};
 pub use key_map::{Affected, AffectedTable, KeyMap, RowRange};
 
@@ -51,6 +56,11 @@ use crate::support::env::{AccountId, Namespace, Region};
 use crate::support::fault;
 use crate::support::layout::TableId;
 use guard::TableChange;
+pub(crate) use record::RecordFault;
+use record::TAGGED;
+#[cfg(test)]
+pub(crate) use record::with_section;
+use refused::{RefusedTable, RefusedTables};
 use rows::name_key;
 use stream_names::StreamNames;
 
@@ -71,6 +81,8 @@ pub enum CatalogueFault {
         /// What is wrong with it.
         text: String,
     },
+    /// A later release raised the store's format to this number.
+    LaterFormat(u8),
 }
 
 impl std::fmt::Display for CatalogueFault {
@@ -80,6 +92,11 @@ impl std::fmt::Display for CatalogueFault {
             Self::Record { key, text } => {
                 write!(formatter, "a table's record ({key:02x?}) cannot be read: {text}")
             }
+            Self::LaterFormat(number) => write!(
+                formatter,
+                "the store's tables have format {number}, and this release knows formats up to {TAGGED}: run \
+                 a newer release"
+            ),
         }
     }
 }
@@ -99,7 +116,11 @@ struct Cache {
     doomed: BTreeMap<TableId, Arc<Table>>,
     /// The streams of all these tables.
     streams: StreamNames,
+    /// Tables that a later release wrote and that are not served. They are in none of the fields above.
+    refused: RefusedTables,
     sizes: RecordSizes,
+    /// The store's format, as it was read last. It never falls.
+    format: u8,
 }
 
 /// The sizes of the records of all tables. Invariant: `total` is their sum.
@@ -165,14 +186,43 @@ impl<S: Store> Catalogue<S> {
         check_scope(namespace, table)?;
         self.find(namespace, &table.name)
             .filter(|table| table.takes_data())
-            .ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, messages::RESOURCE_NOT_FOUND))
+            .ok_or_else(|| self.missing(namespace, &table.name, messages::RESOURCE_NOT_FOUND.to_owned()))
     }
 
     /// The table of a control operation, in any state.
     pub(crate) fn lookup_any(&self, namespace: &Namespace, table: &TableRef) -> Result<Arc<Table>, Error> {
         check_scope(namespace, table)?;
         self.find(namespace, &table.name)
-            .ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, messages::table_not_found(&table.name)))
+            .ok_or_else(|| self.missing(namespace, &table.name, messages::table_not_found(&table.name)))
+    }
+
+    /// Why a table that is not in the catalogue cannot be used: this release must not serve it, or it does
+    /// not exist.
+    pub(crate) fn missing(&self, namespace: &Namespace, name: &str, not_found: String) -> Error {
+        match self.refused(namespace, name) {
+            Some(refusal) => refusal,
+            None => Error::new(ErrorKind::ResourceNotFound, not_found),
+        }
+    }
+
+    /// The error of a table that this release must not serve; `None` if there is no such table.
+    pub(crate) fn refused(&self, namespace: &Namespace, name: &str) -> Option<Error> {
+        self.read().refused.find(namespace, name).map(RefusedTable::error)
+    }
+
+    /// The same for a table that may be deleted and have streams that can still be read.
+    pub(crate) fn refused_or_deleted(&self, namespace: &Namespace, name: &str) -> Option<Error> {
+        self.read().refused.find_with_deleted(namespace, name).map(RefusedTable::error)
+    }
+
+    /// Whether this release must not touch a table's rows.
+    pub(crate) fn is_refused(&self, id: TableId) -> bool {
+        self.read().refused.has(id)
+    }
+
+    /// Sentences that name the tables which this release must not serve.
+    pub(crate) fn refusals(&self) -> Vec<String> {
+        self.read().refused.all().map(RefusedTable::sentence).collect()
     }
 
     /// At most `limit` names after `start` in bytewise order, and whether more follow.
@@ -184,11 +234,17 @@ impl<S: Store> Catalogue<S> {
     ) -> (Vec<String>, bool) {
         use std::ops::Bound;
         let cache = self.read();
-        let Some(tables) = cache.names.get(namespace) else { return (Vec::new(), false) };
         let from = start.map_or(Bound::Unbounded, Bound::Excluded);
-        let mut names = tables.range::<str, _>((from, Bound::Unbounded)).map(|(name, _)| name.clone());
-        let page: Vec<String> = names.by_ref().take(limit).collect();
-        let more = names.next().is_some();
+        let tables = cache.names.get(namespace).into_iter();
+        let served = tables.flat_map(|tables| tables.range::<str, _>((from, Bound::Unbounded)));
+        let is_after = |name: &&String| start.is_none_or(|start| name.as_str() > start);
+        let refused = cache.refused.names(namespace).filter(is_after);
+        let at_most = limit.saturating_add(1);
+        let mut page: Vec<String> =
+            served.map(|(name, _)| name).take(at_most).chain(refused.take(at_most)).cloned().collect();
+        page.sort_unstable();
+        let more = page.len() > limit;
+        page.truncate(limit);
         (page, more)
     }
 
@@ -210,7 +266,8 @@ impl<S: Store> Catalogue<S> {
     }
 
     pub(crate) fn count(&self, namespace: &Namespace) -> usize {
-        self.read().names.get(namespace).map_or(0, BTreeMap::len)
+        let cache = self.read();
+        cache.names.get(namespace).map_or(0, BTreeMap::len) + cache.refused.names(namespace).count()
     }
 
     /// Sizes of the records of all tables of all callers, including deleted ones that still have rows or

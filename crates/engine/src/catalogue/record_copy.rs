@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::change_log::{ChangeLog, RecordPlace};
-use super::record::{self, RecordFault};
+use super::format;
+use super::guard::format_key;
+use super::record::{self, RecordFault, TAGGED};
 use super::rows::RECORDS;
 use crate::support::layout::Space;
 
@@ -16,7 +18,17 @@ const BEGINNING: RecordPlace = RecordPlace { version: 1, index: 0 };
 
 /// Whether this is the key of a table's record.
 pub(crate) fn is_record(key: &[u8]) -> bool {
-    key.starts_with(&[Space::Catalogue.byte(), RECORDS])
+    key.starts_with(&[Space::Catalogue.byte(), RECORDS]) && !is_format(key)
+}
+
+/// Whether this is the key of the catalogue's format.
+pub(crate) fn is_format(key: &[u8]) -> bool {
+    key == format_key()
+}
+
+/// The format that a row says, if this release does not know it.
+pub(crate) fn later_format(row: &Bytes) -> Option<u8> {
+    Some(format::of_row(Some(row))).filter(|format| *format > TAGGED)
 }
 
 /// The numbers of the table and of each of its shards, from its record.
@@ -26,8 +38,8 @@ pub(crate) fn shards_of(record: &[u8]) -> Result<(u64, Vec<u32>), RecordFault> {
     Ok((table.id.0, shards.collect()))
 }
 
-/// The record with other places in its change logs. `last` has the place of each shard's last record; shards
-/// without records are left out.
+/// The record with other places in its change logs, in the form that it has. `last` has the place of each
+/// shard's last record; shards without records are left out.
 pub(crate) fn with_places(record: &Bytes, last: &BTreeMap<u32, RecordPlace>) -> Result<Bytes, RecordFault> {
     let mut table = record::decode(record)?;
     if table.logs.is_empty() {
@@ -36,7 +48,8 @@ pub(crate) fn with_places(record: &Bytes, last: &BTreeMap<u32, RecordPlace>) -> 
     for log in &mut table.logs {
         place(log, last);
     }
-    Ok(record::encode(&table).into())
+    let is_tagged = record.first() == Some(&TAGGED);
+    Ok(if is_tagged { record::encode(&table) } else { record::encode_untagged(&table) }.into())
 }
 
 /// Gives each shard the place where it begins, after its parent, and where it ends if it is known.

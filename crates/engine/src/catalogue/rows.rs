@@ -1,6 +1,7 @@
 //! Keys of the catalogue's rows.
 //!
 //! ```text
+//! 0x01 0x00 0 (u64)                       the format of the catalogue (`format`)
 //! 0x01 0x00 table id                      a table's record (`record`)
 //! 0x01 0x01 account 0x00 region 0x00 name the id of the table of that name
 //! 0x01 0x02                               the next table id

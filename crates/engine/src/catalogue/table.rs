@@ -1,7 +1,8 @@
 //! One table as the engine knows it: schema, indexes and their states, billing, and what DescribeTable
 //! reports.
 //!
-//! These types are also the stored format (`record`): existing databases depend on every field.
+//! Those that are serialized are also the stored format (`record`): existing databases depend on their
+//! fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
@@ -166,6 +167,14 @@ pub(crate) struct EncryptionState {
     pub key_arn: String,
 }
 
+/// A section of a table's record that this release does not know and may ignore. It is written again as it
+/// was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LaterSection {
+    pub tag: u16,
+    pub bytes: Vec<u8>,
+}
+
 /// A table. Invariant: `states` runs parallel to `schema.indexes`; `definitions` holds each key attribute of
 /// table and indexes once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -210,6 +219,8 @@ pub(crate) struct Table {
     pub warm_jobs: Vec<WarmJob>,
     /// What a branch copied into the table, as `BranchLimits` counts it; nothing if no branch made the table.
     pub copied_bytes: Option<u64>,
+    /// Optional sections of the record that a later release wrote, in ascending order of their tags.
+    pub later: Vec<LaterSection>,
     /// Not stored.
     pub seen: Seen,
 }

@@ -16,7 +16,7 @@ use keywright_store::{
 };
 
 use crate::background::members;
-use crate::catalogue::{RecordPlace, record_copy};
+use crate::catalogue::{CatalogueFault, RecordFault, RecordPlace, record_copy};
 use crate::state::members::MemberId;
 use crate::state::stats;
 use crate::support::layout::{self, InCopy, Space, TableId, log_of};
@@ -50,6 +50,8 @@ pub enum CopyFault {
         /// Bytes that the target takes.
         bytes_max: usize,
     },
+    /// A later release wrote the source, or a table of it: the sentence says what.
+    LaterRelease(String),
     /// Source and target differ in these rows after the copy.
     Differs(&'static str),
     /// A store failed, or too many tries of a commit did.
@@ -80,6 +82,7 @@ impl std::fmt::Display for CopyFault {
                 "the source has an index key of {bytes} bytes, and the target takes {bytes_max}: \
                  shorten the attributes of that index's key, or remove the index"
             ),
+            Self::LaterRelease(what) => write!(formatter, "{what}; nothing was written"),
             Self::Differs(rows) => write!(
                 formatter,
                 "source and target differ in {rows}: the source was written during the copy; stop its servers, \
@@ -100,8 +103,14 @@ impl From<StoreError> for CopyFault {
     }
 }
 
-fn corrupt(fault: &impl std::fmt::Display) -> CopyFault {
-    CopyFault::Store(StoreError::Corrupt(format!("a table's record cannot be read: {fault}")))
+/// Why a table's record stops a copy.
+fn unread(fault: &RecordFault) -> CopyFault {
+    match fault {
+        RecordFault::Refused(table) => CopyFault::LaterRelease(table.sentence()),
+        RecordFault::UnknownFormat(_) | RecordFault::Malformed(_) => {
+            CopyFault::Store(StoreError::Corrupt(format!("a table's record cannot be read: {fault}")))
+        }
+    }
 }
 
 /// The name of the installation of which the store is an unfinished copy.
@@ -152,6 +161,8 @@ impl<A: Store, B: Store> Copy<A, B> {
         {
             return Err(CopyFault::OtherCopy(mark.source.clone()));
         }
+        // Every record is read once before the first row is written: it may be one of a later release.
+        log_ids(&from).await?;
         let beats = beats(&from).await?;
         let is_resumed = mark.is_some();
         let cursor = mark.map_or(Cursor::BEGINNING, |mark| mark.cursor);
@@ -228,7 +239,7 @@ impl<A: Store, B: Store> Copy<A, B> {
 
     /// A table's record with the places that its streams' records have in the target.
     async fn with_places(&self, row: Entry) -> Result<Entry, CopyFault> {
-        let (table, shards) = record_copy::shards_of(&row.value).map_err(|fault| corrupt(&fault))?;
+        let (table, shards) = record_copy::shards_of(&row.value).map_err(|fault| unread(&fault))?;
         let mut places = BTreeMap::new();
         for shard in shards {
             let mut after: Option<LogPosition> = None;
@@ -239,7 +250,7 @@ impl<A: Store, B: Store> Copy<A, B> {
                 places.insert(shard, RecordPlace { version, index });
             }
         }
-        let value = record_copy::with_places(&row.value, &places).map_err(|fault| corrupt(&fault))?;
+        let value = record_copy::with_places(&row.value, &places).map_err(|fault| unread(&fault))?;
         Ok(Entry { value, ..row })
     }
 
@@ -348,6 +359,11 @@ async fn log_ids<S: Store>(store: &S) -> Result<Vec<LogId>, CopyFault> {
     let mut ids = Vec::new();
     let mut fault = None;
     each_row(&view, layout::prefix_range(vec![Space::Catalogue.byte()]), |row| {
+        if record_copy::is_format(&row.key)
+            && let Some(format) = record_copy::later_format(&row.value)
+        {
+            fault = Some(CopyFault::LaterRelease(CatalogueFault::LaterFormat(format).to_string()));
+        }
         if !record_copy::is_record(&row.key) {
             return;
         }
@@ -355,7 +371,7 @@ async fn log_ids<S: Store>(store: &S) -> Result<Vec<LogId>, CopyFault> {
             Ok((table, shards)) => {
                 ids.extend(shards.into_iter().map(|shard| log_of(TableId(table), shard)));
             }
-            Err(found) => fault = Some(corrupt(&found)),
+            Err(found) => fault = Some(unread(&found)),
         }
     })
     .await?;

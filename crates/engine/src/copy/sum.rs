@@ -6,7 +6,7 @@ use bytes::Bytes;
 use keywright_semantics::key::{KeyValueRef, partition_hash};
 use keywright_store::{LogEntry, LogId, LogPosition, LogRead, Snapshot, Store};
 
-use super::{CopyFault, PAGE_BYTES, PAGE_ROWS, carried_row, corrupt, log_ids};
+use super::{CopyFault, PAGE_BYTES, PAGE_ROWS, carried_row, log_ids, unread};
 use crate::catalogue::record_copy;
 use crate::support::layout;
 use crate::support::rows::{Pages, READ};
@@ -65,7 +65,7 @@ pub(super) async fn of<S: Store>(
 
 /// A table's record without the places of its streams' records, which differ between stores.
 fn comparable(record: &Bytes) -> Result<Bytes, CopyFault> {
-    record_copy::with_places(record, &BTreeMap::new()).map_err(|fault| corrupt(&fault))
+    record_copy::with_places(record, &BTreeMap::new()).map_err(|fault| unread(&fault))
 }
 
 /// The next entries of a log; `None` after the last.

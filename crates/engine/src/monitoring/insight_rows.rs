@@ -87,7 +87,7 @@ async fn trim<S: Store>(engine: &Engine<S>, end: u64) -> Result<(), Error> {
     let tables: HashMap<_, _> = engine.catalogue().all().into_iter().map(|table| (table.id, table)).collect();
     let mut range = layout::prefix_range(vec![Space::Insights.byte()]);
     while let Some((table, index, rule)) = first_rule(engine, range.clone()).await? {
-        if engine.owns(table) {
+        if engine.owns(table) && !engine.catalogue().is_refused(table) {
             let exists = tables.get(&table).is_some_and(|table| table.observed(index).is_some());
             let end = if exists { end } else { u64::MAX };
             let start = rule.clone().into();

@@ -266,6 +266,9 @@ async fn fail<S: Store>(engine: &Engine<S>, place: &Place, id: &TargetId, reason
 /// Checks that the table exists, and the global index.
 pub(super) fn check_exists<S: Store>(engine: &Engine<S>, place: &Place, id: &TargetId) -> Result<(), Fault> {
     let resource = id.resource_id();
+    if let Some(refusal) = engine.catalogue().refused(&namespace_of(place), &id.table) {
+        return Err(Fault::validation(refusal.message));
+    }
     let table = engine.catalogue().find(&namespace_of(place), &id.table);
     let table = table.filter(|table| table.status != TableStatus::Deleting);
     let table = table.ok_or_else(|| Fault::validation(messages::no_table(&format!("table/{}", id.table))))?;

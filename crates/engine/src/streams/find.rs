@@ -39,7 +39,10 @@ pub(super) fn stream<S: Store>(
     table
         .filter(|table| table.stream_labelled(&stream.label).is_some())
         .map(|table| Found { table, label: stream.label.clone() })
-        .ok_or_else(not_found)
+        .ok_or_else(|| {
+            let refused = engine.catalogue().refused_or_deleted(namespace, &stream.table_name);
+            refused.unwrap_or_else(not_found)
+        })
 }
 
 /// The shard with this id.

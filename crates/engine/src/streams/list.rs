@@ -1,5 +1,6 @@
 //! ListStreams: a caller's streams, including those of deleted tables, in the order of table and age.
 
+use keywright_semantics::error::Error;
 use keywright_semantics::request::ListStreams;
 use keywright_semantics::response::{ListStreamsOutput, Response, StreamSummary};
 use keywright_store::Store;
@@ -13,12 +14,15 @@ pub(crate) fn list_streams<S: Store>(
     engine: &Engine<S>,
     namespace: &Namespace,
     request: &ListStreams,
-) -> Response {
+) -> Result<Response, Error> {
     let start = request
         .exclusive_start
         .as_ref()
         .map(|start| StreamName { table: start.table_name.clone(), label: start.label.clone() });
     let table = request.table_name.as_deref();
+    if let Some(refusal) = table.and_then(|table| engine.catalogue().refused_or_deleted(namespace, table)) {
+        return Err(refusal);
+    }
     let (names, more) = engine.catalogue().streams_after(namespace, table, start.as_ref(), request.limit);
     let summary = |name: StreamName| StreamSummary {
         stream_arn: arn_of(namespace, &name),
@@ -27,5 +31,5 @@ pub(crate) fn list_streams<S: Store>(
     };
     let streams: Vec<StreamSummary> = names.into_iter().map(summary).collect();
     let last_evaluated_stream_arn = streams.last().filter(|_| more).map(|stream| stream.stream_arn.clone());
-    Response::ListStreams(ListStreamsOutput { streams, last_evaluated_stream_arn })
+    Ok(Response::ListStreams(ListStreamsOutput { streams, last_evaluated_stream_arn }))
 }

@@ -9,6 +9,7 @@ pub(crate) mod image_memory;
 pub(crate) mod lane;
 pub(crate) mod latch;
 pub(crate) mod layout;
+pub(crate) mod member_row;
 pub(crate) mod meter;
 pub(crate) mod observer;
 pub(crate) mod rows;

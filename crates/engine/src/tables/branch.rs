@@ -199,6 +199,8 @@ pub(crate) fn copy_of(source: &Table, to: &Namespace, id: TableId, public_id: &s
         created_ms: now_ms,
         copied_bytes: Some(0),
         doomed_indexes: Vec::new(),
+        // They may be ignored, and may speak of the source alone.
+        later: Vec::new(),
         ..without_stream(source.clone())
     };
     // Rows of earlier generations are not copied.

@@ -194,6 +194,7 @@ fn new_table(namespace: &Namespace, request: &CreateTable, id: TableId, now_ms: 
         insights: Vec::new(),
         warm_jobs: Vec::new(),
         copied_bytes: None,
+        later: Vec::new(),
         seen: Seen::default(),
     }
 }

@@ -33,7 +33,10 @@ fn find<S: Store>(
         .catalogue()
         .find(namespace, &resource.table)
         .filter(|table| table.status != TableStatus::Creating)
-        .ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, tags::resource_not_found(&resource.arn)))
+        .ok_or_else(|| {
+            let not_found = tags::resource_not_found(&resource.arn);
+            engine.catalogue().missing(namespace, &resource.table, not_found)
+        })
 }
 
 pub(crate) async fn tag<S: Store>(

@@ -21,6 +21,7 @@ mod pages;
 mod partiql;
 mod partiql_reads;
 mod partiql_transactions;
+mod records;
 mod restart;
 mod scaling;
 mod shared;

@@ -68,6 +68,17 @@ pub const INSIGHT_RULES_USED_UP: (&str, &str) = (
 /// ListContributorInsights with a token that no page ended with.
 pub const INSIGHTS_TOKEN: &str = "Invalid NextToken";
 
+/// Any operation on a table whose record says what this release does not know and must not ignore. `contents`
+/// names it. Not a message of the service.
+pub fn of_later_release(table: &str, contents: &[String]) -> String {
+    format!(
+        "The table {table} was written by a later release of Keywright. Its record holds {}, which this release \
+         does not know, so it refuses every operation on the table and leaves all its data as it is. \
+         Run a release that knows it.",
+        contents.join(" and ")
+    )
+}
+
 /// CreateTable with the name of an existing table.
 pub fn table_exists(name: &str) -> String {
     format!("Table already exists: {name}")

@@ -153,6 +153,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), String> {
     let clock = Arc::new(Clock::new(config.clock));
     let database = Arc::new(Database::open(backend, engine_config, Arc::clone(&clock)).await?);
     warn_of_unreachable(&database);
+    warn_of_refused(&database);
     let (moves, wishes) = mpsc::channel(1);
 
     let (stop, stopping) = watch::channel(false);
@@ -244,6 +245,13 @@ fn warn_of_unreachable(database: &Database) {
     }
     if places.len() > UNREACHABLE_PLACES_LISTED {
         tracing::warn!("more than {UNREACHABLE_PLACES_LISTED} places have names that no request can give");
+    }
+}
+
+/// Names the tables that a later release wrote and that this one does not serve.
+fn warn_of_refused(database: &Database) {
+    for sentence in database.engine().map(|engine| engine.refused_tables()).unwrap_or_default() {
+        tracing::warn!("{sentence}");
     }
 }
 

@@ -9,6 +9,7 @@ mod clock;
 mod hostile_clients;
 mod lifecycle;
 mod management;
+mod older_folder;
 mod places;
 mod presigned;
 mod request_log;

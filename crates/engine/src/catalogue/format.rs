@@ -1,0 +1,82 @@
+//! The format of the catalogue: the lowest number that a reader of the store must know.
+//!
+//! A row of its own has it, under the number 0 among the tables' records. Releases before the row take it for
+//! a record in a format that they do not know: they refuse to open the store, and a running one refuses its
+//! requests as soon as it reads the catalogue again. So a process of such a release that joins late, or that
+//! was thought to be gone, never serves a store whose format has risen.
+//!
+//! The format rises in the commit that first needs it. A store without the row has the format of its oldest
+//! readers. Over a shared store it rises once all processes know the new format.
+
+use bytes::Bytes;
+use keywright_semantics::error::Error;
+use keywright_store::{Snapshot, Store, StoreError, Transaction};
+
+use super::guard::{TableChange, format_key};
+use super::record::TAGGED;
+use super::{Catalogue, record};
+use crate::support::fault;
+use crate::support::layout::{Space, prefix_range};
+use crate::support::member_row::{Knows, MemberRow};
+use crate::support::rows::each_row;
+
+/// Which records this release reads, as its processes publish it.
+pub(crate) fn known() -> Knows {
+    Knows { format: TAGGED, sections: record::known_tags().collect() }
+}
+
+/// The format of a store, from its row.
+pub(super) fn of_row(row: Option<&Bytes>) -> u8 {
+    row.and_then(|row| row.first()).copied().unwrap_or(0)
+}
+
+impl<S: Store> Catalogue<S> {
+    /// Writes the records of a change, in the newest form that every process over the store reads.
+    pub(super) async fn write_records(&self, txn: &mut TableChange<S::Transaction>) -> Result<(), Error> {
+        if !txn.has_records() {
+            return Ok(());
+        }
+        let is_tagged = self.raise_format(txn).await?;
+        txn.write_records(if is_tagged { record::encode } else { record::encode_untagged });
+        Ok(())
+    }
+
+    /// Whether the commit may write records in sections. It then says so in the store's format.
+    async fn raise_format(&self, txn: &mut S::Transaction) -> Result<bool, Error> {
+        // It never falls.
+        if self.read().format >= TAGGED {
+            return Ok(true);
+        }
+        let row = txn.get_for_write(&[format_key()]).await.map_err(|fault| fault::storage(&fault))?;
+        let stored = of_row(row.first().and_then(Option::as_ref));
+        if stored > TAGGED {
+            // A later release took this process for gone: following the catalogue fails too.
+            return Err(fault::internal());
+        }
+        if stored == TAGGED {
+            self.write().format = stored;
+        } else {
+            let is_shared = self.store.capabilities().is_shared;
+            if is_shared && !all_know(txn).await.map_err(|fault| fault::storage(&fault))? {
+                return Ok(false);
+            }
+            txn.put(format_key(), Bytes::from_static(&[TAGGED]));
+        }
+        Ok(true)
+    }
+}
+
+/// Whether every process over a shared store reads records in sections, and knows all critical sections that
+/// this one writes. A process whose sign of life is missing counts until its row is removed.
+async fn all_know(view: &impl Snapshot) -> Result<bool, StoreError> {
+    let mut all = true;
+    each_row(view, prefix_range(vec![Space::Members.byte()]), |row| {
+        if !MemberRow::is_at(&row.key) {
+            return;
+        }
+        let knows = MemberRow::decode(&row.value).map(|row| row.knows).unwrap_or_default();
+        all &= knows.format >= TAGGED && record::critical_tags().all(|tag| knows.sections.contains(&tag));
+    })
+    .await?;
+    Ok(all)
+}

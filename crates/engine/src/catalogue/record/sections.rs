@@ -1,0 +1,396 @@
+//! What each section of a table's record holds.
+//!
+//! A section's struct never changes: a later release adds a section of its own, with a tag of its own. It is
+//! critical if a release that ignored it would serve the table wrongly: then such a release refuses the
+//! table. An optional section may be ignored; it is kept when the record is written again.
+
+use std::collections::BTreeMap;
+
+use keywright_semantics::schema::{BillingMode, TableSchema};
+use serde::{Deserialize, Serialize};
+
+use super::RecordFault;
+use super::framing::{self, Section};
+use super::schema::{AttributeRecord, IndexRecord, KeyRecord, index_of_record, index_record};
+use crate::catalogue::change_log::ChangeLog;
+use crate::catalogue::insights::Insights;
+use crate::catalogue::refused::RefusedTable;
+use crate::catalogue::stored::BillingModeRecord;
+use crate::catalogue::stream::StreamState;
+use crate::catalogue::table::{
+    ClassState, DoomedIndex, EncryptionState, LaterSection, ModeChanges, OnDemandLimits, Seen, Table,
+    TableStatus, Throughput, Warm, WarmJob,
+};
+use crate::catalogue::ttl::TtlState;
+use crate::support::layout::TableId;
+
+/// A section that this release knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tag {
+    Identity,
+    Status,
+    Schema,
+    Capacity,
+    Streams,
+    TimeToLive,
+    Protection,
+    Class,
+    Encryption,
+    Tags,
+    ModeChanges,
+    Insights,
+    WarmJobs,
+    Copied,
+}
+
+impl Tag {
+    /// All sections that this release knows, in ascending order.
+    const ALL: [Self; 14] = [
+        Self::Identity,
+        Self::Status,
+        Self::Schema,
+        Self::Capacity,
+        Self::Streams,
+        Self::TimeToLive,
+        Self::Protection,
+        Self::Class,
+        Self::Encryption,
+        Self::Tags,
+        Self::ModeChanges,
+        Self::Insights,
+        Self::WarmJobs,
+        Self::Copied,
+    ];
+
+    /// The stored number: never renumber. The numbers of `PLANNED` are taken too.
+    const fn number(self) -> u16 {
+        match self {
+            Self::Identity => 1,
+            Self::Status => 2,
+            Self::Schema => 3,
+            Self::Capacity => 4,
+            Self::Streams => 5,
+            Self::TimeToLive => 6,
+            Self::Protection => 7,
+            Self::Class => 8,
+            Self::Encryption => 9,
+            Self::Tags => 10,
+            Self::ModeChanges => 11,
+            Self::Insights => 12,
+            Self::WarmJobs => 13,
+            Self::Copied => 14,
+        }
+    }
+
+    /// Whether a release that ignored the section would serve the table wrongly.
+    const fn is_critical(self) -> bool {
+        match self {
+            Self::Identity
+            | Self::Status
+            | Self::Schema
+            | Self::Capacity
+            | Self::Streams
+            | Self::TimeToLive
+            | Self::Protection => true,
+            Self::Class
+            | Self::Encryption
+            | Self::Tags
+            | Self::ModeChanges
+            | Self::Insights
+            | Self::WarmJobs
+            | Self::Copied => false,
+        }
+    }
+
+    fn of(number: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|tag| tag.number() == number)
+    }
+}
+
+/// Critical sections of later releases, so that this one can say what it does not serve.
+const PLANNED: [(u16, &str); 3] = [
+    (32, "the history of its items (backups, point-in-time recovery)"),
+    (33, "a resource policy"),
+    (34, "its replicas in other regions"),
+];
+
+/// What a section that this release does not know holds, for people.
+fn contents(tag: u16) -> String {
+    match PLANNED.iter().find(|(number, _)| *number == tag) {
+        Some((_, name)) => (*name).to_owned(),
+        None => format!("section {tag}"),
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Identity {
+    id: u64,
+    public_id: String,
+    account: String,
+    region: String,
+    name: String,
+    created_ms: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Status {
+    status: TableStatus,
+    until_ms: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Schema {
+    key: KeyRecord,
+    indexes: Vec<IndexRecord>,
+    doomed_indexes: Vec<IndexRecord>,
+    next_index_id: u32,
+    definitions: Vec<AttributeRecord>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Capacity {
+    #[serde(with = "BillingModeRecord")]
+    billing: BillingMode,
+    on_demand_since_ms: Option<u64>,
+    throughput: Throughput,
+    on_demand: OnDemandLimits,
+    warm: Option<Warm>,
+}
+
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+struct Streams {
+    state: StreamState,
+    all: Vec<ChangeLog>,
+    next_shard: u32,
+}
+
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+struct Protection {
+    is_on: bool,
+    changed_ms: Option<u64>,
+}
+
+/// The tags of all sections that this release knows.
+pub(in crate::catalogue) fn known_tags() -> impl Iterator<Item = u16> {
+    Tag::ALL.into_iter().map(Tag::number)
+}
+
+/// The tags of the critical sections that this release writes: every reader of its records must know them.
+pub(in crate::catalogue) fn critical_tags() -> impl Iterator<Item = u16> {
+    Tag::ALL.into_iter().filter(|tag| tag.is_critical()).map(Tag::number)
+}
+
+/// The sections of a record while it is written.
+#[derive(Default)]
+struct Written(Vec<(u16, bool, Vec<u8>)>);
+
+impl Written {
+    fn add(&mut self, tag: Tag, content: &impl Serialize) {
+        let bytes = postcard::to_allocvec(content).expect("a section of owned values encodes into a vector");
+        self.0.push((tag.number(), tag.is_critical(), bytes));
+    }
+
+    /// Adds a section that is left out when it says nothing.
+    fn add_unless<T: Serialize + PartialEq>(&mut self, nothing: &T, tag: Tag, content: &T) {
+        if content != nothing {
+            self.add(tag, content);
+        }
+    }
+}
+
+/// Appends a table's sections, those of later releases as they were read.
+pub(super) fn encode(table: &Table, out: &mut Vec<u8>) {
+    let mut written = Written::default();
+    add_required(table, &mut written);
+    add_others(table, &mut written);
+    written.0.extend(table.later.iter().map(|later| (later.tag, false, later.bytes.clone())));
+    written.0.sort_by_key(|(tag, ..)| *tag);
+    let sections: Vec<Section<'_>> = written
+        .0
+        .iter()
+        .map(|(tag, is_critical, bytes)| Section { tag: *tag, is_critical: *is_critical, bytes })
+        .collect();
+    framing::write(&sections, out);
+}
+
+/// The sections that every record has.
+fn add_required(table: &Table, written: &mut Written) {
+    let doomed = table.doomed_indexes.iter().map(|index| index_record(&index.schema, &index.state));
+    written.add(
+        Tag::Identity,
+        &Identity {
+            id: table.id.0,
+            public_id: table.public_id.clone(),
+            account: table.account.clone(),
+            region: table.region.clone(),
+            name: table.name.clone(),
+            created_ms: table.created_ms,
+        },
+    );
+    written.add(Tag::Status, &Status { status: table.status, until_ms: table.status_until_ms });
+    written.add(
+        Tag::Schema,
+        &Schema {
+            key: (&table.schema.key).into(),
+            indexes: table.indexes_with_states().map(|(schema, state)| index_record(schema, state)).collect(),
+            doomed_indexes: doomed.collect(),
+            next_index_id: table.next_index_id,
+            definitions: table.definitions.iter().map(Into::into).collect(),
+        },
+    );
+    written.add(
+        Tag::Capacity,
+        &Capacity {
+            billing: table.billing,
+            on_demand_since_ms: table.on_demand_since_ms,
+            throughput: table.throughput,
+            on_demand: table.on_demand,
+            warm: table.warm,
+        },
+    );
+}
+
+/// The sections that are left out when they say nothing.
+fn add_others(table: &Table, written: &mut Written) {
+    let streams =
+        Streams { state: table.stream.clone(), all: table.logs.clone(), next_shard: table.next_shard };
+    written.add_unless(&Streams::default(), Tag::Streams, &streams);
+    written.add_unless(&TtlState::default(), Tag::TimeToLive, &table.ttl);
+    let protection =
+        Protection { is_on: table.deletion_protection, changed_ms: table.deletion_protection_changed_ms };
+    written.add_unless(&Protection::default(), Tag::Protection, &protection);
+    written.add_unless(&None, Tag::Class, &table.class);
+    written.add_unless(&None, Tag::Encryption, &table.encryption);
+    written.add_unless(&BTreeMap::new(), Tag::Tags, &table.tags);
+    written.add_unless(&ModeChanges::default(), Tag::ModeChanges, &table.mode_changes);
+    written.add_unless(&Vec::new(), Tag::Insights, &table.insights);
+    written.add_unless(&Vec::new(), Tag::WarmJobs, &table.warm_jobs);
+    written.add_unless(&None, Tag::Copied, &table.copied_bytes);
+}
+
+/// The sections of a record while it is read.
+#[derive(Default)]
+struct Parts {
+    identity: Option<Identity>,
+    status: Option<Status>,
+    schema: Option<Schema>,
+    capacity: Option<Capacity>,
+    streams: Streams,
+    ttl: TtlState,
+    protection: Protection,
+    class: Option<ClassState>,
+    encryption: Option<EncryptionState>,
+    tags: BTreeMap<String, String>,
+    mode_changes: ModeChanges,
+    insights: Insights,
+    warm_jobs: Vec<WarmJob>,
+    copied_bytes: Option<u64>,
+}
+
+impl Parts {
+    fn read(&mut self, tag: Tag, bytes: &[u8]) -> Result<(), RecordFault> {
+        match tag {
+            Tag::Identity => self.identity = Some(whole(bytes)?),
+            Tag::Status => self.status = Some(whole(bytes)?),
+            Tag::Schema => self.schema = Some(whole(bytes)?),
+            Tag::Capacity => self.capacity = Some(whole(bytes)?),
+            Tag::Streams => self.streams = whole(bytes)?,
+            Tag::TimeToLive => self.ttl = whole(bytes)?,
+            Tag::Protection => self.protection = whole(bytes)?,
+            Tag::Class => self.class = whole(bytes)?,
+            Tag::Encryption => self.encryption = whole(bytes)?,
+            Tag::Tags => self.tags = whole(bytes)?,
+            Tag::ModeChanges => self.mode_changes = whole(bytes)?,
+            Tag::Insights => self.insights = whole(bytes)?,
+            Tag::WarmJobs => self.warm_jobs = whole(bytes)?,
+            Tag::Copied => self.copied_bytes = whole(bytes)?,
+        }
+        Ok(())
+    }
+}
+
+/// The content of a section, which is nothing else.
+fn whole<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, RecordFault> {
+    let malformed = |error: postcard::Error| RecordFault::Malformed(error.to_string());
+    let (content, rest) = postcard::take_from_bytes(bytes).map_err(malformed)?;
+    if rest.is_empty() {
+        return Ok(content);
+    }
+    Err(RecordFault::Malformed("a section is longer than its content".to_owned()))
+}
+
+/// The table of these sections; a fault that names it if one of them is critical and not known.
+pub(super) fn decode(version: u64, bytes: &[u8]) -> Result<Table, RecordFault> {
+    let mut parts = Parts::default();
+    let (mut later, mut unknown) = (Vec::new(), Vec::new());
+    for section in framing::read(bytes)? {
+        match Tag::of(section.tag) {
+            Some(tag) => parts.read(tag, section.bytes)?,
+            None if section.is_critical => unknown.push(section.tag),
+            None => later.push(LaterSection { tag: section.tag, bytes: section.bytes.to_vec() }),
+        }
+    }
+    let lacks = |what: &str| RecordFault::Malformed(format!("the section of its {what} is missing"));
+    let identity = parts.identity.ok_or_else(|| lacks("name"))?;
+    if !unknown.is_empty() {
+        return Err(RecordFault::Refused(Box::new(RefusedTable {
+            id: TableId(identity.id),
+            account: identity.account,
+            region: identity.region,
+            name: identity.name,
+            unknown: unknown.into_iter().map(contents).collect(),
+        })));
+    }
+    let Status { status, until_ms } = parts.status.ok_or_else(|| lacks("status"))?;
+    let schema = parts.schema.ok_or_else(|| lacks("keys"))?;
+    let capacity = parts.capacity.ok_or_else(|| lacks("capacity"))?;
+    let (indexes, index_states) = schema.indexes.into_iter().map(index_of_record).unzip();
+    let doomed = schema.doomed_indexes.into_iter().map(index_of_record);
+    Ok(Table {
+        id: TableId(identity.id),
+        version,
+        public_id: identity.public_id,
+        account: identity.account,
+        region: identity.region,
+        name: identity.name,
+        status,
+        status_until_ms: until_ms,
+        created_ms: identity.created_ms,
+        schema: TableSchema { key: schema.key.into(), indexes },
+        states: index_states,
+        doomed_indexes: doomed.map(|(schema, state)| DoomedIndex { schema, state }).collect(),
+        next_index_id: schema.next_index_id,
+        definitions: schema.definitions.into_iter().map(Into::into).collect(),
+        billing: capacity.billing,
+        on_demand_since_ms: capacity.on_demand_since_ms,
+        throughput: capacity.throughput,
+        on_demand: capacity.on_demand,
+        warm: capacity.warm,
+        stream: parts.streams.state,
+        logs: parts.streams.all,
+        next_shard: parts.streams.next_shard,
+        ttl: parts.ttl,
+        class: parts.class,
+        encryption: parts.encryption,
+        deletion_protection: parts.protection.is_on,
+        deletion_protection_changed_ms: parts.protection.changed_ms,
+        tags: parts.tags,
+        mode_changes: parts.mode_changes,
+        insights: parts.insights,
+        warm_jobs: parts.warm_jobs,
+        copied_bytes: parts.copied_bytes,
+        later,
+        seen: Seen::default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_sections_ascend_and_none_is_used_twice() {
+        let numbers = Tag::ALL.into_iter().map(Tag::number).chain(PLANNED.into_iter().map(|(tag, _)| tag));
+        assert!(numbers.is_sorted_by(|one, next| one < next));
+    }
+}
