@@ -24,7 +24,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<()
     let row = MemberRow { beat, knows: known_records() };
     txn.put(engine.members().own().row_key(Space::Members), row.encode());
     ended(stamp_rows::publish(engine, txn, now_ms).await)?;
-    stamp_rows::raise(engine).await?;
+    ended(stamp_rows::raise(engine).await)?;
     let view = engine.store().snapshot().await.map_err(|fault| fault::storage(&fault))?;
     let beats = read(&view).await?;
     stats_rows::load_others(engine, &view).await.map_err(|fault| fault::storage(&fault))?;

@@ -20,7 +20,6 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, CommitVersion, Entry, Snapshot, Store, Transaction};
 
-use super::members;
 use crate::state::Engine;
 use crate::state::members::MemberId;
 use crate::support::fault;
@@ -73,11 +72,11 @@ async fn join<T: Transaction>(txn: &mut T) -> Result<Stamp, CommitError> {
 }
 
 /// Raises the settled stamp to the lowest of all processes, if that is the work of this one.
-pub(super) async fn raise<S: Store>(engine: &Engine<S>) -> Result<(), Error> {
+pub(super) async fn raise<S: Store>(engine: &Engine<S>) -> Result<(), CommitError> {
     if !engine.owns(SETTLED) {
         return Ok(());
     }
-    members::ended(raise_to_lowest(engine).await)
+    raise_to_lowest(engine).await.map(drop)
 }
 
 async fn raise_to_lowest<S: Store>(engine: &Engine<S>) -> Result<CommitVersion, CommitError> {

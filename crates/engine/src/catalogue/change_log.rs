@@ -11,7 +11,7 @@ use keywright_semantics::limits::STREAM_RETENTION_MS;
 use keywright_semantics::schema::StreamView;
 use serde::{Deserialize, Serialize};
 
-use super::stream::{StreamRecord, StreamTerms};
+use super::stored::{StreamViewRecord, optional_view};
 
 /// The hash that decides a shard: the first eight bytes of the item's partition hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -22,6 +22,24 @@ pub(crate) struct ShardHash(pub u64);
 pub(crate) struct RecordPlace {
     pub version: u64,
     pub index: u32,
+}
+
+/// A table's stream: its view while enabled, its label since it was first enabled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StreamState {
+    #[serde(with = "optional_view")]
+    pub view: Option<StreamView>,
+    /// The latest stream's label, kept after disabling.
+    pub label: Option<String>,
+}
+
+/// What a stream adds to its log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StreamTerms {
+    pub label: String,
+    pub view: StreamView,
+    /// When the transition to enabled or disabled ends.
+    pub settled_ms: u64,
 }
 
 /// What a log is kept for. Each consumer that needs other images, or another retention, is a variant.
@@ -157,6 +175,37 @@ impl ChangeLog {
         for shard in self.shards.iter_mut().filter(|shard| shard.closed.is_none()) {
             shard.closed = Some(Closed { at_ms: now_ms, last: None });
         }
+    }
+}
+
+/// The stored form of a stream and its log. Existing databases have it: its fields never change.
+#[derive(Serialize, Deserialize)]
+struct StreamRecord {
+    label: String,
+    #[serde(with = "StreamViewRecord")]
+    view: StreamView,
+    created_ms: u64,
+    settled_ms: u64,
+    disabled_ms: Option<u64>,
+    shards: Vec<Shard>,
+}
+
+impl From<ChangeLog> for StreamRecord {
+    fn from(log: ChangeLog) -> Self {
+        let ChangeLog { purpose, opened_ms: created_ms, closed_ms: disabled_ms, shards } = log;
+        match purpose {
+            Purpose::Stream(StreamTerms { label, view, settled_ms }) => {
+                Self { label, view, created_ms, settled_ms, disabled_ms, shards }
+            }
+        }
+    }
+}
+
+impl From<StreamRecord> for ChangeLog {
+    fn from(record: StreamRecord) -> Self {
+        let StreamRecord { label, view, created_ms, settled_ms, disabled_ms, shards } = record;
+        let purpose = Purpose::Stream(StreamTerms { label, view, settled_ms });
+        Self { purpose, opened_ms: created_ms, closed_ms: disabled_ms, shards }
     }
 }
 

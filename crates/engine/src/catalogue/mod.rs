@@ -40,11 +40,13 @@ pub(crate) use guard::format_key;
 pub(crate) use guard::{Begun, Guarded, TableGuard};
 pub use key_map::{Affected, AffectedTable, KeyMap, RowRange};
 
-pub(crate) use change_log::{ChangeLog, Images, Purpose, RecordPlace, Shard, ShardHash};
+pub(crate) use change_log::{
+    ChangeLog, Images, Purpose, RecordPlace, Shard, ShardHash, StreamState, StreamTerms,
+};
 pub(crate) use insights::{InsightsPhase, InsightsState, Rule, RuleKind};
 pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
 pub(crate) use shards::{NewLog, Succession};
-pub(crate) use stream::{Stream, StreamState, StreamTerms};
+pub(crate) use stream::Stream;
 pub(crate) use stream_names::StreamName;
 pub(crate) use table::{
     Backfill, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus, ModeChanges, OnDemandLimits,

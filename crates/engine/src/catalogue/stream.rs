@@ -1,29 +1,7 @@
 //! A table's stream: what clients see of the change log that is kept for it.
 
-use keywright_semantics::schema::StreamView;
-use serde::{Deserialize, Serialize};
-
-use super::change_log::{ChangeLog, Purpose, Shard};
-use super::stored::{StreamViewRecord, optional_view};
+use super::change_log::{ChangeLog, Purpose, StreamTerms};
 use super::table::Table;
-
-/// A table's stream: its view while enabled, its label since it was first enabled.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct StreamState {
-    #[serde(with = "optional_view")]
-    pub view: Option<StreamView>,
-    /// The latest stream's label, kept after disabling.
-    pub label: Option<String>,
-}
-
-/// What a stream adds to its log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StreamTerms {
-    pub label: String,
-    pub view: StreamView,
-    /// When the transition to enabled or disabled ends.
-    pub settled_ms: u64,
-}
 
 /// A stream, enabled or not: its reader's view of a change log.
 #[derive(Clone, Copy, Debug)]
@@ -61,42 +39,13 @@ impl Table {
     }
 }
 
-/// The stored form of a stream and its log. Existing databases have it: its fields never change.
-#[derive(Serialize, Deserialize)]
-pub(super) struct StreamRecord {
-    label: String,
-    #[serde(with = "StreamViewRecord")]
-    view: StreamView,
-    created_ms: u64,
-    settled_ms: u64,
-    disabled_ms: Option<u64>,
-    shards: Vec<Shard>,
-}
-
-impl From<ChangeLog> for StreamRecord {
-    fn from(log: ChangeLog) -> Self {
-        let ChangeLog { purpose, opened_ms: created_ms, closed_ms: disabled_ms, shards } = log;
-        match purpose {
-            Purpose::Stream(StreamTerms { label, view, settled_ms }) => {
-                Self { label, view, created_ms, settled_ms, disabled_ms, shards }
-            }
-        }
-    }
-}
-
-impl From<StreamRecord> for ChangeLog {
-    fn from(record: StreamRecord) -> Self {
-        let StreamRecord { label, view, created_ms, settled_ms, disabled_ms, shards } = record;
-        let purpose = Purpose::Stream(StreamTerms { label, view, settled_ms });
-        Self { purpose, opened_ms: created_ms, closed_ms: disabled_ms, shards }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use keywright_semantics::schema::StreamView;
+
     use super::*;
     use crate::catalogue::change_log::Closed;
-    use crate::catalogue::{RecordPlace, ShardHash};
+    use crate::catalogue::{RecordPlace, Shard, ShardHash};
 
     #[test]
     fn a_streams_log_is_stored_in_the_bytes_that_existing_databases_have() {

@@ -11,10 +11,9 @@ use keywright_semantics::request::OnDemandThroughput;
 use keywright_semantics::schema::{BillingMode, IndexSchema, KeyAttribute, TableClass, TableSchema};
 use serde::{Deserialize, Serialize};
 
-use super::change_log::ChangeLog;
+use super::change_log::{ChangeLog, StreamState};
 use super::insights::Insights;
 use super::stored::TableClassRecord;
-use super::stream::StreamState;
 use super::ttl::TtlState;
 use crate::support::layout::{IndexId, TableId};
 

@@ -12,11 +12,10 @@ use serde::{Deserialize, Serialize};
 use super::RecordFault;
 use super::framing::{self, Section};
 use super::schema::{AttributeRecord, IndexRecord, KeyRecord, index_of_record, index_record};
-use crate::catalogue::change_log::ChangeLog;
+use crate::catalogue::change_log::{ChangeLog, StreamState};
 use crate::catalogue::insights::Insights;
 use crate::catalogue::refused::RefusedTable;
 use crate::catalogue::stored::BillingModeRecord;
-use crate::catalogue::stream::StreamState;
 use crate::catalogue::table::{
     ClassState, DoomedIndex, EncryptionState, LaterSection, ModeChanges, OnDemandLimits, Seen, Table,
     TableStatus, Throughput, Warm, WarmJob,

@@ -11,11 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::RecordFault;
 use super::schema::{AttributeRecord, IndexRecord, KeyRecord, index_of_record, index_record};
-use crate::catalogue::change_log::{ChangeLog, Purpose};
+use crate::catalogue::change_log::{ChangeLog, Purpose, StreamState, StreamTerms};
 use crate::catalogue::rows::record_version;
 use crate::catalogue::shards::NewLog;
 use crate::catalogue::stored::BillingModeRecord;
-use crate::catalogue::stream::{StreamState, StreamTerms};
 use crate::catalogue::table::{
     ClassState, DoomedIndex, EncryptionState, ModeChanges, OnDemandLimits, Seen, Table, TableStatus,
     Throughput, Warm,
