@@ -239,6 +239,8 @@ impl Writer {
         for (place, column) in columns.iter().enumerate() {
             places.entry(column.name.clone()).or_default().push((column.value_type, place));
         }
+        let all = places.values().map(Vec::len).sum::<usize>();
+        assert_eq!(all, columns.len(), "each column has an attribute and a type");
         let order = keys.into_iter().map(|key| key.name).collect();
         Printer { form, formulas, order, columns, places }
     }

@@ -4,9 +4,9 @@
 //! items. The parts that only the model file has are added when a draft becomes a model.
 //!
 //! It owns the import and export of Workbench documents, `CreateTable` requests and `CloudFormation`
-//! templates, tables that are in use with the client libraries' schemas in their items, and rows of items. It
-//! does not know how the model file is read (`keywright-model`), nor the engine. It opens no files and calls no
-//! endpoint; callers pass texts and answers.
+//! templates, tables that are in use with the client libraries' schemas in their items, and rows of items.
+//! It does not know how the model file is read (`keywright-model`), nor the engine. It opens no files and
+//! calls no endpoint; callers pass texts and answers.
 
 pub mod apply;
 pub mod cli_script;

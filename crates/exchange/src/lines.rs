@@ -65,6 +65,7 @@ impl Lines {
                 _ => {}
             }
         }
+        assert!(lines.by_path.len() <= PLACES_MAX, "a document has no more places than are recorded");
         lines
     }
 

@@ -156,6 +156,8 @@ pub fn of_items(definition: &TableDefinition, items: &[Item]) -> DraftTable {
         let Some((one, other)) = meeting_entities(&draft).filter(|_| groups.len() > 1) else {
             return with_doubts(draft, doubts);
         };
+        assert_eq!(draft.entities.len(), groups.len(), "each group is an entity");
+        assert!(one < other, "the first of two groups stays where it is");
         let joined = groups.remove(other);
         if let Some(group) = groups.get_mut(one) {
             doubts.push((group.name.clone(), joined.name));
@@ -190,6 +192,8 @@ fn with_entities(definition: TableDefinition, mut entities: Vec<Entity>, items: 
             declared.push((attribute.name.clone(), attribute.value_type));
         }
     }
+    let mut members = entities.iter().flat_map(|entity| &entity.members);
+    assert!(members.all(|at| *at < items.len()), "an entity's members are items");
     DraftTable { definition, declared, entities, items, measured: None }
 }
 

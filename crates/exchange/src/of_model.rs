@@ -71,6 +71,8 @@ fn table_draft(model: &Model, table: &Table, items: &[Item]) -> DraftTable {
     for entity in &mut entities {
         mark_variables(entity, items);
     }
+    let owned = entities.iter().map(|entity| entity.members.len()).sum::<usize>();
+    assert!(owned <= items.len(), "an item belongs to one entity at most");
     let declared = declared(&entities);
     DraftTable { definition, declared, entities, items: items.to_vec(), measured: None }
 }

@@ -50,6 +50,9 @@ pub fn to_model(draft: &Draft) -> Made {
         ..Model::default()
     };
     correct_counts(&mut model, draft);
+    let is_stored = |table: &str| model.table(table).is_some();
+    assert!(model.entities.iter().all(|entity| is_stored(&entity.table)), "an entity has its table");
+    assert!(model.data.items.iter().all(|items| is_stored(&items.table)), "items have their table");
     Made { model, notes: maker.notes }
 }
 
@@ -112,6 +115,7 @@ impl Maker {
         let raw = self.raw_entity(draft);
         let draft = raw.as_ref().unwrap_or(draft);
         let shares = self.shares(draft);
+        assert_eq!(shares.len(), draft.entities.len(), "each entity has its share of the items");
         for (inferred, share) in draft.entities.iter().zip(shares) {
             let mut entity =
                 Entity { count: share.count, size_bytes: share.size_bytes, ..self.entity(inferred, draft) };
@@ -160,6 +164,7 @@ impl Maker {
         };
         slot.templates.extend(missing.into_iter().map(raw));
         slot.templates.sort_by_key(|(own, _)| keys.iter().position(|key| key == own));
+        assert!(keys.iter().all(|key| known(slot, key)), "each attribute of a key has a template");
     }
 
     /// The number of items of each entity: the count of the description, divided as in the sample.

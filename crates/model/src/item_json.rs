@@ -110,7 +110,10 @@ fn read_untyped(json: &Json) -> AttributeValue {
 /// Writes an item in the typed form: the attributes named in
 /// `order` first, in that order, then the others by name.
 pub fn write_item(item: &Item, order: &[String]) -> Json {
-    Json::Object(ordered(item, order).map(|(name, value)| (name.clone(), write_value(value))).collect())
+    let members: Members =
+        ordered(item, order).map(|(name, value)| (name.clone(), write_value(value))).collect();
+    assert_eq!(members.len(), item.len(), "each attribute is written once");
+    Json::Object(members)
 }
 
 /// The attributes of an item, each once: those named in `order` first, in that order, then the others by

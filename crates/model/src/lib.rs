@@ -6,7 +6,7 @@
 //! whether a model works, what it costs and how hot its partitions get. It opens no files; callers pass the
 //! text.
 //!
-//! Layers: json, yaml, tables, template, expression < item_json, file < overlap, distribution
+//! Layers: json, yaml, tables, template, expression < file < overlap, distribution
 
 pub mod data;
 pub mod distribution;

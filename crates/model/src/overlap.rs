@@ -94,6 +94,7 @@ impl<'a> Side<'a> {
                 .flat_map(|shape| variants.iter().map(|variant| [shape.as_slice(), variant].concat()))
                 .collect();
         }
+        assert!((1..=VARIANTS_MAX).contains(&shapes.len()), "a template has a text, and few sets of them");
         shapes
     }
 }

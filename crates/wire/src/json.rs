@@ -17,6 +17,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 /// 128.
 const DEPTH_MAX: usize = 126;
 
+const _: () = assert!(DEPTH_MAX < 128, "the parser's own bound is not reached");
+
 /// Nodes of one tree. The largest legal body, filled with the smallest attribute values, has about 3.2
 /// million. A tree of more nodes would take memory out of proportion.
 const NODES_MAX: u32 = 4_000_000;
@@ -171,6 +173,8 @@ impl<'de> Visitor<'de> for NodeSeed<'_> {
 
 /// Nodes from which on objects are allocated for one member, to save memory rather than time.
 const LARGE_NODES_MIN: u32 = 100_000;
+
+const _: () = assert!(LARGE_NODES_MIN < NODES_MAX, "a large tree has not yet all its nodes");
 
 /// Members that most objects other than attribute values have at most.
 const MEMBERS_EXPECTED: usize = 8;

@@ -77,6 +77,8 @@ pub fn billed(
     }));
     let text = write(&designed);
     let model = parse(&text)?;
+    assert_eq!(model.entities.len(), designed.entities.len(), "the written entities are read back");
+    assert_eq!(model.patterns.len(), designed.patterns.len(), "the written patterns are read back");
     let samples = data::load(&model, read_file)?;
     let measured = measure(&model, &samples)?;
     let bill = bill(&model, &measured, costing)?;

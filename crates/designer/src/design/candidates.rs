@@ -187,6 +187,7 @@ impl Tariff {
     /// The monthly cost of a pattern whose key is spread over `shards` and whose items have `bytes` on
     /// average.
     pub(super) fn reads(&self, pattern: &Pattern, shards: u64, bytes: u64) -> Money {
+        assert!(shards > 0, "a key has a shard");
         let halves = i128::from(read_halves(pattern, shards, bytes));
         let seconds = i128::from(pattern.rate.0) * MONTH_SECONDS;
         self.read.times(halves * seconds, 2 * MICRO_WIDE)
@@ -278,6 +279,7 @@ impl Tariff {
     }
 
     fn held(price: Money, entity: &Entity, bytes: u64, present_ppm: u64) -> Money {
+        assert!(present_ppm <= ALL_PPM, "a share is a part of all");
         let bytes = i128::from(bytes + ENTRY_OVERHEAD_BYTES) * i128::from(entity.count);
         price.times(bytes * i128::from(present_ppm), GIGABYTE * i128::from(ALL_PPM))
     }

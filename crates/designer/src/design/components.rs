@@ -136,8 +136,10 @@ pub(super) fn fewer(
         let Some(other) = again(problem, tariffs, own.part.with(offer), gsis)? else {
             return Ok(Err(place));
         };
+        assert!(other.choice.globals() <= gsis, "a design has no more indexes than it may have");
         found.push(Some(other));
     }
+    assert_eq!(found.len(), solved.len(), "each part stays or has another solution");
     Ok(Ok(found))
 }
 
@@ -328,6 +330,8 @@ fn group(problem: &Problem, candidates: &[Vec<Candidate>]) -> Vec<Part> {
     if odd || candidates::projections_matter(problem, &all) {
         groups = vec![groups.into_iter().flatten().collect()];
     }
+    let grouped = groups.iter().map(BTreeSet::len).sum::<usize>();
+    assert_eq!(grouped, problem.entities.len(), "an entity is in one part");
     groups.into_iter().map(|entities| part(problem, candidates, entities)).collect()
 }
 

@@ -10,6 +10,8 @@ use keywright_semantics::limits::ITEM_BYTES_MAX;
 /// Up to this many embeddable entities every combination is tried; with more, each alone and all together.
 const ALL_WAYS_MAX: usize = 4;
 
+const _: () = assert!(ALL_WAYS_MAX < 32, "each combination is a bit set");
+
 /// One entity kept in another's items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Embedded {
@@ -116,6 +118,7 @@ fn embedded(problem: &Problem, children: &[&Entity]) -> Option<(Vec<Embedded>, P
         left.entities.retain(|entity| entity.name != child.name);
         done.push(Embedded { child: child.name.clone(), parent: parent.name.clone(), list });
     }
+    assert_eq!(left.entities.len() + done.len(), problem.entities.len(), "an entity stays or is embedded");
     let limit = u64::try_from(ITEM_BYTES_MAX).unwrap_or(u64::MAX);
     most.iter().all(|(_, bytes)| *bytes <= limit).then_some((done, left))
 }

@@ -35,6 +35,10 @@ const ENTRY_WEIGHT: f64 = 1_000_000.0;
 /// Among equal designs the one whose partition keys have more values is better: a key of two values weighs
 /// half of this.
 const FEW_WEIGHT: f64 = 0.25;
+
+const _: () = assert!(PIN_SLACK < CHOSEN, "a pin leaves no room for another index");
+const _: () = assert!(ROW_ORDERS > 0, "a program is solved");
+
 /// A lint finding weighs more than the keys that ignoring it would save.
 const FINDING_WEIGHT: f64 = 16.0;
 /// Keys with at least this many values are not few, as in rule L020.
@@ -93,6 +97,7 @@ impl Choice {
 impl Choice {
     /// Removes empty indexes, where the solver could not reduce their number, and renumbers the others.
     fn without_gaps(mut self, problem: &Problem) -> Self {
+        let globals = self.globals();
         let used: BTreeSet<Slot> = self.placed.iter().map(|(_, slot)| *slot).collect();
         let kept = |slot: Slot| problem.kept.index(slot).is_some();
         let rank = |of: fn(usize) -> Slot, number: usize| {
@@ -106,6 +111,7 @@ impl Choice {
         };
         self.placed.iter_mut().for_each(|(_, slot)| *slot = moved(*slot));
         self.asked.iter_mut().for_each(|(_, slot, _)| *slot = moved(*slot));
+        assert!(self.globals() <= globals, "closing gaps adds no index");
         self
     }
 }
@@ -544,7 +550,20 @@ fn read(problem: &Problem, program: &Program, part: &Part, solution: &impl good_
         choice.asked.push((ask.pattern, location, ask.key));
         choice.cost += ask.cost;
     }
+    let bases: BTreeSet<usize> = in_table(part, &choice).collect();
+    assert_eq!(bases, part.entities, "each entity has a base key");
+    assert_eq!(in_table(part, &choice).count(), part.entities.len(), "an entity has one base key");
+    let asked: Vec<usize> = choice.asked.iter().map(|(pattern, _, _)| *pattern).collect();
+    let patterns: BTreeSet<usize> = part.patterns.iter().copied().collect();
+    assert_eq!(asked.len(), patterns.len(), "each pattern is asked once");
+    assert!(asked.iter().all(|pattern| patterns.contains(pattern)), "a part asks its own patterns");
     choice
+}
+
+/// The entities of the keys in the table.
+fn in_table<'a>(part: &'a Part, choice: &'a Choice) -> impl Iterator<Item = usize> + 'a {
+    let placed = choice.placed.iter().filter(|(_, slot)| *slot == Slot::Table);
+    placed.filter_map(|(candidate, _)| Some(part.candidates.get(*candidate)?.view.entity))
 }
 
 /// Assigns a pattern that several indexes answer to the first of them.

@@ -340,8 +340,13 @@ fn assemble(way: &Way, proof: Proof) -> Design {
     }
     design.placed.sort_by(|a, b| (a.slot, &a.view).cmp(&(b.slot, &b.view)));
     asked.sort_by_key(|(place, _)| *place);
+    let places: BTreeSet<usize> = asked.iter().map(|(place, _)| *place).collect();
+    assert_eq!(places.len(), asked.len(), "a pattern is asked in one part");
     design.asked = asked.into_iter().map(|(_, answer)| answer).collect();
     design.gsis = design.tables.iter().map(|table| table.globals).max().unwrap_or(0);
+    let bases = design.placed.iter().filter(|own| own.slot == Slot::Table).count();
+    assert_eq!(bases, problem.entities.len(), "each entity has one base key");
+    assert_eq!(design.monthly.total(), way.monthly(), "the predicted cost is the sum of its parts");
     design
 }
 

@@ -60,6 +60,8 @@ pub fn name(design: &Design) -> Vec<Named> {
     let problem = &design.problem;
     let own_prefixes = prefixes(problem);
     let prefixes = sort_prefixes(design, &own_prefixes);
+    assert_eq!(own_prefixes.len(), problem.entities.len(), "each entity has a prefix");
+    assert_eq!(prefixes.len(), design.placed.len(), "each key has a prefix");
     let stems = stems(design);
     let owners: Vec<&String> = problem.entities.iter().filter_map(|entity| entity.owner.as_ref()).collect();
     design
@@ -398,6 +400,7 @@ pub(super) fn prefixes(problem: &Problem) -> Vec<String> {
             found.iter().any(|other| other == text) || others().any(|own| opens(&own.sort, text))
         };
         let own = chosen(problem.style, &[words(&entity.name)], taken);
+        assert!(!found.contains(&own), "no other entity has a chosen prefix");
         if let Some(place) = found.get_mut(place) {
             *place = own;
         }

@@ -104,6 +104,7 @@ pub(super) fn ask(
         pattern.returns = None;
         asking.patterns.push(pattern);
     }
+    assert_eq!(expected.len(), asking.patterns.len(), "each read is compared with its own evaluation");
     for (verified, pattern) in expected.iter_mut().zip(&asking.patterns) {
         let ran = loaded.ask(&asking, stored, pattern);
         // A scan of a shared table also reads what it is not for, which its caller leaves out.

@@ -147,7 +147,10 @@ fn steps(mut parts: Vec<Part>) -> Vec<Step> {
             found.push((table, Step { kind, operations: vec![operation], units, place, alternative }));
         }
     }
-    found.into_iter().map(|(_, step)| step).collect()
+    let steps: Vec<Step> = found.into_iter().map(|(_, step)| step).collect();
+    assert!(steps.is_sorted_by_key(|step| step.kind), "steps are in the order of execution");
+    assert!(steps.iter().all(|step| !step.operations.is_empty()), "a step does something");
+    steps
 }
 
 /// Adds a part to its step. One operation may be found on several ways.

@@ -24,6 +24,8 @@ const RESULTS_BYTES_MAX: usize = 16 << 20;
 /// Values and conditions that are evaluated; a template of the service has at most a megabyte of text.
 const STEPS_MAX: usize = 1_000_000;
 
+const _: () = assert!(TEXT_BYTES_MAX <= RESULTS_BYTES_MAX, "the results hold the longest text");
+
 /// Unresolved values of which there are notes, and bytes of one: nobody reads more.
 const NOTES_MAX: usize = 1_000;
 const NOTE_BYTES_MAX: usize = 4 << 10;
@@ -88,6 +90,7 @@ impl<'a> Functions<'a> {
             Some(left) => self.steps_left = left,
             None => self.exceed(format!("more than {STEPS_MAX} values are to be evaluated")),
         }
+        assert!(self.steps_left <= STEPS_MAX, "steps are only taken");
         self.exceeded.is_none()
     }
 
@@ -109,6 +112,7 @@ impl<'a> Functions<'a> {
             Some(left) => self.bytes_left = left,
             None => self.exceed(format!("the functions make more than {RESULTS_BYTES_MAX} bytes")),
         }
+        assert!(self.bytes_left <= RESULTS_BYTES_MAX, "bytes are only taken");
         if self.exceeded.is_some() { Json::Null } else { result.into_owned() }
     }
 
@@ -354,6 +358,7 @@ impl<'a> Functions<'a> {
             let text = cut(text, NOTE_BYTES_MAX).to_owned() + &how.collect::<String>();
             self.unresolved.push(UnresolvedValue { path: path.to_owned(), text, what });
         }
+        assert!(self.unresolved.len() <= self.unknown, "each note is on a value that is not known");
     }
 
     /// Whether a condition of the template holds with the parameters' values.

@@ -48,9 +48,13 @@ pub(crate) fn classify(table: &TableDefinition, items: &[&Item]) -> Vec<Group> {
     if items.is_empty() {
         return Vec::new();
     }
-    by_type_attribute(items)
+    let groups = by_type_attribute(items)
         .or_else(|| partly_by_type(table, items))
-        .unwrap_or_else(|| by_shape(table, items))
+        .unwrap_or_else(|| by_shape(table, items));
+    let members = groups.iter().map(|group| group.members.len()).sum::<usize>();
+    assert_eq!(members, items.len(), "an item is in one group");
+    assert!(groups.iter().all(|group| !group.members.is_empty()), "a group has an item");
+    groups
 }
 
 /// Groups most items by their type attribute, the others by the shape of their keys: mappers keep items

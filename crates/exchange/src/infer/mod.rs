@@ -98,6 +98,7 @@ pub(crate) fn infer(
     let shared: Vec<(&Group, &[variable_names::Shared])> =
         groups.iter().zip(&alone).map(|(group, found)| (group, found.partitions.as_slice())).collect();
     let agreed = agree(items, &shared);
+    assert_eq!(agreed.len(), groups.len(), "each group has the names that it shares");
     groups
         .iter()
         .zip(&alone)

@@ -150,6 +150,7 @@ impl Check<'_> {
                 Err(contradiction) => return Some(contradiction),
             }
         }
+        assert_eq!(read.len(), self.rows.len(), "a template is taken once it holds for every item");
         for (row, own) in self.rows.iter_mut().zip(read) {
             row.read.extend(own);
         }

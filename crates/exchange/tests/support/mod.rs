@@ -6,9 +6,9 @@ use keywright_exchange::live::LiveTable;
 use keywright_model::json::Json;
 
 #[path = "../../../model/tests/support/mod.rs"]
-mod models;
+mod shared;
 
-pub use models::*;
+pub use shared::*;
 
 /// A live table of which only the description and some items are known.
 pub fn live_table(description: &str, items: Vec<Json>) -> LiveTable {

@@ -141,7 +141,9 @@ pub(crate) fn padded(attribute: &str, text: &str, pad: usize) -> Result<String, 
     if text.len() > pad || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(FillFault::NotPaddable { attribute: attribute.to_owned(), value: text.to_owned() });
     }
-    Ok(format!("{text:0>pad$}"))
+    let padded = format!("{text:0>pad$}");
+    assert_eq!(padded.len(), pad, "padded numbers have one width, or their order is not that of numbers");
+    Ok(padded)
 }
 
 /// A value as text inside a composed key.
@@ -160,7 +162,10 @@ pub fn shard_of(text: &str, shards: u32) -> u32 {
     const OFFSET: u32 = 0x811c_9dc5;
     const PRIME: u32 = 0x0100_0193;
     let hash = text.bytes().fold(OFFSET, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME));
-    hash % shards.max(1)
+    let shards = shards.max(1);
+    let shard = hash % shards;
+    assert!(shard < shards, "shards count from zero");
+    shard
 }
 
 /// The item with its keys: the table's key, and the key of every
@@ -194,6 +199,7 @@ pub fn complete(model: &Model, entity: &Entity, mut item: Item) -> Result<Item, 
             }
         }
     }
+    assert!(table.key_parts().all(|part| item.contains_key(&part.name)), "an item has its base key");
     Ok(item)
 }
 

@@ -32,6 +32,8 @@ const NEW_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The first place of further records, far above those of a sample, so that their identities are new.
 const NEW_PLACE: u64 = 900_000_000;
 
+const _: () = assert!(DRAWS_MAX < SWEEP_MAX, "random draws come before all combinations");
+
 /// All generated items of a model; none has a key of an existing item.
 pub fn generate(model: &Model, wanted: Generate, existing: &[Sample]) -> Result<Vec<Sample>, Fault> {
     let made = generate_within(model, wanted, existing, &mut Room::of(Limit::NONE));
@@ -146,6 +148,8 @@ pub fn further(
             (_, Uniqueness::Collides) => break,
         }
     }
+    let number = u64::try_from(samples.len()).unwrap_or(u64::MAX);
+    assert!(number <= wanted.number, "no more records are made than wanted");
     Ok(samples)
 }
 
@@ -221,6 +225,7 @@ impl Draw {
             Self::Nth(_, rest) => {
                 let of = if of == 0 { 1 } else { of };
                 let part = *rest % of;
+                assert!(part < of, "a digit is below its base");
                 *rest /= of;
                 Some(part)
             }

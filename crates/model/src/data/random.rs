@@ -91,7 +91,8 @@ impl Choice {
         let mut sum = 0.0;
         Self::Weighted(
             weights
-                .map(|weight| {
+                .map(|weight: f64| {
+                    assert!(!weight.is_nan(), "a weight is a number");
                     sum += weight;
                     sum
                 })

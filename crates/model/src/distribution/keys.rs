@@ -149,6 +149,8 @@ fn spread(
         Some(_) | None => Exact::ZERO,
     };
     let shards = within.map_or(written, |within| written.min(within));
+    assert!((1..=written).contains(&shards), "a key uses one of its shards, and no more than there are");
+    assert!(busiest <= Exact::ONE, "the busiest value has a part of the traffic");
     Spread { attribute, written, shards, determined, within, busiest }
 }
 
@@ -184,7 +186,10 @@ pub fn of_values(model: &Model, entity: &Entity, templates: &[Template], when: W
         share = share.times(of_one);
     }
     // There are at most as many keys as items, however many combinations of values there could be.
-    Some(entity.count.filter(|count| *count > 0).map_or(share, |count| share.max(Exact::part(1_u64, count))))
+    let share =
+        entity.count.filter(|count| *count > 0).map_or(share, |count| share.max(Exact::part(1_u64, count)));
+    assert!(share <= Exact::ONE, "the busiest key has a part of the traffic");
+    Some(share)
 }
 
 /// The number of owners (the entity or one of its parents) that several of

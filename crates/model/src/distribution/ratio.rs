@@ -31,6 +31,7 @@ impl Exact {
         let (over, under) = (over.into(), under.into());
         let divisor = common(over, under).max(1);
         let reduced = Self { over: over / divisor, under: (under / divisor).max(1) };
+        assert!(reduced.under > 0, "a fraction has a denominator");
         if reduced.under > UNDER_MAX { reduced.coarse() } else { reduced }
     }
 

@@ -36,6 +36,8 @@ pub const FAULTS_MAX: usize = 100;
 /// Bytes of a fault's text. It repeats names of the file, which may be long.
 const TEXT_BYTES_MAX: usize = 4 << 10;
 
+const _: () = assert!(FAULTS_MAX > 0, "a file that cannot be read has a fault");
+
 /// The faults of one reading: the first ones found, and the number of the others.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
@@ -54,6 +56,7 @@ impl Found {
             fault.text.push('…');
         }
         self.faults.push(fault);
+        assert!(self.faults.len() <= FAULTS_MAX, "further faults are only counted");
     }
 
     /// Whether further faults are only counted: their hints need not be made.

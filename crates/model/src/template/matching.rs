@@ -41,10 +41,26 @@ impl Template {
             at += 1;
         }
         let filled = values.iter().all(|(part, value)| can_be(part, value));
-        (rest.is_empty() && filled).then_some(values)
+        if !rest.is_empty() || !filled {
+            return None;
+        }
+        let bytes = values.iter().map(|(_, value)| value.len()).sum::<usize>();
+        assert_eq!(self.literal_bytes() + bytes, text.len(), "words and values make up the text");
+        debug_assert_eq!(self.with_values(&values), text, "a text that fits is made of its values");
+        Some(values)
     }
 
-    /// Whether the template renders to the text with any values.
+    /// The text with these values at the places, in order.
+    fn with_values(&self, values: &[(&Part, &str)]) -> String {
+        let mut values = values.iter().map(|(_, value)| *value);
+        let texts = self.parts.iter().map(|part| match part {
+            Part::Literal(word) => word.as_str(),
+            Part::Attribute { .. } | Part::Shard { .. } => values.next().unwrap_or_default(),
+        });
+        texts.collect()
+    }
+
+    /// Whether the template can produce a text.
     pub fn fits(&self, text: &str) -> bool {
         self.fit(text).is_some()
     }
@@ -79,6 +95,11 @@ impl Template {
                 None => values.push((part, std::mem::take(&mut rest), Extent::Beginning)),
             }
         }
+        let before = values.iter().rev().skip(1);
+        assert!(
+            before.into_iter().all(|(_, _, extent)| *extent == Extent::Whole),
+            "only the last value is cut"
+        );
         rest.is_empty().then_some(values)
     }
 }
@@ -103,6 +124,8 @@ fn end_before(text: &str, word: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -132,6 +155,39 @@ mod tests {
         let readable: Vec<(Option<&str>, &str)> =
             fitted.iter().map(|(part, value)| (part.readable(), *value)).collect();
         assert_eq!(readable, [(Some("id"), "007"), (None, "4")]);
+    }
+
+    /// A template whose places all have a word between them.
+    fn templates() -> impl Strategy<Value = Template> {
+        let place = prop_oneof![
+            Just("{a}".to_owned()),
+            Just("{b:pad(3)}".to_owned()),
+            Just("{c|shard(9)}".to_owned())
+        ];
+        (proptest::option::of("[a-c#:]{1,2}"), proptest::collection::vec((place, "[a-c#:]{1,2}"), 0..3))
+            .prop_filter_map("a template", |(first, rest)| {
+                let rest: String = rest.into_iter().flat_map(|(place, word)| [place, word]).collect();
+                Template::parse(&format!("{}{rest}", first.unwrap_or_default())).ok()
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_that_fits_is_made_of_its_values(template in templates(), text in "[a-c#:0-9]{0,8}") {
+            if let Some(values) = template.fit(&text) {
+                prop_assert_eq!(template.with_values(&values), text);
+            }
+        }
+
+        #[test]
+        fn a_text_of_a_template_fits_it(
+            template in templates(), values in proptest::collection::vec("[0-9]{1,3}", 3)
+        ) {
+            let values: Vec<(&Part, &str)> =
+                template.parts.iter().filter(|part| part.attribute().is_some()).zip(values.iter().map(String::as_str)).collect();
+            let text = template.with_values(&values);
+            prop_assert_eq!(template.fit(&text), Some(values));
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ const COPIED_BYTES_MAX: usize = 4 << 20;
 /// Bytes of a node apart from its text: itself, its place in a list, and what the allocator adds.
 const NODE_BYTES: usize = 64;
 
+const _: () = assert!(NODE_BYTES > 0, "a copy of nothing takes memory, or aliases of it could be endless");
+
 /// The size of a copied tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
@@ -69,6 +71,7 @@ impl Copies {
         let Some(left) = self.left.checked_sub(copy.bytes) else {
             return Err(format!("anchors and aliases repeat more than {} bytes: write them out", self.max));
         };
+        assert!(left <= self.max, "copies only take from what is left");
         self.left = left;
         Ok(())
     }

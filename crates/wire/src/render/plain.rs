@@ -12,6 +12,10 @@ const WORD_BYTES: usize = 8;
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
+const _: () = assert!(BLOCK_BYTES.is_multiple_of(WORD_BYTES), "the rest of a text begins with a word");
+const _: () = assert!(SHORT_BYTES_MAX == 4 * WORD_BYTES, "two words of 16 bytes cover a short text");
+const _: () = assert!(HIGH == ONES << 7, "a byte's highest bit is its mark");
+
 /// The number of bytes before the first quote, backslash or control character; all bytes if there is none.
 pub(super) fn plain_bytes(bytes: &[u8]) -> usize {
     let mut at = 0;

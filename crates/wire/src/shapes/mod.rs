@@ -161,11 +161,16 @@ impl Shape {
     }
 
     const fn min(mut self, min: i64) -> Self {
+        assert!(self.min.is_none(), "a shape has one lower bound");
         self.min = Some(min);
         self
     }
 
     const fn max(mut self, max: i64) -> Self {
+        assert!(self.max.is_none(), "a shape has one upper bound");
+        if let Some(min) = self.min {
+            assert!(min <= max, "a shape has values");
+        }
         self.max = Some(max);
         self
     }

@@ -50,6 +50,7 @@ impl SigningKeys {
         }
         let key = derive(secret, claim.scope());
         keys.insert(claim.credential().to_owned(), key);
+        assert!(keys.len() <= SIGNING_KEYS_MAX, "the cache holds so many keys at most");
         key
     }
 }
@@ -79,6 +80,7 @@ pub(super) fn signature(key: &SigningKey, canonical: &str, time_text: &str, scop
     push_hex(&mut to_sign, &Sha256::digest(canonical.as_bytes()).into());
     let mut signature = String::with_capacity(SIGNATURE_DIGITS);
     push_hex(&mut signature, &sign(key, to_sign.as_bytes()));
+    assert_eq!(signature.len(), SIGNATURE_DIGITS, "a signature has two digits a byte");
     signature
 }
 

@@ -196,6 +196,9 @@ pub fn bill(model: &Model, measured: &Measured, costing: &Costing<'_>) -> Result
     bill.lines.sort_by_key(|line| place(&line.pattern));
     bill.amplification = amplification(model);
     bill.prices = prices(&bill);
+    assert_eq!(bill.parts(|_| true).total(), bill.total(), "the kinds of costs add up to the bill");
+    let rated = |line: &Line| model.pattern(&line.pattern).is_some_and(|pattern| pattern.rate.is_some());
+    assert!(bill.lines.iter().all(rated), "only patterns with a rate are billed");
     Ok(bill)
 }
 
@@ -255,6 +258,7 @@ impl<'a> OfTable<'a> {
         let same = in_every_mode(&features);
         let modes = self.costing.cheapest(&workload, self.costing.settings.used_ppm)?;
         let modes: Modes = modes.into_iter().map(|(class, mode, cost)| (class, mode, cost + same)).collect();
+        assert!(modes.is_sorted_by_key(|(_, _, cost)| *cost), "the cheapest mode comes first");
         if touches.iter().all(|touch| touch.pattern.rate.is_some()) && !touches.is_empty() {
             let now = now(&lines, &capacity, &storage, &features);
             bill.savings.extend(self.saving((class, mode, now), &modes));
@@ -337,6 +341,7 @@ impl<'a> OfTable<'a> {
             });
             own.map(|usage| u128::from(usage.write.0)).sum()
         };
+        assert_eq!(parts.len(), pattern.steps().len(), "each step was metered once");
         let steps = || pattern.steps().iter().zip(parts);
         let all: u128 = steps().map(|(_, ran)| units(ran)).sum();
         let written: u128 =

@@ -71,7 +71,9 @@ pub(super) fn provisions(billing: &DeclaredCapacity, demand: &Demand) -> Option<
         let target = u128::from((scale.target_percent * PPM_PER_PERCENT).max(1));
         let followed = (average * u128::from(ALL_PPM)).div_ceil(target);
         let (least, most) = (units_of(scale.min), units_of(scale.max.max(scale.min)));
-        Provision { provided: followed.clamp(least, most), most, average, peak }
+        let provided = followed.clamp(least, most);
+        assert!(provided <= most, "no more is paid for than scaling provides");
+        Provision { provided, most, average, peak }
     };
     Some((
         of(*read_units, demand.average.read_micro_halves, demand.peak.read_micro_halves),

@@ -160,6 +160,7 @@ struct Key<'a> {
 impl<'a> Key<'a> {
     fn judged(&self) -> HotKey {
         let received: Vec<Vec<Received>> = self.members.iter().map(|own| self.received(own)).collect();
+        assert_eq!(received.len(), self.members.len(), "each entity has its load");
         let known = self.is_known(&received);
         let sum = |shares: &dyn Fn(&Member<'_>, &Received) -> Exact| {
             let each = self.members.iter().zip(&received);

@@ -114,6 +114,7 @@ fn fold(findings: Vec<Finding>) -> Vec<Finding> {
     for finding in &findings {
         *numbers.entry(kind(finding)).or_insert(0) += 1;
     }
+    let found = findings.len();
     let mut folded: Vec<Finding> = Vec::new();
     let mut places: BTreeMap<Kind, usize> = BTreeMap::new();
     for finding in findings {
@@ -128,5 +129,7 @@ fn fold(findings: Vec<Finding>) -> Vec<Finding> {
         }
         folded.push(finding);
     }
+    let kept = folded.iter().map(|finding| 1 + finding.alike.len()).sum::<usize>();
+    assert_eq!(kept, found, "folding loses no finding");
     folded
 }

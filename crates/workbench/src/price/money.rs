@@ -10,6 +10,9 @@ const PLACES: usize = 9;
 /// Nano-dollars in a dollar.
 const NANOS_PER_DOLLAR: i128 = 1_000_000_000;
 
+const _: () =
+    assert!(10_i128.pow(9) == NANOS_PER_DOLLAR && PLACES == 9, "a dollar has as many nanos as places");
+
 /// An amount in nano-dollars; negative for a saving. 128 bits hold any product of the quantities in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Money(i128);
@@ -84,6 +87,7 @@ impl Money {
     /// `self × numerator ÷ denominator`, rounded half away from zero.
     #[must_use]
     pub fn times(self, numerator: i128, denominator: i128) -> Self {
+        assert!(denominator > 0, "money is divided by a positive number");
         let product = self.0 * numerator;
         let half = denominator / 2;
         Self(if product < 0 { (product - half) / denominator } else { (product + half) / denominator })

@@ -17,6 +17,7 @@ use keywright_model::{Entity, GivenOp, Index, Model, Part, Read, Table, Template
 /// Digits (base 36) of the counter that makes generated items distinct: 1.6 million.
 const COUNTER_DIGITS: usize = 4;
 const COUNTER_BASE: u64 = 36;
+const _: () = assert!(COUNTER_BASE <= 36, "a digit is 0 to 9 or a letter");
 /// Maximum number of digits of generated numbers.
 const NUMBER_DIGITS_MAX: u32 = 15;
 
@@ -53,6 +54,8 @@ impl Place<'_> {
                 }
             }
         }
+        let number = u64::try_from(made.len()).unwrap_or(u64::MAX);
+        assert!(number <= wanted, "no more items are made than a read returns");
         made
     }
 
@@ -321,8 +324,10 @@ fn apportioned(wanted: u64, weights: &[u64], most: &[u64]) -> Vec<u64> {
             }
             given = 1;
         }
+        assert!(given <= left, "no more is given than there is");
         left -= given;
     }
+    assert!(shares.iter().zip(most).all(|(share, most)| share <= most), "no entity has more than its limit");
     shares
 }
 

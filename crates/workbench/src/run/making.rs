@@ -1,5 +1,5 @@
-//! Makes the actions of a write: which stored items it works on, and which items it puts. Values come from the
-//! example, from earlier steps of the same pattern, or are generated.
+//! Makes the actions of a write: which stored items it works on, and which items it puts. Values come from
+//! the example, from earlier steps of the same pattern, or are generated.
 //!
 //! It sends nothing.
 

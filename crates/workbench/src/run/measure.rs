@@ -19,7 +19,7 @@ use super::execute::pattern as execute;
 use super::report::{Outcome, PatternReport, Report};
 use super::selectivity::{alone, enters, population};
 use super::sizes::average;
-use super::tables;
+use super::{is_each_once, tables};
 use keywright_model::data::{FillFault, Further, Sample, further, generate, pad, taken_at_once};
 use keywright_model::expression::ConditionExpression;
 use keywright_model::{
@@ -185,6 +185,7 @@ pub fn measure(model: &Model, samples: &[Sample]) -> Result<Measured, Faults> {
         notes.extend(not_metered(pattern, &ran));
         report.patterns.push(ran);
     }
+    assert!(is_each_once(&model, &report.patterns), "each pattern is metered once");
     Ok(Measured { report, notes, steps })
 }
 

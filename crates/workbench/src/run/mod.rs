@@ -76,6 +76,7 @@ pub fn run_on(
         progress(Progress::Pattern { id: &pattern.id, done, of: model.patterns.len() });
         patterns.push(execute::pattern(&mut database, model, &samples, pattern));
     }
+    assert!(is_each_once(model, &patterns), "each pattern is asked once");
     Ok(Report {
         model: model.name.clone(),
         text: model.text.clone(),
@@ -84,6 +85,11 @@ pub fn run_on(
         collisions,
         samples,
     })
+}
+
+/// Whether these are the reports of a model's patterns, each once and in their order.
+fn is_each_once(model: &Model, reports: &[PatternReport]) -> bool {
+    reports.iter().map(|report| &report.id).eq(model.patterns.iter().map(|pattern| &pattern.id))
 }
 
 /// A model's tables with these items, and the items that collide under one key.

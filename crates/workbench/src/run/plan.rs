@@ -250,6 +250,7 @@ impl<'a> Question<'a, '_> {
             None => (vec![&self.table.partition], self.table.sort.iter().collect()),
             Some(index) => (index.partition.iter().collect(), index.sort.iter().collect()),
         };
+        assert!(!self.entities.is_empty(), "a read names an entity");
         let mut partitions: Option<Vec<Vec<(String, AttributeValue)>>> = None;
         let mut bounds: Vec<Vec<(String, Bound)>> = Vec::new();
         let mut used: Vec<Used> = Vec::new();
@@ -318,6 +319,8 @@ impl<'a> Question<'a, '_> {
     /// The filters: given attributes that the key condition does not use, and those whose sort-key ranges
     /// differ between entities. One condition that covers all ranges returns further items.
     fn residual(&self, used: &[Used], same: bool) -> Vec<Residual> {
+        let is_scan = used.is_empty();
+        assert!(is_scan || used.len() == self.entities.len(), "a key is planned for every entity");
         let nothing = Used::default();
         let mut left = Vec::new();
         for known in self.known {

@@ -15,6 +15,7 @@ pub(crate) fn share_ppm(entity: &Entity, index: &Index, seen: &EntityReport) -> 
     let said: Vec<u64> = key_names(entity, index).iter().filter_map(|name| said(entity, name)).collect();
     if said.is_empty() {
         let entries = seen.indexes.iter().find(|own| own.name == index.name).map_or(0, |own| own.items);
+        assert!(entries <= seen.items, "an item has one entry in an index at most");
         return (entries * ALL_PPM).checked_div(seen.items).unwrap_or(0);
     }
     said.into_iter().fold(ALL_PPM, part)
@@ -62,6 +63,8 @@ pub(crate) fn written_ppm(
 
 /// The product of two shares in parts per million.
 fn part(one: u64, other: u64) -> u64 {
+    assert!(one <= ALL_PPM, "a share is a part of all");
+    assert!(other <= ALL_PPM, "a share is a part of all");
     let part = u128::from(one) * u128::from(other) / u128::from(ALL_PPM);
     u64::try_from(part).unwrap_or(ALL_PPM)
 }

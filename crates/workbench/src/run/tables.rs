@@ -63,7 +63,9 @@ fn measure_table(model: &Model, table: &Table, samples: &[Sample]) -> TableRepor
             indexes: indexes(table, &items),
         }
     });
-    let entities = entities.collect();
+    let entities: Vec<EntityReport> = entities.collect();
+    let owned: u64 = entities.iter().map(|entity| entity.items).sum();
+    assert!(owned <= count(own.len()), "an item belongs to one entity at most");
     let items: Vec<&Item> = own.iter().map(|sample| &sample.item).collect();
     TableReport {
         name: table.name.clone(),

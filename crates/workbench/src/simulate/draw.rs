@@ -117,7 +117,9 @@ impl Choice {
             }
             Self::Weighted(sums) => {
                 let drawn = random.below(sums.last().copied().unwrap_or(1));
-                u64::try_from(sums.partition_point(|sum| *sum <= drawn)).unwrap_or(0)
+                let place = sums.partition_point(|sum| *sum <= drawn);
+                assert!(place < sums.len(), "a draw is below the sum of all weights");
+                u64::try_from(place).unwrap_or(0)
             }
             Self::Turn { values, next } => {
                 let own = *next;
@@ -131,6 +133,7 @@ impl Choice {
 
 /// `rank` to the power of minus `exponent_milli` thousandths, in 2⁻⁴⁰ and at least one of them.
 fn power(rank: u64, exponent_milli: u64) -> u64 {
+    assert!(rank > 0, "ranks count from one");
     let exponent = log2(rank) * u128::from(exponent_milli) / 1000;
     let (whole, mut fraction) = (exponent >> FRACTION_BITS, exponent % ONE);
     // 2⁻ᶠ, bit by bit: 2^(-1/2), 2^(-1/4), … are square roots.

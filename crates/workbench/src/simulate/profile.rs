@@ -192,6 +192,7 @@ impl PatternProfile {
         let Some(from) = next.checked_sub(1).and_then(|place| self.points.get(place)) else { return 0 };
         let Some(to) = self.points.get(next).filter(|to| to.is_linear) else { return from.rate_micro };
         let (passed, whole) = (u128::from(second - from.at_s), u128::from(to.at_s - from.at_s).max(1));
+        assert!(passed <= whole, "points are in the order of their times");
         let (low, high) = (u128::from(from.rate_micro), u128::from(to.rate_micro));
         let rate = (low * (whole - passed) + high * passed) / whole;
         u64::try_from(rate).unwrap_or(u64::MAX)

@@ -21,6 +21,7 @@ use keywright_semantics::request::parts::{
 use keywright_semantics::request::{CreateTable, Request as EngineRequest, UpdateTable};
 use keywright_semantics::scaling::request::Request as ScalingRequest;
 use keywright_semantics::scaling::response::{Progress, Response as ScalingResponse};
+use keywright_semantics::share::MICRO;
 use keywright_semantics::throttle::Throttled;
 use keywright_store::memory::MemoryStore;
 
@@ -39,9 +40,13 @@ const MINUTE_SECONDS: u64 = 60;
 const REQUEST: u64 = 1_000_000_000;
 /// From millionths of requests a second to that unit.
 const PER_MICRO: u64 = 1000;
+const _: () = assert!(PER_MICRO * MICRO == REQUEST, "a request a second is one request in its second");
+const _: () = assert!(MINUTE_SECONDS * 1000 == MINUTE_MS, "a minute is a minute");
 /// The SDKs' first delay before a further attempt to DynamoDB, and their longest.
 const BACKOFF_MS: u64 = 25;
 const BACKOFF_MS_MAX: u64 = 20_000;
+const _: () =
+    assert!(0 < BACKOFF_MS && BACKOFF_MS <= BACKOFF_MS_MAX, "delays grow from the first to the longest");
 /// Keys that are counted in a minute of a resource, some 8 MB; beyond, the lightest are forgotten.
 const KEYS_MAX: usize = 1 << 18;
 
@@ -216,6 +221,7 @@ impl Traffic {
             arrive(u64::try_from(ms).unwrap_or(0).min(999));
             self.left = self.gap();
         }
+        assert!(passed <= mass, "a request arrives within its second");
         self.left -= mass - passed;
     }
 }
@@ -301,6 +307,7 @@ impl KeyCounts {
         let (_, median, _) = sums.select_nth_unstable(middle);
         let median = *median;
         self.0.retain(|hash, sum| *sum > median || *hash == kept);
+        assert!(self.0.len() <= KEYS_MAX, "there is room for further keys");
     }
 }
 
@@ -367,6 +374,7 @@ impl<'a> Runner<'a> {
             throttled_now: 0,
             scales: false,
         };
+        assert_eq!(table_modes.len(), model.tables.len(), "each table has a mode");
         let default = TableProfile::default();
         for (table, mode) in model.tables.iter().zip(table_modes) {
             let own = profile.tables.get(&table.name).unwrap_or(&default);
@@ -474,6 +482,8 @@ impl<'a> Runner<'a> {
             self.activities()?;
         }
         // What waits at the end is neither refused nor served.
+        assert_eq!(self.waiting.len(), self.again.len(), "each further attempt has its time");
+        assert!(self.lost <= self.requests, "a request is given up once");
         Ok(())
     }
 
@@ -558,6 +568,7 @@ impl<'a> Runner<'a> {
     }
 
     fn begin_minute(&mut self) {
+        assert_eq!(self.tallies.len(), self.resources.len(), "each resource has its tally");
         for (resource, tally) in self.resources.iter().zip(&mut self.tallies) {
             let state =
                 self.engine.limit_state(&self.caller.namespace, &resource.table, resource.index.as_deref());

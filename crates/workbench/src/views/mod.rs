@@ -62,6 +62,8 @@ pub const VIEWS: [View; 9] = [
 /// The views that are steps: list patterns, entities, keys, indexes, denormalisation, validation.
 pub const STEPS: usize = 6;
 
+const _: () = assert!(STEPS <= VIEWS.len(), "the steps are views");
+
 impl View {
     /// As the command line spells it.
     pub const fn name(self) -> &'static str {

@@ -67,7 +67,8 @@ impl Page {
     }
 
     pub(super) fn table<'a>(&mut self, headers: impl IntoIterator<Item = &'a str>, rows: Vec<Vec<String>>) {
-        let headers = headers.into_iter().map(str::to_owned).collect();
+        let headers: Vec<String> = headers.into_iter().map(str::to_owned).collect();
+        assert!(rows.iter().all(|row| row.len() == headers.len()), "a row has a cell for each header");
         self.blocks.push(Block::Table(Table { headers, rows }));
     }
 
