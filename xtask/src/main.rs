@@ -21,7 +21,7 @@ usage: cargo xtask TASK
                  binary, without building one; --fast: compress little
   instructions [--update]
                  count the instructions of hot operations and compare them with the checked-in figures
-  pages          link and shrink the studio's pages into crates/server/studio/dist, which released binaries serve;
+  pages          link and shrink the studio's pages into crates/studio/pages/dist, which released binaries serve;
                  needs Node and npm
   shapes [--check] [BOTOCORE]
                  distil the public service model into the wire's shape table and the parts of requests

@@ -27,6 +27,7 @@ mod repair;
 mod sample_counts;
 mod sidecar;
 pub mod supported;
+pub mod table_key;
 pub mod to_model;
 pub mod workbench_json;
 pub mod yaml;

@@ -6,6 +6,9 @@
 /// Digits of an account.
 pub const ACCOUNT_DIGITS: usize = 12;
 
+/// The account of access keys that do not name one.
+pub const DEFAULT_ACCOUNT: &str = "123456789012";
+
 /// Bytes of a region's name. It is part of every table's definition; the service's names have at most 16.
 pub const REGION_BYTES_MAX: usize = 64;
 
@@ -32,6 +35,23 @@ impl<'t> RegionName<'t> {
         is_name.then_some(Self(text))
     }
 
+    /// Whether a text has the form of the service's regions, `eu-west-1` or `us-gov-east-1`. New ones open
+    /// every year, so none are listed.
+    pub fn is_of_aws(text: &str) -> bool {
+        let parts: Vec<&str> = text.split('-').collect();
+        let lower = |part: &&str| part.len() > 1 && part.bytes().all(|letter| letter.is_ascii_lowercase());
+        match parts.split_last() {
+            Some((number, words)) => {
+                words.len() >= 2
+                    && words.iter().all(lower)
+                    && words.first().is_some_and(|area| area.len() <= 4)
+                    && !number.is_empty()
+                    && number.bytes().all(|digit| digit.is_ascii_digit())
+            }
+            None => false,
+        }
+    }
+
     /// The name.
     pub const fn as_str(self) -> &'t str {
         self.0
@@ -41,6 +61,16 @@ impl<'t> RegionName<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn regions_of_the_service_are_recognised_by_their_form() {
+        for text in ["eu-west-1", "us-gov-east-1", "ap-southeast-5", "mx-central-1", "us-isob-east-1"] {
+            assert!(RegionName::is_of_aws(text), "{text}");
+        }
+        for text in ["mars", "eu-west", "EU-WEST-1", "eu west 1", "1-2-3", "", "eu-west-1a", "-west-1"] {
+            assert!(!RegionName::is_of_aws(text), "{text}");
+        }
+    }
 
     #[test]
     fn a_region_has_letters_digits_hyphens_and_underscores() {

@@ -1,22 +1,14 @@
-//! The command line: its commands and options, and which module runs each command.
-//!
-//! It does not know defaults: `config` merges the command line with the environment and the configuration
-//! file.
+//! The command line: its commands, and which module runs each. Options stand where they are used.
 
-use std::net::IpAddr;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
-use crate::clock::{ManualStart, Pace};
-use crate::commands::{about, copy, health_check, verify};
-use crate::http::credentials::{self, CredentialFile};
-use crate::http::request_log::RequestLog;
-use crate::process::banner;
-use crate::process::log::{LogFormat, LogLevel};
-use crate::settings::config::{self, Config, OwnPort};
-use crate::storage::scrub::ScrubSetting;
+use crate::commands::credentials::CredentialArguments;
+use crate::commands::{self, about, copy, credentials, health_check, verify};
+use crate::process::failure::Failure;
+use crate::settings::arguments::ServeArguments;
+use crate::settings::config::Config;
 use crate::{bench, data, mcp, model, serve};
 
 /// A DynamoDB-compatible database in one binary.
@@ -60,287 +52,23 @@ enum Command {
     BenchFixedHttp(bench::FixedHttpArguments),
 }
 
-/// When a write is acknowledged, and so which failures can lose an acknowledged write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DurabilityArgument {
-    /// A write is acknowledged after it is on disk (fsync, shared by concurrent writers).
-    Synced,
-    /// A write is acknowledged before it is on disk: a crash of the machine may lose up to the last second of
-    /// acknowledged writes. A crash of the process alone loses none.
-    Relaxed,
-}
-
-/// Every flag can also be set as an environment variable `KEYWRIGHT_NAME` or as a line `name = …` of the
-/// configuration file. Flags override variables, variables override the file.
-#[derive(Clone, Debug, Default, Args)]
-#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
-pub(crate) struct ServeArguments {
-    /// Read settings from this TOML file [default: keywright.toml in the current folder, if it exists]
-    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_CONFIG")]
-    pub(crate) config: Option<PathBuf>,
-    /// Listen on this address; localhost is 127.0.0.1 [default: 127.0.0.1]
-    #[arg(long, value_name = "ADDRESS", env = "KEYWRIGHT_HOST", value_parser = config::host)]
-    pub(crate) host: Option<IpAddr>,
-    /// Listen on this port; 0 picks a free one [default: 8000]
-    #[arg(long, value_name = "PORT", env = "KEYWRIGHT_PORT")]
-    pub(crate) port: Option<u16>,
-    /// Write the server's address as JSON to this file when it accepts requests; the file is removed when the
-    /// server stops
-    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_READY_FILE")]
-    pub(crate) ready_file: Option<PathBuf>,
-    /// Keep all data in this folder; it is created if missing [default: keywright-data] [env: KEYWRIGHT_DATA]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data: Option<PathBuf>,
-    /// Keep all data in memory; it is lost when the process ends [env: KEYWRIGHT_IN_MEMORY]
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
-    pub(crate) in_memory: Option<bool>,
-    /// Keep all data in this store: embedded:DIR (as --data DIR), memory: (as --in-memory), or one that
-    /// several servers may share: postgres://USER@HOST:PORT/DATABASE?schema=NAME or tikv://PD:PORT/PREFIX
-    /// [env: KEYWRIGHT_STORE]
-    #[arg(long, value_name = "URL")]
-    pub(crate) store: Option<String>,
-    /// Read the password of --store from the first line of this file; KEYWRIGHT_STORE_PASSWORD can hold it
-    /// too
-    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_STORE_PASSWORD_FILE")]
-    pub(crate) store_password_file: Option<PathBuf>,
-    /// When a write is acknowledged [default: synced]
-    #[arg(long, value_name = "MODE", env = "KEYWRIGHT_DURABILITY")]
-    pub(crate) durability: Option<DurabilityArgument>,
-    /// Size of the block cache, in MiB [default: 64]
-    #[arg(long, value_name = "MIB", env = "KEYWRIGHT_CACHE_MIB")]
-    pub(crate) cache_mib: Option<u64>,
-    /// Read all files of the data folder once in this period and report damage: a time such as 7d or 12h, or
-    /// off [default: 7d]
-    #[arg(long, value_name = "PERIOD", env = "KEYWRIGHT_SCRUB")]
-    pub(crate) scrub: Option<ScrubSetting>,
-    /// Size of the write buffer, in KiB: tests set a small one, so that tables are written and merged all the
-    /// time
-    #[arg(long, value_name = "KIB", env = "KEYWRIGHT_WRITE_BUFFER_KIB", hide = true)]
-    pub(crate) write_buffer_kib: Option<u64>,
-    /// Verify every signature against the keys in this file (see `keywright credentials add`)
-    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_CREDENTIALS")]
-    pub(crate) credentials: Option<PathBuf>,
-    /// Allow listening beyond loopback without --credentials: anyone who reaches the port can read and change
-    /// everything
-    #[arg(long, env = "KEYWRIGHT_ALLOW_ANONYMOUS_NETWORK", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
-    pub(crate) allow_anonymous_network: Option<bool>,
-    /// Allow web pages of this origin, in addition to pages of this machine; `*` allows all. Can be repeated
-    /// [default: all pages with --credentials, otherwise pages of this machine]
-    #[arg(long, value_name = "ORIGIN", env = "KEYWRIGHT_CORS_ORIGIN", value_delimiter = ',')]
-    pub(crate) cors_origin: Vec<String>,
-    /// Without --credentials: also accept requests whose Host header is this name or address, and not only
-    /// the names of this machine. Beyond loopback only browsers are checked. Can be repeated
-    #[arg(long, value_name = "NAME", env = "KEYWRIGHT_ALLOWED_HOST", value_delimiter = ',')]
-    pub(crate) allowed_host: Vec<String>,
-    /// Serve TLS with this certificate chain (PEM)
-    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_TLS_CERTIFICATE")]
-    pub(crate) tls_certificate: Option<PathBuf>,
-    /// Private key of the certificate (PEM)
-    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_TLS_KEY")]
-    pub(crate) tls_key: Option<PathBuf>,
-    /// How long a table stays in CREATING, UPDATING or DELETING, in milliseconds [default: 0]
-    #[arg(long, value_name = "MS", env = "KEYWRIGHT_TRANSITION_MS")]
-    pub(crate) transition_ms: Option<u64>,
-    /// How long after its expiry time an item is deleted by time to live, in milliseconds [default: 60000]
-    #[arg(long, value_name = "MS", env = "KEYWRIGHT_TTL_DELAY_MS")]
-    pub(crate) ttl_delay_ms: Option<u64>,
-    /// Serve the metrics of the service alone, without UserErrors and ThrottledRequests of a table
-    #[arg(long, env = "KEYWRIGHT_STRICT_METRICS", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
-    pub(crate) strict_metrics: Option<bool>,
-    /// How long a stream shard is open before a child shard follows it, in milliseconds, at least 100
-    /// [default: 4 hours]
-    #[arg(long, value_name = "MS", env = "KEYWRIGHT_STREAM_SHARD_MS")]
-    pub(crate) stream_shard_ms: Option<u64>,
-    #[command(flatten)]
-    pub(crate) studio: StudioArguments,
-    #[command(flatten)]
-    pub(crate) watching: WatchArguments,
-    #[command(flatten)]
-    pub(crate) throughput: ThroughputArguments,
-    #[command(flatten)]
-    pub(crate) clock: ClockArguments,
-    #[command(flatten)]
-    pub(crate) limits: LimitArguments,
-}
-
-/// Limits of throughput, as the service has them. docs/guide/throttling.md explains them.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Throughput")]
-pub(crate) struct ThroughputArguments {
-    /// Which limits refuse requests: off; table (provisioned units, ceilings, quotas); full (also partitions,
-    /// and the level of on-demand tables). The tag keywright:throttle chooses for one table [default: off]
-    #[arg(long, value_name = "WHICH", env = "KEYWRIGHT_THROTTLE")]
-    pub(crate) throttle: Option<String>,
-    /// Burst capacity of a new table, in seconds of its provisioned units, at most 300 [default: 300]
-    #[arg(long, value_name = "SECONDS", env = "KEYWRIGHT_BURST_START_S")]
-    pub(crate) burst_start_s: Option<u64>,
-}
-
-/// The time that tables, metrics and limits live in. docs/guide/clock.md explains it.
-#[derive(Clone, Copy, Debug, Default, Args)]
-#[command(next_help_heading = "Clock")]
-pub(crate) struct ClockArguments {
-    /// Seconds that pass in the database for each real one, such as 60 or 0.1 [default: 1]
-    #[arg(long, value_name = "NUMBER", env = "KEYWRIGHT_TIME_SCALE")]
-    pub(crate) time_scale: Option<Pace>,
-    /// Stop the database's clock at manual@TIME; POST /_keywright/clock moves it
-    #[arg(long, value_name = "CLOCK", env = "KEYWRIGHT_CLOCK", conflicts_with = "time_scale")]
-    pub(crate) clock: Option<ManualStart>,
-}
-
-/// The studio: pages to look at and change tables and models. docs/guide/studio.md shows it.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Studio")]
-pub(crate) struct StudioArguments {
-    /// Serve the studio on this port; 0 picks a free one, off serves none. A taken port is replaced by a
-    /// free one [default: 8100]
-    #[arg(long, value_name = "PORT", env = "KEYWRIGHT_STUDIO_PORT")]
-    pub(crate) studio_port: Option<OwnPort>,
-    /// Serve the studio on this address. Beyond loopback it asks for --credentials as --host does
-    /// [default: 127.0.0.1 while --host is loopback, else no studio]
-    #[arg(long, value_name = "ADDRESS", env = "KEYWRIGHT_STUDIO_HOST", value_parser = config::host)]
-    pub(crate) studio_host: Option<IpAddr>,
-    /// Let the studio read tables and models, and change none
-    #[arg(long, env = "KEYWRIGHT_STUDIO_READ_ONLY", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
-    pub(crate) studio_read_only: Option<bool>,
-    /// Folder of the studio's model files [default: models in the data folder; in memory if the data is]
-    #[arg(long, value_name = "DIR", env = "KEYWRIGHT_MODELS")]
-    pub(crate) models: Option<PathBuf>,
-}
-
-/// How the server can be watched. docs/guide/operations.md shows it.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Watching")]
-#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
-pub(crate) struct WatchArguments {
-    /// Serve metrics and health on this port; 0 picks a free one, off serves none [default: 8200]
-    #[arg(long, value_name = "PORT", env = "KEYWRIGHT_MANAGEMENT_PORT")]
-    pub(crate) management_port: Option<OwnPort>,
-    /// Serve them on this address: beyond loopback everyone who reaches the port can read them
-    /// [default: 127.0.0.1]
-    #[arg(long, value_name = "ADDRESS", env = "KEYWRIGHT_MANAGEMENT_HOST", value_parser = config::host)]
-    pub(crate) management_host: Option<IpAddr>,
-    /// Log a line for each request, without values of items: all, errors, or slow:MS for those that took so
-    /// many milliseconds [default without a value: all]
-    #[arg(long, value_name = "WHICH", env = "KEYWRIGHT_REQUEST_LOG", num_args = 0..=1, default_missing_value = "all", require_equals = true)]
-    pub(crate) request_log: Option<RequestLog>,
-    /// Log messages of this level and above [default: warn, or what RUST_LOG says]
-    #[arg(long, value_name = "LEVEL", env = "KEYWRIGHT_LOG_LEVEL")]
-    pub(crate) log_level: Option<LogLevel>,
-    /// Format of the log lines on standard error [default: text]
-    #[arg(long, value_name = "FORMAT", env = "KEYWRIGHT_LOG_FORMAT")]
-    pub(crate) log_format: Option<LogFormat>,
-}
-
-/// Limits on what one client can use. docs/reference/limits.md gives the reasons.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Limits")]
-pub(crate) struct LimitArguments {
-    /// Maximum number of open connections; the limit on open files can lower it [default: 10000]
-    #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_CONNECTIONS_MAX")]
-    pub(crate) connections_max: Option<usize>,
-    /// Maximum number of connections of one address; 0 for no limit [default: 1000, no limit on loopback]
-    #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_CONNECTIONS_PER_ADDRESS")]
-    pub(crate) connections_per_address: Option<u32>,
-    /// Maximum number of concurrent requests of one address; 0 for no limit [default: 500, no limit on
-    /// loopback]
-    #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_REQUESTS_PER_ADDRESS")]
-    pub(crate) requests_per_address: Option<u32>,
-    /// Memory for all request bodies, in MiB, at least 64 [default: 256]
-    #[arg(long, value_name = "MIB", env = "KEYWRIGHT_BODY_BUDGET_MIB")]
-    pub(crate) body_budget_mib: Option<u64>,
-    /// Memory for all decoded requests, in MiB, at least 64 [default: 256]
-    #[arg(long, value_name = "MIB", env = "KEYWRIGHT_DECODE_BUDGET_MIB")]
-    pub(crate) decode_budget_mib: Option<u64>,
-    /// Memory for all large responses, in MiB, at least 32 [default: 256]
-    #[arg(long, value_name = "MIB", env = "KEYWRIGHT_ANSWER_BUDGET_MIB")]
-    pub(crate) answer_budget_mib: Option<u64>,
-    /// Maximum number of branches of an account, or of all accounts without --credentials; 0 for no limit
-    /// [default: 1000]
-    #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_BRANCHES_PER_ACCOUNT")]
-    pub(crate) branches_per_account: Option<usize>,
-    /// What all branches of an account, or of all accounts without --credentials, may copy, in MiB; 0 for no
-    /// limit [default: 512]
-    #[arg(long, value_name = "MIB", env = "KEYWRIGHT_BRANCH_MIB_PER_ACCOUNT")]
-    pub(crate) branch_mib_per_account: Option<u64>,
-    /// For tests: how often connections are checked
-    #[arg(long, hide = true)]
-    pub(crate) check_ms: Option<u32>,
-    /// For tests: how long a request waits for memory
-    #[arg(long, hide = true)]
-    pub(crate) budget_wait_ms: Option<u64>,
-}
-
-#[derive(Debug, Args)]
-struct CredentialArguments {
-    /// File that holds the keys; pass the same file to `serve --credentials`
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "KEYWRIGHT_CREDENTIALS",
-        default_value = "keywright-credentials.toml",
-        global = true
-    )]
-    file: PathBuf,
-    #[command(subcommand)]
-    action: CredentialAction,
-}
-
-#[derive(Debug, Subcommand)]
-enum CredentialAction {
-    /// Create an access key, add it to the file and print it. The secret is not shown again.
-    Add {
-        /// 12-digit account whose tables the key can use
-        #[arg(long, default_value = "123456789012")]
-        account: String,
-    },
-    /// List the access keys and their accounts, without their secrets.
-    List,
-    /// Remove an access key.
-    Remove {
-        /// Id of the access key to remove
-        access_key_id: String,
-    },
-}
-
 /// Runs the command; returns its exit status. An error is a message for the person at the terminal.
-pub(crate) fn run(cli: Cli) -> Result<ExitCode, String> {
+pub(crate) fn run(cli: Cli) -> Result<ExitCode, Failure> {
     match cli.command {
-        None => serve::run(Config::merge(cli.serve)?),
-        Some(Command::Serve(arguments)) => serve::run(Config::merge(*arguments)?),
-        Some(Command::Credentials(arguments)) => manage_credentials(&arguments),
+        None => serve::run(Config::merge(cli.serve)?, &Cli::command()),
+        Some(Command::Serve(arguments)) => serve::run(Config::merge(*arguments)?, &Cli::command()),
+        Some(Command::Credentials(arguments)) => credentials::run(&arguments),
         Some(Command::Model(arguments)) => model::run(&arguments),
         Some(Command::Simulate(arguments)) => model::run_simulation(&arguments),
         Some(Command::Data(arguments)) => data::run(&arguments),
         Some(Command::Copy(arguments)) => copy::run(&arguments),
-        Some(Command::Verify(arguments)) => return Ok(verify::run(&arguments)),
+        Some(Command::Verify(arguments)) => return verify::run(&arguments),
         Some(Command::Health(arguments)) => health_check::run(&arguments),
         Some(Command::Mcp(arguments)) => mcp::run(*arguments),
-        Some(Command::Bench(arguments)) => bench::run(&arguments),
+        Some(Command::Bench(arguments)) => commands::bench::run(&arguments),
         Some(Command::Completions(arguments)) => about::completions(&arguments, Cli::command()),
         Some(Command::Man(arguments)) => about::man(&arguments, Cli::command()),
         Some(Command::BenchFixedHttp(arguments)) => bench::serve_fixed(&arguments),
     }
     .map(|()| ExitCode::SUCCESS)
-}
-
-fn manage_credentials(arguments: &CredentialArguments) -> Result<(), String> {
-    let path = &arguments.file;
-    match &arguments.action {
-        CredentialAction::Add { account } => {
-            let added = CredentialFile::add(path, account)?;
-            banner::say(&credentials::describe_added(&added, path));
-        }
-        CredentialAction::List => {
-            let file = CredentialFile::read(path)?;
-            for line in file.lines() {
-                banner::say(&line);
-            }
-        }
-        CredentialAction::Remove { access_key_id } => {
-            CredentialFile::remove(path, access_key_id)?;
-            banner::say(&format!("removed {access_key_id} from {}", path.display()));
-        }
-    }
-    Ok(())
 }

@@ -22,10 +22,9 @@ use crate::http::{Service, ServiceParts};
 use crate::limits::{self, Limits, PerAddress};
 use crate::mcp;
 use crate::process::foreign;
-use crate::settings::config::{ModelsIn, Storage, StudioConfig};
 use crate::storage::backend::Backend;
 use crate::storage::database::Database;
-use crate::studio::{self, Api, Studio, Surroundings};
+use crate::studio::{self, Api, ModelsIn, StoredIn, Studio, StudioConfig, Surroundings};
 
 const START: &str = "manual@2026-11-27T16:00:00Z";
 const MIB: usize = 1024 * 1024;
@@ -115,8 +114,9 @@ impl Fuzzed {
         let surroundings = Surroundings {
             endpoint: "http://127.0.0.1:8000".to_owned(),
             secure: false,
-            storage: Storage::Memory,
+            storage: StoredIn { kind: "memory", place: "memory".to_owned() },
             limits: limits(),
+            version: "",
         };
         let studio = {
             let _within = runtime.enter();

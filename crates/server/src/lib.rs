@@ -1,13 +1,25 @@
 //! The `keywright` program: parses the command line and runs the command.
 //!
 //! It is a library only so that fuzz targets reach its connections; its one function is the program.
+//!
+//! A module imports only from layers to its left; modules joined by a comma are independent of each other.
+//!
+//! Layers: limits, clock < storage < http < management < settings < client < data < model < mcp
+//! < commands < serve < cli
+//!
+//! - `limits`: the server's bounds; `clock`: the database's time.
+//! - `storage`: the stores, the database over one of them, what watches it, files that only their owner may
+//!   read.
+//! - `http`: a request of the API from head to response.
+//! - `management`: metrics and health on a port of their own.
+//! - `settings`: flags, variables and file become what the parts below ask for.
+//! - `client`: an endpoint as commands see it; `data`, `model`, `mcp`: commands over one.
+//! - `commands`: the small commands; `serve`: the server as a whole; `cli`: which command runs.
 
-mod bench;
 mod cli;
 mod client;
 mod clock;
 mod commands;
-mod connection;
 mod data;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
@@ -16,22 +28,24 @@ mod limits;
 mod management;
 mod mcp;
 mod model;
-mod process;
 mod serve;
 mod settings;
 mod storage;
-mod studio;
 
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser;
+use keywright_bench as bench;
+use keywright_connection as connection;
+use keywright_process as process;
+use keywright_studio as studio;
 
-use process::{banner, io_fault, log};
+use process::{io_fault, log, output};
 
 /// Runs the program: reads the command line, and returns how it ended.
 pub fn run() -> ExitCode {
-    if let Some(code) = studio::asked(std::env::args_os()) {
+    if let Some(code) = studio::asked(std::env::args_os(), mcp::execute) {
         return code;
     }
     let cli = match cli::Cli::try_parse() {
@@ -39,12 +53,12 @@ pub fn run() -> ExitCode {
         Err(outcome) => return print_outcome(&outcome),
     };
     let code = match cli::run(cli) {
-        Ok(code) if banner::all_written() => code,
+        Ok(code) if output::all_written() => code,
         // The failure was reported when it happened.
         Ok(_) => ExitCode::FAILURE,
         Err(fault) => {
-            banner::complain(&fault);
-            ExitCode::FAILURE
+            output::complain(&fault.to_string());
+            ExitCode::from(fault.status())
         }
     };
     log::finish();
@@ -60,7 +74,7 @@ fn print_outcome(outcome: &clap::Error) -> ExitCode {
             u8::try_from(outcome.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
         }
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            banner::complain(&format!("cannot write to standard output: {}", io_fault::Explained(&error)));
+            output::complain(&format!("cannot write to standard output: {}", io_fault::Explained(&error)));
             ExitCode::FAILURE
         }
         _ => ExitCode::SUCCESS,

@@ -91,11 +91,11 @@ fn studio_packages(clients: &Path, scripts: &Path) -> Result<(), String> {
 pub(super) fn pages(root: &Path) -> Result<String, String> {
     let clients = root.join("target/clients");
     studio_packages(&clients, &root.join("crates/server/tests/studio"))?;
-    let studio = root.join("crates/server/studio");
+    let studio = root.join("crates/studio/pages");
     let mut link = Command::new("node");
     link.arg(studio.join("vendor/build/pages.mjs")).arg(studio.join("dist"));
     quietly(link.env("KEYWRIGHT_STUDIO_MODULES", clients.join("studio/node_modules")))?;
-    Ok("crates/server/studio/dist is made of the sources as they stand".to_owned())
+    Ok("crates/studio/pages/dist is made of the sources as they stand".to_owned())
 }
 
 /// The runner of the shared scenario with the Go SDK, built again when one of its files changes.

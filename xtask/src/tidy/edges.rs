@@ -8,6 +8,17 @@ use super::{folders, read};
 /// Which workspace crates each crate may depend on, in shipped code. Anything else is an error.
 const EDGES: &[(&str, &[&str])] = &[
     (
+        "keywright-bench",
+        &[
+            "keywright-process",
+            "keywright-semantics",
+            "keywright-store",
+            "keywright-store-local",
+            "keywright-wire",
+        ],
+    ),
+    ("keywright-connection", &["keywright-process", "keywright-semantics"]),
+    (
         "keywright-designer",
         &["keywright-exchange", "keywright-model", "keywright-semantics", "keywright-workbench"],
     ),
@@ -15,19 +26,24 @@ const EDGES: &[(&str, &[&str])] = &[
     ("keywright-exchange", &["keywright-model", "keywright-semantics"]),
     ("keywright-hot", &["keywright-engine", "keywright-store", "keywright-wire"]),
     ("keywright-model", &["keywright-semantics"]),
+    ("keywright-process", &["keywright-wire"]),
     ("keywright-semantics", &[]),
     (
         "keywright-server",
         &[
+            "keywright-bench",
+            "keywright-connection",
             "keywright-designer",
             "keywright-engine",
             "keywright-exchange",
             "keywright-model",
+            "keywright-process",
             "keywright-semantics",
             "keywright-store",
             "keywright-store-local",
             "keywright-store-postgres",
             "keywright-store-tikv",
+            "keywright-studio",
             "keywright-wire",
             "keywright-workbench",
         ],
@@ -36,6 +52,20 @@ const EDGES: &[(&str, &[&str])] = &[
     ("keywright-store-local", &["keywright-store"]),
     ("keywright-store-postgres", &["keywright-store"]),
     ("keywright-store-tikv", &["keywright-store"]),
+    (
+        "keywright-studio",
+        &[
+            "keywright-connection",
+            "keywright-designer",
+            "keywright-engine",
+            "keywright-exchange",
+            "keywright-model",
+            "keywright-process",
+            "keywright-semantics",
+            "keywright-wire",
+            "keywright-workbench",
+        ],
+    ),
     ("keywright-wire", &["keywright-semantics"]),
     (
         "keywright-workbench",

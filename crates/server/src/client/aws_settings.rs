@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::aws_profile::{self, Section};
 use super::endpoint_url::{self, Endpoint};
+use crate::process::failure::Failure;
 use crate::process::foreign::inline;
 use crate::process::io_fault::cannot;
 
@@ -56,22 +57,22 @@ pub(crate) struct AwsSettings<'a> {
 }
 
 /// The region of a command; `flag` is what its command line says.
-pub(crate) fn region(flag: Option<&str>) -> Result<String, String> {
+pub(crate) fn region(flag: Option<&str>) -> Result<String, Failure> {
     of_process().region(flag)
 }
 
 /// The endpoint of a command; `None` if nothing names one.
-pub(crate) fn endpoint(flag: Option<&Endpoint>) -> Result<Option<Target>, String> {
+pub(crate) fn endpoint(flag: Option<&Endpoint>) -> Result<Option<Target>, Failure> {
     of_process().endpoint(flag)
 }
 
 /// The endpoint of a command that needs one.
-pub(crate) fn named_endpoint(flag: Option<&Endpoint>) -> Result<Target, String> {
+pub(crate) fn named_endpoint(flag: Option<&Endpoint>) -> Result<Target, Failure> {
     endpoint(flag)?.ok_or_else(|| {
         let [own, all] = ENDPOINT_VARIABLES;
-        format!(
+        Failure::new(format!(
             "name the endpoint: pass --endpoint URL, such as http://localhost:8000, or set {own} or {all}"
-        )
+        ))
     })
 }
 
@@ -80,12 +81,13 @@ fn of_process() -> AwsSettings<'static> {
 }
 
 /// A region by the rule of the server.
-fn checked(region: &str) -> Result<String, String> {
-    endpoint_url::region(region).map_err(|rule| format!("the region is `{}`: {rule}", inline(region)))
+fn checked(region: &str) -> Result<String, Failure> {
+    endpoint_url::region(region)
+        .map_err(|rule| Failure::new(format!("the region is `{}`: {rule}", inline(region))))
 }
 
 impl AwsSettings<'_> {
-    fn region(&self, flag: Option<&str>) -> Result<String, String> {
+    fn region(&self, flag: Option<&str>) -> Result<String, Failure> {
         if let Some(region) =
             flag.map(str::to_owned).or_else(|| self.first(REGION_VARIABLES).map(|own| own.1))
         {
@@ -95,7 +97,7 @@ impl AwsSettings<'_> {
         checked(profile.own.get("region").unwrap_or(DEFAULT_REGION))
     }
 
-    fn endpoint(&self, flag: Option<&Endpoint>) -> Result<Option<Target>, String> {
+    fn endpoint(&self, flag: Option<&Endpoint>) -> Result<Option<Target>, Failure> {
         if let Some(endpoint) = flag {
             return Ok(Some(Target { endpoint: endpoint.clone(), named_by: NamedBy::Flag }));
         }
@@ -109,7 +111,8 @@ impl AwsSettings<'_> {
         }
         let named = self.first(ENDPOINT_VARIABLES).or_else(|| profile.endpoint());
         let Some((setting, text)) = named else { return Ok(None) };
-        let endpoint = text.parse().map_err(|fault| format!("{setting} is `{text}`: {fault}"))?;
+        let endpoint =
+            text.parse().map_err(|fault| Failure::new(format!("{setting} is `{text}`: {fault}")))?;
         Ok(Some(Target { endpoint, named_by: NamedBy::Setting(setting) }))
     }
 
@@ -123,7 +126,7 @@ impl AwsSettings<'_> {
         names.into_iter().find_map(|name| Some((name.to_owned(), self.set(name)?)))
     }
 
-    fn profile(&self) -> Result<Profile, String> {
+    fn profile(&self) -> Result<Profile, Failure> {
         let config = self.sections("AWS_CONFIG_FILE", "config")?;
         let credentials = self.sections("AWS_SHARED_CREDENTIALS_FILE", "credentials")?;
         let named = self.set(PROFILE_VARIABLE);
@@ -135,12 +138,12 @@ impl AwsSettings<'_> {
             own
         });
         if let (Some(named), None) = (&named, &own) {
-            return Err(format!(
+            return Err(Failure::new(format!(
                 "{PROFILE_VARIABLE} names the profile {named}, which is neither in {} nor in {}: correct the name, or unset \
                  the variable",
                 config.path.display(),
                 credentials.path.display()
-            ));
+            )));
         }
         let own = own.unwrap_or_default();
         let services = own.get("services").map(|services| format!("services {services}"));
@@ -150,7 +153,7 @@ impl AwsSettings<'_> {
 
     /// The sections of a file that a variable names, or that stands in the user's folder; none without a
     /// file.
-    fn sections(&self, variable: &str, name: &str) -> Result<File, String> {
+    fn sections(&self, variable: &str, name: &str) -> Result<File, Failure> {
         let home = || self.set("HOME").or_else(|| self.set("USERPROFILE")).map(PathBuf::from);
         let path = match self.set(variable).map(PathBuf::from) {
             None => home().unwrap_or_default().join(".aws").join(name),
@@ -162,7 +165,7 @@ impl AwsSettings<'_> {
         match (self.read)(&path) {
             Ok(text) => Ok(File { path, found: aws_profile::sections(&text) }),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(File { path, found: BTreeMap::new() }),
-            Err(error) => Err(cannot("read the AWS settings in", &path, &error)),
+            Err(error) => Err(cannot("read the AWS settings in", &path, &error).into()),
         }
     }
 }
@@ -223,7 +226,8 @@ mod tests {
     #[test]
     fn a_region_comes_from_the_flag_the_variables_and_the_profile_in_this_order() {
         let home = ("HOME", "/home/ada");
-        let region = |variables: &[(&str, &str)], flag| with(variables, |own| own.region(flag));
+        let region =
+            |variables: &[(&str, &str)], flag| with(variables, |own| own.region(flag).map_err(String::from));
         let both = [home, ("AWS_REGION", "ap-south-1"), ("AWS_DEFAULT_REGION", "sa-east-1")];
         let dev = [home, ("AWS_PROFILE", "dev"), ("AWS_REGION", "")];
         for (variables, flag, expected) in [
@@ -252,7 +256,7 @@ mod tests {
             (("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1"), ("AWS_ENDPOINT_URL", "https://db:2"));
         let dev = ("AWS_PROFILE", "dev");
         let found = |variables: &[(&str, &str)]| {
-            let target = with(variables, |own| own.endpoint(None));
+            let target = with(variables, |own| own.endpoint(None).map_err(String::from));
             target.map(|target| target.map(|own| (own.endpoint.to_string(), own.surprise().is_some())))
         };
         for (variables, expected) in [
@@ -271,7 +275,8 @@ mod tests {
         let fault = found(&[("AWS_ENDPOINT_URL", "localhost:8000")]).unwrap_err();
         assert!(fault.starts_with("AWS_ENDPOINT_URL is `localhost:8000`"), "{fault}");
         let flag: Endpoint = "http://db.example".parse().unwrap();
-        let target = with(&[home, own], |own| own.endpoint(Some(&flag))).unwrap().unwrap();
+        let target =
+            with(&[home, own], |own| own.endpoint(Some(&flag)).map_err(String::from)).unwrap().unwrap();
         assert_eq!((target.endpoint.to_string(), target.surprise()), ("http://db.example".to_owned(), None));
     }
 }

@@ -4,6 +4,7 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use super::aws_settings::Target;
+use crate::process::failure::Failure;
 
 /// Whether somebody can answer a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +15,7 @@ enum Terminal {
 
 /// Asks unless the command line names the endpoint or it is this machine's. `change` says what the command
 /// does, as in `this replaces items of the table Orders`.
-pub(crate) fn confirm(target: &Target, change: &str) -> Result<(), String> {
+pub(crate) fn confirm(target: &Target, change: &str) -> Result<(), Failure> {
     let terminal = if io::stdin().is_terminal() && io::stderr().is_terminal() {
         Terminal::There
     } else {
@@ -34,7 +35,7 @@ fn decide(
     change: &str,
     terminal: Terminal,
     ask: impl FnOnce(&str) -> String,
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let Some(setting) = target.surprise() else { return Ok(()) };
     let endpoint = &target.endpoint;
     let asked = format!("{change} at {endpoint}, the endpoint that {setting} names");
@@ -44,7 +45,7 @@ fn decide(
             return Ok(());
         }
     }
-    Err(format!("{asked}: pass --endpoint {endpoint} if you mean it"))
+    Err(Failure::new(format!("{asked}: pass --endpoint {endpoint} if you mean it")))
 }
 
 #[cfg(test)]
@@ -66,7 +67,7 @@ mod tests {
         for answer in ["", "\n", "n\n", "yo\n"] {
             assert!(outcome(&far, Terminal::There, answer).is_err(), "{answer}");
         }
-        let fault = outcome(&far, Terminal::Missing, "y\n").unwrap_err();
+        let fault = outcome(&far, Terminal::Missing, "y\n").unwrap_err().to_string();
         assert!(
             fault.contains("--endpoint https://db.example") && fault.contains("AWS_ENDPOINT_URL"),
             "{fault}"

@@ -27,10 +27,12 @@ use crate::client::aws_settings;
 use crate::http::find_table;
 use crate::http::find_table::Found;
 use crate::process::environment;
+use crate::process::failure::Failure;
 use crate::process::foreign::inline;
 use crate::process::io_fault::Explained;
 
 pub(crate) use super::endpoint_url::Endpoint;
+pub(crate) use crate::process::runtime::block_on;
 
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 const DATE: HeaderName = HeaderName::from_static("x-amz-date");
@@ -68,15 +70,6 @@ const TEMPORARY: [&str; 6] = [
     "ServiceUnavailable",
     "LimitExceededException",
 ];
-
-/// Runs a command's requests.
-pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("cannot start the runtime: {error}"))?;
-    runtime.block_on(work)
-}
 
 /// The credentials and region of the requests.
 #[derive(Clone, Debug, Args)]
@@ -130,6 +123,18 @@ impl From<Refusal> for String {
     }
 }
 
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(refusal.text)
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        failure.to_string().into()
+    }
+}
+
 impl From<String> for Refusal {
     fn from(text: String) -> Self {
         Self { kind: String::new(), text: inline(&text).into_owned(), cause: Cause::Failure }
@@ -145,7 +150,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) async fn connect(endpoint: &Endpoint, credentials: &Credentials) -> Result<Self, String> {
+    pub(crate) async fn connect(endpoint: &Endpoint, credentials: &Credentials) -> Result<Self, Failure> {
         let region = aws_settings::region(credentials.region.as_deref())?;
         let signer = Signer::new(&credentials.access_key_id, &credentials.secret_access_key, &region);
         Ok(Self {
@@ -221,7 +226,8 @@ impl Client {
             bytes.extend_from_slice(&piece);
         }
         let text = String::from_utf8_lossy(&bytes);
-        let answer = Json::parse(&text).map_err(|fault| format!("{operation}: HTTP {status}, {fault}"))?;
+        let answer = Json::parse(&text)
+            .map_err(|fault| Failure::new(format!("{operation}: HTTP {status}, {fault}")))?;
         if status == StatusCode::OK {
             return Ok(answer);
         }
@@ -232,7 +238,7 @@ impl Client {
         Err(Refusal { kind: kind.to_owned(), ..Refusal::from(format!("{operation}: {kind}{message}")) })
     }
 
-    fn request(&mut self, operation: &str, body: &Json) -> Result<Request<Full<Bytes>>, String> {
+    fn request(&mut self, operation: &str, body: &Json) -> Result<Request<Full<Bytes>>, Failure> {
         let target = format!("DynamoDB_20120810.{operation}");
         self.signed(operation, "/", &target, &Bytes::from(body.compact()))
     }
@@ -244,7 +250,7 @@ impl Client {
         path: &'static str,
         target: &str,
         body: &Bytes,
-    ) -> Result<Request<Full<Bytes>>, String> {
+    ) -> Result<Request<Full<Bytes>>, Failure> {
         let now = environment::now();
         let date = now.to_basic();
         let token = self.session_token.clone();
@@ -263,7 +269,9 @@ impl Client {
         let mut request = Request::new(Full::new(body.clone()));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = Uri::from_static(path);
-        let value = |text: &str| HeaderValue::from_str(text).map_err(|error| format!("{what}: {error}"));
+        let value = |text: &str| {
+            HeaderValue::from_str(text).map_err(|error| Failure::new(format!("{what}: {error}")))
+        };
         let sent = request.headers_mut();
         sent.insert(HOST, value(&self.endpoint.authority)?);
         sent.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
@@ -284,7 +292,7 @@ async fn piece_of(body: &mut Incoming) -> Option<hyper::Result<Bytes>> {
 }
 
 /// Connects to an endpoint.
-async fn connection(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, String> {
+async fn connection(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, Failure> {
     let late = |_| {
         let seconds = CONNECT_TIME_MAX.as_secs();
         format!("cannot connect to {endpoint}: it does not take a connection within {seconds} seconds")
@@ -292,7 +300,7 @@ async fn connection(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, Str
     timeout(CONNECT_TIME_MAX, connect(endpoint)).await.map_err(late)?
 }
 
-async fn connect(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, String> {
+async fn connect(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, Failure> {
     let explain = |error: &dyn fmt::Display| format!("cannot connect to {endpoint}: {error}");
     let refused = |error: io::Error| explain(&Explained(&error));
     let tcp = TcpStream::connect((endpoint.host.as_str(), endpoint.port)).await.map_err(refused)?;
@@ -310,11 +318,11 @@ async fn connect(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, String
 }
 
 /// Trusts the system's certificate authorities.
-fn connector() -> Result<TlsConnector, String> {
+fn connector() -> Result<TlsConnector, Failure> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
-        return Err("this system has no root certificates, which an https endpoint needs".to_owned());
+        return Err(Failure::new("this system has no root certificates, which an https endpoint needs"));
     }
     let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
     Ok(TlsConnector::from(Arc::new(config)))

@@ -1,5 +1,5 @@
 //! What commands need to talk to an endpoint: its address and keys as the AWS tools find them, a connection,
-//! pages of answers.
+//! pages of answers, a bar that shows how far it is.
 
 pub(crate) mod aws_profile;
 pub(crate) mod aws_settings;
@@ -7,3 +7,4 @@ pub(crate) mod confirm;
 pub(crate) mod endpoint;
 pub(crate) mod endpoint_url;
 pub(crate) mod paging;
+pub(crate) mod progress;

@@ -4,6 +4,8 @@
 
 use keywright_model::json::Json;
 
+use crate::process::failure::Failure;
+
 /// Pages without an element that may follow each other. The service sends some where many items were deleted.
 const EMPTY_PAGES_MAX: u32 = 10_000;
 
@@ -32,21 +34,21 @@ impl Pages {
     /// # Errors
     ///
     /// If the endpoint does not advance.
-    pub(crate) fn note(&mut self, elements: usize, next: Option<&Json>) -> Result<(), String> {
+    pub(crate) fn note(&mut self, elements: usize, next: Option<&Json>) -> Result<(), Failure> {
         let Some(next) = next else { return Ok(()) };
         let operation = self.operation;
         self.empty = if elements == 0 { self.empty + 1 } else { 0 };
         if self.empty > EMPTY_PAGES_MAX {
-            return Err(format!(
+            return Err(Failure::new(format!(
                 "{operation}: the endpoint sent {EMPTY_PAGES_MAX} pages without an element, each with a key for \
                  the next: it does not come to an end"
-            ));
+            )));
         }
         if self.kept.as_ref() == Some(next) {
-            return Err(format!(
+            return Err(Failure::new(format!(
                 "{operation}: the endpoint gave the key {} again as the end of a page: it does not advance",
                 crate::process::foreign::inline(&next.compact())
-            ));
+            )));
         }
         self.since += 1;
         if self.since == self.distance {
@@ -77,7 +79,9 @@ mod tests {
         }
         assert_eq!(refused_after(0..100_000), None);
         let mut resumed = Pages::new("Scan", Some(Json::number(7_u64)));
-        assert!(resumed.note(1, Some(&Json::number(7_u64))).unwrap_err().contains("does not advance"));
+        assert!(
+            resumed.note(1, Some(&Json::number(7_u64))).unwrap_err().to_string().contains("does not advance")
+        );
     }
 
     #[test]
@@ -85,7 +89,7 @@ mod tests {
         let mut pages = Pages::new("Scan", None);
         let refused =
             (0..u64::from(EMPTY_PAGES_MAX) * 2).find_map(|key| pages.note(0, Some(&Json::number(key))).err());
-        assert!(refused.unwrap().contains("does not come to an end"));
+        assert!(refused.unwrap().to_string().contains("does not come to an end"));
         assert_eq!(Pages::new("Scan", None).note(0, None), Ok(()));
     }
 }

@@ -8,8 +8,9 @@ use clap::Args;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use crate::process::banner;
+use crate::process::failure::Failure;
 use crate::process::io_fault::failed;
+use crate::process::output;
 
 /// What `--version` prints after the name; `build.rs` sets the variables.
 pub(crate) const LONG_VERSION: &str = concat!(
@@ -42,13 +43,13 @@ pub(crate) struct ManArguments {
 pub(crate) fn completions(
     arguments: &CompletionsArguments,
     mut command: clap::Command,
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "keywright", &mut script);
     print(&script)
 }
 
-pub(crate) fn man(arguments: &ManArguments, mut command: clap::Command) -> Result<(), String> {
+pub(crate) fn man(arguments: &ManArguments, mut command: clap::Command) -> Result<(), Failure> {
     command.build();
     match &arguments.folder {
         None => print(&page(command)?),
@@ -60,7 +61,7 @@ pub(crate) fn man(arguments: &ManArguments, mut command: clap::Command) -> Resul
 }
 
 /// A page for the command and for each command below it. `help` repeats what the pages say.
-fn write_pages(command: clap::Command, folder: &Path) -> Result<(), String> {
+fn write_pages(command: clap::Command, folder: &Path) -> Result<(), Failure> {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help")
     {
         write_pages(below.clone(), folder)?;
@@ -71,14 +72,16 @@ fn write_pages(command: clap::Command, folder: &Path) -> Result<(), String> {
     std::fs::write(&path, page(command)?).map_err(failed("write the manual page", &path))
 }
 
-fn page(command: clap::Command) -> Result<Vec<u8>, String> {
+fn page(command: clap::Command) -> Result<Vec<u8>, Failure> {
     let mut text = Vec::new();
-    Man::new(command).render(&mut text).map_err(|error| format!("cannot make the manual page: {error}"))?;
+    Man::new(command)
+        .render(&mut text)
+        .map_err(|error| Failure::new(format!("cannot make the manual page: {error}")))?;
     Ok(text)
 }
 
-fn print(text: &[u8]) -> Result<(), String> {
-    let text = std::str::from_utf8(text).map_err(|error| format!("not UTF-8: {error}"))?;
-    banner::say(text.trim_end());
+fn print(text: &[u8]) -> Result<(), Failure> {
+    let text = std::str::from_utf8(text).map_err(|error| Failure::new(format!("not UTF-8: {error}")))?;
+    output::say(text.trim_end());
     Ok(())
 }

@@ -10,13 +10,15 @@ use clap::Args;
 use keywright_engine::{Copied, Copy};
 use keywright_store_local::LocalOptions;
 
-use crate::process::{banner, environment, private_file};
+use crate::process::failure::Failure;
+use crate::process::{environment, output};
 use crate::storage::any_store::AnyStore;
 #[cfg(feature = "postgres")]
 use crate::storage::backend::Postgres;
 #[cfg(feature = "tikv")]
 use crate::storage::backend::Tikv;
 use crate::storage::backend::{Backend, Folder};
+use crate::storage::private_file;
 use crate::storage::store_url::{Password, StoreOption, StoreUrl};
 
 /// Longer than the time between two signs of life of a server.
@@ -57,13 +59,13 @@ struct Side {
 }
 
 impl Side {
-    fn read(option: StoreOption, text: &str, password_file: Option<&Path>) -> Result<Self, String> {
+    fn read(option: StoreOption, text: &str, password_file: Option<&Path>) -> Result<Self, Failure> {
         let url = StoreUrl::parse(option, text)?;
         let password = Password::find(option, password_file)?;
         Ok(Self { option, url, password })
     }
 
-    fn backend(self) -> Result<Backend, String> {
+    fn backend(self) -> Result<Backend, Failure> {
         match self.url {
             StoreUrl::Folder(path) => {
                 let path = path.canonicalize().unwrap_or(path);
@@ -75,31 +77,31 @@ impl Side {
             }
             #[cfg(feature = "tikv")]
             StoreUrl::Tikv(url) => Ok(Backend::Tikv(Tikv::new(&url)?)),
-            other => Err(cannot(self.option, &other)),
+            other => Err(cannot(self.option, &other).into()),
         }
     }
 }
 
-pub(crate) fn run(arguments: &CopyArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &CopyArguments) -> Result<(), Failure> {
     private_file::restrict_umask();
     let from = Side::read(FROM, &arguments.from, arguments.from_password_file.as_deref())?;
     let to = Side::read(TO, &arguments.to, arguments.to_password_file.as_deref())?;
     if let (StoreUrl::Folder(one), StoreUrl::Folder(other)) = (&from.url, &to.url)
         && is_same_folder(one, other)
     {
-        return Err("--from and --to are the same folder: name another one for the copy".to_owned());
+        return Err(Failure::new("--from and --to are the same folder: name another one for the copy"));
     }
     if from.url == to.url {
-        return Err("--from and --to are the same store: name another one for the copy".to_owned());
+        return Err(Failure::new("--from and --to are the same store: name another one for the copy"));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("cannot start the runtime: {error}"))?;
+        .map_err(|error| Failure::new(format!("cannot start the runtime: {error}")))?;
     if let StoreUrl::Folder(path) = &from.url
         && !path.join("FORMAT").is_file()
     {
-        return Err(format!("--from embedded:{} holds no database", path.display()));
+        return Err(Failure::new(format!("--from embedded:{} holds no database", path.display())));
     }
     let (from, to) = (from.backend()?, to.backend()?);
     runtime.block_on(copy(&from, &to))
@@ -120,7 +122,7 @@ fn is_same_folder(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-async fn copy(from: &Backend, to: &Backend) -> Result<(), String> {
+async fn copy(from: &Backend, to: &Backend) -> Result<(), Failure> {
     let source = tokio::task::block_in_place(|| from.open())?;
     let target = tokio::task::block_in_place(|| to.open())?;
     let outcome = carry(source.clone(), target.clone(), &from.place()).await;
@@ -131,13 +133,17 @@ async fn copy(from: &Backend, to: &Backend) -> Result<(), String> {
     let sums = outcome?;
     for (name, copied) in &sums {
         let checksum = u128::from_be_bytes(copied.checksum);
-        banner::say(&format!("{name:<16} {:>12}  {checksum:032x}", copied.count));
+        output::say(&format!("{name:<16} {:>12}  {checksum:032x}", copied.count));
     }
-    banner::say(&format!("{} is a verified copy of {}", to.place(), from.place()));
+    output::say(&format!("{} is a verified copy of {}", to.place(), from.place()));
     Ok(())
 }
 
-async fn carry(from: AnyStore, to: AnyStore, source: &str) -> Result<BTreeMap<&'static str, Copied>, String> {
+async fn carry(
+    from: AnyStore,
+    to: AnyStore,
+    source: &str,
+) -> Result<BTreeMap<&'static str, Copied>, Failure> {
     let said = |fault: keywright_engine::CopyFault| format!("copy: {fault}");
     let mut copy = Copy::begin(from, to, source).await.map_err(said)?;
     if copy.has_signs_of_servers() {
@@ -145,7 +151,7 @@ async fn carry(from: AnyStore, to: AnyStore, source: &str) -> Result<BTreeMap<&'
         copy.check_source_unused().await.map_err(said)?;
     }
     if copy.is_resumed() {
-        banner::note("going on with an unfinished copy");
+        output::note("going on with an unfinished copy");
     }
     copy.run(&mut progress("copied")).await.map_err(said)?;
     let sums = copy.verify(&mut progress("verified")).await.map_err(said)?;
@@ -160,7 +166,7 @@ fn progress(what: &'static str) -> impl FnMut(u64) + Send {
     move |rows| {
         let now = environment::instant();
         if now >= next {
-            banner::note(&format!("{what} {rows} rows"));
+            output::note(&format!("{what} {rows} rows"));
             next = now + REPORT;
         }
     }

@@ -1,7 +1,7 @@
 //! `keywright health`: asks a running server whether it takes requests, for containers, whose image has no
 //! shell and no other program.
 //!
-//! It knows the management port alone; what its answer means is `management::health`'s.
+//! It knows the management port alone; what its answer means is `storage::health`'s.
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -11,9 +11,11 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 
-use crate::process::banner;
+use crate::process::failure::Failure;
 use crate::process::io_fault::{Explained, failed};
-use crate::settings::config::{self, DEFAULT_MANAGEMENT_PORT, OwnPort};
+use crate::process::output;
+use crate::settings::arguments::{OwnPort, host};
+use crate::settings::config::DEFAULT_MANAGEMENT_PORT;
 
 /// Time for a connection, and for each part of the answer.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -30,14 +32,14 @@ pub(crate) struct HealthArguments {
     #[arg(long, value_name = "PORT", env = "KEYWRIGHT_MANAGEMENT_PORT")]
     management_port: Option<OwnPort>,
     /// Its address [default: 127.0.0.1]
-    #[arg(long, value_name = "ADDRESS", env = "KEYWRIGHT_MANAGEMENT_HOST", value_parser = config::host)]
+    #[arg(long, value_name = "ADDRESS", env = "KEYWRIGHT_MANAGEMENT_HOST", value_parser = host)]
     management_host: Option<IpAddr>,
     /// Find both in the file that `serve --ready-file` writes
     #[arg(long, value_name = "FILE", env = "KEYWRIGHT_READY_FILE")]
     ready_file: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &HealthArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &HealthArguments) -> Result<(), Failure> {
     let address = match &arguments.ready_file {
         Some(file) => in_ready_file(file)?,
         None => address(arguments.management_host, arguments.management_port)?,
@@ -47,24 +49,24 @@ pub(crate) fn run(arguments: &HealthArguments) -> Result<(), String> {
     let state = text("state").ok_or_else(|| format!("{address} is no management port of a keywright"))?;
     let said: Vec<&str> = [Some(state), text("reason"), text("advice")].into_iter().flatten().collect();
     if status != 200 {
-        return Err(format!("not ready: {}", said.join("; ")));
+        return Err(Failure::new(format!("not ready: {}", said.join("; "))));
     }
-    banner::say(&said.join("; "));
+    output::say(&said.join("; "));
     Ok(())
 }
 
-fn address(host: Option<IpAddr>, port: Option<OwnPort>) -> Result<SocketAddr, String> {
+fn address(host: Option<IpAddr>, port: Option<OwnPort>) -> Result<SocketAddr, Failure> {
     let port = match port.unwrap_or(OwnPort::Port(DEFAULT_MANAGEMENT_PORT)) {
         OwnPort::Port(0) => {
-            return Err(
-                "the server picks its management port: name its --ready-file, which has the port".to_owned()
-            );
+            return Err(Failure::new(
+                "the server picks its management port: name its --ready-file, which has the port",
+            ));
         }
         OwnPort::Port(port) => port,
         OwnPort::Off => {
-            return Err(
-                "the management port is off, and health is asked there: give the server one".to_owned()
-            );
+            return Err(Failure::new(
+                "the management port is off, and health is asked there: give the server one",
+            ));
         }
     };
     Ok(reachable(SocketAddr::new(host.unwrap_or(Ipv4Addr::LOCALHOST.into()), port)))
@@ -81,16 +83,18 @@ const fn reachable(address: SocketAddr) -> SocketAddr {
 }
 
 /// The address of the management port in a ready file.
-fn in_ready_file(path: &Path) -> Result<SocketAddr, String> {
+fn in_ready_file(path: &Path) -> Result<SocketAddr, Failure> {
     let text = std::fs::read_to_string(path).map_err(failed("read the ready file", path))?;
     let written: Value = serde_json::from_str(&text).unwrap_or_default();
     let url = written.get("management").and_then(Value::as_str).and_then(|url| url.strip_prefix("http://"));
-    url.and_then(|authority| authority.parse().ok().map(reachable))
-        .ok_or_else(|| format!("{} names no management port: give the server one", path.display()))
+    url.and_then(|authority| authority.parse().ok().map(reachable)).ok_or_else(|| {
+        let sentence = format!("{} names no management port", path.display());
+        Failure::new(sentence).advising("give the server one")
+    })
 }
 
 /// Status and body of the answer.
-fn ask(address: SocketAddr) -> Result<(u16, Value), String> {
+fn ask(address: SocketAddr) -> Result<(u16, Value), Failure> {
     let explain = |error: std::io::Error| format!("cannot ask {address}: {}", Explained(&error));
     let mut stream = TcpStream::connect_timeout(&address, TIMEOUT).map_err(explain)?;
     stream.set_read_timeout(Some(TIMEOUT)).map_err(explain)?;
@@ -118,7 +122,7 @@ mod tests {
         assert_eq!(of(Some("0.0.0.0"), Some(OwnPort::Port(9))), Ok("127.0.0.1:9".to_owned()));
         assert_eq!(of(Some("::"), None), Ok("[::1]:8200".to_owned()));
         assert_eq!(of(Some("10.0.0.7"), None), Ok("10.0.0.7:8200".to_owned()));
-        assert!(of(None, Some(OwnPort::Off)).unwrap_err().contains("off"));
-        assert!(of(None, Some(OwnPort::Port(0))).unwrap_err().contains("--ready-file"));
+        assert!(of(None, Some(OwnPort::Off)).unwrap_err().to_string().contains("off"));
+        assert!(of(None, Some(OwnPort::Port(0))).unwrap_err().to_string().contains("--ready-file"));
     }
 }

@@ -1,6 +1,8 @@
 //! The small commands, a file for each.
 
 pub(crate) mod about;
+pub(crate) mod bench;
 pub(crate) mod copy;
+pub(crate) mod credentials;
 pub(crate) mod health_check;
 pub(crate) mod verify;

@@ -12,7 +12,8 @@ use keywright_store_local::{OpenFault, Verified, verify};
 use serde_json::json;
 
 use crate::model::format::{Format, one_of};
-use crate::process::{banner, environment};
+use crate::process::failure::Failure;
+use crate::process::{environment, output};
 use crate::storage::damage_report;
 
 /// The exit status if something is damaged.
@@ -39,17 +40,18 @@ pub(crate) struct VerifyArguments {
     format: Format,
 }
 
-pub(crate) fn run(arguments: &VerifyArguments) -> ExitCode {
+pub(crate) fn run(arguments: &VerifyArguments) -> Result<ExitCode, Failure> {
     if !arguments.data.is_dir() {
         let folder = arguments.data.display();
-        banner::complain(&format!("cannot verify {folder}: there is no such folder: write --data FOLDER"));
-        return ExitCode::from(UNREAD);
+        return Err(Failure::new(format!("cannot verify {folder}: there is no such folder"))
+            .advising("write --data FOLDER")
+            .with_status(UNREAD));
     }
     let mut next = environment::instant() + REPORT;
     let mut progress = |bytes: u64| {
         let now = environment::instant();
         if now >= next {
-            banner::note(&format!("read {} MiB", bytes / MIB));
+            output::note(&format!("read {} MiB", bytes / MIB));
             next = now + REPORT;
         }
     };
@@ -62,30 +64,30 @@ pub(crate) fn run(arguments: &VerifyArguments) -> ExitCode {
                 }
                 fault => fault.to_string(),
             };
-            banner::complain(&format!("cannot verify {}: {reason}", arguments.data.display()));
-            return ExitCode::from(UNREAD);
+            let sentence = format!("cannot verify {}: {reason}", arguments.data.display());
+            return Err(Failure::new(sentence).with_status(UNREAD));
         }
     };
     let map = KeyMap::of_rows(verified.rows.values());
     match arguments.format {
-        Format::Json => banner::say(&json(&map, &verified)),
+        Format::Json => output::say(&json(&map, &verified)),
         _ => text(arguments, &map, &verified),
     }
-    if verified.damaged.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DAMAGED) }
+    Ok(if verified.damaged.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DAMAGED) })
 }
 
 fn text(arguments: &VerifyArguments, map: &KeyMap, verified: &Verified) {
     for damage in &verified.damaged {
-        banner::say(&damage_report::text(map, damage));
+        output::say(&damage_report::text(map, damage));
     }
     for note in &verified.notes {
-        banner::say(&format!("note: {note}"));
+        output::say(&format!("note: {note}"));
     }
     let Verified { damaged, files, bytes, .. } = verified;
     let read = format!("{files} files with {bytes} bytes of {} were read", arguments.data.display());
     match damaged.len() {
-        0 => banner::say(&format!("{read}: everything is whole")),
-        count => banner::say(&format!(
+        0 => output::say(&format!("{read}: everything is whole")),
+        count => output::say(&format!(
             "{read}: {count} damaged {}. Keep this folder as it is, and restore a copy: \
              docs/guide/operations.md, \"When files are damaged\"",
             if count == 1 { "place" } else { "places" }

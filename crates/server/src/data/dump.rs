@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use keywright_exchange::item_lines::{Form, Formulas, Printer, Reader, Writer};
+use keywright_exchange::table_key;
 use keywright_model::item_json::read_item;
 use keywright_model::json::Json;
 use keywright_semantics::value::Item;
@@ -15,9 +16,10 @@ use super::{FormArgument, table};
 use crate::client::aws_settings::named_endpoint;
 use crate::client::endpoint::{Client, Credentials, Endpoint, block_on};
 use crate::client::paging::Pages;
-use crate::model::progress::Bar;
-use crate::process::banner;
+use crate::client::progress::Bar;
+use crate::process::failure::Failure;
 use crate::process::io_fault::failed;
+use crate::process::output;
 
 const SCAN: &str = "Scan";
 
@@ -55,13 +57,13 @@ pub(crate) struct DumpArguments {
     credentials: Credentials,
 }
 
-pub(crate) fn run(arguments: &DumpArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &DumpArguments) -> Result<(), Failure> {
     if arguments.for_spreadsheets && arguments.format != FormArgument::Csv {
-        return Err("--for-spreadsheets is about the cells of CSV: pass --format csv".to_owned());
+        return Err(Failure::new("--for-spreadsheets is about the cells of CSV: pass --format csv"));
     }
     let Some(output) = &arguments.output else { return to_standard_output(arguments) };
     if output.exists() && !arguments.force {
-        return Err(format!("{} exists; pass --force to overwrite it", output.display()));
+        return Err(Failure::new(format!("{} exists; pass --force to overwrite it", output.display())));
     }
     let partial = partial(output);
     let progress = ProgressFile::next_to(&partial);
@@ -69,7 +71,7 @@ pub(crate) fn run(arguments: &DumpArguments) -> Result<(), String> {
     let (keys, written) = block_on(async {
         let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
         let description = table::describe(&mut client, &arguments.table).await?;
-        let keys = table::keys(&description)?;
+        let keys = table_key::keys(&description)?;
         let mut file = Partial::open(&partial, &progress, arguments, &target.endpoint)?;
         let bar = Bar::new();
         let of = table::item_count(&description);
@@ -92,20 +94,22 @@ pub(crate) fn run(arguments: &DumpArguments) -> Result<(), String> {
     let writer = Writer::new(arguments.format.form(), keys).with_formulas(formulas);
     finish(&partial, output, arguments.format.form(), writer)?;
     progress.remove()?;
-    banner::note(&format!("{}: {written} items of {}", output.display(), arguments.table));
+    output::note(&format!("{}: {written} items of {}", output.display(), arguments.table));
     Ok(())
 }
 
 /// Prints the pages as they come. CSV needs all items before its first line.
-fn to_standard_output(arguments: &DumpArguments) -> Result<(), String> {
+fn to_standard_output(arguments: &DumpArguments) -> Result<(), Failure> {
     let form = arguments.format.form();
     if form == Form::Csv {
-        return Err("CSV has a column for every attribute, known at the end only: pass -o FILE".to_owned());
+        return Err(Failure::new(
+            "CSV has a column for every attribute, known at the end only: pass -o FILE",
+        ));
     }
     let target = named_endpoint(arguments.endpoint.as_ref())?;
     block_on(async {
         let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
-        let keys = table::keys(&table::describe(&mut client, &arguments.table).await?)?;
+        let keys = table_key::keys(&table::describe(&mut client, &arguments.table).await?)?;
         let printer = Writer::new(form, keys).printer();
         let mut next = Some(Start::Beginning);
         let mut pages = Pages::new(SCAN, None);
@@ -113,7 +117,7 @@ fn to_standard_output(arguments: &DumpArguments) -> Result<(), String> {
             let (items, more) = page(&mut client, &arguments.table, start, &mut pages).await?;
             next = more;
             for item in &items {
-                banner::say(&printer.line(item));
+                output::say(&printer.line(item));
             }
         }
         Ok(())
@@ -142,7 +146,7 @@ async fn page(
     table: &str,
     start: Start,
     pages: &mut Pages,
-) -> Result<(Vec<Item>, Option<Start>), String> {
+) -> Result<(Vec<Item>, Option<Start>), Failure> {
     let mut request = Json::object([("TableName", Json::text(table))]);
     if let Start::After(key) = start {
         request.set("ExclusiveStartKey", key);
@@ -150,14 +154,14 @@ async fn page(
     let answer = client.ask_again(SCAN, &request).await?;
     let no_scan = |what: &str| format!("{SCAN}: {what}: the endpoint does not answer as DynamoDB does");
     let Some(Json::List(elements)) = answer.get("Items") else {
-        return Err(no_scan("the answer has no list Items"));
+        return Err(no_scan("the answer has no list Items").into());
     };
     let typed = |element: &Json| read_item(element).filter(|read| read.typed).map(|read| read.item);
     let items: Option<Vec<Item>> = elements.iter().map(typed).collect();
     let items = items.ok_or_else(|| no_scan("an item is not in DynamoDB's typed form"))?;
     let next = answer.get("LastEvaluatedKey");
     if next.is_some_and(|key| !matches!(key, Json::Object(_))) {
-        return Err(no_scan("LastEvaluatedKey is no key"));
+        return Err(no_scan("LastEvaluatedKey is no key").into());
     }
     pages.note(elements.len(), next)?;
     Ok((items, next.cloned().map(Start::After)))
@@ -188,7 +192,7 @@ impl<'a> Partial<'a> {
         progress: &'a ProgressFile,
         arguments: &'a DumpArguments,
         endpoint: &'a Endpoint,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Failure> {
         let explain = failed("write", path);
         let record = progress.read()?.filter(|_| arguments.resume);
         let file = OpenOptions::new().create(true).write(true).truncate(false).open(path).map_err(explain)?;
@@ -209,10 +213,10 @@ impl<'a> Partial<'a> {
                     && record.str_at("endpoint") == Some(endpoint.to_string().as_str());
                 let number = |name: &str| record.get(name).and_then(Json::as_u64);
                 let (Some(length), Some(items), true) = (number("bytes"), number("items"), same) else {
-                    return Err(format!(
+                    return Err(Failure::new(format!(
                         "{} is of another table or endpoint: dump without --resume to begin again",
                         progress.path().display()
-                    ));
+                    )));
                 };
                 (bytes, own.items) = (length, items);
                 own.next = match record.get("next") {
@@ -221,7 +225,7 @@ impl<'a> Partial<'a> {
                 };
             }
             None if arguments.resume => {
-                banner::note("Nothing to resume: the dump begins with the first item.");
+                output::note("Nothing to resume: the dump begins with the first item.");
             }
             None => {}
         }
@@ -232,7 +236,7 @@ impl<'a> Partial<'a> {
     }
 
     /// Appends a page and records where the next one begins.
-    fn append(&mut self, items: &[Item], next: Option<Start>) -> Result<(), String> {
+    fn append(&mut self, items: &[Item], next: Option<Start>) -> Result<(), Failure> {
         let explain = failed("write", self.path);
         let mut text = String::new();
         for item in items {
@@ -259,7 +263,7 @@ impl<'a> Partial<'a> {
 }
 
 /// Turns the typed lines into the wanted form, under the wanted name.
-fn finish(partial: &Path, output: &Path, form: Form, mut writer: Writer) -> Result<(), String> {
+fn finish(partial: &Path, output: &Path, form: Form, mut writer: Writer) -> Result<(), Failure> {
     let explain = failed("write", output);
     if form == Form::DynamoDb {
         return std::fs::rename(partial, output).map_err(explain);
@@ -286,12 +290,14 @@ fn finish(partial: &Path, output: &Path, form: Form, mut writer: Writer) -> Resu
 }
 
 /// Passes every item of the typed lines.
-fn each(partial: &Path, mut take: impl FnMut(&Item) -> Result<(), String>) -> Result<(), String> {
+fn each(partial: &Path, mut take: impl FnMut(&Item) -> Result<(), Failure>) -> Result<(), Failure> {
     let explain = failed("read", partial);
     let mut reader = Reader::new(Some(Form::DynamoDb), Vec::new());
     for line in BufReader::new(File::open(partial).map_err(explain)?).lines() {
         let line = line.map_err(explain)?;
-        if let Some(item) = reader.line(&line).map_err(|fault| format!("{}: {fault}", partial.display()))? {
+        if let Some(item) =
+            reader.line(&line).map_err(|fault| Failure::new(format!("{}: {fault}", partial.display())))?
+        {
             take(&item)?;
         }
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use keywright_exchange::item_lines::Reader;
+use keywright_exchange::table_key;
 use keywright_model::json::Json;
 use keywright_semantics::schema::KeyAttribute;
 use keywright_semantics::value::Item;
@@ -15,9 +16,10 @@ use super::{FormArgument, put, table};
 use crate::client::aws_settings::named_endpoint;
 use crate::client::confirm::confirm;
 use crate::client::endpoint::{Client, Credentials, Endpoint, block_on};
-use crate::model::progress::Bar;
-use crate::process::banner;
+use crate::client::progress::Bar;
+use crate::process::failure::Failure;
 use crate::process::io_fault::failed;
+use crate::process::output;
 
 /// The longest line that is read: an item of 400 KB in its most wasteful form fits many times.
 const LINE_BYTES_MAX: u64 = 16 << 20;
@@ -51,7 +53,7 @@ pub(crate) struct LoadArguments {
     credentials: Credentials,
 }
 
-pub(crate) fn run(arguments: &LoadArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &LoadArguments) -> Result<(), Failure> {
     let progress = ProgressFile::next_to(&arguments.file);
     let size_bytes = open(&arguments.file)?.metadata().map_err(failed("read", &arguments.file))?.len();
     let target = named_endpoint(arguments.endpoint.as_ref())?;
@@ -62,13 +64,13 @@ pub(crate) fn run(arguments: &LoadArguments) -> Result<(), String> {
     )?;
     let loaded = block_on(async {
         let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
-        let keys = table::keys(&table::describe(&mut client, &arguments.table).await?)?;
+        let keys = table_key::keys(&table::describe(&mut client, &arguments.table).await?)?;
         check(arguments, &keys)?;
         let mut loading = Loading { arguments, client, keys, progress: &progress, size_bytes };
         loading.load(begin).await
     })?;
     progress.remove()?;
-    banner::note(&format!("{}: loaded {loaded} items", arguments.table));
+    output::note(&format!("{}: loaded {loaded} items", arguments.table));
     Ok(())
 }
 
@@ -87,13 +89,13 @@ fn begin(
     endpoint: &Endpoint,
     progress: &ProgressFile,
     size_bytes: u64,
-) -> Result<Position, String> {
+) -> Result<Position, Failure> {
     let found = progress.read()?;
     let Some(record) = found.filter(|_| arguments.resume) else {
         if arguments.resume {
-            banner::note("Nothing to resume: the load begins with the first line.");
+            output::note("Nothing to resume: the load begins with the first line.");
         } else if progress.path().exists() {
-            banner::note("An earlier load of this file was interrupted; --resume goes on where it stopped.");
+            output::note("An earlier load of this file was interrupted; --resume goes on where it stopped.");
         }
         return Ok(Position::default());
     };
@@ -103,14 +105,14 @@ fn begin(
         && number("sizeBytes") == Some(size_bytes);
     match (number("lines"), number("items")) {
         (Some(lines), Some(items)) if same => Ok(Position { lines, items }),
-        _ => Err(format!(
+        _ => Err(Failure::new(format!(
             "{} is of another file, table or endpoint: load without --resume to begin again",
             progress.path().display()
-        )),
+        ))),
     }
 }
 
-fn open(path: &Path) -> Result<File, String> {
+fn open(path: &Path) -> Result<File, Failure> {
     File::open(path).map_err(failed("read", path))
 }
 
@@ -123,12 +125,12 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn open(path: &'a Path) -> Result<Self, String> {
+    fn open(path: &'a Path) -> Result<Self, Failure> {
         Ok(Self { path, input: BufReader::new(open(path)?), number: 0, bytes: 0 })
     }
 
     /// The next line without its end.
-    fn next(&mut self) -> Result<Option<String>, String> {
+    fn next(&mut self) -> Result<Option<String>, Failure> {
         let mut bytes = Vec::new();
         let read = std::io::Read::take(&mut self.input, LINE_BYTES_MAX).read_until(b'\n', &mut bytes);
         let read = read.map_err(failed("read", self.path))?;
@@ -141,9 +143,9 @@ impl<'a> Lines<'a> {
         if bytes.last() == Some(&b'\n') {
             bytes.pop();
         } else if read == LINE_BYTES_MAX {
-            return Err(self.fault(&format!("the line is longer than {} MiB", LINE_BYTES_MAX >> 20)));
+            return Err(self.fault(&format!("the line is longer than {} MiB", LINE_BYTES_MAX >> 20)).into());
         }
-        String::from_utf8(bytes).map(Some).map_err(|_| self.fault("the line is not UTF-8"))
+        String::from_utf8(bytes).map(Some).map_err(|_| Failure::new(self.fault("the line is not UTF-8")))
     }
 
     fn fault(&self, text: &str) -> String {
@@ -152,13 +154,13 @@ impl<'a> Lines<'a> {
 }
 
 /// Reads the whole file, so that nothing is loaded of one with a fault.
-fn check(arguments: &LoadArguments, keys: &[KeyAttribute]) -> Result<(), String> {
+fn check(arguments: &LoadArguments, keys: &[KeyAttribute]) -> Result<(), Failure> {
     let mut lines = Lines::open(&arguments.file)?;
     let mut reader = Reader::new(arguments.format.map(FormArgument::form), keys.to_vec());
     while let Some(line) = lines.next()? {
         reader.line(&line).map_err(|fault| lines.fault(&fault))?;
     }
-    reader.finish().map_err(|fault| lines.fault(&fault))
+    reader.finish().map_err(|fault| Failure::new(lines.fault(&fault)))
 }
 
 struct Loading<'a> {
@@ -171,7 +173,7 @@ struct Loading<'a> {
 
 impl Loading<'_> {
     /// Loads what follows the position; returns the number of items that the file has.
-    async fn load(&mut self, begin: Position) -> Result<u64, String> {
+    async fn load(&mut self, begin: Position) -> Result<u64, Failure> {
         let mut lines = Lines::open(&self.arguments.file)?;
         let mut reader = Reader::new(self.arguments.format.map(FormArgument::form), self.keys.clone());
         let bar = Bar::new();
@@ -199,18 +201,21 @@ impl Loading<'_> {
     }
 
     /// Sends the waiting items. A fault is reported with how to go on.
-    async fn send(&mut self, waiting: &mut Vec<Item>, at: Position, lines: u64) -> Result<Position, String> {
+    async fn send(&mut self, waiting: &mut Vec<Item>, at: Position, lines: u64) -> Result<Position, Failure> {
         let items = std::mem::take(waiting);
         let sent = put::batch(&mut self.client, &self.arguments.table, &self.keys, &items).await;
         if let Err(fault) = sent {
             self.record(at)?;
-            return Err(format!("{fault}; {} items are loaded: --resume goes on after them", at.items));
+            return Err(Failure::new(format!(
+                "{fault}; {} items are loaded: --resume goes on after them",
+                at.items
+            )));
         }
         let items = u64::try_from(items.len()).unwrap_or(u64::MAX);
         Ok(Position { lines, items: at.items + items })
     }
 
-    fn record(&self, at: Position) -> Result<(), String> {
+    fn record(&self, at: Position) -> Result<(), Failure> {
         let endpoint = self.client.endpoint.to_string();
         self.progress.write(&Json::object([
             ("table", Json::text(&self.arguments.table)),

@@ -12,6 +12,8 @@ pub(crate) mod table;
 use clap::{Args, Subcommand, ValueEnum};
 use keywright_exchange::item_lines::Form;
 
+use crate::process::failure::Failure;
+
 #[derive(Debug, Args)]
 pub(crate) struct DataArguments {
     #[command(subcommand)]
@@ -46,7 +48,7 @@ impl FormArgument {
 }
 
 /// Runs the command. An error is a message for the person at the terminal.
-pub(crate) fn run(arguments: &DataArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &DataArguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Load(arguments) => load::run(arguments),
         Command::Dump(arguments) => dump::run(arguments),

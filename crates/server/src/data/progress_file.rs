@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use keywright_model::json::Json;
 
+use crate::process::failure::Failure;
 use crate::process::io_fault::{cannot, failed};
 
 /// The file of a command's progress: `items.jsonl.progress`.
@@ -24,20 +25,20 @@ impl ProgressFile {
     }
 
     /// The progress of an earlier run; `None` if there was none.
-    pub(super) fn read(&self) -> Result<Option<Json>, String> {
+    pub(super) fn read(&self) -> Result<Option<Json>, Failure> {
         let text = match fs::read_to_string(&self.path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(cannot("read", &self.path, &error)),
+            Err(error) => return Err(cannot("read", &self.path, &error).into()),
         };
         let unreadable = |fault: &dyn std::fmt::Display| {
             format!("{} is no record of progress ({fault}): remove it and start again", self.path.display())
         };
-        Json::parse(&text).map(Some).map_err(|fault| unreadable(&fault))
+        Json::parse(&text).map(Some).map_err(|fault| Failure::new(unreadable(&fault)))
     }
 
     /// Replaces the record as a whole, so that a stop at any moment leaves a whole one.
-    pub(super) fn write(&self, progress: &Json) -> Result<(), String> {
+    pub(super) fn write(&self, progress: &Json) -> Result<(), Failure> {
         let explain = failed("write", &self.path);
         let new = self.path.with_extension("progress.new");
         fs::write(&new, progress.compact()).map_err(explain)?;
@@ -45,9 +46,11 @@ impl ProgressFile {
     }
 
     /// Removes the record of a run that ended well.
-    pub(super) fn remove(&self) -> Result<(), String> {
+    pub(super) fn remove(&self) -> Result<(), Failure> {
         match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(cannot("remove", &self.path, &error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(cannot("remove", &self.path, &error).into())
+            }
             _ => Ok(()),
         }
     }

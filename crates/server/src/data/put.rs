@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use keywright_exchange::table_key::key_text;
 use keywright_model::item_json::write_item;
 use keywright_model::json::Json;
 use keywright_semantics::schema::KeyAttribute;
 use keywright_semantics::value::Item;
 
 use crate::client::endpoint::Client;
+use crate::process::failure::Failure;
 
 /// Items of one BatchWriteItem.
 pub(crate) const BATCH_ITEMS_MAX: usize = keywright_semantics::limits::BATCH_WRITES_MAX;
@@ -33,7 +35,7 @@ pub(crate) async fn batch(
     table: &str,
     keys: &[KeyAttribute],
     items: &[Item],
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let mut taken = BTreeSet::new();
     let mut requests = Vec::new();
     for item in items {
@@ -48,7 +50,7 @@ pub(crate) async fn batch(
     send(client, table, requests).await
 }
 
-async fn send(client: &mut Client, table: &str, mut requests: Vec<Json>) -> Result<(), String> {
+async fn send(client: &mut Client, table: &str, mut requests: Vec<Json>) -> Result<(), Failure> {
     let mut pause = PAUSE_MIN;
     for _ in 0..ROUNDS_MAX {
         if requests.is_empty() {
@@ -63,7 +65,9 @@ async fn send(client: &mut Client, table: &str, mut requests: Vec<Json>) -> Resu
             pause *= 2;
         }
     }
-    Err(format!("{table}: the endpoint does not take the items, though they were sent {ROUNDS_MAX} times"))
+    Err(Failure::new(format!(
+        "{table}: the endpoint does not take the items, though they were sent {ROUNDS_MAX} times"
+    )))
 }
 
 /// Puts an item unless one with its key exists.
@@ -72,7 +76,7 @@ pub(crate) async fn new_item(
     table: &str,
     keys: &[KeyAttribute],
     item: &Item,
-) -> Result<New, String> {
+) -> Result<New, Failure> {
     let partition = keys.first().map(|key| key.name.clone()).unwrap_or_default();
     let request = Json::object([
         ("TableName", Json::text(table)),
@@ -83,12 +87,6 @@ pub(crate) async fn new_item(
     match client.ask_again("PutItem", &request).await {
         Ok(_) => Ok(New::Put),
         Err(refusal) if refusal.kind == "ConditionalCheckFailedException" => Ok(New::WasThere),
-        Err(refusal) => Err(refusal.text),
+        Err(refusal) => Err(refusal.text.into()),
     }
-}
-
-/// A text that two items share only if they have the same key.
-pub(crate) fn key_text(keys: &[KeyAttribute], item: &Item) -> String {
-    let values: Vec<String> = keys.iter().map(|key| format!("{:?}", item.get(&key.name))).collect();
-    values.join(" ")
 }

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use keywright_exchange::create_table::read_document;
 use keywright_model::json::Json;
-use keywright_semantics::schema::KeyAttribute;
 
 use crate::client::endpoint::{Client, Refusal};
 use crate::http::find_table::Found;
+use crate::process::failure::Failure;
 
 /// The error of a table that does not exist.
 pub(crate) const NOT_FOUND: &str = "ResourceNotFoundException";
@@ -19,11 +18,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const LOOKS_MAX: u32 = 36_000;
 
 /// The answer of DescribeTable.
-pub(crate) async fn describe(client: &mut Client, name: &str) -> Result<Json, String> {
+pub(crate) async fn describe(client: &mut Client, name: &str) -> Result<Json, Failure> {
     let request = Json::object([("TableName", Json::text(name))]);
     match client.ask_again("DescribeTable", &request).await {
         Ok(description) => Ok(description),
-        Err(refusal) => Err(explained(client, name, refusal).await.text),
+        Err(refusal) => Err(explained(client, name, refusal).await.text.into()),
     }
 }
 
@@ -54,21 +53,13 @@ fn missing(name: &str, client: &Client, found: Option<&Found>) -> String {
     }
 }
 
-/// The attributes of the table's key, partition first.
-pub(crate) fn keys(description: &Json) -> Result<Vec<KeyAttribute>, String> {
-    let tables = read_document(description)
-        .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
-    let table = tables.first().ok_or("the endpoint describes no table")?;
-    Ok(table.schema.key.attributes().cloned().collect())
-}
-
 /// The number of items, as the endpoint counts them.
 pub(crate) fn item_count(description: &Json) -> u64 {
     description.at(&["Table", "ItemCount"]).and_then(Json::as_u64).unwrap_or_default()
 }
 
 /// Waits until a table and its indexes are active.
-pub(crate) async fn wait_until_active(client: &mut Client, name: &str) -> Result<(), String> {
+pub(crate) async fn wait_until_active(client: &mut Client, name: &str) -> Result<(), Failure> {
     for _ in 0..LOOKS_MAX {
         let description = describe(client, name).await?;
         let table = description.get("Table").cloned().unwrap_or(Json::Null);
@@ -81,5 +72,5 @@ pub(crate) async fn wait_until_active(client: &mut Client, name: &str) -> Result
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
-    Err(format!("{name} is still not ACTIVE after an hour"))
+    Err(Failure::new(format!("{name} is still not ACTIVE after an hour")))
 }

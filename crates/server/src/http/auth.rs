@@ -8,15 +8,12 @@ use std::sync::Arc;
 
 use keywright_engine::{AccountId, Caller, Namespace, Principal, Region};
 use keywright_semantics::error::Error;
-use keywright_semantics::place::{RegionName, is_account};
+use keywright_semantics::place::{DEFAULT_ACCOUNT, RegionName, is_account};
 use keywright_wire::sigv4::{
     Claim, Keyring, SignedRequest, SigningKeys, TimeCheck, TimeMs, check_key, read_claim, verify_signature,
 };
 
 use super::credentials::Credential;
-
-/// The account of access keys that do not name one.
-pub(crate) const DEFAULT_ACCOUNT: &str = "123456789012";
 
 /// How requests are authenticated.
 #[derive(Debug)]

@@ -5,11 +5,10 @@
 
 use keywright_engine::{AccountId, Branch, BranchFault, Namespace, Region};
 use keywright_semantics::error::Error;
-use keywright_semantics::place::{ACCOUNT_DIGITS, RegionName};
+use keywright_semantics::place::{ACCOUNT_DIGITS, DEFAULT_ACCOUNT, RegionName};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::auth::DEFAULT_ACCOUNT;
 use crate::process::foreign;
 
 pub(crate) const PATH: &str = "/_keywright/branch";

@@ -10,8 +10,9 @@ use keywright_model::shell;
 use keywright_semantics::place::is_account;
 use serde::{Deserialize, Serialize};
 
+use crate::process::failure::Failure;
 use crate::process::io_fault::failed;
-use crate::process::private_file;
+use crate::storage::private_file;
 
 /// The expected form. Error messages never quote the file, because any part of it may be a misplaced secret.
 const SHAPE: &str = "the file must hold [[credential]] tables, each with three quoted strings: access_key_id, \
@@ -41,35 +42,36 @@ pub(crate) struct CredentialFile {
 }
 
 impl CredentialFile {
-    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         Self::read_existing(path)?.ok_or_else(|| {
-            format!(
+            Failure::new(format!(
                 "cannot read the credentials file {}: it does not exist; create it with `keywright credentials add`",
                 path.display()
-            )
+            ))
         })
     }
 
-    fn read_existing(path: &Path) -> Result<Option<Self>, String> {
-        let text = private_file::read(path)
-            .map_err(|fault| format!("cannot read the credentials file {}: {fault}", path.display()))?;
-        text.map(|text| Self::parse(&text))
-            .transpose()
-            .map_err(|fault| format!("the credentials file {} is not valid{fault}", path.display()))
+    fn read_existing(path: &Path) -> Result<Option<Self>, Failure> {
+        let text = private_file::read(path).map_err(|fault| {
+            Failure::new(format!("cannot read the credentials file {}: {fault}", path.display()))
+        })?;
+        text.map(|text| Self::parse(&text)).transpose().map_err(|fault| {
+            Failure::new(format!("the credentials file {} is not valid{fault}", path.display()))
+        })
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, Failure> {
         // Syntax first: syntax errors name what the grammar expects, while type errors quote values.
         toml::from_str::<toml::Table>(text)
-            .map_err(|error| format!("{}: {}", place(text, error.span()), error.message()))?;
-        let file: Self =
-            toml::from_str(text).map_err(|error| format!("{}: {SHAPE}", place(text, error.span())))?;
-        file.check().map_err(|fault| format!(": {fault}"))?;
+            .map_err(|error| Failure::new(format!("{}: {}", place(text, error.span()), error.message())))?;
+        let file: Self = toml::from_str(text)
+            .map_err(|error| Failure::new(format!("{}: {SHAPE}", place(text, error.span()))))?;
+        file.check().map_err(|fault| Failure::new(format!(": {fault}")))?;
         Ok(file)
     }
 
     /// Rejects keys that could never be used and keys with the same id.
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Failure> {
         let mut seen = HashMap::new();
         for (number, credential) in (1..).zip(&self.credential) {
             for (name, text) in [
@@ -77,26 +79,29 @@ impl CredentialFile {
                 ("secret_access_key", &credential.secret_access_key),
             ] {
                 if text.trim().is_empty() {
-                    return Err(format!("{name} of credential {number} is empty"));
+                    return Err(Failure::new(format!("{name} of credential {number} is empty")));
                 }
             }
             if !is_account(&credential.account) {
-                return Err(format!("account of credential {number} is not twelve digits"));
+                return Err(Failure::new(format!("account of credential {number} is not twelve digits")));
             }
             if let Some(earlier) = seen.insert(&credential.access_key_id, number) {
-                return Err(format!("credentials {earlier} and {number} have the same access_key_id"));
+                return Err(Failure::new(format!(
+                    "credentials {earlier} and {number} have the same access_key_id"
+                )));
             }
         }
         Ok(())
     }
 
-    fn write(&self, path: &Path) -> Result<(), String> {
-        let text = toml::to_string(self).map_err(|error| format!("cannot write the credentials: {error}"))?;
+    fn write(&self, path: &Path) -> Result<(), Failure> {
+        let text = toml::to_string(self)
+            .map_err(|error| Failure::new(format!("cannot write the credentials: {error}")))?;
         private_file::replace(path, &text).map_err(failed("write the credentials file", path))
     }
 
     /// Adds a new key to the file, creating the file if it is missing.
-    pub(crate) fn add(path: &Path, account: &str) -> Result<Credential, String> {
+    pub(crate) fn add(path: &Path, account: &str) -> Result<Credential, Failure> {
         let added = Credential::random(account)?;
         let _lock = lock(path)?;
         let mut file = Self::read_existing(path)?.unwrap_or_default();
@@ -106,13 +111,13 @@ impl CredentialFile {
     }
 
     /// Removes a key from the file.
-    pub(crate) fn remove(path: &Path, access_key_id: &str) -> Result<(), String> {
+    pub(crate) fn remove(path: &Path, access_key_id: &str) -> Result<(), Failure> {
         let _lock = lock(path)?;
         let mut file = Self::read(path)?;
         let before = file.credential.len();
         file.credential.retain(|credential| credential.access_key_id != access_key_id);
         if file.credential.len() == before {
-            return Err(format!("{access_key_id} is not in {}", path.display()));
+            return Err(Failure::new(format!("{access_key_id} is not in {}", path.display())));
         }
         file.write(path)
     }
@@ -129,9 +134,9 @@ impl CredentialFile {
 }
 
 impl Credential {
-    fn random(account: &str) -> Result<Self, String> {
+    fn random(account: &str) -> Result<Self, Failure> {
         if !is_account(account) {
-            return Err(format!("\"{account}\" is not an account: write twelve digits"));
+            return Err(Failure::new(format!("\"{account}\" is not an account: write twelve digits")));
         }
         Ok(Self {
             access_key_id: format!("AKIA{}", random_text(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)?),
@@ -145,9 +150,10 @@ impl Credential {
 }
 
 /// Concurrent commands must not lose each other's keys.
-fn lock(path: &Path) -> Result<std::fs::File, String> {
-    private_file::lock(path)
-        .map_err(|fault| format!("cannot change the credentials file {}: {fault}", path.display()))
+fn lock(path: &Path) -> Result<std::fs::File, Failure> {
+    private_file::lock(path).map_err(|fault| {
+        Failure::new(format!("cannot change the credentials file {}: {fault}", path.display()))
+    })
 }
 
 /// The line and column where an error begins.
@@ -159,9 +165,10 @@ fn place(text: &str, span: Option<std::ops::Range<usize>>) -> String {
 }
 
 /// Random characters of an alphabet whose length is a power of two.
-fn random_text(alphabet: &[u8], length: usize) -> Result<String, String> {
+fn random_text(alphabet: &[u8], length: usize) -> Result<String, Failure> {
     let mut bytes = vec![0_u8; length];
-    getrandom::fill(&mut bytes).map_err(|error| format!("the system gave no random bytes: {error}"))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::new(format!("the system gave no random bytes: {error}")))?;
     let text = bytes
         .iter()
         .filter_map(|byte| alphabet.get(usize::from(*byte) % alphabet.len()))
@@ -214,7 +221,12 @@ mod tests {
 
     #[test]
     fn an_account_is_twelve_digits() {
-        assert!(CredentialFile::add(Path::new("none/keys.toml"), "12345").unwrap_err().contains("\"12345\""));
+        assert!(
+            CredentialFile::add(Path::new("none/keys.toml"), "12345")
+                .unwrap_err()
+                .to_string()
+                .contains("\"12345\"")
+        );
     }
 
     fn credential(id: &str, secret: &str, account: &str) -> String {
@@ -236,7 +248,7 @@ mod tests {
             (credential("A", "s", "hunter2"), ": account of credential 1 is not twelve digits"),
             (format!("{good}{good}"), ": credentials 1 and 2 have the same access_key_id"),
         ] {
-            assert_eq!(CredentialFile::parse(&text).unwrap_err(), fault);
+            assert_eq!(CredentialFile::parse(&text).unwrap_err().to_string(), fault);
         }
     }
 
@@ -262,7 +274,7 @@ mod tests {
             ("[hunter2]\n[hunter2]".to_owned(), " at line 2, column "),
             ("hunter2.a = 1\nhunter2.a.b = 1".to_owned(), " at line 2, column "),
         ] {
-            let fault = CredentialFile::parse(&text).unwrap_err();
+            let fault = CredentialFile::parse(&text).unwrap_err().to_string();
             assert!(fault.contains(wanted), "{text}: {fault}");
             assert!(!fault.contains("hunter2") && !fault.contains("hunter"), "{fault}");
         }

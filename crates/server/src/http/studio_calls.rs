@@ -6,15 +6,17 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use keywright_engine::{Backlog, Env as _, Heat, Namespace};
+use keywright_engine::{Backlog, Caller, Env as _, Heat, Namespace};
 use keywright_semantics::error::Error;
+use keywright_wire::sigv4::SignedRequest;
 use keywright_wire::{Protocol, render_common_error};
 
 use super::admission::Asker;
-use super::auth::Authenticator;
 use super::request_trace::Trace;
 use super::response::{Answer, ResponsePrefs};
 use super::service::{Service, internal_error};
+use crate::connection::request_head::RequestHead;
+use crate::process::environment;
 use crate::studio::{Api, Call, Called, MonitoringCall};
 
 impl Service {
@@ -62,16 +64,16 @@ impl Api for Service {
         self.database.clock().now_ms()
     }
 
-    fn call<'a>(&'a self, call: Call, prefs: ResponsePrefs<'a>) -> BoxFuture<'a, Called> {
-        self.called(call, prefs).boxed()
+    fn call<'a>(&'a self, call: Call, head: RequestHead<'a>) -> BoxFuture<'a, Called> {
+        self.called(call, ResponsePrefs::read(&head, false)).boxed()
     }
 
     fn places(&self, most: usize) -> Vec<(Namespace, usize)> {
         self.database.engine().map(|engine| engine.places(most)).unwrap_or_default()
     }
 
-    fn monitor<'a>(&'a self, call: MonitoringCall<'a>, prefs: ResponsePrefs<'a>) -> BoxFuture<'a, Called> {
-        self.monitored_in_json(call, prefs).boxed()
+    fn monitor<'a>(&'a self, call: MonitoringCall<'a>, head: RequestHead<'a>) -> BoxFuture<'a, Called> {
+        self.monitored_in_json(call, ResponsePrefs::read(&head, false)).boxed()
     }
 
     fn heat<'a>(
@@ -91,7 +93,13 @@ impl Api for Service {
         async move { self.engine()?.expiry_backlog(namespace, table).await }.boxed()
     }
 
-    fn authenticator(&self) -> &Authenticator {
-        &self.authenticator
+    fn verifies(&self) -> bool {
+        self.authenticator.verifies()
+    }
+
+    fn signer(&self, request: &SignedRequest<'_>) -> Result<(Caller, String), Error> {
+        let claim = self.authenticator.check_claim(request, "dynamodb", environment::now)?;
+        let signature = claim.signature().unwrap_or_default().to_owned();
+        Ok((claim.verify(request)?, signature))
     }
 }

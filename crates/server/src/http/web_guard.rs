@@ -15,6 +15,7 @@ use keywright_semantics::messages::transport;
 
 use crate::connection::hosts::{AllowedHosts, Host};
 use crate::connection::request_head::{RequestHead, visible};
+use crate::process::failure::Failure;
 
 /// Admits every page.
 const ANY: &str = "*";
@@ -112,7 +113,7 @@ pub(crate) enum Origins {
 impl Origins {
     /// The named origins. Without any name: all pages if signatures are verified, otherwise pages of this
     /// machine.
-    pub(crate) fn new(named: &[String], verifies: bool) -> Result<Self, String> {
+    pub(crate) fn new(named: &[String], verifies: bool) -> Result<Self, Failure> {
         let named =
             named.iter().map(|name| name.trim().trim_end_matches('/')).filter(|name| !name.is_empty());
         let named = named.map(named_origin).collect::<Result<Vec<_>, _>>()?;
@@ -266,7 +267,7 @@ mod tests {
         for text in
             ["shop.example", "https://", "https://shop.example/path", "https://u@shop.example", "a b://c"]
         {
-            let fault = Origins::new(&[text.to_owned()], false).unwrap_err();
+            let fault = Origins::new(&[text.to_owned()], false).unwrap_err().to_string();
             assert!(fault.contains("--cors-origin"), "{text}: {fault}");
         }
     }

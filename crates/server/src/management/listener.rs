@@ -16,11 +16,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
+use super::ManagementConfig;
 use super::Watched;
 use super::routes::Routes;
 use crate::limits::{ACCEPT_RETRY_MS, HEAD_BYTES_MAX, MANAGEMENT_CONNECTIONS_MAX, MANAGEMENT_SECONDS_MAX};
+use crate::process::failure::Failure;
 use crate::process::io_fault::Explained;
-use crate::settings::config::ManagementConfig;
 
 /// A free port, chosen by the system.
 const ANY_PORT: u16 = 0;
@@ -38,7 +39,7 @@ pub(crate) struct Management {
 
 impl Management {
     /// Listens and answers from now on. If the port is taken, another one is chosen.
-    pub(crate) fn start(config: ManagementConfig) -> Result<Self, String> {
+    pub(crate) fn start(config: ManagementConfig) -> Result<Self, Failure> {
         let ManagementConfig { address: wanted, web_guard: guard, port_is_named } = config;
         let explain = |error: std::io::Error| {
             format!(

@@ -5,20 +5,21 @@
 //! implements.
 //!
 //! - `listener`: sockets and bounds; `routes`: a request to its answer; `exposition`: the text form of
-//!   metrics; `report`: which metrics there are; `process`: figures of the process; `health`: states and
-//!   advice.
+//!   metrics; `report`: which metrics there are; `process`: figures of the process.
 
 pub(crate) mod exposition;
-pub(crate) mod health;
 mod listener;
 mod process;
 pub(crate) mod report;
 mod routes;
 
-pub(crate) use listener::Management;
+use std::net::SocketAddr;
 
+use crate::http::web_guard::WebGuard;
+use crate::storage::health::Health;
 use exposition::Exposition;
-use health::Health;
+
+pub(crate) use listener::Management;
 
 /// What the management port reports about.
 pub(crate) trait Watched: Send + Sync {
@@ -30,4 +31,13 @@ pub(crate) trait Watched: Send + Sync {
 
     /// Adds all metrics of the server.
     fn describe(&self, exposition: &mut Exposition);
+}
+
+/// The management port: where it listens, and which requests it answers.
+#[derive(Clone, Debug)]
+pub(crate) struct ManagementConfig {
+    pub(crate) address: SocketAddr,
+    pub(crate) web_guard: WebGuard,
+    /// Whether the user named the port: then it matters if another one is used.
+    pub(crate) port_is_named: bool,
 }

@@ -8,7 +8,6 @@ use keywright_store_local::{Figures, LONG_PAUSE, Pause};
 use keywright_wire::render_error;
 
 use super::exposition::{Exposition, Kind, Millionths};
-use super::health::Health;
 use super::process;
 use crate::connection::budget::BudgetFigures;
 use crate::connection::connections::ConnectionFigures;
@@ -16,6 +15,7 @@ use crate::connection::refused::Refused;
 use crate::http::request_log::units;
 use crate::http::request_metrics::{CLASS_BOUNDS_US, Totals};
 use crate::storage::database::Sharing;
+use crate::storage::health::Health;
 
 const COUNTER: Kind = Kind::Counter;
 const GAUGE: Kind = Kind::Gauge;

@@ -10,10 +10,10 @@ use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue,
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::exposition::{Exposition, MEDIA_TYPE};
-use super::health::Health;
 use super::listener::Subject;
 use crate::connection::request_head::RequestHead;
 use crate::http::web_guard::WebGuard;
+use crate::storage::health::Health;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const JSON: &str = "application/json";

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::client::endpoint::{Credentials, Endpoint};
+use crate::process::failure::Failure;
 use crate::process::io_fault::failed;
 use crate::studio::Workers;
 
@@ -46,11 +47,11 @@ struct Setting {
 }
 
 /// Serves until standard input ends. An error is a message for the person at the terminal.
-pub(crate) fn run(arguments: McpArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: McpArguments) -> Result<(), Failure> {
     let folder =
         std::fs::canonicalize(&arguments.folder).map_err(failed("open --folder", &arguments.folder))?;
     if !folder.is_dir() {
-        return Err(format!("--folder {} is not a folder", arguments.folder.display()));
+        return Err(Failure::new(format!("--folder {} is not a folder", arguments.folder.display())));
     }
     let database = arguments
         .endpoint

@@ -54,6 +54,7 @@ fn cost(folder: &Path, mut arguments: Arguments) -> Outcome {
     let prices = cost::prices_of(&source, arguments.text("prices")?.as_deref())?;
     arguments.end()?;
     cost::priced(&source, &Costing { prices: &prices, settings: Settings::default() }, Format::Text)
+        .map_err(String::from)
 }
 
 fn design(folder: &Path, mut arguments: Arguments) -> Outcome {

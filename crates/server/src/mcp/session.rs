@@ -18,6 +18,7 @@ use super::tools::{self, Run};
 use crate::client::endpoint::block_on;
 use crate::connection::budget::Budget;
 use crate::limits::{ASSISTANT_ANSWERS_BYTES, BUDGET_WAIT_MS_MAX, JOB_SECONDS_MAX};
+use crate::process::failure::Failure;
 use crate::studio::{Answers, Cancel, Ended, ModelCall, Pace, Workers};
 
 /// Models that run at a time, each in a process of its own.
@@ -35,7 +36,7 @@ struct Session {
 }
 
 /// Serves until standard input ends.
-pub(super) fn serve(setting: Setting) -> Result<(), String> {
+pub(super) fn serve(setting: Setting) -> Result<(), Failure> {
     block_on(async {
         let wait = Duration::from_millis(BUDGET_WAIT_MS_MAX);
         let session = Session {
@@ -49,7 +50,7 @@ pub(super) fn serve(setting: Setting) -> Result<(), String> {
         let running = begun.map_err(|error| {
             format!("{error}: `keywright mcp` is started by an assistant, which speaks MCP to it")
         })?;
-        running.waiting().await.map(|_reason| ()).map_err(|error| error.to_string())
+        running.waiting().await.map(|_reason| ()).map_err(|error| Failure::new(error.to_string()))
     })
 }
 

@@ -6,16 +6,18 @@ use clap::Args;
 use keywright_exchange::apply::{Application, Call, Purpose, apply};
 use keywright_exchange::live::LiveTable;
 use keywright_exchange::of_model::Items;
+use keywright_exchange::table_key;
 use keywright_model::Model;
 use keywright_model::json::Json;
 
 use super::files;
-use super::progress::Bar;
 use crate::client::aws_settings::named_endpoint;
 use crate::client::endpoint::{Client, Credentials, Endpoint, block_on};
+use crate::client::progress::Bar;
 use crate::data::put;
-use crate::data::table::{self, NOT_FOUND, describe, wait_until_active};
-use crate::process::banner;
+use crate::data::table::{NOT_FOUND, describe, wait_until_active};
+use crate::process::failure::Failure;
+use crate::process::output;
 
 /// Create the tables of a model at an endpoint
 ///
@@ -41,7 +43,7 @@ pub(crate) struct ApplyArguments {
     credentials: Credentials,
 }
 
-pub(crate) fn run(arguments: &ApplyArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &ApplyArguments) -> Result<(), Failure> {
     let (model, items) = if arguments.data {
         files::load(&arguments.model)?
     } else {
@@ -64,14 +66,14 @@ pub(crate) fn run(arguments: &ApplyArguments) -> Result<(), String> {
 }
 
 /// The tables of the model that the endpoint has.
-async fn existing(client: &mut Client, model: &Model) -> Result<Vec<LiveTable>, String> {
+async fn existing(client: &mut Client, model: &Model) -> Result<Vec<LiveTable>, Failure> {
     let mut found = Vec::new();
     for table in &model.tables {
         let request = Json::object([("TableName", Json::text(&table.name))]);
         let description = match client.ask_again("DescribeTable", &request).await {
             Ok(description) => description,
             Err(refusal) if refusal.kind == NOT_FOUND => continue,
-            Err(refusal) => return Err(refusal.text),
+            Err(refusal) => return Err(refusal.text.into()),
         };
         // An endpoint without these settings has them off.
         let time_to_live = client.ask_again("DescribeTimeToLive", &request).await.ok();
@@ -89,30 +91,30 @@ async fn existing(client: &mut Client, model: &Model) -> Result<Vec<LiveTable>, 
 }
 
 /// Sends a call and waits until its table is active again.
-async fn send(client: &mut Client, call: &Call) -> Result<(), String> {
+async fn send(client: &mut Client, call: &Call) -> Result<(), Failure> {
     let Call { table, operation, makes, .. } = call;
     match client.ask(operation, &call.request).await {
-        Ok(_) => banner::note(&format!("{table}: made {makes}")),
+        Ok(_) => output::note(&format!("{table}: made {makes}")),
         Err(refusal) if call.is_optional => {
-            banner::note(&format!("{table}: without {makes}: {}", refusal.text));
+            output::note(&format!("{table}: without {makes}: {}", refusal.text));
             return Ok(());
         }
-        Err(refusal) => return Err(format!("{table}: cannot make {makes}: {}", refusal.text)),
+        Err(refusal) => return Err(Failure::new(format!("{table}: cannot make {makes}: {}", refusal.text))),
     }
     wait_until_active(client, table).await
 }
 
 /// Loads the model's items: in batches into tables that were just created, one by one into others.
-async fn load(client: &mut Client, model: &Model, items: &Items, made: &Application) -> Result<(), String> {
+async fn load(client: &mut Client, model: &Model, items: &Items, made: &Application) -> Result<(), Failure> {
     for table in model.tables.iter().filter(|table| items.contains_key(&table.name)) {
         let own = items.get(&table.name).map(Vec::as_slice).unwrap_or_default();
         if made.differences.iter().any(|known| known.table == table.name && known.part == "the key") {
-            banner::note(&format!("{}: its items are not loaded, because its key differs", table.name));
+            output::note(&format!("{}: its items are not loaded, because its key differs", table.name));
             continue;
         }
         let is_new =
             made.calls.iter().any(|call| call.table == table.name && call.operation == "CreateTable");
-        let keys = table::keys(&describe(client, &table.name).await?)?;
+        let keys = table_key::keys(&describe(client, &table.name).await?)?;
         let bar = Bar::new();
         let message = format!("loading {}", table.name);
         let of = u64::try_from(own.len()).unwrap_or(u64::MAX);
@@ -135,25 +137,25 @@ async fn load(client: &mut Client, model: &Model, items: &Items, made: &Applicat
         }
         let kept =
             if kept == 0 { String::new() } else { format!(", {kept} were there and stay as they are") };
-        banner::note(&format!("{}: loaded {loaded} items{kept}", table.name));
+        output::note(&format!("{}: loaded {loaded} items{kept}", table.name));
     }
     Ok(())
 }
 
-fn report(made: &Application) -> Result<(), String> {
+fn report(made: &Application) -> Result<(), Failure> {
     for note in &made.notes {
-        banner::note(note);
+        output::note(note);
     }
     for difference in &made.differences {
-        banner::say(&difference.to_string());
+        output::say(&difference.to_string());
     }
     match made.differences.len() {
         0 if made.calls.is_empty() => {
-            banner::note("The endpoint has everything that the model has.");
+            output::note("The endpoint has everything that the model has.");
             Ok(())
         }
         0 => Ok(()),
-        1 => Err("1 thing differs from the model and stays as it is".to_owned()),
-        several => Err(format!("{several} things differ from the model and stay as they are")),
+        1 => Err(Failure::new("1 thing differs from the model and stays as it is")),
+        several => Err(Failure::new(format!("{several} things differ from the model and stay as they are"))),
     }
 }

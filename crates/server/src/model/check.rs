@@ -7,8 +7,9 @@ use keywright_workbench::report;
 
 use super::files::Source;
 use super::format::{Format, one_of};
-use super::progress::Bar;
-use crate::process::banner;
+use crate::client::progress::Bar;
+use crate::process::failure::Failure;
+use crate::process::output;
 
 /// Run every access pattern on the engine and compare the results with the expectations
 ///
@@ -23,11 +24,11 @@ pub(crate) struct CheckArguments {
     format: Format,
 }
 
-pub(crate) fn run(arguments: &CheckArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     let source = Source::read(&arguments.model)?;
     let report = report(&source, arguments.format)?;
-    banner::say(report.text.trim_end());
-    if report.passes { Ok(()) } else { Err(format!("{}: the check failed", source.file())) }
+    output::say(report.text.trim_end());
+    if report.passes { Ok(()) } else { Err(Failure::new(format!("{}: the check failed", source.file()))) }
 }
 
 /// A check's report.
@@ -37,7 +38,7 @@ pub(crate) struct Report {
 }
 
 /// Checks a model.
-pub(crate) fn report(source: &Source, format: Format) -> Result<Report, String> {
+pub(crate) fn report(source: &Source, format: Format) -> Result<Report, Failure> {
     let bar = Bar::new();
     let read_file = |name: &str| source.read_file(name);
     let checked = keywright_workbench::check(&source.model, &read_file, &mut |progress| bar.show(progress));

@@ -2,19 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use keywright_semantics::share::{MICRO, PPM_PER_PERCENT};
-
 use clap::Args;
 use keywright_model::MicroPerSecond;
 use keywright_model::data;
+use keywright_semantics::share::{MICRO, PPM_PER_PERCENT};
 use keywright_workbench::cost::{Costing, Gigabyte, Habits, Month, Settings, bill, json, markdown, text};
 use keywright_workbench::price::{self, Prices, TODAY};
 use keywright_workbench::run::{Measured, measure};
 
 use super::files::{self, Source};
 use super::format::{Format, one_of};
-use super::progress::during;
-use crate::process::banner;
+use crate::client::progress::during;
+use crate::process::failure::Failure;
+use crate::process::output;
 
 /// Price a model
 ///
@@ -71,7 +71,7 @@ pub(crate) struct PricesArguments {
     prices: Option<String>,
 }
 
-pub(crate) fn run(arguments: &CostArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &CostArguments) -> Result<(), Failure> {
     let source = Source::read(&arguments.model)?;
     let gigabyte = if arguments.decimal_gigabytes { Gigabyte::Decimal } else { Gigabyte::Binary };
     let month = Month { hours: arguments.month_hours };
@@ -86,22 +86,22 @@ pub(crate) fn run(arguments: &CostArguments) -> Result<(), String> {
     let settings = Settings { month, gigabyte, free_tier: arguments.free_tier, used_ppm, habits };
     let prices = prices_of(&source, arguments.prices.as_deref())?;
     let printed = priced(&source, &Costing { prices: &prices, settings }, arguments.format)?;
-    banner::say(printed.trim_end());
+    output::say(printed.trim_end());
     Ok(())
 }
 
 /// The prices of this name; without one, the model's. A model of which no other file is read has built-in
 /// prices only.
-pub(crate) fn prices_of(source: &Source, name: Option<&str>) -> Result<Prices, String> {
+pub(crate) fn prices_of(source: &Source, name: Option<&str>) -> Result<Prices, Failure> {
     let name = name.or(source.model.prices.as_deref());
     if source.is_confined() {
-        return Prices::built_in(name.unwrap_or(TODAY)).map_err(|fault| fault.to_string());
+        return Prices::built_in(name.unwrap_or(TODAY)).map_err(|fault| Failure::new(fault.to_string()));
     }
     prices(name)
 }
 
 /// A model's bill.
-pub(crate) fn priced(source: &Source, costing: &Costing<'_>, format: Format) -> Result<String, String> {
+pub(crate) fn priced(source: &Source, costing: &Costing<'_>, format: Format) -> Result<String, Failure> {
     let bill = bill(&source.model, &measured(source)?, costing).map_err(|fault| fault.to_string())?;
     Ok(match format {
         Format::Json => json(&source.model.name, &bill, costing),
@@ -111,15 +111,15 @@ pub(crate) fn priced(source: &Source, costing: &Costing<'_>, format: Format) -> 
 }
 
 /// A model's workload, metered on its data.
-pub(super) fn measured(source: &Source) -> Result<Measured, String> {
+pub(super) fn measured(source: &Source) -> Result<Measured, Failure> {
     let read_file = |name: &str| source.read_file(name);
     let run = || data::load(&source.model, &read_file).and_then(|samples| measure(&source.model, &samples));
-    during("metering the workload", run).map_err(|faults| source.faults(&faults))
+    during("metering the workload", run).map_err(|faults| Failure::new(source.faults(&faults)))
 }
 
-pub(crate) fn run_prices(arguments: &PricesArguments) -> Result<(), String> {
+pub(crate) fn run_prices(arguments: &PricesArguments) -> Result<(), Failure> {
     let Some(offer) = &arguments.offer else {
-        banner::say(&listed(&prices(arguments.prices.as_deref())?));
+        output::say(&listed(&prices(arguments.prices.as_deref())?));
         return Ok(());
     };
     let text = files::read(offer)?;
@@ -127,7 +127,7 @@ pub(crate) fn run_prices(arguments: &PricesArguments) -> Result<(), String> {
     let date = prices.name.rsplit('@').next().unwrap_or_default().to_owned();
     let rendered =
         price::render(&prices, "the offer's free first tiers", &date).map_err(|fault| fault.to_string())?;
-    banner::say(rendered.trim_end());
+    output::say(rendered.trim_end());
     Ok(())
 }
 
@@ -147,11 +147,11 @@ fn listed(prices: &Prices) -> String {
 }
 
 /// The built-in price file of this name, or the file at this path.
-pub(super) fn prices(name: Option<&str>) -> Result<Prices, String> {
+pub(super) fn prices(name: Option<&str>) -> Result<Prices, Failure> {
     let name = name.unwrap_or(TODAY);
     if Path::new(name).is_file() {
         let text = files::read(Path::new(name))?;
-        return price::parse(&text).map_err(|fault| fault.to_string());
+        return price::parse(&text).map_err(|fault| Failure::new(fault.to_string()));
     }
-    Prices::built_in(name).map_err(|fault| fault.to_string())
+    Prices::built_in(name).map_err(|fault| Failure::new(fault.to_string()))
 }

@@ -9,9 +9,10 @@ use keywright_designer::design::{
 };
 
 use super::files::Source;
-use super::progress::{Spinner, during};
 use super::{cost, files};
-use crate::process::banner;
+use crate::client::progress::{Spinner, during};
+use crate::process::failure::Failure;
+use crate::process::output;
 
 /// Find the cheapest keys and indexes, with proof
 ///
@@ -58,7 +59,7 @@ enum Keys {
     Readable,
 }
 
-pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &DesignArguments) -> Result<(), Failure> {
     let source = Source::read(&arguments.model)?;
     let wanted = Wanted {
         table: arguments.table.as_deref(),
@@ -73,15 +74,15 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
             multi_attribute: !arguments.no_multi_attribute_keys,
         },
     };
-    let designed = designed(&source, &wanted, arguments.prices.as_deref(), &mut |part| banner::say(part))?;
+    let designed = designed(&source, &wanted, arguments.prices.as_deref(), &mut |part| output::say(part))?;
     if let Some(output) = &arguments.output {
-        designed.billed.notices.iter().for_each(|notice| banner::say(notice));
+        designed.billed.notices.iter().for_each(|notice| output::say(notice));
         if has_comments(&arguments.model)? {
-            banner::say("The written model does not keep the comments of the original.");
+            output::say("The written model does not keep the comments of the original.");
         }
         files::write(output, &designed.billed.text, arguments.force)?;
     }
-    designed.fault.map_or(Ok(()), Err)
+    designed.fault.map_or(Ok(()), |fault| Err(Failure::new(fault)))
 }
 
 /// A design, run and checked.
@@ -98,7 +99,7 @@ pub(crate) fn designed(
     wanted: &Wanted<'_>,
     prices: Option<&str>,
     say: &mut dyn FnMut(&str),
-) -> Result<Designed, String> {
+) -> Result<Designed, Failure> {
     let original = &source.model;
     let prices = cost::prices_of(source, prices)?;
     let read_file = |name: &str| source.read_file(name);
@@ -144,7 +145,7 @@ fn named(stage: Stage<'_>) -> String {
 
 /// Whether a model's file has comments, which the parsed model does not have. Standard input cannot be read
 /// again.
-fn has_comments(path: &Path) -> Result<bool, String> {
+fn has_comments(path: &Path) -> Result<bool, Failure> {
     let is_comment = |line: &str| line.trim_start().starts_with('#') || line.contains(" # ");
     Ok(path != Path::new("-") && files::read(path)?.lines().any(is_comment))
 }

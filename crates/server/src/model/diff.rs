@@ -8,7 +8,8 @@ use keywright_exchange::item_file;
 
 use super::format::{Format, one_of};
 use super::{cost, files};
-use crate::process::banner;
+use crate::process::failure::Failure;
+use crate::process::output;
 
 /// Compare two models and plan the migration
 ///
@@ -33,21 +34,21 @@ pub(crate) struct DiffArguments {
     format: Format,
 }
 
-pub(crate) fn run(arguments: &DiffArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &DiffArguments) -> Result<(), Failure> {
     let before = load(&arguments.before)?;
     let after = load(&arguments.after)?;
     let prices = cost::prices(arguments.prices.as_deref().or(after.prices.as_deref()))?;
     let difference = diff(&before.subject, &after.subject);
     let terms = Terms { prices: &prices, rate: arguments.rate };
     match arguments.format {
-        Format::Text | Format::Junit => banner::say(difference.text(terms).trim_end()),
-        Format::Markdown => banner::say(difference.markdown(terms).trim_end()),
-        Format::Json => banner::say(&difference.json(terms).pretty()),
+        Format::Text | Format::Junit => output::say(difference.text(terms).trim_end()),
+        Format::Markdown => output::say(difference.markdown(terms).trim_end()),
+        Format::Json => output::say(&difference.json(terms).pretty()),
     }
     match difference.plan.extent {
         Extent::Whole => Ok(()),
-        Extent::Part => Err("the plan is incomplete: some changes could not be planned".to_owned()),
-        Extent::None => Err("no plan could be made".to_owned()),
+        Extent::Part => Err(Failure::new("the plan is incomplete: some changes could not be planned")),
+        Extent::None => Err(Failure::new("no plan could be made")),
     }
 }
 
@@ -58,10 +59,10 @@ struct Loaded {
 }
 
 /// A model with its items, run once. A model that does not run is compared as written.
-fn load(path: &Path) -> Result<Loaded, String> {
+fn load(path: &Path) -> Result<Loaded, Failure> {
     let (model, items) = files::load(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let read_file = |name: &str| files::read(&folder.join(name)).map(item_file);
+    let read_file = |name: &str| files::read(&folder.join(name)).map(item_file).map_err(String::from);
     let prices = model.prices.clone();
     Ok(Loaded { subject: Subject::of_run(model, &items, &read_file), prices })
 }

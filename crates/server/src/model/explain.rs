@@ -4,7 +4,8 @@ use clap::Args;
 use keywright_model::did_you_mean;
 use keywright_workbench::lint::{RULES, explain, rule};
 
-use crate::process::banner;
+use crate::process::failure::Failure;
+use crate::process::output;
 
 /// Explain a rule: its reason, the fix and the source. Without a rule, list all rules
 #[derive(Debug, Args)]
@@ -13,17 +14,17 @@ pub(crate) struct ExplainArguments {
     rule: Option<String>,
 }
 
-pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
     let Some(id) = &arguments.rule else {
         for rule in RULES {
-            banner::say(&format!("{}  {:16}  {}", rule.id, rule.severity(), rule.title));
+            output::say(&format!("{}  {:16}  {}", rule.id, rule.severity(), rule.title));
         }
         return Ok(());
     };
     let Some(rule) = rule(id) else {
         let hint = did_you_mean(id, RULES.iter().map(|rule| rule.id));
-        return Err(format!("there is no rule `{id}`{hint}"));
+        return Err(Failure::new(format!("there is no rule `{id}`{hint}")));
     };
-    banner::say(explain(rule).trim_end());
+    output::say(explain(rule).trim_end());
     Ok(())
 }

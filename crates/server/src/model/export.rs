@@ -8,9 +8,11 @@ use keywright_exchange::export::{Target, export};
 use keywright_exchange::of_model::of_model;
 use keywright_exchange::workbench_json::Document;
 use keywright_model::{self as model, DataSource, Model};
+use keywright_semantics::place::RegionName;
 
 use super::files::{self, with_ending};
-use crate::process::{banner, environment};
+use crate::process::failure::Failure;
+use crate::process::{output, timestamp};
 
 /// Write a model in another format
 ///
@@ -58,7 +60,7 @@ enum Format {
     CloudFormation,
 }
 
-pub(crate) fn run(arguments: &ExportArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &ExportArguments) -> Result<(), Failure> {
     refuse_idle(arguments)?;
     let side = arguments.output.as_deref().filter(|_| arguments.to == Format::Workbench);
     let side = side.map(|path| with_ending(path, "keywright.yaml"));
@@ -77,21 +79,21 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<(), String> {
             let together: Vec<(&Path, &str)> = std::iter::once(first).chain(second).collect();
             files::write_all(&together, arguments.force)?;
         }
-        None => banner::say(exported.text.trim_end()),
+        None => output::say(exported.text.trim_end()),
     }
     for note in &exported.notes {
-        banner::note(note);
+        output::note(note);
     }
     match (arguments.to, &side) {
         (Format::Workbench, Some(side)) => {
-            banner::note(&format!(
+            output::note(&format!(
                 "{} keeps patterns, counts and everything else that the document cannot hold; `keywright model import` reads it.",
                 side.display()
             ));
             Ok(())
         }
         (Format::Workbench, None) => {
-            banner::note(&left_out(&made));
+            output::note(&left_out(&made));
             Ok(())
         }
         _ => Ok(()),
@@ -99,47 +101,39 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<(), String> {
 }
 
 /// Rejects options that the chosen format does not have.
-fn refuse_idle(arguments: &ExportArguments) -> Result<(), String> {
+fn refuse_idle(arguments: &ExportArguments) -> Result<(), Failure> {
     let template = arguments.to == Format::CloudFormation;
     if arguments.json && !template {
-        return Err("--json needs `--to cloudformation`; the other formats have one form each".to_owned());
+        return Err(Failure::new("--json needs `--to cloudformation`; the other formats have one form each"));
     }
     if !arguments.regions.is_empty() && !template {
-        return Err(
-            "--regions needs `--to cloudformation`; for the other formats set `replicas` in the model"
-                .to_owned(),
-        );
+        return Err(Failure::new(
+            "--regions needs `--to cloudformation`; for the other formats set `replicas` in the model",
+        ));
     }
     if (arguments.base.is_some() || arguments.no_base) && arguments.to != Format::Workbench {
-        return Err("--base and --no-base need `--to workbench`".to_owned());
+        return Err(Failure::new("--base and --no-base need `--to workbench`"));
     }
     Ok(())
 }
 
-/// Accepts a region by its form, because new ones open every year: `eu-west-1`, `us-gov-east-1`.
-pub(crate) fn region(text: &str) -> Result<String, String> {
-    let parts: Vec<&str> = text.split('-').collect();
-    let lower = |part: &&str| part.len() > 1 && part.bytes().all(|letter| letter.is_ascii_lowercase());
-    let formed = match parts.split_last() {
-        Some((number, words)) => {
-            words.len() >= 2
-                && words.iter().all(lower)
-                && words.first().is_some_and(|area| area.len() <= 4)
-                && !number.is_empty()
-                && number.bytes().all(|digit| digit.is_ascii_digit())
-        }
-        None => false,
-    };
-    if formed { Ok(text.to_owned()) } else { Err("a region has the form eu-west-1".to_owned()) }
+fn region(text: &str) -> Result<String, String> {
+    if RegionName::is_of_aws(text) {
+        Ok(text.to_owned())
+    } else {
+        Err("a region has the form eu-west-1".to_owned())
+    }
 }
 
-fn target(arguments: &ExportArguments, made: &Model) -> Result<Target, String> {
+fn target(arguments: &ExportArguments, made: &Model) -> Result<Target, Failure> {
     let resource = match arguments.regions.as_slice() {
         [] => Resource::AsModelled,
         regions => Resource::GlobalTable(regions.to_vec()),
     };
     Ok(match arguments.to {
-        Format::Workbench => Target::Workbench { base: base(arguments, made)?, written: workbench_date() },
+        Format::Workbench => {
+            Target::Workbench { base: base(arguments, made)?, written: timestamp::of_workbench() }
+        }
         Format::CreateTable => Target::CreateTable,
         Format::Cli => Target::AwsCli,
         Format::CloudFormation if arguments.json => Target::CloudFormationJson(resource),
@@ -147,11 +141,11 @@ fn target(arguments: &ExportArguments, made: &Model) -> Result<Target, String> {
     })
 }
 
-fn base(arguments: &ExportArguments, made: &Model) -> Result<Option<Document>, String> {
+fn base(arguments: &ExportArguments, made: &Model) -> Result<Option<Document>, Failure> {
     let parsed =
         |path: &Path| Document::parse(&files::read(path)?).map_err(|faults| files::faults(path, &faults));
     if let Some(path) = &arguments.base {
-        return parsed(path).map(Some);
+        return parsed(path).map(Some).map_err(Failure::from);
     }
     let path = with_ending(&arguments.model, "workbench.json");
     if arguments.no_base || !path.exists() {
@@ -161,13 +155,13 @@ fn base(arguments: &ExportArguments, made: &Model) -> Result<Option<Document>, S
     let draft = document.read_all().draft;
     let tables: Vec<&str> = draft.tables.iter().map(|table| table.definition.name.as_str()).collect();
     if let Some(other) = files::another(made, &draft.name, &tables) {
-        return Err(format!(
+        return Err(Failure::new(format!(
             "{path} next to {model} belongs to another model ({other}): pass --base {path} to use it anyway, or --no-base to ignore it",
             path = path.display(),
             model = arguments.model.display()
-        ));
+        )));
     }
-    banner::note(&format!(
+    output::note(&format!(
         "Content that the model does not have is taken from {} (--no-base ignores it).",
         path.display()
     ));
@@ -186,34 +180,4 @@ fn left_out(made: &Model) -> String {
 /// The model without its data, from which `import` restores what a Workbench document cannot hold.
 fn without_data(made: &Model) -> String {
     model::write(&Model { data: DataSource::default(), ..made.clone() })
-}
-
-/// The current time as the Workbench writes it: `Apr 25, 2023, 05:37 PM`.
-pub(crate) fn workbench_date() -> String {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let basic = environment::now().to_basic();
-    let number = |range: std::ops::Range<usize>| -> usize {
-        basic.get(range).and_then(|digits| digits.parse().ok()).unwrap_or_default()
-    };
-    let (year, month, day) = (number(0..4), number(4..6), number(6..8));
-    let (hour, minute) = (number(9..11), number(11..13));
-    let month = MONTHS.get(month.saturating_sub(1)).copied().unwrap_or("Jan");
-    let (half, hour) = (if hour < 12 { "AM" } else { "PM" }, (hour + 11) % 12 + 1);
-    format!("{month} {day:02}, {year}, {hour:02}:{minute:02} {half}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn regions_are_recognised_by_their_form() {
-        for text in ["eu-west-1", "us-gov-east-1", "ap-southeast-5", "mx-central-1", "us-isob-east-1"] {
-            assert_eq!(region(text).as_deref(), Ok(text));
-        }
-        for text in ["mars", "eu-west", "EU-WEST-1", "eu west 1", "1-2-3", "", "eu-west-1a", "-west-1"] {
-            assert!(region(text).is_err(), "{text}");
-        }
-    }
 }

@@ -3,12 +3,13 @@
 use keywright_exchange::live::LiveTable;
 use keywright_model::json::Json;
 
-use super::progress::Bar;
 use crate::client::endpoint::{Client, Credentials, Endpoint, Refusal, block_on};
 use crate::client::paging::Pages;
+use crate::client::progress::Bar;
 use crate::data::table::explained;
-use crate::process::banner;
+use crate::process::failure::Failure;
 use crate::process::foreign::inline;
+use crate::process::output;
 
 /// Items per request; the service returns at most 1 MB anyway.
 const PAGE_ITEMS_MAX: u64 = 500;
@@ -22,7 +23,7 @@ pub(super) fn tables(
     credentials: &Credentials,
     names: &[String],
     sample: u64,
-) -> Result<Vec<LiveTable>, String> {
+) -> Result<Vec<LiveTable>, Failure> {
     block_on(async {
         let mut client = Client::connect(endpoint, credentials).await?;
         let listed = if names.is_empty() { list(&mut client).await? } else { names.to_vec() };
@@ -30,27 +31,27 @@ pub(super) fn tables(
         let mut refused = None;
         let bar = Bar::new();
         for name in &listed {
-            banner::note(&format!("{}: reading its description and up to {sample} items", inline(name)));
+            output::note(&format!("{}: reading its description and up to {sample} items", inline(name)));
             match table(&mut client, name, sample, &bar).await {
                 Ok(table) => found.push(table),
                 // A listed table can be hidden by access control, or be deleted in the meantime.
                 Err(refusal) if names.is_empty() && !refusal.kind.is_empty() => {
                     let name = inline(name);
-                    banner::note(&format!("{name}: left out, since DescribeTable failed: {}", refusal.text));
+                    output::note(&format!("{name}: left out, since DescribeTable failed: {}", refusal.text));
                     refused = Some(refusal.text);
                 }
-                Err(refusal) => return Err(explained(&mut client, name, refusal).await.text),
+                Err(refusal) => return Err(explained(&mut client, name, refusal).await.into()),
             }
         }
         match refused.filter(|_| found.is_empty()) {
-            Some(refusal) => Err(refusal),
+            Some(refusal) => Err(Failure::new(refusal)),
             None => Ok(found),
         }
     })
 }
 
 /// The names of all tables.
-async fn list(client: &mut Client) -> Result<Vec<String>, String> {
+async fn list(client: &mut Client) -> Result<Vec<String>, Failure> {
     let mut names: Vec<String> = Vec::new();
     let mut start = None;
     let mut pages = Pages::new("ListTables", None);
@@ -68,7 +69,10 @@ async fn list(client: &mut Client) -> Result<Vec<String>, String> {
             return Ok(names);
         }
     }
-    Err(format!("{} has more than {FETCHED_TABLES_MAX} tables; name some with --table", client.endpoint))
+    Err(Failure::new(format!(
+        "{} has more than {FETCHED_TABLES_MAX} tables; name some with --table",
+        client.endpoint
+    )))
 }
 
 /// A table with its settings and a sample of its items. An endpoint that refuses Scan gives no sample.

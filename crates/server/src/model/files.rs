@@ -11,19 +11,20 @@ use keywright_exchange::of_model::{Items, stored_items};
 use keywright_model::data::{self, ItemFile};
 use keywright_model::{self as model, Fault, Model};
 
-use crate::process::banner;
+use crate::process::failure::Failure;
 use crate::process::io_fault::failed;
+use crate::process::output;
 
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 
 /// The text of a file; `-` is standard input.
-pub(super) fn read(path: &Path) -> Result<String, String> {
+pub(super) fn read(path: &Path) -> Result<String, Failure> {
     read_as(path, &path.display().to_string())
 }
 
 /// The text of a file that users know by this name.
-fn read_as(path: &Path, shown: &str) -> Result<String, String> {
+fn read_as(path: &Path, shown: &str) -> Result<String, Failure> {
     let explain = failed("read", Path::new(shown));
     let mut text = String::new();
     let mut input: Box<dyn std::io::Read> = if path == Path::new("-") {
@@ -33,28 +34,28 @@ fn read_as(path: &Path, shown: &str) -> Result<String, String> {
     };
     let read = input.by_ref().take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(explain)?;
     if u64::try_from(read).is_ok_and(|read| read > FILE_BYTES_MAX) {
-        return Err(format!("{shown} is larger than {} MiB", FILE_BYTES_MAX >> 20));
+        return Err(Failure::new(format!("{shown} is larger than {} MiB", FILE_BYTES_MAX >> 20)));
     }
     Ok(text)
 }
 
 /// Fails if a file exists and may not be overwritten. For files that are written together, check all before
 /// writing the first.
-pub(super) fn may_write(path: &Path, force: bool) -> Result<(), String> {
+pub(super) fn may_write(path: &Path, force: bool) -> Result<(), Failure> {
     if path.exists() && !force {
-        return Err(format!("{} exists; pass --force to overwrite it", path.display()));
+        return Err(Failure::new(format!("{} exists; pass --force to overwrite it", path.display())));
     }
     Ok(())
 }
 
 /// Writes a file; an existing one only if `force` is set.
-pub(super) fn write(path: &Path, text: &str, force: bool) -> Result<(), String> {
+pub(super) fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
     write_all(&[(path, text)], force)
 }
 
 /// Writes several files: all of them or none. Each is written to a temporary file first, and all are renamed
 /// when all are complete.
-pub(super) fn write_all(files: &[(&Path, &str)], force: bool) -> Result<(), String> {
+pub(super) fn write_all(files: &[(&Path, &str)], force: bool) -> Result<(), Failure> {
     for (path, _) in files {
         may_write(path, force)?;
     }
@@ -119,7 +120,7 @@ fn listed(tables: &[&str]) -> String {
 }
 
 /// A model file's model.
-pub(super) fn read_model(path: &Path) -> Result<Model, String> {
+pub(super) fn read_model(path: &Path) -> Result<Model, Failure> {
     Source::read(path).map(|source| source.model)
 }
 
@@ -135,7 +136,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// Reads a model file.
-    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         Self::parse(&read(path)?, path.display().to_string(), folder, None)
     }
@@ -145,15 +146,16 @@ impl Source {
         let text = read_within(folder, folder, file)?;
         let own = folder.join(file);
         let beside = own.parent().unwrap_or(folder).to_path_buf();
-        Self::parse(&text, file.to_owned(), beside, Some(folder.to_path_buf()))
+        Self::parse(&text, file.to_owned(), beside, Some(folder.to_path_buf())).map_err(String::from)
     }
 
     /// A model's text, as if it were a file of this name in a folder, which must be a canonical path.
     pub(crate) fn of_text(folder: &Path, file: &str, text: &str) -> Result<Self, String> {
         Self::parse(text, file.to_owned(), folder.to_path_buf(), Some(folder.to_path_buf()))
+            .map_err(String::from)
     }
 
-    fn parse(text: &str, file: String, folder: PathBuf, within: Option<PathBuf>) -> Result<Self, String> {
+    fn parse(text: &str, file: String, folder: PathBuf, within: Option<PathBuf>) -> Result<Self, Failure> {
         let model = model::parse(text).map_err(|faults| in_file(&file, &faults))?;
         Ok(Self { model, file, folder, within })
     }
@@ -167,7 +169,7 @@ impl Source {
     pub(crate) fn read_file(&self, name: &str) -> Result<ItemFile, String> {
         let text = match &self.within {
             Some(within) => read_within(within, &self.folder, name),
-            None => read(&self.folder.join(name)),
+            None => read(&self.folder.join(name)).map_err(String::from),
         };
         text.map(item_file)
     }
@@ -191,7 +193,7 @@ pub(crate) fn read_within(within: &Path, folder: &Path, name: &str) -> Result<St
     let place = found.ok_or_else(|| {
         format!("there is no {name} in {}, and nothing outside of it is read", within.display())
     })?;
-    read_as(&place, name)
+    read_as(&place, name).map_err(String::from)
 }
 
 /// The path with each `..` taken back by name. The file system would look whether the folder before it is
@@ -215,12 +217,12 @@ pub(crate) fn in_file(file: &str, faults: &[Fault]) -> String {
 }
 
 /// A model and its stored items, from a model file or a file that `import` reads.
-pub(super) fn load(path: &Path) -> Result<(Model, Items), String> {
+pub(super) fn load(path: &Path) -> Result<(Model, Items), Failure> {
     let text = read(path)?;
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("model");
     if let Ok(imported) = import(stem, &text, None) {
         for note in &imported.notes {
-            banner::note(note);
+            output::note(note);
         }
         let items = stored_items(&imported.model);
         return Ok((imported.model, items));

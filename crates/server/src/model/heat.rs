@@ -9,7 +9,8 @@ use keywright_workbench::heat::{json, markdown, of_model, of_writes, of_writes_j
 use super::cost;
 use super::files::Source;
 use super::format::{Format, one_of};
-use crate::process::banner;
+use crate::process::failure::Failure;
+use crate::process::output;
 
 /// Find partition keys that are too busy
 ///
@@ -29,11 +30,11 @@ pub(crate) struct HeatArguments {
     format: Format,
 }
 
-pub(crate) fn run(arguments: &HeatArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &HeatArguments) -> Result<(), Failure> {
     if let Some(writes) = arguments.writes {
         let printed =
             if arguments.format == Format::Json { of_writes_json(writes) } else { of_writes(writes) };
-        banner::say(printed.trim_end());
+        output::say(printed.trim_end());
     }
     let Some(path) = &arguments.model else { return Ok(()) };
     let source = Source::read(path)?;
@@ -47,9 +48,9 @@ pub(crate) fn run(arguments: &HeatArguments) -> Result<(), String> {
         Format::Markdown => markdown(&model.name, &keys),
         Format::Text | Format::Junit => text(&keys),
     };
-    banner::say(printed.trim_end());
+    output::say(printed.trim_end());
     if !silent.is_empty() && arguments.format != Format::Json {
-        banner::say(&format!("\nNot counted, because they have no rate: {}.", silent.join(", ")));
+        output::say(&format!("\nNot counted, because they have no rate: {}.", silent.join(", ")));
     }
     Ok(())
 }

@@ -14,7 +14,8 @@ use super::fetch;
 use super::files::{self, with_ending};
 use crate::client::aws_settings;
 use crate::client::endpoint::{Credentials, Endpoint};
-use crate::process::banner;
+use crate::process::failure::Failure;
+use crate::process::output;
 
 /// Create a model file from a document or from live tables
 ///
@@ -67,21 +68,20 @@ fn parameter(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-pub(crate) fn run(arguments: &ImportArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &ImportArguments) -> Result<(), Failure> {
     if let Some(file) = &arguments.file {
         return import_file(arguments, file);
     }
     match aws_settings::endpoint(arguments.endpoint.as_ref())? {
         Some(target) => import_live(arguments, &target.endpoint),
-        None => Err(
-            "name a file, or pass --endpoint, for example --endpoint http://localhost:8000 (see `keywright model import --help`)"
-                .to_owned(),
-        ),
+        None => Err(Failure::new(
+            "name a file, or pass --endpoint, for example --endpoint http://localhost:8000 (see `keywright model import --help`)",
+        )),
     }
 }
 
-fn import_file(arguments: &ImportArguments, file: &Path) -> Result<(), String> {
-    let text = files::read(file).map_err(|fault| unreadable(file, fault))?;
+fn import_file(arguments: &ImportArguments, file: &Path) -> Result<(), Failure> {
+    let text = files::read(file).map_err(|fault| unreadable(file, fault.into()))?;
     let parameters = parameters(arguments)?;
     let stem = file.file_stem().and_then(|stem| stem.to_str()).filter(|stem| *stem != "-").unwrap_or("model");
     let name = arguments.name.as_deref().unwrap_or(stem);
@@ -97,7 +97,7 @@ fn import_file(arguments: &ImportArguments, file: &Path) -> Result<(), String> {
         files::may_write(path, arguments.force)?;
     }
     for note in &imported.notes {
-        banner::note(note);
+        output::note(note);
     }
     let kept = match (imported.source, base) {
         (Source::Workbench(document), Some(base)) => Some((base, format!("{}\n", document.to_text()))),
@@ -109,7 +109,7 @@ fn import_file(arguments: &ImportArguments, file: &Path) -> Result<(), String> {
         kept.as_ref().map(|(base, text)| (base.as_path(), text.as_str())),
     )?;
     if let Some((base, _)) = kept {
-        banner::note(&format!(
+        output::note(&format!(
             "{} keeps the content that the model cannot hold; `keywright model export --to workbench` restores it.",
             base.display()
         ));
@@ -118,11 +118,11 @@ fn import_file(arguments: &ImportArguments, file: &Path) -> Result<(), String> {
 }
 
 /// The given values of parameters, each once.
-fn parameters(arguments: &ImportArguments) -> Result<Parameters, String> {
+fn parameters(arguments: &ImportArguments) -> Result<Parameters, Failure> {
     let mut found = Parameters::new();
     for (name, value) in &arguments.parameters {
         if found.insert(name.clone(), value.clone()).is_some() {
-            return Err(format!("--parameter {name} is given twice"));
+            return Err(Failure::new(format!("--parameter {name} is given twice")));
         }
     }
     Ok(found)
@@ -138,14 +138,14 @@ fn unreadable(file: &Path, fault: String) -> String {
 
 /// The model that holds what a Workbench document cannot. An unreadable model that was found by its name is
 /// skipped with a note. One of another design is an error, because nobody would notice the mix.
-fn side(arguments: &ImportArguments, file: &Path, text: &str) -> Result<Option<Model>, String> {
+fn side(arguments: &ImportArguments, file: &Path, text: &str) -> Result<Option<Model>, Failure> {
     if let Some(path) = &arguments.side {
         if !takes_a_side(text) {
-            return Err(format!(
+            return Err(Failure::new(format!(
                 "--side needs a NoSQL Workbench document; {} is not one, and its entities would have to be those of {}",
                 file.display(),
                 path.display()
-            ));
+            )));
         }
         return files::read_model(path).map(Some);
     }
@@ -159,20 +159,20 @@ fn side(arguments: &ImportArguments, file: &Path, text: &str) -> Result<Option<M
             let draft = document.read_all().draft;
             let tables: Vec<&str> = draft.tables.iter().map(|table| table.definition.name.as_str()).collect();
             if let Some(other) = files::another(&model, &draft.name, &tables) {
-                return Err(format!(
+                return Err(Failure::new(format!(
                     "{path} next to {file} belongs to another model ({other}): pass --side {path} to use it anyway, or --no-side to ignore it",
                     path = path.display(),
                     file = file.display()
-                ));
+                )));
             }
-            banner::note(&format!(
+            output::note(&format!(
                 "Patterns, counts and the like are taken from {} (--no-side ignores it).",
                 path.display()
             ));
             Ok(Some(model))
         }
         Err(fault) => {
-            banner::note(&format!("{} is ignored: {fault}", path.display()));
+            output::note(&format!("{} is ignored: {fault}", path.display()));
             Ok(None)
         }
     }
@@ -183,10 +183,10 @@ fn same_file(one: &Path, other: &Path) -> bool {
         || one.canonicalize().ok().is_some_and(|path| other.canonicalize().is_ok_and(|other| path == other))
 }
 
-fn import_live(arguments: &ImportArguments, endpoint: &Endpoint) -> Result<(), String> {
+fn import_live(arguments: &ImportArguments, endpoint: &Endpoint) -> Result<(), Failure> {
     let fetched = fetch::tables(endpoint, &arguments.credentials, &arguments.tables, arguments.sample)?;
     if fetched.is_empty() {
-        return Err(format!("{endpoint} has no tables"));
+        return Err(Failure::new(format!("{endpoint} has no tables")));
     }
     let name = arguments.name.as_deref().unwrap_or("imported");
     let joined = |faults: Vec<ExchangeFault>| {
@@ -195,7 +195,7 @@ fn import_live(arguments: &ImportArguments, endpoint: &Endpoint) -> Result<(), S
     };
     let made = live::import(name, &fetched).map_err(joined)?;
     for note in &made.notes {
-        banner::note(note);
+        output::note(note);
     }
     write_model(arguments, &made.model, None)
 }
@@ -205,17 +205,17 @@ fn write_model(
     arguments: &ImportArguments,
     made: &Model,
     second: Option<(&Path, &str)>,
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let text = model::write(made);
     let Some(path) = &arguments.output else {
-        banner::say(text.trim_end());
+        output::say(text.trim_end());
         return Ok(());
     };
     let together: Vec<(&Path, &str)> =
         std::iter::once((path.as_path(), text.as_str())).chain(second).collect();
     files::write_all(&together, arguments.force)?;
     let entities: Vec<&str> = made.entities.iter().map(|entity| entity.name.as_str()).collect();
-    banner::note(&format!(
+    output::note(&format!(
         "{}: {}, {} ({}). Add access patterns with their rates, then run `keywright model check {}`.",
         path.display(),
         counted(made.tables.len(), "table", "tables"),

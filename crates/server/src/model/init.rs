@@ -6,7 +6,8 @@ use clap::Args;
 use keywright_model as model;
 
 use super::files;
-use crate::process::banner;
+use crate::process::failure::Failure;
+use crate::process::output;
 
 /// Write a commented model that passes its check
 #[derive(Debug, Args)]
@@ -19,14 +20,14 @@ pub(crate) struct InitArguments {
     force: bool,
 }
 
-pub(crate) fn run(arguments: &InitArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     if arguments.file.as_os_str() == "-" {
-        banner::say(model::starter().trim_end());
+        output::say(model::starter().trim_end());
         return Ok(());
     }
     files::write(&arguments.file, model::starter(), arguments.force)?;
     let (file, word) =
         (arguments.file.display(), model::shell::word(&arguments.file.to_string_lossy()).into_owned());
-    banner::note(&format!("Wrote {file}. Next: keywright model check {word}"));
+    output::note(&format!("Wrote {file}. Next: keywright model check {word}"));
     Ok(())
 }

@@ -15,13 +15,14 @@ pub(crate) mod format;
 mod heat;
 mod import;
 mod init;
-pub(crate) mod progress;
 mod show;
 mod simulate;
 
 use clap::{Args, Subcommand};
 
-use crate::process::banner;
+use crate::process::failure::Failure;
+use crate::process::output;
+
 pub(crate) use files::Source;
 pub(crate) use format::Format;
 pub(crate) use simulate::{SimulateArguments, run as run_simulation, simulated};
@@ -51,7 +52,7 @@ enum Command {
 }
 
 /// Runs the command. An error is a message for the person at the terminal.
-pub(crate) fn run(arguments: &ModelArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &ModelArguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Apply(arguments) => apply::run(arguments),
         Command::Check(arguments) => check::run(arguments),
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &ModelArguments) -> Result<(), String> {
         Command::Init(arguments) => init::run(arguments),
         Command::Show(arguments) => show::run(arguments),
         Command::Schema => {
-            banner::say(keywright_model::schema().trim_end());
+            output::say(keywright_model::schema().trim_end());
             Ok(())
         }
         Command::Prices(arguments) => cost::run_prices(arguments),

@@ -10,7 +10,8 @@ use keywright_workbench::views::{Looked, STEPS, VIEWS, View};
 
 use super::files;
 use super::format::{Format, one_of};
-use crate::process::banner;
+use crate::process::failure::Failure;
+use crate::process::output;
 
 /// Show a model as tables, step by step
 ///
@@ -40,11 +41,11 @@ fn view_parser() -> impl TypedValueParser<Value = View> {
     })
 }
 
-pub(crate) fn run(arguments: &ShowArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &ShowArguments) -> Result<(), Failure> {
     let model = files::read_model(&arguments.model)?;
     check_pattern(arguments, &model)?;
     let folder = arguments.model.parent().unwrap_or(Path::new("")).to_path_buf();
-    let read_file = |name: &str| files::read(&folder.join(name)).map(item_file);
+    let read_file = |name: &str| files::read(&folder.join(name)).map(item_file).map_err(String::from);
     let looked = Looked::at(&model, &read_file, &mut |_| {}).map_err(|faults| {
         let file = arguments.model.display().to_string();
         faults.iter().map(|fault| fault.in_file(&file)).collect::<Vec<_>>().join("\n")
@@ -61,21 +62,21 @@ pub(crate) fn run(arguments: &ShowArguments) -> Result<(), String> {
             Format::Markdown => page.markdown(),
         }
     });
-    banner::say(pages.collect::<Vec<_>>().join("\n").trim_end());
+    output::say(pages.collect::<Vec<_>>().join("\n").trim_end());
     Ok(())
 }
 
 /// Checks that the model has the pattern to mark and that a chosen view marks it.
-fn check_pattern(arguments: &ShowArguments, model: &Model) -> Result<(), String> {
+fn check_pattern(arguments: &ShowArguments, model: &Model) -> Result<(), Failure> {
     let Some(id) = &arguments.pattern else { return Ok(()) };
     let known: Vec<&str> = model.patterns.iter().map(|pattern| pattern.id.as_str()).collect();
     if !known.contains(&id.as_str()) {
         let hint = did_you_mean(id, known.iter().copied());
         let hint = if known.is_empty() { "; it has none".to_owned() } else { hint };
-        return Err(format!("{}: there is no pattern `{id}`{hint}", arguments.model.display()));
+        return Err(Failure::new(format!("{}: there is no pattern `{id}`{hint}", arguments.model.display())));
     }
     if !arguments.views.is_empty() && !arguments.views.contains(&View::Collections) {
-        return Err("--pattern needs the view `collections`; add it to the views".to_owned());
+        return Err(Failure::new("--pattern needs the view `collections`; add it to the views"));
     }
     Ok(())
 }

@@ -7,9 +7,10 @@ use keywright_workbench::cost::{Costing, Settings};
 use keywright_workbench::simulate::{Simulation, csv, json, parse, simulate, svg, text};
 
 use super::files::{Source, in_file};
-use super::progress::Bar;
 use super::{cost, files};
-use crate::process::banner;
+use crate::client::progress::Bar;
+use crate::process::failure::Failure;
+use crate::process::output;
 
 /// How to print a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -45,7 +46,7 @@ pub(crate) struct SimulateArguments {
     format: Output,
 }
 
-pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), String> {
+pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
     let source = Source::read(&arguments.model)?;
     let file = arguments.profile.display().to_string();
     let profile = files::read(&arguments.profile)?;
@@ -56,11 +57,11 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), String> {
         Output::Csv => csv(&found),
         Output::Svg => svg(&found),
     };
-    banner::say(printed.trim_end());
+    output::say(printed.trim_end());
     if found.passes() {
         return Ok(());
     }
-    Err(format!("{file}: {}", found.broken.join("; ")))
+    Err(Failure::new(format!("{file}: {}", found.broken.join("; "))))
 }
 
 /// Runs a model under the traffic of a profile, given as its file's name and text.
@@ -68,7 +69,7 @@ pub(crate) fn simulated(
     source: &Source,
     (file, profile): (&str, &str),
     prices: Option<&str>,
-) -> Result<Simulation, String> {
+) -> Result<Simulation, Failure> {
     let profile = parse(profile, &source.model).map_err(|faults| in_file(file, &faults))?;
     let prices = cost::prices_of(source, prices)?;
     let measured = cost::measured(source)?;
@@ -76,5 +77,5 @@ pub(crate) fn simulated(
     let bar = Bar::new();
     let mut progress = |done, of| bar.at("simulating minutes", done, of);
     simulate(&source.model, &measured, &profile, &costing, &mut progress)
-        .map_err(|fault| format!("{file}: {fault}"))
+        .map_err(|fault| Failure::new(format!("{file}: {fault}")))
 }

@@ -6,6 +6,7 @@ use crate::limits::{
     CONNECTIONS_AHEAD_MAX, CONNECTIONS_MIN, PROCESS_FILES, STORE_FILES_MAX, STORE_FILES_SHARE,
     STORE_SPARE_FILES,
 };
+use crate::process::failure::Failure;
 
 /// Where data is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub(crate) struct Shares {
 }
 
 /// Raises the limit of this process to the system's maximum and divides it.
-pub(crate) fn share(data_in: DataIn, connections_wanted: usize) -> Result<Shares, String> {
+pub(crate) fn share(data_in: DataIn, connections_wanted: usize) -> Result<Shares, Failure> {
     let limit = raise_limit();
     let shares = shares(usize::try_from(limit).unwrap_or(usize::MAX), data_in, connections_wanted)?;
     if shares.connections_max < connections_wanted {
@@ -50,7 +51,7 @@ fn raise_limit() -> u64 {
     u64::MAX
 }
 
-fn shares(limit: usize, data_in: DataIn, connections_wanted: usize) -> Result<Shares, String> {
+fn shares(limit: usize, data_in: DataIn, connections_wanted: usize) -> Result<Shares, Failure> {
     let (store_files_max, spare) = match data_in {
         DataIn::Files => (STORE_FILES_MAX.min(limit / STORE_FILES_SHARE), STORE_SPARE_FILES),
         DataIn::Memory => (0, 0),
@@ -58,11 +59,11 @@ fn shares(limit: usize, data_in: DataIn, connections_wanted: usize) -> Result<Sh
     let reserved = store_files_max + spare + PROCESS_FILES + CONNECTIONS_AHEAD_MAX;
     let connections_max = connections_wanted.min(limit.saturating_sub(reserved));
     if connections_max < CONNECTIONS_MIN.min(connections_wanted) {
-        return Err(format!(
+        return Err(Failure::new(format!(
             "this process may open {limit} files, and {reserved} of them are needed for the data: raise the limit \
              (ulimit -n) to at least {}",
             2 * (STORE_SPARE_FILES + PROCESS_FILES + CONNECTIONS_AHEAD_MAX + CONNECTIONS_MIN)
-        ));
+        )));
     }
     Ok(Shares { store_files_max, connections_max })
 }
@@ -80,7 +81,7 @@ mod tests {
         assert_eq!(of(1_024, DataIn::Files), Ok((256, 1_024 - 256 - 292)));
         assert_eq!(of(1_024, DataIn::Memory), Ok((0, 1_024 - 192)));
         assert_eq!(of(472, DataIn::Files).map(|(_, connections)| connections >= CONNECTIONS_MIN), Ok(true));
-        assert!(of(256, DataIn::Files).unwrap_err().contains("ulimit -n"));
+        assert!(of(256, DataIn::Files).unwrap_err().to_string().contains("ulimit -n"));
         assert_eq!(shares(1 << 20, DataIn::Files, 3).map(|s| s.connections_max), Ok(3));
     }
 }

@@ -1,9 +1,11 @@
 //! `keywright serve`: opens the store and the engine, listens, and stops cleanly.
 
+pub(crate) mod banner;
 pub(crate) mod descriptors;
 pub(crate) mod overview;
 pub(crate) mod ready_file;
 pub(crate) mod timers;
+pub(crate) mod tls;
 
 use std::num::NonZeroUsize;
 use std::panic::AssertUnwindSafe;
@@ -16,11 +18,10 @@ use keywright_store_local::{Durability, LocalOptions};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use crate::cli::DurabilityArgument;
 use crate::clock::{Clock, Desk};
+use crate::commands::about::LONG_VERSION;
 use crate::connection::handshake::Handshakes;
 use crate::connection::listener::{self, Bound};
-use crate::connection::tls;
 use crate::http::auth::Authenticator;
 use crate::http::branches;
 use crate::http::credentials::CredentialFile;
@@ -28,9 +29,11 @@ use crate::http::request_metrics::RequestMetrics;
 use crate::http::{Service, ServiceParts};
 use crate::limits::{CHANGES_SECONDS_MAX, DRAIN_SECONDS_MAX, UNREACHABLE_PLACES_LISTED};
 use crate::management::Management;
-use crate::process::banner::{Addresses, StudioLine};
-use crate::process::{banner, log, private_file};
-use crate::settings::config::{Config, Storage};
+use crate::process::failure::Failure;
+use crate::process::{log, output};
+use crate::settings::arguments::DurabilityArgument;
+use crate::settings::config::Config;
+use crate::settings::storage::Storage;
 use crate::settings::variables;
 #[cfg(feature = "postgres")]
 use crate::storage::backend::Postgres;
@@ -38,16 +41,19 @@ use crate::storage::backend::Postgres;
 use crate::storage::backend::Tikv;
 use crate::storage::backend::{Backend, Folder};
 use crate::storage::database::Database;
+use crate::storage::private_file;
 use crate::storage::{recovery, scrub};
 use crate::studio::{Api, Studio, Surroundings};
+use banner::{Addresses, StudioLine};
 use descriptors::DataIn;
 use overview::{Heartbeat, Overview};
 use ready_file::{Listening, ReadyFile};
 
-pub(crate) fn run(mut config: Config) -> Result<(), String> {
+/// `program` is the whole command line, whose variables are known.
+pub(crate) fn run(mut config: Config, program: &clap::Command) -> Result<(), Failure> {
     private_file::restrict_umask();
     log::start(config.log);
-    for complaint in variables::misspelt() {
+    for complaint in variables::misspelt(program) {
         tracing::warn!("{complaint}");
     }
     config.ready_file.as_deref().map_or(Ok(()), ReadyFile::clear)?;
@@ -65,7 +71,7 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("cannot start the runtime: {error}"))?;
+        .map_err(|error| Failure::new(format!("cannot start the runtime: {error}")))?;
     match config.storage.clone() {
         Storage::Memory => runtime.block_on(serve(config, Backend::Memory)),
         Storage::Folder { path, durability, cache_bytes, write_buffer_bytes } => {
@@ -90,20 +96,20 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
             runtime.block_on(serve(config, Backend::Postgres(Box::new(backend))))
         }
         #[cfg(not(feature = "postgres"))]
-        Storage::Postgres { .. } => {
-            Err("this keywright was built without PostgreSQL: take a released one, or \
-                                         build it with `cargo build --release --features postgres`"
-                .to_owned())
-        }
+        Storage::Postgres { .. } => Err(Failure::new(
+            "this keywright was built without PostgreSQL: take a released one, or \
+                                         build it with `cargo build --release --features postgres`",
+        )),
         #[cfg(feature = "tikv")]
         Storage::Tikv { url } => {
             let backend = Tikv::new(&url)?;
             runtime.block_on(serve(config, Backend::Tikv(backend)))
         }
         #[cfg(not(feature = "tikv"))]
-        Storage::Tikv { .. } => Err("this keywright was built without TiKV: build it with \
-                                     `cargo build --release --features tikv`"
-            .to_owned()),
+        Storage::Tikv { .. } => Err(Failure::new(
+            "this keywright was built without TiKV: build it with \
+                                     `cargo build --release --features tikv`",
+        )),
     }
 }
 
@@ -132,7 +138,7 @@ fn lane() -> Lane {
 
 /// Everything that can fail for other reasons comes before the store is opened: a failed start makes no data
 /// folder.
-async fn serve(mut config: Config, backend: Backend) -> Result<(), String> {
+async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let authenticator = match &config.credentials {
         None => Authenticator::Unverified,
         Some(path) => Authenticator::with_keys(CredentialFile::read(path)?.into_map()),
@@ -192,7 +198,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), String> {
     }
     let ready_file = config.ready_file.as_deref().map(|path| ReadyFile::write(path, &endpoint, &listening));
     let ready_file = ready_file.transpose()?;
-    banner::announce(banner);
+    output::announce(banner);
 
     let mut tasks = Tasks::default();
     tasks.spawn("background work", timers::run(Arc::clone(&database), wishes, stopping.clone()));
@@ -201,15 +207,20 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), String> {
     tasks.spawn("the heartbeat", heartbeat.run(stopping.clone()));
     if let Some((own, _, listener)) = studio {
         let api: Arc<dyn Api> = service.clone();
-        let surroundings =
-            Surroundings { endpoint, secure, storage: config.storage.clone(), limits: config.limits };
+        let surroundings = Surroundings {
+            endpoint,
+            secure,
+            storage: config.storage.shown(),
+            limits: config.limits,
+            version: LONG_VERSION,
+        };
         let studio = Studio::new(own, api, surroundings, stopping.clone());
         tasks.spawn("the studio", listener.run(Arc::new(studio), stopping.clone()));
     }
     tasks.spawn("the listener", listener.run(Arc::clone(&service), stopping));
     let outcome = tokio::select! {
         signalled = stop_signal => signalled,
-        early = tasks.ended() => Err(format!("{early} ended unexpectedly; the server stops")),
+        early = tasks.ended() => Err(Failure::new(format!("{early} ended unexpectedly; the server stops"))),
     };
     drop(ready_file);
     stop.send_replace(true);
@@ -225,8 +236,10 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), String> {
         tracing::warn!("some writes were still running: the database is left as after a crash");
         return outcome;
     }
-    let closed =
-        database.shut_down().await.map_err(|error| format!("cannot close the database cleanly: {error}"));
+    let closed = database
+        .shut_down()
+        .await
+        .map_err(|error| Failure::new(format!("cannot close the database cleanly: {error}")));
     outcome.and(closed)
 }
 

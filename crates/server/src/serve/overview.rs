@@ -11,9 +11,9 @@ use crate::http::Service;
 use crate::limits::{BEAT_SECONDS, STUCK_SECONDS_MIN};
 use crate::management::Watched;
 use crate::management::exposition::Exposition;
-use crate::management::health::Health;
 use crate::management::report;
 use crate::process::environment;
+use crate::storage::health::Health;
 
 /// One server.
 pub(crate) struct Overview {

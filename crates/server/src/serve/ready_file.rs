@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use crate::process::failure::Failure;
 use crate::process::io_fault::cannot;
-use crate::process::private_file;
+use crate::storage::private_file;
 
 /// What the server listens on.
 #[derive(Clone, Debug)]
@@ -30,17 +31,17 @@ pub(crate) struct ReadyFile {
 
 impl ReadyFile {
     /// Removes the file that a killed server left, so that nobody takes it for this one's.
-    pub(crate) fn clear(path: &Path) -> Result<(), String> {
+    pub(crate) fn clear(path: &Path) -> Result<(), Failure> {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(format!("--ready-file: {}", cannot("remove the old file", path, &error)))
+                Err(Failure::new(format!("--ready-file: {}", cannot("remove the old file", path, &error))))
             }
             Ok(()) | Err(_) => Ok(()),
         }
     }
 
     /// Writes the file: a reader finds all of it or no file.
-    pub(crate) fn write(path: &Path, endpoint: &str, listening: &Listening) -> Result<Self, String> {
+    pub(crate) fn write(path: &Path, endpoint: &str, listening: &Listening) -> Result<Self, Failure> {
         let address = listening.api;
         let content = json!({
             "endpoint": endpoint,
@@ -53,7 +54,7 @@ impl ReadyFile {
         });
         let text = format!("{content:#}\n");
         private_file::replace(path, &text)
-            .map_err(|error| format!("--ready-file: {}", cannot("write", path, &error)))?;
+            .map_err(|error| Failure::new(format!("--ready-file: {}", cannot("write", path, &error))))?;
         Ok(Self { path: path.to_owned(), text })
     }
 }

@@ -1,5 +1,7 @@
 //! The settings of one server: flags, environment and file become one validated value.
 
+pub(crate) mod arguments;
 pub(crate) mod config;
+pub(crate) mod storage;
 pub(crate) mod throughput;
 pub(crate) mod variables;

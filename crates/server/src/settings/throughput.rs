@@ -3,7 +3,8 @@
 use keywright_engine::{SplitRules, Throttle, ThroughputConfig};
 use serde::Deserialize;
 
-use crate::cli::ThroughputArguments;
+use super::arguments::ThroughputArguments;
+use crate::process::failure::Failure;
 
 /// The section `[throughput]` of the file: figures that the service does not publish.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -29,7 +30,7 @@ pub(crate) fn merge(
     throttle: Option<&str>,
     burst_start_s: Option<u64>,
     (section, quotas): (Section, Quotas),
-) -> Result<ThroughputConfig, String> {
+) -> Result<ThroughputConfig, Failure> {
     let default = ThroughputConfig::default();
     let throttle = match arguments.throttle.as_deref().or(throttle) {
         None => default.throttle,
@@ -38,10 +39,12 @@ pub(crate) fn merge(
     };
     let heat_percent = section.split_heat_percent.unwrap_or(default.split.heat_percent);
     if !(1..=100).contains(&heat_percent) {
-        return Err(format!("split-heat-percent = {heat_percent}: write a number from 1 to 100"));
+        return Err(Failure::new(format!(
+            "split-heat-percent = {heat_percent}: write a number from 1 to 100"
+        )));
     }
     let positive = |name: &str, value: Option<u64>, default: u64| match value {
-        Some(0) => Err(format!("{name} = 0: write a number above 0")),
+        Some(0) => Err(Failure::new(format!("{name} = 0: write a number above 0"))),
         Some(value) => Ok(value),
         None => Ok(default),
     };
@@ -74,7 +77,7 @@ mod tests {
         assert_eq!(by_file.throttle, Throttle::Table);
         assert!(
             merged(given("some"), Section::default())
-                .is_err_and(|fault| fault.contains("off, table or full"))
+                .is_err_and(|fault| fault.to_string().contains("off, table or full"))
         );
         let section = Section { split_heat_percent: Some(101), ..Section::default() };
         assert!(merged(given("off"), section).is_err());

@@ -1,9 +1,7 @@
 //! Finds environment variables that look like settings and are none: a misspelt one would be ignored in
 //! silence.
 
-use clap::{Command, CommandFactory as _};
-
-use crate::cli::Cli;
+use clap::Command;
 
 const PREFIX: &str = "KEYWRIGHT_";
 /// Settings that are read by `config`, one by the studio of a debug build, not by the command line's library.
@@ -22,17 +20,17 @@ const OF_OTHERS: [&str; 3] = ["KEYWRIGHT_SERVICE_", "KEYWRIGHT_PORT_", "KEYWRIGH
 /// A name that differs in more letters was meant to be another one.
 const LETTERS_MAX: usize = 4;
 
-/// A sentence for each variable of this process that is no setting.
-pub(crate) fn misspelt() -> Vec<String> {
+/// A sentence for each variable of this process that no command reads. `program` is the whole command line.
+pub(crate) fn misspelt(program: &Command) -> Vec<String> {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let known = known();
+    let known = known(program);
     names.filter_map(|name| complaint(&name, &known)).collect()
 }
 
 /// All variables that some command reads.
-fn known() -> Vec<String> {
+fn known(program: &Command) -> Vec<String> {
     let mut names: Vec<String> = READ_BY_HAND.map(str::to_owned).to_vec();
-    collect(&Cli::command(), &mut names);
+    collect(program, &mut names);
     names
 }
 
@@ -60,11 +58,14 @@ fn complaint(name: &str, known: &[String]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
+    use crate::cli::Cli;
 
     #[test]
     fn a_misspelt_variable_is_reported_with_the_closest_name() {
-        let known = known();
+        let known = known(&Cli::command());
         let says = |name: &str| complaint(name, &known);
         for (name, closest) in [
             ("KEYWRIGHT_DATE", "KEYWRIGHT_DATA"),
@@ -80,7 +81,7 @@ mod tests {
 
     #[test]
     fn settings_and_variables_of_others_are_not_reported() {
-        let known = known();
+        let known = known(&Cli::command());
         assert!(known.len() > 20, "{known:?}");
         for name in known.iter().map(String::as_str).chain([
             "PATH",

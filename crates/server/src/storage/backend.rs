@@ -15,6 +15,7 @@ use keywright_store_tikv::{TikvOptions, TikvStore};
 use super::any_store::AnyStore;
 #[cfg(feature = "postgres")]
 use super::store_url::Password;
+use crate::process::failure::Failure;
 use crate::process::io_fault::cannot;
 
 /// A store that can be opened, and what only some kinds of store answer.
@@ -30,7 +31,7 @@ pub(crate) enum Backend {
 
 impl Backend {
     /// Opens the store. May take long.
-    pub(crate) fn open(&self) -> Result<AnyStore, String> {
+    pub(crate) fn open(&self) -> Result<AnyStore, Failure> {
         match self {
             Self::Memory => Ok(AnyStore::Memory(MemoryStore::new())),
             Self::Folder(folder) => folder.open().map(AnyStore::Local),
@@ -127,9 +128,9 @@ impl Folder {
         Self { path, options: LocalOptions { long_reads, ..options } }
     }
 
-    fn open(&self) -> Result<LocalStore, String> {
+    fn open(&self) -> Result<LocalStore, Failure> {
         LocalStore::open(&self.path, self.options)
-            .map_err(|fault| unopened("data folder", &self.path, &fault))
+            .map_err(|fault| Failure::new(unopened("data folder", &self.path, &fault)))
     }
 
     fn place(&self) -> String {
@@ -162,8 +163,9 @@ pub(crate) struct Postgres {
 
 #[cfg(feature = "postgres")]
 impl Postgres {
-    pub(crate) fn new(url: &str, password: Option<&Password>) -> Result<Self, String> {
-        let mut options = PostgresOptions::parse(url).map_err(|error| format!("--store: {error}"))?;
+    pub(crate) fn new(url: &str, password: Option<&Password>) -> Result<Self, Failure> {
+        let mut options =
+            PostgresOptions::parse(url).map_err(|error| Failure::new(format!("--store: {error}")))?;
         options.now_ms = Some(|| crate::process::environment::now().0);
         if let Some(password) = password {
             options = options.with_password(password.reveal());
@@ -171,11 +173,11 @@ impl Postgres {
         Ok(Self { options, url: url.to_owned() })
     }
 
-    fn open(&self) -> Result<PostgresStore, String> {
+    fn open(&self) -> Result<PostgresStore, Failure> {
         let runtime = tokio::runtime::Handle::current();
         runtime
             .block_on(PostgresStore::open(self.options.clone(), runtime.clone()))
-            .map_err(|error| format!("cannot open the store {}: {error}", self.url))
+            .map_err(|error| Failure::new(format!("cannot open the store {}: {error}", self.url)))
     }
 }
 
@@ -188,16 +190,16 @@ pub(crate) struct Tikv {
 
 #[cfg(feature = "tikv")]
 impl Tikv {
-    pub(crate) fn new(url: &str) -> Result<Self, String> {
-        let options = TikvOptions::parse(url).map_err(|error| format!("--store: {error}"))?;
+    pub(crate) fn new(url: &str) -> Result<Self, Failure> {
+        let options = TikvOptions::parse(url).map_err(|error| Failure::new(format!("--store: {error}")))?;
         Ok(Self { options, url: url.to_owned() })
     }
 
-    fn open(&self) -> Result<TikvStore, String> {
+    fn open(&self) -> Result<TikvStore, Failure> {
         let runtime = tokio::runtime::Handle::current();
         runtime
             .block_on(TikvStore::open(self.options.clone(), runtime.clone()))
-            .map_err(|error| format!("cannot open the store {}: {error}", self.url))
+            .map_err(|error| Failure::new(format!("cannot open the store {}: {error}", self.url)))
     }
 }
 

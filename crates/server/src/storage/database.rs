@@ -15,10 +15,11 @@ use keywright_store_local::{Fault, FaultCause, Figures, ScrubStep};
 
 use super::any_store::AnyStore;
 use super::backend::Backend;
+use super::health::{self, Health};
 use crate::clock::Clock;
 use crate::limits::{REOPEN_WAIT_MS_MAX, STORE_SILENT_MS};
-use crate::management::health::{self, Health};
 use crate::process::environment;
+use crate::process::failure::Failure;
 
 /// Interval at which requests that still run are counted.
 const UNUSED_CHECK: Duration = Duration::from_millis(5);
@@ -69,7 +70,7 @@ impl Database {
         backend: Backend,
         engine_config: EngineConfig,
         clock: Arc<Clock>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Failure> {
         let running = open(&backend, &engine_config, &clock).await?;
         Ok(Self {
             backend,
@@ -198,19 +199,19 @@ impl Database {
                 Ok(())
             }
             Err(reason) => {
-                *self.absence() = Absence::Down(reason);
+                *self.absence() = Absence::Down(reason.to_string());
                 Err(NotReopened::Down)
             }
         }
     }
 
-    async fn open_again(&self, running: Running) -> Result<Running, String> {
+    async fn open_again(&self, running: Running) -> Result<Running, Failure> {
         let Running { engine, store } = running;
         drop(engine);
         let mut waited_ms = 0;
         while !store.is_unshared() {
             if waited_ms >= REOPEN_WAIT_MS_MAX {
-                return Err("a snapshot of it is still in use".to_owned());
+                return Err(Failure::new("a snapshot of it is still in use"));
             }
             tokio::time::sleep(UNUSED_CHECK).await;
             waited_ms += millis(UNUSED_CHECK);
@@ -220,16 +221,16 @@ impl Database {
         if let Some(fault) = store.fault()
             && !fault.cause.may_reopen()
         {
-            return Err(fault.reason);
+            return Err(Failure::new(fault.reason));
         }
         drop(store);
         open(&self.backend, &self.engine_config, &self.clock).await
     }
 
     /// Writes what is kept in memory only, and closes the store. No request may be running.
-    pub(crate) async fn shut_down(&self) -> Result<(), String> {
-        let Some(engine) = self.engine() else { return Err("the store is not open".to_owned()) };
-        engine.shutdown().await.map_err(|error| error.to_string())
+    pub(crate) async fn shut_down(&self) -> Result<(), Failure> {
+        let Some(engine) = self.engine() else { return Err(Failure::new("the store is not open")) };
+        engine.shutdown().await.map_err(|error| Failure::new(error.to_string()))
     }
 }
 
@@ -237,11 +238,11 @@ async fn open(
     backend: &Backend,
     engine_config: &EngineConfig,
     clock: &Arc<Clock>,
-) -> Result<Running, String> {
+) -> Result<Running, Failure> {
     let store = tokio::task::block_in_place(|| backend.open())?;
     let engine = Engine::open(store.clone(), clock.clone(), engine_config.clone())
         .await
-        .map_err(|error| format!("cannot open the database: {error}"))?;
+        .map_err(|error| Failure::new(format!("cannot open the database: {error}")))?;
     Ok(Running { engine, store })
 }
 

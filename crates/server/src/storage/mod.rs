@@ -6,6 +6,8 @@ pub(crate) mod any_store;
 pub(crate) mod backend;
 pub(crate) mod damage_report;
 pub(crate) mod database;
+pub(crate) mod health;
+pub(crate) mod private_file;
 pub(crate) mod recovery;
 pub(crate) mod scrub;
 pub(crate) mod store_url;

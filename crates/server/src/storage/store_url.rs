@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::process::failure::Failure;
 use crate::process::io_fault::failed;
 
 /// Where the data is kept.
@@ -49,7 +50,7 @@ impl Password {
     }
 
     /// The password that the environment or a file holds for `option`; `None` if neither does.
-    pub(crate) fn find(option: StoreOption, file: Option<&Path>) -> Result<Option<Self>, String> {
+    pub(crate) fn find(option: StoreOption, file: Option<&Path>) -> Result<Option<Self>, Failure> {
         Self::choose(option, std::env::var(option.password_variable).ok(), file)
     }
 
@@ -58,22 +59,22 @@ impl Password {
         option: StoreOption,
         variable: Option<String>,
         file: Option<&Path>,
-    ) -> Result<Option<Self>, String> {
+    ) -> Result<Option<Self>, Failure> {
         match (variable, file) {
-            (Some(_), Some(_)) => Err(format!(
+            (Some(_), Some(_)) => Err(Failure::new(format!(
                 "{} and {} exclude each other: choose one",
                 option.password_variable,
                 option.password_flag()
-            )),
+            ))),
             (Some(password), None) => Ok(Some(Self(password))),
             (None, Some(path)) => {
                 let text = std::fs::read_to_string(path).map_err(failed("read the password file", path))?;
                 match text.lines().next() {
                     Some(line) if !line.is_empty() => Ok(Some(Self(line.to_owned()))),
-                    _ => Err(format!(
+                    _ => Err(Failure::new(format!(
                         "the password file {} is empty: write the password on its first line",
                         path.display()
-                    )),
+                    ))),
                 }
             }
             (None, None) => Ok(None),
@@ -85,11 +86,11 @@ const POSTGRES: [&str; 2] = ["postgres://", "postgresql://"];
 
 impl StoreUrl {
     /// Reads the value of `option`.
-    pub(crate) fn parse(option: StoreOption, text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(option: StoreOption, text: &str) -> Result<Self, Failure> {
         let flag = option.flag;
         if let Some(folder) = text.strip_prefix("embedded:") {
             return match folder {
-                "" => Err(format!("{flag} embedded: names no folder: write embedded:DIR")),
+                "" => Err(Failure::new(format!("{flag} embedded: names no folder: write embedded:DIR"))),
                 _ => Ok(Self::Folder(PathBuf::from(folder))),
             };
         }
@@ -100,19 +101,19 @@ impl StoreUrl {
             return Ok(Self::Tikv(text.to_owned()));
         }
         let Some(rest) = POSTGRES.iter().find_map(|scheme| text.strip_prefix(scheme)) else {
-            return Err(format!(
+            return Err(Failure::new(format!(
                 "{flag} {} is not known: write embedded:DIR, memory:, \
                  postgres://USER@HOST:PORT/DATABASE or tikv://PD:PORT/PREFIX",
                 scheme_of(text)
-            ));
+            )));
         };
         if has_password(rest) {
-            return Err(format!(
+            return Err(Failure::new(format!(
                 "{flag} holds a password, which everybody on this machine can see: \
                  leave it out and pass {} FILE or set {}",
                 option.password_flag(),
                 option.password_variable
-            ));
+            )));
         }
         Ok(Self::Postgres(text.to_owned()))
     }
@@ -162,10 +163,10 @@ mod tests {
             "postgresql://me@db/shop?password=secret",
             "postgres://me@db/shop?pass%77ord=secret",
         ] {
-            let refused = StoreUrl::parse(STORE, url).unwrap_err();
+            let refused = StoreUrl::parse(STORE, url).unwrap_err().to_string();
             assert!(!refused.contains("secret") && refused.contains("SHOP_PASSWORD"), "{refused}");
         }
-        assert!(!StoreUrl::parse(STORE, "mysql://me:secret@db").unwrap_err().contains("secret"));
+        assert!(!StoreUrl::parse(STORE, "mysql://me:secret@db").unwrap_err().to_string().contains("secret"));
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn a_folder_of_an_older_build_is_served_as_before_and_written_anew_only_where_it
     call(&server, REGION, "DynamoDB_20120810.TagResource", &tags);
     assert!(server.stop());
     let after = records(&folder);
-    assert_eq!(after.get(&FORMAT_KEY[..]).map(|row| row.as_ref()), Some(&[TAGGED][..]), "the format rose");
+    assert_eq!(after.get(&FORMAT_KEY[..]).map(AsRef::as_ref), Some(&[TAGGED][..]), "the format rose");
     let changed: Vec<&Bytes> =
         after.iter().filter(|(key, row)| before.get(*key) != Some(row)).map(|(_, row)| row).collect();
     assert_eq!(changed.len(), 2, "the format, and the record of the changed table");

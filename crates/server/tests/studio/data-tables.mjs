@@ -6,7 +6,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {LONG, equal, ok, same, test, until} from './lib.mjs';
 
-const VIEWS = new URL('../../studio/views/', import.meta.url);
+const VIEWS = new URL('../../../studio/pages/views/', import.meta.url);
 /** A file with one access key, and the key. */
 const keys = join(mkdtempSync(join(tmpdir(), 'kw-')), 'keys.toml');
 const added = spawnSync(process.env.KEYWRIGHT_BINARY ?? 'target/debug/keywright', ['credentials', 'add', '--file', keys], {encoding: 'utf8'}).stdout;

@@ -10,8 +10,8 @@ import {fileURLToPath} from 'node:url';
 import {brotliDecompressSync} from 'node:zlib';
 import {LONG, equal, ok, same, serve, test, until} from './lib.mjs';
 
-const vendor = new URL('../../studio/vendor/', import.meta.url);
-const linked = new URL('../../studio/dist/', import.meta.url);
+const vendor = new URL('../../../studio/pages/vendor/', import.meta.url);
+const linked = new URL('../../../studio/pages/dist/', import.meta.url);
 const VIEWS = ['edit', 'patterns', 'entities', 'keys', 'indexes', 'copies', 'validation', 'collections', 'findings',
   'cost', 'heat', 'simulate', 'advice', 'checklist', 'design', 'diff'];
 
@@ -335,7 +335,7 @@ test('S38: the linked pages are made of the sources as they stand', async () => 
     const plain = (name, bytes) => name.endsWith('.br') ? brotliDecompressSync(bytes) : bytes;
     const isSame = (name) => existsSync(new URL(name, linked)) && plain(name, readFileSync(new URL(name, linked))).equals(plain(name, readFileSync(join(made, name))));
     const stale = [...new Set([...names, ...readdirSync(linked)])].filter((name) => !names.includes(name) || !isSame(name));
-    equal(stale.length, 0, `studio/dist is not made of the sources as they stand (${stale}): run \`cargo xtask pages\` and commit the folder`);
+    equal(stale.length, 0, `studio/pages/dist is not made of the sources as they stand (${stale}): run \`cargo xtask pages\` and commit the folder`);
   } finally {
     rmSync(made, {recursive: true});
   }

@@ -1,0 +1,224 @@
+//! Reads request bodies within their limits of size and memory, and discards bodies that are not needed.
+//!
+//! It does not know how long a body may take (`http`) nor what it contains.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+use keywright_semantics::limits::REQUEST_BYTES_MAX;
+
+use super::budget::{Budget, Exhausted, Share, guarded};
+use crate::limits::{BODY_FREE_BYTES, BODY_STEPS_BYTES_MAX, Limits, UNVERIFIED_BODIES_SHARE};
+
+/// Why a body was not read completely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyFault {
+    /// Larger than the limit. The rest of it has not been read.
+    TooLarge,
+    /// It did not arrive in its time.
+    TooSlow,
+    /// The connection ended in it.
+    Broken,
+    /// There was no memory for it in time.
+    Exhausted,
+}
+
+/// Memory for all bodies.
+#[derive(Debug)]
+pub struct BodyBudgets {
+    all: Arc<Budget>,
+    /// The part of it for connections without a verified request.
+    unverified: Arc<Budget>,
+}
+
+/// The memory that one request holds.
+#[derive(Debug)]
+pub struct Hold<'b> {
+    budgets: &'b BodyBudgets,
+    /// The part of the memory that the request shares with others of its kind.
+    part: Option<&'b Arc<Budget>>,
+    of_all: Option<Share>,
+    of_part: Option<Share>,
+}
+
+impl BodyBudgets {
+    /// Budgets of the size that the settings give.
+    pub fn new(limits: &Limits) -> Self {
+        let wait = Duration::from_millis(limits.budget_wait_ms);
+        let bytes = limits.body_budget_bytes;
+        Self { all: Budget::new(bytes, wait), unverified: Budget::new(bytes / UNVERIFIED_BODIES_SHARE, wait) }
+    }
+
+    /// The budget for unfinished heads. Where signatures are verified, no head counts as verified yet.
+    pub const fn for_heads(&self, verifies: bool) -> &Arc<Budget> {
+        if verifies { &self.unverified } else { &self.all }
+    }
+
+    /// The budget of all bodies, and its part for connections without a verified request.
+    pub const fn both(&self) -> (&Arc<Budget>, &Arc<Budget>) {
+        (&self.all, &self.unverified)
+    }
+
+    /// An empty hold for one request. Unverified requests share a part of the memory.
+    pub const fn hold(&self, verified: bool) -> Hold<'_> {
+        let part = if verified { None } else { Some(&self.unverified) };
+        Hold { budgets: self, part, of_all: None, of_part: None }
+    }
+
+    /// An empty hold for one request of those that share this part of the memory.
+    pub const fn hold_within<'b>(&'b self, part: &'b Arc<Budget>) -> Hold<'b> {
+        Hold { budgets: self, part: Some(part), of_all: None, of_part: None }
+    }
+}
+
+impl Hold<'_> {
+    /// Takes memory until the request holds `bytes`; the first `BODY_FREE_BYTES` are free.
+    pub async fn grow_to(&mut self, bytes: usize) -> Result<(), Exhausted> {
+        if bytes <= BODY_FREE_BYTES {
+            return Ok(());
+        }
+        let budgets = self.budgets;
+        if let Some(part) = self.part {
+            self.of_part.get_or_insert_with(|| part.empty_share()).grow_to(bytes).await?;
+        }
+        self.of_all.get_or_insert_with(|| budgets.all.empty_share()).grow_to(bytes).await
+    }
+
+    /// Notes that the signature is valid: the request no longer counts against the unverified part.
+    pub fn verify(&mut self) {
+        self.part = None;
+        self.of_part = None;
+    }
+
+    /// The body with what it holds: the memory comes back when the last reader of the bytes has dropped them.
+    pub fn over(self, body: Bytes) -> Bytes {
+        match (self.of_all, self.of_part) {
+            (None, None) => body,
+            shares => guarded(body, shares),
+        }
+    }
+}
+
+/// A body's length, if the head declares it.
+pub fn declared_bytes(body: &Incoming) -> Option<usize> {
+    body.size_hint().exact().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
+}
+
+/// Reads a body of at most `bytes_max` bytes.
+pub async fn read(body: &mut Incoming, bytes_max: usize, hold: &mut Hold<'_>) -> Result<Bytes, BodyFault> {
+    let most = declared_bytes(body).unwrap_or(bytes_max);
+    if most > bytes_max {
+        return Err(BodyFault::TooLarge);
+    }
+    // Most bodies come in one piece.
+    let mut first = Bytes::new();
+    let mut all = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_broken| BodyFault::Broken)?.into_data() else { continue };
+        let length = first.len().max(all.len()).saturating_add(data.len());
+        if length > bytes_max {
+            return Err(BodyFault::TooLarge);
+        }
+        if first.is_empty() {
+            hold.grow_to(length).await.map_err(|Exhausted| BodyFault::Exhausted)?;
+            first = data;
+            continue;
+        }
+        if all.capacity() < length {
+            let capacity = capacity_for(length, most);
+            hold.grow_to(capacity).await.map_err(|Exhausted| BodyFault::Exhausted)?;
+            all.reserve_exact(capacity.saturating_sub(all.len()));
+        }
+        if all.is_empty() {
+            all.extend_from_slice(&first);
+        }
+        all.extend_from_slice(&data);
+    }
+    Ok(if all.is_empty() { first } else { Bytes::from(all) })
+}
+
+/// The capacity to reserve when `length` bytes of at most `most` have arrived. It doubles up to
+/// `BODY_STEPS_BYTES_MAX` and then jumps to `most`: two bodies that each wait for the other's memory would
+/// both fail.
+fn capacity_for(length: usize, most: usize) -> usize {
+    let most = most.max(length);
+    if length > BODY_STEPS_BYTES_MAX {
+        return most;
+    }
+    length.next_power_of_two().max(4 * BODY_FREE_BYTES).min(most)
+}
+
+/// Reads and discards the rest of a body, so that its connection can be used again. A rest longer than
+/// `bytes_max` is left unread and ends the connection.
+pub async fn discard(body: &mut Incoming, bytes_max: usize) {
+    let too_long = |bytes: usize| bytes > bytes_max;
+    if declared_bytes(body).is_some_and(too_long) {
+        return;
+    }
+    let mut length = 0_usize;
+    while let Some(Ok(frame)) = body.frame().await {
+        length = length.saturating_add(frame.data_ref().map_or(0, Bytes::len));
+        if too_long(length) {
+            return;
+        }
+    }
+}
+
+/// The largest body that is read.
+pub const BYTES_MAX: usize = REQUEST_BYTES_MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_doubles_until_a_mebibyte_has_come_and_then_is_what_was_declared() {
+        let declared = 10_000_000;
+        for (length, capacity) in [
+            (20_000, 65_536),
+            (65_537, 131_072),
+            (1_048_576, 1_048_576),
+            (1_048_577, declared),
+            (declared, declared),
+        ] {
+            assert_eq!(capacity_for(length, declared), capacity, "{length}");
+        }
+        assert_eq!(capacity_for(20_000, 30_000), 30_000);
+    }
+
+    #[tokio::test]
+    async fn bodies_of_clients_without_a_verified_request_share_a_quarter() {
+        let wait = Duration::from_millis(10);
+        let budgets = BodyBudgets { all: Budget::new(400_000, wait), unverified: Budget::new(100_000, wait) };
+        let mut stranger = budgets.hold(false);
+        assert_eq!(stranger.grow_to(100_000).await, Ok(()));
+        assert_eq!(budgets.hold(false).grow_to(20_000).await, Err(Exhausted));
+        assert_eq!(budgets.hold(false).grow_to(BODY_FREE_BYTES).await, Ok(()));
+        let mut known = budgets.hold(true);
+        assert_eq!(known.grow_to(300_000).await, Ok(()));
+        stranger.verify();
+        assert_eq!(budgets.hold(false).grow_to(20_000).await, Err(Exhausted), "nothing is left of all");
+        drop(known);
+        assert_eq!(budgets.hold(false).grow_to(20_000).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_body_holds_its_memory_as_long_as_any_of_its_bytes_are_kept() {
+        let wait = Duration::from_millis(10);
+        let (all, part) = (Budget::new(100_000, wait), Budget::new(50_000, wait));
+        let budgets = BodyBudgets { all, unverified: Budget::new(0, wait) };
+        let mut hold = budgets.hold_within(&part);
+        assert_eq!(hold.grow_to(40_000).await, Ok(()));
+        assert_eq!(budgets.hold_within(&part).grow_to(20_000).await, Err(Exhausted), "a part is a bound");
+        let body = hold.over(Bytes::from(vec![b'x'; 40_000]));
+        let some = body.slice(10..20);
+        drop(body);
+        assert_eq!(budgets.hold(true).grow_to(70_000).await, Err(Exhausted));
+        assert_eq!(&*some, b"xxxxxxxxxx");
+        drop(some);
+        assert_eq!(budgets.hold_within(&part).grow_to(50_000).await, Ok(()));
+    }
+}

@@ -1,0 +1,92 @@
+//! What `keywright serve` prints once it listens: its addresses, where the data is, and a line to copy.
+
+use std::net::SocketAddr;
+
+use crate::settings::storage::Storage;
+
+/// The studio, as the banner reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StudioLine {
+    pub(crate) address: SocketAddr,
+    /// The port that was wanted; another one is served if it was taken.
+    pub(crate) wanted: u16,
+}
+
+/// The addresses printed once the server listens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Addresses {
+    pub(crate) api: SocketAddr,
+    pub(crate) secure: bool,
+    pub(crate) studio: Option<StudioLine>,
+    pub(crate) management: Option<SocketAddr>,
+}
+
+/// The lines printed once the server listens.
+pub(crate) fn serving(addresses: Addresses, storage: &Storage, signed: bool) -> String {
+    let Addresses { api, secure, studio, management } = addresses;
+    let endpoint = endpoint(api, secure);
+    let studio = match studio {
+        Some(StudioLine { address, wanted }) => {
+            let taken = if wanted == 0 || wanted == address.port() {
+                String::new()
+            } else {
+                format!(" (port {wanted} is taken)")
+            };
+            format!("{}{taken}", self::endpoint(address, secure))
+        }
+        None => "off".to_owned(),
+    };
+    let data = match storage {
+        Storage::Memory => "in memory; lost when this process ends".to_owned(),
+        Storage::Folder { path, .. } => {
+            std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
+        }
+        Storage::Postgres { url, .. } | Storage::Tikv { url } => url.clone(),
+    };
+    let management = match management {
+        Some(address) => format!("http://{}/metrics, /health/ready", shown(address)),
+        None => "off".to_owned(),
+    };
+    let signatures = if signed { "verified" } else { "any well-formed one is accepted" };
+    let variables = if signed { "" } else { "AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local " };
+    format!(
+        "Keywright {version} serves DynamoDB\n  endpoint    {endpoint}\n  studio      {studio}\n  data        {data}\n  signatures  {signatures}\n  management  {management}\n\n\
+         Try:  {variables}aws dynamodb list-tables --region us-east-1 --endpoint-url {endpoint}\n",
+        version = env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// The URL that a client on this machine can use.
+pub(crate) fn endpoint(address: SocketAddr, secure: bool) -> String {
+    let scheme = if secure { "https" } else { "http" };
+    format!("{scheme}://{}", shown(address))
+}
+
+/// The address that a client on this machine can use.
+fn shown(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        return format!("localhost:{}", address.port());
+    }
+    address.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_banner_says_endpoint_folder_and_a_line_to_copy() {
+        let addresses = Addresses {
+            api: "127.0.0.1:8000".parse().unwrap(),
+            secure: false,
+            studio: Some(StudioLine { address: "127.0.0.1:40123".parse().unwrap(), wanted: 8100 }),
+            management: Some("127.0.0.1:8200".parse().unwrap()),
+        };
+        let text = serving(addresses, &Storage::Memory, false);
+        assert!(text.contains("studio      http://127.0.0.1:40123 (port 8100 is taken)"), "{text}");
+        assert!(text.contains("http://127.0.0.1:8000") && text.contains("http://127.0.0.1:8200/metrics"));
+        assert!(
+            text.contains("aws dynamodb list-tables --region us-east-1 --endpoint-url http://127.0.0.1:8000")
+        );
+    }
+}

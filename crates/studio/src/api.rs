@@ -1,0 +1,100 @@
+//! The database as the studio uses it: what the server gives to it.
+//!
+//! It does not know how a request is executed, nor who signs how.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http_body_util::Full;
+use hyper::Response;
+use keywright_connection::request_head::RequestHead;
+use keywright_engine::{Backlog, Caller, Heat, Namespace};
+use keywright_semantics::error::Error;
+use keywright_wire::Operation;
+use keywright_wire::sigv4::SignedRequest;
+
+/// Whether a request may change something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It may not.
+    Read,
+    /// It may.
+    Write,
+}
+
+/// A request to the database.
+#[derive(Debug)]
+pub struct Call {
+    /// What to do.
+    pub operation: Operation,
+    /// For whom.
+    pub caller: Caller,
+    /// The JSON of the request.
+    pub body: Bytes,
+    /// Whether it may change something.
+    pub access: Access,
+}
+
+/// A request on metrics or alarms, in CloudWatch's JSON protocol.
+#[derive(Debug)]
+pub struct MonitoringCall<'a> {
+    /// The name of the operation.
+    pub operation: &'a str,
+    /// For whom.
+    pub caller: Caller,
+    /// The JSON of the request.
+    pub body: &'a [u8],
+    /// Whether it may change something.
+    pub access: Access,
+}
+
+/// The outcome of a call.
+#[derive(Debug)]
+pub enum Called {
+    /// It was executed, or refused with an error of the database.
+    Answered {
+        /// As a client of the API gets it.
+        response: Response<Full<Bytes>>,
+        /// From its start to its end.
+        took: Duration,
+    },
+    /// It would change something and may not. Nothing was executed.
+    Changes,
+}
+
+/// The database as the studio uses it: by the requests of the API.
+pub trait Api: Send + Sync {
+    /// Executes a request as one of a client, with its limits, errors and figures.
+    fn call<'a>(&'a self, call: Call, head: RequestHead<'a>) -> BoxFuture<'a, Called>;
+
+    /// Executes a request on metrics or alarms. It is no request of a client: no figure counts it.
+    fn monitor<'a>(&'a self, call: MonitoringCall<'a>, head: RequestHead<'a>) -> BoxFuture<'a, Called>;
+
+    /// Where a table or global index is hot; none if there is no such thing.
+    fn heat<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        table: &'a str,
+        index: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<Heat>, Error>>;
+
+    /// What time to live has to do in a table; none if it has none.
+    fn backlog<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Backlog>, Error>>;
+
+    /// The accounts and regions that have tables, with their numbers.
+    fn places(&self, most: usize) -> Vec<(Namespace, usize)>;
+
+    /// Whether signatures are verified, so that visitors sign in.
+    fn verifies(&self) -> bool;
+
+    /// Who signed this request, and the signature; where signatures are verified.
+    fn signer(&self, request: &SignedRequest<'_>) -> Result<(Caller, String), Error>;
+
+    /// The database's time, in milliseconds since 1970.
+    fn now_ms(&self) -> u64;
+}

@@ -1,0 +1,54 @@
+//! What the server tells the studio at its start.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use keywright_connection::hosts::AllowedHosts;
+use keywright_connection::limits::Limits;
+
+/// Where the studio keeps model files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelsIn {
+    /// Until the process ends.
+    Memory,
+    /// In files of this folder.
+    Folder(PathBuf),
+}
+
+/// The studio. Invariant: without credentials its address is loopback, unless `--allow-anonymous-network` is
+/// set.
+#[derive(Clone, Debug)]
+pub struct StudioConfig {
+    /// Where it is served; another port is chosen if this one is taken.
+    pub address: SocketAddr,
+    /// The names under which browsers may reach it.
+    pub hosts: AllowedHosts,
+    /// Whether it changes nothing.
+    pub read_only: bool,
+    /// Where its models are.
+    pub models: ModelsIn,
+}
+
+/// Where the database keeps its data, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredIn {
+    /// `memory`, `folder` or the kind of a shared store.
+    pub kind: &'static str,
+    /// The folder or the address.
+    pub place: String,
+}
+
+/// What the studio says about the server.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The URL of the API.
+    pub endpoint: String,
+    /// Whether the studio's port has TLS.
+    pub secure: bool,
+    /// Where the data is kept.
+    pub storage: StoredIn,
+    /// The limits of the server, some of which hold for the studio too.
+    pub limits: Limits,
+    /// Version and commit of the program: pages of another build are not served.
+    pub version: &'static str,
+}
