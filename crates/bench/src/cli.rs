@@ -11,13 +11,11 @@ use keywright_semantics::place::RegionName;
 use super::client::{Credentials, Endpoint};
 use super::keys::Spread;
 use super::pace::Pace;
-use super::workload::{DataSet, Kind};
+use super::workload::{DataSet, Kind, PARTITION_ITEMS};
 use crate::Settings;
 
 /// The endpoint if nothing names one.
 const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:8000";
-/// Items per partition, so that a Query has several items to return.
-pub(super) const PARTITION_ITEMS: u64 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {

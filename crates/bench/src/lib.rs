@@ -10,6 +10,7 @@ mod cli;
 mod client;
 mod fixed_http;
 mod keys;
+mod latency;
 mod limits;
 mod load;
 mod pace;

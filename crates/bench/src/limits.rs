@@ -15,12 +15,12 @@ use keywright_store::{
 };
 use keywright_store_local::LocalStore;
 
-use super::cli::{PARTITION_ITEMS, Plan};
+use super::cli::Plan;
 use super::keys::Chooser;
 use super::pace::Times;
 use super::processor::Process;
 use super::tally::Tally;
-use super::workload::{Kind, Step, letters, place, strided};
+use super::workload::{Kind, PARTITION_ITEMS, Step, letters, place, strided};
 use crate::Settings;
 
 /// Rows of one commit while the store is filled.

@@ -10,9 +10,10 @@ use tokio::task::JoinSet;
 use super::cli::Plan;
 use super::client::{Connection, Endpoint, Reply};
 use super::keys::Chooser;
+use super::latency::nanoseconds;
 use super::pace::{Pace, Schedule, Times};
 use super::processor::Process;
-use super::tally::{Sending, Tally, nanoseconds};
+use super::tally::{Sending, Tally};
 use super::workload::{Call, DataSet, Kind};
 
 /// Pause of a connection after a request without a response.

@@ -6,6 +6,7 @@ use keywright_process::output;
 use serde_json::{Map, Value, json};
 
 use super::cli::{Format, Plan};
+use super::latency::shown;
 use super::pace::Pace;
 use super::prepare::Load;
 use super::tally::Tally;
@@ -351,15 +352,6 @@ fn target_json(kind: Kind, target: &Measured, first: &Measured) -> Value {
 /// Thousandths as a decimal number.
 fn decimal(thousandths: u64) -> String {
     format!("{}.{:03}", thousandths / 1000, thousandths % 1000)
-}
-
-/// Nanoseconds in a unit that keeps about three digits.
-pub(super) fn shown(nanoseconds: u64) -> String {
-    match nanoseconds {
-        0..10_000 => format!("{nanoseconds} ns"),
-        10_000..10_000_000 => format!("{} µs", nanoseconds / 1000),
-        _ => format!("{} ms", nanoseconds / 1_000_000),
-    }
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use super::latency::{LATENCY_NS_MAX, nanoseconds};
 use super::trend::Trend;
 
-/// Latencies are recorded from a nanosecond to a hundred seconds, with three significant digits.
-pub(super) const LATENCY_NS_MAX: u64 = 100_000_000_000;
+/// Significant digits of the latencies of a measurement.
 const DIGITS: u8 = 3;
 
 /// The counts of one measurement, or of several.
@@ -127,8 +127,4 @@ impl Tally {
     pub(super) fn unended(&self) -> u64 {
         self.unsent + self.unanswered
     }
-}
-
-pub(super) fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -6,8 +6,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
-use super::report::shown;
-use super::tally::{LATENCY_NS_MAX, nanoseconds};
+use super::latency::{LATENCY_NS_MAX, nanoseconds, shown};
 
 /// Two significant digits: a histogram per second must be small.
 const DIGITS: u8 = 2;

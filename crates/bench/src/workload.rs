@@ -7,8 +7,10 @@ use clap::ValueEnum;
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 
-use super::cli::PARTITION_ITEMS;
 use super::keys::Chooser;
+
+/// Items per partition, so that a Query has several items to return.
+pub(super) const PARTITION_ITEMS: u64 = 100;
 
 /// The table and its items.
 #[derive(Clone, Debug)]

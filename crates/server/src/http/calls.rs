@@ -11,8 +11,9 @@ use keywright_semantics::error::Error;
 use keywright_wire::Family;
 
 use super::branches::{self, Command};
+use super::context::RequestContext;
 use super::find_table;
-use super::receive::{BodyForm, RequestContext};
+use super::receive::BodyForm;
 use super::request_trace::Trace;
 use super::response::Answer;
 use super::run_to_completion::RunToCompletion;

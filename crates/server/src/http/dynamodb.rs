@@ -17,7 +17,8 @@ use keywright_wire::{
 
 use super::admission::{Admitted, Asker, admit};
 use super::answer_size;
-use super::receive::{BodyForm, RequestContext, Signed, Unreceived};
+use super::context::RequestContext;
+use super::receive::{BodyForm, Signed, Unreceived};
 use super::request_trace::{Detail, Trace};
 use super::response::Answer;
 use super::run_to_completion::RunToCompletion;

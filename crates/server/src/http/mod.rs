@@ -3,7 +3,8 @@
 //!
 //! - `service`: what all requests share, and the way of a request in the large; `web_guard`: which requests
 //!   of browsers are admitted; `response`: how an answer is framed.
-//! - `receive`: a body and who signed it (`auth`, `credentials`, `failed_signatures`, `inflate`).
+//! - `context`: the head of a request. `receive`: a body and who signed it (`auth`, `credentials`,
+//!   `failed_signatures`, `inflate`).
 //! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
 //! - The APIs: `dynamodb`, `monitoring`, `scaling`; our own `calls` (`branches`, `find_table`);
@@ -17,6 +18,7 @@ mod answer_size;
 pub(crate) mod auth;
 pub(crate) mod branches;
 mod calls;
+mod context;
 pub(crate) mod credentials;
 mod dynamodb;
 mod failed_signatures;

@@ -11,7 +11,8 @@ use keywright_wire::{
 
 use super::admission::{Asker, admit};
 use super::answer_size;
-use super::receive::{BodyForm, RequestContext};
+use super::context::RequestContext;
+use super::receive::BodyForm;
 use super::request_trace::Trace;
 use super::response::Answer;
 use super::service::Service;

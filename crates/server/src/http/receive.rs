@@ -11,10 +11,10 @@ use hyper::header::EXPECT;
 use hyper::http::request::Parts;
 use keywright_engine::Caller;
 use keywright_semantics::error::{Error, ErrorKind};
-use keywright_wire::sigv4::{CLAIM_HEADERS, SignedRequest};
 use keywright_wire::{Family, is_json};
 
 use super::auth::CheckedClaim;
+use super::context::RequestContext;
 use super::inflate::{InflateFault, inflate};
 use super::request_trace::Trace;
 use super::service::{Service, internal_error, not_json};
@@ -22,33 +22,11 @@ use crate::connection::body::{self, BodyFault, Hold};
 use crate::connection::client::Client;
 use crate::connection::idle_timeout::Phase;
 use crate::connection::refused::Cause;
-use crate::connection::request_head::{self, RequestHead};
 use crate::limits::{
     BODY_SECONDS_MAX, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX, OTHER_BODY_BYTES_MAX,
     STOPPING_BODY_SECONDS_MAX,
 };
 use crate::process::environment;
-
-/// The head of a request and its client.
-pub(super) struct RequestContext<'r> {
-    pub(super) head: &'r Parts,
-    pub(super) fields: &'r RequestHead<'r>,
-    /// The headers that authentication reads.
-    pub(super) headers: &'r [(&'r str, &'r str)],
-    pub(super) client: &'r Client,
-}
-
-impl<'r> RequestContext<'r> {
-    pub(super) fn signed(&self, body: &'r [u8]) -> SignedRequest<'r> {
-        SignedRequest {
-            method: self.head.method.as_str(),
-            path: self.head.uri.path(),
-            query: self.head.uri.query().unwrap_or_default(),
-            headers: self.headers,
-            body,
-        }
-    }
-}
 
 /// A body whose signature is verified, where signatures are.
 pub(super) struct Signed<'b> {
@@ -256,19 +234,6 @@ impl Service {
             InflateFault::Exhausted => self.busy(Cause::BodyBudget),
         }
     }
-}
-
-/// The headers that authentication reads; all of them where signatures are verified.
-pub(super) fn signed_headers(head: &Parts, verifies: bool) -> Vec<(&str, &str)> {
-    let mut headers: Vec<(&str, &str)> = Vec::with_capacity(head.headers.len());
-    for (name, value) in &head.headers {
-        if (verifies || CLAIM_HEADERS.contains(&name.as_str()))
-            && let Some(value) = request_head::visible(value)
-        {
-            headers.push((name.as_str(), value));
-        }
-    }
-    headers
 }
 
 /// The error, or a serialization error if the body is not JSON.

@@ -9,7 +9,8 @@ use keywright_wire::{Family, decode_scaling, render_scaling, render_scaling_erro
 
 use super::admission::{Asker, admit};
 use super::answer_size;
-use super::receive::{BodyForm, RequestContext};
+use super::context::RequestContext;
+use super::receive::BodyForm;
 use super::request_trace::Trace;
 use super::response::Answer;
 use super::service::Service;

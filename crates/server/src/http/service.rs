@@ -23,9 +23,9 @@ use tokio::sync::{RwLock, Semaphore, watch};
 
 use super::auth::Authenticator;
 use super::branches;
+use super::context::{RequestContext, signed_headers};
 use super::failed_signatures::FailedSignatures;
 use super::find_table;
-use super::receive::{RequestContext, signed_headers};
 use super::request_log::{Outcome, RequestLog};
 use super::request_metrics::RequestMetrics;
 use super::request_trace::Trace;

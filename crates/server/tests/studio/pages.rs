@@ -67,8 +67,8 @@ fn run(file: &str) {
 fn every_file_of_tests_in_the_folder_is_run() {
     let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name());
     let names = entries.map(|name| name.into_string().unwrap());
-    let mut found: Vec<String> =
-        names.filter(|name| name.ends_with(".mjs") && !name.starts_with(SHARED)).collect();
+    let is_module = |name: &String| Path::new(name).extension().is_some_and(|ending| ending == "mjs");
+    let mut found: Vec<String> = names.filter(|name| is_module(name) && !name.starts_with(SHARED)).collect();
     found.sort();
     assert_eq!(found, FILES);
 }

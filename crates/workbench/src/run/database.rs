@@ -29,6 +29,9 @@ const NOW_MS: u64 = 1_769_904_000_000;
 /// be.
 const POLLS_MAX: usize = 10_000;
 
+/// The engine answered with another operation's result: a bug in the engine.
+pub(super) const UNEXPECTED: &str = "the engine answered with another operation's result";
+
 struct Still {
     drawn: AtomicU64,
 }

@@ -8,22 +8,20 @@ use keywright_semantics::request::parts::{
     AttributeMapPart, GetItemParts, QueryParts, ReturnConsumedCapacity, ScanParts, Select, ValuePart,
 };
 use keywright_semantics::request::{GetItem, Query, Request, Scan};
-use keywright_semantics::response::{ConsumedCapacity, PageOutput, Response};
+use keywright_semantics::response::{PageOutput, Response};
 use keywright_semantics::value::{AttributeValue, Item};
 
-use super::database::{Database, key_texts, parts_of};
+use super::database::{Database, UNEXPECTED, key_texts, parts_of};
 use super::example::{asked, placeholder};
 use super::expect::{disordered, judge, outcome};
 use super::names::Names;
 use super::plan::{Access, Plan, plan};
 use super::range::{Bound, Inclusive, Known};
-use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
+use super::report::{OperationKind, Outcome, PatternReport, add_capacity, blank};
 use super::tables::IndexNumbers;
 use super::writes;
 use keywright_model::data::{Sample, key_text};
-use keywright_model::{
-    Consistency, Entity, GivenOp, Model, Operation, Order, Pattern, Read, ReadKind, Table,
-};
+use keywright_model::{Consistency, Entity, GivenOp, Model, Operation, Order, Pattern, Read, ReadKind};
 
 /// Maximum number of pages of one read; a sample does not have more.
 const PAGES_MAX: usize = 100_000;
@@ -57,37 +55,6 @@ fn not_made(model: &Model, pattern: &Pattern) -> Option<PatternReport> {
         table.name
     ));
     Some(report)
-}
-
-/// An empty report.
-pub(super) fn blank(pattern: &Pattern) -> PatternReport {
-    PatternReport {
-        id: pattern.id.clone(),
-        text: pattern.text.clone(),
-        at: pattern.at,
-        operation: OperationKind::Nothing,
-        requests: 0,
-        partitions: 1,
-        table: String::new(),
-        index: None,
-        entities: Vec::new(),
-        key: None,
-        whole_key: false,
-        filter: None,
-        filtered: Vec::new(),
-        items_read: 0,
-        items_returned: 0,
-        touched: Vec::new(),
-        returned: Vec::new(),
-        read: Vec::new(),
-        strangers: Vec::new(),
-        bytes_returned: 0,
-        more: false,
-        capacity: Vec::new(),
-        refusals: Vec::new(),
-        own_example: false,
-        outcome: Outcome::Ran,
-    }
 }
 
 fn question(
@@ -429,18 +396,6 @@ fn refused(read: &Read, fault: &Error) -> String {
     )
 }
 
-/// The engine answered with another operation's result: a bug in the engine.
-pub(super) const UNEXPECTED: &str = "the engine answered with another operation's result";
-
-pub(super) fn add_capacity(all: &mut Vec<CapacityOf>, more: impl IntoIterator<Item = ConsumedCapacity>) {
-    for ConsumedCapacity { table_name, usage, .. } in more {
-        match all.iter_mut().find(|known| known.table == table_name) {
-            Some(known) => known.usage.merge(usage),
-            None => all.push(CapacityOf { table: table_name, usage }),
-        }
-    }
-}
-
 /// The parts of a request's expressions.
 #[derive(Clone, Default)]
 struct Made {
@@ -530,10 +485,4 @@ pub(super) fn shown(value: &AttributeValue) -> String {
 
 pub(super) fn describe(key: &Item) -> String {
     key.iter().map(|(name, value)| format!("{name} = {}", shown(value))).collect::<Vec<_>>().join(" AND ")
-}
-
-/// The table of an entity.
-pub(super) fn table_of<'a>(model: &'a Model, entity: &str) -> Result<&'a Table, String> {
-    let entity = model.entity(entity).ok_or_else(|| format!("there is no entity `{entity}`"))?;
-    model.table(&entity.table).ok_or_else(|| format!("there is no table `{}`", entity.table))
 }

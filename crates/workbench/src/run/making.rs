@@ -12,7 +12,6 @@ use keywright_semantics::value::{AttributeValue, Item};
 use super::action::Action;
 use super::database::{Database, Purpose, key_texts};
 use super::derive::updated;
-use super::execute::table_of;
 use super::linked_steps::source_step_of;
 use super::names::Names;
 use super::placeholders::Inventor;
@@ -534,4 +533,10 @@ impl<'a> Maker<'a> {
         let stored = own.find(|sample| key_of(table, &sample.item) == key);
         Ok(Box::new(std::iter::once(stored.map_or(Cow::Owned(made), |sample| whole(&sample.item)))))
     }
+}
+
+/// The table of an entity.
+fn table_of<'a>(model: &'a Model, entity: &str) -> Result<&'a Table, String> {
+    let entity = model.entity(entity).ok_or_else(|| format!("there is no entity `{entity}`"))?;
+    model.table(&entity.table).ok_or_else(|| format!("there is no table `{}`", entity.table))
 }

@@ -10,6 +10,7 @@ mod derive;
 mod example;
 mod execute;
 mod expect;
+mod fitting;
 mod linked_steps;
 mod making;
 mod measure;

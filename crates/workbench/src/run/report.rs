@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use keywright_semantics::capacity::{HalfUnits, TableUsage};
+use keywright_semantics::response::ConsumedCapacity;
 
 use super::plan::Refusal;
-use keywright_model::At;
 use keywright_model::data::Sample;
+use keywright_model::{At, Pattern};
 
 /// A model's run.
 #[derive(Clone, Debug, PartialEq)]
@@ -247,5 +248,46 @@ impl PatternReport {
     /// Write units over all tables and indexes.
     pub fn write_units(&self) -> HalfUnits {
         self.capacity.iter().fold(HalfUnits(0), |sum, it| sum + it.usage.total().write)
+    }
+}
+
+/// An empty report.
+pub(super) fn blank(pattern: &Pattern) -> PatternReport {
+    PatternReport {
+        id: pattern.id.clone(),
+        text: pattern.text.clone(),
+        at: pattern.at,
+        operation: OperationKind::Nothing,
+        requests: 0,
+        partitions: 1,
+        table: String::new(),
+        index: None,
+        entities: Vec::new(),
+        key: None,
+        whole_key: false,
+        filter: None,
+        filtered: Vec::new(),
+        items_read: 0,
+        items_returned: 0,
+        touched: Vec::new(),
+        returned: Vec::new(),
+        read: Vec::new(),
+        strangers: Vec::new(),
+        bytes_returned: 0,
+        more: false,
+        capacity: Vec::new(),
+        refusals: Vec::new(),
+        own_example: false,
+        outcome: Outcome::Ran,
+    }
+}
+
+/// Adds what a request consumed, table by table.
+pub(super) fn add_capacity(all: &mut Vec<CapacityOf>, more: impl IntoIterator<Item = ConsumedCapacity>) {
+    for ConsumedCapacity { table_name, usage, .. } in more {
+        match all.iter_mut().find(|known| known.table == table_name) {
+            Some(known) => known.usage.merge(usage),
+            None => all.push(CapacityOf { table: table_name, usage }),
+        }
     }
 }

@@ -8,11 +8,10 @@ use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::Item;
 
 use super::action::Action;
-use super::database::{Database, key_texts};
-use super::execute::{UNEXPECTED, add_capacity, blank};
+use super::database::{Database, UNEXPECTED, key_texts};
 use super::expect::{complaints, outcome};
 use super::making::actions;
-use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
+use super::report::{CapacityOf, OperationKind, Outcome, PatternReport, add_capacity, blank};
 use super::request_limits::too_large;
 use super::requests::{self, operation};
 use keywright_model::data::{Sample, key_of};
