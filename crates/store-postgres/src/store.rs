@@ -17,16 +17,8 @@ use crate::fault;
 use crate::layout::OpenError;
 use crate::logs;
 use crate::options::PostgresOptions;
-use crate::transaction::PostgresTransaction;
+use crate::transaction::{CAPABILITIES, PostgresTransaction};
 use crate::view::{self, PostgresView};
-
-/// A key must fit into a third of an index page (2,704 bytes), with the rest of its index entry.
-pub(crate) const CAPABILITIES: Capabilities = Capabilities {
-    key_bytes_max: 2_600,
-    value_bytes_max: 16 * 1024 * 1024,
-    transaction_bytes_max: 64 * 1024 * 1024,
-    is_shared: true,
-};
 
 /// Rows that one statement of `clear_range` or of the sweep removes.
 const PIECE_ROWS: i64 = 1_000;

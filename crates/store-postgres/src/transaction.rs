@@ -8,16 +8,23 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use keywright_store::{
-    CommitError, CommitVersion, LogEntry, LogId, LogRead, Scan, ScanPage, Snapshot, StoreError, Transaction,
-    WriteBuffer,
+    Capabilities, CommitError, CommitVersion, LogEntry, LogId, LogRead, Scan, ScanPage, Snapshot, StoreError,
+    Transaction, WriteBuffer,
 };
 use tokio::time::Instant;
 use tokio_postgres::types::ToSql;
 
 use crate::connection::Unanswered;
-use crate::store::CAPABILITIES;
-use crate::view::PostgresView;
+use crate::view::{PostgresView, optional};
 use crate::{fault, outcome};
+
+/// A key must fit into a third of an index page (2,704 bytes), with the rest of its index entry.
+pub(crate) const CAPABILITIES: Capabilities = Capabilities {
+    key_bytes_max: 2_600,
+    value_bytes_max: 16 * 1024 * 1024,
+    transaction_bytes_max: 64 * 1024 * 1024,
+    is_shared: true,
+};
 
 /// A view to which writes are buffered.
 pub struct PostgresTransaction {
@@ -77,14 +84,6 @@ impl PostgresTransaction {
             Some(error) => Err(error),
         }
     }
-}
-
-/// A statement's result if it is sent at all.
-pub(crate) async fn optional<T, E>(
-    wanted: bool,
-    statement: impl Future<Output = Result<T, E>>,
-) -> Result<Option<T>, E> {
-    if wanted { statement.await.map(Some) } else { Ok(None) }
 }
 
 /// The columns of appended entries. Ids are stored as signed numbers of the same bits.

@@ -13,7 +13,6 @@ use tokio_postgres::{Row, Statement};
 use crate::connection::{Pool, Session};
 use crate::layout::Statements;
 use crate::logs;
-use crate::transaction::optional;
 
 /// Rows of one fetch. A scan fetches more until its budget is used.
 const FETCH_ROWS_MAX: usize = 1_000;
@@ -183,4 +182,12 @@ impl Snapshot for PostgresView {
     async fn read_log(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
         logs::read(&self.session.pool, &self.seen, read).await
     }
+}
+
+/// A statement's result if it is sent at all.
+pub(crate) async fn optional<T, E>(
+    wanted: bool,
+    statement: impl Future<Output = Result<T, E>>,
+) -> Result<Option<T>, E> {
+    if wanted { statement.await.map(Some) } else { Ok(None) }
 }

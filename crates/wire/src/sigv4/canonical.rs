@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::SignedRequest;
 use super::claim::Placement;
+use super::percent::percent_decode;
 
 /// Bytes allocated for a canonical request; most need no second allocation.
 const CANONICAL_BYTES: usize = 1024;
@@ -116,32 +117,6 @@ fn push_encoded(text: &mut String, byte: u8) {
     } else {
         let written = write!(text, "%{byte:02X}");
         debug_assert!(written.is_ok(), "writing to a String does not fail");
-    }
-}
-
-/// Percent-decodes; a stray percent sign is kept.
-pub(super) fn percent_decode(text: &str) -> Vec<u8> {
-    let mut bytes = text.bytes();
-    let mut decoded = Vec::with_capacity(text.len());
-    while let Some(byte) = bytes.next() {
-        let mut ahead = bytes.clone();
-        match (byte, ahead.next().and_then(hex_digit), ahead.next().and_then(hex_digit)) {
-            (b'%', Some(high), Some(low)) => {
-                decoded.push(high << 4 | low);
-                bytes = ahead;
-            }
-            _ => decoded.push(byte),
-        }
-    }
-    decoded
-}
-
-fn hex_digit(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        b'A'..=b'F' => Some(byte - b'A' + 10),
-        _ => None,
     }
 }
 

@@ -12,7 +12,7 @@ use keywright_semantics::place::RegionName;
 use memchr::{memchr, memchr_iter, memchr2_iter};
 
 use super::SignedRequest;
-use super::canonical::percent_decode;
+use super::percent::percent_decode;
 use super::time::TimeMs;
 
 pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";

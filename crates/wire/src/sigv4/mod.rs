@@ -6,6 +6,7 @@
 
 mod canonical;
 mod claim;
+mod percent;
 mod sign;
 mod time;
 mod verify;
