@@ -51,8 +51,8 @@ const SLOWEST: usize = 20;
 /// The seed of random tests without `--long`; `.cargo/config.toml` sets the same for a plain `cargo test`.
 const FIXED_SEED: u64 = 1;
 
-/// A program that has not ended by then hangs: the longest takes a third of this on two cores. With `--long`,
-/// this many times as long.
+/// A program that has not ended by then hangs: it is eight times the greatest budget. With `--long`, this
+/// many times as long.
 const PROGRAM_WITHIN: Duration = Duration::from_secs(20 * 60);
 
 /// Set for `--long`: tests whose count has no variable of its own multiply it by this.
