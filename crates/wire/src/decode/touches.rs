@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use keywright_semantics::limits::{BATCH_GET_KEYS_MAX, TRANSACTION_ITEMS_MAX};
 use keywright_semantics::operation::Operation;
 use keywright_semantics::partiql;
 use keywright_semantics::touches::{Action, Resource, Touch, Touches};
@@ -13,6 +14,8 @@ use crate::json::{Node, member};
 /// Entries of one request that are read. A request of more tables, actions or statements is refused by its
 /// constraints.
 const TOUCHES_MAX: usize = 100;
+const _: () = assert!(TOUCHES_MAX >= BATCH_GET_KEYS_MAX, "every table of a batch is read");
+const _: () = assert!(TOUCHES_MAX >= TRANSACTION_ITEMS_MAX, "every action of a transaction is read");
 
 /// What a request touches.
 pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
