@@ -4,8 +4,6 @@
 //! endpoints and the limits of the machine are interleaved within one run, because figures of different runs
 //! on a shared machine cannot be compared.
 
-#![warn(missing_docs)]
-
 mod cli;
 mod client;
 mod fixed_http;

@@ -4,8 +4,6 @@
 //! It does not know what a request means, nor who listens: the API and the studio are each a
 //! [`listener::Serving`].
 
-#![warn(missing_docs)]
-
 pub mod body;
 pub mod budget;
 pub mod client;

@@ -186,20 +186,18 @@ pub(crate) fn answered<S: Store>(
     }
 }
 
-/// Counts a request that was refused before it was typed: for its caller, and for the table that it names if
-/// it names one alone.
+/// Counts a request that was refused before it was typed: for its caller, and for the table that it names.
 pub(crate) fn refused<S: Store>(
     engine: &Engine<S>,
     namespace: &Namespace,
-    touches: Option<&Touches<'_>>,
+    table: Option<&str>,
     error: &Error,
 ) {
     let now_ms = engine.env().now_ms();
     if is_users(error.kind) {
         refused_at(engine, namespace, now_ms);
     }
-    if let Some(Touches::One(touch)) = touches
-        && let Some(table) = touch.resource.table_name()
+    if let Some(table) = table
         && !is_ours(error.kind)
     {
         add(engine, namespace, table, now_ms, |figures| figures.events.user_errors += 1);

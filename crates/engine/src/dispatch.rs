@@ -9,7 +9,6 @@ use keywright_semantics::monitoring::fault::Fault;
 use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
 use keywright_semantics::scaling::fault::Fault as ScalingFault;
-use keywright_semantics::touches::Touches;
 use keywright_store::{Store, StoreError};
 
 use crate::background::{self, stats_rows, throughput_rows};
@@ -113,8 +112,8 @@ impl<S: Store> Engine<S> {
 
     /// Counts a request that was refused before it was typed. What it touches is known once its JSON has the
     /// right types.
-    pub fn note_refused(&self, namespace: &Namespace, touches: Option<&Touches<'_>>, error: &Error) {
-        answered::refused(self, namespace, touches, error);
+    pub fn note_refused(&self, namespace: &Namespace, table: Option<&str>, error: &Error) {
+        answered::refused(self, namespace, table, error);
     }
 
     /// What time to live has to do in a table; `None` if there is no such table or it has no time to live.

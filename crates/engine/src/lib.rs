@@ -41,7 +41,7 @@
 //!   try in `write::group`, after the transaction has begun. It needs no change log. A folder `history` next
 //!   to `streams` reads and trims the rows, and reads as of a time once `settled_before` has passed it. In a
 //!   store of one process a row has to carry the stamps over restarts, as the settled stamp does in a shared
-//!   one.
+//!   one, and so has a copy of a store.
 //! - Jobs (backup, export, import): a folder `jobs` before `background`; a job's progress is a row of the
 //!   catalogue, and each step does a bounded piece of it through `read`, `write` or `backfill`.
 //! - Readers of changes: each that needs other images or another retention is a variant of
@@ -50,8 +50,8 @@
 //! - Replication: a folder `replication` next to `streams`. It follows a change log of keys and versions, and
 //!   applies what others send through `write::group`: a `GroupKind` and an `Effect` next to `Expire`. A
 //!   version is a stamp and a region.
-//! - Access control: a decision in `dispatch`, made from the `Caller` and the tables a request names, before
-//!   binding.
+//! - Access control: the first decision is the server's, before a request is validated. What it leaves open
+//!   (keys and attributes) is decided by each operation on items right after `bind`, from the `Caller`.
 
 mod answered;
 mod backfill;

@@ -3,8 +3,6 @@
 //!
 //! It does not know what the program does, nor how a command line is read.
 
-#![warn(missing_docs)]
-
 pub mod environment;
 pub mod failure;
 pub mod foreign;

@@ -39,6 +39,8 @@ pub const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const BATCH_GET_KEYS_MAX: usize = 100;
 /// Writes in one BatchWriteItem, all tables together (API reference: BatchWriteItem).
 pub const BATCH_WRITES_MAX: usize = 25;
+/// UTF-16 units of a PartiQL statement (API reference: ExecuteStatement.Statement).
+pub const STATEMENT_UNITS_MAX: usize = 8_192;
 /// Segments of a parallel scan (API reference: Scan.TotalSegments).
 pub const SCAN_SEGMENTS_MAX: u32 = 1_000_000;
 /// Operators in one expression: comparisons, BETWEEN, IN, AND, OR, NOT, + and - (developer guide:

@@ -158,6 +158,13 @@ impl<'r> Touches<'r> {
             Self::Several(touches) => touches,
         }
     }
+
+    /// The name of the table, if all of them are about one.
+    pub fn only_table(&self) -> Option<&str> {
+        let mut tables = self.as_slice().iter().map(|touch| touch.resource.table_name());
+        let first = tables.next().flatten()?;
+        tables.all(|table| table == Some(first)).then_some(first)
+    }
 }
 
 #[cfg(test)]
@@ -171,6 +178,15 @@ mod tests {
             let table = TableRef::parse(sent).unwrap();
             assert_eq!(Resource::Table(sent.into()).table_name(), Some(table.name.as_str()));
         }
+    }
+
+    #[test]
+    fn a_table_is_the_only_one_if_all_touches_are_about_it() {
+        let touch = |table: &'static str| Touch::own(Operation::GetItem, Resource::Table(table.into()));
+        assert_eq!(Touches::One(touch("a")).only_table(), Some("a"));
+        assert_eq!(Touches::Several(vec![touch("a"), touch("a")]).only_table(), Some("a"));
+        assert_eq!(Touches::Several(vec![touch("a"), touch("b")]).only_table(), None);
+        assert_eq!(Touches::account(Action::Operation(Operation::ListTables)).only_table(), None);
     }
 
     #[test]

@@ -14,8 +14,6 @@
 //! - `workers`: the processes that execute calls on models; `worker`: such a process; `frames`: their
 //!   messages.
 
-#![warn(missing_docs)]
-
 mod api;
 mod assets;
 mod endpoints;

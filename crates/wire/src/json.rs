@@ -223,6 +223,15 @@ pub fn decoded_bytes_max(body: &[u8]) -> usize {
     values.saturating_add(1).saturating_mul(VALUE_BYTES)
 }
 
+/// The table that a body names, even if the values in it have wrong types.
+pub fn named_table(body: &[u8]) -> Option<String> {
+    let Ok(Node::Object(members)) = parse(body) else { return None };
+    match member(&members, "TableName") {
+        Some(Node::Text(name)) => Some(name.as_ref().to_owned()),
+        _ => None,
+    }
+}
+
 /// Whether the bytes are one JSON value. Builds no tree.
 pub fn is_json(body: &[u8]) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()

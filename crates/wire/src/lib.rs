@@ -24,7 +24,7 @@ pub mod sigv4;
 
 pub use decode::{Parts, Shaped, decode, decode_parts, shape};
 pub use family::Family;
-pub use json::{decoded_bytes_max, is_json};
+pub use json::{decoded_bytes_max, is_json, named_table};
 pub use monitoring::{
     Protocol, Rendered, decode_monitoring, render_common_error, render_fault, render_monitoring,
 };

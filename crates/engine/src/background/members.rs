@@ -1,7 +1,7 @@
 //! The rows by which processes over one shared store know of each other, and what a process leaves behind.
 
 use keywright_semantics::error::Error;
-use keywright_store::{CommitError, Direction, Entry, Scan, Snapshot, Store, Transaction};
+use keywright_store::{CommitError, Entry, Snapshot, Store, Transaction};
 
 use super::{stamp_rows, stats_rows};
 use crate::catalogue::known_records;
@@ -10,12 +10,10 @@ use crate::state::members::MemberId;
 use crate::support::fault;
 use crate::support::layout::{Space, prefix_range};
 use crate::support::member_row::MemberRow;
+use crate::support::rows::each_row;
 
 /// The time between two signs of life.
 const BEAT_MS: u64 = 1_500;
-/// More processes than anybody runs over one store.
-const MEMBERS_MAX: usize = 1_000;
-const MEMBERS_BYTES_MAX: usize = 1024 * 1024;
 
 /// Gives the next sign of life, looks at those of the others, and takes over what dead ones left.
 pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> {
@@ -62,14 +60,10 @@ pub(super) fn ended<T>(outcome: Result<T, CommitError>) -> Result<(), Error> {
 }
 
 async fn read(view: &impl Snapshot) -> Result<Vec<(MemberId, u64)>, Error> {
-    let scan = Scan {
-        range: prefix_range(vec![Space::Members.byte()]),
-        direction: Direction::Forward,
-        rows_max: MEMBERS_MAX,
-        bytes_max: MEMBERS_BYTES_MAX,
-    };
-    let page = view.scan(&scan).await.map_err(|fault| fault::storage(&fault))?;
-    Ok(page.entries.iter().filter_map(beat_of).collect())
+    let mut beats = Vec::new();
+    let read = each_row(view, prefix_range(vec![Space::Members.byte()]), |row| beats.extend(beat_of(row)));
+    read.await.map_err(|fault| fault::storage(&fault))?;
+    Ok(beats)
 }
 
 /// A process and its latest sign of life, from its row.

@@ -43,32 +43,30 @@ pub(super) async fn publish<S: Store>(
 ) -> Result<CommitVersion, CommitError> {
     let [joined, own] = row_keys(engine.members().own());
     let rows = txn.get_for_write(&[joined.clone(), own.clone()]).await.map_err(CommitError::Failed)?;
-    let least = if let [Some(_), stamp] = rows.as_slice() {
-        stamp_of(stamp.as_ref())
-    } else {
-        txn.put(joined, Bytes::new());
-        join(&mut txn).await?
+    let least = match rows.as_slice() {
+        [Some(_), stamp] => stamp_of(stamp.as_ref()),
+        _ => read_settled(&mut txn).await?,
     };
+    // A later release wrote the row. The sign of life is given all the same.
+    let Some(least) = least else { return txn.commit().await };
+    if !matches!(rows.as_slice(), [Some(_), _]) {
+        // A raise that has not seen the new rows conflicts with this.
+        txn.put(joined, Bytes::new());
+        txn.put(settled_key(), encode(least));
+    }
     let drawn = engine.stamps().draw(now_ms, least);
     let publication = drawn.stamp();
     // Stamps that were drawn before this process was taken for dead do not count again.
     let lowest = engine.stamps().lowest(now_ms).max(least);
     assert!(least <= lowest && lowest <= publication, "a published stamp never falls");
     txn.put(own, encode(lowest));
+    // Before the commit, so that one which is never answered is known too.
+    engine.stamps().note_unsure(publication);
     let outcome = drawn.commit(txn).await;
-    match outcome {
-        Ok(_) => engine.stamps().note_published(),
-        Err(CommitError::Unknown) => engine.stamps().note_unsure(publication),
-        Err(_) => {}
+    if outcome.is_ok() {
+        engine.stamps().note_published();
     }
     outcome
-}
-
-/// The settled stamp, below which this process must not start.
-async fn join<T: Transaction>(txn: &mut T) -> Result<Stamp, CommitError> {
-    let settled = read_settled(txn).await?;
-    txn.put(settled_key(), encode(settled));
-    Ok(settled)
 }
 
 /// Raises the settled stamp to the lowest of all processes, if that is the work of this one.
@@ -81,7 +79,7 @@ pub(super) async fn raise<S: Store>(engine: &Engine<S>) -> Result<(), CommitErro
 
 async fn raise_to_lowest<S: Store>(engine: &Engine<S>) -> Result<CommitVersion, CommitError> {
     let mut txn = engine.store().begin().await.map_err(CommitError::Failed)?;
-    let settled = read_settled(&mut txn).await?;
+    let Some(settled) = read_settled(&mut txn).await? else { return Err(CommitError::Conflict) };
     let (mut known, mut rows) = (Vec::new(), Vec::new());
     let read = each_row(&txn, prefix_range(vec![Space::Members.byte()]), |entry| {
         known.extend(MemberId::of_row(&entry.key));
@@ -93,7 +91,10 @@ async fn raise_to_lowest<S: Store>(engine: &Engine<S>) -> Result<CommitVersion, 
     for key in dead.into_iter().flat_map(|(member, _)| row_keys(member)) {
         txn.delete(key);
     }
-    let lowest = live.into_iter().map(|(_, stamp)| stamp).min().unwrap_or(settled);
+    // Stamps of a process whose row cannot be read must be waited for.
+    let stamps: Option<Vec<Stamp>> = live.into_iter().map(|(_, stamp)| stamp).collect();
+    let Some(stamps) = stamps else { return Err(CommitError::Conflict) };
+    let lowest = stamps.into_iter().min().unwrap_or(settled);
     txn.put(settled_key(), encode(settled.max(lowest)));
     txn.commit().await
 }
@@ -101,11 +102,14 @@ async fn raise_to_lowest<S: Store>(engine: &Engine<S>) -> Result<CommitVersion, 
 /// Notes the settled stamp that this view shows.
 pub(super) async fn follow<S: Store>(engine: &Engine<S>, view: &S::Snapshot) -> Result<(), Error> {
     let row = view.get(&settled_key()).await.map_err(|error| fault::storage(&error))?;
-    engine.stamps().note_settled(stamp_of(row.as_ref()));
+    if let Some(settled) = stamp_of(row.as_ref()) {
+        engine.stamps().note_settled(settled);
+    }
     Ok(())
 }
 
-async fn read_settled<T: Transaction>(txn: &mut T) -> Result<Stamp, CommitError> {
+/// The settled stamp; `None` if a later release wrote it in another form.
+async fn read_settled<T: Transaction>(txn: &mut T) -> Result<Option<Stamp>, CommitError> {
     let rows = txn.get_for_write(&[settled_key()]).await.map_err(CommitError::Failed)?;
     Ok(stamp_of(rows.first().and_then(Option::as_ref)))
 }
@@ -120,10 +124,10 @@ fn settled_key() -> Bytes {
     vec![Space::Members.byte(), STAMP].into()
 }
 
-/// A process and its lowest stamp, if this is the row of one.
-fn published(row: &Entry) -> Option<(MemberId, Stamp)> {
+/// A process and its lowest stamp, if this is the row of one. A stamp in another form cannot be read.
+fn published(row: &Entry) -> Option<(MemberId, Option<Stamp>)> {
     let member = MemberId::of_row(row.key.strip_suffix(&[STAMP])?)?;
-    Some((member, decode(&row.value)?))
+    Some((member, decode(&row.value)))
 }
 
 fn encode(stamp: Stamp) -> Bytes {
@@ -135,7 +139,7 @@ fn decode(row: &[u8]) -> Option<Stamp> {
     Some(Stamp::of_bytes(*bytes))
 }
 
-/// The stamp of a row; the least of all if there is no row yet.
-fn stamp_of(row: Option<&Bytes>) -> Stamp {
-    row.and_then(|row| decode(row)).unwrap_or_default()
+/// The stamp of a row; the least of all if there is no row yet, `None` if it cannot be read.
+fn stamp_of(row: Option<&Bytes>) -> Option<Stamp> {
+    row.map_or_else(|| Some(Stamp::default()), |row| decode(row))
 }

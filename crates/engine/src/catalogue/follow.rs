@@ -75,12 +75,18 @@ impl<S: Store> Catalogue<S> {
 
     /// Commits a change of tables: when this returns `Done`, it may be answered.
     pub(super) async fn commit(&self, mut txn: TableChange<S::Transaction>) -> Result<Ended, Error> {
-        self.write_records(&mut txn).await?;
         if !self.store.capabilities().is_shared {
+            self.write_records(&mut txn).await?;
             return commit(txn.into_inner()).await;
         }
-        let row = txn.get_for_write(&[epoch_key()]).await.map_err(|fault| fault::storage(&fault))?;
-        let before = read_epoch(row.into_iter().next().flatten());
+        let rows = txn.get_for_write(&[epoch_key(), format_key()]).await;
+        let mut rows = rows.map_err(|fault| fault::storage(&fault))?.into_iter();
+        let before = read_epoch(rows.next().flatten());
+        // A later release can have taken this process for gone, and raised the format since the last reading.
+        if format::of_row(rows.next().flatten().as_ref()) > TAGGED {
+            return Err(fault::internal());
+        }
+        self.write_records(&mut txn).await?;
         txn.put(epoch_key(), Bytes::copy_from_slice(&(before + 1).to_be_bytes()));
         let ended = commit(txn.into_inner()).await?;
         if ended == Ended::Done {

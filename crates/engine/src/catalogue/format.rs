@@ -50,7 +50,6 @@ impl<S: Store> Catalogue<S> {
         let row = txn.get_for_write(&[format_key()]).await.map_err(|fault| fault::storage(&fault))?;
         let stored = of_row(row.first().and_then(Option::as_ref));
         if stored > TAGGED {
-            // A later release took this process for gone: following the catalogue fails too.
             return Err(fault::internal());
         }
         if stored == TAGGED {

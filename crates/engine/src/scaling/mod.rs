@@ -25,6 +25,7 @@ use keywright_semantics::scaling::request::{Filter, Request};
 use keywright_semantics::scaling::response::Response;
 use keywright_store::Store;
 
+use self::capacity::namespace_of;
 use self::rows::Target;
 use crate::metrics::series::Place;
 use crate::monitoring::{STORE_WIDE, place_of};
@@ -117,6 +118,10 @@ async fn work_on<S: Store>(
     now_ms: u64,
 ) -> Result<(), Fault> {
     let (place, id) = (target.place(), target.id());
+    // A release that serves the table does its work.
+    if engine.catalogue().refused(&namespace_of(&place), &id.table).is_some() {
+        return Ok(());
+    }
     capacity::finish(engine, &place, &id).await?;
     scheduled::fire(engine, target, now_ms).await?;
     capacity::settle(engine, &place, &id).await?;

@@ -43,7 +43,7 @@ struct State {
     in_flight: BTreeSet<Stamp>,
     /// The stamp that the processes over a shared store have settled, as last read.
     settled: Stamp,
-    /// Stamps of publications whose outcome is unknown.
+    /// Stamps of publications since the last that was committed.
     unsure: Vec<Stamp>,
 }
 
@@ -90,7 +90,7 @@ impl Stamps {
         self.state().in_flight.remove(&stamp);
     }
 
-    /// Notes that the outcome of this publication is unknown.
+    /// Notes that a publication is about to be committed: until a later one is, it may still happen.
     pub(crate) fn note_unsure(&self, publication: Stamp) {
         self.state().unsure.push(publication);
     }
@@ -139,7 +139,8 @@ impl<S: Store> Engine<S> {
         if stamps.is_shared { stamps.state().settled } else { stamps.lowest(now_ms) }
     }
 
-    /// A time that has passed on the clocks of all processes, as far as they may be apart.
+    /// A time that has passed on the clock of each process that has published since its stamp was settled, as
+    /// far as clocks may be apart; never later than this process's own time.
     pub(crate) fn passed_ms(&self, now_ms: u64) -> u64 {
         self.settled_before(now_ms).ms().clamp(now_ms.saturating_sub(CLOCKS_APART_MS_MAX), now_ms)
     }

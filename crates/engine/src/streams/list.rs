@@ -20,7 +20,9 @@ pub(crate) fn list_streams<S: Store>(
         .as_ref()
         .map(|start| StreamName { table: start.table_name.clone(), label: start.label.clone() });
     let table = request.table_name.as_deref();
-    if let Some(refusal) = table.and_then(|table| engine.catalogue().refused_or_deleted(namespace, table)) {
+    let unserved = table.filter(|table| engine.catalogue().find(namespace, table).is_none());
+    if let Some(refusal) = unserved.and_then(|table| engine.catalogue().refused_or_deleted(namespace, table))
+    {
         return Err(refusal);
     }
     let (names, more) = engine.catalogue().streams_after(namespace, table, start.as_ref(), request.limit);

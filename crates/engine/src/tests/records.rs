@@ -29,14 +29,14 @@ use crate::{BranchFault, Copy, CopyFault, Engine, EngineConfig};
 const UNTAGGED: u8 = 2;
 const TAGGED: u8 = 3;
 /// The tag of resource policies, which this release does not know.
-const POLICY: u16 = 33;
+pub(super) const POLICY: u16 = 33;
 
 /// The key of a table's record; number 0 has the format.
-fn record_key(number: u64) -> Bytes {
+pub(super) fn record_key(number: u64) -> Bytes {
     [&[1, 0][..], &number.to_be_bytes()].concat().into()
 }
 
-fn row(store: &MemoryStore, key: &[u8]) -> Option<Bytes> {
+pub(super) fn row(store: &MemoryStore, key: &[u8]) -> Option<Bytes> {
     block_on(store.get(key)).expect("it is read")
 }
 
@@ -48,7 +48,7 @@ fn form_of(store: &MemoryStore, number: u64) -> u8 {
     row(store, &record_key(number)).expect("the table has a record")[0]
 }
 
-fn write(store: &MemoryStore, key: Bytes, value: Option<Bytes>) {
+pub(super) fn write(store: &MemoryStore, key: Bytes, value: Option<Bytes>) {
     let mut txn = block_on(store.begin()).expect("begin");
     match value {
         Some(value) => txn.put(key, value),
@@ -58,7 +58,7 @@ fn write(store: &MemoryStore, key: Bytes, value: Option<Bytes>) {
 }
 
 /// Adds a section to a table's record.
-fn add_section(store: &MemoryStore, number: u64, tag: u16, is_critical: bool) {
+pub(super) fn add_section(store: &MemoryStore, number: u64, tag: u16, is_critical: bool) {
     let record = row(store, &record_key(number)).expect("the table has a record");
     let changed = with_section(&record, tag, is_critical, b"of a later release");
     write(store, record_key(number), Some(changed.into()));

@@ -22,6 +22,7 @@ use keywright_store::Store;
 use keywright_store::memory::MemoryStore;
 
 use super::harness::*;
+use super::records;
 use crate::support::config::EngineConfig;
 use crate::support::throughput::{Throttle, ThroughputConfig};
 use crate::{Engine, Env};
@@ -380,6 +381,36 @@ fn schedules_set_bounds_in_their_minute() {
     };
     assert!(shown.contains(&bounds_set(20, 30, "at")) && shown.contains(&bounds_set(10, 15, "daily")));
     assert_eq!(shown.len(), 6, "{shown:?}");
+}
+
+#[test]
+fn a_target_waits_while_a_later_release_alone_may_serve_its_table() {
+    let bench = bench_of(5, Throttle::Off, 0);
+    bench.scale(Operation::RegisterScalableTarget, &bounds(1, 100));
+    let action = [
+        ("ScheduledActionName", text("a")),
+        ("Schedule", text("rate(1 hour)")),
+        ("ScalableTargetAction", Document::object(bounds(20, 30))),
+    ];
+    bench.scale(Operation::PutScheduledAction, &action);
+    let Bench { engine, env } = bench;
+    let store = engine.store().clone();
+    drop(engine);
+    let key = records::record_key(1);
+    let known = records::row(&store, &key);
+    records::add_section(&store, 1, records::POLICY, true);
+    let opened = || {
+        let own: std::sync::Arc<dyn Env> = std::sync::Arc::<TestEnv>::clone(&env);
+        let engine = block_on(Engine::open(store.clone(), own, EngineConfig::default()));
+        Bench { engine: engine.expect("the store opens"), env: std::sync::Arc::clone(&env) }
+    };
+    opened().minute(61);
+    records::write(&store, key, known);
+    let served = opened();
+    assert_eq!(served.units(), 5);
+    served.minute(62);
+    served.minute(64);
+    assert_eq!(served.units(), 20, "the action was still due");
 }
 
 #[test]

@@ -445,6 +445,13 @@ fn finish<S: Store>(engine: &Engine<S>, outcomes: Vec<Outcome>, committed: Commi
     outcomes
 }
 
+/// Whether the row of this token is stored.
+async fn is_stored<S: Store>(engine: &Engine<S>, key: &Bytes, row: &TokenRow) -> Result<bool, Error> {
+    let read = async { engine.store().snapshot().await?.get(key).await };
+    let stored = read.await.map_err(|error| fault::storage(&error))?;
+    Ok(stored == Some(row.encode()))
+}
+
 /// Tries to resolve an unknown outcome before the client gets an internal error.
 const SETTLE_ATTEMPTS_MAX: usize = 8;
 
@@ -470,6 +477,11 @@ async fn settle<S: Store>(
     let mut keys: Vec<Bytes> = changed.iter().map(|(action, _)| action.key.row.clone()).collect();
     keys.extend(pending.token.iter().map(|(key, _)| key.clone()));
     for _ in 0..SETTLE_ATTEMPTS_MAX {
+        if let Some((key, row)) = &pending.token
+            && is_stored(engine, key, row).await?
+        {
+            return Ok(true);
+        }
         let tables: Vec<Arc<Table>> =
             changed.iter().map(|(action, _)| engine.catalogue().newest(&action.table)).collect();
         let guard = TableGuard::of(tables.iter().map(|table| &**table));
@@ -477,7 +489,8 @@ async fn settle<S: Store>(
         let (mut txn, rows) = match begun.map_err(|error| fault::storage(&error))? {
             Begun::Current(txn, rows) => (txn, rows),
             Begun::Changed(table) => {
-                engine.catalogue().refresh(table).await?;
+                // Also where the table is gone: nothing is known of the commit then.
+                engine.catalogue().refresh(table).await.map_err(|_gone| fault::internal())?;
                 continue;
             }
         };

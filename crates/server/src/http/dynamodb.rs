@@ -10,9 +10,9 @@ use keywright_engine::{Caller, Observer, Presence};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::request::Request as Typed;
 use keywright_semantics::response::Response as Answered;
-use keywright_semantics::touches::Touches;
 use keywright_wire::{
-    Family, Operation, decoded_bytes_max, error_body_bytes, operation_of_target, render, render_error, shape,
+    Family, Operation, decoded_bytes_max, error_body_bytes, named_table, operation_of_target, render,
+    render_error, shape,
 };
 
 use super::admission::{Admitted, Asker, admit};
@@ -133,20 +133,22 @@ impl Service {
         let shaped = match shape(operation, body) {
             Ok(shaped) => shaped,
             Err(error) => {
-                self.note_refused(&asker.caller, None, &error);
+                // A long body is not worth a second reading.
+                let table = if body.len() <= BODY_FREE_BYTES { named_table(body) } else { None };
+                self.note_refused(&asker.caller, table.as_deref(), &error);
                 return Err(error);
             }
         };
         let touches = shaped.touches();
         admit(asker, &touches, trace, |caller| {
-            shaped.judge().inspect_err(|error| self.note_refused(caller, Some(&touches), error))
+            shaped.judge().inspect_err(|error| self.note_refused(caller, touches.only_table(), error))
         })
     }
 
     /// Counts a refused request for its caller, and for the table that it names.
-    fn note_refused(&self, caller: &Caller, touches: Option<&Touches<'_>>, error: &Error) {
+    fn note_refused(&self, caller: &Caller, table: Option<&str>, error: &Error) {
         if let Some(engine) = self.database.engine() {
-            engine.note_refused(&caller.namespace, touches, error);
+            engine.note_refused(&caller.namespace, table, error);
         }
     }
 

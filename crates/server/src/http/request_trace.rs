@@ -89,17 +89,17 @@ impl Detail {
         }
     }
 
-    /// Notes the tables and the index that a request names.
+    /// Notes the tables that a request names, and the index of one that is about a single resource.
     pub(crate) fn note_names(&mut self, touches: &Touches<'_>) {
-        let touches = touches.as_slice();
-        for table in touches.iter().filter_map(|touch| touch.resource.table_as_sent()) {
+        for table in touches.as_slice().iter().filter_map(|touch| touch.resource.table_as_sent()) {
             let name = foreign::name(table);
             if self.tables.len() < NAMED_TABLES && !self.tables.iter().any(|known| *known == name) {
                 self.tables.push(name.into_owned());
             }
         }
-        let index = touches.first().and_then(|touch| touch.resource.index());
-        self.index = index.map(|name| foreign::name(name).into_owned());
+        if let Touches::One(touch) = touches {
+            self.index = touch.resource.index().map(|name| foreign::name(name).into_owned());
+        }
     }
 
     /// Notes what a response tells about the work behind it.

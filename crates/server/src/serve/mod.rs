@@ -224,6 +224,11 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     };
     drop(ready_file);
     stop.send_replace(true);
+    outcome.and(stop_all(&service, &database, tasks).await)
+}
+
+/// Ends what runs, in bounded time, and closes the database. It is left as after a crash if writes go on.
+async fn stop_all(service: &Service, database: &Database, mut tasks: Tasks) -> Result<(), Failure> {
     service.refuse_waiting();
     if tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS_MAX), tasks.all_ended()).await.is_err() {
         tracing::warn!("some requests were still running after {DRAIN_SECONDS_MAX} seconds and were cut off");
@@ -234,13 +239,12 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     if changes_ended.is_err() {
         // The next start recounts the counters that such a write may still change.
         tracing::warn!("some writes were still running: the database is left as after a crash");
-        return outcome;
+        return Ok(());
     }
-    let closed = database
+    database
         .shut_down()
         .await
-        .map_err(|error| Failure::new(format!("cannot close the database cleanly: {error}")));
-    outcome.and(closed)
+        .map_err(|error| Failure::new(format!("cannot close the database cleanly: {error}")))
 }
 
 /// Names the places with tables that no request can name: a server of an earlier release took them.

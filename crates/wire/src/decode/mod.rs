@@ -68,8 +68,9 @@ pub fn shape(operation: Operation, body: &[u8]) -> Result<Shaped<'_>, Error> {
 }
 
 impl<'b> Shaped<'b> {
-    /// What the request touches, in its own order. Equal to [`Request::resources`] of a request that is
-    /// accepted.
+    /// What the request touches, in its own order: at least [`Request::resources`] of a request that is
+    /// accepted. A statement that is parsed and cannot be bound is named here alone, and a table that a map
+    /// names twice stands twice.
     pub fn touches(&self) -> Touches<'b> {
         touches::of(self.operation, &self.node)
     }

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use keywright_semantics::limits::{BATCH_GET_KEYS_MAX, TRANSACTION_ITEMS_MAX};
+use keywright_semantics::limits::{BATCH_GET_KEYS_MAX, STATEMENT_UNITS_MAX, TRANSACTION_ITEMS_MAX};
 use keywright_semantics::operation::Operation;
 use keywright_semantics::partiql;
 use keywright_semantics::touches::{Action, Resource, Touch, Touches};
@@ -138,8 +138,10 @@ fn statements<'b>(operation: Operation, body: &Node<'b>, list: &str) -> Vec<Touc
     elements(body, list).map(|element| statement(operation, element)).collect()
 }
 
-/// What a statement touches: nothing if it is not well-formed.
+/// What a statement touches: nothing if it is not well-formed, or longer than any that is parsed. A long one
+/// becomes many times as large.
 fn statement<'b>(operation: Operation, holder: &Node<'b>) -> Touch<'b> {
-    let parsed = text(holder, "Statement").and_then(|text| partiql::touch(&text));
+    let is_short = |text: &Cow<'b, str>| text.encode_utf16().nth(STATEMENT_UNITS_MAX).is_none();
+    let parsed = text(holder, "Statement").filter(is_short).and_then(|text| partiql::touch(&text));
     parsed.unwrap_or_else(|| Touch::own(operation, Resource::Nothing))
 }

@@ -95,6 +95,15 @@ fn a_request_of_too_many_tables_is_read_in_part() {
 }
 
 #[test]
+fn a_statement_that_is_too_long_is_not_parsed() {
+    for (length, expected) in [(8_192, ("PartiQLSelect", "Shop")), (8_193, ("ExecuteStatement", "nothing"))] {
+        let statement = format!("{:<length$}", "SELECT * FROM Shop");
+        let found = touches(Operation::ExecuteStatement, &format!(r#"{{"Statement":"{statement}"}}"#));
+        assert_eq!(found, [(expected.0, expected.1.to_owned())], "{length}");
+    }
+}
+
+#[test]
 fn a_table_with_tags_is_created_and_tagged() {
     let body = r#"{"TableName":"Shop","Tags":[{"Key":"k","Value":"v"}]}"#;
     let shaped = shape(Operation::CreateTable, body.as_bytes()).unwrap();
