@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Region};
+use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Namespace, Region};
 use keywright_semantics::error::ErrorKind;
 use keywright_store::memory::MemoryStore;
 use keywright_wire::{Operation, decode, render, render_error};
@@ -38,7 +38,8 @@ const QUERY: &str = r#""KeyConditions":{"pk":{"ComparisonOperator":"EQ","Attribu
 static DATABASE: LazyLock<Database> = LazyLock::new(|| {
     let engine =
         pollster::block_on(Engine::open(MemoryStore::new(), Arc::new(Clock), EngineConfig::default()));
-    let caller = Caller { account: AccountId::from("000000000000"), region: Region::from("us-east-1") };
+    let account = AccountId::from("000000000000");
+    let caller = Caller::account(Namespace { account, region: Region::from("us-east-1") });
     let database = Database { engine: engine.expect("an empty store opens"), caller };
     assert!(run(&database, Operation::CreateTable, TABLE).is_some());
     database

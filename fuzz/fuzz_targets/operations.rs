@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Region};
+use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Namespace, Region};
 use keywright_semantics::error::ErrorKind;
 use keywright_store_local::{Durability, LocalOptions, LocalStore};
 use keywright_wire::{Operation, decode, render, render_error};
@@ -40,7 +40,8 @@ static DATABASE: LazyLock<Database> = LazyLock::new(|| {
     let store = LocalStore::open(&folder.path().join("data"), options).expect("an empty folder opens");
     let engine = pollster::block_on(Engine::open(store, Arc::new(Clock), EngineConfig::default()));
     let engine = engine.expect("an empty store opens");
-    let caller = Caller { account: AccountId::from("000000000000"), region: Region::from("us-east-1") };
+    let account = AccountId::from("000000000000");
+    let caller = Caller::account(Namespace { account, region: Region::from("us-east-1") });
     let database = Database { engine, caller, _folder: folder };
     let table = json!({
         "TableName": "table", "BillingMode": "PAY_PER_REQUEST",
