@@ -8,7 +8,7 @@
 //!
 //! Each process raises its own stamp in the commit of its sign of life (`members`). One of them, which does
 //! the work that belongs to no table, raises the settled stamp to the lowest of all. Three rules make that
-//! safe, whatever the clocks say and however long a process was paused:
+//! safe, also when clocks are wrong and a process was paused for long:
 //!
 //! - A process that joins reads the settled stamp under protection, starts above it, and writes it again. So
 //!   joining conflicts with a raise that has not seen the new rows.

@@ -1,10 +1,10 @@
 //! The stamps that this process draws, and how far all processes have passed.
 //!
-//! What a process draws never falls, whatever its clock does. `draw` takes the least stamp allowed as well:
-//! the one after the greatest stamp that the transaction has read under protection. So of two commits that
-//! touch one item the later one has the greater stamp, even if they are of two processes whose clocks differ.
-//! Clocks are not compared, and no process moves another's: a clock that is ahead harms the items that its
-//! process wrote.
+//! What a process draws never falls, also when its clock is set back. `draw` takes the least stamp allowed as
+//! well: the one after the greatest stamp that the transaction has read under protection. So of two commits
+//! that touch one item the later one has the greater stamp, even if they are of two processes whose clocks
+//! differ. Clocks are not compared, and no process moves another's: a clock that is ahead harms the items
+//! that its process wrote.
 //!
 //! A stamp is *in flight* from its draw until its commit has ended. A commit of unknown outcome stays in
 //! flight until its caller has made sure that it can no longer happen (as `write::group` does by writing the
@@ -154,7 +154,7 @@ mod tests {
     const NONE: Stamp = Stamp::first_of(0);
 
     #[test]
-    fn stamps_rise_and_none_is_below_what_was_lowest_whatever_the_clock_says() {
+    fn stamps_rise_and_none_is_below_what_was_lowest_also_when_the_clock_is_set_back() {
         for seed in seeds(20) {
             let mut random = fastrand::Rng::with_seed(seed);
             let stamps = Stamps::new(false);
