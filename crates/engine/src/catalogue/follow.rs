@@ -75,18 +75,14 @@ impl<S: Store> Catalogue<S> {
 
     /// Commits a change of tables: when this returns `Done`, it may be answered.
     pub(super) async fn commit(&self, mut txn: TableChange<S::Transaction>) -> Result<Ended, Error> {
+        let rows = txn.get_for_write(&[format_key(), epoch_key()]).await;
+        let mut rows = rows.map_err(|fault| fault::storage(&fault))?.into_iter();
+        let stored = format::of_row(rows.next().flatten().as_ref());
+        self.write_records(&mut txn, stored).await?;
         if !self.store.capabilities().is_shared {
-            self.write_records(&mut txn).await?;
             return commit(txn.into_inner()).await;
         }
-        let rows = txn.get_for_write(&[epoch_key(), format_key()]).await;
-        let mut rows = rows.map_err(|fault| fault::storage(&fault))?.into_iter();
         let before = read_epoch(rows.next().flatten());
-        // A later release can have taken this process for gone, and raised the format since the last reading.
-        if format::of_row(rows.next().flatten().as_ref()) > TAGGED {
-            return Err(fault::internal());
-        }
-        self.write_records(&mut txn).await?;
         txn.put(epoch_key(), Bytes::copy_from_slice(&(before + 1).to_be_bytes()));
         let ended = commit(txn.into_inner()).await?;
         if ended == Ended::Done {
@@ -131,12 +127,8 @@ async fn read_all(view: &impl Snapshot) -> Result<Cache, CatalogueFault> {
     let mut tables = BTreeMap::new();
     load(view, RECORDS, |entry_key, value| {
         if entry_key == format_key() {
-            cache.format = format::of_row(Some(&value));
-            return if cache.format > TAGGED {
-                Err(CatalogueFault::LaterFormat(cache.format))
-            } else {
-                Ok(())
-            };
+            let stored = format::of_row(Some(&value));
+            return if stored > TAGGED { Err(CatalogueFault::LaterFormat(stored)) } else { Ok(()) };
         }
         match record::decode(&value) {
             Ok(table) => {

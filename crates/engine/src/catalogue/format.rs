@@ -31,37 +31,31 @@ pub(super) fn of_row(row: Option<&Bytes>) -> u8 {
 }
 
 impl<S: Store> Catalogue<S> {
-    /// Writes the records of a change, in the newest form that every process over the store reads.
-    pub(super) async fn write_records(&self, txn: &mut TableChange<S::Transaction>) -> Result<(), Error> {
-        if !txn.has_records() {
-            return Ok(());
-        }
-        let is_tagged = self.raise_format(txn).await?;
-        txn.write_records(if is_tagged { record::encode } else { record::encode_untagged });
-        Ok(())
-    }
-
-    /// Whether the commit may write records in sections. It then says so in the store's format.
-    async fn raise_format(&self, txn: &mut S::Transaction) -> Result<bool, Error> {
-        // It never falls.
-        if self.read().format >= TAGGED {
-            return Ok(true);
-        }
-        let row = txn.get_for_write(&[format_key()]).await.map_err(|fault| fault::storage(&fault))?;
-        let stored = of_row(row.first().and_then(Option::as_ref));
+    /// Writes the records of a change, in the newest form that every process over the store reads, and raises
+    /// the store's format if that form needs it. `stored` is the format that the transaction has read under
+    /// protection.
+    pub(super) async fn write_records(
+        &self,
+        txn: &mut TableChange<S::Transaction>,
+        stored: u8,
+    ) -> Result<(), Error> {
+        // A later release can have taken this process for gone, and raised the format since the last reading.
         if stored > TAGGED {
             return Err(fault::internal());
         }
-        if stored == TAGGED {
-            self.write().format = stored;
-        } else {
+        if !txn.has_records() {
+            return Ok(());
+        }
+        if stored < TAGGED {
             let is_shared = self.store.capabilities().is_shared;
-            if is_shared && !all_know(txn).await.map_err(|fault| fault::storage(&fault))? {
-                return Ok(false);
+            if is_shared && !all_know(&**txn).await.map_err(|fault| fault::storage(&fault))? {
+                txn.write_records(record::encode_untagged);
+                return Ok(());
             }
             txn.put(format_key(), Bytes::from_static(&[TAGGED]));
         }
-        Ok(true)
+        txn.write_records(record::encode);
+        Ok(())
     }
 }
 

@@ -121,8 +121,6 @@ struct Cache {
     /// Tables that a later release wrote and that are not served. They are in none of the fields above.
     refused: RefusedTables,
     sizes: RecordSizes,
-    /// The store's format, as it was read last. It never falls.
-    format: u8,
 }
 
 /// The sizes of the records of all tables. Invariant: `total` is their sum.
