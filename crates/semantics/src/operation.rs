@@ -22,9 +22,10 @@ pub enum Effect {
     AsItsStatements,
 }
 
-macro_rules! operations {
-    ($($name:ident $about:ident $effect:ident;)*) => {
-        /// Every operation of the two public service models, in their order.
+/// The operations of a service by their names, in order.
+macro_rules! named {
+    ($(#[$doc:meta])* $($name:ident),* $(,)?) => {
+        $(#[$doc])*
         #[expect(missing_docs, reason = "each variant is the operation of its name")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Operation {
@@ -32,14 +33,8 @@ macro_rules! operations {
         }
 
         impl Operation {
-            /// All operations, in the order of the service models.
+            /// All of them, in this order.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-
-            /// The operation's place in `ALL`.
-            #[expect(clippy::as_conversions, reason = "the number of a variant")]
-            pub const fn place(self) -> usize {
-                self as usize
-            }
 
             /// The operation's name. It is also the name of its action in policies.
             pub const fn name(self) -> &'static str {
@@ -54,6 +49,25 @@ macro_rules! operations {
                     $(stringify!($name) => Some(Self::$name),)*
                     _ => None,
                 }
+            }
+        }
+    };
+}
+
+pub(crate) use named;
+
+macro_rules! operations {
+    ($($name:ident $about:ident $effect:ident;)*) => {
+        named! {
+            /// Every operation of the two public service models, in their order.
+            $($name,)*
+        }
+
+        impl Operation {
+            /// The operation's place in `ALL`.
+            #[expect(clippy::as_conversions, reason = "the number of a variant")]
+            pub const fn place(self) -> usize {
+                self as usize
             }
 
             const fn about(self) -> About {

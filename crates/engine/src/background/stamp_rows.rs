@@ -43,13 +43,15 @@ pub(super) async fn publish<S: Store>(
 ) -> Result<CommitVersion, CommitError> {
     let [joined, own] = row_keys(engine.members().own());
     let rows = txn.get_for_write(&[joined.clone(), own.clone()]).await.map_err(CommitError::Failed)?;
-    let least = match rows.as_slice() {
-        [Some(_), stamp] => stamp_of(stamp.as_ref()),
-        _ => read_settled(&mut txn).await?,
+    let has_joined = matches!(rows.first(), Some(Some(_)));
+    let least = if has_joined {
+        stamp_of(rows.get(1).and_then(Option::as_ref))
+    } else {
+        read_settled(&mut txn).await?
     };
     // A later release wrote the row. The sign of life is given all the same.
     let Some(least) = least else { return txn.commit().await };
-    if !matches!(rows.as_slice(), [Some(_), _]) {
+    if !has_joined {
         // A raise that has not seen the new rows conflicts with this.
         txn.put(joined, Bytes::new());
         txn.put(settled_key(), encode(least));
@@ -61,7 +63,7 @@ pub(super) async fn publish<S: Store>(
     assert!(least <= lowest && lowest <= publication, "a published stamp never falls");
     txn.put(own, encode(lowest));
     // Before the commit, so that one which is never answered is known too.
-    engine.stamps().note_unsure(publication);
+    engine.stamps().note_publishing(publication);
     let outcome = drawn.commit(txn).await;
     if outcome.is_ok() {
         engine.stamps().note_published();

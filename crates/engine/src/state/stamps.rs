@@ -44,7 +44,7 @@ struct State {
     /// The stamp that the processes over a shared store have settled, as last read.
     settled: Stamp,
     /// Stamps of publications since the last that was committed.
-    unsure: Vec<Stamp>,
+    publishing: Vec<Stamp>,
 }
 
 /// A stamp in flight. If it is dropped before its commit begins, it is in flight no longer.
@@ -91,14 +91,14 @@ impl Stamps {
     }
 
     /// Notes that a publication is about to be committed: until a later one is, it may still happen.
-    pub(crate) fn note_unsure(&self, publication: Stamp) {
-        self.state().unsure.push(publication);
+    pub(crate) fn note_publishing(&self, publication: Stamp) {
+        self.state().publishing.push(publication);
     }
 
     /// Notes a publication that was committed. Those before it wrote the same row, so they cannot follow.
     pub(crate) fn note_published(&self) {
         let mut state = self.state();
-        for stamp in std::mem::take(&mut state.unsure) {
+        for stamp in std::mem::take(&mut state.publishing) {
             state.in_flight.remove(&stamp);
         }
     }

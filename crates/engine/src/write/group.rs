@@ -477,11 +477,6 @@ async fn settle<S: Store>(
     let mut keys: Vec<Bytes> = changed.iter().map(|(action, _)| action.key.row.clone()).collect();
     keys.extend(pending.token.iter().map(|(key, _)| key.clone()));
     for _ in 0..SETTLE_ATTEMPTS_MAX {
-        if let Some((key, row)) = &pending.token
-            && is_stored(engine, key, row).await?
-        {
-            return Ok(true);
-        }
         let tables: Vec<Arc<Table>> =
             changed.iter().map(|(action, _)| engine.catalogue().newest(&action.table)).collect();
         let guard = TableGuard::of(tables.iter().map(|table| &**table));
@@ -489,7 +484,12 @@ async fn settle<S: Store>(
         let (mut txn, rows) = match begun.map_err(|error| fault::storage(&error))? {
             Begun::Current(txn, rows) => (txn, rows),
             Begun::Changed(table) => {
-                // Also where the table is gone: nothing is known of the commit then.
+                // The token's row shows it also where the table is gone. Without a token nothing does then.
+                if let Some((key, row)) = &pending.token
+                    && is_stored(engine, key, row).await?
+                {
+                    return Ok(true);
+                }
                 engine.catalogue().refresh(table).await.map_err(|_gone| fault::internal())?;
                 continue;
             }

@@ -15,40 +15,10 @@ pub mod statistic;
 pub mod unit;
 mod unserved;
 
-macro_rules! operations {
-    ($($name:ident),* $(,)?) => {
-        /// The operations that are served.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[expect(missing_docs, reason = "each variant is the operation of its name")]
-        pub enum Operation {
-            $($name,)*
-        }
+use crate::operation::named;
 
-        impl Operation {
-            /// All of them, in the order of their names.
-            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-
-            /// The operation's name.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$name => stringify!($name),)*
-                }
-            }
-
-            /// The operation of that name, if it is served.
-            pub fn from_name(name: &str) -> Option<Self> {
-                match name {
-                    $(stringify!($name) => Some(Self::$name),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-pub(crate) use operations;
-
-operations! {
+named! {
+    /// The operations that are served.
     DeleteAlarms,
     DescribeAlarmHistory,
     DescribeAlarms,

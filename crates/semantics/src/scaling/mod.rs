@@ -13,9 +13,10 @@ pub mod response;
 pub mod schedule;
 pub mod target;
 
-use crate::monitoring::operations;
+use crate::operation::named;
 
-operations! {
+named! {
+    /// The operations that are served.
     DeleteScalingPolicy,
     DeleteScheduledAction,
     DeregisterScalableTarget,
