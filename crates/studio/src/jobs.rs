@@ -6,7 +6,6 @@
 //! older one. It does not know how a call is executed (`workers`).
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -14,40 +13,16 @@ use bytes::Bytes;
 use futures_util::future::poll_immediate;
 use keywright_connection::idle_timeout::Activity;
 use keywright_model::json::Json;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
+use super::cancel::Cancel;
 use super::lanes::{Each, Lane, Place, Tab, Who};
-use super::refusal::{Kind, Refusal};
+use super::refusal::{Kind, Refusal, cancelled, internal};
 use super::reply::Lines;
 use crate::limits::{
     HEAVY_TURN_MS_MAX, JOB_WAIT_SECONDS_MAX, JOBS_MAX, LIGHT_BODY_BYTES_MAX, LIGHT_CALLS_MAX,
     LIGHT_TURN_MS_MAX, SHORT_MODEL_CALLS_MAX, STREAM_LINES_MAX, TABS_MAX,
 };
-
-/// Whether a job must end.
-#[derive(Debug, Default)]
-pub struct Cancel {
-    is_set: AtomicBool,
-    changed: Notify,
-}
-
-impl Cancel {
-    pub(super) fn set(&self) {
-        self.is_set.store(true, Ordering::SeqCst);
-        self.changed.notify_waiters();
-    }
-
-    pub(super) async fn wait(&self) {
-        loop {
-            // From here on it hears of a change.
-            let changed = self.changed.notified();
-            if self.is_set.load(Ordering::SeqCst) {
-                return;
-            }
-            changed.await;
-        }
-    }
-}
 
 /// A line of progress.
 pub(super) fn progress(what: &str, counted: Option<(usize, usize)>) -> Vec<u8> {
@@ -255,17 +230,9 @@ fn waited() -> Refusal {
     Refusal::new(Kind::Busy, "other calls run: try again later")
 }
 
-pub(super) fn cancelled() -> Refusal {
-    Refusal::new(Kind::Cancelled, "the call was cancelled")
-}
-
-pub(super) fn internal() -> Refusal {
-    Refusal::new(Kind::Internal, "something went wrong in the server: its log says more")
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures_util::future::join_all;
 

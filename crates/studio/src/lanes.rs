@@ -9,8 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use keywright_connection::client::Address;
 use tokio::sync::oneshot;
 
-use super::jobs::internal;
-use super::refusal::Refusal;
+use super::refusal::{Refusal, internal};
 
 /// An account that signed in. Where nobody signs in, clients differ by their addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -16,6 +16,7 @@
 
 mod api;
 mod assets;
+mod cancel;
 mod endpoints;
 mod examples;
 mod frames;
@@ -38,7 +39,8 @@ mod worker;
 mod workers;
 
 pub use api::{Access, Api, Call, Called, MonitoringCall};
-pub use jobs::{Cancel, Pace};
+pub use cancel::Cancel;
+pub use jobs::Pace;
 pub use portions::Answers;
 pub use refusal::Refusal;
 pub use reply::{Lines, Reply};

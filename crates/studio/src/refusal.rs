@@ -111,3 +111,13 @@ impl Refusal {
 pub(super) fn fault_json(Fault { at: At { line, column }, text }: &Fault) -> Json {
     Json::object([("line", Json::number(line)), ("column", Json::number(column)), ("text", Json::text(text))])
 }
+
+/// The call was ended: its page went away, or a newer call took its place.
+pub(super) fn cancelled() -> Refusal {
+    Refusal::new(Kind::Cancelled, "the call was cancelled")
+}
+
+/// A fault of ours, whose cause is in the log.
+pub(super) fn internal() -> Refusal {
+    Refusal::new(Kind::Internal, "something went wrong in the server: its log says more")
+}

@@ -14,7 +14,7 @@ use keywright_connection::idle_timeout::{Activity, Phase};
 use keywright_model::json::Json;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-use super::jobs::Cancel;
+use super::cancel::Cancel;
 use super::refusal::Refusal;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");

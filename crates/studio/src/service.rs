@@ -35,14 +35,15 @@ use keywright_semantics::place::{ACCOUNT_DIGITS, DEFAULT_ACCOUNT, RegionName, is
 use keywright_wire::sigv4::SignedRequest;
 use tokio::sync::{mpsc, watch};
 
+use super::cancel::Cancel;
 use super::endpoints::{self, Context, Endpoint, Way};
 use super::guard::{Guard, STUDIO, Target};
 use super::headers::seal;
-use super::jobs::{self, Cancel, Jobs, Pace, Run};
+use super::jobs::{Jobs, Pace, Run};
 use super::lanes::{Account, Tab, Who};
 use super::model_files::ModelFiles;
 use super::portions::{Answers, Portion, Portions};
-use super::refusal::{Kind, Refusal};
+use super::refusal::{self, Kind, Refusal};
 use super::reply::{self, Reply};
 use super::sessions::{Failed, Session, Sessions};
 use super::workers::{Asked, Ended, ModelCall, Workers};
@@ -551,7 +552,7 @@ impl Serving for Studio {
     async fn answer(&self, request: Request<Incoming>, client: &Client) -> Response<Reply> {
         let (head, body) = request.into_parts();
         let responded = AssertUnwindSafe(self.respond(&head, body, client)).catch_unwind().await;
-        seal(responded.unwrap_or_else(|_panic| reply::refused(&jobs::internal())))
+        seal(responded.unwrap_or_else(|_panic| reply::refused(&refusal::internal())))
     }
 }
 

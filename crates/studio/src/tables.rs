@@ -6,8 +6,8 @@ use keywright_model::json::Json;
 use keywright_wire::{Operation, is_served};
 
 use super::frames::{CHANGES, OK};
-use super::refusal::{Kind, Refusal};
-use super::{jobs, worker};
+use super::refusal::{self, Kind, Refusal};
+use super::worker;
 
 /// The database as one caller sees it, from a process that executes calls.
 pub(super) struct Tables {
@@ -42,8 +42,8 @@ impl Tables {
         if answer == CHANGES {
             return Err(Refusal::new(Kind::ReadOnly, "the studio is read-only"));
         }
-        let text = std::str::from_utf8(&body).map_err(|_| jobs::internal())?;
-        let json = Json::parse(text).map_err(|_| jobs::internal())?;
+        let text = std::str::from_utf8(&body).map_err(|_| refusal::internal())?;
+        let json = Json::parse(text).map_err(|_| refusal::internal())?;
         if answer == OK {
             return Ok(Ok(json));
         }

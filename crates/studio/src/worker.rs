@@ -22,10 +22,10 @@ use keywright_process::environment;
 
 use super::endpoints::{self, ModelContext, Way};
 use super::frames::{HEAD_BYTES_MAX, Head, Kind};
-use super::jobs::{cancelled, internal, progress};
+use super::jobs::progress;
 use super::members;
 use super::model_files::ModelFiles;
-use super::refusal::{self, Refusal};
+use super::refusal::{self, Refusal, cancelled, internal};
 use super::runs::Runs;
 use super::tables::Tables;
 use crate::ModelsIn;

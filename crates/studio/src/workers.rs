@@ -21,10 +21,11 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::cancel::Cancel;
 use super::frames::{CHANGES, ERROR, HEAD_BYTES_MAX, Head, Kind, OK};
-use super::jobs::{Cancel, Pace, cancelled, internal};
+use super::jobs::Pace;
 use super::portions::Answers;
-use super::refusal::{self, Refusal};
+use super::refusal::{self, Refusal, cancelled, internal};
 use super::{Access, Api, Call, Called, tables};
 use crate::limits::{
     MODEL_ANSWER_BYTES_MAX, MODEL_ASKED_BYTES_MAX, MODEL_PROCESS_BYTES_MAX, MODEL_PROCESS_IDLE_SECONDS_MAX,

@@ -6,9 +6,8 @@ use keywright_wire::{Operation, decode, render};
 use keywright_workbench::run::Database;
 
 use super::{ModelContext, Outcome};
-use crate::jobs::internal;
 use crate::members;
-use crate::refusal::{Kind, Refusal};
+use crate::refusal::{Kind, Refusal, internal};
 use crate::tables;
 
 /// The requests that the page saves an item with.

@@ -196,5 +196,5 @@ fn optional(text: Option<&String>) -> Json {
 
 /// The JSON that a command prints.
 fn printed(text: &str) -> Outcome {
-    Json::parse(text).map_err(|_| super::jobs::internal())
+    Json::parse(text).map_err(|_| super::refusal::internal())
 }
