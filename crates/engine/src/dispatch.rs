@@ -17,6 +17,7 @@ use crate::batch::batch_write_item::batch_write_item;
 use crate::batch::transact_get_items::transact_get_items;
 use crate::batch::transact_write_items::transact_write_items;
 use crate::catalogue::{Catalogue, CatalogueFault, KeyMap};
+use crate::history::bound;
 use crate::read::get_item::get_item;
 use crate::read::query::query;
 use crate::read::scan::scan;
@@ -87,6 +88,7 @@ impl<S: Store> Engine<S> {
         let opened_ms = env.now_ms();
         let engine = Self::new(store, env, config, catalogue);
         engine.catalogue().note_followed(opened_ms);
+        engine.begin_stamps(opened_ms).await?;
         stats_rows::load(&engine).await?;
         throughput_rows::load(&engine).await?;
         Ok(engine)
@@ -140,6 +142,17 @@ impl<S: Store> Engine<S> {
         Box::pin(scaling::execute(self, &caller.namespace, request)).await
     }
 
+    /// Begins above the stamps of all commits that may be in the store.
+    async fn begin_stamps(&self, now_ms: u64) -> Result<(), OpenError> {
+        let view = self.store().snapshot().await?;
+        self.stamps().begin_at(bound::read(&view).await?);
+        drop(view);
+        if self.is_shared() {
+            background::members::step(self, now_ms).await.map_err(|_logged| StoreError::Closed)?;
+        }
+        Ok(())
+    }
+
     async fn run_on_shared(&self, caller: &Caller, request: &Request) -> Result<Response, Error> {
         self.follow_for(request).await?;
         let epoch = self.catalogue().epoch();
@@ -157,7 +170,9 @@ impl<S: Store> Engine<S> {
         if request.operation().is_about_items() && self.catalogue().is_followed_since(since_ms) {
             return Ok(());
         }
-        Box::pin(self.catalogue().follow(now_ms)).await
+        Box::pin(self.catalogue().follow(now_ms)).await?;
+        // A process that was silent for long has to join again before it commits with stamps.
+        Box::pin(background::members::step(self, now_ms)).await
     }
 
     /// All operations but the shortest are boxed: this future is as large as the largest future in it, and it

@@ -5,8 +5,8 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: support < catalogue < throughput, metrics, insights < bind < state < changes < read, write
-//! < backfill, batch < partiql, streams, ttl < tables, monitoring < scaling < background < answered, copy
+//! Layers: support < catalogue < throughput, metrics, insights < bind < state < changes, history < read,
+//! write < backfill, batch < partiql, streams, ttl < tables, monitoring < scaling < background < answered, copy
 //! < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
@@ -17,6 +17,7 @@
 //! - `insights`: which keys consume most and are throttled most, per rule and minute, in memory.
 //! - `state`: the `Engine` value and what it keeps in memory; it imports no operation.
 //! - `changes`: the logged changes of a table's items: their stored form, their shards, trimming.
+//! - `history`: undo rows, and a table as of a stamp.
 //! - `read`, `write`: the page loop and the write core, each with its single-item operations.
 //! - `backfill`: rows made of the items that a table has already, for indexes and time to live.
 //! - `batch`: operations on many items, transactions included.
@@ -62,6 +63,7 @@ mod catalogue;
 mod changes;
 mod copy;
 mod dispatch;
+mod history;
 mod insights;
 mod metrics;
 mod monitoring;

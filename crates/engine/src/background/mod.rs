@@ -4,6 +4,7 @@
 //! Each call of `step` does a bounded piece of it. The catalogue says what is left, also after a restart.
 //! After a fault of the store a later step tries again.
 
+mod history;
 pub(crate) mod index_backfill;
 pub(crate) mod members;
 pub(crate) mod stamp_rows;
@@ -60,6 +61,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
         wake = wake.earlier(next);
         wake = wake.earlier(ttl::maintain(engine, &table, now_ms).await.unwrap_or(retry));
         wake = wake.earlier(changes::maintain(engine, &table, now_ms).await.unwrap_or(retry));
+        wake = wake.earlier(history::maintain(engine, &table, now_ms).await.unwrap_or(retry));
     }
     for table in engine.catalogue().doomed().into_iter().filter(|table| engine.owns(table.id)) {
         wake = wake.earlier(match purge_table(engine, &table).await {

@@ -20,6 +20,7 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, CommitVersion, Entry, Snapshot, Store, Transaction};
 
+use crate::history::bound;
 use crate::state::Engine;
 use crate::state::members::MemberId;
 use crate::support::fault;
@@ -31,7 +32,6 @@ use crate::support::stamp::Stamp;
 const SETTLED: TableId = TableId(0);
 /// The last bytes of the keys of these rows.
 const STAMP: u8 = 1;
-const JOINED: u8 = 2;
 /// The first byte of a row: its format.
 const FORMAT: u8 = 1;
 
@@ -47,7 +47,9 @@ pub(super) async fn publish<S: Store>(
     let least = if has_joined {
         stamp_of(rows.get(1).and_then(Option::as_ref))
     } else {
-        read_settled(&mut txn).await?
+        // A store that is a copy has a bound of stamps, and not yet a settled one.
+        let bound = bound::read(&txn).await.map_err(CommitError::Failed)?;
+        read_settled(&mut txn).await?.map(|settled| settled.max(bound))
     };
     // A later release wrote the row. The sign of life is given all the same.
     let Some(least) = least else { return txn.commit().await };
@@ -64,7 +66,7 @@ pub(super) async fn publish<S: Store>(
     txn.put(own, encode(lowest));
     // Before the commit, so that one which is never answered is known too.
     engine.stamps().note_publishing(publication);
-    let outcome = drawn.commit(txn).await;
+    let outcome = drawn.commit(txn.commit()).await;
     if outcome.is_ok() {
         engine.stamps().note_published();
     }
@@ -101,12 +103,21 @@ async fn raise_to_lowest<S: Store>(engine: &Engine<S>) -> Result<CommitVersion, 
     txn.commit().await
 }
 
-/// Notes the settled stamp that this view shows.
+/// Notes the settled stamp that this view shows, and how far other processes have come.
 pub(super) async fn follow<S: Store>(engine: &Engine<S>, view: &S::Snapshot) -> Result<(), Error> {
     let row = view.get(&settled_key()).await.map_err(|error| fault::storage(&error))?;
     if let Some(settled) = stamp_of(row.as_ref()) {
         engine.stamps().note_settled(settled);
     }
+    let own = engine.members().own();
+    let mut greatest = Stamp::default();
+    let read = each_row(view, prefix_range(vec![Space::Members.byte()]), |entry| {
+        if let Some((_, Some(stamp))) = published(entry).filter(|(member, _)| *member != own) {
+            greatest = greatest.max(stamp);
+        }
+    });
+    read.await.map_err(|error| fault::storage(&error))?;
+    engine.stamps().note_others(greatest);
     Ok(())
 }
 
@@ -118,8 +129,7 @@ async fn read_settled<T: Transaction>(txn: &mut T) -> Result<Option<Stamp>, Comm
 
 /// The keys of a process's rows: the one that its commits with stamps protect, and that of its lowest stamp.
 pub(crate) fn row_keys(member: MemberId) -> [Bytes; 2] {
-    let key = |kind: u8| [&member.row_key(Space::Members)[..], &[kind]].concat().into();
-    [key(JOINED), key(STAMP)]
+    [member.joined_key(), [&member.row_key(Space::Members)[..], &[STAMP]].concat().into()]
 }
 
 fn settled_key() -> Bytes {

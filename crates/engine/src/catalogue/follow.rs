@@ -12,7 +12,7 @@ use keywright_semantics::error::Error;
 use keywright_store::{KeyRange, Snapshot, Store, Transaction};
 
 use super::guard::{TableChange, format_key};
-use super::record::{RecordFault, TAGGED};
+use super::record::RecordFault;
 use super::rows::{NAMES, RECORDS, epoch_key};
 use super::{Cache, Catalogue, CatalogueFault, Ended, commit, format, read_u64, record};
 use crate::support::fault;
@@ -128,7 +128,7 @@ async fn read_all(view: &impl Snapshot) -> Result<Cache, CatalogueFault> {
     load(view, RECORDS, |entry_key, value| {
         if entry_key == format_key() {
             let stored = format::of_row(Some(&value));
-            return if stored > TAGGED { Err(CatalogueFault::LaterFormat(stored)) } else { Ok(()) };
+            return if stored > format::NEWEST { Err(CatalogueFault::LaterFormat(stored)) } else { Ok(()) };
         }
         match record::decode(&value) {
             Ok(table) => {

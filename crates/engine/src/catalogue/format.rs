@@ -9,20 +9,31 @@
 //! readers. Over a shared store it rises once all processes know the new format.
 
 use bytes::Bytes;
-use keywright_semantics::error::Error;
+use keywright_semantics::error::{Error, ErrorKind};
 use keywright_store::{Snapshot, Store, StoreError, Transaction};
 
 use super::guard::{TableChange, format_key};
 use super::record::TAGGED;
+use super::table::Table;
 use super::{Catalogue, record};
 use crate::support::fault;
 use crate::support::layout::{Space, prefix_range};
 use crate::support::member_row::{Knows, MemberRow};
 use crate::support::rows::each_row;
 
+/// The format of stores whose tables have history, or were restored: their writers must write undo rows.
+const HISTORY: u8 = 4;
+/// The newest format that this release knows.
+pub(super) const NEWEST: u8 = HISTORY;
+
+/// The format that a store must have for this table to be in it.
+fn needed_for(table: &Table) -> u8 {
+    if record::has_history(table) { HISTORY } else { TAGGED }
+}
+
 /// Which records this release reads, as its processes publish it.
 pub(crate) fn known() -> Knows {
-    Knows { format: TAGGED, sections: record::known_tags().collect() }
+    Knows { format: NEWEST, sections: record::known_tags().collect() }
 }
 
 /// The format of a store, from its row.
@@ -40,35 +51,45 @@ impl<S: Store> Catalogue<S> {
         stored: u8,
     ) -> Result<(), Error> {
         // A later release can have taken this process for gone, and raised the format since the last reading.
-        if stored > TAGGED {
+        if stored > NEWEST {
             return Err(fault::internal());
         }
-        if !txn.has_records() {
-            return Ok(());
-        }
-        if stored < TAGGED {
+        let Some(needed) = txn.records().map(needed_for).max() else { return Ok(()) };
+        if stored < needed {
             let is_shared = self.store.capabilities().is_shared;
-            if is_shared && !all_know(&**txn).await.map_err(|fault| fault::storage(&fault))? {
+            if is_shared && !all_know(&**txn, needed).await.map_err(|fault| fault::storage(&fault))? {
+                if needed > TAGGED {
+                    return Err(not_yet(txn.records()));
+                }
                 txn.write_records(record::encode_untagged);
                 return Ok(());
             }
-            txn.put(format_key(), Bytes::from_static(&[TAGGED]));
+            txn.put(format_key(), Bytes::copy_from_slice(&[needed]));
         }
         txn.write_records(record::encode);
         Ok(())
     }
 }
 
-/// Whether every process over a shared store reads records in sections, and knows all critical sections that
-/// this one writes. A process whose sign of life is missing counts until its row is removed.
-async fn all_know(view: &impl Snapshot) -> Result<bool, StoreError> {
+/// The error of a change that must wait until no process of an older release serves the store.
+fn not_yet<'t>(mut records: impl Iterator<Item = &'t Table>) -> Error {
+    let name = records.find(|table| needed_for(table) > TAGGED).map_or("", |table| &table.name);
+    Error::new(
+        ErrorKind::ResourceInUse,
+        format!("Backups are being enabled for the table: {name}. Please retry later"),
+    )
+}
+
+/// Whether every process over a shared store knows this format, and all critical sections that this one
+/// writes. A process whose sign of life is missing counts until its row is removed.
+async fn all_know(view: &impl Snapshot, format: u8) -> Result<bool, StoreError> {
     let mut all = true;
     each_row(view, prefix_range(vec![Space::Members.byte()]), |row| {
         if !MemberRow::is_at(&row.key) {
             return;
         }
         let knows = MemberRow::decode(&row.value).map(|row| row.knows).unwrap_or_default();
-        all &= knows.format >= TAGGED && record::critical_tags().all(|tag| knows.sections.contains(&tag));
+        all &= knows.format >= format && record::critical_tags().all(|tag| knows.sections.contains(&tag));
     })
     .await?;
     Ok(all)

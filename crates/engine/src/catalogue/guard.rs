@@ -183,8 +183,9 @@ impl<T: Transaction> TableChange<T> {
         self.txn.delete(record_key(id));
     }
 
-    pub(super) fn has_records(&self) -> bool {
-        !self.records.is_empty()
+    /// The records to be written.
+    pub(super) fn records(&self) -> impl Iterator<Item = &Table> {
+        self.records.iter()
     }
 
     /// Puts the records into the transaction in their stored form.

@@ -8,12 +8,15 @@ mod change_log;
 mod follow;
 mod format;
 mod guard;
+mod history;
 mod insights;
 mod key_map;
 pub(crate) mod names;
+mod other_rows;
 mod record;
 pub(crate) mod record_copy;
 mod refused;
+mod restoring;
 mod rows;
 mod shards;
 mod stored;
@@ -43,7 +46,10 @@ pub use key_map::{Affected, AffectedTable, KeyMap, RowRange};
 pub(crate) use change_log::{
     ChangeLog, Images, Purpose, RecordPlace, Shard, ShardHash, StreamState, StreamTerms,
 };
+pub(crate) use history::{History, HistoryGeneration, Hold, Recovery};
 pub(crate) use insights::{InsightsPhase, InsightsState, Rule, RuleKind};
+pub(crate) use other_rows::OtherRows;
+pub(crate) use restoring::Restoring;
 pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
 pub(crate) use shards::{NewLog, Succession};
 pub(crate) use stream::Stream;
@@ -59,7 +65,6 @@ use crate::support::fault;
 use crate::support::layout::TableId;
 use guard::TableChange;
 pub(crate) use record::RecordFault;
-use record::TAGGED;
 #[cfg(test)]
 pub(crate) use record::with_section;
 use refused::{RefusedTable, RefusedTables};
@@ -96,8 +101,9 @@ impl std::fmt::Display for CatalogueFault {
             }
             Self::LaterFormat(number) => write!(
                 formatter,
-                "the store's tables have format {number}, and this release knows formats up to {TAGGED}: run \
-                 a newer release"
+                "the store's tables have format {number}, and this release knows formats up to {}: run \
+                 a newer release",
+                format::NEWEST
             ),
         }
     }
@@ -340,6 +346,18 @@ impl<S: Store> Catalogue<S> {
         permit: impl Fn() -> Result<(), Error>,
         build: impl Fn(TableId) -> Table,
     ) -> Result<Arc<Table>, Error> {
+        self.create_with(namespace, name, &[], permit, |id, _| Ok(build(id))).await
+    }
+
+    /// The same in a commit that reads and writes other rows too, as `change_all` does.
+    pub(crate) async fn create_with(
+        &self,
+        namespace: &Namespace,
+        name: &str,
+        others: &[Bytes],
+        permit: impl Fn() -> Result<(), Error>,
+        build: impl Fn(TableId, &mut OtherRows) -> Result<Table, Error>,
+    ) -> Result<Arc<Table>, Error> {
         let name_row = name_key(namespace, name);
         let _turn = self.change_turn.lock().await;
         permit()?;
@@ -350,7 +368,8 @@ impl<S: Store> Catalogue<S> {
                 .await
                 .map_err(|fault| fault::storage(&fault))?;
             let id = rows.get(1).and_then(Option::as_ref).and_then(|row| read_u64(row)).unwrap_or(1);
-            let table = build(TableId(id));
+            let mut other_rows = OtherRows::read(&mut *txn, others).await?;
+            let table = build(TableId(id), &mut other_rows)?;
             assert_eq!(table.id.0, id, "a new table has the id that was drawn for it");
             if let Some(taken) = rows.first().and_then(Option::as_ref).and_then(|row| read_u64(row)) {
                 return self.taken(&mut txn, TableId(taken), &table.public_id).await;
@@ -358,6 +377,7 @@ impl<S: Store> Catalogue<S> {
             txn.put(next_id_key(), Bytes::copy_from_slice(&(id + 1).to_be_bytes()));
             txn.put(name_row.clone(), Bytes::copy_from_slice(&id.to_be_bytes()));
             txn.place(&table);
+            other_rows.write(&mut *txn);
             // After an unknown outcome the next try finds the name free, or taken by this very table.
             if self.commit(txn).await? == Ended::Done {
                 let table = Arc::new(table);
@@ -401,27 +421,55 @@ impl<S: Store> Catalogue<S> {
         permit: impl Fn() -> Result<(), Error>,
         change: impl Fn(&mut Table) -> Result<R, Error>,
     ) -> Result<(Arc<Table>, R), Error> {
+        let only = |tables: &mut [Table], _: &mut OtherRows| {
+            let [table] = tables else { return Err(fault::internal()) };
+            change(table)
+        };
+        let (tables, result) = self.change_all(&[id], &[], permit, only).await?;
+        let table = tables.into_iter().next().ok_or_else(fault::internal)?;
+        Ok((table, result))
+    }
+
+    /// Changes the records of several tables in one commit, which writes other rows too. `change` gets the
+    /// newest records, in the order of `ids`, and the rows of `others`, which the commit protects. It is called
+    /// after the transaction has begun, and again after a conflict.
+    pub(crate) async fn change_all<R>(
+        &self,
+        ids: &[TableId],
+        others: &[Bytes],
+        permit: impl Fn() -> Result<(), Error>,
+        change: impl Fn(&mut [Table], &mut OtherRows) -> Result<R, Error>,
+    ) -> Result<(Vec<Arc<Table>>, R), Error> {
         let _turn = self.change_turn.lock().await;
         permit()?;
-        let mut unsure: Option<(Table, R)> = None;
+        let mut unsure: Option<(Vec<Table>, R)> = None;
         for _ in 0..CHANGE_TRIES_MAX {
             let mut txn = TableChange::begin(&self.store).await?;
-            let before = txn.read(id).await?;
-            if let Some((table, result)) = unsure.take()
-                && table == before
+            let mut before = Vec::with_capacity(ids.len());
+            for id in ids {
+                before.push(txn.read(*id).await?);
+            }
+            if let Some((tables, result)) = unsure.take()
+                && tables == before
             {
-                return Ok((self.adopt(table), result));
+                return Ok((tables.into_iter().map(|table| self.adopt(table)).collect(), result));
             }
-            let mut table = before.clone();
-            let result = change(&mut table)?;
-            if table == before {
-                return Ok((self.adopt(table), result));
+            let mut tables = before.clone();
+            let mut rows = OtherRows::read(&mut *txn, others).await?;
+            let result = change(&mut tables, &mut rows)?;
+            if tables == before && rows.writes_nothing() {
+                return Ok((tables.into_iter().map(|table| self.adopt(table)).collect(), result));
             }
-            txn.change(&before, &mut table);
+            for (before, table) in before.iter().zip(&mut tables).filter(|(before, table)| before != table) {
+                txn.change(before, table);
+            }
+            rows.write(&mut *txn);
             match self.commit(txn).await? {
-                Ended::Done => return Ok((self.adopt(table), result)),
+                Ended::Done => {
+                    return Ok((tables.into_iter().map(|table| self.adopt(table)).collect(), result));
+                }
                 Ended::Conflict => {}
-                Ended::Unknown => unsure = Some((table, result)),
+                Ended::Unknown => unsure = Some((tables, result)),
             }
         }
         Err(fault::internal())

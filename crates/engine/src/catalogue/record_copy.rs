@@ -28,7 +28,7 @@ pub(crate) fn is_format(key: &[u8]) -> bool {
 
 /// The format that a row says, if this release does not know it.
 pub(crate) fn later_format(row: &Bytes) -> Option<u8> {
-    Some(format::of_row(Some(row))).filter(|format| *format > TAGGED)
+    Some(format::of_row(Some(row))).filter(|format| *format > format::NEWEST)
 }
 
 /// The numbers of the table and of each of its shards, from its record.

@@ -12,7 +12,9 @@ use keywright_semantics::schema::{BillingMode, IndexSchema, KeyAttribute, TableC
 use serde::{Deserialize, Serialize};
 
 use super::change_log::{ChangeLog, StreamState};
+use super::history::History;
 use super::insights::Insights;
+use super::restoring::Restoring;
 use super::stored::TableClassRecord;
 use super::ttl::TtlState;
 use crate::support::layout::{IndexId, TableId};
@@ -218,6 +220,9 @@ pub(crate) struct Table {
     pub warm_jobs: Vec<WarmJob>,
     /// What a branch copied into the table, as `BranchLimits` counts it; nothing if no branch made the table.
     pub copied_bytes: Option<u64>,
+    pub history: History,
+    /// Only while the table is being restored; its status is `Creating` then.
+    pub restoring: Option<Restoring>,
     /// Optional sections of the record that a later release wrote, in ascending order of their tags.
     pub later: Vec<LaterSection>,
     /// Not stored.
@@ -264,6 +269,11 @@ impl Table {
         assert!(self.insights.iter().all(known), "insights are those of the table or of its indexes");
         assert!(self.ttl.enabled().is_some() || !self.ttl.filling, "only an enabled time to live is filled");
         self.logs.iter().for_each(ChangeLog::check);
+        self.history.check();
+        assert!(
+            self.restoring.is_none() || self.status == TableStatus::Creating,
+            "a table that is being restored is still being created"
+        );
         let enabled = self.streams().filter(|stream| stream.log.is_open()).count();
         assert!(enabled <= 1, "a table has one enabled stream at most");
     }

@@ -23,6 +23,11 @@ impl MemberId {
         key.into()
     }
 
+    /// The key of the row that is there while this process may commit with stamps.
+    pub(crate) fn joined_key(self) -> Bytes {
+        [&self.row_key(Space::Members)[..], &[JOINED]].concat().into()
+    }
+
     /// The process of a row's key.
     pub(crate) fn of_row(key: &[u8]) -> Option<Self> {
         let (_, id) = key.split_first()?;
@@ -30,6 +35,8 @@ impl MemberId {
     }
 }
 
+/// The last byte of the key of a process's row that allows its stamps.
+const JOINED: u8 = 2;
 /// A process whose number stood still for so long does no work any more.
 const SILENT_MS: u64 = 6_000;
 /// A process that was silent for so long is forgotten.

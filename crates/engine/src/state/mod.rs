@@ -15,6 +15,7 @@ pub(crate) mod shard_loads;
 pub(crate) mod stamps;
 pub(crate) mod stats;
 mod trial;
+pub(crate) mod trimmed_history;
 pub(crate) mod use_exchange;
 
 use std::sync::atomic::AtomicU64;
@@ -48,6 +49,7 @@ use stats::Stats;
 
 pub use heat::{Heat, HotItem, HotKey, PartitionHeat};
 pub use trial::{Trial, TrialArm, TrialPart};
+use trimmed_history::TrimmedHistory;
 use use_exchange::UseExchange;
 
 use crate::throughput::Ledgers;
@@ -85,6 +87,7 @@ struct Shared<S: Store> {
     insights: Insights,
     recounting: Recounting<S::Snapshot>,
     purge_progress: PurgeProgress,
+    trimmed_history: TrimmedHistory,
     latches: Arc<Latches>,
     shard_loads: ShardLoads,
     trim_times: TrimTimes,
@@ -122,6 +125,7 @@ impl<S: Store> Engine<S> {
             insights,
             recounting: Recounting::default(),
             purge_progress: PurgeProgress::default(),
+            trimmed_history: TrimmedHistory::default(),
             latches,
             shard_loads: ShardLoads::default(),
             trim_times: TrimTimes::default(),
@@ -193,6 +197,11 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn members(&self) -> &Members {
         &self.shared.members
+    }
+
+    /// The key of the row that a commit with a stamp protects in a shared store.
+    pub(crate) fn joined_key(&self) -> bytes::Bytes {
+        self.members().own().joined_key()
     }
 
     /// The stamps of this process's commits.
@@ -308,6 +317,11 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn purge_progress(&self) -> &PurgeProgress {
         &self.shared.purge_progress
+    }
+
+    /// Up to which day undo rows are trimmed.
+    pub(crate) fn trimmed_history(&self) -> &TrimmedHistory {
+        &self.shared.trimmed_history
     }
 
     pub(crate) fn recounting(&self) -> &Recounting<S::Snapshot> {

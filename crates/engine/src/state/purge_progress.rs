@@ -14,8 +14,16 @@ use crate::support::layout::TableId;
 pub(crate) struct PurgeProgress {
     /// The first key not yet purged, by the start of the purged range.
     next_keys: Mutex<BTreeMap<Bytes, Bytes>>,
-    /// Deleted tables without rows that still keep streams: later steps need not scan them again.
-    purged: Mutex<BTreeSet<TableId>>,
+    /// Deleted tables without other rows than they keep: later steps need not scan them again.
+    purged: Mutex<BTreeSet<(TableId, Kept)>>,
+}
+
+/// What a deleted table keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kept {
+    Nothing,
+    /// What it can be restored from.
+    ItemsAndHistory,
 }
 
 impl PurgeProgress {
@@ -23,7 +31,7 @@ impl PurgeProgress {
         self.next_keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn purged(&self) -> MutexGuard<'_, BTreeSet<TableId>> {
+    fn purged(&self) -> MutexGuard<'_, BTreeSet<(TableId, Kept)>> {
         self.purged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -47,17 +55,17 @@ impl PurgeProgress {
         self.next_keys().remove(range_start);
     }
 
-    pub(crate) fn is_purged(&self, table: TableId) -> bool {
-        self.purged().contains(&table)
+    pub(crate) fn is_purged(&self, table: TableId, kept: Kept) -> bool {
+        self.purged().contains(&(table, kept))
     }
 
-    /// Notes that a deleted table has no rows left. None can follow: every writer is bound to an older
+    /// Notes that a deleted table has no other rows left. None can follow: every writer is bound to an older
     /// record.
-    pub(crate) fn set_purged(&self, table: TableId) {
-        self.purged().insert(table);
+    pub(crate) fn set_purged(&self, table: TableId, kept: Kept) {
+        self.purged().insert((table, kept));
     }
 
     pub(crate) fn forget(&self, table: TableId) {
-        self.purged().remove(&table);
+        self.purged().retain(|(purged, _)| *purged != table);
     }
 }

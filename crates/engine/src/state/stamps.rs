@@ -16,11 +16,16 @@
 //! - In a store of one process that is the lowest stamp in flight, or else the next to be drawn.
 //! - In a shared store each process publishes its lowest in a row, and one process keeps the settled stamp in
 //!   another (`background::stamp_rows`).
+//!
+//! Over restarts a store of one process keeps a *bound* in a row: no commit has a stamp at or above it. It is
+//! up to a second ahead of the stamps. The commit that comes near it raises it, in its own transaction.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use keywright_store::{CommitError, CommitVersion, Store, Transaction};
+use tokio::sync::Notify;
+
+use keywright_store::{CommitError, CommitVersion, Store};
 
 use super::Engine;
 use crate::support::stamp::Stamp;
@@ -29,12 +34,22 @@ use crate::support::stamp::Stamp;
 /// further off.
 const CLOCKS_APART_MS_MAX: u64 = 60_000;
 
+/// How far a process's stamps may be above those that it published last, if it is not late.
+const PUBLISHED_EVERY_MS: u64 = 2_000;
+
 /// The stamps of this process.
 #[derive(Debug)]
 pub(crate) struct Stamps {
     is_shared: bool,
     state: Mutex<State>,
+    /// Wakes those that wait until the bound is raised.
+    raised: Notify,
 }
+
+/// How far a raised bound is above the stamp that raises it.
+const BOUND_AHEAD_MS: u64 = 1_000;
+/// A stamp that is nearer to the bound raises it in time, so that no other has to wait.
+const BOUND_NEAR_MS: u64 = 500;
 
 #[derive(Debug, Default)]
 struct State {
@@ -45,6 +60,40 @@ struct State {
     settled: Stamp,
     /// Stamps of publications since the last that was committed.
     publishing: Vec<Stamp>,
+    /// The greatest stamp that another process has published, as last read.
+    others: Stamp,
+    /// The stored bound, as far as it is known to be stored.
+    bound: Stamp,
+    /// Whether a commit that is under way raises it.
+    is_raising: bool,
+}
+
+/// A raise of the bound, which one commit carries. If it is dropped, the bound is as before.
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct Raise<'s> {
+    stamps: &'s Stamps,
+    to: Stamp,
+}
+
+impl Raise<'_> {
+    /// The bound to be stored.
+    pub(crate) const fn bound(&self) -> Stamp {
+        self.to
+    }
+
+    /// Notes that it was committed.
+    pub(crate) fn done(self) {
+        let mut state = self.stamps.state();
+        state.bound = state.bound.max(self.to);
+    }
+}
+
+impl Drop for Raise<'_> {
+    fn drop(&mut self) {
+        self.stamps.state().is_raising = false;
+        self.stamps.raised.notify_waiters();
+    }
 }
 
 /// A stamp in flight. If it is dropped before its commit begins, it is in flight no longer.
@@ -60,7 +109,44 @@ pub(crate) struct InFlight<'s> {
 impl Stamps {
     /// None drawn yet, for a store of one process or a shared one.
     pub(crate) fn new(is_shared: bool) -> Self {
-        Self { is_shared, state: Mutex::default() }
+        Self { is_shared, state: Mutex::default(), raised: Notify::new() }
+    }
+
+    /// Begins above the stored bound.
+    pub(crate) fn begin_at(&self, bound: Stamp) {
+        let mut state = self.state();
+        state.next = state.next.max(bound);
+        state.bound = state.bound.max(bound);
+    }
+
+    /// Whether stamps are ordered by the rows of processes, and not by the bound.
+    pub(crate) const fn are_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// Makes sure that a commit with this stamp stays below the stored bound: it may have to carry a raise.
+    pub(crate) async fn below_bound(&self, stamp: Stamp) -> Option<Raise<'_>> {
+        if self.is_shared {
+            return None;
+        }
+        loop {
+            // Before the look, so that no raise is missed.
+            let raised = self.raised.notified();
+            {
+                let mut state = self.state();
+                let is_below = stamp < state.bound;
+                let is_near = stamp.ms().saturating_add(BOUND_NEAR_MS) >= state.bound.ms();
+                if !state.is_raising && is_near {
+                    state.is_raising = true;
+                    let to = Stamp::first_of(stamp.ms().saturating_add(BOUND_AHEAD_MS)).max(stamp.next());
+                    return Some(Raise { stamps: self, to });
+                }
+                if is_below {
+                    return None;
+                }
+            }
+            raised.await;
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -103,6 +189,24 @@ impl Stamps {
         }
     }
 
+    /// A stamp between commits, drawn in the transaction of a change that every writer of a table sees: what
+    /// was answered before the change has lower stamps, and what begins after it greater ones.
+    pub(crate) fn cut(&self, now_ms: u64) -> Stamp {
+        let others = self.state().others;
+        let least = if others == Stamp::default() {
+            others
+        } else {
+            // What the others have drawn since they published.
+            Stamp::first_of(others.ms().saturating_add(PUBLISHED_EVERY_MS))
+        };
+        self.draw(now_ms, least).stamp()
+    }
+
+    /// Notes the greatest stamp that another process over a shared store has published.
+    pub(crate) fn note_others(&self, greatest: Stamp) {
+        self.state().others = greatest;
+    }
+
     /// Notes the settled stamp of a shared store.
     pub(crate) fn note_settled(&self, settled: Stamp) {
         let mut state = self.state();
@@ -115,10 +219,13 @@ impl InFlight<'_> {
         self.stamp
     }
 
-    /// Commits. The stamp stays in flight if the outcome is unknown.
-    pub(crate) async fn commit<T: Transaction>(mut self, txn: T) -> Result<CommitVersion, CommitError> {
+    /// Waits for the commit. The stamp stays in flight if the outcome is unknown.
+    pub(crate) async fn commit(
+        mut self,
+        commit: impl Future<Output = Result<CommitVersion, CommitError>>,
+    ) -> Result<CommitVersion, CommitError> {
         self.may_land = true;
-        let outcome = txn.commit().await;
+        let outcome = commit.await;
         self.may_land = matches!(outcome, Err(CommitError::Unknown));
         outcome
     }

@@ -57,6 +57,11 @@ spaces! {
     Uses = 0x0e, "used limits";
     Insights = 0x0f, "insights";
     Copy = 0x10, "copy";
+    History = 0x11, "history";
+    ItemStamps = 0x12, "stamps of items";
+    Backups = 0x13, "backups";
+    Jobs = 0x14, "jobs";
+    Stamps = 0x15, "bound of stamps";
 }
 
 /// What becomes of a space's rows. Purge, branch, copy and the reports about damaged files read it, and
@@ -129,9 +134,16 @@ impl Space {
             Self::Stats => of_table(Branched::Nothing, Written::Freely, OfProcessesToSharedStores),
             // A branch begins with limits of its own, and with nothing observed.
             Self::Throughput | Self::Insights => of_table(Branched::Nothing, Written::Freely, Always),
-            Self::Catalogue | Self::Tokens | Self::Metrics | Self::Alarms | Self::Scaling => {
-                of_installation(Always)
-            }
+            // A branch begins without history.
+            Self::History | Self::ItemStamps => of_table(Branched::Nothing, Written::Guarded, Always),
+            Self::Catalogue
+            | Self::Tokens
+            | Self::Metrics
+            | Self::Alarms
+            | Self::Scaling
+            | Self::Backups
+            | Self::Jobs
+            | Self::Stamps => of_installation(Always),
             Self::CleanStop | Self::Members | Self::Uses | Self::Copy => of_installation(Never),
         }
     }

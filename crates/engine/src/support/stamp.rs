@@ -14,14 +14,38 @@
 //! The times that clients see (of stream records, expiry, tokens) are no stamps: a clock that was ahead for a
 //! moment and is set right must not stay in them.
 
+use serde::{Deserialize, Serialize};
+
 /// The stamp of a commit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Stamp(u64);
 
 /// Bits that count within a millisecond. A count beyond them goes on in the next millisecond.
 const COUNT_BITS: u32 = 16;
 /// The end of the year 9999. Clocks beyond it are wrong; stamps do not follow them, so they never run out.
 const MS_MAX: u64 = 253_402_300_799_999;
+
+/// Milliseconds of a day.
+pub(crate) const DAY_MS: u64 = 86_400_000;
+
+/// A day since 1970, in UTC. Times after its last value count to its last value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Day(pub u16);
+
+impl Day {
+    /// The day of this time.
+    pub(crate) const fn of_ms(ms: u64) -> Self {
+        let day = ms / DAY_MS;
+        #[expect(clippy::as_conversions, reason = "it is in range; `try_from` is not const")]
+        let day = if day < u16::MAX as u64 { day as u16 } else { u16::MAX };
+        Self(day)
+    }
+
+    /// The first millisecond of the day.
+    pub(crate) fn first_ms(self) -> u64 {
+        u64::from(self.0) * DAY_MS
+    }
+}
 
 impl Stamp {
     /// The least stamp of a millisecond.
@@ -33,6 +57,11 @@ impl Stamp {
     /// The millisecond of the stamp: that of the clock, or a later one if the clock was behind.
     pub(crate) const fn ms(self) -> u64 {
         self.0 >> COUNT_BITS
+    }
+
+    /// The day of the stamp, since 1970.
+    pub(crate) const fn day(self) -> Day {
+        Day::of_ms(self.ms())
     }
 
     /// The next greater stamp.

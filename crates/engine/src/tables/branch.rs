@@ -9,7 +9,7 @@ use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Store, Transaction};
 
 use crate::catalogue::{
-    Begun, Dropped, IndexStatus, Naming, StreamState, Table, TableGuard, TableStatus, record_bytes,
+    Begun, Dropped, History, IndexStatus, Naming, StreamState, Table, TableGuard, TableStatus, record_bytes,
 };
 use crate::state::Engine;
 use crate::state::stats::{Committed, Counted, Tally};
@@ -198,6 +198,9 @@ pub(crate) fn copy_of(source: &Table, to: &Namespace, id: TableId, public_id: &s
         status_until_ms: now_ms,
         created_ms: now_ms,
         copied_bytes: Some(0),
+        // A branch begins without history.
+        history: History::default(),
+        restoring: None,
         doomed_indexes: Vec::new(),
         // They may be ignored, and may speak of the source alone.
         later: Vec::new(),

@@ -13,6 +13,7 @@ use super::branch::BranchFault;
 use super::purge::{Purged, purge_table};
 use crate::catalogue::Table;
 use crate::state::Engine;
+use crate::state::purge_progress::Kept;
 use crate::state::stats::{Counted, Tally};
 use crate::support::config::CountedTogether;
 use crate::support::env::{AccountId, Namespace};
@@ -107,7 +108,7 @@ fn leaving<S: Store>(engine: &Engine<S>, account: Option<&AccountId>) -> Vec<Arc
     tables.retain(|table| {
         table.copied_bytes.is_some()
             && account.is_none_or(|account| table.account == account.as_str())
-            && !engine.purge_progress().is_purged(table.id)
+            && !engine.purge_progress().is_purged(table.id, Kept::Nothing)
     });
     tables
 }

@@ -17,8 +17,8 @@ use super::capacity_changes::check_account;
 use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use super::tags::check_throttle_tag;
 use crate::catalogue::{
-    ClassState, EncryptionState, IndexState, IndexStatus, ModeChanges, OnDemandLimits, Seen, StreamState,
-    Table, TableStatus, Throughput, TtlState, Warm,
+    ClassState, EncryptionState, History, IndexState, IndexStatus, ModeChanges, OnDemandLimits, Seen,
+    StreamState, Table, TableStatus, Throughput, TtlState, Warm,
 };
 use crate::state::Engine;
 use crate::streams;
@@ -194,6 +194,8 @@ fn new_table(namespace: &Namespace, request: &CreateTable, id: TableId, now_ms: 
         insights: Vec::new(),
         warm_jobs: Vec::new(),
         copied_bytes: None,
+        history: History::default(),
+        restoring: None,
         later: Vec::new(),
         seen: Seen::default(),
     }

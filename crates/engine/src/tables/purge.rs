@@ -8,9 +8,11 @@ use keywright_store::{KeyRange, Store};
 
 use crate::catalogue::{Table, progress_prefixes};
 use crate::state::Engine;
+use crate::state::purge_progress::Kept;
 use crate::state::stats::Counted;
+use crate::support::fault;
+use crate::support::layout::{self, Space};
 use crate::support::rows::{Budget, Pages};
-use crate::support::{fault, layout};
 
 /// What one piece removes.
 const PIECE: Budget = Budget { rows_max: 5000, bytes_max: 8 * 1024 * 1024 };
@@ -47,14 +49,16 @@ pub(crate) async fn purge_some<S: Store>(engine: &Engine<S>, prefix: Vec<u8>) ->
 
 /// Purges rows of a deleted table; forgets the table when none are left.
 pub(crate) async fn purge_table<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purged, Error> {
-    if !engine.purge_progress().is_purged(table.id) {
-        if purge_rows(engine, table).await? == Purged::Partly {
+    let kept = if table.history.is_on() { Kept::ItemsAndHistory } else { Kept::Nothing };
+    if !engine.purge_progress().is_purged(table.id, kept) {
+        if purge_rows(engine, table, kept).await? == Purged::Partly {
             return Ok(Purged::Partly);
         }
-        engine.purge_progress().set_purged(table.id);
+        engine.purge_progress().set_purged(table.id, kept);
     }
-    // Its streams can be read for a day; the record is needed until the last of them is gone.
-    if table.logs.is_empty() {
+    // Its streams can be read for a day, and its backups for longer: the record is needed until the last of
+    // them is gone.
+    if table.logs.is_empty() && kept == Kept::Nothing {
         engine.catalogue().forget(table.id).await?;
         engine.purge_progress().forget(table.id);
         engine.shard_loads().forget_table(table.id);
@@ -64,7 +68,7 @@ pub(crate) async fn purge_table<S: Store>(engine: &Engine<S>, table: &Table) -> 
 }
 
 /// Purges a piece of a deleted table's rows, except its record.
-async fn purge_rows<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purged, Error> {
+async fn purge_rows<S: Store>(engine: &Engine<S>, table: &Table, kept: Kept) -> Result<Purged, Error> {
     for (_, id, _) in table.indexes() {
         engine.stats().forget(Counted::Entries(table.id, id));
     }
@@ -72,7 +76,9 @@ async fn purge_rows<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purge
     engine.next_expiry().forget(table.id);
     engine.ledgers().forget(table.id);
     engine.insights().forget(table.id);
-    let prefixes = layout::table_spaces().map(|space| layout::table_prefix(space, table.id));
+    let is_kept = |space| kept == Kept::ItemsAndHistory && matches!(space, Space::Items | Space::History);
+    let spaces = layout::table_spaces().filter(|space| !is_kept(*space));
+    let prefixes = spaces.map(|space| layout::table_prefix(space, table.id));
     for prefix in prefixes.chain(progress_prefixes(table.id)) {
         if purge_some(engine, prefix).await? == Purged::Partly {
             return Ok(Purged::Partly);

@@ -47,14 +47,14 @@ fn a_stamp_is_in_flight_until_its_commit_has_certainly_ended() {
         let (drawn, txn) = begin(10);
         let stamp = drawn.stamp();
         assert_eq!(stamps.lowest(11), stamp);
-        let _ = block_on(drawn.commit(txn));
+        let _ = block_on(drawn.commit(txn.commit()));
         assert!(stamps.lowest(11) > stamp, "{fates:?}");
     }
     for fate in [Fate::UnknownWritten, Fate::UnknownLost] {
         store.next(&[fate]);
         let (drawn, txn) = begin(20);
         let stamp = drawn.stamp();
-        assert_eq!(block_on(drawn.commit(txn)), Err(CommitError::Unknown));
+        assert_eq!(block_on(drawn.commit(txn.commit())), Err(CommitError::Unknown));
         assert_eq!(stamps.lowest(30), stamp, "{fate:?}");
         stamps.end(stamp);
         assert!(stamps.lowest(30) > stamp);
@@ -70,7 +70,7 @@ fn a_commit_whose_future_is_dropped_half_way_stays_in_flight() {
     let drawn = stamps.draw(5, NONE);
     let stamp = drawn.stamp();
     {
-        let mut commit = pin!(drawn.commit(txn));
+        let mut commit = pin!(drawn.commit(txn.commit()));
         let polled = commit.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         assert!(polled.is_pending(), "the store yields before it commits");
     }
@@ -175,7 +175,7 @@ fn end<S: Store>(process: &Process<S>, commit: Commit<'_, S::Transaction>) -> Op
     let stamp = drawn.stamp();
     assert!(stamp > last, "the later commit on a row has the greater stamp");
     txn.put(key.clone(), Bytes::copy_from_slice(&stamp.to_bytes()));
-    match block_on(drawn.commit(txn)) {
+    match block_on(drawn.commit(txn.commit())) {
         Ok(_) => Some(stamp),
         Err(CommitError::Unknown) => {
             // The row is written again: what did not happen yet cannot happen any more.

@@ -23,6 +23,7 @@ use keywright_store::Store;
 use keywright_store::memory::MemoryStore;
 
 use super::harness::*;
+use crate::state::purge_progress::Kept;
 use crate::support::config::EngineConfig;
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
@@ -564,10 +565,10 @@ fn the_stream_of_a_deleted_table_can_be_read_for_a_day() {
     assert_eq!(bench.describe(&stream).expect("it is kept").status, StreamStatus::Disabled);
     assert_eq!(bench.read_stream(&stream).len(), 1);
     let id = bench.engine.catalogue().doomed()[0].id;
-    assert!(bench.engine.purge_progress().is_purged(id), "its rows are not looked for again");
+    assert!(bench.engine.purge_progress().is_purged(id, Kept::Nothing), "its rows are not looked for again");
     bench.pass(STREAM_RETENTION_MS);
     bench.settle();
-    assert!(!bench.engine.purge_progress().is_purged(id));
+    assert!(!bench.engine.purge_progress().is_purged(id, Kept::Nothing));
     assert_eq!(bench.describe(&stream).unwrap_err().kind, ErrorKind::ResourceNotFound);
     assert!(bench.engine.catalogue().all().is_empty(), "nothing is left of the table");
 }

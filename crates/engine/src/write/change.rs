@@ -82,7 +82,8 @@ fn of_action(action: &Action<'_>, old_bytes: usize) -> usize {
         Effect::Update { .. } => (old_bytes, old_bytes.saturating_mul(UPDATE_TREE_FACTOR)),
         Effect::Delete | Effect::Expire(_) => (0, 0),
     };
-    let copies = action.table.indexes().count() + action.table.open_logs().count();
+    let histories = usize::from(action.table.history.is_on());
+    let copies = action.table.indexes().count() + action.table.open_logs().count() + histories;
     let images = old_bytes.saturating_add(new_bytes);
     images.saturating_add(images.saturating_mul(copies)).saturating_add(tree_bytes)
 }

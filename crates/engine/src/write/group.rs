@@ -17,17 +17,20 @@ use keywright_store::{CommitError, Snapshot, Store, Transaction};
 
 use crate::catalogue::{Begun, Guarded, Table, TableGuard};
 use crate::state::Engine;
+use crate::state::stamps::InFlight;
 use crate::state::stats::{Committed, Counted, Tally};
 use crate::support::fault;
 use crate::support::image_memory::Room;
 use crate::support::lane::Pace;
 use crate::support::latch::Holder;
 use crate::support::layout::{Space, TableId};
+use crate::support::stamp::Stamp;
 use crate::write::append::{self, Author};
 use crate::write::change::{Action, Change, Effect, Outcome, Refusal, evaluate, image_bytes};
 use crate::write::charges;
 use crate::write::collections;
 use crate::write::expiry_rows;
+use crate::write::order::{self, Order};
 use crate::write::tokens::TokenRow;
 
 /// Tries of a group before it ends as a conflict. Behind the latches the first try succeeds.
@@ -112,6 +115,8 @@ enum Attempt {
 struct Pending {
     outcomes: Vec<Outcome>,
     token: Option<(Bytes, TokenRow)>,
+    /// The commit's stamp, if it has one.
+    stamp: Option<Stamp>,
 }
 
 /// Binds, evaluates and commits a group; after a conflict it tries again. Binding is repeated because a
@@ -163,7 +168,11 @@ pub(crate) async fn run<'r, S: Store>(
                 continue;
             }
             Attempt::Unknown(pending) => {
-                if settle(engine, &actions, &pending).await? {
+                let has_happened = settle(engine, &actions, &pending).await?;
+                if let Some(stamp) = pending.stamp {
+                    engine.stamps().end(stamp);
+                }
+                if has_happened {
                     let end = GroupEnd::Written(finish(engine, pending.outcomes, Committed::Unsure));
                     charges::note(engine, kind, &actions, &end);
                     return Ok(end);
@@ -201,12 +210,12 @@ fn latch_keys<'a>(actions: &'a [Action<'_>]) -> impl Iterator<Item = &'a Bytes> 
 /// The rows that a group protects under the guard of its tables.
 struct Protected {
     collections: Vec<Bytes>,
-    /// All of them: items, collections, the token.
+    /// All of them: items, collections, the token, and those that order the commit in time.
     keys: Vec<Bytes>,
 }
 
 impl Protected {
-    fn of(actions: &[Action<'_>], token: Option<&NewToken>) -> Self {
+    fn of<S: Store>(engine: &Engine<S>, actions: &[Action<'_>], token: Option<&NewToken>) -> Self {
         let mut collections: Vec<Bytes> =
             actions.iter().filter_map(|action| action.key.collection.clone()).collect();
         collections.sort_unstable();
@@ -216,6 +225,7 @@ impl Protected {
         keys.extend(actions.iter().map(|action| action.key.row.clone()));
         keys.extend(collections.iter().cloned());
         keys.extend(token.map(|token| token.key.clone()));
+        order::protect(engine, actions, &mut keys);
         Self { collections, keys }
     }
 }
@@ -229,7 +239,7 @@ async fn attempt<'e, S: Store>(
     actions: &[Action<'_>],
     token: Option<&NewToken>,
 ) -> Result<Attempt, Error> {
-    let Protected { collections, keys } = Protected::of(actions, token);
+    let Protected { collections, keys } = Protected::of(engine, actions, token);
     let guard = TableGuard::of(actions.iter().map(|action| &*action.table));
     let begun = guard.begin(engine.store(), keys).await.map_err(|error| fault::storage(&error))?;
     let (txn, rows) = match begun {
@@ -242,7 +252,8 @@ async fn attempt<'e, S: Store>(
         .into_iter()
         .map(|key| (key, collections::decode(rows.next().flatten().as_ref())))
         .collect();
-    let used = rows.next().flatten().and_then(TokenRow::decode);
+    let used = token.and_then(|_| rows.next().flatten()).and_then(TokenRow::decode);
+    let Ok(order) = Order::of(engine, actions, rows) else { return Ok(Attempt::Conflict(Vec::new())) };
     let now_ms = engine.env().now_ms();
     if let Some(used) = used.filter(|row| row.expires_ms > now_ms) {
         return Ok(Attempt::Ended(GroupEnd::Replayed(used)));
@@ -261,7 +272,7 @@ async fn attempt<'e, S: Store>(
     };
     let token = token.map(|token| (token.key.clone(), (token.row)(&outcomes)));
     let author = Author { identity: kind.identity(), now_ms };
-    let attempt = commit(engine, txn, actions, author, Pending { outcomes, token }).await;
+    let attempt = commit(engine, (txn, order), actions, author, (outcomes, token)).await;
     match &attempt {
         // The charge of a commit of unknown outcome stays.
         Ok(Attempt::Ended(GroupEnd::Written(_)) | Attempt::Unknown(_)) => {}
@@ -272,16 +283,21 @@ async fn attempt<'e, S: Store>(
 
 async fn commit<S: Store>(
     engine: &Engine<S>,
-    mut txn: Guarded<S::Transaction>,
+    (mut txn, order): (Guarded<S::Transaction>, Order),
     actions: &[Action<'_>],
     author: Author,
-    pending: Pending,
+    (outcomes, token): (Vec<Outcome>, Option<(Bytes, TokenRow)>),
 ) -> Result<Attempt, Error> {
-    assert_eq!(actions.len(), pending.outcomes.len(), "every action of a group has an outcome");
+    assert_eq!(actions.len(), outcomes.len(), "every action of a group has an outcome");
+    let drawn = order.draw(engine, author.now_ms);
+    let pending = Pending { outcomes, token, stamp: drawn.as_ref().map(InFlight::stamp) };
     let mut writes = false;
     for (action, outcome) in actions.iter().zip(&pending.outcomes) {
         if stage(&mut txn, action, outcome, author) {
             writes = true;
+            if let Some(stamp) = pending.stamp {
+                order::stage(engine, &mut *txn, (action, &outcome.change), (stamp, author.identity));
+            }
         }
     }
     if let Some((key, row)) = &pending.token {
@@ -294,7 +310,11 @@ async fn commit<S: Store>(
         return Ok(Attempt::Ended(GroupEnd::Written(pending.outcomes)));
     }
     let read_at = txn.version();
-    match txn.commit().await {
+    let committed = match drawn {
+        None => txn.commit().await,
+        Some(drawn) => order::commit(engine, txn, drawn).await,
+    };
+    match committed {
         Ok(version) => {
             assert!(version > read_at, "a commit's version is above the one it read");
             for (action, outcome) in actions.iter().zip(&pending.outcomes) {

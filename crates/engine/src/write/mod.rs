@@ -8,6 +8,7 @@ pub(crate) mod delete_item;
 pub(crate) mod expiry_rows;
 pub(crate) mod group;
 pub(crate) mod index;
+mod order;
 pub(crate) mod put_item;
 pub(crate) mod single_write;
 pub(crate) mod tokens;

@@ -10,6 +10,7 @@ mod untagged;
 
 pub(super) use sections::{critical_tags, known_tags};
 
+use super::history::History;
 use super::refused::RefusedTable;
 use super::rows::record_version;
 use super::table::Table;
@@ -18,6 +19,11 @@ use super::table::Table;
 pub(super) const TAGGED: u8 = 3;
 /// Bytes before the sections: the format and the record's version.
 const HEAD_BYTES: usize = 9;
+
+/// Whether a table has history, or is being restored: only releases that know both may serve it.
+pub(super) fn has_history(table: &Table) -> bool {
+    table.history != History::default() || table.restoring.is_some()
+}
 
 /// Why a stored table cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +99,7 @@ mod tests {
     };
     use crate::catalogue::{NewLog, Purpose, StreamTerms, TtlState};
     use crate::support::layout::IndexId;
+    use crate::support::stamp::Stamp;
     use crate::tests::harness::{bench, namespace, seeds};
 
     fn table() -> Table {
@@ -158,6 +165,8 @@ mod tests {
             let mut table = random_table(seed);
             assert_eq!(decode(&encode_untagged(&table)).as_ref(), Ok(&table), "seed {seed}");
             table.later = vec![LaterSection { tag: 99, bytes: vec![7; 3] }];
+            table.history.enable_recovery(seed, 35, Stamp::first_of(seed));
+            assert!(table.history.hold("backup", Stamp::first_of(seed + 1)));
             let record = encode(&table);
             let read = decode(&record).expect("it was just written");
             assert_eq!(read, table, "seed {seed}");

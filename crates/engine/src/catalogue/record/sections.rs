@@ -13,8 +13,10 @@ use super::RecordFault;
 use super::framing::{self, Section};
 use super::schema::{AttributeRecord, IndexRecord, KeyRecord, index_of_record, index_record};
 use crate::catalogue::change_log::{ChangeLog, StreamState};
+use crate::catalogue::history::History;
 use crate::catalogue::insights::Insights;
 use crate::catalogue::refused::RefusedTable;
+use crate::catalogue::restoring::Restoring;
 use crate::catalogue::stored::BillingModeRecord;
 use crate::catalogue::table::{
     ClassState, DoomedIndex, EncryptionState, LaterSection, ModeChanges, OnDemandLimits, Seen, Table,
@@ -40,11 +42,13 @@ enum Tag {
     Insights,
     WarmJobs,
     Copied,
+    History,
+    Restoring,
 }
 
 impl Tag {
     /// All sections that this release knows, in ascending order.
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 16] = [
         Self::Identity,
         Self::Status,
         Self::Schema,
@@ -59,6 +63,8 @@ impl Tag {
         Self::Insights,
         Self::WarmJobs,
         Self::Copied,
+        Self::History,
+        Self::Restoring,
     ];
 
     /// The stored number: never renumber. The numbers of `PLANNED` are taken too.
@@ -78,6 +84,8 @@ impl Tag {
             Self::Insights => 12,
             Self::WarmJobs => 13,
             Self::Copied => 14,
+            Self::History => 32,
+            Self::Restoring => 35,
         }
     }
 
@@ -90,7 +98,9 @@ impl Tag {
             | Self::Capacity
             | Self::Streams
             | Self::TimeToLive
-            | Self::Protection => true,
+            | Self::Protection
+            | Self::History
+            | Self::Restoring => true,
             Self::Class
             | Self::Encryption
             | Self::Tags
@@ -107,11 +117,7 @@ impl Tag {
 }
 
 /// Critical sections of later releases, so that this one can say what it does not serve.
-const PLANNED: [(u16, &str); 3] = [
-    (32, "the history of its items (backups, point-in-time recovery)"),
-    (33, "a resource policy"),
-    (34, "its replicas in other regions"),
-];
+const PLANNED: [(u16, &str); 2] = [(33, "a resource policy"), (34, "its replicas in other regions")];
 
 /// What a section that this release does not know holds, for people.
 fn contents(tag: u16) -> String {
@@ -265,6 +271,8 @@ fn add_others(table: &Table, written: &mut Written) {
     written.add_unless(&Vec::new(), Tag::Insights, &table.insights);
     written.add_unless(&Vec::new(), Tag::WarmJobs, &table.warm_jobs);
     written.add_unless(&None, Tag::Copied, &table.copied_bytes);
+    written.add_unless(&History::default(), Tag::History, &table.history);
+    written.add_unless(&None, Tag::Restoring, &table.restoring);
 }
 
 /// The sections of a record while it is read.
@@ -284,6 +292,8 @@ struct Parts {
     insights: Insights,
     warm_jobs: Vec<WarmJob>,
     copied_bytes: Option<u64>,
+    history: History,
+    restoring: Option<Restoring>,
 }
 
 impl Parts {
@@ -303,6 +313,8 @@ impl Parts {
             Tag::Insights => self.insights = whole(bytes)?,
             Tag::WarmJobs => self.warm_jobs = whole(bytes)?,
             Tag::Copied => self.copied_bytes = whole(bytes)?,
+            Tag::History => self.history = whole(bytes)?,
+            Tag::Restoring => self.restoring = whole(bytes)?,
         }
         Ok(())
     }
@@ -378,6 +390,8 @@ pub(super) fn decode(version: u64, bytes: &[u8]) -> Result<Table, RecordFault> {
         insights: parts.insights,
         warm_jobs: parts.warm_jobs,
         copied_bytes: parts.copied_bytes,
+        history: parts.history,
+        restoring: parts.restoring,
         later,
         seen: Seen::default(),
     })
@@ -389,7 +403,7 @@ mod tests {
 
     #[test]
     fn numbers_of_sections_ascend_and_none_is_used_twice() {
-        let numbers = Tag::ALL.into_iter().map(Tag::number).chain(PLANNED.into_iter().map(|(tag, _)| tag));
-        assert!(numbers.is_sorted_by(|one, next| one < next));
+        assert!(Tag::ALL.into_iter().map(Tag::number).is_sorted_by(|one, next| one < next));
+        assert!(PLANNED.into_iter().all(|(number, _)| Tag::of(number).is_none()));
     }
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::RecordFault;
 use super::schema::{AttributeRecord, IndexRecord, KeyRecord, index_of_record, index_record};
 use crate::catalogue::change_log::{ChangeLog, Purpose, StreamState, StreamTerms};
+use crate::catalogue::history::History;
 use crate::catalogue::rows::record_version;
 use crate::catalogue::shards::NewLog;
 use crate::catalogue::stored::BillingModeRecord;
@@ -68,9 +69,12 @@ struct LaterRecord {
 ///
 /// # Panics
 ///
-/// If the table has sections of later releases: only stores of tagged records have those.
+/// If the table has sections of later releases, history or a restore: only stores of tagged records have
+/// those.
 pub(super) fn encode(table: &Table) -> Vec<u8> {
     assert!(table.later.is_empty(), "sections of later releases are written in tagged records only");
+    let is_plain = table.history == History::default() && table.restoring.is_none();
+    assert!(is_plain, "history and restores are written in tagged records only");
     let mut start = vec![FORMAT];
     start.extend_from_slice(&table.version.to_be_bytes());
     let later =
@@ -233,6 +237,8 @@ impl From<TableRecord> for Table {
             insights: Vec::new(),
             warm_jobs: Vec::new(),
             copied_bytes: None,
+            history: History::default(),
+            restoring: None,
             later: Vec::new(),
             seen: Seen::default(),
         }
