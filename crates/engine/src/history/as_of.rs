@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use keywright_store::{Direction, Scan, Snapshot, StoreError};
 
-use super::merge::{Merge, Merged, Part, Wanted, days_with_rows, undo_key};
+use super::merge::{Merge, Merged, Part, Wanted, after_item, days_with_rows, undo_key};
 use super::rows::{self, Span};
 use crate::catalogue::Table;
 use crate::support::layout;
@@ -54,7 +54,7 @@ impl AsOf {
         let (mut bytes, mut looked_at) = (0, 0);
         while let Some(merged) = merge.next(view).await? {
             looked_at += 1;
-            let next = layout::after(&merged.within);
+            let next = after_item(&merged.within);
             if let Some(item) = value_of(merged) {
                 bytes += item.within.len() + item.value.len();
                 page.items.push(item);
@@ -64,7 +64,7 @@ impl AsOf {
                 || bytes >= budget.bytes_max
                 || looked_at >= budget.rows_max.saturating_mul(16)
             {
-                page.next = Some(next);
+                page.next = next;
                 break;
             }
         }

@@ -217,7 +217,7 @@ async fn take_undos(
         if is_done {
             if let Some(span) = span {
                 // An item that changes often has many rows that say nothing more.
-                day.rows.pass_to(after_item(span, day.day, &merged.within));
+                day.rows.pass_to(after_undos(span, day.day, &merged.within));
             }
             return Ok(());
         }
@@ -232,8 +232,13 @@ async fn take_undos(
     Ok(())
 }
 
+/// The least key within a table above an item and all its undo rows; `None` at the end of the table.
+pub(crate) fn after_item(within: &[u8]) -> Option<Bytes> {
+    successor_prefix(within).map(Bytes::from)
+}
+
 /// The least key above all undo rows of an item in a day.
-fn after_item(span: Span, day: Day, within: &[u8]) -> Bytes {
+fn after_undos(span: Span, day: Day, within: &[u8]) -> Bytes {
     let mut prefix = rows::day_prefix(span, day);
     prefix.extend_from_slice(within);
     successor_prefix(&prefix).map(Bytes::from).expect("the first byte of a key is not the greatest")

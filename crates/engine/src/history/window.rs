@@ -4,10 +4,9 @@ use bytes::Bytes;
 use keywright_store::{Snapshot, StoreError};
 
 use super::as_of::AsOf;
-use super::merge::{Merge, Part, Wanted};
+use super::merge::{Merge, Part, Wanted, after_item};
 use super::rows::Author;
 use crate::catalogue::Table;
-use crate::support::layout;
 use crate::support::rows::Budget;
 use crate::support::stamp::Stamp;
 
@@ -69,7 +68,7 @@ impl Window {
             let (Some(undo), Some(last)) = (merged.first, merged.last) else { continue };
             let new = self.until.item(view, &merged.within).await?;
             bytes += merged.within.len() + undo.before.len() + new.as_ref().map_or(0, Bytes::len);
-            let next = layout::after(&merged.within);
+            let next = after_item(&merged.within);
             page.items.push(Changed {
                 within: merged.within,
                 old: Some(undo.before).filter(|before| !before.is_empty()),
@@ -79,7 +78,7 @@ impl Window {
                 author: undo.author,
             });
             if page.items.len() >= budget.rows_max || bytes >= budget.bytes_max {
-                page.next = Some(next);
+                page.next = next;
                 break;
             }
         }

@@ -12,6 +12,7 @@ mod flaky_store;
 mod flaky_tables;
 mod guard;
 pub(crate) mod harness;
+mod history;
 mod insights;
 mod lane;
 mod live_index;

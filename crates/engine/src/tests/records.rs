@@ -28,6 +28,8 @@ use crate::{BranchFault, Copy, CopyFault, Engine, EngineConfig};
 
 const UNTAGGED: u8 = 2;
 const TAGGED: u8 = 3;
+/// The first format that this release does not know.
+const LATER: u8 = 5;
 /// The tag of resource policies, which this release does not know.
 pub(super) const POLICY: u16 = 33;
 
@@ -189,20 +191,20 @@ fn a_copy_does_not_begin_while_a_table_is_refused_or_the_format_is_later() {
     add_section(&store, 1, POLICY, true);
     assert!(begin(&store).contains("The table Shop "));
     let store = two_tables();
-    write(&store, record_key(0), Some(Bytes::from_static(&[TAGGED + 1])));
-    assert!(begin(&store).contains("format 4"));
+    write(&store, record_key(0), Some(Bytes::from_static(&[LATER])));
+    assert!(begin(&store).contains("format 5"));
 }
 
 #[test]
 fn a_store_of_a_later_format_is_not_opened() {
     let store = two_tables();
-    write(&store, record_key(0), Some(Bytes::from_static(&[TAGGED + 1])));
+    write(&store, record_key(0), Some(Bytes::from_static(&[LATER])));
     let env = Arc::new(TestEnv::default());
     let fault = block_on(Engine::open(store, env, EngineConfig::default())).err().expect("it is refused");
-    assert_eq!(fault, OpenError::Catalogue(CatalogueFault::LaterFormat(TAGGED + 1)));
+    assert_eq!(fault, OpenError::Catalogue(CatalogueFault::LaterFormat(LATER)));
     let text = fault.to_string();
     assert!(
-        text.contains("format 4") && text.contains("up to 3") && text.contains("newer release"),
+        text.contains("format 5") && text.contains("up to 4") && text.contains("newer release"),
         "{text}"
     );
 }
@@ -300,7 +302,7 @@ fn a_process_that_lives_while_the_format_rises_beyond_it_serves_nothing() {
     let bed = process(&store, &env);
     bed.create(creation("Shop", plain())).expect("it is new");
     bed.put("Shop", item([("pk", s("a"))]));
-    write(&store, record_key(0), Some(Bytes::from_static(&[TAGGED + 1])));
+    write(&store, record_key(0), Some(Bytes::from_static(&[LATER])));
     // Each change of the catalogue raises the epoch.
     write(&store, Bytes::from_static(&[1, 6]), Some(Bytes::copy_from_slice(&1_000_u64.to_be_bytes())));
     env.now_ms.fetch_add(1_001, Ordering::Relaxed);
