@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use keywright_semantics::error::Error;
+use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::monitoring::fault::Fault;
 use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
@@ -179,6 +179,15 @@ impl<S: Store> Engine<S> {
     /// is copied several times on its way to the executor.
     async fn run(&self, caller: &Caller, request: &Request) -> Result<Response, Error> {
         match request {
+            // Each gets its arm with the folder that serves it.
+            Request::CreateBackup(_)
+            | Request::DeleteBackup(_)
+            | Request::DescribeBackup(_)
+            | Request::DescribeContinuousBackups(_)
+            | Request::ListBackups(_)
+            | Request::RestoreTableFromBackup(_)
+            | Request::RestoreTableToPointInTime(_)
+            | Request::UpdateContinuousBackups(_) => Err(Error::new(ErrorKind::UnknownOperation, "")),
             Request::CreateTable(request) => {
                 Box::pin(tables::create::run(self, &caller.namespace, request)).await
             }

@@ -12,8 +12,14 @@ use crate::throttle::ThrottlingReason;
 pub enum ErrorKind {
     /// The caller may not use the resource.
     AccessDenied,
+    /// A backup is being used by a restore.
+    BackupInUse,
+    /// The backup does not exist.
+    BackupNotFound,
     /// The condition of a write does not hold.
     ConditionalCheckFailed,
+    /// Backups of the table are still being enabled.
+    ContinuousBackupsUnavailable,
     /// A PartiQL INSERT found an item with the same key.
     DuplicateItem,
     /// A shard iterator is older than its lifetime.
@@ -26,6 +32,8 @@ pub enum ErrorKind {
     InternalFailure,
     /// The server failed for a reason that the client cannot remove.
     InternalServerError,
+    /// The time of a restore is outside the window of recovery.
+    InvalidRestoreTime,
     /// The signature does not match the request.
     InvalidSignature,
     /// An item collection of a table with local indexes would exceed its size limit.
@@ -34,6 +42,8 @@ pub enum ErrorKind {
     LimitExceeded,
     /// The request is not signed.
     MissingAuthenticationToken,
+    /// Point-in-time recovery of the table is disabled.
+    PointInTimeRecoveryUnavailable,
     /// The table or index is over its provisioned throughput.
     ProvisionedThroughputExceeded,
     /// The request's body exceeds the size limit.
@@ -48,6 +58,12 @@ pub enum ErrorKind {
     Serialization,
     /// The server has no capacity for the request now.
     ServiceUnavailable,
+    /// The target table of a restore exists.
+    TableAlreadyExists,
+    /// The target table of a restore is being restored.
+    TableInUse,
+    /// The table of a backup or restore does not exist.
+    TableNotFound,
     /// The caller sends requests faster than the server allows.
     Throttling,
     /// A transaction was cancelled; the detail has a reason for each action.
@@ -68,19 +84,24 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds, in their order.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 35] = [
         Self::AccessDenied,
+        Self::BackupInUse,
+        Self::BackupNotFound,
         Self::ConditionalCheckFailed,
+        Self::ContinuousBackupsUnavailable,
         Self::DuplicateItem,
         Self::ExpiredIterator,
         Self::IdempotentParameterMismatch,
         Self::IncompleteSignature,
         Self::InternalFailure,
         Self::InternalServerError,
+        Self::InvalidRestoreTime,
         Self::InvalidSignature,
         Self::ItemCollectionSizeLimitExceeded,
         Self::LimitExceeded,
         Self::MissingAuthenticationToken,
+        Self::PointInTimeRecoveryUnavailable,
         Self::ProvisionedThroughputExceeded,
         Self::RequestEntityTooLarge,
         Self::RequestLimitExceeded,
@@ -88,6 +109,9 @@ impl ErrorKind {
         Self::ResourceNotFound,
         Self::Serialization,
         Self::ServiceUnavailable,
+        Self::TableAlreadyExists,
+        Self::TableInUse,
+        Self::TableNotFound,
         Self::Throttling,
         Self::TransactionCanceled,
         Self::TransactionConflict,

@@ -148,6 +148,13 @@ pub const INITIAL_ON_DEMAND_WRITE_UNITS: u64 = 4_000;
 pub const TABLES_MAX: usize = 2_500;
 /// Table names on one page of ListTables (API reference: ListTables).
 pub const TABLES_PER_PAGE_MAX: usize = 100;
+/// Backups on one page of ListBackups (API reference: ListBackups).
+pub const BACKUPS_PER_PAGE_MAX: usize = 100;
+/// Days for which point-in-time recovery keeps changes at most, and without a period of the client's (API
+/// reference: `PointInTimeRecoverySpecification`).
+pub const RECOVERY_PERIOD_DAYS_MAX: u32 = 35;
+/// Restores that one account runs at a time (observed).
+pub const RESTORES_MAX: usize = 50;
 /// Entries on one page of ListContributorInsights (API reference: ListContributorInsights).
 pub const INSIGHTS_PER_PAGE_MAX: usize = 100;
 /// Rules of contributor insights that one account has in one region (observed: the quota of CloudWatch).

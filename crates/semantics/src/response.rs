@@ -3,6 +3,8 @@
 //! It does not know JSON. Items stay in their stored form, so that a response is rendered without building
 //! trees.
 
+mod backups;
+
 use std::collections::BTreeMap;
 
 use crate::capacity::TableUsage;
@@ -15,10 +17,23 @@ use crate::request::{UnprocessedItems, UnprocessedKeys};
 use crate::schema;
 use crate::sequence::SequenceNumber;
 
+pub use backups::{
+    BackupDescription, BackupDetails, BackupStatus, BackupSummary, BackupType, ContinuousBackupsDescription,
+    GlobalIndexInfo, ListBackupsOutput, LocalIndexInfo, RecoveryWindow, RestoreSummary, SourceTableDetails,
+    SourceTableFeatureDetails,
+};
+
 /// A time in milliseconds since 1970. The wire renders it in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimestampMs(
     /// Milliseconds since 1970.
+    pub u64,
+);
+
+/// A time in whole seconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TimestampSeconds(
+    /// Seconds since 1970.
     pub u64,
 );
 
@@ -291,8 +306,8 @@ pub struct SseDescription {
     pub kms_master_key_arn: Option<String>,
 }
 
-/// A table as CreateTable, DescribeTable, UpdateTable and DeleteTable report it. Absent members are not
-/// rendered.
+/// A table as CreateTable, DescribeTable, UpdateTable, DeleteTable and restores report it. Absent members are
+/// not rendered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableDescription {
     /// The key attributes of the table and its indexes.
@@ -327,6 +342,8 @@ pub struct TableDescription {
     pub latest_stream_label: Option<String>,
     /// The ARN of the newest stream, also after it was disabled.
     pub latest_stream_arn: Option<String>,
+    /// Present until the restore that makes the table has ended.
+    pub restore_summary: Option<RestoreSummary>,
     /// Present if a key of the account encrypts the table.
     pub sse_description: Option<SseDescription>,
     /// Present if the class was ever set by a request.
@@ -639,9 +656,13 @@ pub enum Response {
     BatchExecuteStatement(BatchExecuteStatementOutput),
     BatchGetItem(BatchGetItemOutput),
     BatchWriteItem(BatchWriteItemOutput),
+    CreateBackup(Box<BackupDetails>),
     CreateTable(Box<TableDescription>),
+    DeleteBackup(Box<BackupDescription>),
     DeleteItem(WriteItemOutput),
     DeleteTable(Box<TableDescription>),
+    DescribeBackup(Box<BackupDescription>),
+    DescribeContinuousBackups(ContinuousBackupsDescription),
     DescribeContributorInsights(Box<InsightsDescription>),
     DescribeEndpoints(Vec<Endpoint>),
     DescribeLimits(DescribeLimitsOutput),
@@ -654,17 +675,21 @@ pub enum Response {
     GetRecords(GetRecordsOutput),
     /// The shard iterator.
     GetShardIterator(String),
+    ListBackups(ListBackupsOutput),
     ListContributorInsights(ListContributorInsightsOutput),
     ListStreams(ListStreamsOutput),
     ListTables(ListTablesOutput),
     ListTagsOfResource(ListTagsOfResourceOutput),
     PutItem(WriteItemOutput),
     Query(PageOutput),
+    RestoreTableFromBackup(Box<TableDescription>),
+    RestoreTableToPointInTime(Box<TableDescription>),
     Scan(PageOutput),
     TagResource,
     TransactGetItems(TransactGetItemsOutput),
     TransactWriteItems(TransactWriteItemsOutput),
     UntagResource,
+    UpdateContinuousBackups(ContinuousBackupsDescription),
     UpdateContributorInsights(Box<InsightsDescription>),
     UpdateItem(WriteItemOutput),
     UpdateTable(Box<TableDescription>),
@@ -689,8 +714,12 @@ impl Response {
             Self::Query(output) | Self::Scan(output) => stored_bytes(output.items.iter().flatten()),
             Self::TransactGetItems(output) => stored_bytes(output.responses.iter().flatten()),
             Self::BatchWriteItem(_)
+            | Self::CreateBackup(_)
             | Self::CreateTable(_)
+            | Self::DeleteBackup(_)
             | Self::DeleteTable(_)
+            | Self::DescribeBackup(_)
+            | Self::DescribeContinuousBackups(_)
             | Self::DescribeContributorInsights(_)
             | Self::DescribeEndpoints(_)
             | Self::DescribeLimits(_)
@@ -698,13 +727,17 @@ impl Response {
             | Self::DescribeTable(_)
             | Self::DescribeTimeToLive(_)
             | Self::GetShardIterator(_)
+            | Self::ListBackups(_)
             | Self::ListContributorInsights(_)
             | Self::ListStreams(_)
             | Self::ListTables(_)
             | Self::ListTagsOfResource(_)
+            | Self::RestoreTableFromBackup(_)
+            | Self::RestoreTableToPointInTime(_)
             | Self::TagResource
             | Self::TransactWriteItems(_)
             | Self::UntagResource
+            | Self::UpdateContinuousBackups(_)
             | Self::UpdateContributorInsights(_)
             | Self::UpdateTable(_)
             | Self::UpdateTimeToLive(_) => 0,

@@ -65,6 +65,8 @@ pub enum Resource<'r> {
     },
     /// A stream, by ARN.
     Stream(Cow<'r, str>),
+    /// A backup, by ARN.
+    Backup(Cow<'r, str>),
     /// The stream of a shard iterator, an opaque text that only the engine reads.
     ShardIterator(Cow<'r, str>),
     /// A required name is missing.
@@ -94,7 +96,9 @@ impl<'r> Resource<'r> {
         match self {
             Self::Table(table) | Self::Index { table, .. } => Some(table),
             Self::Account { only } => only.as_deref(),
-            Self::Stream(_) | Self::ShardIterator(_) | Self::Unnamed | Self::Nothing => None,
+            Self::Backup(_) | Self::Stream(_) | Self::ShardIterator(_) | Self::Unnamed | Self::Nothing => {
+                None
+            }
         }
     }
 
@@ -135,6 +139,18 @@ impl<'r> Touch<'r> {
     }
 }
 
+/// What a caller must be allowed to do with the target of a restore (service authorization reference:
+/// dependent actions).
+const ACTIONS_OF_RESTORE: [Operation; 7] = [
+    Operation::BatchWriteItem,
+    Operation::DeleteItem,
+    Operation::GetItem,
+    Operation::PutItem,
+    Operation::Query,
+    Operation::Scan,
+    Operation::UpdateItem,
+];
+
 /// All that a request touches, in the request's order. Batches and transactions have one entry for each
 /// table, action or statement.
 #[derive(Clone, Debug)]
@@ -149,6 +165,14 @@ impl<'r> Touches<'r> {
     /// An action on the account.
     pub const fn account(action: Action) -> Self {
         Self::One(Touch { action, resource: Resource::Account { only: None } })
+    }
+
+    /// A restore from a backup or table into a new table, whose items are written in the caller's name.
+    pub fn restore(operation: Operation, source: Resource<'r>, target: Cow<'r, str>) -> Self {
+        let target = Resource::Table(target);
+        let mut touches = vec![Touch::own(operation, target.clone()), Touch::own(operation, source)];
+        touches.extend(ACTIONS_OF_RESTORE.iter().map(|action| Touch::own(*action, target.clone())));
+        Self::Several(touches)
     }
 
     /// The entries.

@@ -91,6 +91,7 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
             .map(|view| StreamSpecification { stream_enabled: true, stream_view_type: Some(view) }),
         latest_stream_label: labelled.cloned(),
         latest_stream_arn: labelled.map(|label| format!("{arn}/stream/{label}")),
+        restore_summary: None,
         sse_description: table.encryption.as_ref().map(|encryption| SseDescription {
             status: "ENABLED",
             sse_type: Some(SseType::Kms),

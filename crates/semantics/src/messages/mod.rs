@@ -3,6 +3,7 @@
 //! DynamoDB's messages are kept byte for byte. This module does not decide when a message is used.
 
 pub mod auth;
+pub mod backup;
 pub mod cancellation;
 pub mod data_plane;
 pub mod expression;

@@ -1,6 +1,7 @@
 //! Typed requests: each operation's request, validated as far as that is possible without tables, and what
 //! it touches (`resources`).
 
+pub mod backups;
 pub mod batch_get_item;
 pub mod batch_write_item;
 mod checks;
@@ -36,6 +37,11 @@ mod unserved;
 pub mod update_item;
 pub mod update_table;
 
+pub use backups::{
+    BackupArn, CreateBackup, DeleteBackup, DescribeBackup, DescribeContinuousBackups, IndexOverride,
+    ListBackups, RecoveryChange, RestoreOverrides, RestoreTableFromBackup, RestoreTableToPointInTime,
+    RestoreTime, RestoredIndex, UpdateContinuousBackups,
+};
 pub use batch_get_item::{BatchGetItem, BatchGetTable};
 pub use batch_write_item::{BatchWrite, BatchWriteItem, BatchWriteTable};
 pub use common::{Consistency, OnConditionFailure, SelectMode, SortOrder};
@@ -85,9 +91,13 @@ pub enum Request {
     BatchExecuteStatement(BatchExecuteStatement),
     BatchGetItem(BatchGetItem),
     BatchWriteItem(BatchWriteItem),
+    CreateBackup(CreateBackup),
     CreateTable(Box<CreateTable>),
+    DeleteBackup(DeleteBackup),
     DeleteItem(Box<DeleteItem>),
     DeleteTable(DeleteTable),
+    DescribeBackup(DescribeBackup),
+    DescribeContinuousBackups(DescribeContinuousBackups),
     DescribeContributorInsights(DescribeContributorInsights),
     DescribeEndpoints,
     DescribeLimits,
@@ -99,17 +109,21 @@ pub enum Request {
     GetItem(GetItem),
     GetRecords(GetRecords),
     GetShardIterator(GetShardIterator),
+    ListBackups(Box<ListBackups>),
     ListContributorInsights(ListContributorInsights),
     ListStreams(ListStreams),
     ListTables(ListTables),
     ListTagsOfResource(ListTagsOfResource),
     PutItem(Box<PutItem>),
     Query(Box<Query>),
+    RestoreTableFromBackup(Box<RestoreTableFromBackup>),
+    RestoreTableToPointInTime(Box<RestoreTableToPointInTime>),
     Scan(Box<Scan>),
     TagResource(TagResource),
     TransactGetItems(TransactGetItems),
     TransactWriteItems(TransactWriteItems),
     UntagResource(UntagResource),
+    UpdateContinuousBackups(UpdateContinuousBackups),
     UpdateContributorInsights(UpdateContributorInsights),
     UpdateItem(Box<UpdateItem>),
     UpdateTable(Box<UpdateTable>),

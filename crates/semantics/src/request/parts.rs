@@ -49,6 +49,39 @@ impl AttributeAction {
     }
 }
 
+/// `BackupTypeFilter` of the service model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BackupTypeFilter {
+    /// `USER` on the wire.
+    User,
+    /// `SYSTEM` on the wire.
+    System,
+    /// `AWS_BACKUP` on the wire.
+    AwsBackup,
+    /// `ALL` on the wire.
+    All,
+}
+
+impl BackupTypeFilter {
+    /// All values, in the service model's order.
+    pub const ALL: &'static [Self] = &[Self::User, Self::System, Self::AwsBackup, Self::All];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::User => "USER",
+            Self::System => "SYSTEM",
+            Self::AwsBackup => "AWS_BACKUP",
+            Self::All => "ALL",
+        }
+    }
+
+    /// The value of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+}
+
 /// `BillingMode` of the service model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BillingMode {
@@ -833,6 +866,15 @@ pub struct ConditionParts {
     pub comparison_operator: ComparisonOperator,
 }
 
+/// `CreateBackupInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CreateBackupParts {
+    /// Member `TableName`, 1 to 255 characters.
+    pub table_name: String,
+    /// Member `BackupName`, 3 to 255 characters.
+    pub backup_name: String,
+}
+
 /// `CreateGlobalSecondaryIndexAction` of the service model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateGlobalSecondaryIndexActionParts {
@@ -934,6 +976,13 @@ pub struct CreateVectorIndexActionParts {
     pub distance_function: VectorDistanceFunction,
 }
 
+/// `DeleteBackupInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeleteBackupParts {
+    /// Member `BackupArn`, 37 to 1024 characters.
+    pub backup_arn: String,
+}
+
 /// `DeleteGlobalSecondaryIndexAction` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeleteGlobalSecondaryIndexActionParts {
@@ -1001,6 +1050,20 @@ pub struct DeleteTableParts {
 pub struct DeleteVectorIndexActionParts {
     /// Member `IndexName`, 3 to 255 characters.
     pub index_name: String,
+}
+
+/// `DescribeBackupInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeBackupParts {
+    /// Member `BackupArn`, 37 to 1024 characters.
+    pub backup_arn: String,
+}
+
+/// `DescribeContinuousBackupsInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeContinuousBackupsParts {
+    /// Member `TableName`, 1 to 255 characters.
+    pub table_name: String,
 }
 
 /// `DescribeContributorInsightsInput` of the service model.
@@ -1203,6 +1266,23 @@ pub struct KeysAndAttributesParts {
     pub expression_attribute_names: Option<Vec<(String, String)>>,
 }
 
+/// `ListBackupsInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListBackupsParts {
+    /// Member `TableName`, 1 to 255 characters.
+    pub table_name: Option<String>,
+    /// Member `Limit`, 1 to 100.
+    pub limit: Option<i64>,
+    /// Member `TimeRangeLowerBound`, in milliseconds since 1970.
+    pub time_range_lower_bound: Option<i64>,
+    /// Member `TimeRangeUpperBound`, in milliseconds since 1970.
+    pub time_range_upper_bound: Option<i64>,
+    /// Member `ExclusiveStartBackupArn`, 37 to 1024 characters.
+    pub exclusive_start_backup_arn: Option<String>,
+    /// Member `BackupType`.
+    pub backup_type: Option<BackupTypeFilter>,
+}
+
 /// `ListContributorInsightsInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListContributorInsightsParts {
@@ -1279,6 +1359,15 @@ pub struct ParameterizedStatementParts {
     pub parameters: Option<Vec<ValuePart>>,
     /// Member `ReturnValuesOnConditionCheckFailure`.
     pub return_values_on_condition_check_failure: Option<ReturnValuesOnConditionCheckFailure>,
+}
+
+/// `PointInTimeRecoverySpecification` of the service model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PointInTimeRecoverySpecificationParts {
+    /// Member `PointInTimeRecoveryEnabled`.
+    pub point_in_time_recovery_enabled: bool,
+    /// Member `RecoveryPeriodInDays`, 1 to 35.
+    pub recovery_period_in_days: Option<i64>,
 }
 
 /// `Projection` of the service model.
@@ -1401,6 +1490,58 @@ pub struct ReplicationGroupUpdateParts {
     pub delete: Option<DeleteReplicationGroupMemberActionParts>,
     /// Member `Disassociate`.
     pub disassociate: Option<DisassociateReplicationGroupMemberActionParts>,
+}
+
+/// `RestoreTableFromBackupInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RestoreTableFromBackupParts {
+    /// Member `TargetTableName`, 3 to 255 characters.
+    pub target_table_name: String,
+    /// Member `BackupArn`, 37 to 1024 characters.
+    pub backup_arn: String,
+    /// Member `BillingModeOverride`.
+    pub billing_mode_override: Option<BillingMode>,
+    /// Member `GlobalSecondaryIndexOverride`.
+    pub global_secondary_index_override: Option<Vec<GlobalSecondaryIndexParts>>,
+    /// Member `LocalSecondaryIndexOverride`.
+    pub local_secondary_index_override: Option<Vec<LocalSecondaryIndexParts>>,
+    /// Member `ProvisionedThroughputOverride`.
+    pub provisioned_throughput_override: Option<ProvisionedThroughputParts>,
+    /// Member `OnDemandThroughputOverride`.
+    pub on_demand_throughput_override: Option<OnDemandThroughputParts>,
+    /// Member `SSESpecificationOverride`.
+    pub sse_specification_override: Option<SseSpecificationParts>,
+    /// Member `VectorIndexOverride`.
+    pub vector_index_override: Option<Vec<VectorIndexParts>>,
+}
+
+/// `RestoreTableToPointInTimeInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RestoreTableToPointInTimeParts {
+    /// Member `SourceTableArn`, 1 to 255 characters.
+    pub source_table_arn: Option<String>,
+    /// Member `SourceTableName`, 3 to 255 characters.
+    pub source_table_name: Option<String>,
+    /// Member `TargetTableName`, 3 to 255 characters.
+    pub target_table_name: String,
+    /// Member `UseLatestRestorableTime`.
+    pub use_latest_restorable_time: Option<bool>,
+    /// Member `RestoreDateTime`, in milliseconds since 1970.
+    pub restore_date_time: Option<i64>,
+    /// Member `BillingModeOverride`.
+    pub billing_mode_override: Option<BillingMode>,
+    /// Member `GlobalSecondaryIndexOverride`.
+    pub global_secondary_index_override: Option<Vec<GlobalSecondaryIndexParts>>,
+    /// Member `LocalSecondaryIndexOverride`.
+    pub local_secondary_index_override: Option<Vec<LocalSecondaryIndexParts>>,
+    /// Member `ProvisionedThroughputOverride`.
+    pub provisioned_throughput_override: Option<ProvisionedThroughputParts>,
+    /// Member `OnDemandThroughputOverride`.
+    pub on_demand_throughput_override: Option<OnDemandThroughputParts>,
+    /// Member `SSESpecificationOverride`.
+    pub sse_specification_override: Option<SseSpecificationParts>,
+    /// Member `VectorIndexOverride`.
+    pub vector_index_override: Option<Vec<VectorIndexParts>>,
 }
 
 /// `ScanInput` of the service model.
@@ -1637,6 +1778,15 @@ pub struct UntagResourceParts {
     pub resource_arn: Option<String>,
     /// Member `TagKeys`.
     pub tag_keys: Option<Vec<String>>,
+}
+
+/// `UpdateContinuousBackupsInput` of the service model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UpdateContinuousBackupsParts {
+    /// Member `TableName`, 1 to 255 characters.
+    pub table_name: String,
+    /// Member `PointInTimeRecoverySpecification`.
+    pub point_in_time_recovery_specification: PointInTimeRecoverySpecificationParts,
 }
 
 /// `UpdateContributorInsightsInput` of the service model.

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::{Request, TableRef};
+use super::{BackupArn, Request, TableRef};
 use crate::operation::{Effect, Operation};
 use crate::partiql::Statement;
 use crate::touches::{Action, Resource, Touch, Touches};
@@ -16,6 +16,10 @@ const fn one(operation: Operation, resource: Resource<'_>) -> Touches<'_> {
 
 fn table(table: &TableRef) -> Resource<'_> {
     Resource::Table(Cow::Borrowed(&table.as_given))
+}
+
+fn backup(backup: &BackupArn) -> Resource<'_> {
+    Resource::Backup(Cow::Borrowed(&backup.as_given))
 }
 
 fn indexed<'r>(table: &'r TableRef, index: Option<&'r String>) -> Resource<'r> {
@@ -33,9 +37,13 @@ impl Request {
             Self::BatchExecuteStatement(_) => Operation::BatchExecuteStatement,
             Self::BatchGetItem(_) => Operation::BatchGetItem,
             Self::BatchWriteItem(_) => Operation::BatchWriteItem,
+            Self::CreateBackup(_) => Operation::CreateBackup,
             Self::CreateTable(_) => Operation::CreateTable,
+            Self::DeleteBackup(_) => Operation::DeleteBackup,
             Self::DeleteItem(_) => Operation::DeleteItem,
             Self::DeleteTable(_) => Operation::DeleteTable,
+            Self::DescribeBackup(_) => Operation::DescribeBackup,
+            Self::DescribeContinuousBackups(_) => Operation::DescribeContinuousBackups,
             Self::DescribeContributorInsights(_) => Operation::DescribeContributorInsights,
             Self::DescribeEndpoints => Operation::DescribeEndpoints,
             Self::DescribeLimits => Operation::DescribeLimits,
@@ -47,17 +55,21 @@ impl Request {
             Self::GetItem(_) => Operation::GetItem,
             Self::GetRecords(_) => Operation::GetRecords,
             Self::GetShardIterator(_) => Operation::GetShardIterator,
+            Self::ListBackups(_) => Operation::ListBackups,
             Self::ListContributorInsights(_) => Operation::ListContributorInsights,
             Self::ListStreams(_) => Operation::ListStreams,
             Self::ListTables(_) => Operation::ListTables,
             Self::ListTagsOfResource(_) => Operation::ListTagsOfResource,
             Self::PutItem(_) => Operation::PutItem,
             Self::Query(_) => Operation::Query,
+            Self::RestoreTableFromBackup(_) => Operation::RestoreTableFromBackup,
+            Self::RestoreTableToPointInTime(_) => Operation::RestoreTableToPointInTime,
             Self::Scan(_) => Operation::Scan,
             Self::TagResource(_) => Operation::TagResource,
             Self::TransactGetItems(_) => Operation::TransactGetItems,
             Self::TransactWriteItems(_) => Operation::TransactWriteItems,
             Self::UntagResource(_) => Operation::UntagResource,
+            Self::UpdateContinuousBackups(_) => Operation::UpdateContinuousBackups,
             Self::UpdateContributorInsights(_) => Operation::UpdateContributorInsights,
             Self::UpdateItem(_) => Operation::UpdateItem,
             Self::UpdateTable(_) => Operation::UpdateTable,
@@ -70,12 +82,15 @@ impl Request {
     pub fn resources(&self) -> Touches<'_> {
         let own = self.operation();
         match self {
+            Self::CreateBackup(request) => one(own, table(&request.table)),
             Self::DeleteItem(request) => one(own, table(&request.table)),
             Self::DeleteTable(request) => one(own, table(&request.table)),
+            Self::DescribeContinuousBackups(request) => one(own, table(&request.table)),
             Self::DescribeTable(request) => one(own, table(&request.table)),
             Self::DescribeTimeToLive(request) => one(own, table(&request.table)),
             Self::GetItem(request) => one(own, table(&request.table)),
             Self::PutItem(request) => one(own, table(&request.table)),
+            Self::UpdateContinuousBackups(request) => one(own, table(&request.table)),
             Self::UpdateItem(request) => one(own, table(&request.table)),
             Self::UpdateTable(request) => one(own, table(&request.table)),
             Self::UpdateTimeToLive(request) => one(own, table(&request.table)),
@@ -126,6 +141,18 @@ impl Request {
             Self::ListTagsOfResource(request) => one(own, Resource::of_arn(&request.resource.arn)),
             Self::TagResource(request) => one(own, Resource::of_arn(&request.resource.arn)),
             Self::UntagResource(request) => one(own, Resource::of_arn(&request.resource.arn)),
+            Self::DeleteBackup(request) => one(own, backup(&request.backup)),
+            Self::DescribeBackup(request) => one(own, backup(&request.backup)),
+            Self::ListBackups(request) => {
+                let only = request.table.as_ref().map(|table| Cow::Borrowed(table.as_given.as_str()));
+                one(own, Resource::Account { only })
+            }
+            Self::RestoreTableFromBackup(request) => {
+                Touches::restore(own, backup(&request.backup), Cow::Borrowed(&request.target))
+            }
+            Self::RestoreTableToPointInTime(request) => {
+                Touches::restore(own, table(&request.source), Cow::Borrowed(&request.target))
+            }
             Self::ListStreams(request) => {
                 let only = request.table_name.as_deref().map(Cow::Borrowed);
                 one(own, Resource::Account { only })

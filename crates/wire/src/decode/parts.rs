@@ -2,34 +2,37 @@
 
 use keywright_semantics::error::Error;
 use keywright_semantics::request::parts::{
-    AttributeAction, AttributeDefinitionParts, AttributeValueUpdateParts, BatchExecuteStatementParts,
-    BatchGetItemParts, BatchStatementRequestParts, BatchWriteItemParts, BillingMode, ComparisonOperator,
-    ConditionParts, ConditionalOperator, ContributorInsightsAction, ContributorInsightsMode,
-    CreateGlobalSecondaryIndexActionParts, CreateGlobalTableWitnessGroupMemberActionParts,
-    CreateReplicationGroupMemberActionParts, CreateTableParts, CreateVectorIndexActionParts,
-    DeleteGlobalSecondaryIndexActionParts, DeleteGlobalTableWitnessGroupMemberActionParts, DeleteItemParts,
-    DeleteReplicationGroupMemberActionParts, DeleteRequestParts, DeleteTableParts,
-    DeleteVectorIndexActionParts, DescribeContributorInsightsParts, DescribeEndpointsParts,
+    AttributeAction, AttributeDefinitionParts, AttributeValueUpdateParts, BackupTypeFilter,
+    BatchExecuteStatementParts, BatchGetItemParts, BatchStatementRequestParts, BatchWriteItemParts,
+    BillingMode, ComparisonOperator, ConditionParts, ConditionalOperator, ContributorInsightsAction,
+    ContributorInsightsMode, CreateBackupParts, CreateGlobalSecondaryIndexActionParts,
+    CreateGlobalTableWitnessGroupMemberActionParts, CreateReplicationGroupMemberActionParts,
+    CreateTableParts, CreateVectorIndexActionParts, DeleteBackupParts, DeleteGlobalSecondaryIndexActionParts,
+    DeleteGlobalTableWitnessGroupMemberActionParts, DeleteItemParts, DeleteReplicationGroupMemberActionParts,
+    DeleteRequestParts, DeleteTableParts, DeleteVectorIndexActionParts, DescribeBackupParts,
+    DescribeContinuousBackupsParts, DescribeContributorInsightsParts, DescribeEndpointsParts,
     DescribeLimitsParts, DescribeStreamParts, DescribeTableParts, DescribeTimeToLiveParts,
     DisassociateReplicationGroupMemberActionParts, DisassociationMode, ExecuteStatementParts,
     ExecuteTransactionParts, ExpectedAttributeValueParts, GetItemParts, GetRecordsParts,
     GetShardIteratorParts, GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts,
     GlobalTableSettingsReplicationMode, GlobalTableWitnessGroupUpdateParts, KeySchemaElementParts, KeyType,
-    KeysAndAttributesParts, ListContributorInsightsParts, ListStreamsParts, ListTablesParts,
-    ListTagsOfResourceParts, LocalSecondaryIndexParts, MultiRegionConsistency,
-    OnDemandThroughputOverrideParts, OnDemandThroughputParts, ParameterizedStatementParts, ProjectionParts,
-    ProjectionType, ProvisionedThroughputOverrideParts, ProvisionedThroughputParts, PutItemParts,
-    PutRequestParts, QueryParts, ReplicaGlobalSecondaryIndexParts, ReplicationGroupUpdateParts,
-    ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue, ReturnValuesOnConditionCheckFailure,
-    ScalarAttributeType, ScanParts, SearchSchemaElementParts, SearchSchemaElementType, Select,
-    ShardFilterParts, ShardFilterType, ShardIteratorType, SseSpecificationParts, SseType,
-    StreamSpecificationParts, StreamViewType, TableClass, TagParts, TagResourceParts,
-    TimeToLiveSpecificationParts, TransactConditionCheckParts, TransactDeleteParts, TransactGetItemParts,
-    TransactGetItemsParts, TransactGetParts, TransactPutParts, TransactUpdateParts, TransactWriteItemParts,
-    TransactWriteItemsParts, UntagResourceParts, UpdateContributorInsightsParts,
-    UpdateGlobalSecondaryIndexActionParts, UpdateItemParts, UpdateReplicationGroupMemberActionParts,
-    UpdateTableParts, UpdateTimeToLiveParts, VectorAttributeDefinitionParts, VectorDistanceFunction,
-    VectorIndexParts, VectorIndexUpdateParts, WarmThroughputParts, WriteRequestParts,
+    KeysAndAttributesParts, ListBackupsParts, ListContributorInsightsParts, ListStreamsParts,
+    ListTablesParts, ListTagsOfResourceParts, LocalSecondaryIndexParts, MultiRegionConsistency,
+    OnDemandThroughputOverrideParts, OnDemandThroughputParts, ParameterizedStatementParts,
+    PointInTimeRecoverySpecificationParts, ProjectionParts, ProjectionType,
+    ProvisionedThroughputOverrideParts, ProvisionedThroughputParts, PutItemParts, PutRequestParts,
+    QueryParts, ReplicaGlobalSecondaryIndexParts, ReplicationGroupUpdateParts, RestoreTableFromBackupParts,
+    RestoreTableToPointInTimeParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue,
+    ReturnValuesOnConditionCheckFailure, ScalarAttributeType, ScanParts, SearchSchemaElementParts,
+    SearchSchemaElementType, Select, ShardFilterParts, ShardFilterType, ShardIteratorType,
+    SseSpecificationParts, SseType, StreamSpecificationParts, StreamViewType, TableClass, TagParts,
+    TagResourceParts, TimeToLiveSpecificationParts, TransactConditionCheckParts, TransactDeleteParts,
+    TransactGetItemParts, TransactGetItemsParts, TransactGetParts, TransactPutParts, TransactUpdateParts,
+    TransactWriteItemParts, TransactWriteItemsParts, UntagResourceParts, UpdateContinuousBackupsParts,
+    UpdateContributorInsightsParts, UpdateGlobalSecondaryIndexActionParts, UpdateItemParts,
+    UpdateReplicationGroupMemberActionParts, UpdateTableParts, UpdateTimeToLiveParts,
+    VectorAttributeDefinitionParts, VectorDistanceFunction, VectorIndexParts, VectorIndexUpdateParts,
+    WarmThroughputParts, WriteRequestParts,
 };
 
 use super::build::{FromNode, Members, choice, choices, structures};
@@ -37,6 +40,7 @@ use crate::json::Node;
 
 choices! {
     AttributeAction,
+    BackupTypeFilter,
     BillingMode,
     ComparisonOperator,
     ConditionalOperator,
@@ -94,6 +98,10 @@ structures! {
         attribute_value_list: "AttributeValueList",
         comparison_operator: "ComparisonOperator",
     }
+    CreateBackupParts {
+        table_name: "TableName",
+        backup_name: "BackupName",
+    }
     CreateGlobalSecondaryIndexActionParts {
         index_name: "IndexName",
         key_schema: "KeySchema",
@@ -142,6 +150,9 @@ structures! {
         dimensions: "Dimensions",
         distance_function: "DistanceFunction",
     }
+    DeleteBackupParts {
+        backup_arn: "BackupArn",
+    }
     DeleteGlobalSecondaryIndexActionParts {
         index_name: "IndexName",
     }
@@ -172,6 +183,12 @@ structures! {
     }
     DeleteVectorIndexActionParts {
         index_name: "IndexName",
+    }
+    DescribeBackupParts {
+        backup_arn: "BackupArn",
+    }
+    DescribeContinuousBackupsParts {
+        table_name: "TableName",
     }
     DescribeContributorInsightsParts {
         table_name: "TableName",
@@ -265,6 +282,14 @@ structures! {
         projection_expression: "ProjectionExpression",
         expression_attribute_names: "ExpressionAttributeNames",
     }
+    ListBackupsParts {
+        table_name: "TableName",
+        limit: "Limit",
+        time_range_lower_bound: "TimeRangeLowerBound",
+        time_range_upper_bound: "TimeRangeUpperBound",
+        exclusive_start_backup_arn: "ExclusiveStartBackupArn",
+        backup_type: "BackupType",
+    }
     ListContributorInsightsParts {
         table_name: "TableName",
         next_token: "NextToken",
@@ -299,6 +324,10 @@ structures! {
         statement: "Statement",
         parameters: "Parameters",
         return_values_on_condition_check_failure: "ReturnValuesOnConditionCheckFailure",
+    }
+    PointInTimeRecoverySpecificationParts {
+        point_in_time_recovery_enabled: "PointInTimeRecoveryEnabled",
+        recovery_period_in_days: "RecoveryPeriodInDays",
     }
     ProjectionParts {
         projection_type: "ProjectionType",
@@ -356,6 +385,31 @@ structures! {
         update: "Update",
         delete: "Delete",
         disassociate: "Disassociate",
+    }
+    RestoreTableFromBackupParts {
+        target_table_name: "TargetTableName",
+        backup_arn: "BackupArn",
+        billing_mode_override: "BillingModeOverride",
+        global_secondary_index_override: "GlobalSecondaryIndexOverride",
+        local_secondary_index_override: "LocalSecondaryIndexOverride",
+        provisioned_throughput_override: "ProvisionedThroughputOverride",
+        on_demand_throughput_override: "OnDemandThroughputOverride",
+        sse_specification_override: "SSESpecificationOverride",
+        vector_index_override: "VectorIndexOverride",
+    }
+    RestoreTableToPointInTimeParts {
+        source_table_arn: "SourceTableArn",
+        source_table_name: "SourceTableName",
+        target_table_name: "TargetTableName",
+        use_latest_restorable_time: "UseLatestRestorableTime",
+        restore_date_time: "RestoreDateTime",
+        billing_mode_override: "BillingModeOverride",
+        global_secondary_index_override: "GlobalSecondaryIndexOverride",
+        local_secondary_index_override: "LocalSecondaryIndexOverride",
+        provisioned_throughput_override: "ProvisionedThroughputOverride",
+        on_demand_throughput_override: "OnDemandThroughputOverride",
+        sse_specification_override: "SSESpecificationOverride",
+        vector_index_override: "VectorIndexOverride",
     }
     ScanParts {
         table_name: "TableName",
@@ -465,6 +519,10 @@ structures! {
     UntagResourceParts {
         resource_arn: "ResourceArn",
         tag_keys: "TagKeys",
+    }
+    UpdateContinuousBackupsParts {
+        table_name: "TableName",
+        point_in_time_recovery_specification: "PointInTimeRecoverySpecification",
     }
     UpdateContributorInsightsParts {
         table_name: "TableName",

@@ -51,7 +51,10 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
         Operation::DescribeEndpoints | Operation::DescribeLimits | Operation::ListTables => {
             Touches::account(Action::Operation(operation))
         }
-        Operation::ListContributorInsights | Operation::ListStreams => {
+        Operation::DeleteBackup | Operation::DescribeBackup => one(backup(body)),
+        Operation::RestoreTableFromBackup => restore(operation, body, backup(body)),
+        Operation::RestoreTableToPointInTime => restore(operation, body, source_table(body)),
+        Operation::ListBackups | Operation::ListContributorInsights | Operation::ListStreams => {
             one(Resource::Account { only: text(body, "TableName") })
         }
         _ => one(table(body)),
@@ -91,6 +94,26 @@ fn several(operation: Operation, touches: Vec<Touch<'_>>) -> Touches<'_> {
         return Touches::One(Touch::own(operation, Resource::Unnamed));
     }
     Touches::Several(touches)
+}
+
+fn backup<'b>(node: &Node<'b>) -> Resource<'b> {
+    text(node, "BackupArn").map_or(Resource::Unnamed, Resource::Backup)
+}
+
+/// The source of a restore to a point in time, by ARN or name.
+fn source_table<'b>(node: &Node<'b>) -> Resource<'b> {
+    let named = text(node, "SourceTableArn").or_else(|| text(node, "SourceTableName"));
+    named.map_or(Resource::Unnamed, Resource::Table)
+}
+
+/// A restore. One without a target is about something unnamed.
+fn restore<'b>(operation: Operation, node: &Node<'b>, source: Resource<'b>) -> Touches<'b> {
+    match text(node, "TargetTableName") {
+        Some(target) => Touches::restore(operation, source, target),
+        None => {
+            Touches::Several(vec![Touch::own(operation, Resource::Unnamed), Touch::own(operation, source)])
+        }
+    }
 }
 
 /// A table with tags is tagged too.

@@ -2,11 +2,13 @@
 
 use keywright_semantics::error::Error;
 use keywright_semantics::request::{
-    BatchExecuteStatement, BatchGetItem, BatchWriteItem, CreateTable, DeleteItem, DeleteTable,
-    DescribeContributorInsights, DescribeStream, DescribeTable, DescribeTimeToLive, ExecuteStatement,
-    ExecuteTransaction, GetItem, GetRecords, GetShardIterator, ListContributorInsights, ListStreams,
-    ListTables, ListTagsOfResource, PutItem, Query, Request, Scan, TagResource, TransactGetItems,
-    TransactWriteItems, UntagResource, UpdateContributorInsights, UpdateItem, UpdateTable, UpdateTimeToLive,
+    BatchExecuteStatement, BatchGetItem, BatchWriteItem, CreateBackup, CreateTable, DeleteBackup, DeleteItem,
+    DeleteTable, DescribeBackup, DescribeContinuousBackups, DescribeContributorInsights, DescribeStream,
+    DescribeTable, DescribeTimeToLive, ExecuteStatement, ExecuteTransaction, GetItem, GetRecords,
+    GetShardIterator, ListBackups, ListContributorInsights, ListStreams, ListTables, ListTagsOfResource,
+    PutItem, Query, Request, RestoreTableFromBackup, RestoreTableToPointInTime, Scan, TagResource,
+    TransactGetItems, TransactWriteItems, UntagResource, UpdateContinuousBackups, UpdateContributorInsights,
+    UpdateItem, UpdateTable, UpdateTimeToLive,
 };
 
 use super::Parts;
@@ -25,9 +27,15 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         }
         Parts::BatchGetItem(parts) => BatchGetItem::validate(*parts).map(Request::BatchGetItem),
         Parts::BatchWriteItem(parts) => BatchWriteItem::validate(*parts).map(Request::BatchWriteItem),
+        Parts::CreateBackup(parts) => CreateBackup::validate(*parts).map(Request::CreateBackup),
         Parts::CreateTable(parts) => CreateTable::validate(*parts).map(Box::new).map(Request::CreateTable),
+        Parts::DeleteBackup(parts) => DeleteBackup::validate(&parts).map(Request::DeleteBackup),
         Parts::DeleteItem(parts) => DeleteItem::validate(*parts).map(Box::new).map(Request::DeleteItem),
         Parts::DeleteTable(parts) => DeleteTable::validate(&parts).map(Request::DeleteTable),
+        Parts::DescribeBackup(parts) => DescribeBackup::validate(&parts).map(Request::DescribeBackup),
+        Parts::DescribeContinuousBackups(parts) => {
+            DescribeContinuousBackups::validate(&parts).map(Request::DescribeContinuousBackups)
+        }
         Parts::DescribeContributorInsights(parts) => {
             DescribeContributorInsights::validate(*parts).map(Request::DescribeContributorInsights)
         }
@@ -42,6 +50,7 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         Parts::GetItem(parts) => GetItem::validate(*parts).map(Request::GetItem),
         Parts::GetRecords(parts) => Ok(Request::GetRecords(GetRecords::validate(*parts))),
         Parts::GetShardIterator(parts) => GetShardIterator::validate(*parts).map(Request::GetShardIterator),
+        Parts::ListBackups(parts) => ListBackups::validate(*parts).map(Box::new).map(Request::ListBackups),
         Parts::ListContributorInsights(parts) => {
             ListContributorInsights::validate(*parts).map(Request::ListContributorInsights)
         }
@@ -52,6 +61,12 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         }
         Parts::PutItem(parts) => PutItem::validate(*parts).map(Box::new).map(Request::PutItem),
         Parts::Query(parts) => Query::validate(*parts).map(Box::new).map(Request::Query),
+        Parts::RestoreTableFromBackup(parts) => {
+            RestoreTableFromBackup::validate(*parts).map(Box::new).map(Request::RestoreTableFromBackup)
+        }
+        Parts::RestoreTableToPointInTime(parts) => {
+            RestoreTableToPointInTime::validate(*parts).map(Box::new).map(Request::RestoreTableToPointInTime)
+        }
         Parts::Scan(parts) => Scan::validate(*parts).map(Box::new).map(Request::Scan),
         Parts::TagResource(parts) => TagResource::validate(*parts).map(Request::TagResource),
         Parts::TransactGetItems(parts) => TransactGetItems::validate(*parts).map(Request::TransactGetItems),
@@ -59,6 +74,9 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
             TransactWriteItems::validate(*parts).map(Request::TransactWriteItems)
         }
         Parts::UntagResource(parts) => UntagResource::validate(*parts).map(Request::UntagResource),
+        Parts::UpdateContinuousBackups(parts) => {
+            UpdateContinuousBackups::validate(&parts).map(Request::UpdateContinuousBackups)
+        }
         Parts::UpdateContributorInsights(parts) => {
             UpdateContributorInsights::validate(*parts).map(Request::UpdateContributorInsights)
         }

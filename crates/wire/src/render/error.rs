@@ -105,20 +105,28 @@ const fn status(kind: ErrorKind) -> u16 {
         ErrorKind::ServiceUnavailable => 503,
         ErrorKind::RequestEntityTooLarge => 413,
         ErrorKind::AccessDenied
+        | ErrorKind::BackupInUse
+        | ErrorKind::BackupNotFound
         | ErrorKind::ConditionalCheckFailed
+        | ErrorKind::ContinuousBackupsUnavailable
         | ErrorKind::DuplicateItem
         | ErrorKind::ExpiredIterator
         | ErrorKind::IdempotentParameterMismatch
         | ErrorKind::IncompleteSignature
+        | ErrorKind::InvalidRestoreTime
         | ErrorKind::InvalidSignature
         | ErrorKind::ItemCollectionSizeLimitExceeded
         | ErrorKind::LimitExceeded
         | ErrorKind::MissingAuthenticationToken
+        | ErrorKind::PointInTimeRecoveryUnavailable
         | ErrorKind::ProvisionedThroughputExceeded
         | ErrorKind::RequestLimitExceeded
         | ErrorKind::ResourceInUse
         | ErrorKind::ResourceNotFound
         | ErrorKind::Serialization
+        | ErrorKind::TableAlreadyExists
+        | ErrorKind::TableInUse
+        | ErrorKind::TableNotFound
         | ErrorKind::Throttling
         | ErrorKind::TransactionCanceled
         | ErrorKind::TransactionConflict
@@ -134,8 +142,13 @@ const fn status(kind: ErrorKind) -> u16 {
 const fn type_name(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::AccessDenied => "com.amazon.coral.service#AccessDeniedException",
+        ErrorKind::BackupInUse => "com.amazonaws.dynamodb.v20120810#BackupInUseException",
+        ErrorKind::BackupNotFound => "com.amazonaws.dynamodb.v20120810#BackupNotFoundException",
         ErrorKind::ConditionalCheckFailed => {
             "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
+        }
+        ErrorKind::ContinuousBackupsUnavailable => {
+            "com.amazonaws.dynamodb.v20120810#ContinuousBackupsUnavailableException"
         }
         ErrorKind::DuplicateItem => "com.amazonaws.dynamodb.v20120810#DuplicateItemException",
         ErrorKind::ExpiredIterator => "com.amazonaws.dynamodb.v20120810#ExpiredIteratorException",
@@ -145,6 +158,7 @@ const fn type_name(kind: ErrorKind) -> &'static str {
         ErrorKind::IncompleteSignature => "com.amazon.coral.service#IncompleteSignatureException",
         ErrorKind::InternalFailure => "com.amazon.coral.service#InternalFailure",
         ErrorKind::InternalServerError => "com.amazonaws.dynamodb.v20120810#InternalServerError",
+        ErrorKind::InvalidRestoreTime => "com.amazonaws.dynamodb.v20120810#InvalidRestoreTimeException",
         ErrorKind::InvalidSignature => "com.amazon.coral.service#InvalidSignatureException",
         ErrorKind::ItemCollectionSizeLimitExceeded => {
             "com.amazonaws.dynamodb.v20120810#ItemCollectionSizeLimitExceededException"
@@ -152,6 +166,9 @@ const fn type_name(kind: ErrorKind) -> &'static str {
         ErrorKind::LimitExceeded => "com.amazonaws.dynamodb.v20120810#LimitExceededException",
         ErrorKind::MissingAuthenticationToken => {
             "com.amazon.coral.service#MissingAuthenticationTokenException"
+        }
+        ErrorKind::PointInTimeRecoveryUnavailable => {
+            "com.amazonaws.dynamodb.v20120810#PointInTimeRecoveryUnavailableException"
         }
         ErrorKind::ProvisionedThroughputExceeded => {
             "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"
@@ -162,6 +179,9 @@ const fn type_name(kind: ErrorKind) -> &'static str {
         ErrorKind::ResourceNotFound => "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException",
         ErrorKind::Serialization => "com.amazon.coral.service#SerializationException",
         ErrorKind::ServiceUnavailable => "com.amazon.coral.availability#ServiceUnavailableException",
+        ErrorKind::TableAlreadyExists => "com.amazonaws.dynamodb.v20120810#TableAlreadyExistsException",
+        ErrorKind::TableInUse => "com.amazonaws.dynamodb.v20120810#TableInUseException",
+        ErrorKind::TableNotFound => "com.amazonaws.dynamodb.v20120810#TableNotFoundException",
         ErrorKind::Throttling => "com.amazon.coral.availability#ThrottlingException",
         ErrorKind::TransactionCanceled => "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
         ErrorKind::TransactionConflict => "com.amazonaws.dynamodb.v20120810#TransactionConflictException",

@@ -3,6 +3,7 @@
 //! Members are written in the service model's order; absent ones are left out. It does not know how a
 //! response was computed.
 
+mod backups;
 mod capacity;
 mod error;
 mod insights;
@@ -44,7 +45,21 @@ pub fn render(response: &Response) -> Vec<u8> {
         Response::ExecuteTransaction(output) => partiql::transaction(&mut writer, output),
         Response::BatchGetItem(output) => items::batch_get_item(&mut writer, output),
         Response::BatchWriteItem(output) => items::batch_write_item(&mut writer, output),
-        Response::CreateTable(table) | Response::DeleteTable(table) | Response::UpdateTable(table) => {
+        Response::CreateBackup(backup) => {
+            writer.object(|members| members.put("BackupDetails", backup.as_ref()));
+        }
+        Response::DeleteBackup(backup) | Response::DescribeBackup(backup) => {
+            writer.object(|members| members.put("BackupDescription", backup.as_ref()));
+        }
+        Response::ListBackups(output) => backups::list(&mut writer, output),
+        Response::DescribeContinuousBackups(backups) | Response::UpdateContinuousBackups(backups) => {
+            writer.object(|members| members.put("ContinuousBackupsDescription", backups));
+        }
+        Response::CreateTable(table)
+        | Response::DeleteTable(table)
+        | Response::RestoreTableFromBackup(table)
+        | Response::RestoreTableToPointInTime(table)
+        | Response::UpdateTable(table) => {
             writer.object(|members| members.put("TableDescription", table.as_ref()));
         }
         Response::DeleteItem(output) | Response::PutItem(output) | Response::UpdateItem(output) => {

@@ -79,6 +79,7 @@ impl Render for TableDescription {
             members.put_if("StreamSpecification", self.stream_specification.as_ref());
             members.put_if("LatestStreamLabel", self.latest_stream_label.as_ref());
             members.put_if("LatestStreamArn", self.latest_stream_arn.as_ref());
+            members.put_if("RestoreSummary", self.restore_summary.as_ref());
             members.put_if("SSEDescription", self.sse_description.as_ref());
             members.put_if("TableClassSummary", self.table_class_summary.as_ref());
             members.put_if("DeletionProtectionEnabled", self.deletion_protection_enabled);

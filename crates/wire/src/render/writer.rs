@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use keywright_semantics::capacity::HalfUnits;
 use keywright_semantics::codec::{EncodedItem, ListRef, MapRef, StoredRef, ValueRef};
 use keywright_semantics::number::{Number, StoredNumber};
-use keywright_semantics::response::TimestampMs;
+use keywright_semantics::response::{TimestampMs, TimestampSeconds};
 use keywright_semantics::value::AttributeValue;
 
 use super::plain::{plain_bytes, push_short};
@@ -282,6 +282,12 @@ impl Render for TimestampMs {
     fn render(&self, writer: &mut Writer) {
         let (seconds, millis) = (self.0 / MS_PER_SECOND, self.0 % MS_PER_SECOND);
         writer.formatted(format_args!("{seconds}.{millis:03}"));
+    }
+}
+
+impl Render for TimestampSeconds {
+    fn render(&self, writer: &mut Writer) {
+        writer.integer(self.0);
     }
 }
 

@@ -10,9 +10,13 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::BatchExecuteStatement => Input::of(&BATCH_EXECUTE_STATEMENT_INPUT),
         Operation::BatchGetItem => Input::of(&BATCH_GET_ITEM_INPUT).unechoed(Constraint::Length),
         Operation::BatchWriteItem => Input::of(&BATCH_WRITE_ITEM_INPUT),
+        Operation::CreateBackup => Input::of(&CREATE_BACKUP_INPUT),
         Operation::CreateTable => Input::of(&CREATE_TABLE_INPUT),
+        Operation::DeleteBackup => Input::of(&DELETE_BACKUP_INPUT),
         Operation::DeleteItem => Input::of(&DELETE_ITEM_INPUT),
         Operation::DeleteTable => Input::of(&DELETE_TABLE_INPUT),
+        Operation::DescribeBackup => Input::of(&DESCRIBE_BACKUP_INPUT),
+        Operation::DescribeContinuousBackups => Input::of(&DESCRIBE_CONTINUOUS_BACKUPS_INPUT),
         Operation::DescribeContributorInsights => Input::of(&DESCRIBE_CONTRIBUTOR_INSIGHTS_INPUT),
         Operation::DescribeEndpoints => Input::of(&DESCRIBE_ENDPOINTS_REQUEST),
         Operation::DescribeLimits => Input::of(&DESCRIBE_LIMITS_INPUT),
@@ -21,16 +25,20 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::ExecuteStatement => Input::of(&EXECUTE_STATEMENT_INPUT),
         Operation::ExecuteTransaction => Input::of(&EXECUTE_TRANSACTION_INPUT),
         Operation::GetItem => Input::of(&GET_ITEM_INPUT).unechoed(Constraint::Length),
+        Operation::ListBackups => Input::of(&LIST_BACKUPS_INPUT),
         Operation::ListContributorInsights => Input::of(&LIST_CONTRIBUTOR_INSIGHTS_INPUT),
         Operation::ListTables => Input::of(&LIST_TABLES_INPUT),
         Operation::ListTagsOfResource => Input::of(&LIST_TAGS_OF_RESOURCE_INPUT),
         Operation::PutItem => Input::of(&PUT_ITEM_INPUT),
         Operation::Query => Input::of(&QUERY_INPUT).unechoed(Constraint::Length).unechoed(Constraint::Range),
+        Operation::RestoreTableFromBackup => Input::of(&RESTORE_TABLE_FROM_BACKUP_INPUT),
+        Operation::RestoreTableToPointInTime => Input::of(&RESTORE_TABLE_TO_POINT_IN_TIME_INPUT),
         Operation::Scan => Input::of(&SCAN_INPUT),
         Operation::TagResource => Input::of(&TAG_RESOURCE_INPUT),
         Operation::TransactGetItems => Input::of(&TRANSACT_GET_ITEMS_INPUT),
         Operation::TransactWriteItems => Input::of(&TRANSACT_WRITE_ITEMS_INPUT),
         Operation::UntagResource => Input::of(&UNTAG_RESOURCE_INPUT),
+        Operation::UpdateContinuousBackups => Input::of(&UPDATE_CONTINUOUS_BACKUPS_INPUT),
         Operation::UpdateContributorInsights => Input::of(&UPDATE_CONTRIBUTOR_INSIGHTS_INPUT),
         Operation::UpdateItem => Input::of(&UPDATE_ITEM_INPUT),
         Operation::UpdateTable => Input::of(&UPDATE_TABLE_INPUT),
@@ -70,6 +78,14 @@ static ATTRIBUTE_VALUE_UPDATE: Shape = Shape::structure(
     "AttributeValueUpdate",
     &[Member::optional("Value", &ATTRIBUTE_VALUE), Member::optional("Action", &ATTRIBUTE_ACTION)],
 );
+
+static BACKUP_ARN: Shape = Shape::text().min(37).max(1024);
+
+static BACKUP_NAME: Shape = Shape::text().min(3).max(255).pattern(Pattern::Name);
+
+static BACKUP_TYPE_FILTER: Shape = Shape::choice(&["USER", "SYSTEM", "AWS_BACKUP", "ALL"]);
+
+static BACKUPS_INPUT_LIMIT: Shape = Shape::integer().min(1).max(100);
 
 static BATCH_EXECUTE_STATEMENT_INPUT: Shape = Shape::structure(
     "BatchExecuteStatementInput",
@@ -164,6 +180,11 @@ static CONTRIBUTOR_INSIGHTS_ACTION: Shape = Shape::choice(&["ENABLE", "DISABLE"]
 
 static CONTRIBUTOR_INSIGHTS_MODE: Shape = Shape::choice(&["ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS"]);
 
+static CREATE_BACKUP_INPUT: Shape = Shape::structure(
+    "CreateBackupInput",
+    &[Member::required("TableName", &TABLE_ARN), Member::required("BackupName", &BACKUP_NAME)],
+);
+
 static CREATE_GLOBAL_SECONDARY_INDEX_ACTION: Shape = Shape::structure(
     "CreateGlobalSecondaryIndexAction",
     &[
@@ -230,6 +251,8 @@ static CREATE_VECTOR_INDEX_ACTION: Shape = Shape::structure(
     ],
 );
 
+static DATE: Shape = Shape::timestamp();
+
 static DELETE: Shape = Shape::structure(
     "Delete",
     &[
@@ -241,6 +264,9 @@ static DELETE: Shape = Shape::structure(
         Member::optional("ReturnValuesOnConditionCheckFailure", &RETURN_VALUES_ON_CONDITION_CHECK_FAILURE),
     ],
 );
+
+static DELETE_BACKUP_INPUT: Shape =
+    Shape::structure("DeleteBackupInput", &[Member::required("BackupArn", &BACKUP_ARN)]);
 
 static DELETE_GLOBAL_SECONDARY_INDEX_ACTION: Shape =
     Shape::structure("DeleteGlobalSecondaryIndexAction", &[Member::required("IndexName", &INDEX_NAME)]);
@@ -279,6 +305,12 @@ static DELETE_VECTOR_INDEX_ACTION: Shape =
     Shape::structure("DeleteVectorIndexAction", &[Member::required("IndexName", &INDEX_NAME)]);
 
 static DELETION_PROTECTION_ENABLED: Shape = Shape::boolean();
+
+static DESCRIBE_BACKUP_INPUT: Shape =
+    Shape::structure("DescribeBackupInput", &[Member::required("BackupArn", &BACKUP_ARN)]);
+
+static DESCRIBE_CONTINUOUS_BACKUPS_INPUT: Shape =
+    Shape::structure("DescribeContinuousBackupsInput", &[Member::required("TableName", &TABLE_ARN)]);
 
 static DESCRIBE_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
     "DescribeContributorInsightsInput",
@@ -477,6 +509,18 @@ static KEYS_AND_ATTRIBUTES: Shape = Shape::structure(
     ],
 );
 
+static LIST_BACKUPS_INPUT: Shape = Shape::structure(
+    "ListBackupsInput",
+    &[
+        Member::optional("TableName", &TABLE_ARN),
+        Member::optional("Limit", &BACKUPS_INPUT_LIMIT),
+        Member::optional("TimeRangeLowerBound", &TIME_RANGE_LOWER_BOUND),
+        Member::optional("TimeRangeUpperBound", &TIME_RANGE_UPPER_BOUND),
+        Member::optional("ExclusiveStartBackupArn", &BACKUP_ARN),
+        Member::optional("BackupType", &BACKUP_TYPE_FILTER),
+    ],
+);
+
 static LIST_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
     "ListContributorInsightsInput",
     &[
@@ -563,6 +607,14 @@ static PARTI_QL_BATCH_REQUEST: Shape = Shape::list(&BATCH_STATEMENT_REQUEST).min
 static PARTI_QL_NEXT_TOKEN: Shape = Shape::text().min(1).max(32_768);
 
 static PARTI_QL_STATEMENT: Shape = Shape::text().min(1).max(8192);
+
+static POINT_IN_TIME_RECOVERY_SPECIFICATION: Shape = Shape::structure(
+    "PointInTimeRecoverySpecification",
+    &[
+        Member::required("PointInTimeRecoveryEnabled", &BOOLEAN_OBJECT),
+        Member::optional("RecoveryPeriodInDays", &RECOVERY_PERIOD_IN_DAYS),
+    ],
+);
 
 static POSITIVE_INTEGER_OBJECT: Shape = Shape::integer().min(1);
 
@@ -652,6 +704,8 @@ static QUERY_INPUT: Shape = Shape::structure(
     ],
 );
 
+static RECOVERY_PERIOD_IN_DAYS: Shape = Shape::integer().min(1).max(35);
+
 static REGION_NAME: Shape = Shape::text();
 
 static REPLICA_GLOBAL_SECONDARY_INDEX: Shape = Shape::structure(
@@ -680,6 +734,39 @@ static REPLICATION_GROUP_UPDATE_LIST: Shape = Shape::list(&REPLICATION_GROUP_UPD
 static RESOURCE_ARN_STRING: Shape = Shape::text();
 
 static RESOURCE_POLICY: Shape = Shape::text();
+
+static RESTORE_TABLE_FROM_BACKUP_INPUT: Shape = Shape::structure(
+    "RestoreTableFromBackupInput",
+    &[
+        Member::required("TargetTableName", &TABLE_NAME),
+        Member::required("BackupArn", &BACKUP_ARN),
+        Member::optional("BillingModeOverride", &BILLING_MODE),
+        Member::optional("GlobalSecondaryIndexOverride", &GLOBAL_SECONDARY_INDEX_LIST),
+        Member::optional("LocalSecondaryIndexOverride", &LOCAL_SECONDARY_INDEX_LIST),
+        Member::optional("ProvisionedThroughputOverride", &PROVISIONED_THROUGHPUT),
+        Member::optional("OnDemandThroughputOverride", &ON_DEMAND_THROUGHPUT),
+        Member::optional("SSESpecificationOverride", &SSE_SPECIFICATION),
+        Member::optional("VectorIndexOverride", &VECTOR_INDEX_LIST),
+    ],
+);
+
+static RESTORE_TABLE_TO_POINT_IN_TIME_INPUT: Shape = Shape::structure(
+    "RestoreTableToPointInTimeInput",
+    &[
+        Member::optional("SourceTableArn", &TABLE_ARN),
+        Member::optional("SourceTableName", &TABLE_NAME),
+        Member::required("TargetTableName", &TABLE_NAME),
+        Member::optional("UseLatestRestorableTime", &BOOLEAN_OBJECT),
+        Member::optional("RestoreDateTime", &DATE),
+        Member::optional("BillingModeOverride", &BILLING_MODE),
+        Member::optional("GlobalSecondaryIndexOverride", &GLOBAL_SECONDARY_INDEX_LIST),
+        Member::optional("LocalSecondaryIndexOverride", &LOCAL_SECONDARY_INDEX_LIST),
+        Member::optional("ProvisionedThroughputOverride", &PROVISIONED_THROUGHPUT),
+        Member::optional("OnDemandThroughputOverride", &ON_DEMAND_THROUGHPUT),
+        Member::optional("SSESpecificationOverride", &SSE_SPECIFICATION),
+        Member::optional("VectorIndexOverride", &VECTOR_INDEX_LIST),
+    ],
+);
 
 static RETURN_CONSUMED_CAPACITY: Shape = Shape::choice(&["INDEXES", "TOTAL", "NONE"]);
 
@@ -808,6 +895,10 @@ static TAG_RESOURCE_INPUT: Shape = Shape::structure(
 
 static TAG_VALUE_STRING: Shape = Shape::text().min(0);
 
+static TIME_RANGE_LOWER_BOUND: Shape = Shape::timestamp();
+
+static TIME_RANGE_UPPER_BOUND: Shape = Shape::timestamp();
+
 static TIME_TO_LIVE_ATTRIBUTE_NAME: Shape = Shape::text().min(1).max(255);
 
 static TIME_TO_LIVE_ENABLED: Shape = Shape::boolean();
@@ -871,6 +962,14 @@ static UPDATE: Shape = Shape::structure(
         Member::optional("ExpressionAttributeNames", &EXPRESSION_ATTRIBUTE_NAME_MAP),
         Member::optional("ExpressionAttributeValues", &EXPRESSION_ATTRIBUTE_VALUE_MAP),
         Member::optional("ReturnValuesOnConditionCheckFailure", &RETURN_VALUES_ON_CONDITION_CHECK_FAILURE),
+    ],
+);
+
+static UPDATE_CONTINUOUS_BACKUPS_INPUT: Shape = Shape::structure(
+    "UpdateContinuousBackupsInput",
+    &[
+        Member::required("TableName", &TABLE_ARN),
+        Member::required("PointInTimeRecoverySpecification", &POINT_IN_TIME_RECOVERY_SPECIFICATION),
     ],
 );
 

@@ -248,6 +248,7 @@ fn table() -> TableDescription {
         stream_specification: None,
         latest_stream_label: None,
         latest_stream_arn: None,
+        restore_summary: None,
         sse_description: None,
         table_class_summary: None,
         deletion_protection_enabled: Some(false),

@@ -16,7 +16,10 @@ fn touches(operation: Operation, body: &str) -> Vec<(&'static str, String)> {
 fn shown(touch: &Touch<'_>) -> (&'static str, String) {
     let resource = match &touch.resource {
         Resource::Index { table, index } => format!("{table}/index/{index}"),
-        Resource::Table(name) | Resource::Stream(name) | Resource::ShardIterator(name) => name.to_string(),
+        Resource::Table(name)
+        | Resource::Backup(name)
+        | Resource::Stream(name)
+        | Resource::ShardIterator(name) => name.to_string(),
         Resource::Account { .. } => "*".to_owned(),
         Resource::Unnamed => "unnamed".to_owned(),
         Resource::Nothing => "nothing".to_owned(),
