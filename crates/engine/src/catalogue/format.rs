@@ -10,6 +10,7 @@
 
 use bytes::Bytes;
 use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::backup as messages;
 use keywright_store::{Snapshot, Store, StoreError, Transaction};
 
 use super::guard::{TableChange, format_key};
@@ -74,10 +75,7 @@ impl<S: Store> Catalogue<S> {
 /// The error of a change that must wait until no process of an older release serves the store.
 fn not_yet<'t>(mut records: impl Iterator<Item = &'t Table>) -> Error {
     let name = records.find(|table| needed_for(table) > TAGGED).map_or("", |table| &table.name);
-    Error::new(
-        ErrorKind::ResourceInUse,
-        format!("Backups are being enabled for the table: {name}. Please retry later"),
-    )
+    Error::new(ErrorKind::ContinuousBackupsUnavailable, messages::being_enabled(name))
 }
 
 /// Whether every process over a shared store knows this format, and all critical sections that this one

@@ -28,16 +28,16 @@ use crate::support::layout::items_prefix;
 use crate::support::rows::Budget;
 use crate::support::stamp::{DAY_MS, Stamp};
 
-type State = BTreeMap<Bytes, Bytes>;
+pub(super) type State = BTreeMap<Bytes, Bytes>;
 
-const START_MS: u64 = 1_800_000_000_000;
+pub(super) const START_MS: u64 = 1_800_000_000_000;
 const SMALL: Budget = Budget { rows_max: 3, bytes_max: 1_000_000 };
 
-fn table<S: Store>(engine: &Engine<S>) -> Arc<Table> {
+pub(super) fn table<S: Store>(engine: &Engine<S>) -> Arc<Table> {
     engine.catalogue().find(&namespace(), TABLE).expect("the table exists")
 }
 
-fn enable<S: Store>(engine: &Engine<S>, period_days: u8) {
+pub(super) fn enable<S: Store>(engine: &Engine<S>, period_days: u8) {
     let now_ms = engine.env().now_ms();
     let change = |table: &mut Table| {
         table.history.enable_recovery(now_ms, period_days, engine.stamps().cut(now_ms));
@@ -47,7 +47,7 @@ fn enable<S: Store>(engine: &Engine<S>, period_days: u8) {
 }
 
 /// The present items, by their keys within the table.
-fn present<S: Store>(engine: &Engine<S>) -> State {
+pub(super) fn present<S: Store>(engine: &Engine<S>) -> State {
     let prefix = items_prefix(table(engine).id);
     let range = crate::support::layout::prefix_range(prefix.clone());
     let view = block_on(engine.store().snapshot()).expect("a view");
@@ -60,7 +60,7 @@ fn present<S: Store>(engine: &Engine<S>) -> State {
 }
 
 /// The table as of a stamp, read in small pages, each in a view of its own.
-fn as_of<S: Store>(engine: &Engine<S>, at: Stamp) -> State {
+pub(super) fn as_of<S: Store>(engine: &Engine<S>, at: Stamp) -> State {
     let as_of = AsOf::of(&table(engine), at).expect("the history reaches back to it");
     let mut state = State::new();
     let mut part = Part::default();
@@ -78,7 +78,7 @@ fn as_of<S: Store>(engine: &Engine<S>, at: Stamp) -> State {
     }
 }
 
-fn random_item(random: &mut fastrand::Rng) -> Item {
+pub(super) fn random_item(random: &mut fastrand::Rng) -> Item {
     let (pk, sk) = (random.u8(..4).to_string(), random.u8(..4).to_string());
     item([("pk", s(&pk)), ("sk", s(&sk)), ("v", n(random.i64(..))), ("g", s(&random.u8(..3).to_string()))])
 }
@@ -89,7 +89,7 @@ fn key_of(item: &Item) -> Item {
 }
 
 /// One random write; it may fail.
-fn write<S: Store>(engine: &Engine<S>, random: &mut fastrand::Rng) {
+pub(super) fn write<S: Store>(engine: &Engine<S>, random: &mut fastrand::Rng) {
     let given = random_item(random);
     let request = match random.u8(..4) {
         0 => Request::PutItem(Box::new(put_request(given))),

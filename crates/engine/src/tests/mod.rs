@@ -13,6 +13,7 @@ mod flaky_tables;
 mod guard;
 pub(crate) mod harness;
 mod history;
+mod history_of_several;
 mod insights;
 mod lane;
 mod live_index;

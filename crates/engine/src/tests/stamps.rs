@@ -78,17 +78,17 @@ fn a_commit_whose_future_is_dropped_half_way_stays_in_flight() {
 }
 
 /// A process's environment: a clock of its own.
-struct OwnClock {
+pub(super) struct OwnClock {
     now_ms: AtomicU64,
     random: AtomicU64,
 }
 
 impl OwnClock {
-    fn new(process: u64, now_ms: u64) -> Arc<Self> {
+    pub(super) fn new(process: u64, now_ms: u64) -> Arc<Self> {
         Arc::new(Self { now_ms: now_ms.into(), random: (process << 32).into() })
     }
 
-    fn pass(&self, ms: u64) -> u64 {
+    pub(super) fn pass(&self, ms: u64) -> u64 {
         self.now_ms.fetch_add(ms, Ordering::Relaxed) + ms
     }
 }
@@ -105,13 +105,13 @@ impl Env for OwnClock {
     }
 }
 
-struct Process<S: Store> {
-    engine: Engine<S>,
-    clock: Arc<OwnClock>,
+pub(super) struct Process<S: Store> {
+    pub(super) engine: Engine<S>,
+    pub(super) clock: Arc<OwnClock>,
 }
 
 impl<S: Store> Process<S> {
-    fn open(store: &S, number: u64, now_ms: u64) -> Self {
+    pub(super) fn open(store: &S, number: u64, now_ms: u64) -> Self {
         let clock = OwnClock::new(number, now_ms);
         let env: Arc<dyn Env> = Arc::<OwnClock>::clone(&clock);
         let engine = block_on(Engine::open(store.clone(), env, EngineConfig::default()));
