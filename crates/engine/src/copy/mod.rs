@@ -17,10 +17,13 @@ use keywright_store::{
 
 use crate::background::members;
 use crate::catalogue::{CatalogueFault, RecordFault, RecordPlace, record_copy};
+use crate::history::bound;
+use crate::history::rows::greatest_stamp;
 use crate::state::members::MemberId;
 use crate::state::stats;
 use crate::support::layout::{self, InCopy, Space, TableId, log_of};
 use crate::support::rows::{Pages, READ, each_row};
+use crate::support::stamp::Stamp;
 use mark::{Cursor, Mark};
 pub use sum::Copied;
 
@@ -262,6 +265,7 @@ impl<A: Store, B: Store> Copy<A, B> {
     /// Commits a page with the cursor behind it, once, whatever happens to the answers.
     async fn write(&mut self, cursor: Cursor, page: &Page) -> Result<(), CopyFault> {
         let row = Mark { source: self.source.clone(), cursor: cursor.clone() }.encode();
+        let bound = greatest_stamp(page.rows.iter().map(|row| &row.key)).map(Stamp::next);
         for _ in 0..TRIES_MAX {
             let (mut txn, found) = self.to.begin_with(&[mark::key()]).await?;
             if found.first() == Some(&Some(row.clone())) {
@@ -274,6 +278,10 @@ impl<A: Store, B: Store> Copy<A, B> {
             }
             for entry in &page.entries {
                 txn.append(page.id, entry.bytes.clone());
+            }
+            if let Some(bound) = bound {
+                let stored = bound::read(&txn).await?;
+                txn.put(bound::key(), bound::encode(stored.max(bound)));
             }
             txn.put(mark::key(), row.clone());
             match txn.commit().await {

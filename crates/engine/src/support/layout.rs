@@ -142,9 +142,11 @@ impl Space {
             | Self::Alarms
             | Self::Scaling
             | Self::Backups
-            | Self::Jobs
-            | Self::Stamps => of_installation(Always),
-            Self::CleanStop | Self::Members | Self::Uses | Self::Copy => of_installation(Never),
+            | Self::Jobs => of_installation(Always),
+            // A copy makes a bound of stamps of its own.
+            Self::CleanStop | Self::Members | Self::Uses | Self::Copy | Self::Stamps => {
+                of_installation(Never)
+            }
         }
     }
 

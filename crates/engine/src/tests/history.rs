@@ -320,3 +320,31 @@ fn history_is_trimmed_by_days_and_an_ended_span_is_purged() {
     work();
     assert_eq!(rows(), 1, "the new span has its own rows");
 }
+
+#[test]
+fn a_copy_of_a_store_has_its_history_and_goes_on_above_its_stamps() {
+    for target in [MemoryStore::new, MemoryStore::shared] {
+        let (from, to) = (MemoryStore::new(), target());
+        let Bench { engine, env } = bench_on(from.clone(), schema(), u64::MAX);
+        env.now_ms.store(START_MS, Ordering::Relaxed);
+        enable(&engine, 35);
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut kept = Vec::new();
+        for _ in 0..20 {
+            write(&engine, &mut random);
+            kept.push((engine.settled_before(START_MS), present(&engine)));
+        }
+        let mut copy = block_on(crate::Copy::begin(from, to.clone(), "test")).expect("it begins");
+        block_on(copy.run(&mut |_| ())).expect("it is copied");
+        block_on(copy.verify(&mut |_| ())).expect("nothing differs");
+        block_on(copy.finish()).expect("it ends");
+        env.now_ms.store(START_MS - 50_000, Ordering::Relaxed);
+        let copied = open(to, &env);
+        for _ in 0..10 {
+            write(&copied, &mut random);
+        }
+        for (stamp, state) in kept {
+            assert_eq!(as_of(&copied, stamp), state);
+        }
+    }
+}
