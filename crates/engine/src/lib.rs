@@ -6,8 +6,8 @@
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
 //! Layers: support < catalogue < throughput, metrics, insights < bind < state < changes, history < read,
-//! write < backfill, batch < partiql, streams, ttl < tables, monitoring < scaling < background < answered, copy
-//! < dispatch
+//! write < backfill, load, batch < partiql, streams, ttl < tables, monitoring < jobs, scaling <
+//! background < answered, copy < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.
@@ -65,6 +65,8 @@ mod copy;
 mod dispatch;
 mod history;
 mod insights;
+mod jobs;
+mod load;
 mod metrics;
 mod monitoring;
 mod partiql;
@@ -84,6 +86,7 @@ mod tests;
 pub use catalogue::{Affected, AffectedTable, CatalogueFault, KeyMap, RowRange};
 pub use copy::{Copied, Copy, CopyFault};
 pub use dispatch::OpenError;
+pub use jobs::{JobKind, JobState, JobView, ObjectJob, ObjectWork, Row, RowPage};
 pub use state::{Engine, Heat, HotItem, HotKey, PartitionHeat, Trial, TrialArm, TrialPart};
 pub use support::config::{BranchLimits, CountedTogether, EngineConfig};
 pub use support::env::{AccountId, Caller, Env, Namespace, Principal, Region};

@@ -22,6 +22,7 @@ use crate::catalogue::{
     Backfill, IndexStatus, Table, TableStatus, TtlGeneration, backfill_key, ttl_fill_key,
 };
 use crate::changes;
+use crate::jobs;
 use crate::monitoring;
 use crate::scaling;
 use crate::state::Engine;
@@ -55,6 +56,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     wake = wake.earlier(throughput_rows::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(monitoring::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(scaling::step(engine, now_ms).await.unwrap_or(retry));
+    wake = wake.earlier(jobs::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(sweep_tokens(engine, now_ms).await);
     for table in engine.catalogue().all().into_iter().filter(|table| engine.owns(table.id)) {
         let next = work_on(engine, &table, now_ms).await.unwrap_or(retry);
@@ -104,6 +106,8 @@ async fn work_on<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Re
         return Ok(NextWake { at_ms: Some(table.status_until_ms) });
     }
     match table.status {
+        // The job that fills it ends it.
+        TableStatus::Creating if table.restoring.is_some() => return Ok(NextWake::default()),
         TableStatus::Creating | TableStatus::Updating => {
             let activate = |table: &mut Table| {
                 table.status = TableStatus::Active;

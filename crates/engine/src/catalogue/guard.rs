@@ -162,6 +162,22 @@ impl<T: Transaction> TableChange<T> {
         decode(&rows.into_iter().next().flatten().ok_or_else(gone)?)
     }
 
+    /// The newest records of several tables.
+    pub(super) async fn read_all(&mut self, ids: &[TableId]) -> Result<Vec<Table>, Error> {
+        let mut tables = Vec::with_capacity(ids.len());
+        for id in ids {
+            tables.push(self.read(*id).await?);
+        }
+        Ok(tables)
+    }
+
+    /// Changes those tables that are not as they were before.
+    pub(super) fn change_all(&mut self, before: &[Table], tables: &mut [Table]) {
+        for (before, table) in before.iter().zip(tables).filter(|(before, table)| before != table) {
+            self.change(before, table);
+        }
+    }
+
     /// Changes a table that this transaction has seen as it was before: the new record has a new version, so
     /// every writer that is bound to the old one conflicts.
     pub(super) fn change(&mut self, before: &Table, table: &mut Table) {

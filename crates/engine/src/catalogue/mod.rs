@@ -3,6 +3,7 @@
 //! It knows how a change of a table becomes durable and visible. It does not know what the control-plane
 //! operations mean; `tables` does.
 
+pub(crate) mod backup;
 mod branches;
 mod change_log;
 mod follow;
@@ -146,6 +147,15 @@ impl RecordSizes {
     fn forget(&mut self, id: TableId) {
         self.total -= self.bytes.remove(&id).unwrap_or(0);
     }
+}
+
+/// The name of a table to be made.
+#[derive(Clone, Copy)]
+pub(crate) struct NewName<'n> {
+    pub namespace: &'n Namespace,
+    pub name: &'n str,
+    /// The id that clients will see: after an unknown outcome it tells the table from others of the name.
+    pub public_id: &'n str,
 }
 
 /// The catalogue of one engine.
@@ -300,6 +310,20 @@ impl<S: Store> Catalogue<S> {
         Arc::clone(named.filter(|named| named.id == table.id).unwrap_or(table))
     }
 
+    /// The table of this number, live or deleted.
+    pub(crate) fn with_id(&self, id: TableId) -> Option<Arc<Table>> {
+        let cache = self.read();
+        let mut named = cache.names.values().flat_map(BTreeMap::values);
+        named.find(|table| table.id == id).or_else(|| cache.doomed.get(&id)).cloned()
+    }
+
+    /// How many tables of an account are being restored.
+    pub(crate) fn restoring(&self, account: &AccountId) -> usize {
+        let cache = self.read();
+        let own = cache.names.iter().filter(|(namespace, _)| namespace.account == *account);
+        own.flat_map(|(_, tables)| tables.values()).filter(|table| table.restoring.is_some()).count()
+    }
+
     /// The table of a stream, live or deleted.
     pub(crate) fn table_of_stream(
         &self,
@@ -338,27 +362,26 @@ impl<S: Store> Catalogue<S> {
     }
 
     /// Adds a table, unless its name is taken, or `permit` refuses once it is the caller's turn. `build` gets
-    /// the new id; it may be called again after a conflict and must use the same public id then.
+    /// the new id; it may be called again after a conflict.
     pub(crate) async fn create(
         &self,
-        namespace: &Namespace,
-        name: &str,
+        new: NewName<'_>,
         permit: impl Fn() -> Result<(), Error>,
         build: impl Fn(TableId) -> Table,
     ) -> Result<Arc<Table>, Error> {
-        self.create_with(namespace, name, &[], permit, |id, _| Ok(build(id))).await
+        self.create_with(new, (&[], &[]), permit, |id, _, _| Ok(build(id))).await
     }
 
-    /// The same in a commit that reads and writes other rows too, as `change_all` does.
+    /// The same in a commit that also changes the tables of `sources`, and reads and writes other rows, as
+    /// `change_all` does.
     pub(crate) async fn create_with(
         &self,
-        namespace: &Namespace,
-        name: &str,
-        others: &[Bytes],
+        new: NewName<'_>,
+        (sources, others): (&[TableId], &[Bytes]),
         permit: impl Fn() -> Result<(), Error>,
-        build: impl Fn(TableId, &mut OtherRows) -> Result<Table, Error>,
+        build: impl Fn(TableId, &mut [Table], &mut OtherRows) -> Result<Table, Error>,
     ) -> Result<Arc<Table>, Error> {
-        let name_row = name_key(namespace, name);
+        let name_row = name_key(new.namespace, new.name);
         let _turn = self.change_turn.lock().await;
         permit()?;
         for _ in 0..CHANGE_TRIES_MAX {
@@ -367,19 +390,27 @@ impl<S: Store> Catalogue<S> {
                 .get_for_write(&[name_row.clone(), next_id_key()])
                 .await
                 .map_err(|fault| fault::storage(&fault))?;
+            let before = txn.read_all(sources).await?;
+            if let Some(taken) = rows.first().and_then(Option::as_ref).and_then(|row| read_u64(row)) {
+                let table = self.taken(&mut txn, TableId(taken), new.public_id).await?;
+                // The try that made it has changed the others too.
+                self.adopt_all(before);
+                return Ok(table);
+            }
             let id = rows.get(1).and_then(Option::as_ref).and_then(|row| read_u64(row)).unwrap_or(1);
             let mut other_rows = OtherRows::read(&mut *txn, others).await?;
-            let table = build(TableId(id), &mut other_rows)?;
+            let mut changed = before.clone();
+            let table = build(TableId(id), &mut changed, &mut other_rows)?;
             assert_eq!(table.id.0, id, "a new table has the id that was drawn for it");
-            if let Some(taken) = rows.first().and_then(Option::as_ref).and_then(|row| read_u64(row)) {
-                return self.taken(&mut txn, TableId(taken), &table.public_id).await;
-            }
+            assert_eq!(table.public_id, new.public_id, "its public id tells it from others of the name");
             txn.put(next_id_key(), Bytes::copy_from_slice(&(id + 1).to_be_bytes()));
             txn.put(name_row.clone(), Bytes::copy_from_slice(&id.to_be_bytes()));
             txn.place(&table);
+            txn.change_all(&before, &mut changed);
             other_rows.write(&mut *txn);
             // After an unknown outcome the next try finds the name free, or taken by this very table.
             if self.commit(txn).await? == Ended::Done {
+                self.adopt_all(changed);
                 let table = Arc::new(table);
                 let bytes = record_bytes(&table);
                 self.write().admit(&table, bytes);
@@ -445,31 +476,25 @@ impl<S: Store> Catalogue<S> {
         let mut unsure: Option<(Vec<Table>, R)> = None;
         for _ in 0..CHANGE_TRIES_MAX {
             let mut txn = TableChange::begin(&self.store).await?;
-            let mut before = Vec::with_capacity(ids.len());
-            for id in ids {
-                before.push(txn.read(*id).await?);
-            }
+            let before = txn.read_all(ids).await?;
             if let Some((tables, result)) = unsure.take()
                 && tables == before
             {
-                return Ok((tables.into_iter().map(|table| self.adopt(table)).collect(), result));
+                return Ok((self.adopt_all(tables), result));
             }
             let mut tables = before.clone();
             let mut rows = OtherRows::read(&mut *txn, others).await?;
             let result = change(&mut tables, &mut rows)?;
             if tables == before && rows.writes_nothing() {
-                return Ok((tables.into_iter().map(|table| self.adopt(table)).collect(), result));
+                return Ok((self.adopt_all(tables), result));
             }
-            for (before, table) in before.iter().zip(&mut tables).filter(|(before, table)| before != table) {
-                txn.change(before, table);
-            }
+            txn.change_all(&before, &mut tables);
             rows.write(&mut *txn);
             match self.commit(txn).await? {
-                Ended::Done => {
-                    return Ok((tables.into_iter().map(|table| self.adopt(table)).collect(), result));
-                }
-                Ended::Conflict => {}
-                Ended::Unknown => unsure = Some((tables, result)),
+                Ended::Done => return Ok((self.adopt_all(tables), result)),
+                // Without a record the rows tell nothing: they are written again.
+                Ended::Unknown if tables != before => unsure = Some((tables, result)),
+                Ended::Conflict | Ended::Unknown => {}
             }
         }
         Err(fault::internal())
@@ -482,6 +507,10 @@ impl<S: Store> Catalogue<S> {
         let bytes = record_bytes(&table);
         self.write().replace(&table, bytes);
         table
+    }
+
+    fn adopt_all(&self, tables: Vec<Table>) -> Vec<Arc<Table>> {
+        tables.into_iter().map(|table| self.adopt(table)).collect()
     }
 
     /// Removes a table's name; its record stays until its rows are purged.

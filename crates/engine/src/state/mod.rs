@@ -4,6 +4,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod branching;
+mod due;
 pub(crate) mod heat;
 mod insights;
 pub(crate) mod members;
@@ -37,6 +38,7 @@ use crate::support::latch::Latches;
 use crate::support::layout::{IndexId, TableId};
 use crate::support::observer::Observer;
 use branching::Branching;
+use due::DueWork;
 use insights::Observed;
 use members::Members;
 use next_expiry::NextExpiry;
@@ -102,6 +104,7 @@ struct Shared<S: Store> {
     /// When expired tokens are looked for next.
     token_sweep_ms: AtomicU64,
     scaling: ScalingSchedule,
+    due: DueWork,
 }
 
 impl<S: Store> Engine<S> {
@@ -138,6 +141,7 @@ impl<S: Store> Engine<S> {
             throughput_save_ms: AtomicU64::new(0),
             token_sweep_ms: AtomicU64::new(0),
             scaling: ScalingSchedule::default(),
+            due: DueWork::default(),
         };
         Self { shared: Arc::new(shared), presence: None, observer: None, observed: Observed::Yes }
     }
@@ -224,6 +228,11 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn token_sweep(&self) -> &AtomicU64 {
         &self.shared.token_sweep_ms
+    }
+
+    /// When jobs and backups are looked at.
+    pub(crate) fn due(&self) -> &DueWork {
+        &self.shared.due
     }
 
     /// When the work on scaling is due.

@@ -39,6 +39,9 @@ pub enum CountedTogether {
     Everything,
 }
 
+/// Jobs of each kind that one process works on at a time; further ones wait.
+const JOB_THREADS: usize = 2;
+
 /// Settings of one engine.
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
@@ -62,6 +65,15 @@ pub struct EngineConfig {
     pub stream_shard_open_ms_max: u64,
     /// How long after its expiry time an item is deleted.
     pub ttl_delay_ms: u64,
+    /// Whether new tables have point-in-time recovery.
+    pub pitr_default: bool,
+    /// How far the latest time to which a table can be restored is behind.
+    pub pitr_lag_ms: u64,
+    /// Jobs that this process works on at a time: so many of those that the engine does alone, and so many of
+    /// those that need objects.
+    pub job_threads: usize,
+    /// Whether backups are copied to a store of their own. Without one they keep the history of their tables.
+    pub seals: bool,
     /// Whether metrics are those of the service alone, without ours of tables.
     pub strict_metrics: bool,
     /// Runs long computations.
@@ -86,6 +98,10 @@ impl Default for EngineConfig {
             stream_shards_kept_max: STREAM_SHARDS_KEPT_MAX,
             stream_shard_open_ms_max: STREAM_SHARD_OPEN_MS_MAX,
             ttl_delay_ms: TTL_DELAY_MS,
+            pitr_default: false,
+            pitr_lag_ms: 0,
+            job_threads: JOB_THREADS,
+            seals: false,
             strict_metrics: false,
             lane: Arc::default(),
             images: Arc::default(),

@@ -17,8 +17,8 @@ use super::capacity_changes::check_account;
 use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use super::tags::check_throttle_tag;
 use crate::catalogue::{
-    ClassState, EncryptionState, History, IndexState, IndexStatus, ModeChanges, OnDemandLimits, Seen,
-    StreamState, Table, TableStatus, Throughput, TtlState, Warm,
+    ClassState, EncryptionState, History, IndexState, IndexStatus, ModeChanges, NewName, OnDemandLimits,
+    Seen, StreamState, Table, TableStatus, Throughput, TtlState, Warm,
 };
 use crate::state::Engine;
 use crate::streams;
@@ -68,7 +68,8 @@ pub(crate) async fn run<S: Store>(
         engine.pace().check_presence()?;
         check_room(engine, namespace)
     };
-    let table = engine.catalogue().create(namespace, &request.name, permit, build).await?;
+    let new = NewName { namespace, name: &request.name, public_id: &public_id };
+    let table = engine.catalogue().create(new, permit, build).await?;
     Ok(Response::CreateTable(Box::new(answer(&table, request, engine))))
 }
 

@@ -1,0 +1,340 @@
+//! Jobs that need an object store, which the engine does not reach: sealing a backup, restoring from a
+//! sealed one, and removing the objects of a deleted one.
+//!
+//! The caller moves the bytes. It asks for the jobs that this process owns, and does them piece by piece:
+//!
+//! - *Seal*: [`Engine::rows_of_backup`] gives rows, the caller stores them, [`Engine::note_sealed`] remembers
+//!   how far that is. [`Engine::end_seal`] ends it when the last object stands.
+//! - *Restore*: the caller reads rows from the objects, [`Engine::load_rows`] writes them and remembers where
+//!   the next ones begin. [`Engine::end_loading`] ends it.
+//! - *Delete*: the caller removes all objects of the backup, then [`Engine::end_deletion`].
+//!
+//! Each of these takes the job as it was read, and gives `None` if it is not so any more: another process
+//! does the work, or the job has ended. Then the caller asks again.
+
+use bytes::Bytes;
+use keywright_semantics::error::Error;
+use keywright_store::{CommitError, Store, Transaction};
+use serde::{Deserialize, Serialize};
+
+use super::end::{end, failed};
+use super::restore::{self, Source, advance, target_of};
+use super::row::{self, Counts, Cursor, Job, State, Work};
+use super::table_of;
+use crate::catalogue::backup::{Backup, BackupName, Items};
+use crate::catalogue::{OtherRows, Table};
+use crate::history::as_of::{AsOf, OldItem};
+use crate::history::merge::Part;
+use crate::load::LoadFault;
+use crate::state::Engine;
+use crate::support::env::Namespace;
+use crate::support::fault;
+use crate::support::rows::Budget;
+use crate::support::stamp::Stamp;
+
+/// Open jobs that one look reads.
+const LOOK_MAX: usize = 10_000;
+/// Rows of one page.
+const PAGE_ROWS_MAX: usize = 10_000;
+/// Tries of a commit that notes progress.
+const TRIES_MAX: u32 = 20;
+
+/// A backup that is copied to the backup store. The table of the job is the backup's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Seal {
+    pub backup: BackupName,
+    pub stamp: Stamp,
+    /// What the caller remembers of the objects that stand.
+    pub progress: Vec<u8>,
+}
+
+/// The objects of a deleted backup, to be removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DeleteObjects {
+    pub backup: BackupName,
+    /// Where they are; `None` if the backup was not sealed yet.
+    pub place: Option<Vec<u8>>,
+}
+
+/// A job for the caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectJob {
+    /// The job's id.
+    pub id: String,
+    /// The account and region of its table.
+    pub namespace: Namespace,
+    /// The name of the table; of a restore, of the new one.
+    pub table: String,
+    /// Items that are done.
+    pub items: u64,
+    /// What is to be done.
+    pub work: ObjectWork,
+    job: Job,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObjectWork {
+    /// A backup is to be copied to the backup store.
+    Seal {
+        /// The backup's id.
+        backup: String,
+        /// The stamp as of which its table is copied. Stamps are in the order of time.
+        stamp: u64,
+        /// The settings of the table.
+        settings: Bytes,
+        /// Where the next rows begin; `None` at the beginning.
+        from: Option<Bytes>,
+        /// Whether all rows were noted.
+        is_at_end: bool,
+        /// What the caller has noted.
+        progress: Bytes,
+    },
+    /// A table is to be filled from a sealed backup.
+    Restore {
+        /// The place that the caller gave when the backup was sealed.
+        place: Bytes,
+        /// Where the next rows begin, in the caller's words; empty at the beginning.
+        from: Bytes,
+    },
+    /// The objects of a deleted backup are to be removed.
+    Delete {
+        /// The backup's id.
+        backup: String,
+        /// The place that the caller gave when the backup was sealed; `None` if it was not.
+        place: Option<Bytes>,
+    },
+}
+
+/// An item in its stored form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its key within the table.
+    pub key: Bytes,
+    /// The item.
+    pub value: Bytes,
+}
+
+/// Some rows in the order of their keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowPage {
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Where the next page begins; `None` at the end.
+    pub next: Option<Bytes>,
+}
+
+/// Whether a job's next step needs objects.
+pub(super) const fn needs_objects(job: &Job) -> bool {
+    match &job.work {
+        Work::Restore(restore) => matches!(restore.source, Source::Sealed { .. }) && !job.cursor.is_at_end,
+        Work::Seal(_) | Work::DeleteObjects(_) => true,
+    }
+}
+
+impl<S: Store> Engine<S> {
+    /// The jobs that need objects and that this process owns, oldest first: as many as are worked on at a
+    /// time.
+    pub async fn object_jobs(&self) -> Result<Vec<ObjectJob>, Error> {
+        let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        let mut jobs = row::open(&view, LOOK_MAX).await?;
+        jobs.retain(|job| self.owns(job.owner()) && needs_objects(job));
+        jobs.truncate(self.config().job_threads.max(1));
+        let mut found = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            found.extend(self.for_caller(job).await?);
+        }
+        Ok(found)
+    }
+
+    /// The next rows of the backup that a job seals.
+    pub async fn rows_of_backup(
+        &self,
+        job: &ObjectJob,
+        from: Option<&Bytes>,
+        bytes_max: usize,
+    ) -> Result<Option<RowPage>, Error> {
+        let Work::Seal(seal) = &job.job.work else { return Ok(None) };
+        let table = table_of(self, job.job.owner()).await?;
+        let Some(as_of) = table.and_then(|table| AsOf::of(&table, seal.stamp)) else { return Ok(None) };
+        let part = Part { start: from.cloned().unwrap_or_default(), end: None };
+        let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        let budget = Budget { rows_max: PAGE_ROWS_MAX, bytes_max };
+        let page = as_of.page(&view, &part, budget).await.map_err(|error| fault::storage(&error))?;
+        let row = |item: OldItem| Row { key: item.within, value: item.value };
+        Ok(Some(RowPage { rows: page.items.into_iter().map(row).collect(), next: page.next }))
+    }
+
+    /// Notes that all rows before `next` stand in objects, and what the caller remembers of these. `items` and
+    /// `bytes` are those since the last note.
+    pub async fn note_sealed(
+        &self,
+        job: &ObjectJob,
+        next: Option<&Bytes>,
+        progress: Bytes,
+        (items, bytes): (u64, u64),
+    ) -> Result<Option<ObjectJob>, Error> {
+        let Work::Seal(seal) = &job.job.work else { return Ok(None) };
+        let before = &job.job;
+        let place = next.map(|next| next.to_vec());
+        let after = Job {
+            work: Work::Seal(Seal { progress: progress.into(), ..seal.clone() }),
+            cursor: Cursor { is_at_end: place.is_none(), place: place.unwrap_or_default(), taken: 0 },
+            counts: Counts { items: before.counts.items + items, bytes: before.counts.bytes + bytes },
+            ..before.begun(self.env().now_ms())
+        };
+        if !self.replace(before, &after).await? {
+            return Ok(None);
+        }
+        self.for_caller(after).await
+    }
+
+    /// Ends a seal: the backup is at `place` from now on, and its table's history is held for it no longer.
+    pub async fn end_seal(&self, job: &ObjectJob, place: &Bytes) -> Result<bool, Error> {
+        let Work::Seal(seal) = &job.job.work else { return Ok(false) };
+        let key = seal.backup.key(&job.namespace);
+        let release = |tables: &mut [Table], rows: &mut OtherRows| {
+            let Some(row) = rows.found(1) else { return Ok(()) };
+            let backup = Backup::decode(row)?;
+            let items = Items::Sealed { place: place.to_vec() };
+            rows.put(key.clone(), Backup { items, ..backup }.encode());
+            tables.iter_mut().for_each(|table| table.history.release(&seal.backup.id));
+            Ok(())
+        };
+        let others = (&[job.job.owner()][..], std::slice::from_ref(&key));
+        end(self, &job.job, &State::Completed, others, release).await
+    }
+
+    /// Writes rows that the caller has read from objects, in the order of their keys. `next` is where those
+    /// after them begin. A row that is no item of the table ends the job.
+    pub async fn load_rows(
+        &self,
+        job: &ObjectJob,
+        rows: Vec<Row>,
+        next: &Bytes,
+    ) -> Result<Option<ObjectJob>, Error> {
+        let item = |row: Row| OldItem { within: row.key, value: row.value };
+        let items: Vec<OldItem> = rows.into_iter().map(item).collect();
+        let mut job = job.job.clone();
+        loop {
+            let Some(target) = target_of(self, &job).await? else { return Ok(None) };
+            // A commit that did not take all of them left off there.
+            let taken = usize::try_from(job.cursor.taken).unwrap_or(usize::MAX);
+            let rest = items.get(taken..).unwrap_or_default();
+            let cursor_after = |written: usize| {
+                if written == rest.len() {
+                    return Cursor { place: next.to_vec(), taken: 0, is_at_end: false };
+                }
+                let written = u64::try_from(written).unwrap_or(u64::MAX);
+                Cursor { taken: job.cursor.taken.saturating_add(written), ..job.cursor.clone() }
+            };
+            let now_ms = self.env().now_ms();
+            match advance(self, &target, &job, rest, now_ms, cursor_after).await {
+                Ok(Some((after, written))) => {
+                    let is_done = written == rest.len();
+                    job = after;
+                    if is_done {
+                        return self.for_caller(job).await;
+                    }
+                }
+                Ok(None) => return Ok(None),
+                Err(LoadFault::Damaged(what)) => {
+                    let message = format!("table {} cannot be restored: {what}", job.table_name);
+                    restore::fail(self, &job, &failed("DamagedItem", message)).await?;
+                    return Ok(None);
+                }
+                Err(LoadFault::Store(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Notes that no row is left: the table becomes ACTIVE.
+    pub async fn end_loading(&self, job: &ObjectJob) -> Result<bool, Error> {
+        let now_ms = self.env().now_ms();
+        let cursor = Cursor { is_at_end: true, ..Cursor::default() };
+        let is_noted = self.replace(&job.job, &Job { cursor, ..job.job.begun(now_ms) }).await?;
+        self.due().jobs.wake_at(now_ms);
+        Ok(is_noted)
+    }
+
+    /// Ends a job whose objects are removed.
+    pub async fn end_deletion(&self, job: &ObjectJob) -> Result<bool, Error> {
+        end(self, &job.job, &State::Completed, (&[], &[]), |_, _| Ok(())).await
+    }
+
+    /// Ends a job that cannot go on. The table of a restore disappears; the backup of a seal stays as it is.
+    pub async fn fail_job(&self, job: &ObjectJob, code: &str, message: &str) -> Result<(), Error> {
+        let state = failed(code, message);
+        let Work::Seal(seal) = &job.job.work else {
+            return match &job.job.work {
+                Work::Restore(_) => restore::fail(self, &job.job, &state).await,
+                _ => end(self, &job.job, &state, (&[], &[]), |_, _| Ok(())).await.map(drop),
+            };
+        };
+        let key = seal.backup.key(&job.namespace);
+        let keep = |_: &mut [Table], rows: &mut OtherRows| {
+            let Some(row) = rows.found(1) else { return Ok(()) };
+            let backup = Backup::decode(row)?;
+            rows.put(key.clone(), Backup { items: Items::Held { seal: None }, ..backup }.encode());
+            Ok(())
+        };
+        end(self, &job.job, &state, (&[], std::slice::from_ref(&key)), keep).await.map(drop)
+    }
+
+    /// The job as its caller sees it; `None` if what it needs is gone.
+    async fn for_caller(&self, job: Job) -> Result<Option<ObjectJob>, Error> {
+        let namespace = job.namespace();
+        let bytes = |bytes: &[u8]| Bytes::copy_from_slice(bytes);
+        let work = match &job.work {
+            Work::Seal(seal) => {
+                let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+                let found = crate::catalogue::backup::find(&view, &namespace, &seal.backup).await?;
+                let Some(backup) = found else { return Ok(None) };
+                ObjectWork::Seal {
+                    backup: seal.backup.id.clone(),
+                    stamp: u64::from_be_bytes(seal.stamp.to_bytes()),
+                    settings: bytes(backup.settings()),
+                    from: (!job.cursor.place.is_empty()).then(|| bytes(&job.cursor.place)),
+                    is_at_end: job.cursor.is_at_end,
+                    progress: bytes(&seal.progress),
+                }
+            }
+            Work::Restore(restore) => match &restore.source {
+                Source::Sealed { place } => {
+                    ObjectWork::Restore { place: bytes(place), from: bytes(&job.cursor.place) }
+                }
+                Source::History { .. } => return Ok(None),
+            },
+            Work::DeleteObjects(delete) => ObjectWork::Delete {
+                backup: delete.backup.id.clone(),
+                place: delete.place.as_deref().map(bytes),
+            },
+        };
+        let (id, table, items) = (job.id.clone(), job.table_name.clone(), job.counts.items);
+        Ok(Some(ObjectJob { id, namespace, table, items, work, job }))
+    }
+
+    /// Replaces a job's row, if it is as the caller knows it.
+    async fn replace(&self, before: &Job, after: &Job) -> Result<bool, Error> {
+        let (key, old, new) = (before.open_key(), before.encode(), after.encode());
+        for _ in 0..TRIES_MAX {
+            let mut txn = self.store().begin().await.map_err(|error| fault::storage(&error))?;
+            let found = txn.get_for_write(std::slice::from_ref(&key)).await;
+            let found = found.map_err(|error| fault::storage(&error))?.into_iter().next().flatten();
+            if found.as_ref() == Some(&new) {
+                return Ok(true);
+            }
+            if found.as_ref() != Some(&old) {
+                return Ok(false);
+            }
+            txn.put(key.clone(), new.clone());
+            match txn.commit().await {
+                Ok(_version) => return Ok(true),
+                Err(CommitError::Conflict | CommitError::Unknown) => {}
+                Err(CommitError::TooLarge) => return Err(fault::internal()),
+                Err(CommitError::Failed(error)) => return Err(fault::storage(&error)),
+            }
+        }
+        Err(fault::internal())
+    }
+}

@@ -1,0 +1,176 @@
+//! Jobs as they are stored.
+//!
+//! ```text
+//! jobs | 0 | id    a job that has not ended
+//! jobs | 1 | id    one that has
+//! ```
+//!
+//! An id begins with the time of the request, so jobs are in the order of their beginning.
+
+use bytes::Bytes;
+use keywright_semantics::error::Error;
+use keywright_store::{Direction, KeyRange, Snapshot};
+use serde::{Deserialize, Serialize};
+
+use super::objects::{DeleteObjects, Seal};
+use super::restore::Restore;
+use crate::support::env::Env;
+use crate::support::fault;
+use crate::support::layout::{self, Space, TableId};
+use crate::support::rows::{each_row_until, keep};
+
+/// The first byte of a row: its format.
+const FORMAT: u8 = 1;
+const OPEN: u8 = 0;
+const ENDED: u8 = 1;
+
+/// What a job does. Stored as its place in this list: a new kind comes at the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Work {
+    Restore(Restore),
+    Seal(Seal),
+    DeleteObjects(DeleteObjects),
+}
+
+/// How a job stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum State {
+    /// Nothing of it is done: others are before it.
+    Waiting,
+    Running,
+    Completed,
+    Failed {
+        code: String,
+        message: String,
+    },
+}
+
+/// How far a job has come. Only its own kind knows what the place means.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Cursor {
+    /// Where the next piece begins; empty at the beginning.
+    pub place: Vec<u8>,
+    /// What is done already of the piece that begins there.
+    pub taken: u64,
+    /// Whether no piece is left.
+    pub is_at_end: bool,
+}
+
+/// What a job has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Counts {
+    pub items: u64,
+    pub bytes: u64,
+}
+
+/// A job. Its fields are stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Job {
+    pub id: String,
+    pub work: Work,
+    pub account: String,
+    pub region: String,
+    /// The name of the table that it is about: of a restore, the new one.
+    pub table_name: String,
+    /// The number of the table whose owner does the work.
+    pub table: u64,
+    pub state: State,
+    pub cursor: Cursor,
+    pub counts: Counts,
+    pub created_ms: u64,
+    pub started_ms: Option<u64>,
+    pub ended_ms: Option<u64>,
+}
+
+impl Job {
+    /// The table whose owner does the work.
+    pub(crate) const fn owner(&self) -> TableId {
+        TableId(self.table)
+    }
+
+    /// The key of its row while it has not ended.
+    pub(crate) fn open_key(&self) -> Bytes {
+        key(OPEN, &self.id)
+    }
+
+    /// The key of its row once it has ended.
+    pub(crate) fn ended_key(&self) -> Bytes {
+        key(ENDED, &self.id)
+    }
+
+    /// The same job at work.
+    #[must_use]
+    pub(crate) fn begun(&self, now_ms: u64) -> Self {
+        let mut begun = self.clone();
+        begun.state = State::Running;
+        begun.started_ms.get_or_insert(now_ms);
+        begun
+    }
+
+    /// The same job after its end.
+    #[must_use]
+    pub(crate) fn ended(&self, state: State, now_ms: u64) -> Self {
+        Self { state, ended_ms: Some(now_ms), ..self.begun(now_ms) }
+    }
+
+    pub(crate) fn encode(&self) -> Bytes {
+        let row = postcard::to_extend(self, vec![FORMAT]);
+        row.expect("a job of owned values encodes into a vector").into()
+    }
+
+    pub(crate) fn decode(row: &[u8]) -> Option<Self> {
+        postcard::from_bytes(row.strip_prefix(&[FORMAT])?).ok()
+    }
+}
+
+/// A new id of a job or of a backup: `<14 digits of ms>-<8 hexadecimal digits>`. Eight zeros are those of
+/// the system's own backups.
+pub(crate) fn new_id(env: &dyn Env, now_ms: u64) -> String {
+    let low = u32::try_from(env.random_u128() & u128::from(u32::MAX)).unwrap_or(u32::MAX);
+    format!("{now_ms:014}-{:08x}", low.max(1))
+}
+
+fn key(stage: u8, id: &str) -> Bytes {
+    [&[Space::Jobs.byte(), stage][..], id.as_bytes()].concat().into()
+}
+
+fn all(stage: u8) -> KeyRange {
+    layout::prefix_range(vec![Space::Jobs.byte(), stage])
+}
+
+/// Jobs that have not ended, oldest first; at most so many.
+pub(crate) async fn open(view: &impl Snapshot, most: usize) -> Result<Vec<Job>, Error> {
+    read(view, (all(OPEN), Direction::Forward), most).await
+}
+
+/// Jobs that have ended, newest first; at most so many.
+pub(crate) async fn ended(view: &impl Snapshot, most: usize) -> Result<Vec<Job>, Error> {
+    read(view, (all(ENDED), Direction::Backward), most).await
+}
+
+/// Ended jobs that were asked for before a time, oldest first; at most so many.
+pub(crate) async fn ended_before(view: &impl Snapshot, ms: u64, most: usize) -> Result<Vec<Job>, Error> {
+    let range = KeyRange { end: Some(key(ENDED, &format!("{ms:014}"))), ..all(ENDED) };
+    read(view, (range, Direction::Forward), most).await
+}
+
+async fn read(view: &impl Snapshot, range: (KeyRange, Direction), most: usize) -> Result<Vec<Job>, Error> {
+    let mut jobs = Vec::new();
+    let mut is_whole = true;
+    let take = |entry: &keywright_store::Entry| match Job::decode(&entry.value) {
+        Some(job) => keep(&mut jobs, job, most),
+        None => {
+            is_whole = false;
+            std::ops::ControlFlow::Continue(())
+        }
+    };
+    each_row_until(view, range, take).await.map_err(|error| fault::storage(&error))?;
+    if is_whole { Ok(jobs) } else { Err(fault::internal()) }
+}
+
+/// The job of an id, whether it has ended or not.
+pub(crate) async fn find(view: &impl Snapshot, id: &str) -> Result<Option<Job>, Error> {
+    let rows = view.get_many(&[key(OPEN, id), key(ENDED, id)]).await;
+    let row = rows.map_err(|error| fault::storage(&error))?.into_iter().flatten().next();
+    row.map(|row| Job::decode(&row).ok_or_else(fault::internal)).transpose()
+}

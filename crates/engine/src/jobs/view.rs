@@ -1,0 +1,138 @@
+//! Jobs as operators see them.
+
+use keywright_semantics::error::Error;
+use keywright_store::Store;
+
+use super::row::{self, Job, State, Work};
+use crate::state::Engine;
+use crate::support::env::{AccountId, Namespace, Region};
+use crate::support::fault;
+
+/// What a job does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobKind {
+    /// It makes a table of what another one was, or of a backup.
+    Restore,
+    /// It copies a backup to the backup store.
+    Seal,
+    /// It removes a deleted backup from the backup store.
+    DeleteObjects,
+}
+
+impl JobKind {
+    /// Its name, for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Restore => "restore",
+            Self::Seal => "seal",
+            Self::DeleteObjects => "delete-objects",
+        }
+    }
+}
+
+/// How a job stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobState {
+    /// It has not begun: others are before it.
+    Waiting,
+    /// It is at work.
+    Running,
+    /// It has ended as it should.
+    Completed,
+    /// It has ended without its result.
+    Failed {
+        /// A word for the cause.
+        code: String,
+        /// What went wrong, and where.
+        message: String,
+    },
+}
+
+/// A job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobView {
+    /// The job's id.
+    pub id: String,
+    /// What it does.
+    pub kind: JobKind,
+    /// Whose table it is about.
+    pub namespace: Namespace,
+    /// The name of the table; of a restore, of the new one.
+    pub table: String,
+    /// The id of the backup that it reads, writes or removes.
+    pub backup: Option<String>,
+    /// How it stands.
+    pub state: JobState,
+    /// Items that are done.
+    pub items: u64,
+    /// Bytes of these items.
+    pub bytes: u64,
+    /// When it was asked for, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// When it began.
+    pub started_ms: Option<u64>,
+    /// When it ended.
+    pub ended_ms: Option<u64>,
+}
+
+impl From<State> for JobState {
+    fn from(state: State) -> Self {
+        match state {
+            State::Waiting => Self::Waiting,
+            State::Running => Self::Running,
+            State::Completed => Self::Completed,
+            State::Failed { code, message } => Self::Failed { code, message },
+        }
+    }
+}
+
+impl From<Job> for JobView {
+    fn from(job: Job) -> Self {
+        let namespace = job.namespace();
+        let (kind, backup) = match job.work {
+            Work::Restore(restore) => (JobKind::Restore, restore.backup.map(|backup| backup.id)),
+            Work::Seal(seal) => (JobKind::Seal, Some(seal.backup.id)),
+            Work::DeleteObjects(delete) => (JobKind::DeleteObjects, Some(delete.backup.id)),
+        };
+        Self {
+            id: job.id,
+            kind,
+            namespace,
+            table: job.table_name,
+            backup,
+            state: job.state.into(),
+            items: job.counts.items,
+            bytes: job.counts.bytes,
+            created_ms: job.created_ms,
+            started_ms: job.started_ms,
+            ended_ms: job.ended_ms,
+        }
+    }
+}
+
+impl Job {
+    /// The account and region of its table.
+    pub(crate) fn namespace(&self) -> Namespace {
+        Namespace { account: AccountId::from(self.account.as_str()), region: Region::stored(&self.region) }
+    }
+}
+
+impl<S: Store> Engine<S> {
+    /// Jobs of an account and region, or of all: those that have not ended, and those that ended in the last
+    /// 35 days. The newest of each come first, at most `limit` of both together.
+    pub async fn jobs(&self, namespace: Option<&Namespace>, limit: usize) -> Result<Vec<JobView>, Error> {
+        let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        let mut jobs = row::open(&view, usize::MAX).await?;
+        jobs.reverse();
+        jobs.extend(row::ended(&view, usize::MAX).await?);
+        jobs.retain(|job| namespace.is_none_or(|namespace| job.namespace() == *namespace));
+        jobs.truncate(limit);
+        Ok(jobs.into_iter().map(JobView::from).collect())
+    }
+
+    /// The job of an id; `None` if there is none, or no longer.
+    pub async fn job(&self, id: &str) -> Result<Option<JobView>, Error> {
+        let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        Ok(row::find(&view, id).await?.map(JobView::from))
+    }
+}
