@@ -12,9 +12,11 @@
 //! - `as_of`: a table, or a part of it, as of a stamp.
 //! - `window`: the items that changed between two stamps.
 //! - `versions`: the versions of one item.
+//! - `item`: what callers ask about a table's history.
 
 pub(crate) mod as_of;
 pub(crate) mod bound;
+pub(crate) mod item;
 pub(crate) mod merge;
 pub(crate) mod rows;
 pub(crate) mod versions;

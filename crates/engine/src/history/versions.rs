@@ -12,6 +12,8 @@ use crate::support::stamp::Stamp;
 
 /// What is read at a time.
 const READ: Budget = Budget { rows_max: 64, bytes_max: 1024 * 1024 };
+/// Versions that are together larger than this are not answered with more.
+const FOUND_BYTES_MAX: usize = 1024 * 1024;
 
 /// One version of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +24,8 @@ pub(crate) struct Version {
     pub value: Option<Bytes>,
 }
 
-/// At most `limit` versions of an item, newest first, of those that were made before a stamp; and whether
-/// older ones follow.
+/// At most `limit` versions of an item, newest first, of those that were made before a stamp, fewer if they
+/// are large; and whether older ones follow.
 pub(crate) async fn versions(
     view: &impl Snapshot,
     table: &Table,
@@ -33,6 +35,7 @@ pub(crate) async fn versions(
     let key = [&layout::items_prefix(table.id)[..], within].concat();
     let mut after = view.get(&key).await?;
     let mut found = Vec::new();
+    let mut bytes = 0;
     let Some(generation) = table.history.generation() else {
         return Ok((vec![Version { made: None, value: after }], false));
     };
@@ -49,16 +52,17 @@ pub(crate) async fn versions(
                     continue;
                 }
                 if before.is_none_or(|before| undo.stamp < before) {
-                    if found.len() >= limit {
+                    if found.len() >= limit || bytes >= FOUND_BYTES_MAX {
                         return Ok((found, true));
                     }
+                    bytes += after.as_ref().map_or(0, Bytes::len);
                     found.push(Version { made: Some((undo.stamp, undo.author)), value: after });
                 }
                 after = Some(value).filter(|value| !value.is_empty());
             }
         }
     }
-    if found.len() >= limit {
+    if found.len() >= limit || bytes >= FOUND_BYTES_MAX {
         return Ok((found, true));
     }
     found.push(Version { made: None, value: after });
