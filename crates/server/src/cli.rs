@@ -9,7 +9,7 @@ use crate::commands::{self, about, copy, credentials, health_check, verify};
 use crate::process::failure::Failure;
 use crate::settings::arguments::ServeArguments;
 use crate::settings::config::Config;
-use crate::{bench, data, mcp, model, serve};
+use crate::{backup, bench, data, mcp, model, serve};
 
 /// A DynamoDB-compatible database in one binary.
 ///
@@ -39,6 +39,7 @@ enum Command {
     Simulate(model::SimulateArguments),
     /// Load items into tables and dump them to files.
     Data(Box<data::DataArguments>),
+    History(backup::history::HistoryArguments),
     Copy(copy::CopyArguments),
     Verify(verify::VerifyArguments),
     Health(health_check::HealthArguments),
@@ -61,6 +62,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Model(arguments)) => model::run(&arguments),
         Some(Command::Simulate(arguments)) => model::run_simulation(&arguments),
         Some(Command::Data(arguments)) => data::run(&arguments),
+        Some(Command::History(arguments)) => backup::history::run(&arguments),
         Some(Command::Copy(arguments)) => copy::run(&arguments),
         Some(Command::Verify(arguments)) => return verify::run(&arguments),
         Some(Command::Health(arguments)) => health_check::run(&arguments),

@@ -4,8 +4,8 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: limits, clock < storage < http < management < settings < client < data < model < mcp
-//! < commands < serve < cli
+//! Layers: limits, clock < storage < http < management < settings < client < data < backup < model
+//! < mcp < commands < serve < cli
 //!
 //! - `limits`: the server's bounds; `clock`: the database's time.
 //! - `storage`: the stores, the database over one of them, what watches it, files that only their owner may
@@ -13,9 +13,10 @@
 //! - `http`: a request of the API from head to response.
 //! - `management`: metrics and health on a port of their own.
 //! - `settings`: flags, variables and file become what the parts below ask for.
-//! - `client`: an endpoint as commands see it; `data`, `model`, `mcp`: commands over one.
+//! - `client`: an endpoint as commands see it; `data`, `backup`, `model`, `mcp`: commands over one.
 //! - `commands`: the small commands; `serve`: the server as a whole; `cli`: which command runs.
 
+mod backup;
 mod cli;
 mod client;
 mod clock;

@@ -15,6 +15,7 @@ pub(crate) mod harness;
 mod history;
 mod history_of_several;
 mod insights;
+mod item_history;
 mod lane;
 mod live_index;
 mod metrics;

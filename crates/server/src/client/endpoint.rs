@@ -49,8 +49,10 @@ const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 /// endpoint that is silent once would be silent again.
 const SILENCE_TIME_MAX: Duration = Duration::from_secs(15);
 
-/// The header names an operation in every request to the API; this one is our own.
+/// The header names an operation in every request to the API; these are our own.
 const FIND_TABLE_TARGET: &str = "Keywright.FindTable";
+const OWN_PREFIX: &str = "Keywright";
+const SERVICE_PREFIX: &str = "DynamoDB_20120810";
 
 /// Timeout of a request.
 const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);
@@ -141,6 +143,28 @@ impl From<String> for Refusal {
     }
 }
 
+/// What a request calls.
+#[derive(Clone, Copy)]
+struct Call<'c> {
+    name: &'c str,
+    path: &'static str,
+    /// What the name follows in the header that names it.
+    prefix: &'static str,
+}
+
+impl<'c> Call<'c> {
+    const fn operation(name: &'c str) -> Self {
+        Self { name, path: "/", prefix: SERVICE_PREFIX }
+    }
+}
+
+/// One of our own calls, by its name in errors and its path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnCall {
+    pub(crate) name: &'static str,
+    pub(crate) path: &'static str,
+}
+
 pub(crate) struct Client {
     pub(crate) endpoint: Endpoint,
     pub(crate) region: String,
@@ -165,9 +189,18 @@ impl Client {
     /// Sends a request again while the endpoint is too busy for it or the connection breaks. Only for
     /// requests that may happen twice.
     pub(crate) async fn ask_again(&mut self, operation: &str, body: &Json) -> Result<Json, Refusal> {
+        self.send_again(Call::operation(operation), body).await
+    }
+
+    /// The same with one of our own calls.
+    pub(crate) async fn call_again(&mut self, call: OwnCall, body: &Json) -> Result<Json, Refusal> {
+        self.send_again(Call { name: call.name, path: call.path, prefix: OWN_PREFIX }, body).await
+    }
+
+    async fn send_again(&mut self, call: Call<'_>, body: &Json) -> Result<Json, Refusal> {
         let mut pause = PAUSE_MIN;
         for _ in 1..ATTEMPTS_MAX {
-            match self.ask(operation, body).await {
+            match self.send(call, body).await {
                 Err(refusal) if refusal.cause == Cause::Silence => return Err(refusal),
                 Err(refusal) if refusal.kind.is_empty() => {
                     tokio::time::sleep(pause).await;
@@ -180,12 +213,16 @@ impl Client {
             }
             pause *= 2;
         }
-        self.ask(operation, body).await
+        self.send(call, body).await
     }
 
     pub(crate) async fn ask(&mut self, operation: &str, body: &Json) -> Result<Json, Refusal> {
-        let answer = timeout(ANSWER_TIME_MAX, self.answer(operation, body)).await;
-        answer.unwrap_or_else(|_| Err(self.silent(operation, "no complete response", ANSWER_TIME_MAX)))
+        self.send(Call::operation(operation), body).await
+    }
+
+    async fn send(&mut self, call: Call<'_>, body: &Json) -> Result<Json, Refusal> {
+        let answer = timeout(ANSWER_TIME_MAX, self.answer(call, body)).await;
+        answer.unwrap_or_else(|_| Err(self.silent(call.name, "no complete response", ANSWER_TIME_MAX)))
     }
 
     /// The refusal of an endpoint that is too slow.
@@ -208,8 +245,10 @@ impl Client {
         serde_json::from_slice(&bytes).ok()
     }
 
-    async fn answer(&mut self, operation: &str, body: &Json) -> Result<Json, Refusal> {
-        let request = self.request(operation, body)?;
+    async fn answer(&mut self, call: Call<'_>, body: &Json) -> Result<Json, Refusal> {
+        let operation = call.name;
+        let target = format!("{}.{operation}", call.prefix);
+        let request = self.signed(operation, call.path, &target, &Bytes::from(body.compact()))?;
         let broke = |error: &dyn fmt::Display| format!("{operation}: incomplete response: {error}");
         let sent = timeout(SILENCE_TIME_MAX, self.sender.send_request(request)).await;
         let silent = |_| self.silent(operation, "no response", SILENCE_TIME_MAX);
@@ -236,11 +275,6 @@ impl Client {
         let message = answer.str_at("message").or_else(|| answer.str_at("Message")).unwrap_or_default();
         let message = if message.is_empty() { String::new() } else { format!(": {message}") };
         Err(Refusal { kind: kind.to_owned(), ..Refusal::from(format!("{operation}: {kind}{message}")) })
-    }
-
-    fn request(&mut self, operation: &str, body: &Json) -> Result<Request<Full<Bytes>>, Failure> {
-        let target = format!("DynamoDB_20120810.{operation}");
-        self.signed(operation, "/", &target, &Bytes::from(body.compact()))
     }
 
     /// A signed request; `what` names it in errors.

@@ -1,6 +1,7 @@
-//! Our own calls below `/_keywright/`: the clock, branches, in which regions a table is.
+//! Our own calls below `/_keywright/`: the clock, branches, in which regions a table is, the history of an
+//! item.
 //!
-//! Their forms are in `clock`, `branches` and `find_table`.
+//! Their forms are in `clock`, `branches`, `find_table` and `history`.
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use keywright_wire::Family;
 use super::branches::{self, Command};
 use super::context::RequestContext;
 use super::find_table;
+use super::history::{self, Asked};
 use super::receive::BodyForm;
 use super::request_trace::Trace;
 use super::response::Answer;
@@ -38,6 +40,32 @@ impl Service {
         let caller = &signed.caller;
         let regions = self.engine()?.regions_of(&caller.namespace.account, &table, find_table::REGIONS_MAX);
         Ok(Answer::json(find_table::shown(&caller.namespace, &regions), None))
+    }
+
+    /// Answers what an item has been.
+    pub(super) async fn serve_history(
+        &self,
+        context: &RequestContext<'_>,
+        body: Incoming,
+        trace: &mut Trace,
+    ) -> Result<Answer, Error> {
+        let signed = self.receive_signed(context, (Family::DynamoDb, BodyForm::Short), body, trace).await?;
+        let question = history::read(&signed.body)?;
+        let (engine, namespace) = (self.engine()?, &signed.caller.namespace);
+        let share = self.answer_share(Some(history::ANSWER_BYTES)).await?;
+        let (table, key) = (&question.table, &question.key);
+        let answer = match question.of {
+            Asked::At(at_ms) => {
+                let item = engine.item_at(namespace, table, key, at_ms).await.map_err(history::error)?;
+                self.offload(history::ANSWER_BYTES, || history::shown(item.as_ref()).compact()).await
+            }
+            Asked::Versions { before, limit } => {
+                let found = engine.item_history(namespace, table, key, (before, limit)).await;
+                let found = found.map_err(history::error)?;
+                self.offload(history::ANSWER_BYTES, || history::versions(&found).compact()).await
+            }
+        };
+        Ok(Answer::json(answer.into_bytes(), share))
     }
 
     /// Shows the clock that stands, or advances it.

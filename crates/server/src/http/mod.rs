@@ -7,7 +7,7 @@
 //!   `failed_signatures`, `inflate`).
 //! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
-//! - The APIs: `dynamodb`, `monitoring`, `scaling`; our own `calls` (`branches`, `find_table`);
+//! - The APIs: `dynamodb`, `monitoring`, `scaling`; our own `calls` (`branches`, `find_table`, `history`);
 //!   `studio_calls` without signatures.
 //! - `request_trace`, `request_metrics` and `request_log`: what is noted about a request.
 //!
@@ -23,6 +23,7 @@ pub(crate) mod credentials;
 mod dynamodb;
 mod failed_signatures;
 pub(crate) mod find_table;
+pub(crate) mod history;
 mod inflate;
 mod monitoring;
 mod receive;

@@ -26,6 +26,7 @@ use super::branches;
 use super::context::{RequestContext, signed_headers};
 use super::failed_signatures::FailedSignatures;
 use super::find_table;
+use super::history;
 use super::request_log::{Outcome, RequestLog};
 use super::request_metrics::RequestMetrics;
 use super::request_trace::Trace;
@@ -192,6 +193,9 @@ impl Service {
             _ if let Some(clock) = clock => Ok(self.serve_clock(&context, clock, body).await),
             (Family::DynamoDb, _) if head.uri.path() == find_table::PATH => {
                 self.serve_find_table(&context, body, trace).await
+            }
+            (Family::DynamoDb, _) if head.uri.path() == history::PATH => {
+                self.serve_history(&context, body, trace).await
             }
             (Family::DynamoDb, _) => self.serve(&context, body, trace).await,
             (Family::Monitoring(protocol), operation) => {
