@@ -7,6 +7,7 @@ use super::{folders, read};
 
 /// Which workspace crates each crate may depend on, in shipped code. Anything else is an error.
 const EDGES: &[(&str, &[&str])] = &[
+    ("keywright-archive", &[]),
     (
         "keywright-bench",
         &[
@@ -31,6 +32,7 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "keywright-server",
         &[
+            "keywright-archive",
             "keywright-bench",
             "keywright-connection",
             "keywright-designer",

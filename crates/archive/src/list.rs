@@ -1,0 +1,182 @@
+//! What stands in a place of backups. The place itself is the catalogue: nothing else is read.
+
+use crate::fault::{Fault, Wrong};
+use crate::manifest::{Manifest, Summary};
+use crate::names::{BackupPath, MANIFEST, SETS, Scope};
+use crate::place::{Entries, Place};
+use crate::set::SetManifest;
+
+/// All backups and sets of a place.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The backups, in the order of account, region, table and id.
+    pub backups: Vec<Listed>,
+    /// The sets, in the order of account, region and id.
+    pub sets: Vec<ListedSet>,
+}
+
+/// A backup that was found.
+#[derive(Debug)]
+pub struct Listed {
+    /// Where it stands.
+    pub path: BackupPath,
+    /// What state it is in.
+    pub state: State,
+}
+
+/// The state of a backup, as far as its manifest and the lengths of its chunks tell.
+#[derive(Debug)]
+pub enum State {
+    /// Its manifest is whole, and its chunks are there with the right lengths.
+    Complete(Box<Summary>),
+    /// It has no manifest: it is being written, or its writer has stopped.
+    Incomplete {
+        /// The objects that are there.
+        objects: usize,
+        /// Their bytes.
+        bytes: u64,
+    },
+    /// Its manifest cannot be read: what it builds on is not known.
+    Unreadable(Fault),
+    /// Its manifest is whole, and a chunk is not.
+    Damaged(Box<Summary>, Fault),
+}
+
+impl State {
+    /// What the manifest says, if it can be read.
+    pub fn summary(&self) -> Option<&Summary> {
+        match self {
+            Self::Complete(summary) | Self::Damaged(summary, _) => Some(summary),
+            Self::Incomplete { .. } | Self::Unreadable(_) => None,
+        }
+    }
+}
+
+/// A set that was found.
+#[derive(Debug)]
+pub struct ListedSet {
+    /// Account and region of its tables.
+    pub scope: Scope,
+    /// The id of its backups.
+    pub id: String,
+    /// What state it is in.
+    pub state: SetState,
+}
+
+/// The state of a set.
+#[derive(Debug)]
+pub enum SetState {
+    /// Its manifest is whole, and the manifests that it names are there.
+    Complete(SetManifest),
+    /// Backups of the set are there, its manifest is not: it is being written, or its writer has stopped.
+    Incomplete,
+    /// Its manifest, or one that it names, is damaged or missing.
+    Damaged(Fault),
+}
+
+/// Lists a place. An error is one of the place; what is wrong with a backup stands in its line.
+pub async fn list(place: &Place) -> Result<Listing, Fault> {
+    let mut listing = Listing::default();
+    let root = object_store::path::Path::default();
+    for account in place.entries(&root).await?.folders {
+        let path = root.clone().join(account.as_str());
+        for region in place.entries(&path).await?.folders {
+            // What no backup can be called is none.
+            if let Ok(scope) = Scope::new(account.as_str(), region) {
+                list_scope(place, &scope, &mut listing).await?;
+            }
+        }
+    }
+    listing.backups.sort_by(|a, b| a.path.cmp(&b.path));
+    listing.sets.sort_by(|a, b| (&a.scope, &a.id).cmp(&(&b.scope, &b.id)));
+    Ok(listing)
+}
+
+async fn list_scope(place: &Place, scope: &Scope, listing: &mut Listing) -> Result<(), Fault> {
+    let first = listing.backups.len();
+    for table in place.entries(&scope.folder()).await?.folders {
+        let folder = scope.folder().join(table.as_str());
+        if table == SETS {
+            continue;
+        }
+        for id in place.entries(&folder).await?.folders {
+            let Ok(path) = scope.backup(table.as_str(), id) else { continue };
+            let entries = place.entries(&path.folder()).await?;
+            if !entries.objects.is_empty() {
+                let state = state(place, &path, &entries).await?;
+                listing.backups.push(Listed { path, state });
+            }
+        }
+    }
+    let backups = listing.backups.get(first..).unwrap_or_default();
+    let mut incomplete: Vec<&str> = backups
+        .iter()
+        .filter_map(|listed| listed.state.summary())
+        .filter(|summary| summary.parts.of_set)
+        .map(|summary| summary.path.id())
+        .collect();
+    for (name, _) in place.entries(&scope.folder().join(SETS)).await?.objects {
+        let Some(id) = name.strip_suffix(".json").filter(|id| scope.set(id).is_ok()) else { continue };
+        incomplete.retain(|incomplete| *incomplete != id);
+        let state = set_state(place, scope, id, backups).await?;
+        listing.sets.push(ListedSet { scope: scope.clone(), id: id.to_owned(), state });
+    }
+    incomplete.sort_unstable();
+    incomplete.dedup();
+    let set = |id: &str| ListedSet { scope: scope.clone(), id: id.to_owned(), state: SetState::Incomplete };
+    listing.sets.extend(incomplete.into_iter().map(set));
+    Ok(())
+}
+
+async fn state(place: &Place, path: &BackupPath, entries: &Entries) -> Result<State, Fault> {
+    if entries.length(MANIFEST).is_none() {
+        let bytes = entries.objects.iter().map(|(_, bytes)| bytes).sum();
+        return Ok(State::Incomplete { objects: entries.objects.len(), bytes });
+    }
+    let Manifest { summary, chunks } = match Manifest::read(place, path).await {
+        Ok(manifest) => manifest,
+        Err(fault) if fault.is_damage() => return Ok(State::Unreadable(fault)),
+        Err(fault) => return Err(fault),
+    };
+    for chunk in &chunks {
+        let wrong = match entries.length(&chunk.name) {
+            None => Wrong::Missing,
+            Some(found) if found != chunk.bytes => Wrong::Length { expected: chunk.bytes, found },
+            Some(_) => continue,
+        };
+        let fault = place.damaged(&path.object(&chunk.name), wrong);
+        return Ok(State::Damaged(Box::new(summary), fault));
+    }
+    Ok(State::Complete(Box::new(summary)))
+}
+
+async fn set_state(place: &Place, scope: &Scope, id: &str, backups: &[Listed]) -> Result<SetState, Fault> {
+    let set = match SetManifest::read(place, scope, id).await {
+        Ok(set) => set,
+        Err(fault) if fault.is_damage() => return Ok(SetState::Damaged(fault)),
+        Err(fault) => return Err(fault),
+    };
+    let of_set: Vec<&Summary> = backups
+        .iter()
+        .filter(|listed| listed.path.id() == id)
+        .filter_map(|listed| listed.state.summary())
+        .collect();
+    Ok(match wrong_member(&set, &of_set) {
+        Some(wrong) => SetState::Damaged(place.damaged(&scope.set(id)?, wrong)),
+        None => SetState::Complete(set),
+    })
+}
+
+/// The first member of a set that is not among the backups of its id.
+pub(crate) fn wrong_member(set: &SetManifest, backups: &[&Summary]) -> Option<Wrong> {
+    set.tables.iter().find_map(|member| {
+        let table = member.table.clone();
+        match backups.iter().find(|backup| backup.path.table() == table) {
+            None => Some(Wrong::Member { table, reason: "that backup is not there or unreadable" }),
+            Some(backup) if backup.sha256 != member.sha256 => {
+                Some(Wrong::Member { table, reason: "that backup was replaced by another one" })
+            }
+            Some(_) => None,
+        }
+    })
+}
