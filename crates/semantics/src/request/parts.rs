@@ -1518,7 +1518,7 @@ pub struct RestoreTableFromBackupParts {
 /// `RestoreTableToPointInTimeInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RestoreTableToPointInTimeParts {
-    /// Member `SourceTableArn`, 1 to 255 characters.
+    /// Member `SourceTableArn`, 1 to 1024 characters.
     pub source_table_arn: Option<String>,
     /// Member `SourceTableName`, 3 to 255 characters.
     pub source_table_name: Option<String>,

@@ -753,7 +753,7 @@ static RESTORE_TABLE_FROM_BACKUP_INPUT: Shape = Shape::structure(
 static RESTORE_TABLE_TO_POINT_IN_TIME_INPUT: Shape = Shape::structure(
     "RestoreTableToPointInTimeInput",
     &[
-        Member::optional("SourceTableArn", &TABLE_ARN),
+        Member::optional("SourceTableArn", &SOURCE_TABLE_ARN),
         Member::optional("SourceTableName", &TABLE_NAME),
         Member::required("TargetTableName", &TABLE_NAME),
         Member::optional("UseLatestRestorableTime", &BOOLEAN_OBJECT),
@@ -847,6 +847,8 @@ static SHARD_ITERATOR: Shape = Shape::text().min(1).max(2048);
 
 static SHARD_ITERATOR_TYPE: Shape =
     Shape::choice(&["TRIM_HORIZON", "LATEST", "AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER", "AT_TIMESTAMP"]);
+
+static SOURCE_TABLE_ARN: Shape = Shape::text().min(1).max(1024);
 
 static SPELLED_KEY: Shape = Shape::map(&ATTRIBUTE_NAME, &ATTRIBUTE_VALUE);
 
