@@ -8,6 +8,7 @@
     reason = "helpers make members of parts as they are, which may be absent or wrong"
 )]
 
+mod backups;
 mod batch_get_item;
 mod batch_write_item;
 mod delete_item;
