@@ -208,4 +208,17 @@ mod tests {
         assert_eq!(shown_time(0), "1970-01-01T00:00:00Z");
         assert_eq!(shown_time(u64::MAX), "18446744073709551");
     }
+    #[test]
+    fn times_in_messages_are_those_of_the_window_and_of_the_expiry() {
+        assert_eq!(
+            outside_window(1_791_328_592_000, 1_791_501_393_999, 1_791_501_400_000),
+            "RestoreDateTime '2026-10-06T23:16:32Z' must be within EarliestRestorableDateTime \
+             '2026-10-08T23:16:33Z' and LatestRestorableDateTime '2026-10-08T23:16:40Z'"
+        );
+        assert_eq!(
+            system_backup("arn", 1_791_328_592_000),
+            "Invalid Request: User is not allowed to delete the system backup with arn arn. It will automatically \
+             expire on 2026-10-06T23:16:32Z"
+        );
+    }
 }

@@ -7,6 +7,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod backups;
 mod case_file;
 mod cases;
 mod responses;

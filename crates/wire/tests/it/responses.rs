@@ -13,9 +13,9 @@ use keywright_semantics::response::{
     BatchGetItemOutput, BatchWriteItemOutput, BillingModeSummary, CapacityForm, ConsumedCapacity,
     GlobalSecondaryIndexDescription, IndexStatus, InsightsDescription, InsightsStatus, ItemCollectionMetrics,
     KeySchemaElement, ListContributorInsightsOutput, ListTagsOfResourceOutput, PageOutput,
-    ProjectionDescription, ProvisionedThroughputDescription, Response, TableDescription, TableStatus,
-    TimeToLiveDescription, TimeToLiveSpecification, TimeToLiveStatus, TimestampMs, TransactGetItemsOutput,
-    TransactWriteItemsOutput, WriteItemOutput,
+    ProjectionDescription, ProvisionedThroughputDescription, Response, RestoreSummary, TableDescription,
+    TableStatus, TimeToLiveDescription, TimeToLiveSpecification, TimeToLiveStatus, TimestampMs,
+    TransactGetItemsOutput, TransactWriteItemsOutput, WriteItemOutput,
 };
 use keywright_semantics::schema;
 use keywright_semantics::value::{AttributeValue, Item};
@@ -266,6 +266,31 @@ fn a_table_is_described_in_the_models_order_without_absent_members() {
     );
     let created = text(render(&Response::CreateTable(Box::new(table()))));
     assert_eq!(created, described.replacen("Table", "TableDescription", 1));
+}
+
+#[test]
+fn a_table_that_is_being_restored_says_from_what() {
+    let restored = |source_backup_arn: Option<&str>| {
+        let summary = RestoreSummary {
+            source_backup_arn: source_backup_arn.map(str::to_owned),
+            source_table_arn: "arn:aws:dynamodb:us-east-1:1:table/s".to_owned(),
+            restored_to: TimestampMs(1_795_240_000_042),
+        };
+        let table = TableDescription { restore_summary: Some(summary), ..table() };
+        let answers = [
+            Response::RestoreTableFromBackup(Box::new(table.clone())),
+            Response::RestoreTableToPointInTime(Box::new(table)),
+        ];
+        let [from_backup, to_point_in_time] = answers.map(|answer| text(render(&answer)));
+        assert_eq!(from_backup, to_point_in_time);
+        assert!(from_backup.starts_with(r#"{"TableDescription":{"AttributeDefinitions":"#), "{from_backup}");
+        from_backup
+    };
+    let found = restored(Some("b"));
+    let expected = r#"],"RestoreSummary":{"SourceBackupArn":"b","SourceTableArn":"arn:aws:dynamodb:us-east-1:1:table/s","RestoreDateTime":1795240000.042,"RestoreInProgress":true},"DeletionProtectionEnabled":"#;
+    assert!(found.contains(expected), "{found}");
+    let found = restored(None);
+    assert!(found.contains(&expected.replace(r#""SourceBackupArn":"b","#, "")), "{found}");
 }
 
 #[test]

@@ -116,3 +116,48 @@ fn a_table_with_tags_is_created_and_tagged() {
     assert_eq!(actions, expected);
     assert!(found.as_slice().iter().all(|touch| touch.resource.table_name() == Some("Shop")));
 }
+
+#[test]
+fn a_restore_touches_its_source_and_all_that_it_does_to_its_target() {
+    let backup = "arn:aws:dynamodb:us-east-1:1:table/Shop/backup/01791504762511-2779fadd";
+    let table = "arn:aws:dynamodb:us-east-1:1:table/Shop";
+    let restores = [
+        (
+            Operation::RestoreTableFromBackup,
+            format!(r#"{{"TargetTableName":"Copy","BackupArn":"{backup}"}}"#),
+            backup,
+        ),
+        (
+            Operation::RestoreTableToPointInTime,
+            format!(r#"{{"TargetTableName":"Copy","SourceTableArn":"{table}"}}"#),
+            table,
+        ),
+        (
+            Operation::RestoreTableToPointInTime,
+            r#"{"TargetTableName":"Copy","SourceTableName":"Shop"}"#.to_owned(),
+            "Shop",
+        ),
+    ];
+    for (operation, body, source) in restores {
+        let written = ["BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "Scan", "UpdateItem"];
+        let own = [(operation.name(), "Copy"), (operation.name(), source)];
+        let expected = own.into_iter().chain(written.map(|action| (action, "Copy")));
+        let expected: Vec<_> = expected.map(|(action, name)| (action, name.to_owned())).collect();
+        assert_eq!(touches(operation, &body), expected);
+    }
+    let found = touches(Operation::RestoreTableFromBackup, "{}");
+    assert_eq!(
+        found,
+        [("RestoreTableFromBackup", "unnamed".to_owned()), ("RestoreTableFromBackup", "unnamed".to_owned())]
+    );
+}
+
+#[test]
+fn a_backup_is_touched_by_its_arn_and_a_list_of_backups_is_of_the_account() {
+    let found = touches(Operation::DescribeBackup, r#"{"BackupArn":"b"}"#);
+    assert_eq!(found, [("DescribeBackup", "b".to_owned())]);
+    let found = touches(Operation::DeleteBackup, "{}");
+    assert_eq!(found, [("DeleteBackup", "unnamed".to_owned())]);
+    let found = touches(Operation::ListBackups, r#"{"TableName":"Shop"}"#);
+    assert_eq!(found, [("ListBackups", "*".to_owned())]);
+}
