@@ -50,7 +50,7 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         Parts::GetItem(parts) => GetItem::validate(*parts).map(Request::GetItem),
         Parts::GetRecords(parts) => Ok(Request::GetRecords(GetRecords::validate(*parts))),
         Parts::GetShardIterator(parts) => GetShardIterator::validate(*parts).map(Request::GetShardIterator),
-        Parts::ListBackups(parts) => ListBackups::validate(*parts).map(Box::new).map(Request::ListBackups),
+        Parts::ListBackups(parts) => ListBackups::validate(&parts).map(Box::new).map(Request::ListBackups),
         Parts::ListContributorInsights(parts) => {
             ListContributorInsights::validate(*parts).map(Request::ListContributorInsights)
         }

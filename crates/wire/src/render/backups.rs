@@ -138,6 +138,10 @@ impl Render for ContinuousBackupsDescription {
                     members.put("PointInTimeRecoveryStatus", "DISABLED");
                     return;
                 };
+                assert!(
+                    window.earliest <= window.latest,
+                    "a window of recovery does not end before it begins"
+                );
                 members.put("PointInTimeRecoveryStatus", "ENABLED");
                 members.put("RecoveryPeriodInDays", u64::from(window.period_days));
                 members.put("EarliestRestorableDateTime", window.earliest);

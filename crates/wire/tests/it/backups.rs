@@ -194,7 +194,7 @@ fn the_errors_of_backups_have_the_names_of_the_service_model_and_status_400() {
         (ErrorKind::TableNotFound, "TableNotFoundException"),
     ] {
         let rendered = render_error(&Error::new(kind, "why"));
-        let body = format!(r##"{{"__type":"com.amazonaws.dynamodb.v20120810#{name}","message":"why"}}"##);
+        let body = format!(r#"{{"__type":"com.amazonaws.dynamodb.v20120810#{name}","message":"why"}}"#);
         assert_eq!((rendered.status, String::from_utf8(rendered.body).unwrap()), (400, body));
     }
 }

@@ -1,6 +1,7 @@
 //! UpdateContinuousBackups and DescribeContinuousBackups: their typed requests.
 
 use crate::error::Error;
+use crate::limits::RECOVERY_PERIOD_DAYS_MAX;
 use crate::messages::backup;
 use crate::request::parts::{DescribeContinuousBackupsParts, UpdateContinuousBackupsParts};
 use crate::request::table_ref::TableRef;
@@ -37,7 +38,12 @@ impl UpdateContinuousBackups {
             (false, Some(_)) => return Err(Error::validation(backup::period_while_disabling())),
             (false, None) => RecoveryChange::Disable,
             (true, days) => {
-                RecoveryChange::Enable { period_days: days.and_then(|days| u32::try_from(days).ok()) }
+                let period_days = days.and_then(|days| u32::try_from(days).ok());
+                assert!(
+                    period_days.is_none_or(|days| (1..=RECOVERY_PERIOD_DAYS_MAX).contains(&days)),
+                    "the shape check bounds the period"
+                );
+                RecoveryChange::Enable { period_days }
             }
         };
         Ok(Self { table, change })

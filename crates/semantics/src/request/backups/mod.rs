@@ -81,8 +81,8 @@ pub struct ListBackups {
 }
 
 impl ListBackups {
-    /// Validates the parts. The shape check has bounded the limit.
-    pub fn validate(parts: ListBackupsParts) -> Result<Self, Error> {
+    /// Validates the parts, whose limit the shape check has bounded.
+    pub fn validate(parts: &ListBackupsParts) -> Result<Self, Error> {
         let table = parts.table_name.as_deref().map(TableRef::parse).transpose()?;
         if let (Some(lower), Some(upper)) = (parts.time_range_lower_bound, parts.time_range_upper_bound)
             && lower > upper
@@ -92,9 +92,11 @@ impl ListBackups {
         // No backup was made before 1970.
         let since_1970 = |ms: i64| u64::try_from(ms).unwrap_or(0);
         let limit = parts.limit.and_then(|limit| usize::try_from(limit).ok());
+        let limit = limit.unwrap_or(BACKUPS_PER_PAGE_MAX);
+        assert!((1..=BACKUPS_PER_PAGE_MAX).contains(&limit), "the shape check bounds the limit");
         Ok(Self {
             table,
-            limit: limit.filter(|limit| *limit > 0).unwrap_or(BACKUPS_PER_PAGE_MAX),
+            limit,
             created_from_ms: parts.time_range_lower_bound.map(since_1970),
             created_before_ms: parts.time_range_upper_bound.map(since_1970),
             exclusive_start: parts.exclusive_start_backup_arn.as_deref().map(BackupArn::parse).transpose()?,

@@ -133,6 +133,10 @@ impl RestoreOverrides {
             None => {}
         }
         overrides.check_ceilings_in_range()?;
+        assert!(
+            overrides.on_demand.is_none_or(|asked| asked.named().next().is_some()),
+            "an override has at least one ceiling"
+        );
         Ok(overrides)
     }
 
@@ -248,13 +252,14 @@ fn restored<'r>(
     let Some(overrides) = overrides else {
         return Ok(left.into_iter().map(|source| RestoredIndex { source, change: None }).collect());
     };
-    let mut found = Vec::with_capacity(overrides.len());
+    let (source_count, mut found) = (left.len(), Vec::with_capacity(overrides.len()));
     for change in overrides {
         let Some(place) = left.iter().position(|index| change.stands_for(index)) else {
             return Err(Error::validation(backup::index_not_in_source(&change.name)));
         };
         found.push(RestoredIndex { source: left.remove(place), change: Some(change) });
     }
+    assert_eq!(found.len() + left.len(), source_count, "an index of the source is restored once");
     Ok(found)
 }
 

@@ -64,7 +64,9 @@ impl RestoreTime {
             (false, Some(ms)) => {
                 // No table has a state of before 1970, so any such time is outside the window.
                 let ms = u64::try_from(ms).unwrap_or(0);
-                Ok(Self::At(ms - ms % MS_PER_SECOND))
+                let second = ms - ms % MS_PER_SECOND;
+                assert!(second <= ms && second.is_multiple_of(MS_PER_SECOND), "fractions are cut");
+                Ok(Self::At(second))
             }
         }
     }
