@@ -40,7 +40,7 @@ async fn a_request_that_is_refused_counts_for_the_table_that_it_names() {
         ("PutItem", json!({"TableName": arn, "Item": {"pk": {}}})),
         ("ExecuteStatement", json!({"Statement": "SELECT * FROM Tab WHERE pk = ?"})),
         ("GetItem", json!({"TableName": "Tab", "Key": []})),
-        ("UpdateContinuousBackups", json!({"TableName": "Tab"})),
+        ("UpdateKinesisStreamingDestination", json!({"TableName": "Tab"})),
         ("CreateTable", json!({"TableName": "Tab", "Tags": [{"Key": "k", "Value": "v"}]})),
     ];
     for (place, (operation, body)) in faulty.iter().enumerate() {

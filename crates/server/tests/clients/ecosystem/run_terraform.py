@@ -42,12 +42,12 @@ def wait_for(read, ready):
 def refresh():
     """What a plan reads, in this order."""
     table = client.describe_table(TableName=NAME)["Table"]
-    # There are no backups; the provider takes this answer for "not supported here" and goes on.
-    refused("UnknownOperationException", lambda: client.describe_continuous_backups(TableName=NAME))
+    backups = client.describe_continuous_backups(TableName=NAME)["ContinuousBackupsDescription"]
     ttl = client.describe_time_to_live(TableName=NAME)["TimeToLiveDescription"]
     tags = client.list_tags_of_resource(ResourceArn=table["TableArn"])["Tags"]
     return {
         "table": table,
+        "recovery": backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"],
         "ttl": (ttl["TimeToLiveStatus"], ttl.get("AttributeName")),
         "tags": {tag["Key"]: tag["Value"] for tag in tags},
     }
@@ -121,6 +121,7 @@ by_status = table["GlobalSecondaryIndexes"][0]
 assert by_status["Projection"] == {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]}
 assert by_status["KeySchema"] == key("status", "placed")
 assert state["tags"] == {"team": "shop", "stage": "test"}
+assert state["recovery"] == "DISABLED"
 assert without_times(refresh()) == without_times(state)
 client.put_item(TableName=NAME, Item={
     name: {"S": name} for name in ("customer", "order", "status", "placed", "total", "region")})
