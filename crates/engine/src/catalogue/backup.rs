@@ -78,7 +78,7 @@ pub(crate) struct Backup {
     pub created_ms: u64,
     pub expires_ms: Option<u64>,
     /// The number of its table.
-    table: u64,
+    pub table: u64,
     pub stamp: Stamp,
     /// Items and their bytes, as they were counted at its time.
     pub item_count: u64,
@@ -87,7 +87,7 @@ pub(crate) struct Backup {
     /// The job that restores a table from it.
     pub restoring: Option<String>,
     /// The settings of its table, as a record.
-    settings: Vec<u8>,
+    pub settings: Vec<u8>,
 }
 
 /// What a new backup is, apart from its table.
