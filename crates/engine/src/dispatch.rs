@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::error::Error;
 use keywright_semantics::monitoring::fault::Fault;
 use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
@@ -29,7 +29,7 @@ use crate::ttl::{self, Backlog};
 use crate::write::delete_item::delete_item;
 use crate::write::put_item::put_item;
 use crate::write::update_item::update_item;
-use crate::{answered, copy, monitoring, partiql, scaling, streams, tables};
+use crate::{answered, backups, copy, monitoring, partiql, scaling, streams, tables};
 
 /// How old the catalogue may be for an operation on items.
 const CATALOGUE_AGE_MS_MAX: u64 = 1_000;
@@ -179,15 +179,30 @@ impl<S: Store> Engine<S> {
     /// is copied several times on its way to the executor.
     async fn run(&self, caller: &Caller, request: &Request) -> Result<Response, Error> {
         match request {
-            // Each gets its arm with the folder that serves it.
-            Request::CreateBackup(_)
-            | Request::DeleteBackup(_)
-            | Request::DescribeBackup(_)
-            | Request::DescribeContinuousBackups(_)
-            | Request::ListBackups(_)
-            | Request::RestoreTableFromBackup(_)
-            | Request::RestoreTableToPointInTime(_)
-            | Request::UpdateContinuousBackups(_) => Err(Error::new(ErrorKind::UnknownOperation, "")),
+            Request::CreateBackup(request) => {
+                Box::pin(backups::create(self, &caller.namespace, request)).await
+            }
+            Request::DeleteBackup(request) => {
+                Box::pin(backups::remove(self, &caller.namespace, request)).await
+            }
+            Request::DescribeBackup(request) => {
+                Box::pin(backups::describe(self, &caller.namespace, request)).await
+            }
+            Request::DescribeContinuousBackups(request) => {
+                backups::describe_continuous(self, &caller.namespace, request)
+            }
+            Request::ListBackups(request) => {
+                Box::pin(backups::list(self, &caller.namespace, request)).await
+            }
+            Request::RestoreTableFromBackup(request) => {
+                Box::pin(backups::from_backup(self, &caller.namespace, request)).await
+            }
+            Request::RestoreTableToPointInTime(request) => {
+                Box::pin(backups::to_point_in_time(self, &caller.namespace, request)).await
+            }
+            Request::UpdateContinuousBackups(request) => {
+                Box::pin(backups::update_continuous(self, &caller.namespace, request)).await
+            }
             Request::CreateTable(request) => {
                 Box::pin(tables::create::run(self, &caller.namespace, request)).await
             }

@@ -6,7 +6,7 @@
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
 //! Layers: support < catalogue < throughput, metrics, insights < bind < state < changes, history < read,
-//! write < backfill, load, batch < partiql, streams, ttl < tables, monitoring < jobs, scaling <
+//! write < backfill, load, batch < partiql, streams, ttl < tables, monitoring < jobs < backups, scaling <
 //! background < answered, copy < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
@@ -57,6 +57,7 @@
 mod answered;
 mod backfill;
 mod background;
+mod backups;
 mod batch;
 mod bind;
 mod catalogue;
@@ -83,6 +84,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use backups::{BackedUp, BackupView, BackupWish};
 pub use catalogue::{Affected, AffectedTable, CatalogueFault, KeyMap, RowRange};
 pub use copy::{Copied, Copy, CopyFault};
 pub use dispatch::OpenError;

@@ -18,6 +18,7 @@ use keywright_semantics::error::Error;
 use keywright_store::Store;
 
 use crate::backfill::Progress;
+use crate::backups;
 use crate::catalogue::{
     Backfill, IndexStatus, Table, TableStatus, TtlGeneration, backfill_key, ttl_fill_key,
 };
@@ -57,6 +58,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     wake = wake.earlier(monitoring::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(scaling::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(jobs::step(engine, now_ms).await.unwrap_or(retry));
+    wake = wake.earlier(backups::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(sweep_tokens(engine, now_ms).await);
     for table in engine.catalogue().all().into_iter().filter(|table| engine.owns(table.id)) {
         let next = work_on(engine, &table, now_ms).await.unwrap_or(retry);

@@ -25,6 +25,10 @@ use crate::support::stamp::Stamp;
 const FORMAT: u8 = 1;
 /// The end of the ids of backups that the system makes.
 const SYSTEM_SUFFIX: &str = "-00000000";
+/// Bytes of an id.
+const ID_BYTES: usize = 14 + SYSTEM_SUFFIX.len();
+/// Bytes of the hash of account and region.
+const HASH_BYTES: usize = 16;
 
 /// A backup of an account and region.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,6 +125,18 @@ impl Backup {
         }
     }
 
+    /// The same with its items elsewhere.
+    #[must_use]
+    pub(crate) fn with_items(self, items: Items) -> Self {
+        Self { items, ..self }
+    }
+
+    /// The same while this job restores a table from it.
+    #[must_use]
+    pub(crate) fn restored_by(self, job: &str) -> Self {
+        Self { restoring: Some(job.to_owned()), ..self }
+    }
+
     pub(crate) const fn table(&self) -> TableId {
         TableId(self.table)
     }
@@ -173,6 +189,36 @@ fn prefix(namespace: &Namespace) -> Vec<u8> {
     let (account, region) = (namespace.account.as_str(), namespace.region.as_str());
     let hash = partition_hash([KeyValueRef::S(account), KeyValueRef::S(region)]);
     [&[Space::Backups.byte()][..], &hash.0].concat()
+}
+
+/// Whether this is the id of a backup that the system made.
+pub(crate) fn is_of_system(id: &str) -> bool {
+    id.ends_with(SYSTEM_SUFFIX)
+}
+
+/// The backup of a row's key.
+pub(crate) fn name_of_key(key: &[u8]) -> Option<BackupName> {
+    let named = std::str::from_utf8(key.get(1 + HASH_BYTES..)?).ok()?;
+    let (id, table) = named.split_at_checked(ID_BYTES)?;
+    Some(BackupName { table: table.to_owned(), id: id.to_owned() })
+}
+
+/// A name for the backup that the system makes of a table now: tables of one name may be deleted in one
+/// millisecond.
+pub(crate) async fn new_system_name(
+    view: &impl Snapshot,
+    namespace: &Namespace,
+    table: &str,
+    now_ms: u64,
+) -> Result<BackupName, Error> {
+    let mut ms = now_ms;
+    loop {
+        let name = BackupName::of_system(table, ms);
+        if find(view, namespace, &name).await?.is_none() {
+            return Ok(name);
+        }
+        ms = ms.saturating_add(1);
+    }
 }
 
 /// The rows of a caller's backups from a time on, before another, and after one backup.

@@ -14,6 +14,9 @@ use crate::support::stamp::{DAY_MS, Stamp};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct HistoryGeneration(pub u32);
 
+/// The period of recovery that is turned on without one: the longest.
+pub(crate) const RECOVERY_PERIOD_DAYS: u8 = 35;
+
 /// Point-in-time recovery, while it is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Recovery {

@@ -47,7 +47,7 @@ pub use key_map::{Affected, AffectedTable, KeyMap, RowRange};
 pub(crate) use change_log::{
     ChangeLog, Images, Purpose, RecordPlace, Shard, ShardHash, StreamState, StreamTerms,
 };
-pub(crate) use history::{History, HistoryGeneration, Hold, Recovery};
+pub(crate) use history::{History, HistoryGeneration, RECOVERY_PERIOD_DAYS, Recovery};
 pub(crate) use insights::{InsightsPhase, InsightsState, Rule, RuleKind};
 pub(crate) use other_rows::OtherRows;
 pub(crate) use restoring::Restoring;
@@ -210,6 +210,15 @@ impl<S: Store> Catalogue<S> {
         check_scope(namespace, table)?;
         self.find(namespace, &table.name)
             .ok_or_else(|| self.missing(namespace, &table.name, messages::table_not_found(&table.name)))
+    }
+
+    /// The table of an operation that changes or describes a setting of it: none while it is being restored.
+    pub(crate) fn lookup_settled(&self, namespace: &Namespace, table: &TableRef) -> Result<Arc<Table>, Error> {
+        let found = self.lookup_any(namespace, table)?;
+        if found.restoring.is_some() {
+            return Err(Error::new(ErrorKind::ResourceNotFound, messages::table_not_found(&table.name)));
+        }
+        Ok(found)
     }
 
     /// Why a table that is not in the catalogue cannot be used: this release must not serve it, or it does
@@ -527,13 +536,18 @@ impl<S: Store> Catalogue<S> {
             let named = rows.first().and_then(Option::as_ref).and_then(|row| read_u64(row));
             if named != Some(table.id.0) {
                 // An earlier try with unknown outcome removed it.
+                self.adopt(txn.read(table.id).await?);
                 self.write().doom(&namespace, table);
                 return Ok(());
             }
             let before = txn.read(table.id).await?;
-            txn.change(&before, &mut before.clone());
+            let mut unnamed = before.clone();
+            // What the system's backup holds stays.
+            unnamed.history.disable_recovery();
+            txn.change(&before, &mut unnamed);
             txn.delete(name_row.clone());
             if self.commit(txn).await? == Ended::Done {
+                self.adopt(unnamed);
                 self.write().doom(&namespace, table);
                 return Ok(());
             }

@@ -48,6 +48,13 @@ pub(crate) struct Seal {
     pub progress: Vec<u8>,
 }
 
+impl Seal {
+    /// The seal of a backup whose stamp is not drawn yet.
+    pub(crate) fn of(backup: BackupName) -> Self {
+        Self { backup, stamp: Stamp::default(), progress: Vec::new() }
+    }
+}
+
 /// The objects of a deleted backup, to be removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DeleteObjects {
@@ -197,7 +204,7 @@ impl<S: Store> Engine<S> {
             let Some(row) = rows.found(1) else { return Ok(()) };
             let backup = Backup::decode(row)?;
             let items = Items::Sealed { place: place.to_vec() };
-            rows.put(key.clone(), Backup { items, ..backup }.encode());
+            rows.put(key.clone(), backup.with_items(items).encode());
             tables.iter_mut().for_each(|table| table.history.release(&seal.backup.id));
             Ok(())
         };
@@ -275,7 +282,7 @@ impl<S: Store> Engine<S> {
         let keep = |_: &mut [Table], rows: &mut OtherRows| {
             let Some(row) = rows.found(1) else { return Ok(()) };
             let backup = Backup::decode(row)?;
-            rows.put(key.clone(), Backup { items: Items::Held { seal: None }, ..backup }.encode());
+            rows.put(key.clone(), backup.with_items(Items::Held { seal: None }).encode());
             Ok(())
         };
         end(self, &job.job, &state, (&[], std::slice::from_ref(&key)), keep).await.map(drop)

@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::objects::{DeleteObjects, Seal};
 use super::restore::Restore;
-use crate::support::env::Env;
+use crate::catalogue::Table;
+use crate::support::env::{Env, Namespace};
 use crate::support::fault;
 use crate::support::layout::{self, Space, TableId};
 use crate::support::rows::{each_row_until, keep};
@@ -82,7 +83,38 @@ pub(crate) struct Job {
     pub ended_ms: Option<u64>,
 }
 
+/// A job that is asked for.
+pub(crate) struct NewJob<'n> {
+    pub work: Work,
+    pub namespace: &'n Namespace,
+    /// The table that it is about, whose owner does the work.
+    pub table: &'n Table,
+    pub now_ms: u64,
+}
+
 impl Job {
+    /// A job with a new id.
+    pub(crate) fn new(env: &dyn Env, new: NewJob<'_>) -> Self {
+        Self::with_id(new_id(env, new.now_ms), new)
+    }
+
+    pub(crate) fn with_id(id: String, new: NewJob<'_>) -> Self {
+        Self {
+            id,
+            work: new.work,
+            account: new.namespace.account.to_string(),
+            region: new.namespace.region.to_string(),
+            table_name: new.table.name.clone(),
+            table: new.table.id.0,
+            state: State::Waiting,
+            cursor: Cursor::default(),
+            counts: Counts::default(),
+            created_ms: new.now_ms,
+            started_ms: None,
+            ended_ms: None,
+        }
+    }
+
     /// The table whose owner does the work.
     pub(crate) const fn owner(&self) -> TableId {
         TableId(self.table)
@@ -90,7 +122,7 @@ impl Job {
 
     /// The key of its row while it has not ended.
     pub(crate) fn open_key(&self) -> Bytes {
-        key(OPEN, &self.id)
+        open_key(&self.id)
     }
 
     /// The key of its row once it has ended.
@@ -128,6 +160,11 @@ impl Job {
 pub(crate) fn new_id(env: &dyn Env, now_ms: u64) -> String {
     let low = u32::try_from(env.random_u128() & u128::from(u32::MAX)).unwrap_or(u32::MAX);
     format!("{now_ms:014}-{:08x}", low.max(1))
+}
+
+/// The key of the row of a job that has not ended.
+pub(crate) fn open_key(id: &str) -> Bytes {
+    key(OPEN, id)
 }
 
 fn key(stage: u8, id: &str) -> Bytes {

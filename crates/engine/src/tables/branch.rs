@@ -148,6 +148,9 @@ impl<S: Store> Engine<S> {
     pub async fn drop_branch(&self, branch: &Namespace) -> Result<Branch, BranchFault> {
         let doom = |table: &mut Table| {
             table.status = TableStatus::Deleting;
+            table.restoring = None;
+            // Nobody asked to keep what a branch did; its backups stay.
+            table.history.disable_recovery();
             table.stream.view = None;
             // Nobody reads the streams of a dropped branch: they expire at once.
             table.close_stream(0, 0);

@@ -2,7 +2,7 @@
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::limits::TABLE_UNITS_MAX;
-use keywright_semantics::messages::table as messages;
+use keywright_semantics::messages::{backup, table as messages};
 use keywright_semantics::request::parts::BillingMode;
 use keywright_semantics::request::{
     CreateTable, NewIndex, OnDemandThroughput, Throughput as Units, WarmThroughput,
@@ -18,7 +18,7 @@ use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use super::tags::check_throttle_tag;
 use crate::catalogue::{
     ClassState, EncryptionState, History, IndexState, IndexStatus, ModeChanges, NewName, OnDemandLimits,
-    Seen, StreamState, Table, TableStatus, Throughput, TtlState, Warm,
+    RECOVERY_PERIOD_DAYS, Seen, StreamState, Table, TableStatus, Throughput, TtlState, Warm,
 };
 use crate::state::Engine;
 use crate::streams;
@@ -32,6 +32,7 @@ pub(crate) async fn run<S: Store>(
 ) -> Result<Response, Error> {
     if let Some(existing) = engine.catalogue().find(namespace, &request.name) {
         let text = match existing.status {
+            TableStatus::Creating if existing.restoring.is_some() => backup::table_in_use(&request.name),
             TableStatus::Creating => messages::being_created(&request.name),
             TableStatus::Deleting => messages::being_deleted(&request.name),
             TableStatus::Active | TableStatus::Updating => messages::table_exists(&request.name),
@@ -39,11 +40,7 @@ pub(crate) async fn run<S: Store>(
         return Err(Error::new(ErrorKind::ResourceInUse, text));
     }
     check_throttle_tag(&request.tags)?;
-    check_room(engine, namespace)?;
-    check_units_of(namespace, request)?;
-    let indexes = request.indexes.iter().filter_map(|index| index.throughput);
-    let asked: Vec<Units> = request.throughput.into_iter().chain(indexes).collect();
-    check_account(engine, namespace, None, &asked)?;
+    check_new(engine, namespace, request)?;
     let now_ms = engine.env().now_ms();
     let public_id = uuid(engine.env().random_u128());
     let transition_ms = engine.config().transition_ms;
@@ -61,6 +58,9 @@ pub(crate) async fn run<S: Store>(
             let is_taken = |label: &str| engine.catalogue().has_stream(namespace, &request.name, label);
             streams::enable(&mut table, is_taken, view, moment);
         }
+        if engine.config().pitr_default {
+            table.history.enable_recovery(now_ms, RECOVERY_PERIOD_DAYS, engine.stamps().cut(now_ms));
+        }
         table
     };
     // Once more in its turn: others may have been made meanwhile.
@@ -73,8 +73,21 @@ pub(crate) async fn run<S: Store>(
     Ok(Response::CreateTable(Box::new(answer(&table, request, engine))))
 }
 
+/// Checks that a table like this may be made.
+pub(crate) fn check_new<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    request: &CreateTable,
+) -> Result<(), Error> {
+    check_room(engine, namespace)?;
+    check_units_of(namespace, request)?;
+    let indexes = request.indexes.iter().filter_map(|index| index.throughput);
+    let asked: Vec<Units> = request.throughput.into_iter().chain(indexes).collect();
+    check_account(engine, namespace, None, &asked)
+}
+
 /// Checks that one more table may be made.
-fn check_room<S: Store>(engine: &Engine<S>, namespace: &Namespace) -> Result<(), Error> {
+pub(crate) fn check_room<S: Store>(engine: &Engine<S>, namespace: &Namespace) -> Result<(), Error> {
     let over = |text: String| Err(Error::new(ErrorKind::LimitExceeded, text));
     if engine.catalogue().count(namespace) >= engine.config().tables_max {
         return over(messages::table_limit(engine.config().tables_max));
@@ -158,7 +171,8 @@ pub(super) fn check_units(units: Units, namespace: &Namespace) -> Result<(), Str
     Ok(())
 }
 
-fn new_table(namespace: &Namespace, request: &CreateTable, id: TableId, now_ms: u64) -> Table {
+/// An empty table. It has no public id, and is being created.
+pub(crate) fn new_table(namespace: &Namespace, request: &CreateTable, id: TableId, now_ms: u64) -> Table {
     let states: Vec<IndexState> =
         (1..).zip(&request.indexes).map(|(id, index)| first_state(IndexId(id), index)).collect();
     let on_demand = request.billing == BillingMode::PayPerRequest;

@@ -1,16 +1,24 @@
-//! DeleteTable: the name is removed at once or after the transition, the rows in the background.
+//! DeleteTable: the name is removed at once or after the transition, the rows in the background. A table with
+//! point-in-time recovery leaves a backup.
 
 use keywright_semantics::error::{Error, ErrorKind};
-use keywright_semantics::messages::table as messages;
+use keywright_semantics::messages::{backup as backup_messages, table as messages};
 use keywright_semantics::request::DeleteTable;
 use keywright_semantics::response::{Response, TableDescription, TableStatus as TableStatusName};
 use keywright_store::Store;
 
 use super::describe::{View, describe};
-use crate::catalogue::{IndexStatus, Table, TableStatus};
+use crate::catalogue::backup::{self, Backup, Maker, NewBackup};
+use crate::catalogue::{IndexStatus, OtherRows, Table, TableStatus};
 use crate::state::Engine;
+use crate::state::stats::{Counted, Tally};
 use crate::streams;
 use crate::support::env::Namespace;
+use crate::support::fault;
+use crate::support::stamp::{DAY_MS, Stamp};
+
+/// How long the backup of a deleted table is kept.
+const SYSTEM_BACKUP_KEPT_MS: u64 = 35 * DAY_MS;
 
 pub(crate) async fn run<S: Store>(
     engine: &Engine<S>,
@@ -18,16 +26,31 @@ pub(crate) async fn run<S: Store>(
     request: &DeleteTable,
 ) -> Result<Response, Error> {
     let found = engine.catalogue().lookup_any(namespace, &request.table)?;
-    let until_ms = engine.env().now_ms().saturating_add(engine.config().transition_ms);
+    let now_ms = engine.env().now_ms();
+    let until_ms = now_ms.saturating_add(engine.config().transition_ms);
     let moment = streams::Moment::now(engine).await?;
-    let doom = |table: &mut Table| {
+    let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let backup = backup::new_system_name(&view, namespace, &found.name, now_ms).await?;
+    drop(view);
+    let doom = |tables: &mut [Table], rows: &mut OtherRows| {
+        let [table] = tables else { return Err(fault::internal()) };
         check(table)?;
+        if table.history.recovery().is_some() {
+            let stamp = engine.stamps().cut(now_ms);
+            let items = engine.stats().get(Counted::Items(table.id));
+            let row = system_backup(table, (&backup.id, stamp), items, now_ms);
+            assert!(table.history.hold(&backup.id, stamp), "a new stamp is in the history");
+            rows.put(backup.key(namespace), row.encode());
+        }
         table.status = TableStatus::Deleting;
         table.status_until_ms = until_ms;
         streams::disable(table, moment);
         Ok(())
     };
-    let (table, ()) = engine.change_table(found.id, doom).await?;
+    let permit = || engine.pace().check_presence();
+    let (tables, ()) = engine.catalogue().change_all(&[found.id], &[], permit, doom).await?;
+    let table = tables.into_iter().next().ok_or_else(fault::internal)?;
+    engine.due().expiring_backups.wake_at(now_ms.saturating_add(SYSTEM_BACKUP_KEPT_MS));
     let mut description = describe(&table, View::of(engine));
     description.table_status = TableStatusName::Deleting;
     omit_what_the_service_omits(&mut description);
@@ -35,6 +58,21 @@ pub(crate) async fn run<S: Store>(
         engine.catalogue().unname(&table).await?;
     }
     Ok(Response::DeleteTable(Box::new(description)))
+}
+
+/// The backup of a table that had point-in-time recovery. It ends when the recovery would have.
+fn system_backup(table: &Table, (id, stamp): (&str, Stamp), items: Tally, now_ms: u64) -> Backup {
+    Backup::of(table, NewBackup {
+        id,
+        name: &format!("{}$DeletedTableBackup", table.name),
+        maker: Maker::System,
+        created_ms: now_ms,
+        expires_ms: Some(now_ms.saturating_add(SYSTEM_BACKUP_KEPT_MS)),
+        stamp,
+        item_count: u64::try_from(items.rows).unwrap_or(0),
+        size_bytes: u64::try_from(items.bytes).unwrap_or(0),
+        seal: None,
+    })
 }
 
 /// Observed: a deleted table is described without its keys, its indexes and its age.
@@ -53,6 +91,9 @@ fn check(table: &Table) -> Result<(), Error> {
     }
     let in_use = |text: String| Err(Error::new(ErrorKind::ResourceInUse, text));
     match table.status {
+        TableStatus::Creating if table.restoring.is_some() => {
+            return in_use(backup_messages::table_in_use(&table.name));
+        }
         TableStatus::Creating => return in_use(messages::being_created(&table.name)),
         TableStatus::Deleting => return in_use(messages::being_deleted(&table.name)),
         TableStatus::Updating => return in_use(messages::delete_while_updated(&table.name)),

@@ -10,7 +10,7 @@ use keywright_semantics::request::parts::{BillingMode, ProjectionType, SseType};
 use keywright_semantics::response::{
     BillingModeSummary, DescribeLimitsOutput, Endpoint, GlobalSecondaryIndexDescription,
     IndexStatus as IndexStatusName, LocalSecondaryIndexDescription, OnDemandThroughputDescription,
-    ProjectionDescription, ProvisionedThroughputDescription, Response, SseDescription, StreamSpecification,
+    ProjectionDescription, ProvisionedThroughputDescription, Response, RestoreSummary, SseDescription, StreamSpecification,
     TableClassSummary, TableDescription, TableStatus as TableStatusName, TimestampMs,
     WarmThroughputDescription,
 };
@@ -19,7 +19,7 @@ use keywright_store::Store;
 
 use crate::catalogue::names::{index_status_name, key_schema, status_name};
 use crate::catalogue::{
-    Backfill, IndexState, IndexStatus, OnDemandLimits, Table, TableStatus, Throughput, Warm,
+    Backfill, EncryptionState, IndexState, IndexStatus, OnDemandLimits, Restoring, Table, TableStatus, Throughput, Warm,
 };
 use crate::state::Engine;
 use crate::state::stats::{Counted, Stats};
@@ -91,12 +91,8 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
             .map(|view| StreamSpecification { stream_enabled: true, stream_view_type: Some(view) }),
         latest_stream_label: labelled.cloned(),
         latest_stream_arn: labelled.map(|label| format!("{arn}/stream/{label}")),
-        restore_summary: None,
-        sse_description: table.encryption.as_ref().map(|encryption| SseDescription {
-            status: "ENABLED",
-            sse_type: Some(SseType::Kms),
-            kms_master_key_arn: Some(encryption.key_arn.clone()),
-        }),
+        restore_summary: table.restoring.as_ref().map(restore_summary),
+        sse_description: table.encryption.as_ref().map(sse),
         table_class_summary: table.class.map(|state| TableClassSummary {
             table_class: state.class,
             last_update_date_time: state.changed_ms.map(TimestampMs),
@@ -113,6 +109,23 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
     }
 }
 
+/// How a key of the account encrypts a table.
+pub(crate) fn sse(encryption: &EncryptionState) -> SseDescription {
+    SseDescription {
+        status: "ENABLED",
+        sse_type: Some(SseType::Kms),
+        kms_master_key_arn: Some(encryption.key_arn.clone()),
+    }
+}
+
+fn restore_summary(restoring: &Restoring) -> RestoreSummary {
+    RestoreSummary {
+        source_backup_arn: restoring.source_backup_arn.clone(),
+        source_table_arn: restoring.source_table_arn.clone().unwrap_or_default(),
+        restored_to: TimestampMs(restoring.restore_ms),
+    }
+}
+
 /// The service lists definitions by name if the table has indexes, and otherwise in the order of the request.
 fn definitions(table: &Table) -> Vec<keywright_semantics::schema::KeyAttribute> {
     let mut definitions = table.definitions.clone();
@@ -122,7 +135,7 @@ fn definitions(table: &Table) -> Vec<keywright_semantics::schema::KeyAttribute> 
     definitions
 }
 
-fn projection(projection: &Projection) -> ProjectionDescription {
+pub(crate) fn projection(projection: &Projection) -> ProjectionDescription {
     let (projection_type, non_key_attributes) = match projection {
         Projection::All => (ProjectionType::All, None),
         Projection::KeysOnly => (ProjectionType::KeysOnly, None),
@@ -150,7 +163,7 @@ fn billing_summary(table: &Table) -> Option<BillingModeSummary> {
     })
 }
 
-fn on_demand(limits: OnDemandLimits) -> Option<OnDemandThroughputDescription> {
+pub(crate) fn on_demand(limits: OnDemandLimits) -> Option<OnDemandThroughputDescription> {
     (!limits.is_unset()).then_some(OnDemandThroughputDescription {
         max_read_request_units: limits.read_units_max,
         max_write_request_units: limits.write_units_max,

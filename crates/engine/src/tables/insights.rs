@@ -45,7 +45,7 @@ pub(crate) async fn update<S: Store>(
     namespace: &Namespace,
     request: &UpdateContributorInsights,
 ) -> Result<Response, Error> {
-    let found = engine.catalogue().lookup_any(namespace, &request.target.table)?;
+    let found = engine.catalogue().lookup_settled(namespace, &request.target.table)?;
     let now_ms = engine.env().now_ms();
     let change = Change {
         request,
@@ -135,7 +135,7 @@ pub(crate) fn describe<S: Store>(
     namespace: &Namespace,
     request: &DescribeContributorInsights,
 ) -> Result<Response, Error> {
-    let table = engine.catalogue().lookup_any(namespace, &request.target.table)?;
+    let table = engine.catalogue().lookup_settled(namespace, &request.target.table)?;
     let index = index_of(&table, &request.target)?;
     let Some(state) = table.insights_of(index) else {
         return Ok(Response::DescribeContributorInsights(Box::new(InsightsDescription {
@@ -179,7 +179,7 @@ pub(crate) fn list<S: Store>(
 ) -> Result<Response, Error> {
     let now_ms = engine.env().now_ms();
     let tables: Vec<Arc<Table>> = match &request.table {
-        Some(table) => vec![engine.catalogue().lookup_any(namespace, table)?],
+        Some(table) => vec![engine.catalogue().lookup_settled(namespace, table)?],
         None => engine.catalogue().named(namespace),
     };
     let skip = match &request.next_token {

@@ -19,7 +19,7 @@ pub(crate) async fn update<S: Store>(
     namespace: &Namespace,
     request: &UpdateTimeToLive,
 ) -> Result<Response, Error> {
-    let found = engine.catalogue().lookup_any(namespace, &request.table)?;
+    let found = engine.catalogue().lookup_settled(namespace, &request.table)?;
     let now_ms = engine.env().now_ms();
     let settled_ms = now_ms.saturating_add(engine.config().transition_ms);
     let change = |table: &mut Table| {
@@ -68,7 +68,7 @@ pub(crate) fn describe<S: Store>(
     namespace: &Namespace,
     request: &DescribeTimeToLive,
 ) -> Result<Response, Error> {
-    let table = engine.catalogue().lookup_any(namespace, &request.table)?;
+    let table = engine.catalogue().lookup_settled(namespace, &request.table)?;
     match table.status {
         TableStatus::Creating => return Err(Error::validation(messages::not_describable("CREATING"))),
         TableStatus::Deleting => return Err(Error::validation(messages::not_describable("DELETING"))),

@@ -42,7 +42,7 @@ pub(crate) async fn run<S: Store>(
     namespace: &Namespace,
     request: &UpdateTable,
 ) -> Result<Response, Error> {
-    let found = engine.catalogue().lookup_any(namespace, &request.table)?;
+    let found = engine.catalogue().lookup_settled(namespace, &request.table)?;
     let update = Update {
         request,
         namespace,

@@ -1,6 +1,7 @@
 //! The data plane on the memory store: errors, capacity, pages, transactions, and random operations against
 //! an oracle.
 
+mod backups;
 mod batches;
 mod branches;
 mod capacity;

@@ -1,0 +1,247 @@
+//! RestoreTableFromBackup and RestoreTableToPointInTime: one commit makes the new table, holds the history
+//! of the source, and writes the job that fills it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::limits::RESTORES_MAX;
+use keywright_semantics::messages::backup as messages;
+use keywright_semantics::messages::table as table_messages;
+use keywright_semantics::request::{
+    CreateTable, RestoreOverrides, RestoreTableFromBackup, RestoreTableToPointInTime, RestoreTime,
+};
+use keywright_semantics::response::{Response, TableDescription};
+use keywright_store::Store;
+
+use super::continuous::Window;
+use super::describe::{find, not_found};
+use super::settings::creation_of;
+use super::{lookup, scope};
+use crate::catalogue::backup::{BackupName, Items};
+use crate::catalogue::{NewName, OtherRows, Restoring, Table, TableStatus};
+use crate::jobs::restore::{Restore, Source};
+use crate::jobs::row::{Job, NewJob, Work};
+use crate::state::Engine;
+use crate::support::env::Namespace;
+use crate::support::fault;
+use crate::support::layout::TableId;
+use crate::tables::create::{check_new, check_room, new_table, uuid};
+use crate::tables::describe::{View, describe};
+
+/// Tries while others change the backup.
+const TRIES_MAX: usize = 20;
+
+pub(crate) async fn to_point_in_time<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    request: &RestoreTableToPointInTime,
+) -> Result<Response, Error> {
+    request.check_caller(&scope(namespace))?;
+    let source = lookup(engine, namespace, &request.source)?;
+    let now_ms = engine.env().now_ms();
+    // Before the table is looked at again: it has what was answered before the request.
+    let stamp_of = |table: &Table| {
+        let off = || {
+            let text = messages::recovery_not_enabled(&table.name);
+            Error::new(ErrorKind::PointInTimeRecoveryUnavailable, text)
+        };
+        let window = Window::of(engine, table, now_ms).ok_or_else(off)?;
+        match request.time {
+            RestoreTime::Latest => Ok(window.latest()),
+            RestoreTime::At(ms) => window.at(ms),
+        }
+    };
+    let stamp = stamp_of(&source)?;
+    let new = Target::of(engine, namespace, &request.target, &source, &request.overrides, now_ms)?;
+    let build = |id: TableId, tables: &mut [Table], rows: &mut OtherRows| {
+        let [table] = tables else { return Err(fault::internal()) };
+        // It may be another one by now.
+        stamp_of(table)?;
+        let stamp = stamp.max(table.history.since());
+        if !table.history.hold(&new.job_id, stamp) {
+            return Err(fault::internal());
+        }
+        let from = Source::History { table: table.id.0, stamp };
+        let restore_ms = match request.time {
+            RestoreTime::Latest => stamp.ms(),
+            RestoreTime::At(ms) => ms,
+        };
+        let restoring = Restoring {
+            job: new.job_id.clone(),
+            source_table_arn: Some(table.arn()),
+            source_backup_arn: None,
+            restore_ms,
+        };
+        Ok(new.build(id, Restore { source: from, backup: None }, restoring, rows))
+    };
+    let table = new.create(engine, (&[source.id], &[]), build).await?;
+    Ok(Response::RestoreTableToPointInTime(Box::new(answer(engine, &table))))
+}
+
+pub(crate) async fn from_backup<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    request: &RestoreTableFromBackup,
+) -> Result<Response, Error> {
+    request.check_caller(&scope(namespace))?;
+    let name = BackupName { table: request.backup.table_name.clone(), id: request.backup.id.clone() };
+    let arn = name.arn(namespace);
+    let key = name.key(namespace);
+    for _ in 0..TRIES_MAX {
+        let found = find(engine, namespace, &name).await?;
+        let backup = found.ok_or_else(|| not_found(&request.backup.as_given))?;
+        let settings = backup.source()?;
+        let now_ms = engine.env().now_ms();
+        let new = Target::of(engine, namespace, &request.target, &settings, &request.overrides, now_ms)?;
+        if backup.restoring.is_some() {
+            return Err(Error::new(ErrorKind::BackupInUse, messages::being_restored_to_another(&arn)));
+        }
+        let is_stale = AtomicBool::new(false);
+        let stale = || {
+            is_stale.store(true, Ordering::Relaxed);
+            fault::internal()
+        };
+        let build = |id: TableId, tables: &mut [Table], rows: &mut OtherRows| {
+            if rows.found(0) != Some(&backup.encode()) {
+                return Err(stale());
+            }
+            let source = match &backup.items {
+                Items::Sealed { place } => Source::Sealed { place: place.clone() },
+                Items::Held { .. } => Source::History { table: backup.table().0, stamp: backup.stamp },
+            };
+            if !tables.iter_mut().all(|table| table.history.hold(&new.job_id, backup.stamp)) {
+                return Err(stale());
+            }
+            rows.put(key.clone(), backup.clone().restored_by(&new.job_id).encode());
+            let restoring = Restoring {
+                job: new.job_id.clone(),
+                source_table_arn: Some(settings.arn()),
+                source_backup_arn: Some(arn.clone()),
+                restore_ms: backup.created_ms,
+            };
+            Ok(new.build(id, Restore { source, backup: Some(name.clone()) }, restoring, rows))
+        };
+        let sources: &[TableId] = match backup.items {
+            Items::Held { .. } => &[backup.table()],
+            Items::Sealed { .. } => &[],
+        };
+        match new.create(engine, (sources, std::slice::from_ref(&key)), build).await {
+            Ok(table) => {
+                return Ok(Response::RestoreTableFromBackup(Box::new(answer(engine, &table))));
+            }
+            // The backup was changed meanwhile: sealed, or taken, or deleted with its table.
+            Err(error) if is_stale.into_inner() || error.kind == ErrorKind::ResourceNotFound => {
+                engine.catalogue().follow(now_ms).await?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(fault::internal())
+}
+
+/// The table that a restore is to make.
+struct Target<'r> {
+    namespace: &'r Namespace,
+    creation: CreateTable,
+    public_id: String,
+    job_id: String,
+    now_ms: u64,
+    status_until_ms: u64,
+}
+
+impl<'r> Target<'r> {
+    /// Checks the name, then what the table is to be.
+    fn of<S: Store>(
+        engine: &Engine<S>,
+        namespace: &'r Namespace,
+        name: &str,
+        source: &Table,
+        overrides: &RestoreOverrides,
+        now_ms: u64,
+    ) -> Result<Self, Error> {
+        check_name(engine, namespace, name)?;
+        let creation = creation_of(source, overrides, name)?;
+        check_count(engine, namespace)?;
+        check_new(engine, namespace, &creation)?;
+        Ok(Self {
+            namespace,
+            creation,
+            public_id: uuid(engine.env().random_u128()),
+            job_id: crate::jobs::row::new_id(engine.env(), now_ms),
+            now_ms,
+            status_until_ms: now_ms.saturating_add(engine.config().transition_ms),
+        })
+    }
+
+    /// The new table; its job is among the rows.
+    fn build(&self, id: TableId, restore: Restore, restoring: Restoring, rows: &mut OtherRows) -> Table {
+        let table = Table {
+            public_id: self.public_id.clone(),
+            status: TableStatus::Creating,
+            status_until_ms: self.status_until_ms,
+            restoring: Some(restoring),
+            ..new_table(self.namespace, &self.creation, id, self.now_ms)
+        };
+        let new = NewJob {
+            work: Work::Restore(restore),
+            namespace: self.namespace,
+            table: &table,
+            now_ms: self.now_ms,
+        };
+        let job = Job::with_id(self.job_id.clone(), new);
+        rows.put(job.open_key(), job.encode());
+        table
+    }
+
+    async fn create<S: Store>(
+        &self,
+        engine: &Engine<S>,
+        with: (&[TableId], &[Bytes]),
+        build: impl Fn(TableId, &mut [Table], &mut OtherRows) -> Result<Table, Error>,
+    ) -> Result<Arc<Table>, Error> {
+        let (namespace, name) = (self.namespace, self.creation.name.as_str());
+        // Once more in its turn: others may have been made meanwhile.
+        let permit = || {
+            engine.pace().check_presence()?;
+            check_name(engine, namespace, name)?;
+            check_count(engine, namespace)?;
+            check_room(engine, namespace)
+        };
+        let new = NewName { namespace, name, public_id: &self.public_id };
+        let made = engine.catalogue().create_with(new, with, permit, build).await;
+        engine.due().jobs.wake_at(self.now_ms);
+        made.map_err(|error| match error.kind {
+            ErrorKind::ResourceInUse => exists(name),
+            _ => error,
+        })
+    }
+}
+
+fn exists(name: &str) -> Error {
+    Error::new(ErrorKind::TableAlreadyExists, table_messages::table_exists(name))
+}
+
+/// Checks that no table has the name.
+fn check_name<S: Store>(engine: &Engine<S>, namespace: &Namespace, name: &str) -> Result<(), Error> {
+    let Some(table) = engine.catalogue().find(namespace, name) else {
+        return engine.catalogue().refused(namespace, name).map_or(Ok(()), Err);
+    };
+    let Some(restoring) = &table.restoring else { return Err(exists(name)) };
+    let source = restoring.source_backup_arn.as_ref().or(restoring.source_table_arn.as_ref());
+    let text = messages::table_being_restored(name, source.map_or("", String::as_str));
+    Err(Error::new(ErrorKind::TableInUse, text))
+}
+
+/// Checks that the account may have one more restore.
+fn check_count<S: Store>(engine: &Engine<S>, namespace: &Namespace) -> Result<(), Error> {
+    if engine.catalogue().restoring(&namespace.account) < RESTORES_MAX {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::LimitExceeded, messages::too_many_restores(RESTORES_MAX)))
+}
+
+fn answer<S: Store>(engine: &Engine<S>, table: &Table) -> TableDescription {
+    describe(table, View::of(engine))
+}
