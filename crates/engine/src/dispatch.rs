@@ -191,9 +191,7 @@ impl<S: Store> Engine<S> {
             Request::DescribeContinuousBackups(request) => {
                 backups::describe_continuous(self, &caller.namespace, request)
             }
-            Request::ListBackups(request) => {
-                Box::pin(backups::list(self, &caller.namespace, request)).await
-            }
+            Request::ListBackups(request) => Box::pin(backups::list(self, &caller.namespace, request)).await,
             Request::RestoreTableFromBackup(request) => {
                 Box::pin(backups::from_backup(self, &caller.namespace, request)).await
             }

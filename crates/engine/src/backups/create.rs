@@ -118,17 +118,20 @@ async fn create_all<S: Store>(
                 return Err(Error::new(ErrorKind::TableNotFound, messages::table_not_found(&table.name)));
             }
             let items = engine.stats().get(Counted::Items(table.id));
-            let backup = Backup::of(table, NewBackup {
-                id: &planned.name.id,
-                name: &wish.name,
-                maker: Maker::User,
-                created_ms: now_ms,
-                expires_ms: wish.expires_ms,
-                stamp,
-                item_count: u64::try_from(items.rows).unwrap_or(0),
-                size_bytes: u64::try_from(items.bytes).unwrap_or(0),
-                seal: planned.seal.as_ref().map(|job| job.id.clone()),
-            });
+            let backup = Backup::of(
+                table,
+                NewBackup {
+                    id: &planned.name.id,
+                    name: &wish.name,
+                    maker: Maker::User,
+                    created_ms: now_ms,
+                    expires_ms: wish.expires_ms,
+                    stamp,
+                    item_count: u64::try_from(items.rows).unwrap_or(0),
+                    size_bytes: u64::try_from(items.bytes).unwrap_or(0),
+                    seal: planned.seal.as_ref().map(|job| job.id.clone()),
+                },
+            );
             assert!(table.history.hold(&backup.id, stamp), "a new stamp is in the history");
             rows.put(planned.key.clone(), backup.encode());
             if let Some(job) = &planned.seal {

@@ -230,7 +230,8 @@ const fn units(throughput: Throughput) -> Units {
 }
 
 fn features(source: &Table) -> SourceTableFeatureDetails {
-    let of_kind = |kind: IndexKind| source.indexes_with_states().filter(move |(schema, _)| schema.kind == kind);
+    let of_kind =
+        |kind: IndexKind| source.indexes_with_states().filter(move |(schema, _)| schema.kind == kind);
     let locals: Vec<LocalIndexInfo> = of_kind(IndexKind::Local)
         .map(|(schema, _)| LocalIndexInfo {
             index_name: schema.name.clone(),

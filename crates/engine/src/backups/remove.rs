@@ -7,7 +7,7 @@ use bytes::Bytes;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::backup as messages;
 use keywright_semantics::request::DeleteBackup;
-use keywright_semantics::response::{BackupDetails, BackupDescription, BackupStatus, Response};
+use keywright_semantics::response::{BackupDescription, BackupDetails, BackupStatus, Response};
 use keywright_store::{Snapshot, Store};
 
 use super::describe::{description, find, not_found};

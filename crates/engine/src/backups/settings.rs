@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 
 use keywright_semantics::error::Error;
+use keywright_semantics::request::create_table::EncryptionKey;
 use keywright_semantics::request::{
     CreateTable, EncryptionChange, NewIndex, OnDemandThroughput, RestoreOverrides, RestoredIndex,
     Throughput as Units,
 };
-use keywright_semantics::request::create_table::EncryptionKey;
 use keywright_semantics::schema::{BillingMode, IndexKind, IndexSchema, KeyAttribute};
 
 use crate::catalogue::{OnDemandLimits, Table, Throughput};

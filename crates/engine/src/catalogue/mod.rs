@@ -213,7 +213,11 @@ impl<S: Store> Catalogue<S> {
     }
 
     /// The table of an operation that changes or describes a setting of it: none while it is being restored.
-    pub(crate) fn lookup_settled(&self, namespace: &Namespace, table: &TableRef) -> Result<Arc<Table>, Error> {
+    pub(crate) fn lookup_settled(
+        &self,
+        namespace: &Namespace,
+        table: &TableRef,
+    ) -> Result<Arc<Table>, Error> {
         let found = self.lookup_any(namespace, table)?;
         if found.restoring.is_some() {
             return Err(Error::new(ErrorKind::ResourceNotFound, messages::table_not_found(&table.name)));

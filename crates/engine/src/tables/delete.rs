@@ -62,17 +62,20 @@ pub(crate) async fn run<S: Store>(
 
 /// The backup of a table that had point-in-time recovery. It ends when the recovery would have.
 fn system_backup(table: &Table, (id, stamp): (&str, Stamp), items: Tally, now_ms: u64) -> Backup {
-    Backup::of(table, NewBackup {
-        id,
-        name: &format!("{}$DeletedTableBackup", table.name),
-        maker: Maker::System,
-        created_ms: now_ms,
-        expires_ms: Some(now_ms.saturating_add(SYSTEM_BACKUP_KEPT_MS)),
-        stamp,
-        item_count: u64::try_from(items.rows).unwrap_or(0),
-        size_bytes: u64::try_from(items.bytes).unwrap_or(0),
-        seal: None,
-    })
+    Backup::of(
+        table,
+        NewBackup {
+            id,
+            name: &format!("{}$DeletedTableBackup", table.name),
+            maker: Maker::System,
+            created_ms: now_ms,
+            expires_ms: Some(now_ms.saturating_add(SYSTEM_BACKUP_KEPT_MS)),
+            stamp,
+            item_count: u64::try_from(items.rows).unwrap_or(0),
+            size_bytes: u64::try_from(items.bytes).unwrap_or(0),
+            seal: None,
+        },
+    )
 }
 
 /// Observed: a deleted table is described without its keys, its indexes and its age.

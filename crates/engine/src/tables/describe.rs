@@ -10,8 +10,8 @@ use keywright_semantics::request::parts::{BillingMode, ProjectionType, SseType};
 use keywright_semantics::response::{
     BillingModeSummary, DescribeLimitsOutput, Endpoint, GlobalSecondaryIndexDescription,
     IndexStatus as IndexStatusName, LocalSecondaryIndexDescription, OnDemandThroughputDescription,
-    ProjectionDescription, ProvisionedThroughputDescription, Response, RestoreSummary, SseDescription, StreamSpecification,
-    TableClassSummary, TableDescription, TableStatus as TableStatusName, TimestampMs,
+    ProjectionDescription, ProvisionedThroughputDescription, Response, RestoreSummary, SseDescription,
+    StreamSpecification, TableClassSummary, TableDescription, TableStatus as TableStatusName, TimestampMs,
     WarmThroughputDescription,
 };
 use keywright_semantics::schema::{IndexKind, IndexSchema, Projection};
@@ -19,7 +19,8 @@ use keywright_store::Store;
 
 use crate::catalogue::names::{index_status_name, key_schema, status_name};
 use crate::catalogue::{
-    Backfill, EncryptionState, IndexState, IndexStatus, OnDemandLimits, Restoring, Table, TableStatus, Throughput, Warm,
+    Backfill, EncryptionState, IndexState, IndexStatus, OnDemandLimits, Restoring, Table, TableStatus,
+    Throughput, Warm,
 };
 use crate::state::Engine;
 use crate::state::stats::{Counted, Stats};

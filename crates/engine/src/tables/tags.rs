@@ -30,18 +30,15 @@ fn find<S: Store>(
         return Err(Error::validation(tags::invalid_table_arn(&resource.arn)));
     }
     let found = engine.catalogue().find(namespace, &resource.table);
-    found
-        .clone()
-        .filter(|table| table.status != TableStatus::Creating)
-        .ok_or_else(|| {
-            let is_restored = found.is_some_and(|table| table.restoring.is_some());
-            let not_found = if is_restored {
-                messages::table_not_found(&resource.table)
-            } else {
-                tags::resource_not_found(&resource.arn)
-            };
-            engine.catalogue().missing(namespace, &resource.table, not_found)
-        })
+    found.clone().filter(|table| table.status != TableStatus::Creating).ok_or_else(|| {
+        let is_restored = found.is_some_and(|table| table.restoring.is_some());
+        let not_found = if is_restored {
+            messages::table_not_found(&resource.table)
+        } else {
+            tags::resource_not_found(&resource.arn)
+        };
+        engine.catalogue().missing(namespace, &resource.table, not_found)
+    })
 }
 
 pub(crate) async fn tag<S: Store>(

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use keywright_semantics::request::contributor_insights::{InsightsTarget, UpdateContributorInsights};
 use keywright_semantics::request::parts::{BillingMode, ContributorInsightsMode};
-use keywright_semantics::request::{DeleteTable, Request, Throughput, TtlChange};
+use keywright_semantics::request::{
+    DeleteTable, RecoveryChange, Request, Throughput, TtlChange, UpdateContinuousBackups,
+};
 use keywright_store::memory::MemoryStore;
 use keywright_store::{Direction, Entry, Scan, Snapshot, Store, Transaction};
 
@@ -48,8 +50,8 @@ fn has_number(key: &[u8], table: TableId) -> bool {
     key.windows(8).any(|part| part == table.0.to_be_bytes())
 }
 
-/// A table with that number, local and global indexes, time to live, limits and contributor insights, and
-/// items that give it every kind of row.
+/// A table with that number, local and global indexes, time to live, limits, contributor insights and
+/// history, and items that give it every kind of row.
 fn full(store: &MemoryStore) -> Bench<MemoryStore> {
     block_on(async {
         let mut txn = store.begin().await.expect("a store in memory begins");
@@ -71,6 +73,7 @@ fn full(store: &MemoryStore) -> Bench<MemoryStore> {
     let insights = UpdateContributorInsights { target, mode };
     block_on(bench.engine.execute(&caller(), Request::UpdateContributorInsights(insights)))
         .expect("it is off");
+    set_recovery(&bench, RecoveryChange::Enable { period_days: None });
     for number in 0..5 {
         let row = item([
             ("pk", s("p")),
@@ -90,21 +93,39 @@ fn full(store: &MemoryStore) -> Bench<MemoryStore> {
     bench
 }
 
+fn set_recovery(bench: &Bench<MemoryStore>, change: RecoveryChange) {
+    let request = UpdateContinuousBackups { table: table_ref(), change };
+    let request = Request::UpdateContinuousBackups(request);
+    block_on(bench.engine.execute(&caller(), request)).expect("it may be changed");
+}
+
 #[test]
-fn a_deleted_table_leaves_no_row_with_its_number() {
-    let store = MemoryStore::new();
-    let bench = full(&store);
+fn a_deleted_table_leaves_no_row_with_its_number_once_its_backup_has_expired() {
+    for store in [MemoryStore::new(), MemoryStore::shared()] {
+        check_that_nothing_is_left(&store);
+    }
+}
+
+fn check_that_nothing_is_left(store: &MemoryStore) {
+    let bench = full(store);
     let spaces = |is_wanted: fn(&Bytes) -> bool| -> BTreeSet<&'static str> {
-        let keys = keys(&store);
+        let keys = keys(store);
         let wanted = keys.iter().filter(|key| is_wanted(key));
         wanted.map(|key| key.first().copied().and_then(space_of).map_or("?", Space::name)).collect()
     };
     let found = spaces(|key| key.get(1..9) == Some(&TABLE_ID.0.to_be_bytes()));
     // A space that is missing on the left has no row in this test yet; one that is missing on the right has
     // rows of tables, which the table of spaces does not know.
-    assert_eq!(found, table_spaces().map(Space::name).collect());
+    let is_kept = |space: &Space| *space != Space::ItemStamps || store.capabilities().is_shared;
+    assert_eq!(found, table_spaces().filter(is_kept).map(Space::name).collect());
     let delete = Request::DeleteTable(DeleteTable { table: table_ref() });
     block_on(bench.engine.execute(&caller(), delete)).expect("it is there");
+    bench.work();
+    let of_backup = [Space::Catalogue, Space::Items, Space::History].map(Space::name);
+    assert_eq!(spaces(|key| has_number(key, TABLE_ID)), BTreeSet::from(of_backup));
+    bench.go_to(START + 36 * 86_400);
+    // Over a shared store the first step joins again, and the second does the work.
+    bench.work();
     bench.work();
     assert_eq!(spaces(|key| has_number(key, TABLE_ID)), BTreeSet::new());
 }
@@ -147,6 +168,8 @@ fn a_branch_has_the_rows_that_spaces_give_it_and_keeps_them_when_the_source_is_p
     };
     assert_eq!(present(&of_copy), expected(&is_in_branch));
     assert_eq!(present(&foreign), expected(&|_| true));
+    // Otherwise a backup would keep items.
+    set_recovery(&bench, RecoveryChange::Disable);
     let delete = Request::DeleteTable(DeleteTable { table: table_ref() });
     block_on(bench.engine.execute(&caller(), delete)).expect("it is there");
     bench.work();

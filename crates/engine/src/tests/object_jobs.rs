@@ -1,0 +1,206 @@
+//! Jobs that need an object store, with a caller that keeps the rows in memory.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use keywright_semantics::error::ErrorKind;
+use keywright_store::memory::MemoryStore;
+
+use super::backups::{START_MS, bed_with, full_row, reopen};
+use super::harness::*;
+use super::tables::{Bed, creation, kind};
+use crate::support::layout::Space;
+use crate::{EngineConfig, JobKind, JobState, ObjectJob, ObjectWork, Row};
+
+const ITEMS: i64 = 700;
+
+fn sealing() -> EngineConfig {
+    EngineConfig { seals: true, ..EngineConfig::default() }
+}
+
+/// Objects by place: rows in pages.
+#[derive(Default)]
+struct Objects(BTreeMap<String, Vec<Vec<Row>>>);
+
+fn one_job(bed: &Bed<MemoryStore>) -> ObjectJob {
+    let mut jobs = block_on(bed.engine.object_jobs()).expect("they are listed");
+    assert_eq!(jobs.len(), 1, "{jobs:?}");
+    jobs.remove(0)
+}
+
+impl Objects {
+    /// Does a piece of a seal; true after the last.
+    fn seal_some(&mut self, bed: &Bed<MemoryStore>) -> bool {
+        let job = one_job(bed);
+        let ObjectWork::Seal { backup, from, is_at_end, progress, .. } = &job.work else { panic!("{job:?}") };
+        let pages = self.0.entry(backup.clone()).or_default();
+        assert_eq!(progress.len(), pages.len(), "the progress is what was noted last");
+        if *is_at_end {
+            let place = Bytes::from(backup.clone());
+            return block_on(bed.engine.end_seal(&job, &place)).expect("it is noted");
+        }
+        let page = block_on(bed.engine.rows_of_backup(&job, from.as_ref(), 20_000)).expect("it is read");
+        let page = page.expect("the history is held");
+        let count = u64::try_from(page.rows.len()).expect("few");
+        pages.push(page.rows);
+        let progress = Bytes::from(vec![1; pages.len()]);
+        let noted = block_on(bed.engine.note_sealed(&job, page.next.as_ref(), progress.clone(), (count, 1)));
+        assert!(noted.expect("it is noted").is_some());
+        let again = block_on(bed.engine.note_sealed(&job, page.next.as_ref(), progress, (count, 2)));
+        assert_eq!(again.expect("it is refused"), None, "the job is not as it was");
+        false
+    }
+
+    /// Does a piece of a restore; true after the last.
+    fn load_some(&self, bed: &Bed<MemoryStore>) -> bool {
+        let job = one_job(bed);
+        let ObjectWork::Restore { place, from } = &job.work else { panic!("{job:?}") };
+        let pages = &self.0[std::str::from_utf8(place).expect("a name")];
+        // Two pages at a time are more than one commit takes.
+        let at: usize = from.first().copied().unwrap_or(0).into();
+        if at >= pages.len() {
+            return block_on(bed.engine.end_loading(&job)).expect("it is noted");
+        }
+        let rows: Vec<Row> = pages.iter().skip(at).take(2).flatten().cloned().collect();
+        let next = Bytes::from(vec![u8::try_from(at + 2).expect("few pages")]);
+        let loaded = block_on(bed.engine.load_rows(&job, rows.clone(), &next)).expect("it is written");
+        assert!(loaded.is_some());
+        assert_eq!(block_on(bed.engine.load_rows(&job, rows, &next)).expect("it is refused"), None);
+        false
+    }
+}
+
+/// A store with a table and its sealed backup, each piece done by a new process.
+fn sealed() -> (MemoryStore, Objects, String) {
+    let store = MemoryStore::new();
+    let bed = reopen(store.clone(), sealing(), START_MS);
+    bed.create(creation("Shop", schema())).expect("it is new");
+    (0..ITEMS).for_each(|number| bed.put("Shop", full_row(number)));
+    let arn = bed.back_up("Shop").backup_arn;
+    (0..ITEMS).for_each(|number| bed.put("Shop", item([("pk", s("later")), ("sk", s(&number.to_string()))])));
+    drop(bed);
+    let mut objects = Objects::default();
+    while !objects.seal_some(&reopen(store.clone(), sealing(), START_MS + 1_000)) {}
+    (store, objects, arn)
+}
+
+#[test]
+fn a_sealed_backup_holds_no_history_and_restores_to_the_same_items_and_indexes() {
+    let (store, objects, arn) = sealed();
+    let bed = reopen(store.clone(), sealing(), START_MS + 2_000);
+    bed.settle();
+    assert_eq!(bed.job_states(), [(JobKind::Seal, JobState::Completed)]);
+    assert_eq!(bed.rows_in(Space::History), 0, "it is held no longer");
+    let (items, rows) = (objects.0.values().flatten().map(Vec::len).sum::<usize>(), ITEMS);
+    assert_eq!(i64::try_from(items).ok(), Some(rows));
+    bed.delete("Shop").expect("it is there");
+    bed.settle();
+    bed.try_restore(&arn, "Copy").expect("it is in the backup store");
+    drop(bed);
+    let reopened = || reopen(store.clone(), sealing(), START_MS + 3_000);
+    while !objects.load_some(&reopened()) {}
+    let bed = reopened();
+    bed.settle();
+    let reference = bed_with(EngineConfig::default());
+    reference.create(creation("Copy", schema())).expect("it is new");
+    (0..ITEMS).for_each(|number| reference.put("Copy", full_row(number)));
+    bed.contents("Copy").assert_eq(&reference.contents("Copy"), "");
+    let restore = block_on(bed.engine.jobs(None, 10)).expect("they are listed").remove(0);
+    assert_eq!((restore.kind, restore.state), (JobKind::Restore, JobState::Completed));
+    assert_eq!(i64::try_from(restore.items).ok(), Some(ITEMS));
+}
+
+#[test]
+fn a_deleted_backup_leaves_a_job_for_its_objects() {
+    let (store, _, arn) = sealed();
+    let bed = reopen(store, sealing(), START_MS + 2_000);
+    let of_half = bed.back_up("Shop").backup_arn;
+    bed.delete_backup(&arn).expect("nothing is restored from it");
+    bed.delete_backup(&of_half).expect("nothing is restored from it");
+    let jobs = block_on(bed.engine.object_jobs()).expect("they are listed");
+    let places: Vec<bool> = jobs
+        .iter()
+        .map(|job| matches!(&job.work, ObjectWork::Delete { place, .. } if place.is_some()))
+        .collect();
+    assert_eq!(places.len(), 2, "{jobs:?}");
+    assert!(places.contains(&true) && places.contains(&false), "{jobs:?}");
+    for job in &jobs {
+        assert!(block_on(bed.engine.end_deletion(job)).expect("it is noted"));
+        assert!(!block_on(bed.engine.end_deletion(job)).expect("it is noted"), "once");
+    }
+    let failed = JobState::Failed {
+        code: "BackupDeleted".to_owned(),
+        message: "the backup was deleted while it was sealed".to_owned(),
+    };
+    assert!(bed.job_states().contains(&(JobKind::Seal, failed)), "{:?}", bed.job_states());
+    bed.settle();
+    assert_eq!(bed.rows_in(Space::History), 0);
+    assert_eq!(bed.rows_in(Space::Backups), 0);
+}
+
+#[test]
+fn a_restore_that_fails_takes_its_table_with_it_and_frees_the_backup() {
+    let (store, objects, arn) = sealed();
+    let bed = reopen(store, sealing(), START_MS + 2_000);
+    let failures: [fn(&Bed<MemoryStore>, &ObjectJob, Vec<Row>); 2] = [
+        |bed, job, _| {
+            let failed = bed.engine.fail_job(job, "DamagedObject", "chunk-1.kwb: the sum is wrong");
+            block_on(failed).expect("it is noted");
+        },
+        |bed, job, mut rows| {
+            rows.swap(0, 1);
+            let swapped = Row { key: rows[0].key.clone(), value: rows[1].value.clone() };
+            let loaded = block_on(bed.engine.load_rows(job, vec![swapped], &Bytes::from_static(&[1])));
+            assert_eq!(loaded.expect("it is answered"), None);
+        },
+    ];
+    let messages = ["chunk-1.kwb: the sum is wrong", "has another key in itself"];
+    for (fail, message) in failures.into_iter().zip(messages) {
+        bed.try_restore(&arn, "Copy").expect("it is free");
+        let job = one_job(&bed);
+        let rows = objects.0.values().flatten().next().expect("a page").clone();
+        fail(&bed, &job, rows);
+        assert_eq!(kind(bed.describe("Copy")).0, ErrorKind::ResourceNotFound);
+        let last = block_on(bed.engine.jobs(None, 1)).expect("they are listed").remove(0);
+        assert!(
+            matches!(&last.state, JobState::Failed { message: text, .. } if text.contains(message)),
+            "{last:?}"
+        );
+        bed.pass(1);
+        bed.settle();
+    }
+    bed.delete_backup(&arn).expect("nothing is restored from it");
+}
+
+#[test]
+fn a_restore_of_a_backup_that_is_being_sealed_goes_on_after_the_seal() {
+    let store = MemoryStore::new();
+    let bed = reopen(store, sealing(), START_MS);
+    bed.create(creation("Shop", schema())).expect("it is new");
+    (0..ITEMS).for_each(|number| bed.put("Shop", full_row(number)));
+    let before = bed.contents("Shop");
+    let arn = bed.back_up("Shop").backup_arn;
+    bed.try_restore(&arn, "Copy").expect("it is available");
+    let mut objects = Objects::default();
+    while !objects.seal_some(&bed) {}
+    (0..ITEMS).for_each(|number| bed.put("Shop", item([("pk", s("p1")), ("sk", s(&number.to_string()))])));
+    bed.settle();
+    bed.contents("Copy").assert_eq(&before, "");
+    assert_eq!(bed.rows_in(Space::History), 0);
+}
+
+#[test]
+fn a_seal_that_fails_leaves_the_backup_in_its_table() {
+    let bed = bed_with(sealing());
+    bed.create(creation("Shop", schema())).expect("it is new");
+    bed.put("Shop", full_row(1));
+    let arn = bed.back_up("Shop").backup_arn;
+    let job = one_job(&bed);
+    block_on(bed.engine.fail_job(&job, "Full", "the store has no room")).expect("it is noted");
+    assert!(block_on(bed.engine.object_jobs()).expect("they are listed").is_empty());
+    bed.try_restore(&arn, "Copy").expect("it is available");
+    bed.settle();
+    bed.contents("Copy").assert_eq(&bed.contents("Shop"), "");
+    bed.delete_backup(&arn).expect("nothing is restored from it");
+    assert!(block_on(bed.engine.object_jobs()).expect("they are listed").is_empty(), "there are no objects");
+}

@@ -1,0 +1,220 @@
+//! Restores that are stopped, fail and are done by several processes: each ends as an undisturbed one does.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use keywright_semantics::error::ErrorKind;
+use keywright_semantics::request::RestoreTime;
+use keywright_semantics::response::TableStatus;
+use keywright_store::memory::MemoryStore;
+use keywright_store::{Store, Transaction};
+
+use super::backups::{Contents, START_MS, bed, full_row, reopen};
+use super::flaky_store::Fate::{self, Conflict, TooLarge, UnknownLost, UnknownWritten};
+use super::flaky_store::FlakyStore;
+use super::harness::*;
+use super::tables::{Bed, creation, kind};
+use crate::support::env::Env;
+use crate::support::layout::{Space, items_prefix};
+use crate::{Engine, EngineConfig, JobKind, JobState, JobView};
+
+const ITEMS: i64 = 1_300;
+
+/// A table with recovery, of which a part was written and removed after the second to be restored.
+fn source<S: Store>(bed: &Bed<S>) -> (RestoreTime, Contents) {
+    bed.create(creation("Shop", schema())).expect("it is new");
+    bed.turn_on_recovery("Shop");
+    (0..ITEMS).for_each(|number| bed.put("Shop", full_row(number)));
+    bed.pass(1_000);
+    let time = RestoreTime::At(bed.env.now_ms());
+    let contents = bed.contents("Shop");
+    for number in 0..ITEMS / 2 {
+        let mut row = full_row(number);
+        row.insert("g".to_owned(), s("changed"));
+        bed.put("Shop", row);
+    }
+    bed.pass(1_000);
+    (time, contents)
+}
+
+fn job<S: Store>(engine: &Engine<S>) -> JobView {
+    let mut jobs = block_on(engine.jobs(None, 10)).expect("jobs are listed");
+    assert_eq!(jobs.len(), 1, "{jobs:?}");
+    jobs.remove(0)
+}
+
+fn assert_restored<S: Store>(bed: &Bed<S>, expected: &Contents, story: &str) {
+    assert_eq!(bed.describe("Copy").expect("it is there").table_status, TableStatus::Active, "{story}");
+    bed.contents("Copy").assert_eq(expected, story);
+    let job = job(&bed.engine);
+    assert_eq!((job.kind, &job.state), (JobKind::Restore, &JobState::Completed), "{story}");
+    assert_eq!(i64::try_from(job.items).ok(), Some(ITEMS), "{story}");
+    let source = bed.engine.catalogue().find(&namespace(), "Shop").expect("it is there");
+    assert!(source.history.holds().is_empty(), "{story}");
+}
+
+#[test]
+fn a_restore_that_is_stopped_after_any_step_goes_on_where_it_stopped() {
+    for steps in 1..4 {
+        let store = MemoryStore::new();
+        let bed = reopen(store.clone(), EngineConfig::default(), START_MS);
+        let (time, expected) = source(&bed);
+        bed.restore_to("Shop", "Copy", time).expect("it is within the window");
+        let mut now_ms = bed.env.now_ms();
+        drop(bed);
+        let mut lives = 0;
+        loop {
+            now_ms += 10;
+            let bed = reopen(store.clone(), EngineConfig::default(), now_ms);
+            if job(&bed.engine).state == JobState::Completed {
+                bed.settle();
+                assert_restored(&bed, &expected, &format!("{steps} steps in a life"));
+                break;
+            }
+            (0..steps).for_each(|_| bed.step());
+            lives += 1;
+        }
+        assert!(lives > 1, "it took {lives} lives");
+    }
+}
+
+#[test]
+fn a_restore_gets_through_whatever_its_commits_do() {
+    let fates: [&[Fate]; 6] = [
+        &[Conflict, Conflict, Conflict],
+        &[UnknownWritten],
+        &[UnknownLost],
+        &[UnknownLost, Conflict, UnknownWritten],
+        &[TooLarge, TooLarge],
+        &[UnknownWritten, UnknownWritten],
+    ];
+    for seed in seeds(4) {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let store = FlakyStore::default();
+        let bed = reopen(store.clone(), EngineConfig::default(), START_MS);
+        let (time, expected) = source(&bed);
+        store.next(random.choice(fates.iter().take(4)).expect("some"));
+        bed.restore_to("Shop", "Copy", time).expect("it is settled");
+        while job(&bed.engine).ended_ms.is_none() {
+            store.next(random.choice(fates.iter()).expect("some"));
+            bed.step();
+            bed.pass(1_000);
+        }
+        while store.untouched() > 0 {
+            bed.put("Shop", full_row(ITEMS + 1));
+        }
+        bed.settle();
+        assert_restored(&bed, &expected, &format!("seed {seed}"));
+    }
+}
+
+#[test]
+fn of_two_processes_that_believe_to_own_a_restore_only_one_writes_each_part() {
+    // Each takes the store for its own.
+    let store = FlakyStore::default();
+    let one = reopen(store.clone(), EngineConfig::default(), START_MS);
+    let (time, expected) = source(&one);
+    one.restore_to("Shop", "Copy", time).expect("it is within the window");
+    let mut met = 0;
+    while job(&one.engine).ended_ms.is_none() {
+        let other = reopen(store.clone(), EngineConfig::default(), one.env.now_ms());
+        let before = job(&one.engine).items;
+        let engine = other.engine.clone();
+        store.before_next_rows(move || {
+            block_on(engine.step(START_MS + 5_000));
+        });
+        one.step();
+        let after = job(&one.engine).items;
+        met += u32::from(after > before);
+        one.pass(1_000);
+        assert!(after - before <= 512, "one part at a time");
+    }
+    assert!(met > 1);
+    let again = reopen(store, EngineConfig::default(), one.env.now_ms());
+    again.settle();
+    assert_restored(&again, &expected, "two owners");
+}
+
+#[test]
+fn a_restore_goes_on_after_its_process_has_gone_from_a_shared_store() {
+    let store = MemoryStore::shared();
+    let env = Arc::new(TestEnv::default());
+    env.now_ms.store(START_MS, Ordering::Relaxed);
+    let open = || {
+        let shared: Arc<dyn Env> = Arc::<TestEnv>::clone(&env);
+        let engine = block_on(Engine::open(store.clone(), shared, EngineConfig::default()));
+        Bed { engine: engine.expect("the store opens"), env: Arc::clone(&env), caller: caller() }
+    };
+    let mut beds = vec![open(), open()];
+    let work = |beds: &[Bed<MemoryStore>], ms: u64| {
+        for _ in 0..ms / 100 {
+            env.now_ms.fetch_add(100, Ordering::Relaxed);
+            beds.iter().for_each(Bed::step);
+        }
+    };
+    work(&beds, 5_000);
+    let (time, expected) = source(&beds[0]);
+    work(&beds, 5_000);
+    beds[1].restore_to("Shop", "Copy", time).expect("it is within the window");
+    let target = beds[1].engine.catalogue().find(&namespace(), "Copy").expect("it is being made");
+    while job(&beds[0].engine).items == 0 {
+        work(&beds, 100);
+    }
+    let owner = beds.iter().position(|bed| bed.engine.owns(target.id)).expect("one does");
+    drop(beds.remove(owner));
+    assert_eq!(job(&beds[0].engine).state, JobState::Running);
+    work(&beds, 10_000);
+    let done = job(&beds[0].engine).items;
+    assert_eq!(i64::try_from(done).ok(), Some(ITEMS), "it was taken over within ten seconds");
+    work(&beds, 90_000);
+    assert_restored(&beds[0], &expected, "taken over");
+}
+
+#[test]
+fn a_damaged_item_ends_the_restore_with_its_key_and_leaves_no_table() {
+    let store = MemoryStore::new();
+    let bed = reopen(store.clone(), EngineConfig::default(), START_MS);
+    source(&bed);
+    let arn = bed.back_up("Shop").backup_arn;
+    let id = bed.engine.catalogue().find(&namespace(), "Shop").expect("it is there").id;
+    let foreign = [&items_prefix(id)[..], &[7; 20]].concat();
+    block_on(async {
+        let mut txn = store.begin().await.expect("a store in memory begins");
+        txn.put(foreign.into(), bytes::Bytes::from_static(&[0xff]));
+        txn.commit().await.expect("a store in memory commits");
+    });
+    bed.try_restore(&arn, "Copy").expect("it is available");
+    bed.settle();
+    assert_eq!(kind(bed.describe("Copy")).0, ErrorKind::ResourceNotFound);
+    let JobState::Failed { code, message } = job(&bed.engine).state else { panic!("it failed") };
+    assert_eq!(code, "DamagedItem");
+    assert_eq!(
+        message,
+        format!("table Copy cannot be restored: the item with the key {} cannot be read", "07".repeat(20))
+    );
+    bed.delete_backup(&arn).expect("nothing is restored from it");
+    bed.settle();
+    let table = bed.engine.catalogue().find(&namespace(), "Shop").expect("it is there");
+    assert!(table.history.holds().is_empty());
+}
+
+#[test]
+fn a_restore_does_not_see_what_is_written_while_it_runs() {
+    let bed = bed();
+    source(&bed);
+    let before = bed.contents("Shop");
+    bed.restore_to("Shop", "Copy", RestoreTime::Latest).expect("it is on");
+    for number in 0..ITEMS {
+        let mut row = full_row(number);
+        row.insert("x".to_owned(), s("later"));
+        bed.put("Shop", row);
+        if number % 400 == 0 {
+            bed.step();
+        }
+    }
+    bed.delete("Shop").expect("it is there");
+    bed.settle();
+    bed.contents("Copy").assert_eq(&before, "");
+    let kept = bed.rows_in(Space::Items);
+    assert!(i64::try_from(kept).is_ok_and(|kept| kept >= 2 * ITEMS), "the backup of the system has them too");
+}
