@@ -15,12 +15,12 @@ use super::{Next, table_of};
 use crate::catalogue::backup::{Backup, BackupName};
 use crate::catalogue::{OtherRows, Table, TableStatus};
 use crate::history::as_of::{AsOf, OldItem, Page};
-use crate::history::merge::Part;
+use crate::history::merge::{Part, after_item};
 use crate::load::{COMMIT, LoadFault, Loaded, Progress, load};
 use crate::state::Engine;
 use crate::state::stats::{Counted, Tally};
 use crate::support::fault;
-use crate::support::layout::{self, TableId};
+use crate::support::layout::TableId;
 use crate::support::stamp::Stamp;
 
 /// Where the items of a restore come from.
@@ -78,7 +78,7 @@ pub(super) async fn step<S: Store>(
     };
     let cursor_after = |written: usize| {
         let next = match page.items.get(written.wrapping_sub(1)) {
-            Some(last) if written < page.items.len() => Some(layout::after(&last.within)),
+            Some(last) if written < page.items.len() => after_item(&last.within),
             _ => page.next.clone(),
         };
         Cursor { is_at_end: next.is_none(), place: next.unwrap_or_default().into(), taken: 0 }
