@@ -72,6 +72,11 @@ impl FlakyStore {
         self.script.lock().expect("not poisoned").fates.extend(fates);
     }
 
+    /// From now on all commits succeed.
+    pub(super) fn calm(&self) {
+        self.script.lock().expect("not poisoned").fates.clear();
+    }
+
     pub(super) fn untouched(&self) -> usize {
         self.script.lock().expect("not poisoned").fates.len()
     }
