@@ -61,10 +61,10 @@ impl BackupArn {
     }
 
     pub(super) fn check_account(&self, caller: &ArnScope) -> Result<(), Error> {
-        if self.scope == *caller || (self.scope.account == caller.account && !self.scope.region.is_empty()) {
-            return Ok(());
+        if self.scope.region.is_empty() || self.scope.account != caller.account {
+            return Err(Error::new(ErrorKind::AccessDenied, table::ACCESS_DENIED));
         }
-        Err(Error::new(ErrorKind::AccessDenied, table::ACCESS_DENIED))
+        Ok(())
     }
 }
 
