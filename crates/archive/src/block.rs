@@ -60,7 +60,7 @@ impl BlockBuilder {
     }
 
     /// A block of bytes that may be no rows.
-    #[cfg(feature = "fuzz")]
+    #[cfg(any(test, feature = "fuzz"))]
     pub(crate) fn of_raw(raw: &[u8], rows: u32) -> Option<Block> {
         (raw.len() <= BLOCK_BYTES_MAX).then(|| Self { raw: raw.to_vec(), rows }.finish())
     }

@@ -64,3 +64,21 @@ async fn read(line: Chunk, payload: PutPayload) {
         while let Ok(Some(_)) = rows.next().await {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pollster::block_on;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn no_reader_panics(data in vec(prop_oneof![Just(0), any::<u8>()], 0..300)) {
+            manifest(&data);
+            block_on(chunk(&data));
+            block_on(rows(&data));
+        }
+    }
+}

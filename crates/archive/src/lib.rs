@@ -30,7 +30,7 @@ mod chain;
 mod chunk;
 mod fault;
 mod folder;
-#[cfg(feature = "fuzz")]
+#[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 mod list;
 mod manifest;
