@@ -20,6 +20,11 @@ pub enum Fault {
         /// The answer.
         error: object_store::Error,
     },
+    /// The place is a bucket, and this build reaches none.
+    WithoutS3 {
+        /// The place.
+        place: String,
+    },
     /// A link stands below the folder of backups. Links are not followed.
     Link {
         /// The link.
@@ -72,10 +77,16 @@ impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Damaged(damage) => damage.fmt(formatter),
-            Self::Store { object, action, error } => match self.io_error() {
-                Some(error) => write!(formatter, "cannot {action} {object}: {error}"),
-                None => write!(formatter, "cannot {action} {object}: {error}"),
-            },
+            Self::Store { object, action, error } => {
+                let reason: &dyn fmt::Display = match self.io_error() {
+                    Some(error) => error,
+                    None => error,
+                };
+                write!(formatter, "cannot {action} {object}: {reason}")
+            }
+            Self::WithoutS3 { place } => {
+                write!(formatter, "cannot open {place}: this keywright was built without S3")
+            }
             Self::Link { path } => write!(
                 formatter,
                 "{} is a link, and links in a backup folder are not followed: replace it with what it points to",

@@ -55,7 +55,7 @@ pub use manifest::{Kind, Manifest, Parent, Parts, Summary};
 pub use names::{BackupPath, BadName, Scope};
 pub use place::{Access, Address, BadAddress, Place};
 pub use reader::BackupRows;
-pub use removal::{Keep, Plan, delete, delete_set, plan, prune};
+pub use removal::{Keep, Plan, delete, delete_set, plan, plan_of_id, prune};
 pub use row::Row;
 pub use s3::{S3Keys, S3Settings};
 pub use set::{Member, SetManifest};

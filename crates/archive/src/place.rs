@@ -163,8 +163,7 @@ impl Place {
 
     #[cfg(not(feature = "s3"))]
     fn open_bucket(_: &str, _: &str, _: &S3Settings, shown: String) -> Result<Self, Fault> {
-        let error = Error::NotImplemented { operation: "S3".into(), implementer: "this build".into() };
-        Err(Fault::Store { object: shown, action: "open", error })
+        Err(Fault::WithoutS3 { place: shown })
     }
 
     /// A place in memory: for tests, and for servers that keep everything in memory.

@@ -54,13 +54,21 @@ pub async fn delete_set(place: &Place, scope: &Scope, id: &str) -> Result<(), Fa
 /// Removes what is too old at this time, in milliseconds since 1970; says what.
 pub async fn prune(place: &Place, keep: Keep, now_ms: u64) -> Result<Plan, Fault> {
     let plan = plan(&list(place).await?, keep, now_ms);
-    for (scope, id) in &plan.sets {
-        delete_set(place, scope, id).await?;
-    }
-    for path in &plan.backups {
-        delete(place, path).await?;
-    }
+    plan.apply(place).await?;
     Ok(plan)
+}
+
+impl Plan {
+    /// Removes the sets, then the backups, in their order.
+    pub async fn apply(&self, place: &Place) -> Result<(), Fault> {
+        for (scope, id) in &self.sets {
+            delete_set(place, scope, id).await?;
+        }
+        for path in &self.backups {
+            delete(place, path).await?;
+        }
+        Ok(())
+    }
 }
 
 impl Listing {
@@ -75,6 +83,19 @@ impl Listing {
         let children = self.backups.iter().filter(|listed| listed.state.summary().is_some_and(builds_on));
         children.map(|listed| &listed.path).collect()
     }
+}
+
+/// What a removal of all backups with an id does, whatever their age; the error is a backup that builds on one
+/// of them.
+pub fn plan_of_id(listing: &Listing, id: &str) -> Result<Plan, BackupPath> {
+    let with_id = listing.backups.iter().filter(|listed| listed.path.id() == id);
+    let backups: Vec<BackupPath> = with_id.map(|listed| listed.path.clone()).collect();
+    if let Some(child) = backups.iter().flat_map(|path| listing.needed_by(path)).next() {
+        return Err(child.clone());
+    }
+    let sets = listing.sets.iter().filter(|set| set.id == id && !matches!(set.state, SetState::Incomplete));
+    let sets = sets.map(|set| (set.scope.clone(), set.id.clone())).collect();
+    Ok(Plan { sets, backups, ..Plan::default() })
 }
 
 /// What `prune` would remove: backups that are older than `keep` says at this time, unless a kept increment

@@ -42,6 +42,8 @@ impl std::fmt::Debug for S3Keys {
 /// The store of a bucket.
 #[cfg(feature = "s3")]
 pub(crate) fn open(bucket: &str, settings: &S3Settings) -> object_store::Result<Arc<dyn ObjectStore>> {
+    // The client of HTTP takes the one of the process. If there is one already, it stays.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
     let mut builder = object_store::aws::AmazonS3Builder::new()
         .with_bucket_name(bucket)
         .with_region(&settings.region)

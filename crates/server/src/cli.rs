@@ -39,6 +39,7 @@ enum Command {
     Simulate(model::SimulateArguments),
     /// Load items into tables and dump them to files.
     Data(Box<data::DataArguments>),
+    Backup(backup::BackupArguments),
     History(backup::history::HistoryArguments),
     Copy(copy::CopyArguments),
     Verify(verify::VerifyArguments),
@@ -62,6 +63,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Model(arguments)) => model::run(&arguments),
         Some(Command::Simulate(arguments)) => model::run_simulation(&arguments),
         Some(Command::Data(arguments)) => data::run(&arguments),
+        Some(Command::Backup(arguments)) => return backup::run(&arguments),
         Some(Command::History(arguments)) => backup::history::run(&arguments),
         Some(Command::Copy(arguments)) => copy::run(&arguments),
         Some(Command::Verify(arguments)) => return verify::run(&arguments),

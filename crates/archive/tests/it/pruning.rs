@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use keywright_archive::{
-    BackupPath, Chain, Keep, Manifest, Parts, Place, SetManifest, State, delete, list, plan, prune,
+    BackupPath, Chain, Keep, Manifest, Parts, Place, SetManifest, State, delete, list, plan, plan_of_id,
+    prune,
 };
 use object_store::ObjectStoreExt as _;
 use pollster::block_on;
@@ -135,6 +136,21 @@ fn the_manifest_of_a_set_goes_with_its_backups() {
     assert!(
         block_on(list(&place)).unwrap().backups.iter().all(|listed| listed.path.id().contains("2505600000"))
     );
+}
+
+#[test]
+fn the_backups_of_an_id_go_unless_one_builds_on_them() {
+    let (place, store) = memory();
+    let base = make(&place, "orders", 1, None);
+    let child = make(&place, "orders", 2, Some(&base)).summary;
+    let base = base.summary;
+    block_on(SetManifest::of(std::slice::from_ref(&child)).unwrap().write(&place)).unwrap();
+    let plan = |id: &str| plan_of_id(&block_on(list(&place)).unwrap(), id);
+    assert_eq!(plan(base.path.id()).unwrap_err(), child.path);
+    block_on(plan(child.path.id()).unwrap().apply(&place)).unwrap();
+    assert_eq!(objects(&store).len(), 1);
+    block_on(plan(base.path.id()).unwrap().apply(&place)).unwrap();
+    assert!(objects(&store).is_empty());
 }
 
 #[test]

@@ -24,6 +24,11 @@ impl FromStr for TimeArgument {
     }
 }
 
+/// A length of time as the command line names it, such as `10m`, in milliseconds.
+pub(crate) fn period(text: &str) -> Result<u64, String> {
+    ago_ms(text).ok_or_else(|| "write a period such as 90s, 10m, 12h or 7d".to_owned())
+}
+
 /// Reads `10m` as milliseconds.
 fn ago_ms(text: &str) -> Option<u64> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
+mod backup_folders;
 mod damaged_files;
 #[cfg(target_os = "linux")]
 mod failing_disk;

@@ -1,0 +1,60 @@
+//! The place of backups that a command names, and what is wrong with it in words.
+
+use clap::Args;
+use keywright_archive::{Access, Address, Fault, Listing, Place, S3Settings};
+
+use crate::process::failure::Failure;
+use crate::process::io_fault::Explained;
+use crate::settings::s3::S3Arguments;
+
+/// The exit status if a place could not be read.
+pub(super) const UNREAD: u8 = 2;
+
+/// Where the backups are.
+#[derive(Debug, Args)]
+pub(super) struct PlaceArguments {
+    /// The place of the backups: a folder, or s3://BUCKET/PREFIX
+    #[arg(value_name = "FROM")]
+    pub(super) from: String,
+    #[command(flatten)]
+    s3: S3Arguments,
+}
+
+impl PlaceArguments {
+    /// Opens the place, which must be there.
+    pub(super) fn open(&self) -> Result<Place, Failure> {
+        let address = Address::parse(&self.from).map_err(|fault| Failure::new(fault.to_string()))?;
+        let s3 = match address {
+            Address::Folder(_) => S3Settings::default(),
+            Address::S3 { .. } => self.s3.settings()?,
+        };
+        Place::open(&address, &s3, Access::Read).map_err(|fault| failure(&fault))
+    }
+}
+
+/// All backups of a place.
+pub(super) async fn list(place: &Place) -> Result<Listing, Failure> {
+    keywright_archive::list(place).await.map_err(|fault| failure(&fault))
+}
+
+/// The place has no backup with this id.
+pub(super) fn unknown(id: &str, from: &str) -> Failure {
+    Failure::new(format!("there is no backup {id} in {from}"))
+        .advising(format!("keywright backup list {from} shows those that are there"))
+        .with_status(UNREAD)
+}
+
+/// A fault of the place itself.
+pub(super) fn failure(fault: &Fault) -> Failure {
+    Failure::new(sentence(fault)).with_status(UNREAD)
+}
+
+/// A fault in words, with those of the system explained.
+pub(super) fn sentence(fault: &Fault) -> String {
+    match (fault, fault.io_error()) {
+        (Fault::Store { object, action, .. }, Some(error)) => {
+            format!("cannot {action} {object}: {}", Explained(error))
+        }
+        _ => fault.to_string(),
+    }
+}

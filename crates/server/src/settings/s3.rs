@@ -1,0 +1,147 @@
+//! How places `s3://BUCKET/PREFIX` are reached.
+//!
+//! Without an endpoint nothing is sent anywhere, and no variable of AWS is read.
+
+use clap::Args;
+use keywright_archive::{S3Keys, S3Settings};
+
+use crate::process::failure::Failure;
+
+/// The endpoint of AWS itself.
+const AWS: &str = "aws";
+const REGION_DEFAULT: &str = "us-east-1";
+/// Names of this machine.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// How to reach places s3://BUCKET/PREFIX. The secret and a session token are read from
+/// `KEYWRIGHT_S3_SECRET_ACCESS_KEY` and `KEYWRIGHT_S3_SESSION_TOKEN`. What is not set is read from the variables
+/// `AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct S3Arguments {
+    /// The URL of an S3-compatible store, or aws
+    #[arg(long, value_name = "URL", env = "KEYWRIGHT_S3_ENDPOINT")]
+    pub(crate) s3_endpoint: Option<String>,
+    /// Sign requests to the store for this region [default: `AWS_REGION`, or us-east-1]
+    #[arg(long, value_name = "REGION", env = "KEYWRIGHT_S3_REGION")]
+    pub(crate) s3_region: Option<String>,
+    /// Sign requests to the store with this access key [default: `AWS_ACCESS_KEY_ID`]
+    #[arg(long, value_name = "ID", env = "KEYWRIGHT_S3_ACCESS_KEY_ID")]
+    pub(crate) s3_access_key_id: Option<String>,
+    /// Allow plain HTTP to the store [default: true for a store on this machine]
+    #[arg(long, env = "KEYWRIGHT_S3_ALLOW_HTTP", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub(crate) s3_allow_http: Option<bool>,
+    /// Put the bucket into the host name instead of the path
+    #[arg(long, env = "KEYWRIGHT_S3_VIRTUAL_HOST", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub(crate) s3_virtual_host: Option<bool>,
+}
+
+impl S3Arguments {
+    /// The settings of flags and of the variables of this process.
+    pub(crate) fn settings(&self) -> Result<S3Settings, Failure> {
+        self.settings_with(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+    }
+
+    fn settings_with(&self, variable: impl Fn(&str) -> Option<String>) -> Result<S3Settings, Failure> {
+        let Some(named) = self.s3_endpoint.as_deref() else {
+            return Err(Failure::new("no store of s3:// places is named")
+                .advising("write --s3-endpoint URL, or --s3-endpoint aws"));
+        };
+        let is_aws = named == AWS;
+        if !is_aws && !named.starts_with("http://") && !named.starts_with("https://") {
+            return Err(Failure::new(format!("--s3-endpoint {named:?} is no URL"))
+                .advising("write http://HOST:PORT, https://HOST or aws"));
+        }
+        let allow_http = self.s3_allow_http.unwrap_or_else(|| is_loopback(named));
+        if named.starts_with("http://") && !allow_http {
+            return Err(Failure::new(format!("--s3-endpoint {named} would send everything in the clear"))
+                .advising("write https://, or add --s3-allow-http"));
+        }
+        let first = |given: Option<String>, names: &[&str]| {
+            given.or_else(|| names.iter().find_map(|name| variable(name)))
+        };
+        let id = first(self.s3_access_key_id.clone(), &["AWS_ACCESS_KEY_ID"]);
+        let secret = first(None, &["KEYWRIGHT_S3_SECRET_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY"]);
+        let keys = match (id, secret) {
+            (Some(access_key_id), Some(secret_access_key)) => Some(S3Keys {
+                access_key_id,
+                secret_access_key,
+                session_token: first(None, &["KEYWRIGHT_S3_SESSION_TOKEN", "AWS_SESSION_TOKEN"]),
+            }),
+            // The role of a container or an instance of AWS.
+            (None, None) if is_aws => None,
+            _ => {
+                return Err(Failure::new(format!(
+                    "--s3-endpoint {named} needs an access key and its secret"
+                ))
+                .advising("set KEYWRIGHT_S3_ACCESS_KEY_ID and KEYWRIGHT_S3_SECRET_ACCESS_KEY"));
+            }
+        };
+        Ok(S3Settings {
+            endpoint: (!is_aws).then(|| named.to_owned()),
+            region: first(self.s3_region.clone(), &["AWS_REGION"])
+                .unwrap_or_else(|| REGION_DEFAULT.to_owned()),
+            keys,
+            allow_http,
+            virtual_host: self.s3_virtual_host.unwrap_or(false),
+        })
+    }
+}
+
+fn is_loopback(url: &str) -> bool {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    LOOPBACK.iter().any(|name| {
+        host.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: (&str, &str) = ("AWS_SECRET_ACCESS_KEY", "secret");
+
+    fn settings(endpoint: &str, variables: &[(&str, &str)]) -> Result<S3Settings, String> {
+        let arguments = S3Arguments {
+            s3_endpoint: (!endpoint.is_empty()).then(|| endpoint.to_owned()),
+            ..S3Arguments::default()
+        };
+        let variable = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        arguments.settings_with(variable).map_err(String::from)
+    }
+
+    #[test]
+    fn keys_and_region_come_from_our_variables_before_those_of_aws() {
+        let aws =
+            [("AWS_ACCESS_KEY_ID", "AK"), SECRET, ("AWS_REGION", "eu-west-1"), ("AWS_SESSION_TOKEN", "t")];
+        let found = settings("http://127.0.0.1:9000", &aws).unwrap();
+        let keys = found.keys.unwrap();
+        assert_eq!((keys.access_key_id.as_str(), keys.secret_access_key.as_str()), ("AK", "secret"));
+        assert_eq!((keys.session_token.as_deref(), found.region.as_str()), (Some("t"), "eu-west-1"));
+        assert!(found.allow_http && !found.virtual_host);
+        assert_eq!(found.endpoint.as_deref(), Some("http://127.0.0.1:9000"));
+
+        let ours = [&aws[..], &[("KEYWRIGHT_S3_SECRET_ACCESS_KEY", "own")]].concat();
+        assert_eq!(settings("https://s3.example", &ours).unwrap().keys.unwrap().secret_access_key, "own");
+    }
+
+    #[test]
+    fn what_is_missing_is_named_and_no_role_is_asked_for_beyond_aws() {
+        let key = ("AWS_ACCESS_KEY_ID", "AK");
+        for (endpoint, variables, part) in [
+            ("", &[key, SECRET][..], "--s3-endpoint URL"),
+            ("s3.example", &[key, SECRET], "is no URL"),
+            ("http://s3.example", &[key, SECRET], "in the clear"),
+            ("http://localhost.example", &[key, SECRET], "in the clear"),
+            ("https://s3.example", &[], "KEYWRIGHT_S3_SECRET_ACCESS_KEY"),
+            ("https://s3.example", &[key], "KEYWRIGHT_S3_SECRET_ACCESS_KEY"),
+            ("aws", &[SECRET], "needs an access key"),
+        ] {
+            let said = settings(endpoint, variables).unwrap_err();
+            assert!(said.contains(part), "{endpoint}: {said}");
+        }
+        let of_role = settings("aws", &[]).unwrap();
+        assert_eq!((of_role.endpoint, of_role.keys, of_role.region.as_str()), (None, None, "us-east-1"));
+    }
+}
