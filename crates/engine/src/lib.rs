@@ -20,10 +20,13 @@
 //! - `history`: undo rows, and a table as of a stamp.
 //! - `read`, `write`: the page loop and the write core, each with its single-item operations.
 //! - `backfill`: rows made of the items that a table has already, for indexes and time to live.
+//! - `load`: the bounded writer of items in their stored form, for tables that are being restored.
 //! - `batch`: operations on many items, transactions included.
 //! - `partiql`, `streams`, `ttl`, `tables`: operations, one file each, and the work they leave to later
 //!   steps.
 //! - `monitoring`: points in the store, operations on metrics, alarms.
+//! - `jobs`: long work with a row of its own: restores, and what needs an object store.
+//! - `backups`: operations on backups, continuous backups and restores.
 //! - `scaling`: targets, policies and scheduled actions that change capacity through `tables`.
 //! - `copy`: every row of one store into another.
 //! - `background`: one bounded piece of due work; `answered`: metrics of answered requests; `dispatch`: open,
@@ -37,14 +40,8 @@
 //! - A new setting of a table: a section of its record (`catalogue/record/sections.rs`), critical if an
 //!   older release that ignored it would serve the table wrongly. What such a release must not open at all
 //!   raises the format of the catalogue (`catalogue/format.rs`).
-//! - History (point-in-time recovery): `write::append` stages an undo row, the item before the change, in the
-//!   commit that changes the item. Its key ends with the commit's stamp, which `state::stamps` draws for each
-//!   try in `write::group`, after the transaction has begun. It needs no change log. A folder `history` next
-//!   to `streams` reads and trims the rows, and reads as of a time once `settled_before` has passed it. In a
-//!   store of one process a row has to carry the stamps over restarts, as the settled stamp does in a shared
-//!   one, and so has a copy of a store.
-//! - Jobs (backup, export, import): a folder `jobs` before `background`; a job's progress is a row of the
-//!   catalogue, and each step does a bounded piece of it through `read`, `write` or `backfill`.
+//! - Jobs (export, import): a variant of `jobs::row::Work` with a file in `jobs`. What reads a table as it was
+//!   takes pages of `history`; what fills a new table is a source for `load`.
 //! - Readers of changes: each that needs other images or another retention is a variant of
 //!   `catalogue::Purpose`, with a log of its own; the header of `changes` lists them. Triggers read the
 //!   stream.

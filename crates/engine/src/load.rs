@@ -87,6 +87,10 @@ pub(crate) async fn load<S: Store>(
     progress: &Progress,
     after: impl Fn(usize, Tally) -> Bytes + Send + Sync,
 ) -> Result<Loaded, LoadFault> {
+    // One that came twice would be counted twice.
+    if let Some([_, next]) = items.array_windows().find(|[one, next]| one.within >= next.within) {
+        return Err(damaged(&next.within, "stands after a key that is not below it"));
+    }
     let made = items.iter().map(|item| make(table, item)).collect::<Result<Vec<Made>, LoadFault>>()?;
     let mut most = made.len().min(COMMIT.rows_max);
     let mut unsure: Option<(usize, Bytes)> = None;
@@ -213,10 +217,13 @@ fn count<S: Store>(engine: &Engine<S>, table: &Table, made: &[Made], committed: 
     }
 }
 
+fn damaged(within: &[u8], what: &str) -> LoadFault {
+    LoadFault::Damaged(format!("the item with the key {} {what}", hex(within)))
+}
+
 /// Makes the rows of an item.
 fn make(table: &Table, old: &OldItem) -> Result<Made, LoadFault> {
-    let damaged =
-        |what: &str| LoadFault::Damaged(format!("the item with the key {} {what}", hex(&old.within)));
+    let damaged = |what: &str| damaged(&old.within, what);
     let item = EncodedItem::from_stored(old.value.clone()).map_err(|_fault| damaged("cannot be read"))?;
     let key = key_of(table, &item).ok_or_else(|| damaged("lacks a key attribute of its table"))?;
     if layout::within_table(&key) != &*old.within {

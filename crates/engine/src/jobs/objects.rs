@@ -140,16 +140,24 @@ pub(super) const fn needs_objects(job: &Job) -> bool {
 }
 
 impl<S: Store> Engine<S> {
-    /// The jobs that need objects and that this process owns, oldest first: as many as are worked on at a
-    /// time.
+    /// The jobs that need objects and that this process owns: of each kind the oldest, as many as are worked
+    /// on at a time. Those that remove objects come first, so that seals wait for room that they make.
     pub async fn object_jobs(&self) -> Result<Vec<ObjectJob>, Error> {
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let mut jobs = row::open(&view, LOOK_MAX).await?;
+        drop(view);
         jobs.retain(|job| self.owns(job.owner()) && needs_objects(job));
-        jobs.truncate(self.config().job_threads.max(1));
-        let mut found = Vec::with_capacity(jobs.len());
-        for job in jobs {
-            found.extend(self.for_caller(job).await?);
+        let kinds: [fn(&Work) -> bool; 3] = [
+            |work| matches!(work, Work::DeleteObjects(_)),
+            |work| matches!(work, Work::Restore(_)),
+            |work| matches!(work, Work::Seal(_)),
+        ];
+        let mut found = Vec::new();
+        for is_of_kind in kinds {
+            let of_kind = jobs.iter().filter(|job| is_of_kind(&job.work));
+            for job in of_kind.take(self.config().job_threads.max(1)) {
+                found.extend(self.for_caller(job.clone()).await?);
+            }
         }
         Ok(found)
     }

@@ -1,11 +1,13 @@
 //! Backups, continuous backups and restores: what they answer, what they keep, and what they refuse.
 
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::request::create_table::{EncryptionKey, NewIndex};
 use keywright_semantics::request::parts::{BackupTypeFilter, BillingMode, StreamViewType, TableClass};
 use keywright_semantics::request::time_to_live::{DescribeTimeToLive, TtlChange, UpdateTimeToLive};
+use keywright_semantics::request::transact_write_items::{TransactAction, TransactWrite};
 use keywright_semantics::request::update_table::EncryptionChange;
 use keywright_semantics::request::{
     ArnScope, BackupArn, CreateBackup, CreateTable, DeleteBackup, DescribeBackup, DescribeContinuousBackups,
@@ -22,8 +24,10 @@ use keywright_semantics::value::Item;
 use keywright_store::memory::MemoryStore;
 use keywright_store::{Direction, Scan, Snapshot, Store};
 
+use super::flaky_store::FlakyStore;
 use super::harness::*;
 use super::tables::{Bed, creation, kind, named, nothing, open, plain};
+use super::transactions::{act, transaction};
 use crate::support::env::{AccountId, Caller, Env, Namespace, Region};
 use crate::support::layout::{Space, prefix_range};
 use crate::{EngineConfig, JobKind, JobState};
@@ -269,18 +273,18 @@ fn a_backup_outlives_its_table_and_a_restored_table_has_items_indexes_and_capaci
         Request::UpdateTimeToLive(UpdateTimeToLive { table: named("Shop"), attribute: "due".into(), change })
     };
     bed.run(ttl(TtlChange::Enable)).expect("it is off");
-    (0..1_300).for_each(|number| bed.put("Shop", full_row(number)));
+    (0..700).for_each(|number| bed.put("Shop", full_row(number)));
     let before = bed.contents("Shop");
     let backup = bed.back_up("Shop");
     assert_eq!((backup.status, backup.backup_type), (BackupStatus::Creating, BackupType::User));
     let described = bed.describe_backup(&backup.backup_arn).expect("it is there");
     assert_eq!(described.details, BackupDetails { status: BackupStatus::Available, ..backup.clone() });
-    assert_eq!((described.source.item_count, described.source.throughput.write_units), (1_300, 8));
+    assert_eq!((described.source.item_count, described.source.throughput.write_units), (700, 8));
     let features = &described.features;
     assert!(features.stream.is_some() && features.time_to_live.is_some() && features.sse.is_some());
     let globals = features.global_indexes.as_ref().map(|indexes| indexes[0].throughput);
     assert_eq!(globals, Some(Throughput { read_units: 7, write_units: 8 }));
-    (0..1_300).for_each(|number| bed.put("Shop", item([("pk", s("p1")), ("sk", n_text(number))])));
+    (0..700).for_each(|number| bed.put("Shop", item([("pk", s("p1")), ("sk", n_text(number))])));
     bed.delete("Shop").expect("it is there");
     bed.settle();
     let restoring = bed.try_restore(&backup.backup_arn, "Again").expect("it is available");
@@ -800,4 +804,98 @@ fn another_account_sees_neither_backups_nor_jobs() {
     bed.pass(35 * DAY_MS + 1);
     bed.settle();
     assert!(block_on(bed.engine.jobs(None, 10)).expect("they are listed").is_empty(), "kept for 35 days");
+}
+
+#[test]
+fn a_backup_and_a_restore_cut_no_transaction() {
+    let store = FlakyStore::default();
+    let bed = reopen(store.clone(), EngineConfig::default(), START_MS);
+    for table in ["One", "Two"] {
+        bed.create(creation(table, plain())).expect("it is new");
+        bed.put(table, item([("pk", s("account")), ("units", n(100))]));
+    }
+    bed.turn_on_recovery("One");
+    bed.turn_on_recovery("Two");
+    let made = Arc::new(Mutex::new(Vec::new()));
+    for round in 1..=20 {
+        let wish = |table: &str| crate::BackupWish {
+            table: table.to_owned(),
+            name: "both".to_owned(),
+            expires_ms: None,
+        };
+        let (engine, made) = (bed.engine.clone(), Arc::clone(&made));
+        // The backup comes between the reads of the transaction and its commit.
+        store.before_next_rows(move || {
+            let both = block_on(engine.back_up(&namespace(), &[wish("One"), wish("Two")]));
+            made.lock().expect("not poisoned").push(both.expect("both are there"));
+        });
+        let put = |table: &str, units: i64| {
+            let row = item([("pk", s("account")), ("units", n(units))]);
+            let put = act(TransactAction::Put { item: row });
+            TransactWrite { table: named(table), ..put }
+        };
+        let transfer = transaction(vec![put("One", 100 - round), put("Two", 100 + round)]);
+        bed.run(Request::TransactWriteItems(transfer)).expect("it is written");
+    }
+    bed.pass(1_000);
+    let units = |table: &str| match bed.rows_of(table, None).as_slice() {
+        [row] => row.get("units").cloned(),
+        rows => panic!("{rows:?}"),
+    };
+    for (moved, both) in (0_i64..).zip(made.lock().expect("not poisoned").iter()) {
+        let targets: Vec<String> = both.iter().map(|backup| format!("{}{moved}", backup.table)).collect();
+        for (backup, target) in both.iter().zip(&targets) {
+            bed.try_restore(&backup.arn, target).expect("it is available");
+        }
+        bed.settle();
+        // Of the last transfer that was answered before.
+        assert_eq!(units(&targets[0]), Some(n(100 - moved)));
+        assert_eq!(units(&targets[1]), Some(n(100 + moved)));
+    }
+}
+
+#[test]
+fn what_was_answered_is_in_a_restore_to_latest_also_if_the_clock_is_set_back_and_the_process_ends() {
+    let store = MemoryStore::new();
+    let bed = reopen(store.clone(), EngineConfig::default(), START_MS);
+    bed.create(creation("Shop", plain())).expect("it is new");
+    bed.turn_on_recovery("Shop");
+    let mut now_ms = START_MS + 10_000_000;
+    for round in 0..5 {
+        let bed = reopen(store.clone(), EngineConfig::default(), now_ms);
+        for number in 0..5 {
+            bed.put("Shop", item([("pk", s(&format!("{round}-{number}")))]));
+        }
+        // A clock that is an hour behind.
+        now_ms -= 3_600_000;
+        bed.env.now_ms.store(now_ms, Ordering::Relaxed);
+        bed.put("Shop", item([("pk", s(&format!("{round}-last")))]));
+        let target = format!("Copy{round}");
+        bed.restore_to("Shop", &target, RestoreTime::Latest).expect("it is on");
+        bed.put("Shop", item([("pk", s(&format!("{round}-after")))]));
+        bed.settle();
+        let expected = bed.rows_of("Shop", None).len() - 1;
+        assert_eq!(bed.rows_of(&target, None).len(), expected, "round {round}");
+        now_ms += 3_600_000 + 60_000;
+    }
+}
+
+#[test]
+fn the_latest_time_stays_behind_by_the_lag_that_is_set() {
+    let bed = bed_with(EngineConfig { pitr_lag_ms: 300_000, ..EngineConfig::default() });
+    bed.create(creation("Shop", plain())).expect("it is new");
+    bed.turn_on_recovery("Shop");
+    bed.put("Shop", item([("pk", s("first"))]));
+    let window = |bed: &Bed<MemoryStore>| {
+        bed.recovery("Shop").expect("it is there").map(|window| (window.earliest.0, window.latest.0))
+    };
+    assert_eq!(window(&bed), Some((START_MS / 1_000, START_MS / 1_000)));
+    bed.restore_to("Shop", "Empty", RestoreTime::Latest).expect("it works right after");
+    bed.pass(400_000);
+    bed.put("Shop", item([("pk", s("second"))]));
+    assert_eq!(window(&bed), Some((START_MS / 1_000, START_MS / 1_000 + 100)));
+    bed.restore_to("Shop", "Behind", RestoreTime::Latest).expect("it is on");
+    bed.settle();
+    assert_eq!(bed.rows_of("Empty", None).len(), 0);
+    assert_eq!(bed.rows_of("Behind", None).len(), 1);
 }

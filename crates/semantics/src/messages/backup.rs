@@ -193,7 +193,8 @@ pub fn index_not_in_source(index: &str) -> String {
     ))
 }
 
-/// A backup of a table for which the service is still enabling them. This server never answers so.
+/// A backup of a table for which the service is still enabling them. This server answers so only while
+/// another process over the store is of a release without backups.
 pub fn being_enabled(table: &str) -> String {
     format!("Backups are being enabled for the table: {table}. Please retry later")
 }
