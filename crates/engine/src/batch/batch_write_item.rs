@@ -174,7 +174,10 @@ impl Answer {
                 .flatten()
                 .next()
                 .map_or_else(fault::internal, |refusal| refused(refusal, OnConditionFailure::Nothing))),
-            GroupEnd::Replayed(_) | GroupEnd::TooLarge | GroupEnd::Throttled(_) => Err(fault::internal()),
+            GroupEnd::Replayed(_)
+            | GroupEnd::Overtaken
+            | GroupEnd::TooLarge
+            | GroupEnd::Throttled(_) => Err(fault::internal()),
         }
     }
 

@@ -34,7 +34,8 @@ use crate::support::latch::Holder;
 use crate::support::meter::Meter;
 use crate::write::change::{Action, Effect, Outcome, Refusal};
 use crate::write::collections::CollectionReport;
-use crate::write::group::{GroupEnd, GroupKind, NewToken, binding_steps, run};
+use crate::write::group::{GroupEnd, GroupKind, binding_steps, run};
+use crate::write::own_row::{NewToken, OwnRow};
 use crate::write::tokens::{self, TokenRow};
 
 pub(crate) async fn transact_write_items<S: Store>(
@@ -53,7 +54,7 @@ pub(crate) async fn transact_write_items<S: Store>(
     if let Some(row) = used_token(engine, &key).await? {
         return replay(engine, caller, request.capacity, token, row);
     }
-    let new_token = new_token(engine, request, token, key);
+    let new_token = OwnRow::Token(new_token(engine, request, token, key));
     match execute(engine, caller, request, Some(&new_token)).await? {
         GroupEnd::Replayed(row) => replay(engine, caller, request.capacity, token, row),
         end => answer(request, end),
@@ -76,7 +77,7 @@ async fn execute<S: Store>(
     engine: &Engine<S>,
     caller: &Caller,
     request: &TransactWriteItems,
-    token: Option<&NewToken>,
+    token: Option<&OwnRow>,
 ) -> Result<GroupEnd, Error> {
     let bytes: usize = request.actions.iter().map(|action| payload_bytes(&action.action)).sum();
     run(engine, GroupKind::Transaction, token, binding_steps(bytes), || bind(engine, caller, request)).await
@@ -160,7 +161,7 @@ fn answer(request: &TransactWriteItems, end: GroupEnd) -> Result<TransactWriteIt
         }
         GroupEnd::Throttled(refusals) => Err(cancelled_by_limits(refusals)),
         GroupEnd::TooLarge => Err(Error::validation(messages::TRANSACTION_TOO_LARGE)),
-        GroupEnd::Replayed(_) => Err(fault::internal()),
+        GroupEnd::Replayed(_) | GroupEnd::Overtaken => Err(fault::internal()),
     }
 }
 

@@ -32,6 +32,17 @@ pub(crate) enum Effect<'r> {
     Delete,
     /// A delete if the item is due to expire; otherwise none.
     Expire(Due),
+    /// Brings the item back, if it is as expected; otherwise none. In a box, as it is rare and large.
+    Revert(Box<Revert>),
+}
+
+/// How an item is brought back to what it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Revert {
+    /// The item that is brought back; if there is another one, it stays. `None` is no item.
+    pub expected: Option<EncodedItem>,
+    /// What it becomes.
+    pub back: Option<EncodedItem>,
 }
 
 /// One write, bound to its table.
@@ -55,7 +66,7 @@ impl Action<'_> {
         let effect = match &self.effect {
             Effect::Update { update: Some(update), .. } => update.work(),
             Effect::Put(item) => Work::fixed(u64::try_from(item.size_bytes()).unwrap_or(u64::MAX)),
-            Effect::Delete | Effect::Expire(_) => Work::walks(1),
+            Effect::Delete | Effect::Expire(_) | Effect::Revert(_) => Work::walks(1),
             Effect::Check | Effect::Update { update: None, .. } => Work::default(),
         };
         condition.and(effect).and(Work::fixed(ACTION_STEPS))
@@ -81,6 +92,7 @@ fn of_action(action: &Action<'_>, old_bytes: usize) -> usize {
         Effect::Put(item) => (item.as_bytes().len(), 0),
         Effect::Update { .. } => (old_bytes, old_bytes.saturating_mul(UPDATE_TREE_FACTOR)),
         Effect::Delete | Effect::Expire(_) => (0, 0),
+        Effect::Revert(revert) => (revert.back.as_ref().map_or(0, |item| item.as_bytes().len()), 0),
     };
     let histories = usize::from(action.table.history.is_on());
     let copies = action.table.indexes().count() + action.table.open_logs().count() + histories;
@@ -182,6 +194,10 @@ pub(crate) fn evaluate(action: &Action<'_>, old: Option<EncodedItem>) -> Result<
         Effect::Delete => Change { old, ..Change::default() },
         Effect::Expire(due) => {
             let new = old.clone().filter(|item| !is_due(&action.table, item, *due));
+            Change { old, new, ..Change::default() }
+        }
+        Effect::Revert(revert) => {
+            let new = if old == revert.expected { revert.back.clone() } else { old.clone() };
             Change { old, new, ..Change::default() }
         }
         Effect::Update { key, update } => updated(&action.table, key, *update, old)?,

@@ -150,7 +150,11 @@ pub(crate) fn note<S: Store>(engine: &Engine<S>, kind: GroupKind, actions: &[Act
                 }
             }
         }
-        GroupEnd::Replayed(_) | GroupEnd::Conflict(_) | GroupEnd::TooLarge | GroupEnd::Throttled(_) => {}
+        GroupEnd::Replayed(_)
+        | GroupEnd::Overtaken
+        | GroupEnd::Conflict(_)
+        | GroupEnd::TooLarge
+        | GroupEnd::Throttled(_) => {}
     }
     for (table, index, units) in sums.0 {
         engine.note_consumed(table, index, Usage::writing(units));
@@ -182,7 +186,7 @@ fn note_keys<S: Store>(engine: &Engine<S>, mode: WriteMode, actions: &[Action<'_
                     engine.note_refused_key(of, throttled, given);
                 }
             }
-            GroupEnd::Replayed(_) | GroupEnd::Conflict(_) | GroupEnd::TooLarge => {}
+            GroupEnd::Replayed(_) | GroupEnd::Overtaken | GroupEnd::Conflict(_) | GroupEnd::TooLarge => {}
         }
     }
 }

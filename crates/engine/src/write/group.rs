@@ -2,7 +2,7 @@
 //!
 //! A single-item write is a group of one action; BatchWriteItem and TransactWriteItems have larger groups.
 //! The group has the guard of its tables, and protects the items, the sizes of their collections and the
-//! token. It is therefore applied to the schema and the items that it was evaluated on, or not at all.
+//! row of its token or job. It is therefore applied to the schema and the items that it was evaluated on, or not at all.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,6 +31,7 @@ use crate::write::charges;
 use crate::write::collections;
 use crate::write::expiry_rows;
 use crate::write::order::{self, Order};
+use crate::write::own_row::{OwnRow, PendingRow, Seen};
 use crate::write::tokens::TokenRow;
 
 /// Tries of a group before it ends as a conflict. Behind the latches the first try succeeds.
@@ -74,15 +75,6 @@ impl GroupKind {
     }
 }
 
-/// Makes a token's row from the outcomes of its group.
-pub(crate) type MakeTokenRow = Box<dyn Fn(&[Outcome]) -> TokenRow + Send + Sync>;
-
-/// A token to be written with a group.
-pub(crate) struct NewToken {
-    pub key: Bytes,
-    pub row: MakeTokenRow,
-}
-
 /// The end of a group.
 pub(crate) enum GroupEnd {
     Written(Vec<Outcome>),
@@ -96,6 +88,8 @@ pub(crate) enum GroupEnd {
     TooLarge,
     /// Limits of throughput refuse these actions; nothing was written.
     Throttled(Vec<Option<Throttled>>),
+    /// The job that the group is a part of is not where the group continues it; nothing was written.
+    Overtaken,
 }
 
 /// One try of a group.
@@ -114,7 +108,7 @@ enum Attempt {
 /// The writes of a commit.
 struct Pending {
     outcomes: Vec<Outcome>,
-    token: Option<(Bytes, TokenRow)>,
+    own: Option<PendingRow>,
     /// The commit's stamp, if it has one.
     stamp: Option<Stamp>,
 }
@@ -126,7 +120,7 @@ struct Pending {
 pub(crate) async fn run<'r, S: Store>(
     engine: &Engine<S>,
     kind: GroupKind,
-    token: Option<&NewToken>,
+    own: Option<&OwnRow>,
     bind_steps: u64,
     bind: impl Fn() -> Result<Vec<Action<'r>>, Error> + Send + Sync,
 ) -> Result<GroupEnd, Error> {
@@ -150,7 +144,7 @@ pub(crate) async fn run<'r, S: Store>(
             return Ok(end);
         }
         let guard = engine.latches().acquire(latch_keys(&actions), kind.holder()).await;
-        match attempt(engine, &mut pace, &mut room, kind, &actions, token).await? {
+        match attempt(engine, &mut pace, &mut room, kind, &actions, own).await? {
             Attempt::Ended(end) => {
                 charges::note(engine, kind, &actions, &end);
                 return Ok(end);
@@ -210,12 +204,12 @@ fn latch_keys<'a>(actions: &'a [Action<'_>]) -> impl Iterator<Item = &'a Bytes> 
 /// The rows that a group protects under the guard of its tables.
 struct Protected {
     collections: Vec<Bytes>,
-    /// All of them: items, collections, the token, and those that order the commit in time.
+    /// All of them: items, collections, the group's own row, and those that order the commit in time.
     keys: Vec<Bytes>,
 }
 
 impl Protected {
-    fn of<S: Store>(engine: &Engine<S>, actions: &[Action<'_>], token: Option<&NewToken>) -> Self {
+    fn of<S: Store>(engine: &Engine<S>, actions: &[Action<'_>], own: Option<&OwnRow>) -> Self {
         let mut collections: Vec<Bytes> =
             actions.iter().filter_map(|action| action.key.collection.clone()).collect();
         collections.sort_unstable();
@@ -224,7 +218,7 @@ impl Protected {
         let mut keys = Vec::with_capacity(actions.len() + collections.len() + 2);
         keys.extend(actions.iter().map(|action| action.key.row.clone()));
         keys.extend(collections.iter().cloned());
-        keys.extend(token.map(|token| token.key.clone()));
+        keys.extend(own.map(|own| own.key().clone()));
         order::protect(engine, actions, &mut keys);
         Self { collections, keys }
     }
@@ -237,9 +231,9 @@ async fn attempt<'e, S: Store>(
     room: &mut Room<'e>,
     kind: GroupKind,
     actions: &[Action<'_>],
-    token: Option<&NewToken>,
+    own: Option<&OwnRow>,
 ) -> Result<Attempt, Error> {
-    let Protected { collections, keys } = Protected::of(engine, actions, token);
+    let Protected { collections, keys } = Protected::of(engine, actions, own);
     let guard = TableGuard::of(actions.iter().map(|action| &*action.table));
     let begun = guard.begin(engine.store(), keys).await.map_err(|error| fault::storage(&error))?;
     let (txn, rows) = match begun {
@@ -252,11 +246,13 @@ async fn attempt<'e, S: Store>(
         .into_iter()
         .map(|key| (key, collections::decode(rows.next().flatten().as_ref())))
         .collect();
-    let used = token.and_then(|_| rows.next().flatten()).and_then(TokenRow::decode);
+    let stored = own.and_then(|_| rows.next().flatten());
     let Ok(order) = Order::of(engine, actions, rows) else { return Ok(Attempt::Conflict(Vec::new())) };
     let now_ms = engine.env().now_ms();
-    if let Some(used) = used.filter(|row| row.expires_ms > now_ms) {
-        return Ok(Attempt::Ended(GroupEnd::Replayed(used)));
+    match own.map_or(Seen::New, |own| own.seen(stored, now_ms)) {
+        Seen::New => {}
+        Seen::Used(used) => return Ok(Attempt::Ended(GroupEnd::Replayed(used))),
+        Seen::Overtaken => return Ok(Attempt::Ended(GroupEnd::Overtaken)),
     }
     let bytes = image_bytes(actions, &items);
     if !room.take(&engine.config().images, bytes) {
@@ -270,9 +266,9 @@ async fn attempt<'e, S: Store>(
         Ok(charged) => charged,
         Err(refusals) => return Ok(Attempt::Ended(GroupEnd::Throttled(refusals))),
     };
-    let token = token.map(|token| (token.key.clone(), (token.row)(&outcomes)));
+    let own = own.map(|own| own.pending(&outcomes));
     let author = Author { identity: kind.identity(), now_ms };
-    let attempt = commit(engine, (txn, order), actions, author, (outcomes, token)).await;
+    let attempt = commit(engine, (txn, order), actions, author, (outcomes, own)).await;
     match &attempt {
         // The charge of a commit of unknown outcome stays.
         Ok(Attempt::Ended(GroupEnd::Written(_)) | Attempt::Unknown(_)) => {}
@@ -286,11 +282,11 @@ async fn commit<S: Store>(
     (mut txn, order): (Guarded<S::Transaction>, Order),
     actions: &[Action<'_>],
     author: Author,
-    (outcomes, token): (Vec<Outcome>, Option<(Bytes, TokenRow)>),
+    (outcomes, own): (Vec<Outcome>, Option<PendingRow>),
 ) -> Result<Attempt, Error> {
     assert_eq!(actions.len(), outcomes.len(), "every action of a group has an outcome");
     let drawn = order.draw(engine, author.now_ms);
-    let pending = Pending { outcomes, token, stamp: drawn.as_ref().map(InFlight::stamp) };
+    let pending = Pending { outcomes, own, stamp: drawn.as_ref().map(InFlight::stamp) };
     let mut writes = false;
     for (action, outcome) in actions.iter().zip(&pending.outcomes) {
         if stage(&mut txn, action, outcome, author) {
@@ -300,10 +296,12 @@ async fn commit<S: Store>(
             }
         }
     }
-    if let Some((key, row)) = &pending.token {
+    if let Some(own) = &pending.own {
         writes = true;
-        txn.put(row.expiry_key(key), Bytes::new());
-        txn.put(key.clone(), row.encode());
+        if let Some(key) = &own.expiry_key {
+            txn.put(key.clone(), Bytes::new());
+        }
+        txn.put(own.key.clone(), own.value.clone());
     }
     // Without writes there is nothing to commit: all conditions held on the version that was read.
     if !writes {
@@ -465,11 +463,11 @@ fn finish<S: Store>(engine: &Engine<S>, outcomes: Vec<Outcome>, committed: Commi
     outcomes
 }
 
-/// Whether the row of this token is stored.
-async fn is_stored<S: Store>(engine: &Engine<S>, key: &Bytes, row: &TokenRow) -> Result<bool, Error> {
-    let read = async { engine.store().snapshot().await?.get(key).await };
+/// Whether this row is stored.
+async fn is_stored<S: Store>(engine: &Engine<S>, own: &PendingRow) -> Result<bool, Error> {
+    let read = async { engine.store().snapshot().await?.get(&own.key).await };
     let stored = read.await.map_err(|error| fault::storage(&error))?;
-    Ok(stored == Some(row.encode()))
+    Ok(stored.as_ref() == Some(&own.value))
 }
 
 /// Tries to resolve an unknown outcome before the client gets an internal error.
@@ -478,7 +476,7 @@ const SETTLE_ATTEMPTS_MAX: usize = 8;
 /// Resolves a commit of unknown outcome; true if it happened. The latches keep out this process's other
 /// writers.
 ///
-/// With a token, the token's row shows it. Without one, the items do. If they are as the commit would leave
+/// The group's own row shows it, if it has one. Without one, the items do. If they are as the commit would leave
 /// them, it happened, unless another process could have left them so. If they are as before, a new commit
 /// rewrites them: the unknown commit then conflicts, however late it arrives, and the group may be tried
 /// again. In any other case another process wrote the items, or the table was deleted, and the outcome stays
@@ -495,7 +493,7 @@ async fn settle<S: Store>(
         .filter(|(action, change)| !matches!(action.effect, Effect::Check) && change.changes_item())
         .collect();
     let mut keys: Vec<Bytes> = changed.iter().map(|(action, _)| action.key.row.clone()).collect();
-    keys.extend(pending.token.iter().map(|(key, _)| key.clone()));
+    keys.extend(pending.own.iter().map(|own| own.key.clone()));
     for _ in 0..SETTLE_ATTEMPTS_MAX {
         let tables: Vec<Arc<Table>> =
             changed.iter().map(|(action, _)| engine.catalogue().newest(&action.table)).collect();
@@ -504,9 +502,9 @@ async fn settle<S: Store>(
         let (mut txn, rows) = match begun.map_err(|error| fault::storage(&error))? {
             Begun::Current(txn, rows) => (txn, rows),
             Begun::Changed(table) => {
-                // The token's row shows it also where the table is gone. Without a token nothing does then.
-                if let Some((key, row)) = &pending.token
-                    && is_stored(engine, key, row).await?
+                // The own row shows it also where the table is gone. Without one nothing does then.
+                if let Some(own) = &pending.own
+                    && is_stored(engine, own).await?
                 {
                     return Ok(true);
                 }
@@ -514,8 +512,8 @@ async fn settle<S: Store>(
                 continue;
             }
         };
-        if let Some((_, row)) = &pending.token
-            && rows.last().cloned().flatten() == Some(row.encode())
+        if let Some(own) = &pending.own
+            && rows.last().and_then(Option::as_ref) == Some(&own.value)
         {
             return Ok(true);
         }
@@ -525,7 +523,7 @@ async fn settle<S: Store>(
                 .zip(&rows)
                 .all(|((_, change), row)| image(change).as_ref().map(EncodedItem::as_bytes) == row.as_ref())
         };
-        if pending.token.is_none() && !engine.is_shared() && all(|change| &change.new) {
+        if pending.own.is_none() && !engine.is_shared() && all(|change| &change.new) {
             return Ok(true);
         }
         if !all(|change| &change.old) {

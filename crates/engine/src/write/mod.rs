@@ -9,6 +9,7 @@ pub(crate) mod expiry_rows;
 pub(crate) mod group;
 pub(crate) mod index;
 mod order;
+pub(crate) mod own_row;
 pub(crate) mod put_item;
 pub(crate) mod single_write;
 pub(crate) mod tokens;

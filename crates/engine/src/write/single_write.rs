@@ -68,7 +68,7 @@ pub(crate) async fn write_one<'r, S: Store>(
         GroupEnd::Throttled(refusals) => {
             return Err(first_error(refusals).unwrap_or_else(fault::internal));
         }
-        GroupEnd::Replayed(_) | GroupEnd::TooLarge => return Err(fault::internal()),
+        GroupEnd::Replayed(_) | GroupEnd::Overtaken | GroupEnd::TooLarge => return Err(fault::internal()),
     };
     Ok(output(&outcome, target, write))
 }
