@@ -86,7 +86,10 @@ pub use catalogue::{Affected, AffectedTable, CatalogueFault, KeyMap, RowRange};
 pub use copy::{Copied, Copy, CopyFault};
 pub use dispatch::OpenError;
 pub use history::item::{ChangedBy, HistoryFault, HistorySpan, ItemChange, ItemHistory, ItemVersion};
-pub use jobs::{JobKind, JobState, JobView, ObjectJob, ObjectWork, Row, RowPage};
+pub use jobs::{
+    JobKind, JobState, JobView, ObjectJob, ObjectWork, RollbackCounts, RollbackExample, RollbackFilter,
+    RollbackPreview, RollbackRequest, Row, RowPage,
+};
 pub use state::{Engine, Heat, HotItem, HotKey, PartitionHeat, Trial, TrialArm, TrialPart};
 pub use support::config::{BranchLimits, CountedTogether, EngineConfig};
 pub use support::env::{AccountId, Caller, Env, Namespace, Principal, Region};

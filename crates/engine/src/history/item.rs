@@ -164,7 +164,7 @@ impl<S: Store> Engine<S> {
     ) -> Result<Option<HistorySpan>, HistoryFault> {
         let table = table_of(self, namespace, table).await?;
         let Some(generation) = table.history.generation() else { return Ok(None) };
-        let (earliest_ms, latest_ms) = ends(self, &table)?;
+        let Some((earliest_ms, latest_ms)) = window_of(self, &table) else { return Ok(None) };
         let range = prefix_range(span_prefix((table.id, generation)));
         let bytes = self.store().size_estimate_bytes(&range).await?;
         Ok(Some(HistorySpan { earliest_ms, latest_ms, bytes }))
@@ -208,7 +208,8 @@ impl<S: Store> Engine<S> {
         at_ms: u64,
     ) -> Result<Option<EncodedItem>, HistoryFault> {
         let table = table_of(self, namespace, table).await?;
-        let (earliest_ms, latest_ms) = ends(self, &table)?;
+        let off = || HistoryFault::Off(table.name.clone());
+        let (earliest_ms, latest_ms) = window_of(self, &table).ok_or_else(off)?;
         let row = bind_row(table.id, &table.schema, key).map_err(|fault| key_fault(&table, fault.message))?;
         let outside = || HistoryFault::Outside { table: table.name.clone(), at_ms, earliest_ms, latest_ms };
         if !(earliest_ms..=latest_ms).contains(&at_ms) {
@@ -252,14 +253,13 @@ async fn table_of<S: Store>(
     engine.catalogue().find(namespace, name).ok_or_else(|| HistoryFault::NoTable(name.to_owned()))
 }
 
-/// The first and the last millisecond as of which a table can be read.
-fn ends<S: Store>(engine: &Engine<S>, table: &Table) -> Result<(u64, u64), HistoryFault> {
+/// The first and the last millisecond as of which a table can be read; `None` while it keeps no history.
+pub(crate) fn window_of<S: Store>(engine: &Engine<S>, table: &Table) -> Option<(u64, u64)> {
     let now_ms = engine.env().now_ms();
-    let needed = table.history.needed_from(now_ms);
-    let first = needed.ok_or_else(|| HistoryFault::Off(table.name.clone()))?;
+    let first = table.history.needed_from(now_ms)?;
     let is_whole = Stamp::first_of(first.ms()) >= first;
     let earliest_ms = if is_whole { first.ms() } else { first.ms() + 1 };
-    Ok((earliest_ms, engine.settled_before(now_ms).ms().max(earliest_ms)))
+    Some((earliest_ms, engine.settled_before(now_ms).ms().max(earliest_ms)))
 }
 
 #[cfg(test)]

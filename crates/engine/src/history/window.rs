@@ -63,9 +63,17 @@ impl Window {
         let wanted = Wanted::Within { from: self.from, before: self.to };
         let mut merge = Merge::of_changes(view, self.span, part, wanted).await?;
         let mut page = Page::default();
-        let mut bytes = 0;
+        let (mut bytes, mut looked_at) = (0, 0);
         while let Some(merged) = merge.next(view).await? {
-            let (Some(undo), Some(last)) = (merged.first, merged.last) else { continue };
+            looked_at += 1;
+            let (Some(undo), Some(last)) = (merged.first, merged.last) else {
+                // Items that changed only outside of the window are counted too, so that a page ends.
+                if looked_at >= budget.rows_max.saturating_mul(16) {
+                    page.next = after_item(&merged.within);
+                    break;
+                }
+                continue;
+            };
             let new = self.until.item(view, &merged.within).await?;
             bytes += merged.within.len() + undo.before.len() + new.as_ref().map_or(0, Bytes::len);
             let next = after_item(&merged.within);

@@ -8,6 +8,7 @@
 //! - `row`: what is stored of a job.
 //! - `end`: the commit that ends a job, with what has to happen together with it.
 //! - `restore`: a table's items as of a stamp become a new table.
+//! - `rollback`: a table becomes what it was.
 //! - `objects`: jobs that need an object store, which the engine does not reach: it gives and takes pages.
 //!
 //! A new kind of job is a variant at the end of [`row::Work`], whose struct and step have a file here, and an
@@ -16,6 +17,7 @@
 pub(crate) mod end;
 pub(crate) mod objects;
 pub(crate) mod restore;
+pub(crate) mod rollback;
 pub(crate) mod row;
 mod view;
 
@@ -23,6 +25,9 @@ use keywright_semantics::error::Error;
 use keywright_store::{Store, Transaction};
 
 pub use objects::{ObjectJob, ObjectWork, Row, RowPage};
+pub use rollback::{
+    RollbackCounts, RollbackExample, RollbackFilter, RollbackPreview, RollbackRequest,
+};
 pub use view::{JobKind, JobState, JobView};
 
 use crate::catalogue::Table;
@@ -100,6 +105,7 @@ fn at_work(jobs: &[Job], threads: usize) -> impl Iterator<Item = &Job> {
 async fn run<S: Store>(engine: &Engine<S>, job: &Job, now_ms: u64) -> Result<Next, Error> {
     match &job.work {
         Work::Restore(restore) => restore::step(engine, job, restore, now_ms).await,
+        Work::Rollback(rollback) => rollback::step(engine, job, rollback, now_ms).await,
         Work::Seal(_) | Work::DeleteObjects(_) => Ok(Next::Never),
     }
 }

@@ -135,6 +135,7 @@ pub struct RowPage {
 pub(super) const fn needs_objects(job: &Job) -> bool {
     match &job.work {
         Work::Restore(restore) => matches!(restore.source, Source::Sealed { .. }) && !job.cursor.is_at_end,
+        Work::Rollback(_) => false,
         Work::Seal(_) | Work::DeleteObjects(_) => true,
     }
 }
@@ -320,6 +321,7 @@ impl<S: Store> Engine<S> {
                 }
                 Source::History { .. } => return Ok(None),
             },
+            Work::Rollback(_) => return Ok(None),
             Work::DeleteObjects(delete) => ObjectWork::Delete {
                 backup: delete.backup.id.clone(),
                 place: delete.place.as_deref().map(bytes),

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::objects::{DeleteObjects, Seal};
 use super::restore::Restore;
+use super::rollback::Rollback;
 use crate::catalogue::Table;
 use crate::support::env::{Env, Namespace};
 use crate::support::fault;
@@ -31,6 +32,7 @@ pub(crate) enum Work {
     Restore(Restore),
     Seal(Seal),
     DeleteObjects(DeleteObjects),
+    Rollback(Rollback),
 }
 
 /// How a job stands.

@@ -3,6 +3,7 @@
 use keywright_semantics::error::Error;
 use keywright_store::Store;
 
+use super::rollback::RollbackCounts;
 use super::row::{self, Job, State, Work};
 use crate::state::Engine;
 use crate::support::env::{AccountId, Namespace, Region};
@@ -17,6 +18,8 @@ pub enum JobKind {
     Seal,
     /// It removes a deleted backup from the backup store.
     DeleteObjects,
+    /// It brings a table back to what it was.
+    Rollback,
 }
 
 impl JobKind {
@@ -26,6 +29,7 @@ impl JobKind {
             Self::Restore => "restore",
             Self::Seal => "seal",
             Self::DeleteObjects => "delete-objects",
+            Self::Rollback => "rollback",
         }
     }
 }
@@ -67,6 +71,8 @@ pub struct JobView {
     pub items: u64,
     /// Bytes of these items.
     pub bytes: u64,
+    /// What a rollback has done with each item so far.
+    pub rollback: Option<RollbackCounts>,
     /// When it was asked for, in milliseconds since 1970.
     pub created_ms: u64,
     /// When it began.
@@ -89,10 +95,15 @@ impl From<State> for JobState {
 impl From<Job> for JobView {
     fn from(job: Job) -> Self {
         let namespace = job.namespace();
+        let rollback = match &job.work {
+            Work::Rollback(rollback) => Some(rollback.counts()),
+            Work::Restore(_) | Work::Seal(_) | Work::DeleteObjects(_) => None,
+        };
         let (kind, backup) = match job.work {
             Work::Restore(restore) => (JobKind::Restore, restore.backup.map(|backup| backup.id)),
             Work::Seal(seal) => (JobKind::Seal, Some(seal.backup.id)),
             Work::DeleteObjects(delete) => (JobKind::DeleteObjects, Some(delete.backup.id)),
+            Work::Rollback(_) => (JobKind::Rollback, None),
         };
         Self {
             id: job.id,
@@ -103,6 +114,7 @@ impl From<Job> for JobView {
             state: job.state.into(),
             items: job.counts.items,
             bytes: job.counts.bytes,
+            rollback,
             created_ms: job.created_ms,
             started_ms: job.started_ms,
             ended_ms: job.ended_ms,
