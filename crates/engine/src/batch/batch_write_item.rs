@@ -174,10 +174,9 @@ impl Answer {
                 .flatten()
                 .next()
                 .map_or_else(fault::internal, |refusal| refused(refusal, OnConditionFailure::Nothing))),
-            GroupEnd::Replayed(_)
-            | GroupEnd::Overtaken
-            | GroupEnd::TooLarge
-            | GroupEnd::Throttled(_) => Err(fault::internal()),
+            GroupEnd::Replayed(_) | GroupEnd::Overtaken | GroupEnd::TooLarge | GroupEnd::Throttled(_) => {
+                Err(fault::internal())
+            }
         }
     }
 

@@ -25,9 +25,7 @@ use keywright_semantics::error::Error;
 use keywright_store::{Store, Transaction};
 
 pub use objects::{ObjectJob, ObjectWork, Row, RowPage};
-pub use rollback::{
-    RollbackCounts, RollbackExample, RollbackFilter, RollbackPreview, RollbackRequest,
-};
+pub use rollback::{RollbackCounts, RollbackExample, RollbackFilter, RollbackPreview, RollbackRequest};
 pub use view::{JobKind, JobState, JobView};
 
 use crate::catalogue::Table;

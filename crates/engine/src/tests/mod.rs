@@ -29,6 +29,7 @@ mod partiql_transactions;
 mod records;
 mod restart;
 mod restores;
+mod rollback;
 mod scaling;
 mod shared;
 mod soak;

@@ -72,11 +72,7 @@ impl Rollback {
 
 impl<S: Store> Engine<S> {
     /// Begins a rollback, which then goes on in steps.
-    pub async fn rollback(
-        &self,
-        namespace: &Namespace,
-        request: &RollbackRequest,
-    ) -> Result<JobView, Error> {
+    pub async fn rollback(&self, namespace: &Namespace, request: &RollbackRequest) -> Result<JobView, Error> {
         let Checked { table, to, scope } = check(self, namespace, request).await?;
         let now_ms = self.env().now_ms();
         let id = new_id(self.env(), now_ms);

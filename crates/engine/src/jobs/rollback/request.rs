@@ -76,10 +76,7 @@ impl Scope {
     /// Its part of the table from this key on; from its beginning, if the key is empty.
     pub(super) fn part_from(&self, from: &[u8]) -> Part {
         let start = if from.is_empty() { &self.start } else { from };
-        Part {
-            start: Bytes::copy_from_slice(start),
-            end: self.end.as_deref().map(Bytes::copy_from_slice),
-        }
+        Part { start: Bytes::copy_from_slice(start), end: self.end.as_deref().map(Bytes::copy_from_slice) }
     }
 
     /// The filter, parsed anew: its stored form is the client's text.
@@ -169,9 +166,8 @@ fn part_of(table: &Table, key: &Item) -> Result<Part, Error> {
     let schema = &table.schema;
     let is_partition = !schema.key.sort.is_empty() && key.len() == schema.key.partition.len();
     if !is_partition {
-        let within = within_items(&bind_row(table.id, schema, key)?);
-        let end = layout::after(&within);
-        return Ok(Part { start: within, end: Some(end) });
+        // No item's key is the beginning of another's.
+        return Ok(Part::beginning_with(&within_items(&bind_row(table.id, schema, key)?)));
     }
     let mut of_partition = schema.clone();
     of_partition.key.sort.clear();
