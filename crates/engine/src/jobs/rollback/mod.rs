@@ -32,7 +32,7 @@ pub use request::{RollbackFilter, RollbackRequest};
 use self::plan::{Planned, Planner, Verdict, write_units};
 use self::request::{Checked, Scope, check, check_time};
 use super::end::{end, failed};
-use super::row::{Counts, Cursor, Job, State, Work, new_id};
+use super::row::{Cursor, Job, NewJob, State, Work, new_id};
 use super::view::JobView;
 use super::{Next, table_of};
 use crate::catalogue::{OtherRows, Table};
@@ -84,20 +84,8 @@ impl<S: Store> Engine<S> {
                 return Err(Error::new(ErrorKind::ResourceNotFound, messages::RESOURCE_NOT_FOUND));
             }
             let rollback = Rollback { to, until, scope: scope.clone(), counts: RollbackCounts::default() };
-            let job = Job {
-                id: id.clone(),
-                work: Work::Rollback(rollback),
-                account: namespace.account.to_string(),
-                region: namespace.region.to_string(),
-                table_name: table.name.clone(),
-                table: table.id.0,
-                state: State::Waiting,
-                cursor: Cursor::default(),
-                counts: Counts::default(),
-                created_ms: now_ms,
-                started_ms: None,
-                ended_ms: None,
-            };
+            let work = Work::Rollback(rollback);
+            let job = Job::with_id(id.clone(), NewJob { work, namespace, table, now_ms });
             rows.put(job.open_key(), job.encode());
             Ok(job)
         };
