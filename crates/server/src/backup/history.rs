@@ -1,13 +1,12 @@
 //! `keywright history`: the versions of one item, or the item as it was at a time.
 
-use std::collections::BTreeSet;
-
 use clap::Args;
 use keywright_exchange::plain_json::write_plain;
 use keywright_model::item_json::read_item;
 use keywright_model::json::Json;
-use keywright_semantics::value::{AttributeValue, Item};
+use keywright_semantics::value::Item;
 
+use super::difference::{attributes, differences};
 use crate::client::aws_settings::named_endpoint;
 use crate::client::endpoint::{Client, Credentials, Endpoint, OwnCall, block_on};
 use crate::client::key_argument;
@@ -15,7 +14,6 @@ use crate::client::time_argument::TimeArgument;
 use crate::data::table::explained;
 use crate::http::history::{Asked, PATH, Question, request};
 use crate::process::failure::Failure;
-use crate::process::foreign::inline;
 use crate::process::{output, timestamp};
 
 const CALL: OwnCall = OwnCall { name: "History", path: PATH };
@@ -162,30 +160,9 @@ fn lines(version: &Version, before: Option<&Version>) -> Vec<String> {
     };
     let Some(older) = older else {
         let what = if before.is_some() { "created" } else { "the item" };
-        let values = item.iter().map(|(name, value)| line(name, &shown(value)));
-        return [head(what)].into_iter().chain(values).collect();
+        return [head(what)].into_iter().chain(attributes(item)).collect();
     };
-    let names: BTreeSet<&String> = item.keys().chain(older.keys()).collect();
-    let changed = names.into_iter().filter_map(|name| match (older.get(name), item.get(name)) {
-        (Some(old), Some(new)) if old == new => None,
-        (Some(old), Some(new)) => Some(line(name, &format!("{} → {}", shown(old), shown(new)))),
-        (None, Some(new)) => Some(line(name, &format!("added {}", shown(new)))),
-        (Some(old), None) => Some(line(name, &format!("removed, it was {}", shown(old)))),
-        (None, None) => None,
-    });
-    [head("changed")].into_iter().chain(changed).collect()
-}
-
-fn line(name: &str, text: &str) -> String {
-    format!("    {}: {text}", inline(name))
-}
-
-/// A value in plain JSON, cut if it is long.
-fn shown(value: &AttributeValue) -> String {
-    let item: Item = [(String::new(), value.clone())].into();
-    let json = write_plain(&item, &[]);
-    let text = json.members().first().map_or_else(String::new, |(_, value)| value.compact());
-    inline(&text).into_owned()
+    [head("changed")].into_iter().chain(differences(older, item)).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Commands on what has been: the history of an item, and backups in a folder or a bucket.
+//! Commands on what has been: the history of an item, rollbacks, jobs, and backups in a folder or a bucket.
 
 use std::process::ExitCode;
 
@@ -6,10 +6,13 @@ use clap::{Args, Subcommand};
 
 use crate::process::failure::Failure;
 
+mod difference;
 pub(crate) mod history;
+pub(crate) mod jobs;
 mod list;
 mod place;
 mod prune;
+pub(crate) mod rollback;
 mod verify;
 
 /// Look after backups: list, verify and remove them

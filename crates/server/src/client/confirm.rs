@@ -1,5 +1,6 @@
 //! Asks before a command changes data at an endpoint of another machine that the command line does not name:
-//! a variable that was set for something else must not lead to lost data.
+//! a variable that was set for something else must not lead to lost data. A command that changes many items
+//! at once asks in any case.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
@@ -21,13 +22,32 @@ pub(crate) fn confirm(target: &Target, change: &str) -> Result<(), Failure> {
     } else {
         Terminal::Missing
     };
-    decide(target, change, terminal, |question| {
-        let mut output = io::stderr().lock();
-        let _unseen = write!(output, "{question}").and_then(|()| output.flush());
-        let mut answer = String::new();
-        let _closed = io::stdin().lock().read_line(&mut answer);
-        answer
-    })
+    decide(target, change, terminal, ask)
+}
+
+/// Asks in any case: `change` cannot simply be taken back. Without a terminal the command line has to say
+/// --yes.
+pub(crate) fn confirm_always(target: &Target, change: &str) -> Result<(), Failure> {
+    let asked = format!("{change} at {}", target.endpoint);
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return Err(Failure::new(format!("{asked}: pass --yes if you mean it")));
+    }
+    if is_yes(&ask(&format!("{asked}. Go on? [y/N] "))) {
+        return Ok(());
+    }
+    Err(Failure::new("nothing was changed"))
+}
+
+fn ask(question: &str) -> String {
+    let mut output = io::stderr().lock();
+    let _unseen = write!(output, "{question}").and_then(|()| output.flush());
+    let mut answer = String::new();
+    let _closed = io::stdin().lock().read_line(&mut answer);
+    answer
+}
+
+fn is_yes(answer: &str) -> bool {
+    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
 fn decide(
@@ -41,7 +61,7 @@ fn decide(
     let asked = format!("{change} at {endpoint}, the endpoint that {setting} names");
     if terminal == Terminal::There {
         let answer = ask(&format!("{asked}. Go on? [y/N] "));
-        if matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
+        if is_yes(&answer) {
             return Ok(());
         }
     }

@@ -165,6 +165,12 @@ pub(crate) struct OwnCall {
     pub(crate) path: &'static str,
 }
 
+impl From<OwnCall> for Call<'_> {
+    fn from(call: OwnCall) -> Self {
+        Self { name: call.name, path: call.path, prefix: OWN_PREFIX }
+    }
+}
+
 pub(crate) struct Client {
     pub(crate) endpoint: Endpoint,
     pub(crate) region: String,
@@ -192,9 +198,14 @@ impl Client {
         self.send_again(Call::operation(operation), body).await
     }
 
-    /// The same with one of our own calls.
+    /// Sends one of our own calls.
+    pub(crate) async fn call(&mut self, call: OwnCall, body: &Json) -> Result<Json, Refusal> {
+        self.send(call.into(), body).await
+    }
+
+    /// Sends one of our own calls again, as `ask_again`.
     pub(crate) async fn call_again(&mut self, call: OwnCall, body: &Json) -> Result<Json, Refusal> {
-        self.send_again(Call { name: call.name, path: call.path, prefix: OWN_PREFIX }, body).await
+        self.send_again(call.into(), body).await
     }
 
     async fn send_again(&mut self, call: Call<'_>, body: &Json) -> Result<Json, Refusal> {

@@ -7,7 +7,8 @@
 //!   `failed_signatures`, `inflate`).
 //! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
-//! - The APIs: `dynamodb`, `monitoring`, `scaling`; our own `calls` (`branches`, `find_table`, `history`);
+//! - The APIs: `dynamodb`, `monitoring`, `scaling`; our own `calls` (`branches`, `find_table`, `history`) and
+//!   `job_calls` (`jobs`, `rollbacks`);
 //!   `studio_calls` without signatures.
 //! - `request_trace`, `request_metrics` and `request_log`: what is noted about a request.
 //!
@@ -25,12 +26,15 @@ mod failed_signatures;
 pub(crate) mod find_table;
 pub(crate) mod history;
 mod inflate;
+mod job_calls;
+pub(crate) mod jobs;
 mod monitoring;
 mod receive;
 pub(crate) mod request_log;
 pub(crate) mod request_metrics;
 mod request_trace;
 pub(crate) mod response;
+pub(crate) mod rollbacks;
 mod run_to_completion;
 mod scaling;
 mod service;

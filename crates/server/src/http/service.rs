@@ -27,10 +27,12 @@ use super::context::{RequestContext, signed_headers};
 use super::failed_signatures::FailedSignatures;
 use super::find_table;
 use super::history;
+use super::jobs;
 use super::request_log::{Outcome, RequestLog};
 use super::request_metrics::RequestMetrics;
 use super::request_trace::Trace;
 use super::response::{self, Answer, ResponsePrefs};
+use super::rollbacks;
 use super::web_guard::{Refusal, WebGuard};
 use crate::clock::{Desk, endpoint as clock};
 use crate::connection::body::{self, BodyBudgets};
@@ -196,6 +198,12 @@ impl Service {
             }
             (Family::DynamoDb, _) if head.uri.path() == history::PATH => {
                 self.serve_history(&context, body, trace).await
+            }
+            (Family::DynamoDb, _) if head.uri.path() == jobs::PATH => {
+                self.serve_jobs(&context, body, trace).await
+            }
+            (Family::DynamoDb, _) if head.uri.path() == rollbacks::PATH => {
+                self.serve_rollback(&context, body, trace).await
             }
             (Family::DynamoDb, _) => self.serve(&context, body, trace).await,
             (Family::Monitoring(protocol), operation) => {

@@ -1,0 +1,147 @@
+//! `keywright jobs`: how the jobs of an endpoint stand, and following one to its end.
+
+use std::time::Duration;
+
+use clap::Args;
+use keywright_model::json::Json;
+
+use crate::client::aws_settings::named_endpoint;
+use crate::client::endpoint::{Client, Credentials, Endpoint, OwnCall, Refusal, block_on};
+use crate::http::jobs::{PATH, Question, request};
+use crate::process::failure::Failure;
+use crate::process::foreign::inline;
+use crate::process::{output, timestamp};
+
+const CALL: OwnCall = OwnCall { name: "Jobs", path: PATH };
+
+/// The pause between two looks at a job.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Looks in succession that may find no server: it may be starting again.
+const MISSES_MAX: u32 = 10;
+
+/// List long work: restores, rollbacks, copies of backups
+///
+/// Shows the jobs of the account and region that have not ended, and those that ended in the last 35 days.
+#[derive(Debug, Args)]
+#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
+pub(crate) struct JobsArguments {
+    /// Show this job only
+    id: Option<String>,
+    /// Show at most so many, the newest
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000),
+          conflicts_with = "id")]
+    limit: u32,
+    /// Print JSON, a job in each line
+    #[arg(long)]
+    json: bool,
+    /// The endpoint, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, or
+    /// that of the profile]
+    #[arg(long, alias = "endpoint-url", value_name = "URL")]
+    endpoint: Option<Endpoint>,
+    #[command(flatten)]
+    credentials: Credentials,
+}
+
+/// Runs the command. An error is a message for the person at the terminal.
+pub(crate) fn run(arguments: &JobsArguments) -> Result<(), Failure> {
+    let target = named_endpoint(arguments.endpoint.as_ref())?;
+    let limit = usize::try_from(arguments.limit).unwrap_or(usize::MAX);
+    let question = arguments.id.clone().map_or(Question::Newest(limit), Question::One);
+    let jobs = block_on(async {
+        let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
+        Ok(client.call_again(CALL, &request(&question)).await?)
+    })?;
+    let jobs = jobs.get("jobs").map(Json::elements).unwrap_or_default();
+    for job in jobs {
+        if arguments.json {
+            output::say(&job.compact());
+        } else {
+            lines(job).iter().for_each(|line| output::say(line));
+        }
+    }
+    if jobs.is_empty() && !arguments.json {
+        output::note("There are no jobs.");
+    }
+    Ok(())
+}
+
+/// A job as lines for people.
+fn lines(job: &Json) -> Vec<String> {
+    let text = |name: &str| inline(job.str_at(name).unwrap_or_default()).into_owned();
+    let number = |name: &str| job.get(name).and_then(Json::as_u64);
+    let time = |name: &str| number(name).map(timestamp::of);
+    let items = number("items").unwrap_or_default();
+    let head =
+        format!("{}  {}  {}  {}  {items} items", text("id"), text("kind"), text("table"), text("state"));
+    let mut lines = vec![head];
+    let begun = time("started").or_else(|| time("created")).unwrap_or_default();
+    lines.push(match time("ended") {
+        Some(ended) => format!("    from {begun} to {ended}"),
+        None => format!("    since {begun}"),
+    });
+    if let Some(counts) = job.get("rollback") {
+        let counts = counts.members().iter().map(|(name, count)| format!("{name} {}", count.compact()));
+        lines.push(format!("    {}", counts.collect::<Vec<_>>().join(", ")));
+    }
+    if let Some(error) = job.get("error") {
+        let part = |name: &str| inline(error.str_at(name).unwrap_or_default()).into_owned();
+        lines.push(format!("    {}: {}", part("code"), part("message")));
+    }
+    lines
+}
+
+/// Follows a job to its end. `show` gets it after each look.
+pub(super) async fn follow(
+    client: &mut Client,
+    id: &str,
+    mut show: impl FnMut(&Json),
+) -> Result<Json, Failure> {
+    let mut misses = 0;
+    loop {
+        match look(client, id).await {
+            Ok(job) => {
+                misses = 0;
+                show(&job);
+                if job.get("ended").is_some() {
+                    return Ok(job);
+                }
+            }
+            // The server answers, and not with the job.
+            Err(refusal) if !refusal.kind.is_empty() => return Err(refusal.into()),
+            Err(_) if misses < MISSES_MAX => misses += 1,
+            Err(refusal) => {
+                let advice = format!("the job goes on once the server does; `keywright jobs {id}` shows it");
+                return Err(Failure::from(refusal).advising(advice));
+            }
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+async fn look(client: &mut Client, id: &str) -> Result<Json, Refusal> {
+    let answer = client.call_again(CALL, &request(&Question::One(id.to_owned()))).await?;
+    let job = answer.get("jobs").map(Json::elements).unwrap_or_default().first().cloned();
+    job.ok_or_else(|| Refusal::from("Jobs: the answer has no job".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_shows_its_state_times_counts_and_error() {
+        let job = r#"{"id": "7-ab", "kind": "rollback", "table": "T", "state": "failed", "items": 3, "created": 0,
+            "started": 1, "ended": 2, "rollback": {"removed": 3}, "error": {"code": "A", "message": "b"}}"#;
+        assert_eq!(
+            lines(&Json::parse(job).expect("JSON")),
+            [
+                "7-ab  rollback  T  failed  3 items",
+                "    from 1970-01-01T00:00:00.001Z to 1970-01-01T00:00:00.002Z",
+                "    removed 3",
+                "    A: b",
+            ]
+        );
+        let waiting = r#"{"id": "7-ab", "kind": "seal", "table": "T", "state": "waiting", "created": 0}"#;
+        assert_eq!(lines(&Json::parse(waiting).expect("JSON"))[1], "    since 1970-01-01T00:00:00.000Z");
+    }
+}
