@@ -6,7 +6,7 @@
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
 //! Layers: support < catalogue < throughput, metrics, insights < bind < state < changes, history < read,
-//! write < backfill, load, batch < partiql, streams, ttl < tables, monitoring < jobs < backups, scaling <
+//! write < backfill, load, batch < partiql, streams, ttl < tables, monitoring < jobs < backups, scaling, sets <
 //! background < answered, copy < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
@@ -24,6 +24,7 @@
 //! - `batch`: operations on many items, transactions included.
 //! - `partiql`, `streams`, `ttl`, `tables`: operations, one file each, and the work they leave to later
 //!   steps.
+//! - `sets`: several tables as of one stamp, read page by page from outside.
 //! - `monitoring`: points in the store, operations on metrics, alarms.
 //! - `jobs`: long work with a row of its own: restores, and what needs an object store.
 //! - `backups`: operations on backups, continuous backups and restores.
@@ -70,6 +71,7 @@ mod monitoring;
 mod partiql;
 mod read;
 mod scaling;
+mod sets;
 mod state;
 mod streams;
 mod support;
@@ -90,6 +92,7 @@ pub use jobs::{
     JobKind, JobState, JobView, ObjectJob, ObjectWork, RollbackCounts, RollbackExample, RollbackFilter,
     RollbackPreview, RollbackRequest, Row, RowPage,
 };
+pub use sets::{BegunSet, NewSet, SetFault, SetPage, SetTable, Wanted, settings_say};
 pub use state::{Engine, Heat, HotItem, HotKey, PartitionHeat, Trial, TrialArm, TrialPart};
 pub use support::config::{BranchLimits, CountedTogether, EngineConfig};
 pub use support::env::{AccountId, Caller, Env, Namespace, Principal, Region};

@@ -26,6 +26,7 @@ use crate::changes;
 use crate::jobs;
 use crate::monitoring;
 use crate::scaling;
+use crate::sets;
 use crate::state::Engine;
 use crate::state::stats::{self, Counted};
 use crate::support::layout::{self, TableId};
@@ -60,6 +61,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     wake = wake.earlier(jobs::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(backups::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(sweep_tokens(engine, now_ms).await);
+    wake = wake.earlier(sets::expiry::step(engine, now_ms).await.unwrap_or(retry));
     for table in engine.catalogue().all().into_iter().filter(|table| engine.owns(table.id)) {
         let next = work_on(engine, &table, now_ms).await.unwrap_or(retry);
         wake = wake.earlier(next);

@@ -44,6 +44,9 @@ pub(crate) struct History {
     since: Stamp,
     recovery: Option<Recovery>,
     holds: Vec<Hold>,
+    /// The greatest stamp as of which a set was read: the next increment begins there, so no later change may
+    /// have a lower one.
+    cut: Stamp,
     /// Generations whose rows are to be purged.
     pub doomed: Vec<HistoryGeneration>,
 }
@@ -64,7 +67,7 @@ impl History {
 
     /// The least stamp of a change of the table: what is held was read as of lower ones.
     pub(crate) fn floor(&self) -> Stamp {
-        self.holds.iter().map(|hold| hold.stamp).fold(self.since, Stamp::max)
+        self.holds.iter().map(|hold| hold.stamp).fold(self.since.max(self.cut), Stamp::max)
     }
 
     pub(crate) const fn recovery(&self) -> Option<Recovery> {
@@ -102,6 +105,11 @@ impl History {
         self.holds.push(Hold { owner: owner.to_owned(), stamp });
         self.check();
         true
+    }
+
+    /// Notes that the table is read as of this stamp, which was drawn in the transaction that does it.
+    pub(crate) fn note_cut(&mut self, stamp: Stamp) {
+        self.cut = self.cut.max(stamp);
     }
 
     pub(crate) fn release(&mut self, owner: &str) {

@@ -675,6 +675,16 @@ pub(crate) fn record_bytes(table: &Table) -> usize {
     record::encode(table).len()
 }
 
+/// A table's settings in their stored form, for a backup.
+pub(crate) fn stored_settings(table: &Table) -> Vec<u8> {
+    record::encode(table)
+}
+
+/// The table of stored settings.
+pub(crate) fn read_settings(settings: &[u8]) -> Result<Table, RecordFault> {
+    record::decode(settings)
+}
+
 /// The account and region of a table.
 pub(crate) fn owner(table: &Table) -> Namespace {
     Namespace {

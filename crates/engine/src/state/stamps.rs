@@ -192,6 +192,12 @@ impl Stamps {
     /// A stamp between commits, drawn in the transaction of a change that every writer of a table sees: what
     /// was answered before the change has lower stamps, and what begins after it greater ones.
     pub(crate) fn cut(&self, now_ms: u64) -> Stamp {
+        self.cut_from(now_ms, Stamp::default())
+    }
+
+    /// The same, not below a stamp: that of an earlier cut of the tables may be above all that are known after
+    /// a restart with a clock that was set back.
+    pub(crate) fn cut_from(&self, now_ms: u64, floor: Stamp) -> Stamp {
         let others = self.state().others;
         let least = if others == Stamp::default() {
             others
@@ -199,7 +205,7 @@ impl Stamps {
             // What the others have drawn since they published.
             Stamp::first_of(others.ms().saturating_add(PUBLISHED_EVERY_MS))
         };
-        self.draw(now_ms, least).stamp()
+        self.draw(now_ms, least.max(floor)).stamp()
     }
 
     /// Notes the greatest stamp that another process over a shared store has published.

@@ -62,6 +62,7 @@ spaces! {
     Backups = 0x13, "backups";
     Jobs = 0x14, "jobs";
     Stamps = 0x15, "bound of stamps";
+    Sets = 0x16, "sets of tables";
 }
 
 /// What becomes of a space's rows. Purge, branch, copy and the reports about damaged files read it, and
@@ -142,7 +143,8 @@ impl Space {
             | Self::Alarms
             | Self::Scaling
             | Self::Backups
-            | Self::Jobs => of_installation(Always),
+            | Self::Jobs
+            | Self::Sets => of_installation(Always),
             // A copy makes a bound of stamps of its own.
             Self::CleanStop | Self::Members | Self::Uses | Self::Copy | Self::Stamps => {
                 of_installation(Never)

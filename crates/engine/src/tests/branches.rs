@@ -66,7 +66,7 @@ fn scan(bed: &Bed<MemoryStore>, index: Option<&str>) -> Vec<String> {
 }
 
 /// All rows of the store but the next table id and the counters, which are written from time to time.
-fn stored(store: &MemoryStore) -> Vec<Entry> {
+pub(super) fn stored(store: &MemoryStore) -> Vec<Entry> {
     let range = KeyRange { start: bytes::Bytes::new(), end: None };
     let all = Scan { range, direction: Direction::Forward, rows_max: usize::MAX, bytes_max: usize::MAX };
     let page = block_on(async {

@@ -31,6 +31,7 @@ mod restart;
 mod restores;
 mod rollback;
 mod scaling;
+mod sets;
 mod shared;
 mod soak;
 mod spaces;
