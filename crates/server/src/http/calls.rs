@@ -1,17 +1,18 @@
 //! Our own calls below `/_keywright/`: the clock, branches, in which regions a table is, the history of an
-//! item.
+//! item, sets of tables.
 //!
-//! Their forms are in `clock`, `branches`, `find_table` and `history`.
+//! Their forms are in `clock`, `branches`, `find_table`, `history` and `sets`.
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use hyper::Method;
 use hyper::body::Incoming;
-use keywright_engine::{Namespace, Presence};
+use keywright_engine::{Caller, Namespace, Presence};
 use keywright_semantics::error::Error;
 use keywright_wire::Family;
 
-use super::branches::{self, Command};
+use super::branches::{self, Command, Refusal};
 use super::context::RequestContext;
 use super::find_table;
 use super::history::{self, Asked};
@@ -20,6 +21,7 @@ use super::request_trace::Trace;
 use super::response::Answer;
 use super::run_to_completion::RunToCompletion;
 use super::service::Service;
+use super::sets;
 use crate::clock::{Desk, endpoint as clock};
 use crate::connection::body;
 use crate::connection::refused::Cause;
@@ -75,50 +77,50 @@ impl Service {
         desk: &Desk,
         mut body: Incoming,
     ) -> Answer {
-        let refused = |status, message: &str| Answer::error(status, clock::refusal(message));
+        let refused_clock = |status, message: &str| Answer::error(status, clock::refusal(message));
         if context.head.method == Method::GET {
             return Answer::json(clock::shown(desk.now_ms()), None);
         }
         if context.head.headers.get(clock::HEADER).is_none_or(|value| value != clock::HEADER_VALUE) {
             self.discard(context.head, &mut body, context.client).await;
             let (header, value) = (clock::HEADER, clock::HEADER_VALUE);
-            return refused(403, &format!("send this request with the header {header}: {value}"));
+            return refused_clock(403, &format!("send this request with the header {header}: {value}"));
         }
         let mut hold = self.bodies.hold(self.trusts(context.client));
         let read = body::read(&mut body, clock::BODY_BYTES_MAX, &mut hold);
         let Some(Ok(sent)) = self.within_time(read, context.client).await else {
             let message = format!("the body is longer than {} bytes, or broken", clock::BODY_BYTES_MAX);
-            return refused(400, &message);
+            return refused_clock(400, &message);
         };
         context.client.admit();
         let by_ms = match clock::read(&sent) {
             Ok(by_ms) => by_ms,
-            Err(message) => return refused(400, &message),
+            Err(message) => return refused_clock(400, &message),
         };
         if desk.advance(by_ms).await {
             Answer::json(clock::shown(desk.now_ms()), None)
         } else {
-            refused(503, "the server stops")
+            refused_clock(503, "the server stops")
         }
     }
 
-    /// Makes or drops a branch. With credentials the request must be signed; without, it must come from this
-    /// machine and have a header that pages of other origins cannot send.
-    pub(super) async fn serve_branches(
+    /// Receives a call of our own and who signed it. With credentials it must be signed; without, it must come
+    /// from this machine and have a header with this value, which pages of other origins cannot send.
+    async fn receive_own(
         &self,
         context: &RequestContext<'_>,
+        (header_value, bytes_max): (&str, usize),
         mut body: Incoming,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Result<(Option<Caller>, Bytes), Refusal>, Error> {
         let verifies = self.authenticator.verifies();
-        let named =
-            context.head.headers.get(branches::HEADER).is_some_and(|value| value == branches::HEADER_VALUE);
+        let header = branches::HEADER;
+        let named = context.head.headers.get(header).is_some_and(|value| value == header_value);
         let admitted = verifies || (named && context.client.address.is_loopback());
         if !admitted {
             self.discard(context.head, &mut body, context.client).await;
-            let (header, value) = (branches::HEADER, branches::HEADER_VALUE);
             let message =
-                format!("send this request from the server's machine, with the header {header}: {value}");
-            return Ok(branch_refusal(&branches::Refusal::new(403, message)));
+                format!("send this request from the server's machine, with the header {header}: {header_value}");
+            return Ok(Err(Refusal::new(403, message)));
         }
         let claimed = match verifies.then(|| self.check_claim(context, Family::DynamoDb)) {
             Some(Err(error)) => {
@@ -128,20 +130,62 @@ impl Service {
             claimed => claimed.and_then(Result::ok),
         };
         let mut hold = self.bodies.hold(self.trusts(context.client));
-        let read = body::read(&mut body, branches::BODY_BYTES_MAX, &mut hold);
+        let read = body::read(&mut body, bytes_max, &mut hold);
         let Some(Ok(sent)) = self.within_time(read, context.client).await else {
-            let message = format!("the body is longer than {} bytes, or broken", branches::BODY_BYTES_MAX);
-            return Ok(branch_refusal(&branches::Refusal::new(400, message)));
+            let message = format!("the body is longer than {bytes_max} bytes, or broken");
+            return Ok(Err(Refusal::new(400, message)));
         };
         let signer = claimed.map(|claimed| claimed.verify(&context.signed(&sent))).transpose()?;
         context.client.admit();
+        Ok(Ok((signer, hold.over(sent))))
+    }
+
+    /// Begins, reads or ends a set of tables.
+    pub(super) async fn serve_sets(
+        &self,
+        context: &RequestContext<'_>,
+        body: Incoming,
+    ) -> Result<Answer, Error> {
+        let expected = (sets::HEADER_VALUE, sets::BODY_BYTES_MAX);
+        let (signer, sent) = match self.receive_own(context, expected, body).await? {
+            Ok(received) => received,
+            Err(refusal) => return Ok(refused(&refusal)),
+        };
+        let request = match sets::read(&sent) {
+            Ok(request) => request,
+            Err(refusal) => return Ok(refused(&refusal)),
+        };
+        let share = self.answer_share(Some(sets::ANSWER_BYTES)).await?;
+        let engine = self.engine()?;
+        let account = signer.map(|caller| caller.namespace.account);
+        let changes = sets::changes_something(&request);
+        let answered = self
+            .complete(changes, async move { sets::answer(&engine, account.as_ref(), &request).await })
+            .await;
+        Ok(match answered {
+            Ok(body) => Answer::json(body, share),
+            Err(fault) => refused(&sets::refusal(fault)?),
+        })
+    }
+
+    /// Makes or drops a branch.
+    pub(super) async fn serve_branches(
+        &self,
+        context: &RequestContext<'_>,
+        body: Incoming,
+    ) -> Result<Answer, Error> {
+        let expected = (branches::HEADER_VALUE, branches::BODY_BYTES_MAX);
+        let (signer, sent) = match self.receive_own(context, expected, body).await? {
+            Ok(received) => received,
+            Err(refusal) => return Ok(refused(&refusal)),
+        };
         let engine = self.engine()?;
         let is_left = |place: &Namespace| engine.has_tables(place);
         let naming =
             branches::Naming { signer: signer.as_ref().map(|caller| &caller.namespace), is_left: &is_left };
         let command = match branches::read(context.head.method == Method::DELETE, &sent, naming) {
             Ok(command) => command,
-            Err(refusal) => return Ok(branch_refusal(&refusal)),
+            Err(refusal) => return Ok(refused(&refusal)),
         };
         let presence = Presence::default();
         let engine = engine.for_client(presence.clone());
@@ -165,12 +209,12 @@ impl Service {
                 if branches::is_limit(&fault) {
                     self.refused.count(Cause::Branches);
                 }
-                branch_refusal(&branches::refusal(&command, fault)?)
+                refused(&branches::refusal(&command, fault)?)
             }
         })
     }
 }
 
-fn branch_refusal(refusal: &branches::Refusal) -> Answer {
+fn refused(refusal: &Refusal) -> Answer {
     Answer::error(refusal.status, refusal.body())
 }

@@ -7,8 +7,8 @@
 //!   `failed_signatures`, `inflate`).
 //! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
-//! - The APIs: `dynamodb`, `monitoring`, `scaling`; our own `calls` (`branches`, `find_table`, `history`) and
-//!   `job_calls` (`jobs`, `rollbacks`);
+//! - The APIs: `dynamodb`, `monitoring`, `scaling`; our own `calls` (`branches`, `find_table`, `history`, and
+//!   with rows in `frames`: `sets`) and `job_calls` (`jobs`, `rollbacks`);
 //!   `studio_calls` without signatures.
 //! - `request_trace`, `request_metrics` and `request_log`: what is noted about a request.
 //!
@@ -24,6 +24,7 @@ pub(crate) mod credentials;
 mod dynamodb;
 mod failed_signatures;
 pub(crate) mod find_table;
+pub(crate) mod frames;
 pub(crate) mod history;
 mod inflate;
 mod job_calls;
@@ -38,6 +39,7 @@ pub(crate) mod rollbacks;
 mod run_to_completion;
 mod scaling;
 mod service;
+pub(crate) mod sets;
 mod studio_calls;
 pub(crate) mod web_guard;
 mod work;

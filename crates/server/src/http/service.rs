@@ -33,6 +33,7 @@ use super::request_metrics::RequestMetrics;
 use super::request_trace::Trace;
 use super::response::{self, Answer, ResponsePrefs};
 use super::rollbacks;
+use super::sets;
 use super::web_guard::{Refusal, WebGuard};
 use crate::clock::{Desk, endpoint as clock};
 use crate::connection::body::{self, BodyBudgets};
@@ -169,14 +170,16 @@ impl Service {
     ) -> Answer {
         let branches =
             head.uri.path() == branches::PATH && matches!(head.method, Method::POST | Method::DELETE);
+        let sets = head.uri.path() == sets::PATH && head.method == Method::POST;
+        let is_own = branches || sets;
         let clock = self.clock.as_ref().filter(|_| {
             head.uri.path() == clock::PATH
                 && matches!(head.method, Method::GET | Method::POST)
                 && client.address.is_loopback()
         });
-        trace.is_call = branches || head.method == Method::POST;
+        trace.is_call = is_own || head.method == Method::POST;
         let early = match admitted {
-            Ok(()) if branches || clock.is_some() => None,
+            Ok(()) if is_own || clock.is_some() => None,
             admitted => self.reject_early(head, fields, &body, admitted),
         };
         if let Some(answer) = early {
@@ -192,6 +195,7 @@ impl Service {
         let context = RequestContext { head, fields, headers: &headers, client };
         let served = match family(head, fields) {
             _ if branches => self.serve_branches(&context, body).await,
+            _ if sets => self.serve_sets(&context, body).await,
             _ if let Some(clock) = clock => Ok(self.serve_clock(&context, clock, body).await),
             (Family::DynamoDb, _) if head.uri.path() == find_table::PATH => {
                 self.serve_find_table(&context, body, trace).await
