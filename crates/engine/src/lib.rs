@@ -92,7 +92,9 @@ pub use jobs::{
     JobKind, JobState, JobView, ObjectJob, ObjectWork, RollbackCounts, RollbackExample, RollbackFilter,
     RollbackPreview, RollbackRequest, Row, RowPage,
 };
-pub use sets::{BegunSet, NewSet, SetFault, SetPage, SetTable, Wanted, settings_say};
+pub use sets::{
+    BegunRestore, BegunSet, NewSet, RestoreFault, RestoredTable, SetFault, SetPage, SetTable, Wanted,
+};
 pub use state::{Engine, Heat, HotItem, HotKey, PartitionHeat, Trial, TrialArm, TrialPart};
 pub use support::config::{BranchLimits, CountedTogether, EngineConfig};
 pub use support::env::{AccountId, Caller, Env, Namespace, Principal, Region};

@@ -1,11 +1,13 @@
-//! Releasing sets: those that have ended, and those whose reader has gone.
+//! Releasing sets that have ended or whose reader has gone, and dropping the tables of restores that nobody
+//! feeds any more.
 
 use std::collections::BTreeSet;
 
 use keywright_semantics::error::Error;
 use keywright_store::Store;
 
-use super::rows::{self, Row};
+use super::restore;
+use super::rows::{self, RestoreRow, Row};
 use crate::catalogue::Table;
 use crate::state::Engine;
 use crate::support::layout::TableId;
@@ -14,23 +16,32 @@ use crate::support::wake::NextWake;
 /// Sets belong to no table; their expiry is owned like one.
 const SETS: TableId = TableId(0);
 
-/// Releases the sets that have expired. The holds of tables say which sets there are.
+/// Releases the sets and drops the restores that have expired. The tables say which there are.
 pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, Error> {
     if !engine.owns(SETS) {
         return Ok(NextWake::default());
     }
     let tables = engine.catalogue().all();
     let holds = tables.iter().flat_map(|table| table.history.holds());
-    let ids: BTreeSet<&str> = holds.filter_map(|hold| rows::set_of(&hold.owner)).collect();
+    let sets: BTreeSet<&str> = holds.filter_map(|hold| rows::set_of(&hold.owner)).collect();
+    let restoring = tables.iter().filter_map(|table| table.restoring.as_ref());
+    let restores: BTreeSet<&str> = restoring.filter_map(|restoring| rows::set_of(&restoring.job)).collect();
     let mut wake = NextWake::default();
-    for id in ids {
-        match rows::find(engine, id).await? {
-            Some(row) if row.expires_ms > now_ms => {
-                wake = wake.earlier(NextWake { at_ms: Some(row.expires_ms) });
-            }
-            Some(row) => release(engine, id, &row).await?,
-            // Another process has ended it, and this one does not know yet.
-            None => {}
+    // Without a row another process has ended it, and this one does not know yet.
+    for id in sets {
+        let Some(row) = rows::find::<_, Row>(engine, &rows::key(id)).await? else { continue };
+        if row.expires_ms > now_ms {
+            wake = wake.earlier(NextWake { at_ms: Some(row.expires_ms) });
+        } else {
+            release(engine, id, &row).await?;
+        }
+    }
+    for id in restores {
+        let Some(row) = rows::find::<_, RestoreRow>(engine, &rows::restore_key(id)).await? else { continue };
+        if row.expires_ms > now_ms {
+            wake = wake.earlier(NextWake { at_ms: Some(row.expires_ms) });
+        } else {
+            restore::drop_tables(engine, id).await?;
         }
     }
     Ok(wake)

@@ -8,11 +8,11 @@
 //! It does not know where the pages go.
 //!
 //! - `rows`: the rows of sets.
-//! - `expiry`: releasing sets whose reader has gone.
-//!
-//! Layers: rows < expiry
+//! - `restore`: tables that are made of settings and rows from outside.
+//! - `expiry`: releasing sets whose reader has gone, and restores that nobody feeds.
 
 pub(crate) mod expiry;
+mod restore;
 mod rows;
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use bytes::Bytes;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_store::Store;
 
-use crate::catalogue::{Table, TableStatus, read_settings, stored_settings};
+use crate::catalogue::{Table, TableStatus, stored_settings};
 use crate::history::as_of::AsOf;
 use crate::history::merge::Part;
 use crate::history::window::Window;
@@ -33,7 +33,8 @@ use crate::support::fault;
 use crate::support::layout::TableId;
 use crate::support::rows::Budget;
 use crate::support::stamp::Stamp;
-use rows::{Row, Tables};
+pub use restore::{BegunRestore, RestoreFault, RestoredTable};
+use rows::{Row, Stored as _, Tables};
 
 /// How long a set waits for its reader.
 const EXPIRY_MS: u64 = 3_600_000;
@@ -213,7 +214,8 @@ impl<S: Store> Engine<S> {
         let row = rows::read(self, reader, id).await?;
         let now_ms = self.env().now_ms();
         if row.expires_ms < now_ms.saturating_add(RENEWED_WITHIN_MS) {
-            rows::renew(self, id, now_ms.saturating_add(EXPIRY_MS)).await?;
+            let expires_ms = now_ms.saturating_add(EXPIRY_MS);
+            rows::renew(self, rows::key(id), |row: &mut Row| row.expires_ms = expires_ms).await?;
         }
         let (table, from) = self.table_of_set(id, &row, number).await?;
         let budget = Budget { rows_max: PAGE_ROWS_MAX, bytes_max };
@@ -271,13 +273,6 @@ impl<S: Store> Engine<S> {
         let table = self.catalogue().all().into_iter().find(held);
         table.map(|table| (table, from)).ok_or_else(|| SetFault::Gone(id.to_owned()))
     }
-}
-
-/// Whether bytes are settings that this release can read; a sentence says why not. Returns the place, the name
-/// and the public id that they say.
-pub fn settings_say(settings: &[u8]) -> Result<(Namespace, String, String), String> {
-    let table = read_settings(settings).map_err(|fault| fault.to_string())?;
-    Ok((crate::catalogue::owner(&table), table.name, table.public_id))
 }
 
 /// The tables of a new set.
