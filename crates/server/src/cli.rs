@@ -39,7 +39,8 @@ enum Command {
     Simulate(model::SimulateArguments),
     /// Load items into tables and dump them to files.
     Data(Box<data::DataArguments>),
-    Backup(backup::BackupArguments),
+    Backup(Box<backup::BackupArguments>),
+    Restore(Box<backup::restore::RestoreArguments>),
     History(backup::history::HistoryArguments),
     Rollback(Box<backup::rollback::RollbackArguments>),
     Jobs(backup::jobs::JobsArguments),
@@ -66,6 +67,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Simulate(arguments)) => model::run_simulation(&arguments),
         Some(Command::Data(arguments)) => data::run(&arguments),
         Some(Command::Backup(arguments)) => return backup::run(&arguments),
+        Some(Command::Restore(arguments)) => backup::restore::run(&arguments),
         Some(Command::History(arguments)) => backup::history::run(&arguments),
         Some(Command::Rollback(arguments)) => backup::rollback::run(&arguments),
         Some(Command::Jobs(arguments)) => backup::jobs::run(&arguments),

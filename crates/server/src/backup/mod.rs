@@ -1,4 +1,8 @@
 //! Commands on what has been: the history of an item, rollbacks, jobs, and backups in a folder or a bucket.
+//!
+//! - `create`, `restore`: a backup of a database, and its way back; `database` is either end.
+//! - `list`, `verify`, `prune`: what stands in a place of backups.
+//! - `history`: the versions of one item, whose differences `difference` finds; `rollback`, `jobs`.
 
 use std::process::ExitCode;
 
@@ -6,22 +10,31 @@ use clap::{Args, Subcommand};
 
 use crate::process::failure::Failure;
 
+mod create;
+mod database;
 mod difference;
 pub(crate) mod history;
 pub(crate) mod jobs;
 mod list;
 mod place;
 mod prune;
+pub(crate) mod restore;
 pub(crate) mod rollback;
+mod table_argument;
 mod verify;
 
-/// Look after backups: list, verify and remove them
+/// Back up a database, and look after backups
 ///
-/// These commands need the place of the backups alone, and no database.
+/// Without a subcommand it backs up all tables of all accounts and regions, or the named ones, as of one moment,
+/// while the server goes on. On a server with --credentials, those of the signing account. Subcommands need the
+/// place of the backups alone.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct BackupArguments {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+    #[command(flatten)]
+    create: create::CreateArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -34,8 +47,9 @@ enum Command {
 /// Runs the command. An error is a message for the person at the terminal.
 pub(crate) fn run(arguments: &BackupArguments) -> Result<ExitCode, Failure> {
     match &arguments.command {
-        Command::List(arguments) => list::run(arguments).map(|()| ExitCode::SUCCESS),
-        Command::Verify(arguments) => verify::run(arguments),
-        Command::Prune(arguments) => prune::run(arguments).map(|()| ExitCode::SUCCESS),
+        None => create::run(&arguments.create).map(|()| ExitCode::SUCCESS),
+        Some(Command::List(arguments)) => list::run(arguments).map(|()| ExitCode::SUCCESS),
+        Some(Command::Verify(arguments)) => verify::run(arguments),
+        Some(Command::Prune(arguments)) => prune::run(arguments).map(|()| ExitCode::SUCCESS),
     }
 }

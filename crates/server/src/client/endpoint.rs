@@ -24,7 +24,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::endpoint_url::region;
 use crate::client::aws_settings;
-use crate::http::find_table;
+use crate::http::{branches, find_table};
 use crate::http::find_table::Found;
 use crate::process::environment;
 use crate::process::failure::Failure;
@@ -113,8 +113,10 @@ pub(crate) struct Refusal {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
-    /// The endpoint answered, or the connection broke.
+    /// The endpoint answered.
     Failure,
+    /// The connection broke.
+    Broken,
     /// Nothing came in time.
     Silence,
 }
@@ -257,10 +259,64 @@ impl Client {
     }
 
     async fn answer(&mut self, call: Call<'_>, body: &Json) -> Result<Json, Refusal> {
+        let (status, bytes) = self.exchange(call, &Bytes::from(body.compact()), None).await?;
+        let (operation, text) = (call.name, String::from_utf8_lossy(&bytes));
+        let answer = Json::parse(&text)
+            .map_err(|fault| Failure::new(format!("{operation}: HTTP {status}, {fault}")))?;
+        if status == StatusCode::OK { Ok(answer) } else { Err(refusal_of(operation, &answer)) }
+    }
+
+    /// Sends one of our own calls, whose bodies are bytes, again while the endpoint is too busy for it or the
+    /// connection breaks. The header is for endpoints that verify no signatures.
+    pub(crate) async fn exchange_again(
+        &mut self,
+        call: OwnCall,
+        header: &'static str,
+        body: &Bytes,
+    ) -> Result<Bytes, Refusal> {
+        let call = Call { name: call.name, path: call.path, prefix: OWN_PREFIX };
+        let mut pause = PAUSE_MIN;
+        for attempt in 1..=ATTEMPTS_MAX {
+            let answered = timeout(ANSWER_TIME_MAX, self.exchange(call, body, Some(header))).await;
+            let refusal = match answered {
+                Ok(Ok((StatusCode::OK, bytes))) => return Ok(bytes.into()),
+                Ok(Ok((status, bytes))) => match Json::parse(&String::from_utf8_lossy(&bytes)) {
+                    Ok(answer) => refusal_of(call.name, &answer),
+                    Err(_) => return Err(format!("{}: HTTP {status}", call.name).into()),
+                },
+                Ok(Err(refusal)) => refusal,
+                Err(_) => return Err(self.silent(call.name, "no complete response", ANSWER_TIME_MAX)),
+            };
+            let is_broken = refusal.cause == Cause::Broken;
+            if attempt == ATTEMPTS_MAX || !(is_broken || TEMPORARY.contains(&refusal.kind.as_str())) {
+                return Err(refusal);
+            }
+            tokio::time::sleep(pause).await;
+            if is_broken && let Ok(sender) = connection(&self.endpoint).await {
+                self.sender = sender;
+            }
+            pause *= 2;
+        }
+        Err(self.silent(call.name, "no complete response", ANSWER_TIME_MAX))
+    }
+
+    /// One request and the whole response. With a header, it is one of our own calls.
+    async fn exchange(
+        &mut self,
+        call: Call<'_>,
+        body: &Bytes,
+        header: Option<&'static str>,
+    ) -> Result<(StatusCode, Vec<u8>), Refusal> {
         let operation = call.name;
         let target = format!("{}.{operation}", call.prefix);
-        let request = self.signed(operation, call.path, &target, &Bytes::from(body.compact()))?;
-        let broke = |error: &dyn fmt::Display| format!("{operation}: incomplete response: {error}");
+        let mut request = self.signed(operation, call.path, &target, body)?;
+        if let Some(value) = header {
+            request.headers_mut().insert(branches::HEADER, HeaderValue::from_static(value));
+        }
+        let broke = |error: &dyn fmt::Display| Refusal {
+            cause: Cause::Broken,
+            ..Refusal::from(format!("{operation}: incomplete response: {error}"))
+        };
         let sent = timeout(SILENCE_TIME_MAX, self.sender.send_request(request)).await;
         let silent = |_| self.silent(operation, "no response", SILENCE_TIME_MAX);
         let response = sent.map_err(silent)?.map_err(|error| broke(&error))?;
@@ -275,17 +331,7 @@ impl Client {
             }
             bytes.extend_from_slice(&piece);
         }
-        let text = String::from_utf8_lossy(&bytes);
-        let answer = Json::parse(&text)
-            .map_err(|fault| Failure::new(format!("{operation}: HTTP {status}, {fault}")))?;
-        if status == StatusCode::OK {
-            return Ok(answer);
-        }
-        let kind = answer.str_at("__type").unwrap_or_default();
-        let kind = kind.rsplit('#').next().unwrap_or(kind);
-        let message = answer.str_at("message").or_else(|| answer.str_at("Message")).unwrap_or_default();
-        let message = if message.is_empty() { String::new() } else { format!(": {message}") };
-        Err(Refusal { kind: kind.to_owned(), ..Refusal::from(format!("{operation}: {kind}{message}")) })
+        Ok((status, bytes))
     }
 
     /// A signed request; `what` names it in errors.
@@ -328,6 +374,19 @@ impl Client {
         sent.insert(AUTHORIZATION, value(&authorization)?);
         Ok(request)
     }
+}
+
+/// The refusal that an answer is.
+fn refusal_of(operation: &str, answer: &Json) -> Refusal {
+    let kind = answer.str_at("__type").unwrap_or_default();
+    let kind = kind.rsplit('#').next().unwrap_or(kind);
+    let message = answer.str_at("message").or_else(|| answer.str_at("Message")).unwrap_or_default();
+    let text = match (kind, message) {
+        ("", message) => format!("{operation}: {message}"),
+        (kind, "") => format!("{operation}: {kind}"),
+        (kind, message) => format!("{operation}: {kind}: {message}"),
+    };
+    Refusal { kind: kind.to_owned(), ..Refusal::from(text) }
 }
 
 /// The next bytes of a response; what comes after them is no body.

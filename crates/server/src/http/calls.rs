@@ -1,7 +1,7 @@
 //! Our own calls below `/_keywright/`: the clock, branches, in which regions a table is, the history of an
-//! item, sets of tables.
+//! item, sets of tables, restores.
 //!
-//! Their forms are in `clock`, `branches`, `find_table`, `history` and `sets`.
+//! Their forms are in `clock`, `branches`, `find_table`, `history`, `sets` and `restores`.
 
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use super::receive::BodyForm;
 use super::request_trace::Trace;
 use super::response::Answer;
 use super::run_to_completion::RunToCompletion;
+use super::restores;
 use super::service::Service;
 use super::sets;
 use crate::clock::{Desk, endpoint as clock};
@@ -165,6 +166,31 @@ impl Service {
         Ok(match answered {
             Ok(body) => Answer::json(body, share),
             Err(fault) => refused(&sets::refusal(fault)?),
+        })
+    }
+
+    /// Begins, feeds or ends a restore of tables.
+    pub(super) async fn serve_restores(
+        &self,
+        context: &RequestContext<'_>,
+        body: Incoming,
+    ) -> Result<Answer, Error> {
+        let expected = (restores::HEADER_VALUE, restores::BODY_BYTES_MAX);
+        let (signer, sent) = match self.receive_own(context, expected, body).await? {
+            Ok(received) => received,
+            Err(refusal) => return Ok(refused(&refusal)),
+        };
+        let (request, rows) = match restores::read(&sent) {
+            Ok(read) => read,
+            Err(refusal) => return Ok(refused(&refusal)),
+        };
+        let engine = self.engine()?;
+        let account = signer.map(|caller| caller.namespace.account);
+        let restore =
+            async move { restores::answer(&engine, account.as_ref(), &request, rows).await };
+        Ok(match self.complete(true, restore).await {
+            Ok(body) => Answer::json(body, None),
+            Err(fault) => refused(&restores::refusal(fault)?),
         })
     }
 

@@ -32,6 +32,7 @@ use super::request_log::{Outcome, RequestLog};
 use super::request_metrics::RequestMetrics;
 use super::request_trace::Trace;
 use super::response::{self, Answer, ResponsePrefs};
+use super::restores;
 use super::rollbacks;
 use super::sets;
 use super::web_guard::{Refusal, WebGuard};
@@ -171,7 +172,8 @@ impl Service {
         let branches =
             head.uri.path() == branches::PATH && matches!(head.method, Method::POST | Method::DELETE);
         let sets = head.uri.path() == sets::PATH && head.method == Method::POST;
-        let is_own = branches || sets;
+        let restores = head.uri.path() == restores::PATH && head.method == Method::POST;
+        let is_own = branches || sets || restores;
         let clock = self.clock.as_ref().filter(|_| {
             head.uri.path() == clock::PATH
                 && matches!(head.method, Method::GET | Method::POST)
@@ -196,6 +198,7 @@ impl Service {
         let served = match family(head, fields) {
             _ if branches => self.serve_branches(&context, body).await,
             _ if sets => self.serve_sets(&context, body).await,
+            _ if restores => self.serve_restores(&context, body).await,
             _ if let Some(clock) = clock => Ok(self.serve_clock(&context, clock, body).await),
             (Family::DynamoDb, _) if head.uri.path() == find_table::PATH => {
                 self.serve_find_table(&context, body, trace).await

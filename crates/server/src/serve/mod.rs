@@ -125,6 +125,9 @@ fn engine_config(config: &Config, metrics: &Arc<RequestMetrics>) -> EngineConfig
         observer,
         throughput: config.throughput,
         branches: config.branches,
+        pitr_default: config.backups.pitr_default,
+        pitr_lag_ms: config.backups.pitr_lag_ms,
+        job_threads: config.backups.job_threads,
         ..default
     }
 }

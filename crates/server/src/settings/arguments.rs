@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
+use super::s3::S3Arguments;
 use crate::clock::{ManualStart, Pace};
 use crate::http::request_log::RequestLog;
 use crate::process::log::{LogFormat, LogLevel};
@@ -113,7 +114,37 @@ pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) clock: ClockArguments,
     #[command(flatten)]
+    pub(crate) backups: BackupArguments,
+    #[command(flatten)]
     pub(crate) limits: LimitArguments,
+}
+
+/// Backups, points in time, and the jobs that they make. docs/guide/backup.md explains them.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Backups")]
+#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
+pub(crate) struct BackupArguments {
+    /// Copy backups into this folder or s3://BUCKET/PREFIX, or off: then their items stay in the database
+    /// [default: backups in the data folder; off without one]
+    #[arg(long, value_name = "PLACE", env = "KEYWRIGHT_BACKUP_TO")]
+    pub(crate) backup_to: Option<String>,
+    /// Turn point-in-time recovery on for each new table
+    #[arg(long, env = "KEYWRIGHT_PITR_DEFAULT", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub(crate) pitr_default: Option<bool>,
+    /// How far the latest time to which a table can be restored is behind, in milliseconds [default: 0]
+    #[arg(long, value_name = "MS", env = "KEYWRIGHT_PITR_LAG_MS")]
+    pub(crate) pitr_lag_ms: Option<u64>,
+    /// Jobs at work at a time; further ones wait [default: 2]
+    #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_JOB_THREADS")]
+    pub(crate) job_threads: Option<usize>,
+    /// Memory for all jobs together, in MiB, at least 32 [default: 64]
+    #[arg(long, value_name = "MIB", env = "KEYWRIGHT_JOB_MEMORY_MIB")]
+    pub(crate) job_memory_mib: Option<u64>,
+    /// Rows that all jobs together write in a second [default: no limit]
+    #[arg(long, value_name = "ROWS", env = "KEYWRIGHT_LOAD_RATE")]
+    pub(crate) load_rate: Option<u64>,
+    #[command(flatten)]
+    pub(crate) s3: S3Arguments,
 }
 
 /// Limits of throughput, as the service has them. docs/guide/throttling.md explains them.

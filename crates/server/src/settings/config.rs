@@ -15,6 +15,8 @@ use super::arguments::{
     ClockArguments, DurabilityArgument, LimitArguments, OwnPort, ServeArguments, StudioArguments,
     WatchArguments, host,
 };
+use super::backups::{self, Backups, InFile, ScheduleInFile};
+use super::s3::{S3Arguments, Secrets};
 use super::storage::{Place, STORE, Storage, chosen};
 use super::throughput;
 use crate::clock::{ClockSetting, ManualStart, Pace};
@@ -75,6 +77,7 @@ pub(crate) struct Config {
     pub(crate) strict_metrics: bool,
     pub(crate) limits: Limits,
     pub(crate) branches: BranchLimits,
+    pub(crate) backups: Backups,
     /// `None` if it is off.
     pub(crate) management: Option<ManagementConfig>,
     /// `None` if it is off.
@@ -160,6 +163,34 @@ struct File {
     decode_budget_mib: Option<u64>,
     #[serde(alias = "answer_budget_mib")]
     answer_budget_mib: Option<u64>,
+    #[serde(rename = "backup-to", alias = "backup_to")]
+    backup_place: Option<String>,
+    #[serde(alias = "pitr_default")]
+    pitr_default: Option<bool>,
+    #[serde(alias = "pitr_lag_ms")]
+    pitr_lag_ms: Option<u64>,
+    #[serde(alias = "job_threads")]
+    job_threads: Option<usize>,
+    #[serde(alias = "job_memory_mib")]
+    job_memory_mib: Option<u64>,
+    #[serde(alias = "load_rate")]
+    load_rate: Option<u64>,
+    #[serde(default, alias = "backup_schedule")]
+    backup_schedule: Vec<ScheduleInFile>,
+    #[serde(alias = "s3_endpoint")]
+    s3_endpoint: Option<String>,
+    #[serde(alias = "s3_region")]
+    s3_region: Option<String>,
+    #[serde(alias = "s3_access_key_id")]
+    s3_access_key_id: Option<String>,
+    #[serde(alias = "s3_secret_access_key")]
+    s3_secret_access_key: Option<String>,
+    #[serde(alias = "s3_session_token")]
+    s3_session_token: Option<String>,
+    #[serde(alias = "s3_allow_http")]
+    s3_allow_http: Option<bool>,
+    #[serde(alias = "s3_virtual_host")]
+    s3_virtual_host: Option<bool>,
     #[serde(alias = "branches_per_account")]
     branches_per_account: Option<usize>,
     #[serde(alias = "branch_mib_per_account")]
@@ -193,6 +224,29 @@ impl File {
         toml::from_str(&text).map_err(|error| {
             Failure::new(format!("the configuration file {} is not valid:\n{error}", path.display()))
         })
+    }
+
+    fn backups(&mut self) -> InFile {
+        InFile {
+            to: self.backup_place.take(),
+            pitr_default: self.pitr_default,
+            pitr_lag_ms: self.pitr_lag_ms,
+            job_threads: self.job_threads,
+            job_memory_mib: self.job_memory_mib,
+            load_rate: self.load_rate,
+            schedules: std::mem::take(&mut self.backup_schedule),
+            s3: S3Arguments {
+                s3_endpoint: self.s3_endpoint.take(),
+                s3_region: self.s3_region.take(),
+                s3_access_key_id: self.s3_access_key_id.take(),
+                s3_allow_http: self.s3_allow_http,
+                s3_virtual_host: self.s3_virtual_host,
+            },
+            secrets: Secrets {
+                secret_access_key: self.s3_secret_access_key.take(),
+                session_token: self.s3_session_token.take(),
+            },
+        }
     }
 
     fn durability(&self) -> Result<Option<DurabilityArgument>, Failure> {
@@ -239,6 +293,7 @@ impl Config {
             .map_err(|fault| Failure::new(format!("scrub: {fault}")))?;
         let clock = clock(arguments.clock, &file, &storage)?;
         let verifies = credentials.is_some();
+        let backups = backups::merge(&arguments.backups, file.backups(), &storage)?;
         let branches = branch_limits(&arguments.limits, &file, verifies);
         let allowed_hosts = first_given(arguments.allowed_host, std::mem::take(&mut file.allowed_host));
         let management = watching.management(&allowed_hosts)?;
@@ -272,6 +327,7 @@ impl Config {
             stream_shard_ms: shard_time(arguments.stream_shard_ms.or(file.stream_shard_ms))?,
             limits,
             branches,
+            backups,
             management,
             studio,
             request_log: watching.request_log,

@@ -1,6 +1,7 @@
 //! The settings of one server: flags, environment and file become one validated value.
 
 pub(crate) mod arguments;
+pub(crate) mod backups;
 pub(crate) mod config;
 pub(crate) mod s3;
 pub(crate) mod storage;

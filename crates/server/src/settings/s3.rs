@@ -35,7 +35,47 @@ pub(crate) struct S3Arguments {
     pub(crate) s3_virtual_host: Option<bool>,
 }
 
+/// What is never a flag.
+#[derive(Clone, Default)]
+pub(crate) struct Secrets {
+    pub(crate) secret_access_key: Option<String>,
+    pub(crate) session_token: Option<String>,
+}
+
+/// Secrets never reach a log.
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Secrets")
+    }
+}
+
+const SECRET_VARIABLE: &str = "KEYWRIGHT_S3_SECRET_ACCESS_KEY";
+const TOKEN_VARIABLE: &str = "KEYWRIGHT_S3_SESSION_TOKEN";
+
 impl S3Arguments {
+    /// These, and those of a file where they are not given.
+    pub(crate) fn or(&self, file: Self) -> Self {
+        Self {
+            s3_endpoint: self.s3_endpoint.clone().or(file.s3_endpoint),
+            s3_region: self.s3_region.clone().or(file.s3_region),
+            s3_access_key_id: self.s3_access_key_id.clone().or(file.s3_access_key_id),
+            s3_allow_http: self.s3_allow_http.or(file.s3_allow_http),
+            s3_virtual_host: self.s3_virtual_host.or(file.s3_virtual_host),
+        }
+    }
+
+    /// The settings of flags and of the variables of this process, which come before the secrets of a file.
+    pub(crate) fn settings_or(&self, file: &Secrets) -> Result<S3Settings, Failure> {
+        self.settings_with(|name| {
+            let set = std::env::var(name).ok().filter(|value| !value.is_empty());
+            set.or_else(|| match name {
+                SECRET_VARIABLE => file.secret_access_key.clone(),
+                TOKEN_VARIABLE => file.session_token.clone(),
+                _ => None,
+            })
+        })
+    }
+
     /// The settings of flags and of the variables of this process.
     pub(crate) fn settings(&self) -> Result<S3Settings, Failure> {
         self.settings_with(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
@@ -56,30 +96,25 @@ impl S3Arguments {
             return Err(Failure::new(format!("--s3-endpoint {named} would send everything in the clear"))
                 .advising("write https://, or add --s3-allow-http"));
         }
-        let first = |given: Option<String>, names: &[&str]| {
-            given.or_else(|| names.iter().find_map(|name| variable(name)))
-        };
+        let first = |given: Option<String>, names: &[&str]| given.or_else(|| names.iter().find_map(|name| variable(name)));
         let id = first(self.s3_access_key_id.clone(), &["AWS_ACCESS_KEY_ID"]);
-        let secret = first(None, &["KEYWRIGHT_S3_SECRET_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY"]);
+        let secret = first(None, &[SECRET_VARIABLE, "AWS_SECRET_ACCESS_KEY"]);
         let keys = match (id, secret) {
             (Some(access_key_id), Some(secret_access_key)) => Some(S3Keys {
                 access_key_id,
                 secret_access_key,
-                session_token: first(None, &["KEYWRIGHT_S3_SESSION_TOKEN", "AWS_SESSION_TOKEN"]),
+                session_token: first(None, &[TOKEN_VARIABLE, "AWS_SESSION_TOKEN"]),
             }),
             // The role of a container or an instance of AWS.
             (None, None) if is_aws => None,
             _ => {
-                return Err(Failure::new(format!(
-                    "--s3-endpoint {named} needs an access key and its secret"
-                ))
-                .advising("set KEYWRIGHT_S3_ACCESS_KEY_ID and KEYWRIGHT_S3_SECRET_ACCESS_KEY"));
+                return Err(Failure::new(format!("--s3-endpoint {named} needs an access key and its secret"))
+                    .advising("set KEYWRIGHT_S3_ACCESS_KEY_ID and KEYWRIGHT_S3_SECRET_ACCESS_KEY"));
             }
         };
         Ok(S3Settings {
             endpoint: (!is_aws).then(|| named.to_owned()),
-            region: first(self.s3_region.clone(), &["AWS_REGION"])
-                .unwrap_or_else(|| REGION_DEFAULT.to_owned()),
+            region: first(self.s3_region.clone(), &["AWS_REGION"]).unwrap_or_else(|| REGION_DEFAULT.to_owned()),
             keys,
             allow_http,
             virtual_host: self.s3_virtual_host.unwrap_or(false),
@@ -89,9 +124,7 @@ impl S3Arguments {
 
 fn is_loopback(url: &str) -> bool {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
-    LOOPBACK.iter().any(|name| {
-        host.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
-    })
+    LOOPBACK.iter().any(|name| host.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/'])))
 }
 
 #[cfg(test)]
@@ -113,8 +146,7 @@ mod tests {
 
     #[test]
     fn keys_and_region_come_from_our_variables_before_those_of_aws() {
-        let aws =
-            [("AWS_ACCESS_KEY_ID", "AK"), SECRET, ("AWS_REGION", "eu-west-1"), ("AWS_SESSION_TOKEN", "t")];
+        let aws = [("AWS_ACCESS_KEY_ID", "AK"), SECRET, ("AWS_REGION", "eu-west-1"), ("AWS_SESSION_TOKEN", "t")];
         let found = settings("http://127.0.0.1:9000", &aws).unwrap();
         let keys = found.keys.unwrap();
         assert_eq!((keys.access_key_id.as_str(), keys.secret_access_key.as_str()), ("AK", "secret"));

@@ -51,15 +51,17 @@ impl FromStr for ScrubSetting {
         }
         let unknown =
             || format!("\"{text}\" is not known: write a period such as 7d, 12h, 30m or 60s, or off");
-        let units = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
-        let split = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, *seconds)));
-        let (number, seconds) = split.ok_or_else(unknown)?;
-        let number: u64 = number.parse().map_err(|_| unknown())?;
-        if number == 0 {
-            return Err(unknown());
-        }
-        Ok(Self::Every(Duration::from_secs(number.saturating_mul(seconds))))
+        period(text).map(Self::Every).ok_or_else(unknown)
     }
+}
+
+/// Reads a period above zero, such as `7d`, `12h`, `30m` or `60s`.
+pub(crate) fn period(text: &str) -> Option<Duration> {
+    let units = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
+    let (number, seconds) =
+        units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, *seconds)))?;
+    let number: u64 = number.parse().ok().filter(|number| *number > 0)?;
+    Some(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
 /// Runs until the server stops.

@@ -1,0 +1,268 @@
+//! Settings of backups, points in time and jobs: where sealed backups go, when tables are backed up, how much
+//! the jobs may take.
+
+use keywright_archive::{Address, S3Settings};
+use keywright_semantics::place::{ACCOUNT_DIGITS, RegionName};
+use serde::Deserialize;
+
+use super::arguments::BackupArguments;
+use super::s3::{S3Arguments, Secrets};
+use super::storage::Storage;
+use crate::process::failure::Failure;
+use crate::storage::scrub;
+
+/// The folder of sealed backups in the data folder.
+const BACKUPS_FOLDER: &str = "backups";
+/// No backup store.
+const OFF: &str = "off";
+const JOB_THREADS: usize = 2;
+const JOB_MEMORY_MIB: u64 = 64;
+/// A job holds a chunk that is being read, and a page of rows.
+const JOB_MEMORY_MIB_MIN: u64 = 32;
+const MIB: u64 = 1024 * 1024;
+/// Backups of one table that are closer together would only cost.
+const EVERY_MS_MIN: u64 = 60_000;
+const DAY_MS: u64 = 86_400_000;
+
+/// What one server does with backups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Backups {
+    /// The backup store; `None` leaves the items of backups in the database.
+    pub(crate) to: Option<Address>,
+    /// How `s3://` places are reached; `None` if no store is named.
+    pub(crate) s3: Option<S3Settings>,
+    pub(crate) pitr_default: bool,
+    pub(crate) pitr_lag_ms: u64,
+    pub(crate) job_threads: usize,
+    pub(crate) job_memory_bytes: u64,
+    /// Rows that all jobs together write in a second; `None` for no limit.
+    pub(crate) load_rate: Option<u64>,
+    pub(crate) schedules: Vec<Schedule>,
+}
+
+/// When a table is backed up by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Schedule {
+    /// Account and region; `None` for all that have such a table.
+    pub(crate) place: Option<(String, String)>,
+    pub(crate) table: String,
+    every_ms: u64,
+    /// The time of day of a first backup, in UTC.
+    at_ms: u64,
+    /// How long a backup is kept; `None` for good.
+    pub(crate) keep_ms: Option<u64>,
+}
+
+impl Schedule {
+    /// The last time at or before this one at which a backup was due.
+    pub(crate) fn due_at(&self, now_ms: u64) -> Option<u64> {
+        let since = now_ms.checked_sub(self.at_ms)?;
+        Some(self.at_ms + since - since % self.every_ms)
+    }
+
+    /// The first time after this one at which a backup is due.
+    pub(crate) fn next_after(&self, now_ms: u64) -> u64 {
+        self.due_at(now_ms).map_or(self.at_ms, |due_ms| due_ms.saturating_add(self.every_ms))
+    }
+}
+
+/// A section `[[backup-schedule]]` of the file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ScheduleInFile {
+    table: String,
+    every: String,
+    at: Option<String>,
+    keep: Option<String>,
+}
+
+/// What the file says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InFile {
+    pub(crate) to: Option<String>,
+    pub(crate) pitr_default: Option<bool>,
+    pub(crate) pitr_lag_ms: Option<u64>,
+    pub(crate) job_threads: Option<usize>,
+    pub(crate) job_memory_mib: Option<u64>,
+    pub(crate) load_rate: Option<u64>,
+    pub(crate) schedules: Vec<ScheduleInFile>,
+    pub(crate) s3: S3Arguments,
+    pub(crate) secrets: Secrets,
+}
+
+/// A flag or variable comes before the file.
+pub(crate) fn merge(arguments: &BackupArguments, file: InFile, storage: &Storage) -> Result<Backups, Failure> {
+    let s3_arguments = arguments.s3.or(file.s3);
+    let to = match (arguments.backup_to.clone().or(file.to).as_deref(), storage) {
+        (Some(OFF), _) => None,
+        (Some(place), _) => {
+            Some(Address::parse(place).map_err(|fault| Failure::new(format!("backup-to: {fault}")))?)
+        }
+        (None, Storage::Folder { path, .. }) => Some(Address::Folder(path.join(BACKUPS_FOLDER))),
+        (None, Storage::Memory | Storage::Postgres { .. } | Storage::Tikv { .. }) => None,
+    };
+    let needs_s3 = matches!(to, Some(Address::S3 { .. }));
+    let s3 = (needs_s3 || s3_arguments.s3_endpoint.is_some())
+        .then(|| s3_arguments.settings_or(&file.secrets))
+        .transpose()?;
+    let job_memory_mib = arguments.job_memory_mib.or(file.job_memory_mib).unwrap_or(JOB_MEMORY_MIB);
+    if job_memory_mib < JOB_MEMORY_MIB_MIN {
+        return Err(Failure::new(format!(
+            "--job-memory-mib {job_memory_mib} is too small for a chunk of a backup: write at least \
+             {JOB_MEMORY_MIB_MIN}"
+        )));
+    }
+    let job_threads = arguments.job_threads.or(file.job_threads).unwrap_or(JOB_THREADS);
+    let load_rate = arguments.load_rate.or(file.load_rate);
+    if job_threads == 0 || load_rate == Some(0) {
+        return Err(Failure::new("job-threads and load-rate: with 0 no job would end, write at least 1"));
+    }
+    Ok(Backups {
+        to,
+        s3,
+        pitr_default: arguments.pitr_default.or(file.pitr_default).unwrap_or(false),
+        pitr_lag_ms: arguments.pitr_lag_ms.or(file.pitr_lag_ms).unwrap_or(0),
+        job_threads,
+        job_memory_bytes: job_memory_mib.saturating_mul(MIB),
+        load_rate,
+        schedules: file.schedules.iter().map(schedule).collect::<Result<_, Failure>>()?,
+    })
+}
+
+fn schedule(given: &ScheduleInFile) -> Result<Schedule, Failure> {
+    let ScheduleInFile { table, every, at, keep } = given;
+    let wrong = |setting: &str, value: &str, form: &str| {
+        Failure::new(format!("backup-schedule of table {table}: {setting} = \"{value}\" is not known: {form}"))
+    };
+    let parts: Vec<&str> = table.split('/').collect();
+    let (place, name) = match parts[..] {
+        [name] => (None, name),
+        [account, region, name]
+            if account.len() == ACCOUNT_DIGITS
+                && account.bytes().all(|digit| digit.is_ascii_digit())
+                && RegionName::parse(region).is_some() =>
+        {
+            (Some((account.to_owned(), region.to_owned())), name)
+        }
+        _ => return Err(wrong("table", table, "write NAME, or ACCOUNT/REGION/NAME")),
+    };
+    let every_ms = period(every).map_err(|form| wrong("every", every, &form))?;
+    if every_ms < EVERY_MS_MIN {
+        return Err(wrong("every", every, "write a minute, 1m, or more"));
+    }
+    let at_ms = match at {
+        None => 0,
+        Some(at) => time_of_day(at).ok_or_else(|| wrong("at", at, "write a time of day in UTC, such as 03:30"))?,
+    };
+    let keep_ms = keep.as_ref().map(|keep| period(keep).map_err(|form| wrong("keep", keep, &form)));
+    Ok(Schedule {
+        place,
+        table: name.to_owned(),
+        every_ms,
+        at_ms: at_ms % every_ms.max(DAY_MS),
+        keep_ms: keep_ms.transpose()?,
+    })
+}
+
+fn period(text: &str) -> Result<u64, String> {
+    let period = scrub::period(text).ok_or("write a period such as 7d, 12h, 30m or 60s")?;
+    Ok(u64::try_from(period.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Reads `03:30` as milliseconds.
+fn time_of_day(text: &str) -> Option<u64> {
+    let (hours, minutes) = text.split_once(':')?;
+    let part = |text: &str, below: u64| {
+        let number: u64 = text.parse().ok()?;
+        (text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit()) && number < below).then_some(number)
+    };
+    Some((part(hours, 24)? * 60 + part(minutes, 60)?) * 60_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::arguments::DurabilityArgument;
+
+    const HOUR_MS: u64 = 3_600_000;
+
+    fn folder() -> Storage {
+        Storage::Folder {
+            path: "d".into(),
+            durability: DurabilityArgument::Synced,
+            cache_bytes: 0,
+            write_buffer_bytes: None,
+        }
+    }
+
+    fn in_file(schedule: (&str, &str, Option<&str>, Option<&str>)) -> InFile {
+        let (table, every, at, keep) = schedule;
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let schedule =
+            ScheduleInFile { table: table.to_owned(), every: every.to_owned(), at: owned(at), keep: owned(keep) };
+        InFile { schedules: vec![schedule], ..InFile::default() }
+    }
+
+    fn merged(arguments: BackupArguments, file: InFile) -> Result<Backups, String> {
+        merge(&arguments, file, &folder()).map_err(String::from)
+    }
+
+    #[test]
+    fn backups_go_into_the_data_folder_unless_a_place_is_named_or_they_are_off() {
+        let to = |flag: Option<&str>, file: Option<&str>| {
+            let arguments = BackupArguments { backup_to: flag.map(str::to_owned), ..BackupArguments::default() };
+            let file = InFile { to: file.map(str::to_owned), ..InFile::default() };
+            merged(arguments, file).map(|backups| backups.to.map(|to| to.to_string()))
+        };
+        assert_eq!(to(None, None), Ok(Some("d/backups".to_owned())));
+        assert_eq!(to(None, Some("b")), Ok(Some("b".to_owned())));
+        assert_eq!(to(Some("off"), Some("b")), Ok(None));
+        assert!(to(Some("ftp://x"), None).unwrap_err().starts_with("backup-to: "));
+        assert!(to(Some("s3://bucket/p"), None).unwrap_err().contains("--s3-endpoint"));
+        let memory = merge(&BackupArguments::default(), InFile::default(), &Storage::Memory);
+        assert_eq!(memory.map(|backups| backups.to), Ok(None));
+    }
+
+    #[test]
+    fn bounds_that_let_no_job_end_are_refused() {
+        let none = BackupArguments::default;
+        for (arguments, part) in [
+            (BackupArguments { job_memory_mib: Some(31), ..none() }, "32"),
+            (BackupArguments { job_threads: Some(0), ..none() }, "at least 1"),
+            (BackupArguments { load_rate: Some(0), ..none() }, "at least 1"),
+        ] {
+            assert!(merged(arguments, InFile::default()).unwrap_err().contains(part), "{part}");
+        }
+        let file = InFile { pitr_default: Some(true), load_rate: Some(7), ..InFile::default() };
+        let arguments = BackupArguments { load_rate: Some(9), pitr_lag_ms: Some(5), ..none() };
+        let backups = merged(arguments, file).unwrap();
+        assert_eq!((backups.pitr_default, backups.pitr_lag_ms, backups.load_rate), (true, 5, Some(9)));
+    }
+
+    #[test]
+    fn a_schedule_is_due_at_its_time_of_day_and_every_period_after_it() {
+        let parsed = |schedule| merged(BackupArguments::default(), in_file(schedule)).map(|mut backups| backups.schedules.remove(0));
+        let daily = parsed(("Orders", "1d", Some("03:30"), Some("7d"))).unwrap();
+        assert_eq!((daily.table.as_str(), daily.place.clone(), daily.keep_ms), ("Orders", None, Some(7 * DAY_MS)));
+        let at = 3 * HOUR_MS + HOUR_MS / 2;
+        assert_eq!(daily.due_at(20 * DAY_MS + at - 1), Some(19 * DAY_MS + at));
+        assert_eq!(daily.due_at(20 * DAY_MS + at), Some(20 * DAY_MS + at));
+        assert_eq!(daily.next_after(20 * DAY_MS + at), 21 * DAY_MS + at);
+        let often = parsed(("000000000001/eu-west-1/Orders", "6h", Some("01:00"), None)).unwrap();
+        assert_eq!(often.place, Some(("000000000001".to_owned(), "eu-west-1".to_owned())));
+        assert_eq!(often.next_after(DAY_MS), DAY_MS + HOUR_MS);
+        assert_eq!(often.due_at(DAY_MS), Some(DAY_MS - 5 * HOUR_MS));
+        for (schedule, part) in [
+            (("a/b", "1d", None, None), "ACCOUNT/REGION/NAME"),
+            (("1/eu-west-1/Orders", "1d", None, None), "ACCOUNT/REGION/NAME"),
+            (("Orders", "daily", None, None), "every"),
+            (("Orders", "59s", None, None), "a minute"),
+            (("Orders", "1d", Some("24:00"), None), "03:30"),
+            (("Orders", "1d", Some("3:30"), None), "03:30"),
+            (("Orders", "1d", None, Some("x")), "keep"),
+        ] {
+            let fault = parsed(schedule).unwrap_err();
+            assert!(fault.contains(part) && fault.starts_with("backup-schedule of table "), "{fault}");
+        }
+    }
+}
