@@ -178,72 +178,53 @@ impl<S: Store> Engine<S> {
     /// All operations but the shortest are boxed: this future is as large as the largest future in it, and it
     /// is copied several times on its way to the executor.
     async fn run(&self, caller: &Caller, request: &Request) -> Result<Response, Error> {
+        let namespace = &caller.namespace;
         match request {
-            Request::CreateBackup(request) => {
-                Box::pin(backups::create(self, &caller.namespace, request)).await
-            }
-            Request::DeleteBackup(request) => {
-                Box::pin(backups::remove(self, &caller.namespace, request)).await
-            }
-            Request::DescribeBackup(request) => {
-                Box::pin(backups::describe(self, &caller.namespace, request)).await
-            }
+            Request::CreateBackup(request) => Box::pin(backups::create(self, namespace, request)).await,
+            Request::DeleteBackup(request) => Box::pin(backups::remove(self, namespace, request)).await,
+            Request::DescribeBackup(request) => Box::pin(backups::describe(self, namespace, request)).await,
             Request::DescribeContinuousBackups(request) => {
-                backups::describe_continuous(self, &caller.namespace, request)
+                backups::describe_continuous(self, namespace, request)
             }
-            Request::ListBackups(request) => Box::pin(backups::list(self, &caller.namespace, request)).await,
+            Request::ListBackups(request) => Box::pin(backups::list(self, namespace, request)).await,
             Request::RestoreTableFromBackup(request) => {
-                Box::pin(backups::from_backup(self, &caller.namespace, request)).await
+                Box::pin(backups::from_backup(self, namespace, request)).await
             }
             Request::RestoreTableToPointInTime(request) => {
-                Box::pin(backups::to_point_in_time(self, &caller.namespace, request)).await
+                Box::pin(backups::to_point_in_time(self, namespace, request)).await
             }
             Request::UpdateContinuousBackups(request) => {
-                Box::pin(backups::update_continuous(self, &caller.namespace, request)).await
+                Box::pin(backups::update_continuous(self, namespace, request)).await
             }
-            Request::CreateTable(request) => {
-                Box::pin(tables::create::run(self, &caller.namespace, request)).await
-            }
-            Request::DeleteTable(request) => {
-                Box::pin(tables::delete::run(self, &caller.namespace, request)).await
-            }
+            Request::CreateTable(request) => Box::pin(tables::create::run(self, namespace, request)).await,
+            Request::DeleteTable(request) => Box::pin(tables::delete::run(self, namespace, request)).await,
             Request::DescribeContributorInsights(request) => {
-                tables::insights::describe(self, &caller.namespace, request)
+                tables::insights::describe(self, namespace, request)
             }
-            Request::ListContributorInsights(request) => {
-                tables::insights::list(self, &caller.namespace, request)
-            }
+            Request::ListContributorInsights(request) => tables::insights::list(self, namespace, request),
             Request::UpdateContributorInsights(request) => {
-                Box::pin(tables::insights::update(self, &caller.namespace, request)).await
+                Box::pin(tables::insights::update(self, namespace, request)).await
             }
-            Request::DescribeEndpoints => Ok(tables::describe::endpoints(&caller.namespace)),
+            Request::DescribeEndpoints => Ok(tables::describe::endpoints(namespace)),
             Request::DescribeLimits => Ok(tables::describe::limits(self)),
-            Request::DescribeTable(request) => tables::describe::run(self, &caller.namespace, request),
+            Request::DescribeTable(request) => tables::describe::run(self, namespace, request),
             Request::DescribeStream(request) => {
-                Box::pin(streams::describe_stream(self, &caller.namespace, request)).await
+                Box::pin(streams::describe_stream(self, namespace, request)).await
             }
-            Request::GetRecords(request) => {
-                Box::pin(streams::get_records(self, &caller.namespace, request)).await
-            }
+            Request::GetRecords(request) => Box::pin(streams::get_records(self, namespace, request)).await,
             Request::GetShardIterator(request) => {
-                Box::pin(streams::get_shard_iterator(self, &caller.namespace, request)).await
+                Box::pin(streams::get_shard_iterator(self, namespace, request)).await
             }
-            Request::ListStreams(request) => streams::list_streams(self, &caller.namespace, request),
-            Request::ListTables(request) => Ok(tables::list::run(self, &caller.namespace, request)),
-            Request::ListTagsOfResource(request) => tables::tags::list(self, &caller.namespace, request),
-            Request::TagResource(request) => {
-                Box::pin(tables::tags::tag(self, &caller.namespace, request)).await
-            }
-            Request::DescribeTimeToLive(request) => tables::ttl::describe(self, &caller.namespace, request),
+            Request::ListStreams(request) => streams::list_streams(self, namespace, request),
+            Request::ListTables(request) => Ok(tables::list::run(self, namespace, request)),
+            Request::ListTagsOfResource(request) => tables::tags::list(self, namespace, request),
+            Request::TagResource(request) => Box::pin(tables::tags::tag(self, namespace, request)).await,
+            Request::DescribeTimeToLive(request) => tables::ttl::describe(self, namespace, request),
             Request::UpdateTimeToLive(request) => {
-                Box::pin(tables::ttl::update(self, &caller.namespace, request)).await
+                Box::pin(tables::ttl::update(self, namespace, request)).await
             }
-            Request::UntagResource(request) => {
-                Box::pin(tables::tags::untag(self, &caller.namespace, request)).await
-            }
-            Request::UpdateTable(request) => {
-                Box::pin(tables::update::run(self, &caller.namespace, request)).await
-            }
+            Request::UntagResource(request) => Box::pin(tables::tags::untag(self, namespace, request)).await,
+            Request::UpdateTable(request) => Box::pin(tables::update::run(self, namespace, request)).await,
             Request::BatchGetItem(request) => {
                 Box::pin(batch_get_item(self, caller, request)).await.map(Response::BatchGetItem)
             }

@@ -41,8 +41,8 @@
 //! - A new setting of a table: a section of its record (`catalogue/record/sections.rs`), critical if an
 //!   older release that ignored it would serve the table wrongly. What such a release must not open at all
 //!   raises the format of the catalogue (`catalogue/format.rs`).
-//! - Jobs (export, import): a variant of `jobs::row::Work` with a file in `jobs`. What reads a table as it was
-//!   takes pages of `history`; what fills a new table is a source for `load`.
+//! - Jobs (export, import): a variant of `jobs::row::Work` with a file in `jobs`. What reads a table as it
+//!   was takes pages of `history`; what fills a new table is a source for `load`.
 //! - Readers of changes: each that needs other images or another retention is a variant of
 //!   `catalogue::Purpose`, with a log of its own; the header of `changes` lists them. Triggers read the
 //!   stream.

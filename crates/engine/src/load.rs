@@ -202,7 +202,9 @@ fn tally(item: &EncodedItem) -> Tally {
 
 fn sum(made: &[Made]) -> Tally {
     let mut all = Tally::default();
-    made.iter().for_each(|one| all += tally(&one.item));
+    for one in made {
+        all += tally(&one.item);
+    }
     all
 }
 

@@ -12,8 +12,7 @@ use super::describe::details;
 use super::lookup;
 use crate::catalogue::backup::{Backup, BackupName, Maker, NewBackup};
 use crate::catalogue::{OtherRows, Table, TableStatus};
-use crate::jobs::objects::Seal;
-use crate::jobs::row::{Job, NewJob, Work, new_id};
+use crate::jobs::row::{Job, NewJob, Seal, Work, new_id};
 use crate::state::Engine;
 use crate::state::stats::Counted;
 use crate::support::env::Namespace;
@@ -110,7 +109,7 @@ async fn create_all<S: Store>(
     let planned: Vec<Planned> =
         tables.iter().map(|table| Planned::of(engine, namespace, table, now_ms)).collect();
     let change = |tables: &mut [Table], rows: &mut OtherRows| {
-        // A cut of all of them: whoever writes to one sees its new record.
+        // A cut of all of them: each writer sees the new record of its table.
         let stamp = engine.stamps().cut(now_ms);
         let mut made = Vec::with_capacity(wishes.len());
         for ((table, wish), planned) in tables.iter_mut().zip(wishes).zip(&planned) {

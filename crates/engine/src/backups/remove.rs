@@ -15,8 +15,7 @@ use super::scope;
 use crate::catalogue::backup::{self, Backup, BackupName, Items, Maker};
 use crate::catalogue::{OtherRows, Table};
 use crate::jobs::end::failed;
-use crate::jobs::objects::DeleteObjects;
-use crate::jobs::row::{Job, NewJob, Work, open_key};
+use crate::jobs::row::{DeleteObjects, Job, NewJob, Work, open_key};
 use crate::monitoring::STORE_WIDE;
 use crate::state::Engine;
 use crate::support::env::Namespace;
@@ -68,7 +67,7 @@ async fn remove_named<S: Store>(
         let removal = Removal::of(engine, namespace, name, found)?;
         let permit = || Ok(());
         let others = removal.keys();
-        let change = |tables: &mut [Table], rows: &mut OtherRows| removal.apply(tables, rows);
+        let change = |tables: &mut [Table], rows: &mut OtherRows| Ok(removal.apply(tables, rows));
         match engine.catalogue().change_all(&removal.tables, &others, permit, change).await {
             Ok((_, true)) => {
                 engine.due().jobs.wake_at(engine.env().now_ms());
@@ -144,12 +143,14 @@ impl Removal {
     }
 
     /// False if the backup is not as it was read.
-    fn apply(&self, tables: &mut [Table], rows: &mut OtherRows) -> Result<bool, Error> {
+    fn apply(&self, tables: &mut [Table], rows: &mut OtherRows) -> bool {
         if rows.found(0) != Some(&self.backup.encode()) {
-            return Ok(false);
+            return false;
         }
         rows.delete(self.key.clone());
-        tables.iter_mut().for_each(|table| table.history.release(&self.backup.id));
+        for table in tables {
+            table.history.release(&self.backup.id);
+        }
         if let Some(seal) = rows.found(1).and_then(|row| Job::decode(row)) {
             let state = failed("BackupDeleted", "the backup was deleted while it was sealed");
             rows.delete(seal.open_key());
@@ -158,7 +159,7 @@ impl Removal {
         if let Some(job) = &self.objects {
             rows.put(job.open_key(), job.encode());
         }
-        Ok(true)
+        true
     }
 }
 

@@ -10,7 +10,7 @@ use keywright_semantics::request::{
     CreateTable, EncryptionChange, NewIndex, OnDemandThroughput, RestoreOverrides, RestoredIndex,
     Throughput as Units,
 };
-use keywright_semantics::schema::{BillingMode, IndexKind, IndexSchema, KeyAttribute};
+use keywright_semantics::schema::{BillingMode, IndexKind, IndexSchema, KeyAttribute, KeySchema};
 
 use crate::catalogue::{OnDemandLimits, Table, Throughput};
 
@@ -87,7 +87,7 @@ fn ceilings(own: OnDemandLimits, asked: Option<OnDemandThroughput>) -> Option<On
 fn definitions(source: &Table, indexes: &[NewIndex]) -> Vec<KeyAttribute> {
     let is_used = |attribute: &&KeyAttribute| {
         let keys = std::iter::once(&source.schema.key).chain(indexes.iter().map(|index| &index.schema.key));
-        keys.flat_map(|key| key.attributes()).any(|used| used.name == attribute.name)
+        keys.flat_map(KeySchema::attributes).any(|used| used.name == attribute.name)
     };
     source.definitions.iter().filter(is_used).cloned().collect()
 }

@@ -475,8 +475,8 @@ impl<S: Store> Catalogue<S> {
     }
 
     /// Changes the records of several tables in one commit, which writes other rows too. `change` gets the
-    /// newest records, in the order of `ids`, and the rows of `others`, which the commit protects. It is called
-    /// after the transaction has begun, and again after a conflict.
+    /// newest records, in the order of `ids`, and the rows of `others`, which the commit protects. It is
+    /// called after the transaction has begun, and again after a conflict.
     pub(crate) async fn change_all<R>(
         &self,
         ids: &[TableId],

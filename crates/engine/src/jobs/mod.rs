@@ -122,7 +122,9 @@ async fn forget<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, E
     old.retain(|job| job.ended_ms.is_some_and(|ended_ms| ended_ms < before_ms));
     if !old.is_empty() {
         let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
-        old.iter().for_each(|job| txn.delete(job.ended_key()));
+        for job in &old {
+            txn.delete(job.ended_key());
+        }
         // After another end a later look finds them again.
         let _ = txn.commit().await;
         due.wake_at(now_ms);

@@ -3,8 +3,8 @@
 //!
 //! The caller moves the bytes. It asks for the jobs that this process owns, and does them piece by piece:
 //!
-//! - *Seal*: [`Engine::rows_of_backup`] gives rows, the caller stores them, [`Engine::note_sealed`] remembers
-//!   how far that is. [`Engine::end_seal`] ends it when the last object stands.
+//! - *Seal*: [`Engine::rows_of_backup`] gives rows, or [`Engine::changes_of_backup`] those that differ from an
+//!   earlier backup; the caller stores them, [`Engine::note_sealed`] remembers how far that is. [`Engine::end_seal`] ends it when the last object stands.
 //! - *Restore*: the caller reads rows from the objects, [`Engine::load_rows`] writes them and remembers where
 //!   the next ones begin. [`Engine::end_loading`] ends it.
 //! - *Delete*: the caller removes all objects of the backup, then [`Engine::end_deletion`].
@@ -15,16 +15,16 @@
 use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Store, Transaction};
-use serde::{Deserialize, Serialize};
 
 use super::end::{end, failed};
-use super::restore::{self, Source, advance, target_of};
-use super::row::{self, Counts, Cursor, Job, State, Work};
+use super::restore::{self, advance, target_of};
+use super::row::{self, Counts, Cursor, Job, Seal, Source, State, Work};
 use super::table_of;
-use crate::catalogue::backup::{Backup, BackupName, Items};
+use crate::catalogue::backup::{Backup, Items};
 use crate::catalogue::{OtherRows, Table};
 use crate::history::as_of::{AsOf, OldItem};
 use crate::history::merge::Part;
+use crate::history::window::{Changed, Window};
 use crate::load::LoadFault;
 use crate::state::Engine;
 use crate::support::env::Namespace;
@@ -38,30 +38,6 @@ const LOOK_MAX: usize = 10_000;
 const PAGE_ROWS_MAX: usize = 10_000;
 /// Tries of a commit that notes progress.
 const TRIES_MAX: u32 = 20;
-
-/// A backup that is copied to the backup store. The table of the job is the backup's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Seal {
-    pub backup: BackupName,
-    pub stamp: Stamp,
-    /// What the caller remembers of the objects that stand.
-    pub progress: Vec<u8>,
-}
-
-impl Seal {
-    /// The seal of a backup whose stamp is not drawn yet.
-    pub(crate) fn of(backup: BackupName) -> Self {
-        Self { backup, stamp: Stamp::default(), progress: Vec::new() }
-    }
-}
-
-/// The objects of a deleted backup, to be removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct DeleteObjects {
-    pub backup: BackupName,
-    /// Where they are; `None` if the backup was not sealed yet.
-    pub place: Option<Vec<u8>>,
-}
 
 /// A job for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +94,7 @@ pub enum ObjectWork {
 pub struct Row {
     /// Its key within the table.
     pub key: Bytes,
-    /// The item.
+    /// The item; empty if there is none.
     pub value: Bytes,
 }
 
@@ -181,8 +157,31 @@ impl<S: Store> Engine<S> {
         Ok(Some(RowPage { rows: page.items.into_iter().map(row).collect(), next: page.next }))
     }
 
-    /// Notes that all rows before `next` stand in objects, and what the caller remembers of these. `items` and
-    /// `bytes` are those since the last note.
+    /// The next rows by which the backup that a job seals differs from an earlier one with this stamp; an empty
+    /// value stands for an item that is gone. `None` if the history does not reach back to it.
+    pub async fn changes_of_backup(
+        &self,
+        job: &ObjectJob,
+        since: u64,
+        from: Option<&Bytes>,
+        bytes_max: usize,
+    ) -> Result<Option<RowPage>, Error> {
+        let Work::Seal(seal) = &job.job.work else { return Ok(None) };
+        let since = Stamp::of_bytes(since.to_be_bytes());
+        let table = table_of(self, job.job.owner()).await?;
+        let window = table.and_then(|table| Window::of(&table, since, seal.stamp));
+        let Some(window) = window else { return Ok(None) };
+        let part = Part { start: from.cloned().unwrap_or_default(), end: None };
+        let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        let budget = Budget { rows_max: PAGE_ROWS_MAX, bytes_max };
+        let page = window.page(&view, &part, budget).await.map_err(|error| fault::storage(&error))?;
+        let differing = page.items.into_iter().filter(|changed| changed.old != changed.new);
+        let row = |changed: Changed| Row { key: changed.within, value: changed.new.unwrap_or_default() };
+        Ok(Some(RowPage { rows: differing.map(row).collect(), next: page.next }))
+    }
+
+    /// Notes that all rows before `next` stand in objects, and what the caller remembers of these. `items`
+    /// and `bytes` are those since the last note.
     pub async fn note_sealed(
         &self,
         job: &ObjectJob,
@@ -214,7 +213,9 @@ impl<S: Store> Engine<S> {
             let backup = Backup::decode(row)?;
             let items = Items::Sealed { place: place.to_vec() };
             rows.put(key.clone(), backup.with_items(items).encode());
-            tables.iter_mut().for_each(|table| table.history.release(&seal.backup.id));
+            for table in tables {
+                table.history.release(&seal.backup.id);
+            }
             Ok(())
         };
         let others = (&[job.job.owner()][..], std::slice::from_ref(&key));

@@ -7,12 +7,11 @@
 use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::Store;
-use serde::{Deserialize, Serialize};
 
 use super::end::{end, failed};
-use super::row::{Counts, Cursor, Job, State, Work};
+use super::row::{Counts, Cursor, Job, Restore, Source, State, Work};
 use super::{Next, table_of};
-use crate::catalogue::backup::{Backup, BackupName};
+use crate::catalogue::backup::Backup;
 use crate::catalogue::{OtherRows, Table, TableStatus};
 use crate::history::as_of::{AsOf, OldItem, Page};
 use crate::history::merge::{Part, after_item};
@@ -22,33 +21,6 @@ use crate::state::stats::{Counted, Tally};
 use crate::support::fault;
 use crate::support::layout::TableId;
 use crate::support::stamp::Stamp;
-
-/// Where the items of a restore come from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Source {
-    /// A table, live or deleted, as of a stamp, which the job holds.
-    History { table: u64, stamp: Stamp },
-    /// A sealed backup at this place of the backup store.
-    Sealed { place: Vec<u8> },
-}
-
-/// A restore. The table of the job is the new one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Restore {
-    pub source: Source,
-    /// The backup that is restored.
-    pub backup: Option<BackupName>,
-}
-
-impl Restore {
-    /// The table whose history is read.
-    const fn source_table(&self) -> Option<TableId> {
-        match self.source {
-            Source::History { table, .. } => Some(TableId(table)),
-            Source::Sealed { .. } => None,
-        }
-    }
-}
 
 /// Does the next step.
 pub(super) async fn step<S: Store>(

@@ -7,19 +7,21 @@
 //!
 //! An id begins with the time of the request, so jobs are in the order of their beginning.
 
+use std::ops::ControlFlow;
+
 use bytes::Bytes;
 use keywright_semantics::error::Error;
-use keywright_store::{Direction, KeyRange, Snapshot};
+use keywright_store::{Direction, Entry, KeyRange, Snapshot};
 use serde::{Deserialize, Serialize};
 
-use super::objects::{DeleteObjects, Seal};
-use super::restore::Restore;
 use super::rollback::Rollback;
 use crate::catalogue::Table;
+use crate::catalogue::backup::BackupName;
 use crate::support::env::{Env, Namespace};
 use crate::support::fault;
 use crate::support::layout::{self, Space, TableId};
 use crate::support::rows::{each_row_until, keep};
+use crate::support::stamp::Stamp;
 
 /// The first byte of a row: its format.
 const FORMAT: u8 = 1;
@@ -33,6 +35,57 @@ pub(crate) enum Work {
     Seal(Seal),
     DeleteObjects(DeleteObjects),
     Rollback(Rollback),
+}
+
+/// Where the items of a restore come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Source {
+    /// A table, live or deleted, as of a stamp, which the job holds.
+    History { table: u64, stamp: Stamp },
+    /// A sealed backup at this place of the backup store.
+    Sealed { place: Vec<u8> },
+}
+
+/// A restore. The table of the job is the new one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Restore {
+    pub source: Source,
+    /// The backup that is restored.
+    pub backup: Option<BackupName>,
+}
+
+impl Restore {
+    /// The table whose history is read.
+    pub(super) const fn source_table(&self) -> Option<TableId> {
+        match self.source {
+            Source::History { table, .. } => Some(TableId(table)),
+            Source::Sealed { .. } => None,
+        }
+    }
+}
+
+/// A backup that is copied to the backup store. The table of the job is the backup's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Seal {
+    pub backup: BackupName,
+    pub stamp: Stamp,
+    /// What the caller remembers of the objects that stand.
+    pub progress: Vec<u8>,
+}
+
+impl Seal {
+    /// The seal of a backup whose stamp is not drawn yet.
+    pub(crate) fn of(backup: BackupName) -> Self {
+        Self { backup, stamp: Stamp::default(), progress: Vec::new() }
+    }
+}
+
+/// The objects of a deleted backup, to be removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DeleteObjects {
+    pub backup: BackupName,
+    /// Where they are; `None` if the backup was not sealed yet.
+    pub place: Option<Vec<u8>>,
 }
 
 /// How a job stands.
@@ -196,12 +249,10 @@ pub(crate) async fn ended_before(view: &impl Snapshot, ms: u64, most: usize) -> 
 async fn read(view: &impl Snapshot, range: (KeyRange, Direction), most: usize) -> Result<Vec<Job>, Error> {
     let mut jobs = Vec::new();
     let mut is_whole = true;
-    let take = |entry: &keywright_store::Entry| match Job::decode(&entry.value) {
-        Some(job) => keep(&mut jobs, job, most),
-        None => {
-            is_whole = false;
-            std::ops::ControlFlow::Continue(())
-        }
+    let take = |entry: &Entry| {
+        let job = Job::decode(&entry.value);
+        is_whole &= job.is_some();
+        job.map_or(ControlFlow::Continue(()), |job| keep(&mut jobs, job, most))
     };
     each_row_until(view, range, take).await.map_err(|error| fault::storage(&error))?;
     if is_whole { Ok(jobs) } else { Err(fault::internal()) }

@@ -68,7 +68,7 @@ pub(super) fn full_row(number: i64) -> Item {
 #[derive(Debug, PartialEq)]
 pub(super) struct Contents {
     items: Vec<Item>,
-    item_count: u64,
+    pub(super) item_count: u64,
     bytes: u64,
     entries: Vec<(u64, u64, Vec<Item>)>,
 }
@@ -603,7 +603,7 @@ fn a_restore_to_a_second_has_what_was_written_before_it() {
     }
 }
 
-fn delete_of(table: &str, number: i64) -> Request {
+pub(super) fn delete_of(table: &str, number: i64) -> Request {
     let row = full_row(number);
     let key = row.into_iter().filter(|(name, _)| name == "pk" || name == "sk").collect();
     let mut request = delete_request(key);
@@ -680,7 +680,7 @@ fn recovery_that_is_turned_off_while_the_table_is_deleted_leaves_no_backup() {
 
 fn index_override(name: &str, of: &NewIndex) -> IndexOverride {
     let names = |key: &[keywright_semantics::schema::KeyAttribute]| {
-        key.iter().map(|attribute| attribute.name.to_string()).collect()
+        key.iter().map(|attribute| attribute.name.clone()).collect()
     };
     IndexOverride {
         name: name.to_owned(),

@@ -138,11 +138,14 @@ fn a_deleted_backup_leaves_a_job_for_its_objects() {
     assert_eq!(bed.rows_in(Space::Backups), 0);
 }
 
+/// What ends a restore without its table.
+type Failure = fn(&Bed<MemoryStore>, &ObjectJob, Vec<Row>);
+
 #[test]
 fn a_restore_that_fails_takes_its_table_with_it_and_frees_the_backup() {
     let (store, objects, arn) = sealed();
     let bed = reopen(store, sealing(), START_MS + 2_000);
-    let failures: [fn(&Bed<MemoryStore>, &ObjectJob, Vec<Row>); 2] = [
+    let failures: [Failure; 2] = [
         |bed, job, _| {
             let failed = bed.engine.fail_job(job, "DamagedObject", "chunk-1.kwb: the sum is wrong");
             block_on(failed).expect("it is noted");
@@ -170,6 +173,60 @@ fn a_restore_that_fails_takes_its_table_with_it_and_frees_the_backup() {
         bed.settle();
     }
     bed.delete_backup(&arn).expect("nothing is restored from it");
+}
+
+/// All rows of the backup that a job seals, or those that changed since a stamp.
+fn all_rows(bed: &Bed<MemoryStore>, job: &ObjectJob, since: Option<u64>) -> Option<Vec<Row>> {
+    let mut rows = Vec::new();
+    let mut from: Option<Bytes> = None;
+    loop {
+        let page = match since {
+            None => block_on(bed.engine.rows_of_backup(job, from.as_ref(), 5_000)),
+            Some(since) => block_on(bed.engine.changes_of_backup(job, since, from.as_ref(), 5_000)),
+        };
+        let page = page.expect("it is read")?;
+        rows.extend(page.rows);
+        from = page.next;
+        if from.is_none() {
+            return Some(rows);
+        }
+    }
+}
+
+#[test]
+fn the_changes_between_two_backups_make_the_second_of_the_first() {
+    let bed = bed_with(EngineConfig { job_threads: 2, ..sealing() });
+    bed.create(creation("Shop", schema())).expect("it is new");
+    bed.turn_on_recovery("Shop");
+    (0..ITEMS).for_each(|number| bed.put("Shop", full_row(number)));
+    bed.back_up("Shop");
+    bed.pass(1_000);
+    for number in (0..ITEMS).step_by(9) {
+        bed.put("Shop", item([("pk", s("new")), ("sk", s(&number.to_string()))]));
+        bed.run(super::backups::delete_of("Shop", number + 1)).expect("it is deleted");
+        // Nothing is left of this one.
+        bed.put("Shop", item([("pk", s("p1")), ("sk", s("passing"))]));
+    }
+    bed.run(super::backups::delete_of("Shop", 0)).expect("it is deleted");
+    bed.put("Shop", full_row(0));
+    bed.back_up("Shop");
+    bed.put("Shop", item([("pk", s("later")), ("sk", s("later"))]));
+    let jobs = block_on(bed.engine.object_jobs()).expect("they are listed");
+    let [first, second] = jobs.as_slice() else { panic!("{jobs:?}") };
+    let ObjectWork::Seal { stamp, .. } = first.work else { panic!("{first:?}") };
+    let map = |rows: Vec<Row>| rows.into_iter().map(|row| (row.key, row.value)).collect::<BTreeMap<_, _>>();
+    let mut state = map(all_rows(&bed, first, None).expect("it is held"));
+    let changes = all_rows(&bed, second, Some(stamp)).expect("it is in the history");
+    assert!(changes.len() < 2 * state.len() / 9 + 10, "{}", changes.len());
+    for Row { key, value } in changes {
+        if value.is_empty() {
+            state.remove(&key).expect("what was deleted was there");
+        } else {
+            state.insert(key, value);
+        }
+    }
+    assert_eq!(state, map(all_rows(&bed, second, None).expect("it is held")));
+    assert_eq!(all_rows(&bed, second, Some(1)), None, "the history does not reach back so far");
 }
 
 #[test]
