@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use keywright_semantics::error::ErrorKind;
-use keywright_semantics::request::{Request, RestoreTime};
+use keywright_semantics::request::RestoreTime;
 use keywright_semantics::response::TableStatus;
 use keywright_store::memory::MemoryStore;
 use keywright_store::{Store, Transaction};
@@ -13,7 +13,7 @@ use super::backups::{Contents, START_MS, bed, full_row, reopen};
 use super::flaky_store::Fate::{self, Conflict, TooLarge, UnknownLost, UnknownWritten};
 use super::flaky_store::FlakyStore;
 use super::harness::*;
-use super::tables::{Bed, creation, kind, named};
+use super::tables::{Bed, creation, kind};
 use crate::support::env::Env;
 use crate::support::layout::{Space, items_prefix};
 use crate::{Engine, EngineConfig, JobKind, JobState, JobView};
