@@ -177,8 +177,7 @@ impl<S: Store> Engine<S> {
             Ok(row)
         };
         let permit = || self.pace().check_presence();
-        let (_, row) =
-            self.catalogue().change_all(&ids, std::slice::from_ref(&key), permit, hold).await?;
+        let (_, row) = self.catalogue().change_all(&ids, std::slice::from_ref(&key), permit, hold).await?;
         let tables = row.tables.iter().map(|(number, _)| *number).collect();
         Ok(BegunSet { id, stamp: number_of(row.stamp), created_ms: now_ms, tables })
     }

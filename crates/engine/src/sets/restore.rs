@@ -29,7 +29,7 @@ use crate::streams;
 use crate::support::env::{AccountId, Namespace};
 use crate::support::fault;
 use crate::support::layout::TableId;
-use crate::support::rows::{READ, Pages};
+use crate::support::rows::{Pages, READ};
 use crate::tables::create::{check_room, uuid};
 
 /// Tries of a commit of rows while other work on the table comes between.
@@ -186,7 +186,9 @@ impl<S: Store> Engine<S> {
         let made = self.catalogue().create_with(new, (&[], std::slice::from_ref(&key)), permit, build).await;
         match made {
             Ok(table) => Ok(RestoredTable { number: table.id.0, after: None, items: 0 }),
-            Err(error) if error.kind == ErrorKind::ResourceInUse => Err(RestoreFault::Exists(name.to_owned())),
+            Err(error) if error.kind == ErrorKind::ResourceInUse => {
+                Err(RestoreFault::Exists(name.to_owned()))
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -230,8 +232,7 @@ impl<S: Store> Engine<S> {
             let renew = |row: &mut RestoreRow| row.expires_ms = expires_ms;
             rows::renew(self, rows::restore_key(id), renew).await?;
         }
-        let items: Vec<OldItem> =
-            sent.into_iter().map(|(within, value)| OldItem { within, value }).collect();
+        let items: Vec<OldItem> = sent.into_iter().map(|(within, value)| OldItem { within, value }).collect();
         let gone = || RestoreFault::Gone(id.to_owned());
         let key = rows::progress_key(id, number);
         for _ in 0..FEED_TRIES_MAX {
@@ -371,12 +372,7 @@ fn check(source: &Table) -> Result<(), String> {
 }
 
 /// The record of a restored table, without what it gets at the end.
-fn renamed(
-    source: Table,
-    place: &Namespace,
-    new: NewName<'_>,
-    (id, now_ms): (TableId, u64),
-) -> Table {
+fn renamed(source: Table, place: &Namespace, new: NewName<'_>, (id, now_ms): (TableId, u64)) -> Table {
     let mut table = Table {
         id,
         version: 1,

@@ -129,7 +129,9 @@ fn an_increment_has_what_changed_since_the_set_whose_history_was_kept() {
     let ids: Vec<String> = first
         .tables
         .iter()
-        .map(|number| block_on(bed.engine.set_table(None, &first.id, *number)).expect("it is there").public_id)
+        .map(|number| {
+            block_on(bed.engine.set_table(None, &first.id, *number)).expect("it is there").public_id
+        })
         .collect();
     let full = whole(&bed, &first, first.tables[0]);
     block_on(bed.engine.end_set(None, &first.id, Some(24 * HOUR_MS))).expect("it ends");
@@ -215,7 +217,8 @@ fn a_set_has_the_tables_that_are_named_and_only_its_account_reads_it() {
     let own = block_on(bed.engine.begin_set(&named(None, "Right"))).expect("it is there");
     let [number] = own.tables[..] else { panic!("one table: {own:?}") };
     let read = |account: &str| {
-        block_on(bed.engine.set_table(Some(&AccountId::from(account)), &own.id, number)).map(|table| table.name)
+        block_on(bed.engine.set_table(Some(&AccountId::from(account)), &own.id, number))
+            .map(|table| table.name)
     };
     assert_eq!(read(namespace().account.as_str()).expect("its own"), "Right");
     assert!(matches!(read("000000000009"), Err(SetFault::Gone(_))));

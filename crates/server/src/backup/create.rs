@@ -4,7 +4,7 @@
 //! comes after its chunks, and the manifests of the set come last. A command that was killed leaves no set: the
 //! next one begins anew, and `keywright backup prune` removes the rest once it is a day old.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -103,9 +103,8 @@ fn open(arguments: &CreateArguments) -> Result<Place, Failure> {
 
 async fn database(arguments: &CreateArguments) -> Result<Database, Failure> {
     let Some(folder) = &arguments.data else {
-        let target = named_endpoint(arguments.endpoint.as_ref()).map_err(|fault| {
-            fault.advising("or --data DIR for the folder of a server that is stopped")
-        })?;
+        let target = named_endpoint(arguments.endpoint.as_ref())
+            .map_err(|fault| fault.advising("or --data DIR for the folder of a server that is stopped"))?;
         return Database::endpoint(&target.endpoint, &arguments.credentials).await;
     };
     if holds(folder)? != Holds::Database {
@@ -115,17 +114,13 @@ async fn database(arguments: &CreateArguments) -> Result<Database, Failure> {
     Database::folder(folder).await
 }
 
-async fn back_up(
-    arguments: &CreateArguments,
-    place: &Place,
-    database: &mut Database,
-) -> Result<(), Failure> {
+async fn back_up(arguments: &CreateArguments, place: &Place, database: &mut Database) -> Result<(), Failure> {
     let earlier = match &arguments.since {
         None => BTreeMap::new(),
         Some(id) => earlier(&list(place).await?, id, place)?,
     };
-    let tables = (!arguments.table.is_empty())
-        .then(|| arguments.table.iter().map(|table| table.0.clone()).collect());
+    let tables =
+        (!arguments.table.is_empty()).then(|| arguments.table.iter().map(|table| table.0.clone()).collect());
     let parents = earlier
         .iter()
         .filter(|(_, earlier)| earlier.chain < CHAIN_LENGTH_MAX)
@@ -142,12 +137,18 @@ async fn back_up(
         return Err(fault);
     }
     let keep_ms = arguments.keep_history;
-    database.ask::<Ended>(&Request::End { set, keep_ms }).await?;
-    if keep_ms.is_some() {
-        for parent in made.backups.iter().filter_map(Summary::parent) {
-            // What this one keeps reaches back far enough for the next.
-            database.ask::<Ended>(&Request::End { set: parent.id.clone(), keep_ms: None }).await?;
+    let mut ended = database.ask::<Ended>(&Request::End { set, keep_ms }).await.map(|_| ());
+    if keep_ms.is_some() && ended.is_ok() {
+        // What this one keeps reaches back far enough for the next.
+        let parents: BTreeSet<&str> =
+            made.backups.iter().filter_map(Summary::parent).map(|parent| parent.id.as_str()).collect();
+        for parent in parents {
+            let end = Request::End { set: parent.to_owned(), keep_ms: None };
+            ended = ended.and(database.ask::<Ended>(&end).await.map(|_| ()));
         }
+    }
+    if let Err(fault) = ended {
+        output::note(&format!("the backup is complete, but the history was not let go of or kept: {fault}"));
     }
     output::say(&summary(&begun.set, place, &made));
     Ok(())

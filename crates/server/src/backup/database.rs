@@ -22,8 +22,10 @@ use crate::storage::private_file;
 
 const BACKUP: OwnCall = OwnCall { name: "Backup", path: sets::PATH };
 const RESTORE: OwnCall = OwnCall { name: "Restore", path: restores::PATH };
-/// What a folder of a database has.
+/// What a folder of a database has; while it is made, and before.
 const FORMAT: &str = "FORMAT";
+const FORMAT_NEW: &str = "FORMAT.new";
+const LOCK: &str = "LOCK";
 
 /// A database that is open.
 pub(super) enum Database {
@@ -39,13 +41,22 @@ pub(super) enum Holds {
     OtherFiles,
 }
 
-/// What a folder holds; one that is not there holds nothing.
+/// What a folder holds; one that is not there holds nothing, and so does one whose database was being made
+/// when its program was killed.
 pub(super) fn holds(folder: &Path) -> Result<Holds, Failure> {
     if folder.join(FORMAT).is_file() {
         return Ok(Holds::Database);
     }
+    if folder.join(FORMAT_NEW).is_file() {
+        return Ok(Holds::Nothing);
+    }
     match std::fs::read_dir(folder) {
-        Ok(mut entries) => Ok(entries.next().map_or(Holds::Nothing, |_| Holds::OtherFiles)),
+        Ok(entries) => {
+            let is_lock = |entry: std::io::Result<std::fs::DirEntry>| {
+                entry.is_ok_and(|entry| entry.file_name() == LOCK)
+            };
+            Ok(if entries.into_iter().all(is_lock) { Holds::Nothing } else { Holds::OtherFiles })
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Holds::Nothing),
         Err(error) => Err(crate::process::io_fault::cannot("read", folder, &error).into()),
     }

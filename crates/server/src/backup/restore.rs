@@ -123,12 +123,17 @@ fn wanted(arguments: &RestoreArguments, listing: &Listing) -> Result<Vec<BackupP
             let own = complete.iter().filter(|summary| table.names(&summary.path));
             let newest = own.max_by_key(|summary| summary.parts.stamp);
             let newest = newest.map(|summary| summary.path.clone());
-            newest.ok_or_else(|| Failure::new(format!("there is no complete backup of table {table} in {from}")))
+            newest.ok_or_else(|| {
+                Failure::new(format!("there is no complete backup of table {table} in {from}"))
+            })
         };
         return arguments.table.iter().map(newest).collect();
     };
-    let of_id: Vec<BackupPath> =
-        complete.iter().filter(|summary| summary.path.id() == id).map(|summary| summary.path.clone()).collect();
+    let of_id: Vec<BackupPath> = complete
+        .iter()
+        .filter(|summary| summary.path.id() == id)
+        .map(|summary| summary.path.clone())
+        .collect();
     if of_id.is_empty() {
         return Err(unknown(&id, from));
     }
@@ -144,8 +149,11 @@ fn wanted(arguments: &RestoreArguments, listing: &Listing) -> Result<Vec<BackupP
         })?;
         if let Some(other) = own.next() {
             let other = other.scope();
-            return Err(Failure::new(format!("backup {id} has table {table} in {} and {other}", path.scope()))
-                .advising("write --table ACCOUNT/REGION/NAME"));
+            return Err(Failure::new(format!(
+                "backup {id} has table {table} in {} and {other}",
+                path.scope()
+            ))
+            .advising("write --table ACCOUNT/REGION/NAME"));
         }
         named.push(path.clone());
     }

@@ -24,8 +24,8 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::endpoint_url::region;
 use crate::client::aws_settings;
-use crate::http::{branches, find_table};
 use crate::http::find_table::Found;
+use crate::http::{branches, find_table};
 use crate::process::environment;
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;

@@ -19,8 +19,8 @@ use super::history::{self, Asked};
 use super::receive::BodyForm;
 use super::request_trace::Trace;
 use super::response::Answer;
-use super::run_to_completion::RunToCompletion;
 use super::restores;
+use super::run_to_completion::RunToCompletion;
 use super::service::Service;
 use super::sets;
 use crate::clock::{Desk, endpoint as clock};
@@ -119,8 +119,9 @@ impl Service {
         let admitted = verifies || (named && context.client.address.is_loopback());
         if !admitted {
             self.discard(context.head, &mut body, context.client).await;
-            let message =
-                format!("send this request from the server's machine, with the header {header}: {header_value}");
+            let message = format!(
+                "send this request from the server's machine, with the header {header}: {header_value}"
+            );
             return Ok(Err(Refusal::new(403, message)));
         }
         let claimed = match verifies.then(|| self.check_claim(context, Family::DynamoDb)) {
@@ -186,8 +187,7 @@ impl Service {
         };
         let engine = self.engine()?;
         let account = signer.map(|caller| caller.namespace.account);
-        let restore =
-            async move { restores::answer(&engine, account.as_ref(), &request, rows).await };
+        let restore = async move { restores::answer(&engine, account.as_ref(), &request, rows).await };
         Ok(match self.complete(true, restore).await {
             Ok(body) => Answer::json(body, None),
             Err(fault) => refused(&restores::refusal(fault)?),

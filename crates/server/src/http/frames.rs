@@ -23,7 +23,8 @@ pub(crate) fn encode(head: &impl Serialize, rows: &[Row]) -> Vec<u8> {
     let mut bytes = serde_json::to_vec(head).expect("a head of names and numbers is JSON");
     bytes.push(b'\n');
     bytes.reserve(rows.iter().map(|(key, value)| row_bytes(key, value.as_ref())).sum());
-    let length = |bytes: &[u8]| u32::try_from(bytes.len()).expect("a row is shorter than 4 GiB").to_be_bytes();
+    let length =
+        |bytes: &[u8]| u32::try_from(bytes.len()).expect("a row is shorter than 4 GiB").to_be_bytes();
     for (key, value) in rows {
         bytes.extend_from_slice(&length(key));
         bytes.extend_from_slice(&value.as_ref().map_or(ABSENT.to_be_bytes(), |value| length(value)));
@@ -41,7 +42,8 @@ pub(crate) fn row_bytes(key: &[u8], value: Option<&Bytes>) -> usize {
 /// The line of JSON, and the rows, which share the memory of the bytes. An error says what is wrong.
 pub(crate) fn decode<H: DeserializeOwned>(bytes: &Bytes) -> Result<(H, Vec<Row>), String> {
     let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
-    let head = serde_json::from_slice(bytes.get(..end).unwrap_or_default()).map_err(|error| error.to_string())?;
+    let head =
+        serde_json::from_slice(bytes.get(..end).unwrap_or_default()).map_err(|error| error.to_string())?;
     let mut rest = bytes.slice((end + 1).min(bytes.len())..);
     let mut rows = Vec::new();
     while !rest.is_empty() {
@@ -77,7 +79,8 @@ mod tests {
         ];
         let bytes = Bytes::from(encode(&"head", &rows));
         assert_eq!(decode::<String>(&bytes), Ok(("head".to_owned(), rows.clone())));
-        let row_ends: Vec<usize> = (0..=rows.len()).map(|count| encode(&"head", &rows[..count]).len()).collect();
+        let row_ends: Vec<usize> =
+            (0..=rows.len()).map(|count| encode(&"head", &rows[..count]).len()).collect();
         for end in 0..bytes.len() {
             let read = decode::<String>(&bytes.slice(..end));
             let is_whole = row_ends.contains(&end) || end + 1 == row_ends[0];

@@ -129,7 +129,9 @@ fn check_name(place: &Namespace, name: &str, account: Option<&AccountId>) -> Res
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
     if !is_name || !place.can_be_named() {
         let named = foreign::quoted(&format!("{}/{}/{name}", place.account, place.region));
-        return Err(RestoreFault::Settings(format!("{named} is no name of a table with its account and region")));
+        return Err(RestoreFault::Settings(format!(
+            "{named} is no name of a table with its account and region"
+        )));
     }
     match account {
         Some(account) if place.account != *account => Err(RestoreFault::Settings(format!(
@@ -155,9 +157,7 @@ pub(crate) fn refusal(fault: RestoreFault) -> Result<Refusal, Error> {
             410,
             format!("there is no restore {id}: nothing was sent for an hour, or it has ended; begin again"),
         ),
-        RestoreFault::NotInRestore(number) => {
-            Refusal::new(404, format!("the restore has no table {number}"))
-        }
+        RestoreFault::NotInRestore(number) => Refusal::new(404, format!("the restore has no table {number}")),
         RestoreFault::Store(error) => return Err(error),
     })
 }
@@ -190,6 +190,9 @@ mod tests {
         let feed = Request::Feed { restore: "r".to_owned(), number: 1 };
         assert!(read(&frames::encode(&feed, std::slice::from_ref(&row)).into()).is_ok());
         let end = Request::End { restore: "r".to_owned() };
-        assert_eq!(read(&frames::encode(&end, &[row]).into()).map_err(|refusal| refusal.status).err(), Some(400));
+        assert_eq!(
+            read(&frames::encode(&end, &[row]).into()).map_err(|refusal| refusal.status).err(),
+            Some(400)
+        );
     }
 }

@@ -190,14 +190,18 @@ pub(crate) fn refusal(fault: SetFault) -> Result<Refusal, Error> {
         SetFault::NoTable(name) => Refusal::new(404, format!("there is no table {name} to back up")),
         SetFault::Unready(name) => Refusal::new(
             409,
-            format!("table {name} is being created or deleted: back it up when it is ACTIVE, or leave it out"),
+            format!(
+                "table {name} is being created or deleted: back it up when it is ACTIVE, or leave it out"
+            ),
         ),
         SetFault::Refused(sentence) => {
             Refusal::new(409, format!("{sentence}; to back up the others, name them with --table"))
         }
         SetFault::Gone(set) => Refusal::new(
             410,
-            format!("the server has no set {set}: it was not read for an hour, or has ended; begin another one"),
+            format!(
+                "the server has no set {set}: it was not read for an hour, or has ended; begin another one"
+            ),
         ),
         SetFault::NotInSet(number) => Refusal::new(404, format!("the set has no table {number}")),
         SetFault::Store(error) => return Err(error),

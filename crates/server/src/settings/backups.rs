@@ -91,7 +91,11 @@ pub(crate) struct InFile {
 }
 
 /// A flag or variable comes before the file.
-pub(crate) fn merge(arguments: &BackupArguments, file: InFile, storage: &Storage) -> Result<Backups, Failure> {
+pub(crate) fn merge(
+    arguments: &BackupArguments,
+    file: InFile,
+    storage: &Storage,
+) -> Result<Backups, Failure> {
     let s3_arguments = arguments.s3.or(file.s3);
     let to = match (arguments.backup_to.clone().or(file.to).as_deref(), storage) {
         (Some(OFF), _) => None,
@@ -132,7 +136,9 @@ pub(crate) fn merge(arguments: &BackupArguments, file: InFile, storage: &Storage
 fn schedule(given: &ScheduleInFile) -> Result<Schedule, Failure> {
     let ScheduleInFile { table, every, at, keep } = given;
     let wrong = |setting: &str, value: &str, form: &str| {
-        Failure::new(format!("backup-schedule of table {table}: {setting} = \"{value}\" is not known: {form}"))
+        Failure::new(format!(
+            "backup-schedule of table {table}: {setting} = \"{value}\" is not known: {form}"
+        ))
     };
     let parts: Vec<&str> = table.split('/').collect();
     let (place, name) = match parts[..] {
@@ -152,7 +158,9 @@ fn schedule(given: &ScheduleInFile) -> Result<Schedule, Failure> {
     }
     let at_ms = match at {
         None => 0,
-        Some(at) => time_of_day(at).ok_or_else(|| wrong("at", at, "write a time of day in UTC, such as 03:30"))?,
+        Some(at) => {
+            time_of_day(at).ok_or_else(|| wrong("at", at, "write a time of day in UTC, such as 03:30"))?
+        }
     };
     let keep_ms = keep.as_ref().map(|keep| period(keep).map_err(|form| wrong("keep", keep, &form)));
     Ok(Schedule {
@@ -174,7 +182,8 @@ fn time_of_day(text: &str) -> Option<u64> {
     let (hours, minutes) = text.split_once(':')?;
     let part = |text: &str, below: u64| {
         let number: u64 = text.parse().ok()?;
-        (text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit()) && number < below).then_some(number)
+        (text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit()) && number < below)
+            .then_some(number)
     };
     Some((part(hours, 24)? * 60 + part(minutes, 60)?) * 60_000)
 }
@@ -198,8 +207,12 @@ mod tests {
     fn in_file(schedule: (&str, &str, Option<&str>, Option<&str>)) -> InFile {
         let (table, every, at, keep) = schedule;
         let owned = |text: Option<&str>| text.map(str::to_owned);
-        let schedule =
-            ScheduleInFile { table: table.to_owned(), every: every.to_owned(), at: owned(at), keep: owned(keep) };
+        let schedule = ScheduleInFile {
+            table: table.to_owned(),
+            every: every.to_owned(),
+            at: owned(at),
+            keep: owned(keep),
+        };
         InFile { schedules: vec![schedule], ..InFile::default() }
     }
 
@@ -210,7 +223,8 @@ mod tests {
     #[test]
     fn backups_go_into_the_data_folder_unless_a_place_is_named_or_they_are_off() {
         let to = |flag: Option<&str>, file: Option<&str>| {
-            let arguments = BackupArguments { backup_to: flag.map(str::to_owned), ..BackupArguments::default() };
+            let arguments =
+                BackupArguments { backup_to: flag.map(str::to_owned), ..BackupArguments::default() };
             let file = InFile { to: file.map(str::to_owned), ..InFile::default() };
             merged(arguments, file).map(|backups| backups.to.map(|to| to.to_string()))
         };
@@ -241,9 +255,15 @@ mod tests {
 
     #[test]
     fn a_schedule_is_due_at_its_time_of_day_and_every_period_after_it() {
-        let parsed = |schedule| merged(BackupArguments::default(), in_file(schedule)).map(|mut backups| backups.schedules.remove(0));
+        let parsed = |schedule| {
+            merged(BackupArguments::default(), in_file(schedule))
+                .map(|mut backups| backups.schedules.remove(0))
+        };
         let daily = parsed(("Orders", "1d", Some("03:30"), Some("7d"))).unwrap();
-        assert_eq!((daily.table.as_str(), daily.place.clone(), daily.keep_ms), ("Orders", None, Some(7 * DAY_MS)));
+        assert_eq!(
+            (daily.table.as_str(), daily.place.clone(), daily.keep_ms),
+            ("Orders", None, Some(7 * DAY_MS))
+        );
         let at = 3 * HOUR_MS + HOUR_MS / 2;
         assert_eq!(daily.due_at(20 * DAY_MS + at - 1), Some(19 * DAY_MS + at));
         assert_eq!(daily.due_at(20 * DAY_MS + at), Some(20 * DAY_MS + at));

@@ -96,7 +96,9 @@ impl S3Arguments {
             return Err(Failure::new(format!("--s3-endpoint {named} would send everything in the clear"))
                 .advising("write https://, or add --s3-allow-http"));
         }
-        let first = |given: Option<String>, names: &[&str]| given.or_else(|| names.iter().find_map(|name| variable(name)));
+        let first = |given: Option<String>, names: &[&str]| {
+            given.or_else(|| names.iter().find_map(|name| variable(name)))
+        };
         let id = first(self.s3_access_key_id.clone(), &["AWS_ACCESS_KEY_ID"]);
         let secret = first(None, &[SECRET_VARIABLE, "AWS_SECRET_ACCESS_KEY"]);
         let keys = match (id, secret) {
@@ -108,13 +110,16 @@ impl S3Arguments {
             // The role of a container or an instance of AWS.
             (None, None) if is_aws => None,
             _ => {
-                return Err(Failure::new(format!("--s3-endpoint {named} needs an access key and its secret"))
-                    .advising("set KEYWRIGHT_S3_ACCESS_KEY_ID and KEYWRIGHT_S3_SECRET_ACCESS_KEY"));
+                return Err(Failure::new(format!(
+                    "--s3-endpoint {named} needs an access key and its secret"
+                ))
+                .advising("set KEYWRIGHT_S3_ACCESS_KEY_ID and KEYWRIGHT_S3_SECRET_ACCESS_KEY"));
             }
         };
         Ok(S3Settings {
             endpoint: (!is_aws).then(|| named.to_owned()),
-            region: first(self.s3_region.clone(), &["AWS_REGION"]).unwrap_or_else(|| REGION_DEFAULT.to_owned()),
+            region: first(self.s3_region.clone(), &["AWS_REGION"])
+                .unwrap_or_else(|| REGION_DEFAULT.to_owned()),
             keys,
             allow_http,
             virtual_host: self.s3_virtual_host.unwrap_or(false),
@@ -124,7 +129,9 @@ impl S3Arguments {
 
 fn is_loopback(url: &str) -> bool {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
-    LOOPBACK.iter().any(|name| host.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/'])))
+    LOOPBACK.iter().any(|name| {
+        host.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+    })
 }
 
 #[cfg(test)]
@@ -146,7 +153,8 @@ mod tests {
 
     #[test]
     fn keys_and_region_come_from_our_variables_before_those_of_aws() {
-        let aws = [("AWS_ACCESS_KEY_ID", "AK"), SECRET, ("AWS_REGION", "eu-west-1"), ("AWS_SESSION_TOKEN", "t")];
+        let aws =
+            [("AWS_ACCESS_KEY_ID", "AK"), SECRET, ("AWS_REGION", "eu-west-1"), ("AWS_SESSION_TOKEN", "t")];
         let found = settings("http://127.0.0.1:9000", &aws).unwrap();
         let keys = found.keys.unwrap();
         assert_eq!((keys.access_key_id.as_str(), keys.secret_access_key.as_str()), ("AK", "secret"));

@@ -25,7 +25,11 @@ fn back_up(server: &Server, to: &Path, more: &[&str]) -> String {
 }
 
 /// Restores a backup into a new folder and returns all items.
-async fn restored(from: &Path, id: &str, into: &Path) -> Vec<std::collections::BTreeMap<String, serde_json::Value>> {
+async fn restored(
+    from: &Path,
+    id: &str,
+    into: &Path,
+) -> Vec<std::collections::BTreeMap<String, serde_json::Value>> {
     run(&["restore", text(from), id, "--into", text(into)]).unwrap();
     bank::all(&Server::on(into)).await
 }
@@ -81,9 +85,17 @@ async fn a_gap_in_the_history_makes_a_full_backup_and_says_so() {
     bank::open(&server).await;
     let http = Http::new(server.address());
     back_up(&server, &backups, &[]);
-    let ended = bank::command(&["backup", "--to", text(&backups), "--endpoint", &server.endpoint, "--since", "latest"])
-        .output()
-        .unwrap();
+    let ended = bank::command(&[
+        "backup",
+        "--to",
+        text(&backups),
+        "--endpoint",
+        &server.endpoint,
+        "--since",
+        "latest",
+    ])
+    .output()
+    .unwrap();
     let (line, notes) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
     assert!(ended.status.success() && line.trim_end().ends_with("full"), "{line}");
     assert!(notes.contains("Left: a full backup, as its history does not reach back"), "{notes}");

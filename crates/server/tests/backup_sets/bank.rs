@@ -31,9 +31,10 @@ pub async fn open(server: &Server) {
             "BillingMode": "PAY_PER_REQUEST",
         });
         if table == TABLES[0] {
-            creation["AttributeDefinitions"].as_array_mut().unwrap().push(
-                json!({"AttributeName": "owner", "AttributeType": "S"}),
-            );
+            creation["AttributeDefinitions"]
+                .as_array_mut()
+                .unwrap()
+                .push(json!({"AttributeName": "owner", "AttributeType": "S"}));
             creation["GlobalSecondaryIndexes"] = json!([{
                 "IndexName": "by-owner",
                 "KeySchema": [{"AttributeName": "owner", "KeyType": "HASH"}],

@@ -51,7 +51,8 @@ async fn a_backup_whose_command_or_server_is_killed_is_complete_or_none() {
         let backups = folder.path().join(format!("backups-{kill}"));
         let transfers = Transfers::start(&server, seed + kill);
         let after_ms = dice.roll(WORK_MS);
-        let arguments = ["backup", "--to", text(&backups), "--endpoint", &server.endpoint.clone()].map(str::to_owned);
+        let arguments =
+            ["backup", "--to", text(&backups), "--endpoint", &server.endpoint.clone()].map(str::to_owned);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         if dice.roll(2) == 0 {
             kill_after(&arguments, after_ms);
@@ -75,7 +76,9 @@ async fn a_backup_whose_command_or_server_is_killed_is_complete_or_none() {
     let backups = folder.path().join("backups-0");
     run(&["backup", "--to", text(&backups), "--endpoint", &server.endpoint]).unwrap();
     assert!(check_newest(&backups, &folder.path().join("last")).await);
-    println!("seed {seed}: {kills} kills of the command or the server during a backup, {complete} were complete by then");
+    println!(
+        "seed {seed}: {kills} kills of the command or the server during a backup, {complete} were complete by then"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -113,5 +116,7 @@ async fn a_restore_that_is_killed_goes_on_with_the_same_command() {
     let outcome = run(&["restore", text(&backups), "--endpoint", &server.endpoint]);
     assert!(outcome.as_ref().err().is_none_or(|refused| refused.contains("there is a table")), "{outcome:?}");
     check_whole(&server).await;
-    println!("seed {seed}: {kills} kills during a restore into a folder, {ended_early} after its end, 2 of a server");
+    println!(
+        "seed {seed}: {kills} kills during a restore into a folder, {ended_early} after its end, 2 of a server"
+    );
 }
