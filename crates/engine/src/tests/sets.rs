@@ -6,16 +6,18 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::request::transact_write_items::TransactAction;
-use keywright_semantics::request::{DeleteItem, Request};
+use keywright_semantics::request::parts::StreamViewType;
+use keywright_semantics::request::{DeleteItem, Request, StreamChange, TtlChange, UpdateTimeToLive};
+use keywright_semantics::response::{Response, TableStatus};
 use keywright_semantics::value::{AttributeValue, Item};
 use keywright_store::memory::MemoryStore;
 
-use super::harness::{block_on, delete_request, item, n, namespace, s, seeds};
+use super::harness::{block_on, delete_request, item, items, n, namespace, s, scan_request, seeds};
 use super::tables::{Bed, creation, named, open, plain};
 use super::transactions::{act, transaction};
 use crate::support::env::AccountId;
 use crate::support::layout::Space;
-use crate::{BegunSet, EngineConfig, NewSet, SetFault, Wanted};
+use crate::{BegunSet, EngineConfig, NewSet, RestoreFault, SetFault, Wanted};
 
 const HOUR_MS: u64 = 3_600_000;
 const TABLES: [&str; 2] = ["Left", "Right"];
@@ -248,4 +250,125 @@ fn a_cut_is_not_below_an_earlier_one_after_a_restart_with_a_clock_that_was_set_b
     let second = begin(&again, BTreeMap::from([(id, first.stamp)]));
     assert!(second.stamp > first.stamp);
     assert_eq!(rows(&again, &second, second.tables[0], || {}).len(), 1, "the change after the first");
+}
+
+/// Rows of a table of a set that go into a restore.
+fn sent(rows: &Rows) -> Vec<(Bytes, Bytes)> {
+    rows.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// A bank with an index, a stream, time to live and recovery on its first table, and a set of it.
+fn full_bank() -> (Bed<MemoryStore>, BegunSet) {
+    let bed = bank(MemoryStore::new(), 20);
+    bed.update(super::tables::add_index("Left", "by-units", "units")).expect("it is new");
+    let ttl = UpdateTimeToLive { table: named("Left"), attribute: "due".into(), change: TtlChange::Enable };
+    bed.run(Request::UpdateTimeToLive(ttl)).expect("it is off");
+    let mut update = super::tables::nothing("Left");
+    update.stream = Some(StreamChange::Enable(StreamViewType::KeysOnly));
+    bed.update(update).expect("it is off");
+    bed.settle();
+    let set = begin(&bed, BTreeMap::new());
+    (bed, set)
+}
+
+/// Begins a restore of a set's first table under a name; returns its id and the table's number.
+fn restoring(bed: &Bed<MemoryStore>, set: &BegunSet, name: &str) -> (String, u64) {
+    let table = block_on(bed.engine.set_table(None, &set.id, set.tables[0])).expect("it is there");
+    let begun = block_on(bed.engine.begin_restore(None, "a source")).expect("it begins");
+    let made = bed.engine.restore_table(None, &begun.id, (&namespace(), name), &table.settings);
+    (begun.id, block_on(made).expect("the name is free").number)
+}
+
+fn feed(bed: &Bed<MemoryStore>, restore: &str, number: u64, rows: Vec<(Bytes, Bytes)>) -> Result<u64, RestoreFault> {
+    block_on(bed.engine.feed_restore(None, restore, number, rows))
+}
+
+fn index_rows(bed: &Bed<MemoryStore>, table: &str) -> usize {
+    let mut request = scan_request(Some("by-units"));
+    request.table = named(table);
+    match bed.run(Request::Scan(Box::new(request))) {
+        Ok(Response::Scan(page)) => items(&page).len(),
+        other => panic!("no page: {other:?}"),
+    }
+}
+
+#[test]
+fn a_restored_table_is_as_it_was_and_all_tables_become_active_together() {
+    let (bed, set) = full_bank();
+    let rows = whole(&bed, &set, set.tables[0]);
+    let (restore, number) = restoring(&bed, &set, "Again");
+    let (other, settings) = {
+        let right = block_on(bed.engine.set_table(None, &set.id, set.tables[1])).expect("it is there");
+        ((namespace(), "Other"), right.settings)
+    };
+    let made = block_on(bed.engine.restore_table(None, &restore, (&other.0, other.1), &settings));
+    assert_eq!(made.expect("the name is free").items, 0);
+    assert_eq!(feed(&bed, &restore, number, sent(&rows)).expect("they are whole"), 20);
+    bed.settle();
+    for name in ["Again", "Other"] {
+        assert_eq!(bed.describe(name).expect("it is there").table_status, TableStatus::Creating);
+    }
+    assert_eq!(block_on(bed.engine.end_restore(None, &restore)).expect("it ends"), (2, 20));
+    bed.settle();
+    let (was, is) = (bed.describe("Left").expect("it is there"), bed.describe("Again").expect("it is there"));
+    assert_eq!((is.table_status, is.item_count, is.table_size_bytes), (TableStatus::Active, 20, was.table_size_bytes));
+    assert_ne!(is.table_id, was.table_id);
+    assert_eq!(is.stream_specification, was.stream_specification);
+    let table = bed.engine.catalogue().find(&namespace(), "Again").expect("it is there");
+    assert_eq!(table.ttl.enabled().map(|(_, attribute)| attribute), Some("due"));
+    assert_eq!(index_rows(&bed, "Again"), 20);
+    let again = begin(&bed, BTreeMap::new());
+    let numbers = again.tables.iter().find(|number| **number == number_of(&bed, "Again"));
+    assert_eq!(whole(&bed, &again, *numbers.expect("it is in the set")), rows);
+}
+
+fn number_of(bed: &Bed<MemoryStore>, name: &str) -> u64 {
+    bed.engine.catalogue().find(&namespace(), name).expect("it is there").id.0
+}
+
+#[test]
+fn a_restore_goes_on_where_it_stopped_and_rows_that_are_sent_again_are_passed_over() {
+    let (bed, set) = full_bank();
+    let rows = sent(&whole(&bed, &set, set.tables[0]));
+    let (restore, number) = restoring(&bed, &set, "Again");
+    assert_eq!(feed(&bed, &restore, number, rows[..7].to_vec()).expect("they are whole"), 7);
+    let resumed = block_on(bed.engine.begin_restore(None, "a source")).expect("it goes on");
+    assert_eq!((resumed.id.clone(), resumed.is_resumed), (restore.clone(), true));
+    assert!(!block_on(bed.engine.begin_restore(None, "another")).expect("it begins").is_resumed);
+    let settings = block_on(bed.engine.set_table(None, &set.id, set.tables[0])).expect("it is there").settings;
+    let table = bed.engine.restore_table(None, &restore, (&namespace(), "Again"), &settings);
+    let table = block_on(table).expect("it goes on");
+    assert_eq!((table.number, table.after, table.items), (number, Some(rows[6].0.clone()), 7));
+    assert_eq!(feed(&bed, &restore, number, rows[3..].to_vec()).expect("they are whole"), 20);
+    assert_eq!(block_on(bed.engine.end_restore(None, &restore)).expect("it ends"), (1, 20));
+    let taken = block_on(bed.engine.begin_restore(None, "a source")).expect("it begins");
+    let exists = bed.engine.restore_table(None, &taken.id, (&namespace(), "Again"), &settings);
+    assert!(matches!(block_on(exists), Err(RestoreFault::Exists(name)) if name == "Again"));
+}
+
+#[test]
+fn a_restore_that_is_given_up_or_forgotten_disappears_with_its_tables() {
+    let (bed, set) = full_bank();
+    let rows = sent(&whole(&bed, &set, set.tables[0]));
+    let (restore, number) = restoring(&bed, &set, "Again");
+    let swapped = vec![rows[1].clone(), rows[0].clone()];
+    assert!(matches!(feed(&bed, &restore, number, swapped), Err(RestoreFault::Damaged(_))));
+    let wrong = vec![(rows[0].0.clone(), rows[1].1.clone())];
+    assert!(matches!(feed(&bed, &restore, number, wrong), Err(RestoreFault::Damaged(_))));
+    feed(&bed, &restore, number, rows.clone()).expect("they are whole");
+    block_on(bed.engine.abort_restore(None, &restore)).expect("it is given up");
+    assert!(bed.describe("Again").is_err());
+    assert!(matches!(feed(&bed, &restore, number, rows.clone()), Err(RestoreFault::Gone(_))));
+
+    let (restore, number) = restoring(&bed, &set, "Again");
+    bed.env.now_ms.fetch_add(HOUR_MS - 1, Ordering::Relaxed);
+    bed.settle();
+    feed(&bed, &restore, number, rows).expect("it is there");
+    bed.env.now_ms.fetch_add(HOUR_MS - 1, Ordering::Relaxed);
+    bed.settle();
+    assert!(bed.describe("Again").is_ok(), "it was fed within the hour");
+    bed.env.now_ms.fetch_add(1, Ordering::Relaxed);
+    bed.settle();
+    assert!(bed.describe("Again").is_err());
+    bed.create(creation("Again", plain())).expect("the name is free");
 }
