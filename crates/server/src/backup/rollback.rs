@@ -109,21 +109,23 @@ async fn roll_back(
     let description = table::describe(&mut client, &wish.table).await?;
     let preview = preview(&mut client, &wish).await?;
     preview.lines(&wish, &description)?.iter().for_each(|line| output::say(line));
-    let items = preview.counts.changed();
+    let changed = preview.counts.changed();
     if arguments.dry_run {
         return Ok(());
     }
-    if items == 0 {
+    if changed == 0 {
         output::note("There is nothing to change.");
         return Ok(());
     }
-    let change = format!("this changes {items} items of the table {}", wish.table);
+    let change = format!("this changes {} of the table {}", items(changed), wish.table);
     if arguments.yes {
         confirm(target, &change)?
     } else {
         confirm_always(target, &change)?
     }
     let table = wish.table.clone();
+    // The question may have waited longer than the endpoint keeps a connection.
+    let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
     let begun = match client.call(CALL, &request(&Wish::Begin(wish))).await {
         Ok(job) => job,
         Err(refusal) => return Err(table::explained(&mut client, &table, refusal).await.into()),
@@ -134,7 +136,7 @@ async fn roll_back(
     let job = follow(&mut client, &id, |job| {
         let done = counts_of(job);
         let done = done.changed() + done.changed_meanwhile + done.refused;
-        bar.at(&format!("rolling back {table}"), done, items.max(done));
+        bar.at(&format!("rolling back {table}"), done, changed.max(done));
     })
     .await?;
     drop(bar);
@@ -148,14 +150,14 @@ fn end(job: &Json, table: &str, to: TimeArgument) -> Result<(), Failure> {
         return Err(Failure::new(format!("the rollback has failed: {message}")));
     }
     let counts = counts_of(job);
-    let items = counts.changed();
-    output::note(&format!("{items} items of {table} are as they were at {}.", timestamp::of(to.0)));
+    let changed = items(counts.changed());
+    output::note(&format!("Of {table}, {changed} brought back to {}.", timestamp::of(to.0)));
     for (left, why) in [
-        (counts.changed_meanwhile, "were changed after it had begun"),
-        (counts.refused, "have no room in their item collection"),
+        (counts.changed_meanwhile, "because of changes after the beginning"),
+        (counts.refused, "because the item collection has no room"),
     ] {
         if left > 0 {
-            output::note(&format!("{left} items {why} and are left alone."));
+            output::note(&format!("{} left alone {why}.", items(left)));
         }
     }
     Ok(())
@@ -167,6 +169,11 @@ fn counts_of(job: &Json) -> RollbackCounts {
         add_counts(&mut counts, answered);
     }
     counts
+}
+
+/// A number of items, for people.
+fn items(count: u64) -> String {
+    format!("{count} {}", if count == 1 { "item" } else { "items" })
 }
 
 /// What a rollback would do.
@@ -183,7 +190,7 @@ async fn preview(client: &mut Client, wish: &RollbackRequest) -> Result<Preview,
     let mut preview = Preview::default();
     let mut from = None;
     loop {
-        spinner.show(&format!("looking at {}: {} items would change", wish.table, preview.counts.changed()));
+        spinner.show(&format!("looking at {}: {} would change", wish.table, items(preview.counts.changed())));
         let asked = request(&Wish::Preview(wish.clone(), from.take()));
         let page = match client.call_again(CALL, &asked).await {
             Ok(page) => page,
@@ -230,7 +237,7 @@ impl Preview {
             (self.counts.changed_meanwhile, "changed during this look"),
         ] {
             if count > 0 || what.starts_with("to ") {
-                lines.push(format!("  {count} items {what}"));
+                lines.push(format!("  {} {what}", items(count)));
             }
         }
         lines.push(format!("  {}", cost(self.counts.write_units, description)));
@@ -244,7 +251,8 @@ impl Preview {
         }
         if expired > 0 {
             lines.push(format!(
-                "  {expired} items stay away, as their time to live has passed (--with-expired puts them back):"
+                "  {} not to put back, as time to live has passed (--with-expired puts them back):",
+                items(expired)
             ));
             lines.extend(self.expired.iter().map(|item| format!("    {}", key_text(&keys, item))));
         }
@@ -321,9 +329,9 @@ mod tests {
         assert_eq!(
             preview.lines(&wish, &described("")).expect("lines").join("\n"),
             r#"T back to 1970-01-01T00:00:00.000Z:
-  1 items to put back
+  1 item to put back
   12 items to remove
-  1 items to overwrite
+  1 item to overwrite
   4 items changed and the same again
   3000000 write units: $1.88 on demand in us-east-1@2026-08
   "a": to put back
@@ -332,7 +340,7 @@ mod tests {
     v: 2 → 1
   "c": to remove
   … and 11 more
-  1 items stay away, as their time to live has passed (--with-expired puts them back):
+  1 item not to put back, as time to live has passed (--with-expired puts them back):
     "d""#
         );
     }

@@ -13,6 +13,7 @@ mod older_folder;
 mod places;
 mod presigned;
 mod request_log;
+mod rollback;
 #[path = "../support/mod.rs"]
 mod support;
 mod surroundings;
