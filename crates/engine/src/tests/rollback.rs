@@ -15,6 +15,8 @@ use keywright_store::{Store, Transaction};
 
 use super::flaky_store::{Fate, FlakyStore};
 use super::harness::*;
+use super::history;
+use super::stamps::Process;
 use crate::catalogue::Table;
 use crate::jobs::{JobState, JobView, RollbackCounts, RollbackFilter, RollbackPreview, RollbackRequest};
 use crate::state::Engine;
@@ -412,4 +414,38 @@ fn a_rollback_goes_on_when_recovery_is_turned_off_and_ends_when_its_table_is_del
     let JobState::Failed { code, message } = bench.job(&begun.id).state else { panic!("its table is gone") };
     assert_eq!(code, "TableDeleted");
     assert!(message.contains("table t was deleted"), "{message}");
+}
+
+#[test]
+fn a_change_of_a_process_whose_clock_is_behind_is_left_alone_once_the_rollback_has_begun() {
+    let store = MemoryStore::shared();
+    let processes = [(1, START_MS + 40_000), (2, START_MS)];
+    let processes = processes.map(|(number, now_ms)| Process::open(&store, number, now_ms));
+    let [ahead, behind] = &processes;
+    let put = |process: &Process<MemoryStore>, item| {
+        let put = Request::PutItem(Box::new(put_request(item)));
+        block_on(process.engine.execute(&caller(), put)).expect("written");
+    };
+    let create = Request::CreateTable(Box::new(create_request(schema())));
+    block_on(ahead.engine.execute(&caller(), create)).expect("it is new");
+    history::enable(&ahead.engine, 35);
+    let pass = |ms: u64| {
+        for _ in 0..ms / 500 {
+            for process in &processes {
+                let _wake = block_on(process.engine.step(process.clock.pass(500)));
+            }
+        }
+    };
+    put(ahead, numbered(0, 1));
+    let to_ms = ahead.clock.pass(1);
+    put(ahead, numbered(0, 2));
+    pass(90_000);
+    let begun = block_on(ahead.engine.rollback(&namespace(), &to(to_ms))).expect("it begins");
+    put(behind, numbered(0, 3));
+    put(behind, numbered(1, 3));
+    pass(20_000);
+    let job = block_on(ahead.engine.job(&begun.id)).expect("it is read").expect("the job is listed");
+    assert_eq!(job.state, JobState::Completed);
+    assert_eq!(job.rollback.map(|counts| (counts.changed_meanwhile, counts.changed())), Some((1, 0)));
+    assert_eq!(history::present(&ahead.engine).len(), 2);
 }

@@ -1,9 +1,10 @@
-//! Tools on tables: one request of the DynamoDB API each, sent to an endpoint.
+//! Tools on tables: one request of the DynamoDB API or one of our own calls each, sent to an endpoint.
 //!
 //! Whether a request changes something is decided here, from the request as the server would read it, because
 //! the endpoint may be the service itself.
 
 use bytes::Bytes;
+use keywright_model::item_json::read_item;
 use keywright_model::json::Json;
 use keywright_wire::{Operation, decode, is_served};
 use serde_json::{Map, Value};
@@ -11,11 +12,21 @@ use tokio::sync::Mutex;
 
 use super::arguments::Arguments;
 use super::models::Outcome;
-use crate::client::endpoint::{Client, Credentials, Endpoint};
+use crate::client::endpoint::{Client, Credentials, Endpoint, OwnCall};
+use crate::client::time_argument::TimeArgument;
 use crate::data::table::explained;
+use crate::http::history::{self, Asked, Question};
+use crate::http::jobs;
 
 /// Items of a Query or Scan that names no limit: an assistant reads what it gets.
 const ITEMS: u64 = 50;
+
+/// Versions or jobs, if the call names no limit, and at most.
+const LISTED: usize = 20;
+const LISTED_MAX: u64 = 100;
+
+const HISTORY: OwnCall = OwnCall { name: "History", path: history::PATH };
+const JOBS: OwnCall = OwnCall { name: "Jobs", path: jobs::PATH };
 
 /// An endpoint, connected at the first request.
 pub(super) struct Database {
@@ -43,7 +54,7 @@ impl Database {
         if changes(operation, &request)? {
             return Err(format!("{} can change something: this tool only reads", operation.name()));
         }
-        self.send(operation, request).await
+        self.request(operation, request).await
     }
 
     /// Sends any request.
@@ -52,24 +63,53 @@ impl Database {
             return Err("keywright mcp was started without --allow-writes".to_owned());
         }
         let (operation, request) = taken(arguments)?;
-        self.send(operation, request).await
+        self.request(operation, request).await
     }
 
-    async fn send(&self, operation: Operation, request: Map<String, Value>) -> Outcome {
-        let request = Value::Object(request).to_string();
-        let request = Json::parse(&request).map_err(|fault| format!("`request`: {fault}"))?;
+    /// Shows what an item has been.
+    pub(super) async fn history(&self, mut arguments: Arguments) -> Outcome {
+        let table = arguments.text("table")?.ok_or("`table` is missing")?;
+        let key = json(arguments.object("key")?)?;
+        let key = read_item(&key).filter(|read| read.typed && !read.item.is_empty());
+        let key = key.ok_or(r#"`key` has no typed values such as {"S": "a"}"#)?.item;
+        let at = arguments.text("at")?.map(|at| at.parse::<TimeArgument>()).transpose();
+        let at = at.map_err(|fault| format!("`at`: {fault}"))?;
+        let limit = arguments.number("limit", LISTED_MAX)?;
+        arguments.end()?;
+        let of = match (at, limit) {
+            (Some(at), None) => Asked::At(at.0),
+            (Some(_), Some(_)) => return Err("with `at` there is one version, without `limit`".to_owned()),
+            (None, limit) => Asked::Versions { before: None, limit: whole(limit) },
+        };
+        let asked = history::request(&Question { table: table.clone(), key, of });
+        self.send(Sent::Own(HISTORY), &asked, Some(&table)).await
+    }
+
+    /// Shows jobs and how they stand.
+    pub(super) async fn jobs(&self, mut arguments: Arguments) -> Outcome {
+        let (id, limit) = (arguments.text("id")?, arguments.number("limit", LISTED_MAX)?);
+        arguments.end()?;
+        let question = id.map_or_else(|| jobs::Question::Newest(whole(limit)), jobs::Question::One);
+        self.send(Sent::Own(JOBS), &jobs::request(&question), None).await
+    }
+
+    async fn send(&self, sent: Sent, request: &Json, table: Option<&str>) -> Outcome {
         let mut kept = self.client.lock().await;
         let mut client = match kept.take() {
             Some(client) => client,
             None => Client::connect(&self.endpoint, &self.credentials).await?,
         };
-        match client.ask(operation.name(), &request).await {
+        let answer = match sent {
+            Sent::Operation(operation) => client.ask(operation.name(), request).await,
+            Sent::Own(call) => client.call(call, request).await,
+        };
+        match answer {
             Ok(answer) => {
                 *kept = Some(client);
                 Ok(answer.pretty())
             }
             Err(refusal) => {
-                let refusal = match request.str_at("TableName") {
+                let refusal = match table {
                     Some(table) => explained(&mut client, table, refusal).await,
                     None => refusal,
                 };
@@ -79,6 +119,27 @@ impl Database {
             }
         }
     }
+
+    async fn request(&self, operation: Operation, request: Map<String, Value>) -> Outcome {
+        let request = json(request).map_err(|fault| format!("`request`: {fault}"))?;
+        self.send(Sent::Operation(operation), &request, request.str_at("TableName")).await
+    }
+}
+
+/// What is sent to the endpoint.
+#[derive(Clone, Copy)]
+enum Sent {
+    Operation(Operation),
+    Own(OwnCall),
+}
+
+fn json(object: Map<String, Value>) -> Result<Json, String> {
+    Json::parse(&Value::Object(object).to_string()).map_err(|fault| fault.to_string())
+}
+
+/// The number of versions or jobs that an assistant gets.
+fn whole(limit: Option<u64>) -> usize {
+    limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LISTED)
 }
 
 fn taken(mut arguments: Arguments) -> Result<(Operation, Map<String, Value>), String> {

@@ -65,6 +65,8 @@ impl Session {
                 on_models(&self.setting.workers, self.answers.clone(), tool, arguments).await
             }
             (Run::Read, Some(database)) => database.read(arguments).await,
+            (Run::History, Some(database)) => database.history(arguments).await,
+            (Run::Jobs, Some(database)) => database.jobs(arguments).await,
             (Run::Write, Some(database)) => database.write(arguments).await,
             (_, None) => Err("keywright mcp was started without --endpoint".to_owned()),
         }

@@ -15,6 +15,10 @@ pub(super) enum Run {
     Model(OnModels),
     /// One request that changes nothing.
     Read,
+    /// The versions of one item.
+    History,
+    /// Jobs and how they stand.
+    Jobs,
     /// Any request.
     Write,
 }
@@ -39,6 +43,8 @@ const ALL: &[(&str, Run)] = &[
     ("model_simulate", Run::Model(OnModels::Simulate)),
     ("model_explain_rule", Run::Model(OnModels::ExplainRule)),
     ("database_read", Run::Read),
+    ("database_history", Run::History),
+    ("database_jobs", Run::Jobs),
     ("database_write", Run::Write),
 ];
 
@@ -62,7 +68,7 @@ pub(super) fn list(setting: &Setting) -> Vec<Tool> {
 
 fn is_there(run: Run, setting: &Setting) -> bool {
     match run {
-        Run::Read => setting.database.is_some(),
+        Run::Read | Run::History | Run::Jobs => setting.database.is_some(),
         Run::Write => setting.database.as_ref().is_some_and(super::database::Database::allows_writes),
         Run::Model(_) => true,
     }
@@ -78,7 +84,7 @@ fn tool(name: &'static str, run: Run) -> Tool {
     let hints = ToolAnnotations::new()
         .read_only(!writes)
         .destructive(writes)
-        .open_world(matches!(run, Run::Read | Run::Write));
+        .open_world(!matches!(run, Run::Model(_)));
     Tool::new(name, purpose, Arc::new(schema)).with_annotations(hints)
 }
 
@@ -144,6 +150,29 @@ fn described(run: Run) -> (&'static str, Value, Value) {
              operations. Query and Scan return at most 50 items unless the request has a Limit.",
             request(),
             json!(["operation"]),
+        ),
+        Run::History => (
+            "Shows what an item of the database has been: its versions, newest first, with the time of each change in \
+             milliseconds since 1970, or the item as it was at a time. The table needs point-in-time recovery.",
+            json!({
+                "table": {"type": "string", "description": "The table"},
+                "key": {"type": "object", "description": "The item's key with typed values such as {\"S\": \"a\"}"},
+                "at": {"type": "string",
+                       "description": "Only the item at this time: 2026-10-06T23:16:32Z, or so long ago: -10m"},
+                "limit": {"type": "integer", "minimum": 1, "maximum": 100,
+                          "description": "Maximum number of versions; 20 by default"},
+            }),
+            json!(["table", "key"]),
+        ),
+        Run::Jobs => (
+            "Lists the database's long work (restores, rollbacks, copies of backups) with its state, progress and \
+             error, the newest first; or describes one job.",
+            json!({
+                "id": {"type": "string", "description": "Only this job"},
+                "limit": {"type": "integer", "minimum": 1, "maximum": 100,
+                          "description": "Maximum number of jobs; 20 by default"},
+            }),
+            none(),
         ),
         Run::Write => (
             "Sends one request of the DynamoDB API to the database, also such that change or delete tables and items.",

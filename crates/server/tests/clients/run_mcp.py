@@ -13,6 +13,7 @@ from mcp import ClientSession, StdioServerParameters, stdio_client
 
 BINARY, ENDPOINT, EXAMPLES = sys.argv[1:]
 MODEL_TOOLS = ["model_format", "model_check", "model_cost", "model_design", "model_simulate", "model_explain_rule"]
+READ_TOOLS = ["database_read", "database_history", "database_jobs"]
 
 
 async def with_session(arguments, use):
@@ -74,7 +75,7 @@ async def confined(session):
 
 
 async def reads(session):
-    assert await names(session) == [*MODEL_TOOLS, "database_read"]
+    assert await names(session) == [*MODEL_TOOLS, *READ_TOOLS]
     tables = json.loads(await said(session, "database_read", operation="ListTables"))
     assert tables == {"TableNames": ["Things"]}, tables
     page = {"TableName": "Things", "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "a"}}}
@@ -93,14 +94,27 @@ async def reads(session):
     missing = await refused(session, "database_read", operation="DescribeTable", request={"TableName": "Nothing"})
     assert "has no table Nothing in region us-east-1" in missing, missing
     assert "no operation" in await refused(session, "database_read", operation="DropTable")
+    item = {"table": "Things", "key": {"pk": {"S": "a"}, "sk": {"N": "7"}}}
+    made, before = json.loads(await said(session, "database_history", **item))["versions"]
+    assert made["item"]["n"] == {"N": "7"} and made["by"] == "client" and before == {"item": None}, (made, before)
+    assert "outside the history" in await refused(session, "database_history", **item, at="-3d")
+    assert "write a time" in await refused(session, "database_history", **item, at="noon")
+    assert "typed" in await refused(session, "database_history", table="Things", key={"pk": "a"})
+    missing = await refused(session, "database_history", table="Nothing", key=item["key"])
+    assert "has no table Nothing in region us-east-1" in missing, missing
+    assert json.loads(await said(session, "database_jobs")) == {"jobs": []}
+    assert "no job 7-a" in await refused(session, "database_jobs", id="7-a")
 
 
 async def writes(session):
-    assert await names(session) == [*MODEL_TOOLS, "database_read", "database_write"]
+    assert await names(session) == [*MODEL_TOOLS, *READ_TOOLS, "database_write"]
     key = {"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"}],
            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]}
     await said(session, "database_write", operation="CreateTable",
                request={"TableName": "Things", "BillingMode": "PAY_PER_REQUEST", **key})
+    recovery = {"PointInTimeRecoveryEnabled": True}
+    await said(session, "database_write", operation="UpdateContinuousBackups",
+               request={"TableName": "Things", "PointInTimeRecoverySpecification": recovery})
     for at in range(80):
         item = {"pk": {"S": "a"}, "sk": {"N": str(at)}, "n": {"N": str(at)}}
         await said(session, "database_write", operation="PutItem", request={"TableName": "Things", "Item": item})

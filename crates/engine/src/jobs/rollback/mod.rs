@@ -80,7 +80,8 @@ impl<S: Store> Engine<S> {
             let [table] = tables else { return Err(fault::internal()) };
             check_time(self, table, request.to_ms)?;
             let until = self.stamps().cut(now_ms).max(to);
-            if !table.takes_data() || !table.history.hold(&id, to) {
+            let is_held = table.history.hold(&id, to) && table.history.hold(&begun_id(&id), until);
+            if !table.takes_data() || !is_held {
                 return Err(Error::new(ErrorKind::ResourceNotFound, messages::RESOURCE_NOT_FOUND));
             }
             let rollback = Rollback { to, until, scope: scope.clone(), counts: RollbackCounts::default() };
@@ -137,6 +138,12 @@ pub(super) async fn step<S: Store>(
     }
 }
 
+/// The owner of a second hold, at the stamp of the beginning: later changes have greater stamps, also those of
+/// processes whose clocks are behind. So they are not undone.
+fn begun_id(job: &str) -> String {
+    format!("{job}-begun")
+}
+
 /// The window of a rollback; `None` if the history does not reach back to its time.
 async fn window_of<S: Store>(
     engine: &Engine<S>,
@@ -157,7 +164,10 @@ async fn window_of<S: Store>(
 /// Ends a rollback: its hold goes with it.
 async fn finish<S: Store>(engine: &Engine<S>, job: &Job, state: &State) -> Result<Next, Error> {
     let release = |tables: &mut [Table], _: &mut OtherRows| {
-        tables.iter_mut().for_each(|table| table.history.release(&job.id));
+        for table in tables {
+            table.history.release(&job.id);
+            table.history.release(&begun_id(&job.id));
+        }
         Ok(())
     };
     end(engine, job, state, (&[job.owner()], &[]), release).await.map(|_| Next::Never)
