@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use http_body_util::Full;
 use hyper::Response;
 use keywright_connection::request_head::RequestHead;
-use keywright_engine::{Backlog, Caller, Heat, Namespace};
+use keywright_engine::{Backlog, BackupView, Caller, Heat, HistoryFault, HistorySpan, Namespace};
 use keywright_semantics::error::Error;
 use keywright_wire::Operation;
 use keywright_wire::sigv4::SignedRequest;
@@ -49,6 +49,42 @@ pub struct MonitoringCall<'a> {
     pub access: Access,
 }
 
+/// Calls of Keywright's own that the API's port serves below `/_keywright/`, and pages use too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeywrightOperation {
+    /// What an item has been.
+    History,
+    /// How jobs stand.
+    Jobs,
+    /// Brings a table back to a time, or shows what that would do.
+    Rollback,
+}
+
+impl KeywrightOperation {
+    /// The call of this name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "history" => Some(Self::History),
+            "jobs" => Some(Self::Jobs),
+            "rollback" => Some(Self::Rollback),
+            _ => None,
+        }
+    }
+}
+
+/// A request to one of these calls: its body and its answer are those of the API's port.
+#[derive(Debug)]
+pub struct KeywrightCall<'a> {
+    /// What to do.
+    pub operation: KeywrightOperation,
+    /// For whom.
+    pub caller: Caller,
+    /// The JSON of the request.
+    pub body: &'a [u8],
+    /// Whether it may change something.
+    pub access: Access,
+}
+
 /// The outcome of a call.
 #[derive(Debug)]
 pub enum Called {
@@ -70,6 +106,19 @@ pub trait Api: Send + Sync {
 
     /// Executes a request on metrics or alarms. It is no request of a client: no figure counts it.
     fn monitor<'a>(&'a self, call: MonitoringCall<'a>, head: RequestHead<'a>) -> BoxFuture<'a, Called>;
+
+    /// Executes a request to one of Keywright's own calls. No figure counts it.
+    fn call_keywright<'a>(&'a self, call: KeywrightCall<'a>, head: RequestHead<'a>) -> BoxFuture<'a, Called>;
+
+    /// How far the history of a table reaches, and what it takes; none if it keeps none.
+    fn history<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<HistorySpan>, HistoryFault>>;
+
+    /// The backups of an account and region, oldest first.
+    fn backups<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<BackupView>, Error>>;
 
     /// Where a table or global index is hot; none if there is no such thing.
     fn heat<'a>(

@@ -38,7 +38,7 @@ mod tables;
 mod worker;
 mod workers;
 
-pub use api::{Access, Api, Call, Called, MonitoringCall};
+pub use api::{Access, Api, Call, Called, KeywrightCall, KeywrightOperation, MonitoringCall};
 pub use cancel::Cancel;
 pub use jobs::Pace;
 pub use portions::Answers;

@@ -47,7 +47,10 @@ use super::refusal::{self, Kind, Refusal};
 use super::reply::{self, Reply};
 use super::sessions::{Failed, Session, Sessions};
 use super::workers::{Asked, Ended, ModelCall, Workers};
-use super::{Access, Api, Call, Called, MonitoringCall, Surroundings, assets, members, tables};
+use super::{
+    Access, Api, Call, Called, KeywrightCall, KeywrightOperation, MonitoringCall, Surroundings, assets,
+    members, tables,
+};
 use crate::StudioConfig;
 use crate::limits::{
     JOB_SECONDS_MAX, LIGHT_SECONDS_MAX, MODEL_CANCEL_MS_MAX, MODEL_UNDO_MS_MAX, OWN_VALUES_MAX,
@@ -74,6 +77,7 @@ const SIGN_IN: &str = "sign-in";
 const SIGN_OUT: &str = "sign-out";
 const DATABASE: &str = "dynamodb";
 const MONITORING: &str = "monitoring";
+const KEYWRIGHT: &str = "keywright";
 
 /// What all calls share.
 pub(super) struct Shared {
@@ -313,6 +317,7 @@ impl Studio {
             (name, Some(visitor)) => match name.split_once('/') {
                 Some((DATABASE, operation)) => self.database(operation, head, body, visitor).await,
                 Some((MONITORING, operation)) => self.monitoring(operation, head, &body, visitor).await,
+                Some((KEYWRIGHT, operation)) => self.keywright(operation, head, &body, visitor).await,
                 _ => self.endpoint(name, head, body, visitor, client).await,
             },
         }
@@ -443,6 +448,22 @@ impl Studio {
         let fields = RequestHead::read(&head.headers);
         let call = MonitoringCall { operation, caller: visitor.caller, body, access: self.shared.access };
         answered(self.shared.api.monitor(call, fields).await)
+    }
+
+    /// A request to a call of Keywright's own, answered as it would be on the API's port.
+    async fn keywright(
+        &self,
+        name: &str,
+        head: &Parts,
+        body: &[u8],
+        visitor: Visitor,
+    ) -> Result<Response<Reply>, Refusal> {
+        let Some(operation) = KeywrightOperation::from_name(name) else {
+            return Err(Refusal::new(Kind::NotFound, format!("there is no call {KEYWRIGHT}/{name}")));
+        };
+        let fields = RequestHead::read(&head.headers);
+        let call = KeywrightCall { operation, caller: visitor.caller, body, access: self.shared.access };
+        answered(self.shared.api.call_keywright(call, fields).await)
     }
 
     async fn endpoint(

@@ -53,8 +53,13 @@ impl Service {
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         let signed = self.receive_signed(context, (Family::DynamoDb, BodyForm::Short), body, trace).await?;
-        let question = history::read(&signed.body)?;
-        let (engine, namespace) = (self.engine()?, &signed.caller.namespace);
+        self.history_answer(&signed.caller.namespace, &signed.body).await
+    }
+
+    /// The same to a caller who is known.
+    pub(super) async fn history_answer(&self, namespace: &Namespace, body: &[u8]) -> Result<Answer, Error> {
+        let question = history::read(body)?;
+        let engine = self.engine()?;
         let share = self.answer_share(Some(history::ANSWER_BYTES)).await?;
         let (table, key) = (&question.table, &question.key);
         let answer = match question.of {

@@ -3,6 +3,7 @@
 //! Their forms are in `jobs` and `rollbacks`.
 
 use hyper::body::Incoming;
+use keywright_engine::Namespace;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_wire::Family;
 
@@ -12,7 +13,8 @@ use super::receive::BodyForm;
 use super::request_trace::Trace;
 use super::response::Answer;
 use super::rollbacks::{self, Wish};
-use super::service::Service;
+use super::service::{Service, internal_error};
+use crate::studio::Access;
 
 impl Service {
     /// Answers how the jobs of the caller's account and region stand.
@@ -23,8 +25,13 @@ impl Service {
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         let signed = self.receive_signed(context, (Family::DynamoDb, BodyForm::Short), body, trace).await?;
-        let (engine, namespace) = (self.engine()?, &signed.caller.namespace);
-        let jobs = match jobs::read(&signed.body)? {
+        self.jobs_answer(&signed.caller.namespace, &signed.body).await
+    }
+
+    /// The same to a caller who is known.
+    pub(super) async fn jobs_answer(&self, namespace: &Namespace, body: &[u8]) -> Result<Answer, Error> {
+        let engine = self.engine()?;
+        let jobs = match jobs::read(body)? {
             Question::Newest(limit) => engine.jobs(Some(namespace), limit).await?,
             Question::One(id) => {
                 let job = engine.job(&id).await?.filter(|job| job.namespace == *namespace);
@@ -43,20 +50,34 @@ impl Service {
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         let signed = self.receive_signed(context, (Family::DynamoDb, BodyForm::Short), body, trace).await?;
-        let (engine, namespace) = (self.engine()?, signed.caller.namespace.clone());
-        match rollbacks::read(&signed.body)? {
+        let answer = self.rollback_answer(&signed.caller.namespace, &signed.body, Access::Write).await?;
+        answer.ok_or_else(internal_error)
+    }
+
+    /// The same to a caller who is known; none if it would change something and may not.
+    pub(super) async fn rollback_answer(
+        &self,
+        namespace: &Namespace,
+        body: &[u8],
+        access: Access,
+    ) -> Result<Option<Answer>, Error> {
+        let engine = self.engine()?;
+        let answer = match rollbacks::read(body)? {
+            Wish::Begin(_) if access == Access::Read => return Ok(None),
             Wish::Begin(request) => {
+                let namespace = namespace.clone();
                 let begin = async move { engine.rollback(&namespace, &request).await };
                 let job = self.complete(true, begin).await?;
-                Ok(Answer::json(jobs::job(&job).compact().into_bytes(), None))
+                Answer::json(jobs::job(&job).compact().into_bytes(), None)
             }
             Wish::Preview(request, from) => {
                 let share = self.answer_share(Some(rollbacks::ANSWER_BYTES)).await?;
-                let page = engine.preview_rollback(&namespace, &request, from.as_ref()).await?;
+                let page = engine.preview_rollback(namespace, &request, from.as_ref()).await?;
                 let answer = || rollbacks::page(&page).compact();
                 let answer = self.offload(rollbacks::ANSWER_BYTES, answer).await;
-                Ok(Answer::json(answer.into_bytes(), share))
+                Answer::json(answer.into_bytes(), share)
             }
-        }
+        };
+        Ok(Some(answer))
     }
 }

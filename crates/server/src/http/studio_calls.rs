@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use keywright_engine::{Backlog, Caller, Env as _, Heat, Namespace};
+use keywright_engine::{Backlog, BackupView, Caller, Env as _, Heat, HistoryFault, HistorySpan, Namespace};
 use keywright_semantics::error::Error;
 use keywright_wire::sigv4::SignedRequest;
 use keywright_wire::{Protocol, render_common_error};
@@ -17,7 +17,7 @@ use super::response::{Answer, ResponsePrefs};
 use super::service::{Service, internal_error};
 use crate::connection::request_head::RequestHead;
 use crate::process::environment;
-use crate::studio::{Api, Call, Called, MonitoringCall};
+use crate::studio::{Api, Call, Called, KeywrightCall, KeywrightOperation, MonitoringCall};
 
 impl Service {
     /// Executes a request of the studio.
@@ -57,6 +57,28 @@ impl Service {
         let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
         Called::Answered { response, took: trace.elapsed() }
     }
+
+    /// Executes a request of the studio to one of our own calls. No figure counts it.
+    async fn called_keywright(&self, call: KeywrightCall<'_>, prefs: ResponsePrefs<'_>) -> Called {
+        let trace = Trace::begin();
+        let KeywrightCall { operation, caller, body, access } = call;
+        let answered = async {
+            let namespace = &caller.namespace;
+            Ok(Some(match operation {
+                KeywrightOperation::History => self.history_answer(namespace, body).await?,
+                KeywrightOperation::Jobs => self.jobs_answer(namespace, body).await?,
+                KeywrightOperation::Rollback => return self.rollback_answer(namespace, body, access).await,
+            }))
+        };
+        let answered = AssertUnwindSafe(answered).catch_unwind().await;
+        let answer = match answered.unwrap_or_else(|_panic| Err(internal_error())) {
+            Ok(Some(answer)) => answer,
+            Ok(None) => return Called::Changes,
+            Err(error) => self.failed(error).await,
+        };
+        let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
+        Called::Answered { response, took: trace.elapsed() }
+    }
 }
 
 impl Api for Service {
@@ -74,6 +96,26 @@ impl Api for Service {
 
     fn monitor<'a>(&'a self, call: MonitoringCall<'a>, head: RequestHead<'a>) -> BoxFuture<'a, Called> {
         self.monitored_in_json(call, ResponsePrefs::read(&head, false)).boxed()
+    }
+
+    fn call_keywright<'a>(&'a self, call: KeywrightCall<'a>, head: RequestHead<'a>) -> BoxFuture<'a, Called> {
+        self.called_keywright(call, ResponsePrefs::read(&head, false)).boxed()
+    }
+
+    fn history<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<HistorySpan>, HistoryFault>> {
+        async move {
+            let engine = self.engine().map_err(HistoryFault::Failed)?;
+            engine.history_of(namespace, table).await
+        }
+        .boxed()
+    }
+
+    fn backups<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<BackupView>, Error>> {
+        async move { self.engine()?.backups(namespace).await }.boxed()
     }
 
     fn heat<'a>(

@@ -351,3 +351,62 @@ fn a_simulation_too_long_for_the_page_is_sent_to_the_command() {
     assert_eq!(answer["error"]["kind"], "too-large", "{answer}");
     assert!(answer["error"]["text"].as_str().is_some_and(|text| text.contains("keywright simulate")));
 }
+
+#[test]
+fn history_jobs_and_backups_are_those_of_the_place_of_the_call() {
+    let server = start();
+    let database = |operation: &str, body: &Value| {
+        let answer = call(&server, &format!("dynamodb/{operation}"), body);
+        assert_eq!(answer.status, 200, "{operation}: {}", answer.body);
+        answer.json()
+    };
+    database(
+        "CreateTable",
+        &json!({"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}),
+    );
+    let span = |table: &str| call(&server, "history/span", &json!({"table": table}));
+    assert_eq!(span("Orders").json()["span"], Value::Null, "no history is kept");
+    assert_eq!((span("None").status, span("None").kind()), (404, "not-found".to_owned()));
+    let enabled = json!({"PointInTimeRecoveryEnabled": true});
+    database(
+        "UpdateContinuousBackups",
+        &json!({"TableName": "Orders", "PointInTimeRecoverySpecification": enabled}),
+    );
+    for total in ["1", "12345678901234567890123456789012345678"] {
+        database(
+            "PutItem",
+            &json!({"TableName": "Orders", "Item": {"pk": {"S": "a"}, "total": {"N": total}}}),
+        );
+    }
+    let own = span("Orders").json()["span"].clone();
+    assert!(own["earliestMs"].as_u64() <= own["latestMs"].as_u64(), "{own}");
+    let question = json!({"table": "Orders", "key": {"pk": {"S": "a"}}});
+    let history = call(&server, "keywright/history", &question).json();
+    let totals: Vec<&Value> = history["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|version| &version["item"]["total"]["N"])
+        .collect();
+    assert_eq!(totals, [&json!("12345678901234567890123456789012345678"), &json!("1"), &Value::Null]);
+
+    database("CreateBackup", &json!({"TableName": "Orders", "BackupName": "first"}));
+    let backup = call(&server, "backups/places", &json!({})).json()["backups"][0].clone();
+    assert_eq!((&backup["table"], &backup["items"]), (&json!("Orders"), &json!(1)), "{backup}");
+    let target =
+        json!({"SourceTableName": "Orders", "TargetTableName": "Again", "UseLatestRestorableTime": true});
+    database("RestoreTableToPointInTime", &target);
+    let jobs = |place: &[(&str, &str)]| {
+        let answer = call_with(&server, "keywright/jobs", place, &json!({"limit": 10})).json();
+        let listed = answer["jobs"].as_array().unwrap().clone();
+        listed.into_iter().find(|job| job["kind"] == "restore")
+    };
+    assert_eq!(jobs(&[]).unwrap()["table"], "Again");
+
+    let elsewhere = [("x-keywright-region", "eu-west-1")];
+    assert_eq!(jobs(&elsewhere), None);
+    assert_eq!(call_with(&server, "backups/places", &elsewhere, &json!({})).json(), json!({"backups": []}));
+    let answer = call_with(&server, "keywright/history", &elsewhere, &question);
+    assert_eq!(answer.status, 400, "{}", answer.body);
+    assert_eq!(call(&server, "keywright/none", &json!({})).status, 404);
+}

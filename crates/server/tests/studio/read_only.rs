@@ -1,6 +1,6 @@
 //! `--studio-read-only`: the process refuses what changes something.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::http::{call, last};
 use crate::support::Server;
@@ -39,6 +39,15 @@ async fn the_process_refuses_every_write_and_answers_every_read() {
         ),
         ("TagResource", json!({"ResourceArn": arn, "Tags": [{"Key": "a", "Value": "b"}]})),
         ("UntagResource", json!({"ResourceArn": arn, "TagKeys": ["a"]})),
+        (
+            "UpdateContinuousBackups",
+            json!({"TableName": "Tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": false}}),
+        ),
+        ("CreateBackup", json!({"TableName": "Tab", "BackupName": "backup"})),
+        (
+            "RestoreTableToPointInTime",
+            json!({"SourceTableName": "Tab", "TargetTableName": "New", "UseLatestRestorableTime": true}),
+        ),
         ("DeleteTable", json!({"TableName": "Tab"})),
     ] {
         let answer = call(&server, &format!("dynamodb/{operation}"), &body);
@@ -58,6 +67,14 @@ async fn the_process_refuses_every_write_and_answers_every_read() {
         let answer = call(&server, name, &body);
         assert_eq!((answer.status, answer.kind().as_str()), (403, "read-only"), "{name}");
     }
+    let rollback = |more: Value| {
+        let mut body = json!({"table": "Tab", "to": 1});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        call(&server, "keywright/rollback", &body)
+    };
+    let answer = rollback(json!({}));
+    assert_eq!((answer.status, answer.kind().as_str()), (403, "read-only"), "{}", answer.body);
+    assert_ne!(rollback(json!({"preview": true})).status, 403, "a preview changes nothing");
     let alarm = json!({
         "AlarmName": "a", "Namespace": "AWS/DynamoDB", "MetricName": "UserErrors", "Statistic": "Sum", "Period": 60,
         "EvaluationPeriods": 1, "Threshold": 1, "ComparisonOperator": "GreaterThanThreshold"
