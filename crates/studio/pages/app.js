@@ -23,6 +23,7 @@ const TABS = /** @type {[string, string, () => Promise<unknown>, string][]} */ (
   ["request", "Requests", AREAS.tables, "kw-request"],
   ["stream", "Stream", AREAS.operate, "kw-stream"],
   ["metrics", "Metrics", AREAS.operate, "kw-metrics"],
+  ["history", "History", AREAS.operate, "kw-history"],
 ]);
 
 /** Whether this can be a region: it stands in addresses, where any other text could name another host. */
@@ -57,8 +58,9 @@ function found() {
   const region = context.region ?? state.info?.place?.region ?? "us-east-1";
   const all = [
     ["Tables", `/${region}/tables`], ["Models", "/models"], ["Operate: overview", `/${region}/operate`], ["Operate: hottest keys", `/${region}/operate/keys`], ["Operate: streams", `/${region}/operate/streams`], ["Operate: time to live", `/${region}/operate/ttl`],
+    ["Operate: backups", `/${region}/operate/backups`], ["Operate: jobs", `/${region}/operate/jobs`],
     ["Start", "/start"], ["Tour", "/start?step=1"],
-    ...state.tables.flatMap((name) => [[name, `/${region}/t/${encodeURIComponent(name)}/items`], [`${name}: collections`, `/${region}/t/${encodeURIComponent(name)}/collections`], [`${name}: schema`, `/${region}/t/${encodeURIComponent(name)}?tab=schema`], [`${name}: metrics`, `/${region}/t/${encodeURIComponent(name)}?tab=metrics`], [`${name}: requests and PartiQL`, `/${region}/t/${encodeURIComponent(name)}?tab=request`]]),
+    ...state.tables.flatMap((name) => [[name, `/${region}/t/${encodeURIComponent(name)}/items`], [`${name}: collections`, `/${region}/t/${encodeURIComponent(name)}/collections`], [`${name}: schema`, `/${region}/t/${encodeURIComponent(name)}?tab=schema`], [`${name}: metrics`, `/${region}/t/${encodeURIComponent(name)}?tab=metrics`], [`${name}: history`, `/${region}/t/${encodeURIComponent(name)}?tab=history`], [`${name}: requests and PartiQL`, `/${region}/t/${encodeURIComponent(name)}?tab=request`]]),
   ];
   const words = palette.text.trim().toLowerCase();
   return all.filter(([text]) => text.toLowerCase().includes(words)).slice(0, 12);

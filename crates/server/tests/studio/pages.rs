@@ -29,6 +29,7 @@ pages! {
     data_tables_in_chromium: "data-tables.mjs",
     frame_in_chromium: "frame.mjs",
     model_collections_in_chromium: "model-collections.mjs",
+    model_history_in_chromium: "model-history.mjs",
     model_operate_in_chromium: "model-operate.mjs",
     model_rules_in_chromium: "model-rules.mjs",
     model_simulate_in_chromium: "model-simulate.mjs",

@@ -54,6 +54,9 @@ export function lossesOf(name, body) {
       ...(body.DeletionProtectionEnabled === false ? ["the protection of the table against its deletion"] : []),
     ];
     case "dynamodb/UpdateTimeToLive": return [body.TimeToLiveSpecification?.Enabled === true ? "items whose time is past" : "time to live: expired items stay"];
+    case "dynamodb/UpdateContinuousBackups": return body.PointInTimeRecoverySpecification?.PointInTimeRecoveryEnabled === false ? ["the history of the table"] : [];
+    case "keywright/rollback": return body.preview ? [] : ["what the items became since"];
+    case "dynamodb/DeleteBackup": return ["the backup"];
     case "dynamodb/UntagResource": return [`${listed(body.TagKeys).length} of its tags`];
     case "dynamodb/UpdateContributorInsights": return body.ContributorInsightsAction === "DISABLE" ? ["the keys counted so far"] : [];
     default: return [];

@@ -5,13 +5,18 @@ import { confirmed } from "../confirm.js";
 import { call, dynamodb, go, tableNames } from "../model/api.js";
 import { insightsSwitch, insightsView, readInsights } from "./insights.js";
 import { keysView, partitionsView } from "./keys.js";
+import "./kw-backups.js";
+import "./kw-history.js";
+import "./kw-jobs.js";
 import { keyOf } from "./kw-metrics.js";
 import "./kw-overview.js";
 import "./kw-stream.js";
 import { RANGES } from "./series.js";
 import { Watching } from "./watching.js";
 
-const PANELS = [["", "Overview"], ["keys", "Hottest keys"], ["streams", "Streams"], ["ttl", "Time to live"]];
+const PANELS = [["", "Overview"], ["keys", "Hottest keys"], ["streams", "Streams"], ["ttl", "Time to live"], ["history", "History"], ["backups", "Backups"], ["jobs", "Jobs"]];
+/** Panels whose element asks by itself. */
+const OWN = ["", "backups", "jobs"];
 /** Tables that a list to choose from has, and that are looked at for time to live. */
 const TABLES = 300;
 
@@ -54,12 +59,12 @@ export class KwOperate extends Watching {
     this.restart();
   }
 
-  /** The overview asks by itself. */
-  get asks() { return Boolean(this.panel); }
+  get asks() { return this.panel !== null && !OWN.includes(this.panel); }
 
   async look(still) {
     if (this.panel === "keys") await this.lookAtKeys(still);
     else if (this.panel === "ttl") await this.lookAtExpiries();
+    else if (this.panel === "history") this.names ??= await tableNames(TABLES);
     else if (this.reads === 0) await this.lookAtStreams();
   }
 
@@ -121,13 +126,39 @@ export class KwOperate extends Watching {
       <header class="mf-head"><h1>Operate</h1>
         <nav class="md-tabs" aria-label="Panels">${PANELS.map(([id, text]) => html`<a class="md-tab" href=${`/${this.region}/operate${id ? `/${id}` : ""}`} aria-current=${this.panel === id ? "page" : "false"}>${text}</a>`)}</nav></header>
       ${this.fault}
-      ${this.panel === "streams" ? this.streamsView() : this.panel === "keys" ? this.keys() : this.panel === "ttl" ? this.expiryView() : html`<kw-overview .route=${{ region: this.region, query: this.query }}></kw-overview>`}
+      ${this.panelView()}
     </div>`;
+  }
+
+  panelView() {
+    const { region, table, query, readOnly } = this;
+    switch (this.panel) {
+      case "streams": return this.streamsView();
+      case "keys": return this.keys();
+      case "ttl": return this.expiryView();
+      case "history": return this.history();
+      case "backups": return html`<kw-backups .route=${{ region, table, readOnly }}></kw-backups>`;
+      case "jobs": return html`<kw-jobs .route=${{ region }}></kw-jobs>`;
+      default: return html`<kw-overview .route=${{ region, query }}></kw-overview>`;
+    }
+  }
+
+  history() {
+    if (!this.names) return html`<div aria-busy="true" class="op-wait"></div>`;
+    if (this.names.length === 0) return this.noTable();
+    const table = this.table && this.names.includes(this.table) ? this.table : this.names[0];
+    return html`<p class="sm-bar"><label>Table <select @change=${(event) => go(`/${this.region}/operate/history?table=${encodeURIComponent(event.target.value)}`)}>
+        ${this.names.map((name) => html`<option value=${name} ?selected=${name === table}>${name}</option>`)}</select></label></p>
+      <kw-history .route=${{ region: this.region, table, query: this.query }}></kw-history>`;
+  }
+
+  noTable() {
+    return html`<div class="md-empty"><h2>No table in ${this.region}</h2><p><a class="md-button is-main" href="/start">Start with an example</a></p></div>`;
   }
 
   keys() {
     if (!this.names) return html`<div aria-busy="true" class="op-wait"></div>`;
-    if (this.names.length === 0) return html`<div class="md-empty"><h2>No table in ${this.region}</h2><p><a class="md-button is-main" href="/start">Start with an example</a></p></div>`;
+    if (this.names.length === 0) return this.noTable();
     const table = this.table && this.names.includes(this.table) ? this.table : this.names[0];
     const indexes = this.facts?.GlobalSecondaryIndexes ?? [];
     const index = indexes.find((one) => one.IndexName === this.index) ?? null;

@@ -3,9 +3,10 @@
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { repeat } from "../../vendor/lit-html/directives/repeat.js";
-import { shortText, visible } from "../collections/typed.js";
+import { shortText } from "../collections/typed.js";
 import { dynamodb } from "../model/api.js";
 import { shell } from "../quote.js";
+import { sideBySide, summary } from "./images.js";
 
 const EVERY_MS = 1000;
 /** So many records are kept; the oldest go. */
@@ -216,36 +217,12 @@ export class KwStream extends HTMLElement {
       <button class="sm-head" aria-expanded=${open} @click=${() => { if (open) this.open.delete(id); else this.open.add(id); this.update(); }}>
         <span class="sm-event"><span aria-hidden="true">${sign}</span> ${change.expired ? "REMOVE by time to live" : change.event}</span>
         <code class="sm-key">${Object.values(change.keys ?? {}).map((value) => shortText(value, 80)).join(" / ")}</code>
-        <span class="sm-what">${summary(change)}</span>
+        <span class="sm-what">${summary(change.before, change.after, Object.keys(change.keys ?? {}))}</span>
         <time class="dim" datetime=${new Date(change.at).toISOString()}>${new Date(change.at).toLocaleTimeString()}</time>
       </button>
-      ${open ? html`<table class="md-table sm-table"><thead><tr><th scope="col">attribute</th><th scope="col">before</th><th scope="col">after</th></tr></thead><tbody>
-        ${[...new Set([...Object.keys(change.before ?? {}), ...Object.keys(change.after ?? {})])].map((name) => {
-          const from = change.before?.[name];
-          const to = change.after?.[name];
-          const differs = JSON.stringify(from) !== JSON.stringify(to);
-          return html`<tr class=${differs ? "is-changed" : ""}><td>${visible(name)}</td><td>${from === undefined ? html`<span class="dim">—</span>` : html`<code>${shortText(from, 400)}</code>`}</td><td>${to === undefined ? html`<span class="dim">—</span>` : html`<code>${shortText(to, 400)}</code>`}</td></tr>`;
-        })}</tbody></table>` : nothing}
+      ${open ? sideBySide(change.before, change.after) : nothing}
     </li>`;
   }
-}
-
-/** What a change did, in one line: old → new of what differs. */
-function summary(change) {
-  if (change.before && change.after) {
-    const parts = [];
-    for (const name of new Set([...Object.keys(change.before), ...Object.keys(change.after)])) {
-      const from = change.before[name];
-      const to = change.after[name];
-      if (JSON.stringify(from) === JSON.stringify(to)) continue;
-      parts.push(`${visible(name)} ${from === undefined ? "—" : shortText(from, 30)} → ${to === undefined ? "—" : shortText(to, 30)}`);
-      if (parts.length === 4) break;
-    }
-    return parts.join(", ");
-  }
-  const image = change.after ?? change.before;
-  if (!image) return "";
-  return Object.keys(image).filter((name) => !(name in (change.keys ?? {}))).slice(0, 4).map((name) => `${visible(name)} ${shortText(image[name], 30)}`).join(", ");
 }
 
 if (!customElements.get("kw-stream")) customElements.define("kw-stream", KwStream);

@@ -1,0 +1,41 @@
+// Two images of an item: what differs, in one line or attribute by attribute.
+
+import { html } from "../../vendor/lit-html/lit-html.js";
+import { shortText, visible } from "../collections/typed.js";
+
+/** Attributes that a line names. */
+const NAMED = 4;
+const none = html`<span class="dim">—</span>`;
+
+/** Whether two values are the same. */
+export const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+/** The names of two images: keys as they come, then the rest. */
+const namesOf = (before, after) => [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
+
+/** Whether an attribute has the same value in both. */
+const sameIn = (before, after, name) => same(before?.[name], after?.[name]);
+
+/** Whether two images are the same item, in any order of their attributes. */
+export const sameItems = (before, after) => !before === !after && namesOf(before, after).every((name) => sameIn(before, after, name));
+
+/**
+ * What a change did, in one line: old → new of what differs.
+ * @param {any} before @param {any} after null: there was none @param {string[]} keys
+ */
+export function summary(before, after, keys) {
+  if (before && after) {
+    const names = namesOf(before, after).filter((name) => !sameIn(before, after, name));
+    const of = (item, name) => (item[name] === undefined ? "—" : shortText(item[name], 30));
+    return names.slice(0, NAMED).map((name) => `${visible(name)} ${of(before, name)} → ${of(after, name)}`).join(", ");
+  }
+  const image = after ?? before ?? {};
+  return Object.keys(image).filter((name) => !keys.includes(name)).slice(0, NAMED).map((name) => `${visible(name)} ${shortText(image[name], 30)}`).join(", ");
+}
+
+/** Two images side by side, what differs marked. @param {[string, string]} heads */
+export function sideBySide(before, after, heads = ["before", "after"]) {
+  const cell = (value) => html`<td>${value === undefined ? none : html`<code>${shortText(value, 400)}</code>`}</td>`;
+  return html`<table class="md-table sm-table"><thead><tr><th scope="col">attribute</th><th scope="col">${heads[0]}</th><th scope="col">${heads[1]}</th></tr></thead>
+    <tbody>${namesOf(before, after).map((name) => html`<tr class=${sameIn(before, after, name) ? "" : "is-changed"}><td>${visible(name)}</td>${cell(before?.[name])}${cell(after?.[name])}</tr>`)}</tbody></table>`;
+}

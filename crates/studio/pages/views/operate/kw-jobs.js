@@ -1,0 +1,64 @@
+// <kw-jobs>: the jobs of this place (restores, copies of backups): how far each has come, and how it ended.
+
+import { html, nothing } from "../../vendor/lit-html/lit-html.js";
+import { sizeText } from "../collections/typed.js";
+import { call } from "../model/api.js";
+import { Watching } from "./watching.js";
+
+const LISTED = 200;
+const WORDS = { restore: "restore a table", seal: "copy a backup", "delete-objects": "remove a deleted backup", rollback: "roll back" };
+
+export class KwJobs extends Watching {
+  constructor() {
+    super();
+    this.region = "";
+    this.jobs = /** @type {any[]|null} */ (null);
+  }
+
+  /** @param {{region: string}} route */
+  set route({ region }) {
+    if (region === this.region) return;
+    this.region = region;
+    this.jobs = null;
+    this.restart();
+  }
+
+  get asks() { return this.region !== ""; }
+
+  async look(still) {
+    const { jobs } = await call("keywright/jobs", { limit: LISTED });
+    if (still()) this.jobs = jobs;
+  }
+
+  view() {
+    if (!this.jobs) return this.error ? this.fault : html`<div aria-busy="true" class="op-wait"></div>`;
+    if (this.jobs.length === 0) return html`${this.fault}<div class="md-empty"><h2>No job in ${this.region}</h2><p>Restores, rollbacks and copies of backups run as jobs: they go on after a restart of the server, and are listed for 35 days after their end.</p></div>`;
+    return html`${this.fault}<p class="sm-bar"><span>${this.jobs.filter((one) => one.ended === undefined).length.toLocaleString("en")} at work or waiting</span>${this.at}</p>
+      <div class="md-table-room" tabindex="0" role="region" aria-label="Jobs"><table class="md-table mf-table"><thead><tr><th scope="col">job</th><th scope="col">table</th><th scope="col">state</th><th scope="col" class="is-number">items done</th><th scope="col" class="is-number">bytes</th><th scope="col">began</th><th scope="col" class="is-number">took</th></tr></thead>
+      <tbody>${this.jobs.map((job) => this.row(job))}</tbody></table></div>
+      ${this.jobs.length >= LISTED ? html`<p class="dim">The newest ${LISTED}.</p>` : nothing}`;
+  }
+
+  row(job) {
+    const began = job.started ?? job.created;
+    return html`<tr data-job=${job.id}><th scope="row">${WORDS[job.kind] ?? job.kind}<br><code class="dim">${job.id}</code></th>
+      <td><a class="md-link" href=${`/${this.region}/t/${encodeURIComponent(job.table)}/items`}>${job.table}</a></td>
+      <td>${job.state === "failed" ? html`<b class="tl-bad">failed: ${job.error.code}</b><br>${job.error.message}` : job.state}${job.rollback ? html`<br><span class="dim">${rolledBack(job.rollback)}</span>` : nothing}</td>
+      <td class="is-number">${job.items.toLocaleString("en")}</td><td class="is-number">${sizeText(job.bytes)}</td>
+      <td><time datetime=${new Date(began).toISOString()}>${new Date(began).toLocaleString()}</time></td>
+      <td class="is-number">${job.ended === undefined ? "" : took(job.ended - began)}</td></tr>`;
+  }
+}
+
+/** What a rollback has done so far. */
+function rolledBack({ putBack, overwritten, removed, unchanged, expired, changedMeanwhile, refused }) {
+  const parts = [[putBack, "put back"], [overwritten, "overwritten"], [removed, "removed"], [unchanged, "as they were"], [expired, "expired"], [changedMeanwhile, "changed meanwhile and left alone"], [refused, "refused"]];
+  return parts.filter(([number]) => number > 0).map(([number, words]) => `${number.toLocaleString("en")} ${words}`).join(", ");
+}
+
+function took(ms) {
+  const seconds = Math.max(0, ms) / 1000;
+  return seconds < 120 ? `${seconds.toFixed(seconds < 10 ? 1 : 0)} s` : `${Math.round(seconds / 60).toLocaleString("en")} min`;
+}
+
+if (!customElements.get("kw-jobs")) customElements.define("kw-jobs", KwJobs);
