@@ -1,7 +1,6 @@
 //! A disk that is full for a while, or whose syncs fail: what health reports, and when the server takes
 //! writes again by itself.
 
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -10,39 +9,11 @@ use crate::support::client::{Caller, client, create_indexed_table};
 use crate::support::in_process::Http;
 use crate::support::ledger::{TABLE, Workload, check, check_stream, enable_stream};
 use crate::support::management::{get, readiness, sample, wait_for_state};
+use crate::support::small_disk::SmallDisk;
 use crate::support::strace;
 
 /// Longer than anything here takes.
 const LONG: Duration = Duration::from_mins(1);
-
-/// A small disk of its own, removed when dropped.
-struct SmallDisk(tempfile::TempDir);
-
-impl SmallDisk {
-    /// `None` where this process may not mount.
-    fn mount(mib: u64) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={mib}m"), "tmpfs"])
-            .arg(folder.path())
-            .output();
-        if mounted.is_ok_and(|mounted| mounted.status.success()) {
-            return Some(Self(folder));
-        }
-        eprintln!("full disks: skipped, because this process may not mount a file system");
-        None
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _unmounted = Command::new("umount").arg("-l").arg(self.path()).status();
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_full_disk_the_server_takes_writes_again_and_has_lost_nothing() {

@@ -20,6 +20,7 @@ pub mod naive;
 pub mod postgres;
 pub mod raw;
 pub mod register;
+pub mod small_disk;
 pub mod snapshot;
 #[cfg(target_os = "linux")]
 pub mod strace;
