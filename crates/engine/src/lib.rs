@@ -95,7 +95,7 @@ pub use jobs::{
 pub use sets::{
     BegunRestore, BegunSet, NewSet, RestoreFault, RestoredTable, SetFault, SetPage, SetTable, Wanted,
 };
-pub use state::{Engine, Heat, HotItem, HotKey, PartitionHeat, Trial, TrialArm, TrialPart};
+pub use state::{Engine, Heat, HotItem, HotKey, KeepingFigures, PartitionHeat, Trial, TrialArm, TrialPart};
 pub use support::config::{BranchLimits, CountedTogether, EngineConfig};
 pub use support::env::{AccountId, Caller, Env, Namespace, Principal, Region};
 pub use support::image_memory::ImageMemory;

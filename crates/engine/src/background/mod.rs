@@ -6,6 +6,7 @@
 
 mod history;
 pub(crate) mod index_backfill;
+mod keeping;
 pub(crate) mod members;
 pub(crate) mod stamp_rows;
 pub(crate) mod stats_rows;
@@ -61,6 +62,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     wake = wake.earlier(jobs::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(backups::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(sweep_tokens(engine, now_ms).await);
+    wake = wake.earlier(keeping::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(sets::expiry::step(engine, now_ms).await.unwrap_or(retry));
     for table in engine.catalogue().all().into_iter().filter(|table| engine.owns(table.id)) {
         let next = work_on(engine, &table, now_ms).await.unwrap_or(retry);

@@ -31,4 +31,6 @@ pub(crate) struct DueWork {
     pub old_jobs: Due,
     /// Backups that expire.
     pub expiring_backups: Due,
+    /// What history and jobs take.
+    pub measurement: Due,
 }

@@ -7,6 +7,7 @@ pub(crate) mod branching;
 mod due;
 pub(crate) mod heat;
 mod insights;
+pub(crate) mod keeping;
 pub(crate) mod members;
 pub(crate) mod next_expiry;
 pub(crate) mod purge_progress;
@@ -40,6 +41,7 @@ use crate::support::observer::Observer;
 use branching::Branching;
 use due::DueWork;
 use insights::Observed;
+use keeping::Keeping;
 use members::Members;
 use next_expiry::NextExpiry;
 use purge_progress::PurgeProgress;
@@ -50,6 +52,7 @@ use stamps::Stamps;
 use stats::Stats;
 
 pub use heat::{Heat, HotItem, HotKey, PartitionHeat};
+pub use keeping::KeepingFigures;
 pub use trial::{Trial, TrialArm, TrialPart};
 use trimmed_history::TrimmedHistory;
 use use_exchange::UseExchange;
@@ -105,6 +108,7 @@ struct Shared<S: Store> {
     token_sweep_ms: AtomicU64,
     scaling: ScalingSchedule,
     due: DueWork,
+    keeping: Keeping,
 }
 
 impl<S: Store> Engine<S> {
@@ -142,6 +146,7 @@ impl<S: Store> Engine<S> {
             token_sweep_ms: AtomicU64::new(0),
             scaling: ScalingSchedule::default(),
             due: DueWork::default(),
+            keeping: Keeping::default(),
         };
         Self { shared: Arc::new(shared), presence: None, observer: None, observed: Observed::Yes }
     }
@@ -231,6 +236,21 @@ impl<S: Store> Engine<S> {
     }
 
     /// When jobs and backups are looked at.
+    pub(crate) fn keeping(&self) -> &Keeping {
+        &self.shared.keeping
+    }
+
+    /// What history and jobs take, as last measured.
+    pub fn keeping_figures(&self) -> KeepingFigures {
+        self.keeping().get()
+    }
+
+    /// How far the latest time to which a table can be restored is behind.
+    pub fn restorable_lag_ms(&self) -> u64 {
+        let now_ms = self.env().now_ms();
+        now_ms.saturating_sub(self.settled_before(now_ms).ms())
+    }
+
     pub(crate) fn due(&self) -> &DueWork {
         &self.shared.due
     }

@@ -3,6 +3,7 @@
 //!
 //! Names follow Prometheus' conventions: a unit at the end, `_total` for counters, seconds and bytes.
 
+use keywright_engine::KeepingFigures;
 use keywright_semantics::error::Error;
 use keywright_store_local::{Figures, LONG_PAUSE, Pause};
 use keywright_wire::render_error;
@@ -144,6 +145,40 @@ pub(crate) fn budgets(exposition: &mut Exposition, budgets: &[(&'static str, Bud
             exposition.sample(&[("budget", budget)], value(figures));
         }
     }
+}
+
+/// History and jobs. What is measured in the background is up to a minute old.
+pub(crate) fn keeping(exposition: &mut Exposition, figures: &KeepingFigures, lag_ms: u64, now_ms: u64) {
+    exposition.single(
+        GAUGE,
+        "keywright_history_tables",
+        "Tables that keep history: point-in-time recovery, or a backup or job that needs it.",
+        figures.tables,
+    );
+    exposition.single(
+        GAUGE,
+        "keywright_history_bytes",
+        "Bytes of earlier versions of items, about, before compression.",
+        figures.history_bytes,
+    );
+    exposition.single(
+        GAUGE,
+        "keywright_restorable_lag_seconds",
+        "How far the latest time to which a table can be restored is behind.",
+        Millionths(lag_ms.saturating_mul(1_000)),
+    );
+    exposition
+        .metric(GAUGE, "keywright_jobs", "Long work (restores, rollbacks, copies of backups), by state.")
+        .sample(&[("state", "waiting")], figures.waiting_jobs)
+        .sample(&[("state", "running")], figures.running_jobs)
+        .sample(&[("state", "failed")], figures.failed_jobs);
+    let oldest_ms = figures.oldest_job_ms.map_or(0, |oldest_ms| now_ms.saturating_sub(oldest_ms));
+    exposition.single(
+        GAUGE,
+        "keywright_oldest_job_seconds",
+        "The age of the oldest job that has not ended; 0 without one.",
+        Millionths(oldest_ms.saturating_mul(1_000)),
+    );
 }
 
 /// A store that several servers use.

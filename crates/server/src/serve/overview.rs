@@ -50,6 +50,9 @@ impl Watched for Overview {
         if let Some(figures) = self.service.database().figures() {
             report::store(exposition, &figures, self.service.database().opened_again());
         }
+        if let Some((figures, lag_ms)) = self.service.database().keeping() {
+            report::keeping(exposition, &figures, lag_ms, environment::now().0);
+        }
         if let Some(sharing) = self.service.database().sharing() {
             report::shared_store(exposition, &sharing);
         }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::{ArcSwapOption, Guard};
-use keywright_engine::{Engine, EngineConfig};
+use keywright_engine::{Engine, EngineConfig, KeepingFigures};
 use keywright_store_local::{Fault, FaultCause, Figures, ScrubStep};
 
 use super::any_store::AnyStore;
@@ -121,6 +121,14 @@ impl Database {
         let running = running.as_ref().filter(|running| running.engine.is_shared())?;
         let round_trips = running.store.round_trips();
         Some(Sharing { processes: running.engine.processes(), round_trips })
+    }
+
+    /// What history and jobs take, and how far restores are behind in milliseconds; `None` while the store is
+    /// opened again.
+    pub(crate) fn keeping(&self) -> Option<(KeepingFigures, u64)> {
+        let running = self.running.load();
+        let engine = &running.as_ref()?.engine;
+        Some((engine.keeping_figures(), engine.restorable_lag_ms()))
     }
 
     /// How often the store was opened again.
