@@ -3,8 +3,9 @@
 //!
 //! The caller moves the bytes. It asks for the jobs that this process owns, and does them piece by piece:
 //!
-//! - *Seal*: [`Engine::rows_of_backup`] gives rows, or [`Engine::changes_of_backup`] those that differ from an
-//!   earlier backup; the caller stores them, [`Engine::note_sealed`] remembers how far that is. [`Engine::end_seal`] ends it when the last object stands.
+//! - *Seal*: [`Engine::rows_of_backup`] gives rows, or [`Engine::changes_of_backup`] those that differ from
+//!   an earlier backup; the caller stores them, [`Engine::note_sealed`] remembers how far that is.
+//!   [`Engine::end_seal`] ends it when the last object stands.
 //! - *Restore*: the caller reads rows from the objects, [`Engine::load_rows`] writes them and remembers where
 //!   the next ones begin. [`Engine::end_loading`] ends it.
 //! - *Delete*: the caller removes all objects of the backup, then [`Engine::end_deletion`].
@@ -157,8 +158,8 @@ impl<S: Store> Engine<S> {
         Ok(Some(RowPage { rows: page.items.into_iter().map(row).collect(), next: page.next }))
     }
 
-    /// The next rows by which the backup that a job seals differs from an earlier one with this stamp; an empty
-    /// value stands for an item that is gone. `None` if the history does not reach back to it.
+    /// The next rows by which the backup that a job seals differs from an earlier one with this stamp; an
+    /// empty value stands for an item that is gone. `None` if the history does not reach back to it.
     pub async fn changes_of_backup(
         &self,
         job: &ObjectJob,

@@ -14,7 +14,7 @@ use keywright_semantics::error::Error;
 use keywright_store::{Direction, Entry, KeyRange, Snapshot};
 use serde::{Deserialize, Serialize};
 
-use super::rollback::Rollback;
+use super::rollback::stored::Rollback;
 use crate::catalogue::Table;
 use crate::catalogue::backup::BackupName;
 use crate::support::env::{Env, Namespace};

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
-use keywright_semantics::request::transact_write_items::TransactAction;
 use keywright_semantics::request::parts::StreamViewType;
+use keywright_semantics::request::transact_write_items::TransactAction;
 use keywright_semantics::request::{DeleteItem, Request, StreamChange, TtlChange, UpdateTimeToLive};
 use keywright_semantics::response::{Response, TableStatus};
 use keywright_semantics::value::{AttributeValue, Item};
@@ -279,7 +279,12 @@ fn restoring(bed: &Bed<MemoryStore>, set: &BegunSet, name: &str) -> (String, u64
     (begun.id, block_on(made).expect("the name is free").number)
 }
 
-fn feed(bed: &Bed<MemoryStore>, restore: &str, number: u64, rows: Vec<(Bytes, Bytes)>) -> Result<u64, RestoreFault> {
+fn feed(
+    bed: &Bed<MemoryStore>,
+    restore: &str,
+    number: u64,
+    rows: Vec<(Bytes, Bytes)>,
+) -> Result<u64, RestoreFault> {
     block_on(bed.engine.feed_restore(None, restore, number, rows))
 }
 
@@ -311,7 +316,10 @@ fn a_restored_table_is_as_it_was_and_all_tables_become_active_together() {
     assert_eq!(block_on(bed.engine.end_restore(None, &restore)).expect("it ends"), (2, 20));
     bed.settle();
     let (was, is) = (bed.describe("Left").expect("it is there"), bed.describe("Again").expect("it is there"));
-    assert_eq!((is.table_status, is.item_count, is.table_size_bytes), (TableStatus::Active, 20, was.table_size_bytes));
+    assert_eq!(
+        (is.table_status, is.item_count, is.table_size_bytes),
+        (TableStatus::Active, 20, was.table_size_bytes)
+    );
     assert_ne!(is.table_id, was.table_id);
     assert_eq!(is.stream_specification, was.stream_specification);
     let table = bed.engine.catalogue().find(&namespace(), "Again").expect("it is there");
@@ -335,7 +343,8 @@ fn a_restore_goes_on_where_it_stopped_and_rows_that_are_sent_again_are_passed_ov
     let resumed = block_on(bed.engine.begin_restore(None, "a source")).expect("it goes on");
     assert_eq!((resumed.id.clone(), resumed.is_resumed), (restore.clone(), true));
     assert!(!block_on(bed.engine.begin_restore(None, "another")).expect("it begins").is_resumed);
-    let settings = block_on(bed.engine.set_table(None, &set.id, set.tables[0])).expect("it is there").settings;
+    let settings =
+        block_on(bed.engine.set_table(None, &set.id, set.tables[0])).expect("it is there").settings;
     let table = bed.engine.restore_table(None, &restore, (&namespace(), "Again"), &settings);
     let table = block_on(table).expect("it goes on");
     assert_eq!((table.number, table.after, table.items), (number, Some(rows[6].0.clone()), 7));

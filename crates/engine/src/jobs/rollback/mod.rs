@@ -10,10 +10,12 @@
 //! - `request`: what is asked for, checked against the table.
 //! - `plan`: what becomes of each changed item.
 //! - `preview`: the same without any write.
+//! - `stored`: what is stored of a rollback.
 
 mod plan;
 mod preview;
 mod request;
+pub(super) mod stored;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,14 +25,14 @@ use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::table as messages;
 use keywright_store::Store;
-use serde::{Deserialize, Serialize};
 
 pub use plan::RollbackCounts;
 pub use preview::{RollbackExample, RollbackPreview};
 pub use request::{RollbackFilter, RollbackRequest};
 
 use self::plan::{Planned, Planner, Verdict, write_units};
-use self::request::{Checked, Scope, check, check_time};
+use self::request::{Checked, check, check_time};
+use self::stored::Rollback;
 use super::end::{end, failed};
 use super::row::{Cursor, Job, NewJob, State, Work, new_id};
 use super::view::JobView;
@@ -41,7 +43,6 @@ use crate::state::Engine;
 use crate::support::env::Namespace;
 use crate::support::fault;
 use crate::support::rows::Budget;
-use crate::support::stamp::Stamp;
 use crate::write::change::Outcome;
 use crate::write::group::{GroupEnd, GroupKind, binding_steps, run};
 use crate::write::own_row::{NewProgress, OwnRow};
@@ -53,22 +54,6 @@ const COMMIT_ITEMS_MAX: usize = 25;
 const COMMIT_BYTES_MAX: usize = 1024 * 1024;
 /// The time until a step that limits of throughput or other writers stopped is tried again.
 const WAIT_MS: u64 = 100;
-
-/// A rollback. The table of the job is the one that is rolled back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Rollback {
-    /// The changes with stamps from `to` on and below `until` are undone.
-    to: Stamp,
-    until: Stamp,
-    scope: Scope,
-    counts: RollbackCounts,
-}
-
-impl Rollback {
-    pub(super) const fn counts(&self) -> RollbackCounts {
-        self.counts
-    }
-}
 
 impl<S: Store> Engine<S> {
     /// Begins a rollback, which then goes on in steps.
