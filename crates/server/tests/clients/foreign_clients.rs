@@ -86,3 +86,35 @@ fn the_python_client_of_the_model_context_protocol_uses_every_tool() {
     python.arg(scripts().join("run_mcp.py")).arg(env!("CARGO_BIN_EXE_keywright"));
     run(python.arg(&server.endpoint).arg(examples));
 }
+
+/// The command that an article about modelling ends with, as it stands there, and what a reader does next.
+const RECOVERY: &str = "\
+update-continuous-backups --table-name ECommerceApp --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true
+describe-continuous-backups --table-name ECommerceApp
+restore-table-to-point-in-time --source-table-name ECommerceApp --target-table-name Restored --use-latest-restorable-time
+describe-table --table-name Restored
+create-backup --table-name ECommerceApp --backup-name before-the-sale
+list-backups --table-name ECommerceApp";
+
+#[test]
+#[ignore = "needs clients: run `cargo xtask test`"]
+fn commands_of_articles_turn_recovery_on_and_restore_with_the_aws_cli() {
+    let cli = installed("python/bin/aws");
+    let server = Server::in_memory();
+    let aws = |arguments: &str| {
+        let mut command = Command::new(&cli);
+        command.args(["--endpoint-url", &server.endpoint, "dynamodb"]).args(arguments.split(' '));
+        command.envs([
+            ("AWS_ACCESS_KEY_ID", "local"),
+            ("AWS_SECRET_ACCESS_KEY", "local"),
+            ("AWS_DEFAULT_REGION", "us-east-1"),
+            ("AWS_PAGER", ""),
+        ]);
+        run(&mut command);
+    };
+    aws(
+        "create-table --table-name ECommerceApp --billing-mode PAY_PER_REQUEST \
+         --key-schema AttributeName=PK,KeyType=HASH --attribute-definitions AttributeName=PK,AttributeType=S",
+    );
+    RECOVERY.lines().for_each(aws);
+}
