@@ -77,12 +77,11 @@ impl AsOf {
         view: &impl Snapshot,
         within: &[u8],
     ) -> Result<Option<Bytes>, StoreError> {
-        match self.first_undo(view, within).await? {
-            Some(before) => Ok(Some(before).filter(|before| !before.is_empty())),
-            None => {
-                let key = [&layout::items_prefix(self.span.0)[..], within].concat();
-                view.get(&key).await
-            }
+        if let Some(before) = self.first_undo(view, within).await? {
+            Ok(Some(before).filter(|before| !before.is_empty()))
+        } else {
+            let key = [&layout::items_prefix(self.span.0)[..], within].concat();
+            view.get(&key).await
         }
     }
 

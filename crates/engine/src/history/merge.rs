@@ -259,8 +259,8 @@ pub(crate) async fn days_with_rows(
     let mut from = Some(first);
     while let Some(day) = from {
         let range = rows::days_from(span, day);
-        let scan = Scan { range, direction: Direction::Forward, rows_max: 1, bytes_max: 1 };
-        let page = view.scan(&scan).await?;
+        let first_row = Scan { range, direction: Direction::Forward, rows_max: 1, bytes_max: 1 };
+        let page = view.scan(&first_row).await?;
         let Some(entry) = page.entries.first() else { break };
         assert!(entry.key.len() > HEAD_BYTES, "an undo row's key has its day and more");
         let found = undo_key(&entry.key)?.day;

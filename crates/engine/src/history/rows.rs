@@ -117,7 +117,7 @@ impl UndoKey {
 /// The greatest stamp of the undo rows among these keys.
 pub(crate) fn greatest_stamp<'k>(keys: impl Iterator<Item = &'k Bytes>) -> Option<Stamp> {
     let undo_rows = keys.filter(|key| key.first() == Some(&Space::History.byte()));
-    undo_rows.filter_map(|key| UndoKey::read(key)).map(|key| key.stamp).max()
+    undo_rows.filter_map(UndoKey::read).map(|key| key.stamp).max()
 }
 
 /// The key of the row with the stamp of an item's last change, from the item's own key.

@@ -51,7 +51,9 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<Ne
 pub(super) async fn release<S: Store>(engine: &Engine<S>, id: &str, row: &Row) -> Result<(), Error> {
     let owner = rows::owner(id);
     rows::change_held(engine, id, row, |tables: &mut [Table], others, key| {
-        tables.iter_mut().for_each(|table| table.history.release(&owner));
+        for table in tables {
+            table.history.release(&owner);
+        }
         others.delete(key);
     })
     .await

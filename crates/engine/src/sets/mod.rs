@@ -331,9 +331,9 @@ fn described(table: &Table) -> BTreeMap<String, String> {
     let mut say = |what: &str, text: String| drop(words.insert(what.to_owned(), text));
     let key = &table.schema.key;
     let names: Vec<String> =
-        key.partition.iter().chain(&key.sort).map(|attribute| attribute.name.to_string()).collect();
+        key.partition.iter().chain(&key.sort).map(|attribute| attribute.name.clone()).collect();
     say("key", names.join(", "));
-    let indexes: Vec<String> = table.schema.indexes.iter().map(|index| index.name.to_string()).collect();
+    let indexes: Vec<String> = table.schema.indexes.iter().map(|index| index.name.clone()).collect();
     if !indexes.is_empty() {
         say("indexes", indexes.join(", "));
     }

@@ -293,7 +293,9 @@ impl<S: Store> Engine<S> {
                 }
                 items.push(progress.items);
             }
-            keys.iter().for_each(|key| others.delete(key.clone()));
+            for key in &keys {
+                others.delete(key.clone());
+            }
             Ok(Some(items))
         };
         let permit = || Ok(());

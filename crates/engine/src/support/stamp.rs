@@ -36,7 +36,11 @@ impl Day {
     /// The day of this time.
     pub(crate) const fn of_ms(ms: u64) -> Self {
         let day = ms / DAY_MS;
-        #[expect(clippy::as_conversions, reason = "it is in range; `try_from` is not const")]
+        #[expect(
+            clippy::as_conversions,
+            clippy::cast_possible_truncation,
+            reason = "it is in range; `try_from` is not const"
+        )]
         let day = if day < u16::MAX as u64 { day as u16 } else { u16::MAX };
         Self(day)
     }

@@ -125,8 +125,8 @@ async fn back_up(arguments: &CreateArguments, place: &Place, database: &mut Data
         .iter()
         .filter(|(_, earlier)| earlier.chain < CHAIN_LENGTH_MAX)
         .map(|(id, earlier)| (id.clone(), earlier.summary.parts.stamp));
-    let begin = Request::Begin { tables, parents: parents.collect() };
-    let (begun, _): (Begun, _) = database.ask(&begin).await?;
+    let wish = Request::Begin { tables, parents: parents.collect() };
+    let (begun, _): (Begun, _) = database.ask(&wish).await?;
     let mut made = Made::default();
     let written = write(arguments, place, database, (&begun, &earlier), &mut made).await;
     let set = begun.set.clone();

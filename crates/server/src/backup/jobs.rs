@@ -56,7 +56,9 @@ pub(crate) fn run(arguments: &JobsArguments) -> Result<(), Failure> {
         if arguments.json {
             output::say(&job.compact());
         } else {
-            lines(job).iter().for_each(|line| output::say(line));
+            for line in lines(job) {
+                output::say(&line);
+            }
         }
     }
     if jobs.is_empty() && !arguments.json {

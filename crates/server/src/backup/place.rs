@@ -13,7 +13,7 @@ pub(super) const UNREAD: u8 = 2;
 /// Where the backups are.
 #[derive(Debug, Args)]
 pub(super) struct PlaceArguments {
-    /// The place of the backups: a folder, or s3://BUCKET/PREFIX
+    /// The place of the backups: a folder, or <s3://BUCKET/PREFIX>
     #[arg(value_name = "FROM")]
     pub(super) from: String,
     #[command(flatten)]

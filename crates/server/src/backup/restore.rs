@@ -184,10 +184,9 @@ fn check_sets(listing: &Listing, id: &str) -> Result<(), Failure> {
 
 /// What tells one restore from another: the same command goes on with the same one.
 fn source(tables: &[Wanted]) -> String {
-    let mut all = String::new();
-    for Wanted { path, name, sum } in tables {
-        all.push_str(&format!("{path} {name} {sum}\n"));
-    }
+    let line = |Wanted { path, name, sum }: &Wanted| format!("{path} {name} {sum}\n");
+    let all: Vec<String> = tables.iter().map(line).collect();
+    let all = all.concat();
     let id = tables.first().map(|table| table.path.id()).unwrap_or_default();
     format!("backup {id}, {} tables, {:08x}", tables.len(), crc32fast::hash(all.as_bytes()))
 }
@@ -243,14 +242,14 @@ async fn fill(
     let bar = Bar::new();
     for Wanted { path, name, .. } in tables {
         let chain = chain(place, path).await?;
-        let make = Request::Table {
+        let wish = Request::Table {
             restore: restore.to_owned(),
             account: path.scope().account().to_owned(),
             region: path.scope().region().to_owned(),
             name: name.clone(),
             settings: Hex(chain.newest().parts.settings.clone()),
         };
-        let made: TableAnswer = database.restore(&make, Vec::new()).await?;
+        let made: TableAnswer = database.restore(&wish, Vec::new()).await?;
         let after: Option<Bytes> = made.after.map(|after| after.0);
         let mut rows = chain.rows(place, after.as_ref(), CHUNKS_BYTES);
         let (mut page, mut bytes): (Vec<Row>, usize) = (Vec::new(), 0);
@@ -262,8 +261,8 @@ async fn fill(
                 page.push((key, Some(value)));
             }
             if bytes >= FEED_BYTES || (is_last && !page.is_empty()) {
-                let feed = Request::Feed { restore: restore.to_owned(), number: made.number };
-                let fed: Fed = database.restore(&feed, std::mem::take(&mut page)).await?;
+                let next = Request::Feed { restore: restore.to_owned(), number: made.number };
+                let fed: Fed = database.restore(&next, std::mem::take(&mut page)).await?;
                 bytes = 0;
                 bar.at(&format!("restoring {name}"), fed.items, chain.newest().rows.max(fed.items));
             }

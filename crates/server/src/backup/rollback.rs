@@ -119,9 +119,9 @@ async fn roll_back(
     }
     let change = format!("this changes {} of the table {}", items(changed), wish.table);
     if arguments.yes {
-        confirm(target, &change)?
+        confirm(target, &change)?;
     } else {
-        confirm_always(target, &change)?
+        confirm_always(target, &change)?;
     }
     let table = wish.table.clone();
     // The question may have waited longer than the endpoint keeps a connection.

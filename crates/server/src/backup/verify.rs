@@ -137,7 +137,7 @@ fn text(report: &Report, place: &Place) {
     match faults.len() {
         0 => output::say(&format!("{read}: everything is whole")),
         count => {
-            output::say(&format!("{read}: {count} damaged {}", if count == 1 { "place" } else { "places" }))
+            output::say(&format!("{read}: {count} damaged {}", if count == 1 { "place" } else { "places" }));
         }
     }
 }

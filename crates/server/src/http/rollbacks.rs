@@ -166,7 +166,7 @@ pub(crate) fn add_counts(sum: &mut RollbackCounts, answered: &Json) {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 fn unhex(text: &str) -> Option<Bytes> {

@@ -13,10 +13,11 @@ const REGION_DEFAULT: &str = "us-east-1";
 /// Names of this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// How to reach places s3://BUCKET/PREFIX. The secret and a session token are read from
+/// How to reach places <s3://BUCKET/PREFIX>. The secret and a session token are read from
 /// `KEYWRIGHT_S3_SECRET_ACCESS_KEY` and `KEYWRIGHT_S3_SESSION_TOKEN`. What is not set is read from the variables
 /// `AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
 #[derive(Clone, Debug, Default, Args)]
+#[expect(clippy::struct_field_names, reason = "the names are those of the flags")]
 pub(crate) struct S3Arguments {
     /// The URL of an S3-compatible store, or aws
     #[arg(long, value_name = "URL", env = "KEYWRIGHT_S3_ENDPOINT")]

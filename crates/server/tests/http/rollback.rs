@@ -101,7 +101,9 @@ async fn the_versions_of_an_item_are_listed_and_the_item_of_a_time_is_shown() {
     let server = Server::on(folder.path());
     let own = client(&server.endpoint, Caller::default());
     create_indexed_table(&own, "Tab").await;
-    let ask = |more: &[&str]| [&["history", "Tab", "--key", KEY], more].concat();
+    fn ask<'a>(more: &[&'a str]) -> Vec<&'a str> {
+        [&["history", "Tab", "--key", KEY], more].concat()
+    }
     let off = fail(&server.endpoint, &ask(&[]));
     assert!(off.contains("Table Tab keeps no history"), "{off}");
     enable_recovery(&own).await;

@@ -62,14 +62,14 @@ impl<S: Store> Engine<S> {
             }
         };
         let window = Window::of(&table, to, until).ok_or_else(fault::internal)?;
-        let planner = Planner::of(&table, &scope, now_ms)?;
+        let plan = Planner::of(&table, &scope, now_ms)?;
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let page = window.page(&view, &scope.part_from(start), PAGE).await;
         let page = page.map_err(|error| fault::storage(&error))?;
         let mut preview = RollbackPreview::default();
         let mut planned = Vec::new();
         for changed in &page.items {
-            match planner.verdict(changed)? {
+            match plan.verdict(changed)? {
                 Verdict::Outside => {}
                 Verdict::Unchanged => preview.counts.unchanged += 1,
                 Verdict::Expired(item) => {
