@@ -275,8 +275,10 @@ fn full_bank() -> (Bed<MemoryStore>, BegunSet) {
 fn restoring(bed: &Bed<MemoryStore>, set: &BegunSet, name: &str) -> (String, u64) {
     let table = block_on(bed.engine.set_table(None, &set.id, set.tables[0])).expect("it is there");
     let begun = block_on(bed.engine.begin_restore(None, "a source")).expect("it begins");
-    let made = bed.engine.restore_table(None, &begun.id, (&namespace(), name), &table.settings);
-    (begun.id, block_on(made).expect("the name is free").number)
+    let place = namespace();
+    let made = bed.engine.restore_table(None, &begun.id, (&place, name), &table.settings);
+    let number = block_on(made).expect("the name is free").number;
+    (begun.id, number)
 }
 
 fn feed(
@@ -345,13 +347,15 @@ fn a_restore_goes_on_where_it_stopped_and_rows_that_are_sent_again_are_passed_ov
     assert!(!block_on(bed.engine.begin_restore(None, "another")).expect("it begins").is_resumed);
     let settings =
         block_on(bed.engine.set_table(None, &set.id, set.tables[0])).expect("it is there").settings;
-    let table = bed.engine.restore_table(None, &restore, (&namespace(), "Again"), &settings);
+    let place = namespace();
+    let table = bed.engine.restore_table(None, &restore, (&place, "Again"), &settings);
     let table = block_on(table).expect("it goes on");
     assert_eq!((table.number, table.after, table.items), (number, Some(rows[6].0.clone()), 7));
     assert_eq!(feed(&bed, &restore, number, rows[3..].to_vec()).expect("they are whole"), 20);
     assert_eq!(block_on(bed.engine.end_restore(None, &restore)).expect("it ends"), (1, 20));
     let taken = block_on(bed.engine.begin_restore(None, "a source")).expect("it begins");
-    let exists = bed.engine.restore_table(None, &taken.id, (&namespace(), "Again"), &settings);
+    let place = namespace();
+    let exists = bed.engine.restore_table(None, &taken.id, (&place, "Again"), &settings);
     assert!(matches!(block_on(exists), Err(RestoreFault::Exists(name)) if name == "Again"));
 }
 
