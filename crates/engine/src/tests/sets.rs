@@ -44,7 +44,7 @@ fn transfer(bed: &Bed<MemoryStore>, random: &mut fastrand::Rng, units: &mut BTre
     let (from, moved) = (random.usize(..2), random.i64(1..10));
     let mut puts = Vec::new();
     for (table, change) in [(from, -moved), (1 - from, moved)] {
-        let number = random.i64(..20);
+        let number = random.i64(0..20);
         let left = units.entry((table, number)).or_insert(100);
         *left += change;
         let mut put = act(TransactAction::Put { item: account(&number.to_string(), *left) });
