@@ -79,9 +79,10 @@ fn columns(rows: &[[String; COLUMNS]]) -> Vec<String> {
 
 fn set_line(set: &ListedSet) -> String {
     let state = match &set.state {
-        SetState::Complete(manifest) => {
-            format!("complete: {} tables as of one moment", manifest.tables.len())
-        }
+        SetState::Complete(manifest) => match manifest.tables.len() {
+            1 => "complete: one table".to_owned(),
+            tables => format!("complete: {tables} tables as of one moment"),
+        },
         SetState::Incomplete => "incomplete: other tables may be missing".to_owned(),
         SetState::Damaged(fault) => format!("damaged: {}", sentence(fault)),
     };

@@ -14,7 +14,10 @@ use crate::process::{environment, output};
 /// A backup on which an increment that stays builds stays too, and so does the newest of each table that can be
 /// restored. What a stopped writer has left goes once it is a day old.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("what").required(true))]
+#[command(
+    group = ArgGroup::new("what").required(true),
+    override_usage = "keywright backup prune [OPTIONS] <FROM> <ID|--keep <PERIOD>>"
+)]
 pub(crate) struct PruneArguments {
     #[command(flatten)]
     place: PlaceArguments,

@@ -78,6 +78,10 @@ async fn report(place: &Place, arguments: &VerifyArguments) -> Result<Report, Fa
     {
         return Err(unknown(id, &arguments.place.from));
     }
+    if listing.backups.is_empty() && listing.sets.is_empty() {
+        // Nothing was verified: the place may be the wrong one.
+        return Err(Failure::new(format!("there are no backups in {place}")).with_status(place::UNREAD));
+    }
     let mut read = 0;
     let mut next = environment::instant() + REPORT;
     let mut progress = |bytes: u64| {
@@ -130,8 +134,9 @@ fn text(report: &Report, place: &Place) {
             "note: backup {path} has no manifest: it is being written, or its writer has stopped"
         ));
     }
+    let (backups, were) = if report.backups == 1 { ("backup", "was") } else { ("backups", "were") };
     let read = format!(
-        "{} backups of {place} were read, {objects} objects with {rows} rows and {bytes} bytes",
+        "{} {backups} of {place} {were} read, {objects} objects with {rows} rows and {bytes} bytes",
         report.backups
     );
     match faults.len() {

@@ -93,8 +93,11 @@ async fn a_listing_shows_the_chain_and_the_state_of_each_backup() {
 #[tokio::test]
 async fn verify_names_the_damaged_file_and_fails() {
     let folder = tempfile::tempdir().unwrap();
-    backups(folder.path()).await;
     let verify = |more: &[&str]| keywright(&["verify"], folder.path(), more);
+    // The wrong folder must not look sound.
+    let empty = verify(&[]);
+    assert!(empty.status.code() == Some(2) && said(&empty).contains("no backups"), "{}", said(&empty));
+    backups(folder.path()).await;
     let whole = verify(&[]);
     assert!(whole.status.success() && said(&whole).contains("everything is whole"), "{}", said(&whole));
     let report = json(&verify(&["--json"]));
@@ -152,7 +155,7 @@ async fn prune_removes_what_is_too_old_and_breaks_no_chain() {
         (&["--keep", "7d", "--dry-run"][..], "would remove 000000000000/us-east-1/orders/00000000001000"),
         (&[BASE], "orders/99999999999999-00000000 is an increment on it"),
         (&["--keep", "7"], "write a period such as"),
-        (&[], "<--keep <PERIOD>|ID>"),
+        (&[], "<FROM> <ID|--keep <PERIOD>>"),
     ] {
         let ended = prune(more);
         assert!(said(&ended).contains(part), "{}", said(&ended));
