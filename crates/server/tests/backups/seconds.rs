@@ -122,9 +122,12 @@ impl<'s> Writer<'s> {
 
     fn batch(&mut self) {
         let several = self.several();
-        let request = |(item, is_put): &(Value, bool)| match is_put {
-            true => json!({"PutRequest": {"Item": item}}),
-            false => json!({"DeleteRequest": {"Key": only_key(item)}}),
+        let request = |(item, is_put): &(Value, bool)| {
+            if *is_put {
+                json!({"PutRequest": {"Item": item}})
+            } else {
+                json!({"DeleteRequest": {"Key": only_key(item)}})
+            }
         };
         let requests: Vec<Value> = several.iter().map(request).collect();
         self.db.call("BatchWriteItem", &json!({"RequestItems": {TABLE: requests}}));
@@ -133,9 +136,12 @@ impl<'s> Writer<'s> {
 
     fn transaction(&mut self) {
         let several = self.several();
-        let action = |(item, is_put): &(Value, bool)| match is_put {
-            true => json!({"Put": {"TableName": TABLE, "Item": item}}),
-            false => json!({"Delete": {"TableName": TABLE, "Key": only_key(item)}}),
+        let action = |(item, is_put): &(Value, bool)| {
+            if *is_put {
+                json!({"Put": {"TableName": TABLE, "Item": item}})
+            } else {
+                json!({"Delete": {"TableName": TABLE, "Key": only_key(item)}})
+            }
         };
         let actions: Vec<Value> = several.iter().map(action).collect();
         self.db.call("TransactWriteItems", &json!({"TransactItems": actions}));

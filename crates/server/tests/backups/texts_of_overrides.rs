@@ -130,11 +130,10 @@ fn overrides_that_contradict_the_capacity_are_refused_with_the_texts_of_the_serv
     check(&mut db, &cases);
     // The same rules hold for a restore to a point in time.
     db.recovery("OnDemand", 35);
-    let to_time = |case: Case<'static>| case;
     let latest = json!({"SourceTableName": "OnDemand", "TargetTableName": "Copy", "UseLatestRestorableTime": true,
         "ProvisionedThroughputOverride": units(5)});
     let text = "Invalid Request: Cannot override ProvisionedThroughput unless BillingMode is PROVISIONED";
-    check(&mut db, &[to_time(("units", "RestoreTableToPointInTime", latest, VE, text))]);
+    check(&mut db, &[("units", "RestoreTableToPointInTime", latest, VE, text)]);
     assert!(db.try_call("DescribeTable", &json!({"TableName": "Copy"})).is_err(), "nothing was made");
 }
 
