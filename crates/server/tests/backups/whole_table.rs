@@ -63,8 +63,10 @@ async fn set_all(client: &Client) {
         .stream_view_type(StreamViewType::NewImage)
         .build();
     let tag = Tag::builder().key("team").value("blue").build().unwrap();
-    let update = client.update_table().table_name(TABLE).stream_specification(stream.unwrap());
-    let answer = update.deletion_protection_enabled(true).send().await.unwrap();
+    let update = client.update_table().table_name(TABLE);
+    update.stream_specification(stream.unwrap()).send().await.unwrap();
+    let protection = client.update_table().table_name(TABLE).deletion_protection_enabled(true);
+    let answer = protection.send().await.unwrap();
     let arn = answer.table_description().unwrap().table_arn().unwrap().to_owned();
     client.tag_resource().resource_arn(arn).tags(tag).send().await.unwrap();
     let ttl = TimeToLiveSpecification::builder().enabled(true).attribute_name("until").build().unwrap();
