@@ -1,18 +1,23 @@
-//! Figures of tables that CloudWatch's API has no word for: hot keys, and what time to live has to do.
+//! Figures that CloudWatch's and DynamoDB's API have no word for: hot keys, what time to live has to do, how
+//! far the history of a table reaches, and where the items of backups are.
 
-use keywright_engine::{Heat, HotKey, PartitionHeat, PartitionLoad, Throttle, Whole};
+use keywright_engine::{
+    BackupView, Heat, HistoryFault, HistorySpan, HotKey, PartitionHeat, PartitionLoad, Throttle, Whole,
+};
 use keywright_model::item_json::write_value;
 use keywright_model::json::Json;
 use keywright_semantics::error::Error;
 use keywright_semantics::value::Item;
 use tokio::runtime::Handle;
 
-use super::{Context, Outcome};
+use super::{Context, Outcome, optional};
 use crate::members;
 use crate::refusal::{Kind, Refusal};
 
 /// Tables of one request.
 const REQUEST_TABLES_MAX: usize = 300;
+/// Backups of one answer, the newest ones: as many as a page lists.
+const BACKUPS_MAX: usize = 1_000;
 
 /// The partitions of a table or index with their loads, and the keys that bear them.
 pub(super) fn keys(context: &Context, request: &Json) -> Outcome {
@@ -81,7 +86,7 @@ pub(super) fn backlog(context: &Context, request: &Json) -> Outcome {
     if names.len() > REQUEST_TABLES_MAX {
         return Err(Refusal::fault(format!("a request names at most {REQUEST_TABLES_MAX} tables")));
     }
-    let optional = |time: Option<u64>| time.map_or(Json::Null, Json::number);
+    let seconds = |time: Option<u64>| time.map_or(Json::Null, Json::number);
     let mut found = Vec::new();
     for name in names {
         let backlog =
@@ -90,14 +95,57 @@ pub(super) fn backlog(context: &Context, request: &Json) -> Outcome {
         found.push(Json::object([
             ("table", Json::text(&name)),
             ("due", Json::number(own.due)),
-            ("oldestDueSeconds", optional(own.oldest_due)),
+            ("oldestDueSeconds", seconds(own.oldest_due)),
             ("past", Json::number(own.past)),
-            ("nextSeconds", optional(own.next)),
+            ("nextSeconds", seconds(own.next)),
             ("filling", Json::Bool(own.is_filling)),
             ("delayMs", Json::number(own.delay_ms)),
         ]));
     }
     Ok(Json::object([("tables", Json::List(found)), ("nowMs", Json::number(context.shared.api.now_ms()))]))
+}
+
+/// The first and the last time as of which a table can be read, and the bytes of its history.
+pub(super) fn history(context: &Context, request: &Json) -> Outcome {
+    let table = members::text(request, "table")?;
+    let span = Handle::current().block_on(context.shared.api.history(&context.caller.namespace, table));
+    let span = span.map_err(|fault| history_refusal(&fault))?.map_or(Json::Null, span_json);
+    Ok(Json::object([("span", span), ("nowMs", Json::number(context.shared.api.now_ms()))]))
+}
+
+fn span_json(HistorySpan { earliest_ms, latest_ms, bytes }: HistorySpan) -> Json {
+    Json::object([
+        ("earliestMs", Json::number(earliest_ms)),
+        ("latestMs", Json::number(latest_ms)),
+        ("bytes", Json::number(bytes)),
+    ])
+}
+
+fn history_refusal(fault: &HistoryFault) -> Refusal {
+    let kind = match fault {
+        HistoryFault::NoTable(_) => Kind::NotFound,
+        HistoryFault::Off(_) | HistoryFault::Outside { .. } | HistoryFault::Key { .. } => Kind::Faults,
+        HistoryFault::Failed(_) => Kind::Internal,
+    };
+    Refusal::new(kind, fault.to_string())
+}
+
+/// The newest backups, each with its number of items and with where they are.
+pub(super) fn backups(context: &Context, _request: &Json) -> Outcome {
+    let backups = Handle::current().block_on(context.shared.api.backups(&context.caller.namespace));
+    let backups = backups.map_err(failed)?;
+    let newest = backups.iter().rev().take(BACKUPS_MAX);
+    Ok(Json::object([("backups", Json::List(newest.map(backup_json).collect()))]))
+}
+
+fn backup_json(backup: &BackupView) -> Json {
+    Json::object([
+        ("table", Json::text(&backup.table)),
+        ("id", Json::text(&backup.id)),
+        ("items", Json::number(backup.items)),
+        ("sealed", Json::Bool(backup.sealed_at.is_some())),
+        ("sealing", optional(backup.sealing.as_ref())),
+    ])
 }
 
 fn failed(error: Error) -> Refusal {

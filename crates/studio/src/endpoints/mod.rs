@@ -4,7 +4,6 @@
 //! and `keywright data` call, and returns JSON. It decides nothing of its own. Calls that read the text of a
 //! model are executed by another process (`worker`).
 
-mod backups;
 mod catalogue;
 mod collections;
 mod cost;
@@ -14,7 +13,6 @@ mod diff;
 mod entities;
 mod exchange;
 mod files;
-mod history;
 mod item_cost;
 mod items;
 mod live;
@@ -98,10 +96,10 @@ const fn writing(endpoint: Endpoint) -> Endpoint {
 
 /// All calls but those of the database and of signing in.
 const ALL: &[Endpoint] = &[
-    own("backups/places", backups::places),
+    own("backups/places", metrics::backups),
     own("examples/list", files::list_examples),
     own("examples/read", files::read_example),
-    own("history/span", history::span),
+    own("history/span", metrics::history),
     light("item/cost", item_cost::cost),
     light("item/plain", items::plain),
     light("items/entities", entities::name),
