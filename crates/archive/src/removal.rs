@@ -85,8 +85,8 @@ impl Listing {
     }
 }
 
-/// What a removal of all backups with an id does, whatever their age; the error is a backup that builds on one
-/// of them.
+/// What a removal of all backups with an id does, whatever their age; the error is a backup that builds on
+/// one of them.
 pub fn plan_of_id(listing: &Listing, id: &str) -> Result<Plan, BackupPath> {
     let with_id = listing.backups.iter().filter(|listed| listed.path.id() == id);
     let backups: Vec<BackupPath> = with_id.map(|listed| listed.path.clone()).collect();

@@ -1,9 +1,9 @@
 //! Restores from outside: tables that are made of settings and rows that somebody sends.
 //!
-//! All tables of a restore stay CREATING until its last commit, which makes all of them ACTIVE. So nobody sees
-//! a part of what was one set. Rows come in the order of their keys, and each commit of rows says how far its
-//! table has come: who sends them can go on after any interruption. A restore that nobody feeds any more
-//! disappears with its tables.
+//! All tables of a restore stay CREATING until its last commit, which makes all of them ACTIVE. So nobody
+//! sees a part of what was one set. Rows come in the order of their keys, and each commit of rows says how
+//! far its table has come: who sends them can go on after any interruption. A restore that nobody feeds any
+//! more disappears with its tables.
 //!
 //! It brings a table back as it was, with a new id: also its time to live, tags, deletion protection,
 //! point-in-time recovery (whose history begins anew) and its stream (with a new label, empty).

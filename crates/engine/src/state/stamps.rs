@@ -195,8 +195,8 @@ impl Stamps {
         self.cut_from(now_ms, Stamp::default())
     }
 
-    /// The same, not below a stamp: that of an earlier cut of the tables may be above all that are known after
-    /// a restart with a clock that was set back.
+    /// The same, not below a stamp: that of an earlier cut of the tables may be above all that are known
+    /// after a restart with a clock that was set back.
     pub(crate) fn cut_from(&self, now_ms: u64, floor: Stamp) -> Stamp {
         let others = self.state().others;
         let least = if others == Stamp::default() {

@@ -2,7 +2,8 @@
 //!
 //! A single-item write is a group of one action; BatchWriteItem and TransactWriteItems have larger groups.
 //! The group has the guard of its tables, and protects the items, the sizes of their collections and the
-//! row of its token or job. It is therefore applied to the schema and the items that it was evaluated on, or not at all.
+//! row of its token or job. It is therefore applied to the schema and the items that it was evaluated on, or
+//! not at all.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -476,11 +477,11 @@ const SETTLE_ATTEMPTS_MAX: usize = 8;
 /// Resolves a commit of unknown outcome; true if it happened. The latches keep out this process's other
 /// writers.
 ///
-/// The group's own row shows it, if it has one. Without one, the items do. If they are as the commit would leave
-/// them, it happened, unless another process could have left them so. If they are as before, a new commit
-/// rewrites them: the unknown commit then conflicts, however late it arrives, and the group may be tried
-/// again. In any other case another process wrote the items, or the table was deleted, and the outcome stays
-/// unknown.
+/// The group's own row shows it, if it has one. Without one, the items do. If they are as the commit would
+/// leave them, it happened, unless another process could have left them so. If they are as before, a new
+/// commit rewrites them: the unknown commit then conflicts, however late it arrives, and the group may be
+/// tried again. In any other case another process wrote the items, or the table was deleted, and the outcome
+/// stays unknown.
 async fn settle<S: Store>(
     engine: &Engine<S>,
     actions: &[Action<'_>],

@@ -1,8 +1,8 @@
 //! `keywright backup --to PLACE`: all tables of a database, or some, as of one moment.
 //!
-//! The database gives its tables page by page as of one stamp; this command writes them. Each table's manifest
-//! comes after its chunks, and the manifests of the set come last. A command that was killed leaves no set: the
-//! next one begins anew, and `keywright backup prune` removes the rest once it is a day old.
+//! The database gives its tables page by page as of one stamp; this command writes them. Each table's
+//! manifest comes after its chunks, and the manifests of the set come last. A command that was killed leaves
+//! no set: the next one begins anew, and `keywright backup prune` removes the rest once it is a day old.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -39,8 +39,8 @@ pub(crate) struct CreateArguments {
     #[arg(long, value_name = "TABLE")]
     table: Vec<TableArgument>,
     /// Write only what has changed since this backup in the same place: an id, or latest for each table's
-    /// newest. Needs the history since then: point-in-time recovery, or --keep-history of that backup. A table
-    /// without it is backed up whole, and the command says so
+    /// newest. Needs the history since then: point-in-time recovery, or --keep-history of that backup. A
+    /// table without it is backed up whole, and the command says so
     #[arg(long, value_name = "ID")]
     since: Option<String>,
     /// Keep the history of the tables for so long, such as 2d, so that --since works without point-in-time

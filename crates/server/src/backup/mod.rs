@@ -25,9 +25,9 @@ mod verify;
 
 /// Back up a database, and look after backups
 ///
-/// Without a subcommand it backs up all tables of all accounts and regions, or the named ones, as of one moment,
-/// while the server goes on. On a server with --credentials, those of the signing account. Subcommands need the
-/// place of the backups alone.
+/// Without a subcommand it backs up all tables of all accounts and regions, or the named ones, as of one
+/// moment, while the server goes on. On a server with --credentials, those of the signing account.
+/// Subcommands need the place of the backups alone.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct BackupArguments {

@@ -11,8 +11,8 @@ use crate::process::{environment, output};
 
 /// Remove backups that are too old, or one of them
 ///
-/// A backup on which an increment that stays builds stays too, and so does the newest of each table that can be
-/// restored. What a stopped writer has left goes once it is a day old.
+/// A backup on which an increment that stays builds stays too, and so does the newest of each table that can
+/// be restored. What a stopped writer has left goes once it is a day old.
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("what").required(true),

@@ -1,8 +1,8 @@
 //! `keywright restore FROM`: the tables of a backup into a new folder, or into a running server.
 //!
 //! All of the backup's manifests are read before anything is made. The tables are CREATING until the last of
-//! them is complete, and become ACTIVE together; if a chunk is damaged, all of them disappear again. A command
-//! that was killed goes on where it stopped when it is run again.
+//! them is complete, and become ACTIVE together; if a chunk is damaged, all of them disappear again. A
+//! command that was killed goes on where it stopped when it is run again.
 
 use std::path::PathBuf;
 
@@ -27,8 +27,8 @@ const CHUNKS_BYTES: u64 = 64 * 1024 * 1024;
 /// Restore the tables of a backup
 ///
 /// It brings tables back as they were: items, indexes, settings, tags, time to live, deletion protection,
-/// point-in-time recovery (its history begins anew), and streams, empty and with a new label. Without an id it
-/// takes the newest backup.
+/// point-in-time recovery (its history begins anew), and streams, empty and with a new label. Without an id
+/// it takes the newest backup.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("target").required(true))]
 #[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]

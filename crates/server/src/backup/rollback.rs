@@ -29,8 +29,9 @@ const EXAMPLES_MAX: usize = 10;
 
 /// Bring a table, some of its items or one item back to what they were
 ///
-/// Undoes all changes since a time by ordinary writes, which streams and indexes see. First it shows what would
-/// change. An item that is changed after the beginning is left alone. The table needs point-in-time recovery.
+/// Undoes all changes since a time by ordinary writes, which streams and indexes see. First it shows what
+/// would change. An item that is changed after the beginning is left alone. The table needs point-in-time
+/// recovery.
 #[derive(Debug, Args)]
 #[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct RollbackArguments {
@@ -62,8 +63,8 @@ pub(crate) struct RollbackArguments {
     /// Do not ask
     #[arg(long)]
     yes: bool,
-    /// The endpoint, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, or
-    /// that of the profile]
+    /// The endpoint, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL,
+    /// or that of the profile]
     #[arg(long, alias = "endpoint-url", value_name = "URL")]
     endpoint: Option<Endpoint>,
     #[command(flatten)]

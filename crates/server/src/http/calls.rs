@@ -110,8 +110,8 @@ impl Service {
         }
     }
 
-    /// Receives a call of our own and who signed it. With credentials it must be signed; without, it must come
-    /// from this machine and have a header with this value, which pages of other origins cannot send.
+    /// Receives a call of our own and who signed it. With credentials it must be signed; without, it must
+    /// come from this machine and have a header with this value, which pages of other origins cannot send.
     async fn receive_own(
         &self,
         context: &RequestContext<'_>,

@@ -14,7 +14,8 @@ const REGION_DEFAULT: &str = "us-east-1";
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// How to reach places <s3://BUCKET/PREFIX>. The secret and a session token are read from
-/// `KEYWRIGHT_S3_SECRET_ACCESS_KEY` and `KEYWRIGHT_S3_SESSION_TOKEN`. What is not set is read from the variables
+/// `KEYWRIGHT_S3_SECRET_ACCESS_KEY` and `KEYWRIGHT_S3_SESSION_TOKEN`. What is not set is read from the
+/// variables
 /// `AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
 #[derive(Clone, Debug, Default, Args)]
 #[expect(clippy::struct_field_names, reason = "the names are those of the flags")]

@@ -112,9 +112,7 @@ fn commands_of_articles_turn_recovery_on_and_restore_with_the_aws_cli() {
         ]);
         run(&mut command);
     };
-    aws(
-        "create-table --table-name ECommerceApp --billing-mode PAY_PER_REQUEST \
-         --key-schema AttributeName=PK,KeyType=HASH --attribute-definitions AttributeName=PK,AttributeType=S",
-    );
+    aws("create-table --table-name ECommerceApp --billing-mode PAY_PER_REQUEST \
+         --key-schema AttributeName=PK,KeyType=HASH --attribute-definitions AttributeName=PK,AttributeType=S");
     RECOVERY.lines().for_each(aws);
 }

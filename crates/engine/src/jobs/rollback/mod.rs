@@ -123,8 +123,8 @@ pub(super) async fn step<S: Store>(
     }
 }
 
-/// The owner of a second hold, at the stamp of the beginning: later changes have greater stamps, also those of
-/// processes whose clocks are behind. So they are not undone.
+/// The owner of a second hold, at the stamp of the beginning: later changes have greater stamps, also those
+/// of processes whose clocks are behind. So they are not undone.
 fn begun_id(job: &str) -> String {
     format!("{job}-begun")
 }
