@@ -83,7 +83,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use backups::{BackedUp, BackupView, BackupWish};
+pub use backups::{BackedUp, BackupView, BackupWish, DueBackup};
 pub use catalogue::{Affected, AffectedTable, CatalogueFault, KeyMap, RowRange};
 pub use copy::{Copied, Copy, CopyFault};
 pub use dispatch::OpenError;

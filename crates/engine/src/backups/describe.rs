@@ -142,7 +142,7 @@ fn is_of_type(backup: &Backup, wanted: BackupTypeFilter) -> bool {
 }
 
 /// Passes the wanted backups of a range to `take`, oldest first, until it breaks.
-async fn each<S: Store>(
+pub(super) async fn each<S: Store>(
     engine: &Engine<S>,
     range: KeyRange,
     is_wanted: impl Fn(&BackupName) -> bool + Send + Sync,

@@ -8,6 +8,7 @@
 //! - `describe`: DescribeBackup and ListBackups.
 //! - `remove`: DeleteBackup, and the end of backups that have expired.
 //! - `continuous`: UpdateContinuousBackups and DescribeContinuousBackups.
+//! - `schedule`: backups that are made when they are due.
 //! - `restore`: RestoreTableFromBackup and RestoreTableToPointInTime.
 //! - `settings`: what a restored table takes over from its source.
 //!
@@ -19,6 +20,7 @@ mod create;
 mod describe;
 mod remove;
 mod restore;
+mod schedule;
 mod settings;
 
 use std::sync::Arc;
@@ -36,6 +38,7 @@ pub(crate) use restore::{from_backup, to_point_in_time};
 
 pub use create::{BackedUp, BackupWish};
 pub use describe::BackupView;
+pub use schedule::DueBackup;
 
 use crate::catalogue::{Table, TableStatus};
 use crate::state::Engine;

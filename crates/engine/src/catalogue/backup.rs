@@ -146,11 +146,6 @@ impl Backup {
         decode_settings(&self.settings)
     }
 
-    /// The settings in their stored form.
-    pub(crate) fn settings(&self) -> &[u8] {
-        &self.settings
-    }
-
     pub(crate) fn encode(&self) -> Bytes {
         let row = postcard::to_extend(self, vec![FORMAT]);
         row.expect("a backup of owned values encodes into a vector").into()

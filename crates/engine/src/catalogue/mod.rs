@@ -680,6 +680,34 @@ pub(crate) fn stored_settings(table: &Table) -> Vec<u8> {
     record::encode(table)
 }
 
+/// A table's settings in words.
+pub(crate) fn settings_in_words(table: &Table) -> BTreeMap<String, String> {
+    let mut words = BTreeMap::new();
+    let mut say = |what: &str, text: String| drop(words.insert(what.to_owned(), text));
+    let key = &table.schema.key;
+    let names: Vec<String> =
+        key.partition.iter().chain(&key.sort).map(|attribute| attribute.name.clone()).collect();
+    say("key", names.join(", "));
+    let indexes: Vec<String> = table.schema.indexes.iter().map(|index| index.name.clone()).collect();
+    if !indexes.is_empty() {
+        say("indexes", indexes.join(", "));
+    }
+    say("billing", format!("{:?}", table.billing));
+    if let Some((_, attribute)) = table.ttl.enabled() {
+        say("time to live", attribute.to_owned());
+    }
+    if let Some(stream) = table.live_stream() {
+        say("stream", format!("{:?}", stream.terms.view));
+    }
+    if let Some(recovery) = table.history.recovery() {
+        say("point-in-time recovery", format!("{} days", recovery.period_days));
+    }
+    if table.status == TableStatus::Deleting {
+        say("status", "deleted while it was backed up".to_owned());
+    }
+    words
+}
+
 /// The table of stored settings.
 pub(crate) fn read_settings(settings: &[u8]) -> Result<Table, RecordFault> {
     record::decode(settings)

@@ -13,6 +13,8 @@
 //! Each of these takes the job as it was read, and gives `None` if it is not so any more: another process
 //! does the work, or the job has ended. Then the caller asks again.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Store, Transaction};
@@ -22,7 +24,7 @@ use super::restore::{self, advance, target_of};
 use super::row::{self, Counts, Cursor, Job, Seal, Source, State, Work};
 use super::table_of;
 use crate::catalogue::backup::{Backup, Items};
-use crate::catalogue::{OtherRows, Table};
+use crate::catalogue::{OtherRows, Table, settings_in_words, stored_settings};
 use crate::history::as_of::{AsOf, OldItem};
 use crate::history::merge::Part;
 use crate::history::window::{Changed, Window};
@@ -65,8 +67,14 @@ pub enum ObjectWork {
         backup: String,
         /// The stamp as of which its table is copied. Stamps are in the order of time.
         stamp: u64,
-        /// The settings of the table.
+        /// When the backup was asked for, in milliseconds since 1970.
+        created_ms: u64,
+        /// The table's id for clients.
+        public_id: String,
+        /// The settings of the table, in the stored form that a restore from outside takes.
         settings: Bytes,
+        /// The same settings for people.
+        described: BTreeMap<String, String>,
         /// Where the next rows begin; `None` at the beginning.
         from: Option<Bytes>,
         /// Whether all rows were noted.
@@ -308,10 +316,14 @@ impl<S: Store> Engine<S> {
                 let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
                 let found = crate::catalogue::backup::find(&view, &namespace, &seal.backup).await?;
                 let Some(backup) = found else { return Ok(None) };
+                let source = backup.source()?;
                 ObjectWork::Seal {
                     backup: seal.backup.id.clone(),
                     stamp: u64::from_be_bytes(seal.stamp.to_bytes()),
-                    settings: bytes(backup.settings()),
+                    created_ms: backup.created_ms,
+                    public_id: source.public_id.clone(),
+                    settings: stored_settings(&source).into(),
+                    described: settings_in_words(&source),
                     from: (!job.cursor.place.is_empty()).then(|| bytes(&job.cursor.place)),
                     is_at_end: job.cursor.is_at_end,
                     progress: bytes(&seal.progress),

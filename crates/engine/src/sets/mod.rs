@@ -22,7 +22,7 @@ use bytes::Bytes;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_store::Store;
 
-use crate::catalogue::{Table, TableStatus, stored_settings};
+use crate::catalogue::{Table, settings_in_words, stored_settings};
 use crate::history::as_of::AsOf;
 use crate::history::merge::Part;
 use crate::history::window::Window;
@@ -197,7 +197,7 @@ impl<S: Store> Engine<S> {
             public_id: table.public_id.clone(),
             from: from.map(number_of),
             settings: stored_settings(&table).into(),
-            described: described(&table),
+            described: settings_in_words(&table),
             items: u64::try_from(self.stats().get(Counted::Items(table.id)).rows).unwrap_or(0),
         })
     }
@@ -323,34 +323,6 @@ async fn keep<S: Store>(engine: &Engine<S>, id: &str, row: &Row, keep_ms: u64) -
         others.put(key, Row { expires_ms, tables, ..row.clone() }.encode());
     })
     .await
-}
-
-/// A table's settings in words.
-fn described(table: &Table) -> BTreeMap<String, String> {
-    let mut words = BTreeMap::new();
-    let mut say = |what: &str, text: String| drop(words.insert(what.to_owned(), text));
-    let key = &table.schema.key;
-    let names: Vec<String> =
-        key.partition.iter().chain(&key.sort).map(|attribute| attribute.name.clone()).collect();
-    say("key", names.join(", "));
-    let indexes: Vec<String> = table.schema.indexes.iter().map(|index| index.name.clone()).collect();
-    if !indexes.is_empty() {
-        say("indexes", indexes.join(", "));
-    }
-    say("billing", format!("{:?}", table.billing));
-    if let Some((_, attribute)) = table.ttl.enabled() {
-        say("time to live", attribute.to_owned());
-    }
-    if let Some(stream) = table.live_stream() {
-        say("stream", format!("{:?}", stream.terms.view));
-    }
-    if let Some(recovery) = table.history.recovery() {
-        say("point-in-time recovery", format!("{} days", recovery.period_days));
-    }
-    if table.status == TableStatus::Deleting {
-        say("status", "deleted while it was backed up".to_owned());
-    }
-    words
 }
 
 fn set_id(now_ms: u64, random: u128) -> String {

@@ -3,8 +3,8 @@
 use clap::Args;
 use keywright_archive::{Access, Address, Fault, Listing, Place, S3Settings};
 
+pub(super) use crate::jobs::sentence;
 use crate::process::failure::Failure;
-use crate::process::io_fault::Explained;
 use crate::settings::s3::S3Arguments;
 
 /// The exit status if a place could not be read.
@@ -47,14 +47,4 @@ pub(super) fn unknown(id: &str, from: &str) -> Failure {
 /// A fault of the place itself.
 pub(super) fn failure(fault: &Fault) -> Failure {
     Failure::new(sentence(fault)).with_status(UNREAD)
-}
-
-/// A fault in words, with those of the system explained.
-pub(super) fn sentence(fault: &Fault) -> String {
-    match (fault, fault.io_error()) {
-        (Fault::Store { object, action, .. }, Some(error)) => {
-            format!("cannot {action} {object}: {}", Explained(error))
-        }
-        _ => fault.to_string(),
-    }
 }

@@ -27,6 +27,7 @@ use crate::http::branches;
 use crate::http::credentials::CredentialFile;
 use crate::http::request_metrics::RequestMetrics;
 use crate::http::{Service, ServiceParts};
+use crate::jobs;
 use crate::limits::{CHANGES_SECONDS_MAX, DRAIN_SECONDS_MAX, UNREACHABLE_PLACES_LISTED};
 use crate::management::Management;
 use crate::process::failure::Failure;
@@ -128,6 +129,7 @@ fn engine_config(config: &Config, metrics: &Arc<RequestMetrics>) -> EngineConfig
         pitr_default: config.backups.pitr_default,
         pitr_lag_ms: config.backups.pitr_lag_ms,
         job_threads: config.backups.job_threads,
+        seals: config.backups.to.is_some(),
         ..default
     }
 }
@@ -206,6 +208,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let mut tasks = Tasks::default();
     tasks.spawn("background work", timers::run(Arc::clone(&database), wishes, stopping.clone()));
     tasks.spawn("the watch over the store", recovery::run(Arc::clone(&database), stopping.clone()));
+    tasks.spawn("the jobs", jobs::run(Arc::clone(&database), config.backups, stopping.clone()));
     tasks.spawn("the scrub", scrub::run(Arc::clone(&database), stopping.clone()));
     tasks.spawn("the heartbeat", heartbeat.run(stopping.clone()));
     if let Some((own, _, listener)) = studio {

@@ -156,20 +156,19 @@ fn schedule(given: &ScheduleInFile) -> Result<Schedule, Failure> {
     if every_ms < EVERY_MS_MIN {
         return Err(wrong("every", every, "write a minute, 1m, or more"));
     }
+    let keep_ms = keep.as_ref().map(|keep| period(keep).map_err(|form| wrong("keep", keep, &form)));
+    let keep_ms = keep_ms.transpose()?;
+    // The newest one tells that none is due.
+    if let (Some(keep), Some(_)) = (keep, keep_ms.filter(|keep_ms| *keep_ms < every_ms)) {
+        return Err(wrong("keep", keep, "write at least the period of every"));
+    }
     let at_ms = match at {
         None => 0,
         Some(at) => {
             time_of_day(at).ok_or_else(|| wrong("at", at, "write a time of day in UTC, such as 03:30"))?
         }
     };
-    let keep_ms = keep.as_ref().map(|keep| period(keep).map_err(|form| wrong("keep", keep, &form)));
-    Ok(Schedule {
-        place,
-        table: name.to_owned(),
-        every_ms,
-        at_ms: at_ms % every_ms.max(DAY_MS),
-        keep_ms: keep_ms.transpose()?,
-    })
+    Ok(Schedule { place, table: name.to_owned(), every_ms, at_ms: at_ms % every_ms.max(DAY_MS), keep_ms })
 }
 
 fn period(text: &str) -> Result<u64, String> {
@@ -280,6 +279,7 @@ mod tests {
             (("Orders", "1d", Some("24:00"), None), "03:30"),
             (("Orders", "1d", Some("3:30"), None), "03:30"),
             (("Orders", "1d", None, Some("x")), "keep"),
+            (("Orders", "1d", None, Some("23h")), "at least the period"),
         ] {
             let fault = parsed(schedule).unwrap_err();
             assert!(fault.contains(part) && fault.starts_with("backup-schedule of table "), "{fault}");

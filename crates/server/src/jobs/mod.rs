@@ -1,0 +1,278 @@
+//! Jobs that need the backup store: the engine says what is to be done and gives or takes rows, this moves
+//! the bytes. It also makes the backups that are due by a schedule.
+//!
+//! Each job runs on a thread of its own, because compression and sums take long; so no request waits for it.
+//! What a job has done is in its row, so it may stop at any moment: the next look begins it again. A place that
+//! does not answer, or is full, is tried again and again, at longer and longer intervals; what is damaged ends
+//! the job.
+//!
+//! - `seal`: a backup becomes objects.
+//! - `load`: a table is filled from them.
+//! - `schedule`: backups that are due.
+//! - `pace`: the rows that all jobs together write in a second.
+//! - `copies`: where the copy of a backup stands.
+
+mod copies;
+mod load;
+mod pace;
+mod schedule;
+mod seal;
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use keywright_archive::{Access, Address, Fault, Place, S3Settings, delete};
+use keywright_engine::{Engine, ObjectJob, ObjectWork};
+use keywright_semantics::error::Error;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::process::io_fault::Explained;
+use crate::settings::backups::Backups;
+use crate::storage::any_store::AnyStore;
+use crate::storage::database::Database;
+use copies::Copy;
+use pace::Pace;
+use schedule::Schedules;
+
+/// The time between two looks for jobs.
+const LOOK: Duration = Duration::from_millis(500);
+/// The time until a job that could not go on is tried again, which doubles up to the second.
+const RETRY_MIN: Duration = Duration::from_secs(1);
+const RETRY_MAX: Duration = Duration::from_mins(1);
+
+/// A fault of a place in words, with those of the system explained.
+pub(crate) fn sentence(fault: &Fault) -> String {
+    match (fault, fault.io_error()) {
+        (Fault::Store { object, action, .. }, Some(error)) => {
+            format!("cannot {action} {object}: {}", Explained(error))
+        }
+        _ => fault.to_string(),
+    }
+}
+
+/// Runs until the server stops.
+pub(crate) async fn run(database: Arc<Database>, settings: Backups, mut stopping: watch::Receiver<bool>) {
+    let mut schedules = Schedules::new(settings.schedules.clone());
+    let tools = Arc::new(Tools {
+        database,
+        pace: Pace::new(settings.load_rate),
+        job_memory_bytes: settings.job_memory_bytes / u64::try_from(settings.job_threads).unwrap_or(u64::MAX),
+        to: settings.to,
+        s3: settings.s3.unwrap_or_default(),
+    });
+    let mut desk =
+        Desk { tools, threads: settings.job_threads, at_work: HashMap::new(), waits: HashMap::new() };
+    let mut tasks = JoinSet::new();
+    while !*stopping.borrow() {
+        schedules.look(&desk.tools.database).await;
+        desk.look(&mut tasks, &stopping).await;
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            Some(ended) = tasks.join_next() => {
+                if let Ok((id, outcome)) = ended {
+                    desk.ended(&id, outcome);
+                }
+            }
+            _ = stopping.changed() => {}
+        }
+    }
+    while tasks.join_next().await.is_some() {}
+}
+
+/// What every job uses.
+struct Tools {
+    database: Arc<Database>,
+    pace: Pace,
+    /// What one job may take.
+    job_memory_bytes: u64,
+    to: Option<Address>,
+    s3: S3Settings,
+}
+
+/// How a piece of work on a job ended.
+enum Outcome {
+    /// It is done, or another process has it.
+    Left,
+    /// It will be tried again.
+    Again(String),
+}
+
+/// Why a job stops.
+enum Stop {
+    /// Another process does it, or it has ended.
+    Overtaken,
+    /// It may go on later.
+    Later(String),
+    /// It never can.
+    Failed { code: &'static str, message: String },
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Later(error.message)
+    }
+}
+
+impl Stop {
+    /// A fault of the backup store: damage stays, the rest may pass.
+    fn of(fault: &Fault) -> Self {
+        let message = sentence(fault);
+        match fault {
+            Fault::Store { .. } | Fault::WithoutS3 { .. } | Fault::Link { .. } => Self::Later(message),
+            Fault::Damaged(_) => Self::Failed { code: "DamagedBackup", message },
+            Fault::Name(_) | Fault::RowTooLarge { .. } | Fault::Unordered { .. } => {
+                Self::Failed { code: "UnfitForBackup", message }
+            }
+        }
+    }
+}
+
+impl Tools {
+    /// The engine, for one call: a store that is opened again waits for all who have it.
+    fn engine(&self) -> Result<Engine<AnyStore>, Stop> {
+        self.database.engine().ok_or_else(|| Stop::Later("the database is being opened again".to_owned()))
+    }
+
+    /// The backup store.
+    fn place(&self, access: Access) -> Result<Place, Stop> {
+        let Some(address) = &self.to else {
+            return Err(Stop::Later("no backup store is set: start the server with --backup-to".to_owned()));
+        };
+        Place::open(address, &self.s3, access).map_err(|fault| Stop::of(&fault))
+    }
+
+    async fn work(&self, job: &ObjectJob) -> Result<(), Stop> {
+        match &job.work {
+            ObjectWork::Seal { .. } => seal::seal(self, job.clone()).await,
+            ObjectWork::Restore { place, from } => load::load(self, job.clone(), place, from.clone()).await,
+            ObjectWork::Delete { backup, place } => {
+                let copy = match place {
+                    Some(place) => Copy::read(place)?,
+                    None => Copy::of(job, backup)?,
+                };
+                // A place that is gone may come back with its objects. One that was never begun may not be there.
+                let access = if place.is_some() { Access::Read } else { Access::Create };
+                delete(&self.place(access)?, &copy.path()?).await.map_err(|fault| Stop::of(&fault))?;
+                self.engine()?.end_deletion(job).await?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Works on a job until it stops, and ends one that failed.
+    async fn drive(&self, job: &ObjectJob) -> Outcome {
+        let again = Outcome::Again;
+        let stopped = match AssertUnwindSafe(self.work(job)).catch_unwind().await {
+            Ok(Ok(()) | Err(Stop::Overtaken)) => return Outcome::Left,
+            Ok(Err(stopped)) => stopped,
+            Err(_panic) => return again("it met a defect, which the log has".to_owned()),
+        };
+        match stopped {
+            Stop::Overtaken => Outcome::Left,
+            Stop::Later(reason) => again(reason),
+            Stop::Failed { code, message } => {
+                tracing::error!("{} has failed: {message}", shown(job));
+                let Ok(engine) = self.engine() else { return again(message) };
+                // The row of the job has moved on since it was read.
+                let newest = engine.object_jobs().await.unwrap_or_default();
+                let newest = newest.iter().find(|newest| newest.id == job.id).unwrap_or(job);
+                match engine.fail_job(newest, code, &message).await {
+                    Ok(()) => Outcome::Left,
+                    Err(error) => again(error.message),
+                }
+            }
+        }
+    }
+}
+
+/// A job in a line of the log.
+fn shown(job: &ObjectJob) -> String {
+    let ObjectJob { id, table, .. } = job;
+    match &job.work {
+        ObjectWork::Seal { backup, .. } => format!("the copy of backup {backup} of table {table} (job {id})"),
+        ObjectWork::Restore { .. } => format!("the restore of table {table} (job {id})"),
+        ObjectWork::Delete { backup, .. } => {
+            format!("the removal of the copy of backup {backup} of table {table} (job {id})")
+        }
+    }
+}
+
+/// A job that waits until it is tried again.
+struct Wait {
+    until: Instant,
+    pause: Duration,
+}
+
+/// Which jobs are at work here, and which wait.
+struct Desk {
+    tools: Arc<Tools>,
+    threads: usize,
+    at_work: HashMap<String, ObjectJob>,
+    waits: HashMap<String, Wait>,
+}
+
+impl Desk {
+    /// Begins jobs for which there is a thread.
+    async fn look(&mut self, tasks: &mut JoinSet<(String, Outcome)>, stopping: &watch::Receiver<bool>) {
+        let Some(engine) = self.tools.database.engine() else { return };
+        // After a fault of the store the next look asks again.
+        let Ok(jobs) = engine.object_jobs().await else { return };
+        drop(engine);
+        self.waits.retain(|id, _| jobs.iter().any(|job| job.id == *id));
+        for job in jobs {
+            if self.may_begin(&job) {
+                self.at_work.insert(job.id.clone(), job.clone());
+                let (tools, mut stopping) = (Arc::clone(&self.tools), stopping.clone());
+                let runtime = Handle::current();
+                tasks.spawn_blocking(move || {
+                    let outcome = runtime.block_on(async {
+                        tokio::select! {
+                            outcome = tools.drive(&job) => outcome,
+                            _ = stopping.wait_for(|stopping| *stopping) => Outcome::Left,
+                        }
+                    });
+                    (job.id, outcome)
+                });
+            }
+        }
+    }
+
+    fn may_begin(&self, job: &ObjectJob) -> bool {
+        let is_waiting = self.waits.get(&job.id).is_some_and(|wait| wait.until > Instant::now());
+        if is_waiting || self.at_work.contains_key(&job.id) {
+            return false;
+        }
+        let is_removal = |job: &ObjectJob| matches!(job.work, ObjectWork::Delete { .. });
+        if let ObjectWork::Delete { backup, .. } = &job.work {
+            // A seal that was going on when its backup was deleted may be writing still.
+            let is_sealed = |other: &ObjectJob| {
+                other.table == job.table
+                    && matches!(&other.work, ObjectWork::Seal { backup: other, .. } if other == backup)
+            };
+            return !self.at_work.values().any(is_sealed);
+        }
+        self.at_work.values().filter(|job| !is_removal(job)).count() < self.threads
+    }
+
+    /// A job is at work no longer. Says once why it waits.
+    fn ended(&mut self, id: &str, outcome: Outcome) {
+        let Some(job) = self.at_work.remove(id) else { return };
+        let Outcome::Again(reason) = outcome else {
+            self.waits.remove(id);
+            return;
+        };
+        let pause = if let Some(wait) = self.waits.get(id) {
+            (wait.pause * 2).min(RETRY_MAX)
+        } else {
+            tracing::warn!("{} waits and is tried again: {reason}", shown(&job));
+            RETRY_MIN
+        };
+        self.waits.insert(id.to_owned(), Wait { until: Instant::now() + pause, pause });
+    }
+}
