@@ -30,7 +30,7 @@ use super::tables::{Bed, creation, kind, named, nothing, open, plain};
 use super::transactions::{act, transaction};
 use crate::support::env::{AccountId, Caller, Env, Namespace, Region};
 use crate::support::layout::{Space, prefix_range};
-use crate::{EngineConfig, JobKind, JobState};
+use crate::{BackupWish, DueBackup, EngineConfig, JobKind, JobState};
 
 pub(super) const START_MS: u64 = 1_800_000_000_000;
 const DAY_MS: u64 = 86_400_000;
@@ -898,4 +898,32 @@ fn the_latest_time_stays_behind_by_the_lag_that_is_set() {
     bed.settle();
     assert_eq!(bed.rows_of("Empty", None).len(), 0);
     assert_eq!(bed.rows_of("Behind", None).len(), 1);
+}
+
+#[test]
+fn a_due_backup_is_made_once_for_the_tables_that_were_there() {
+    let bed = bed();
+    bed.create(creation("Shop", schema())).expect("it is new");
+    let due_at = |due_ms: u64| DueBackup {
+        place: None,
+        wish: BackupWish {
+            table: "Shop".to_owned(),
+            name: format!("due-{due_ms}"),
+            expires_ms: Some(due_ms + DAY_MS),
+        },
+        prefix: "due-".to_owned(),
+        due_ms,
+    };
+    let make = |due: &DueBackup| block_on(bed.engine.back_up_if_due(due)).expect("it may be made").len();
+    assert_eq!(make(&due_at(START_MS - 1)), 0, "there was no such table yet");
+    bed.pass(1_000);
+    bed.back_up("Shop");
+    let due = due_at(START_MS + 500);
+    assert_eq!(make(&due), 1, "a backup of another name is none of the schedule");
+    assert_eq!(make(&due), 0, "it is there");
+    let elsewhere = Some(("000000000009".to_owned(), "eu-west-1".to_owned()));
+    bed.pass(DAY_MS);
+    let later = due_at(START_MS + DAY_MS);
+    assert_eq!(make(&DueBackup { place: elsewhere, ..later.clone() }), 0, "that is another place");
+    assert_eq!(make(&later), 1);
 }

@@ -7,6 +7,7 @@ mod bank;
 mod increments;
 mod kills;
 mod refusals;
+mod sealed;
 #[path = "../support/mod.rs"]
 mod support;
 mod under_load;

@@ -1,0 +1,277 @@
+//! The server's own copies of backups: under kills, damage, a store that is gone or full, and by a schedule.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::bank::{ACCOUNTS, TABLES, items, open, run, text};
+use crate::support::Server;
+use crate::support::dice::{Dice, wanted};
+use crate::support::in_process::{Answer, Api as _, Http};
+use crate::support::raw::{Connection, signed};
+use crate::support::small_disk::SmallDisk;
+
+const TABLE: &str = TABLES[0];
+/// Longer than anything here takes.
+const LONG: Duration = Duration::from_mins(1);
+const PAUSE: Duration = Duration::from_millis(50);
+/// `KEYWRIGHT_KILLS` sets another number.
+const KILLS_DEFAULT: u64 = 3;
+const DAY_MS: u64 = 86_400_000;
+
+async fn back_up(http: &Http) -> String {
+    let request = json!({"TableName": TABLE, "BackupName": "copied"});
+    let made = http.call("CreateBackup", &request).await.good();
+    made["BackupDetails"]["BackupArn"].as_str().unwrap().to_owned()
+}
+
+async fn restore(http: &Http, arn: &str, target: &str) -> Answer {
+    let request = json!({"BackupArn": arn, "TargetTableName": target});
+    http.call("RestoreTableFromBackup", &request).await
+}
+
+/// Waits until a table is there and ACTIVE, or gone.
+async fn settled(http: &Http, table: &str) -> bool {
+    let begun = Instant::now();
+    loop {
+        match http.call("DescribeTable", &json!({"TableName": table})).await {
+            Answer::Good(found) if found["Table"]["TableStatus"] == "ACTIVE" => return true,
+            Answer::Fault(..) => return false,
+            Answer::Good(_) | Answer::Unknown(_) => {}
+        }
+        assert!(begun.elapsed() < LONG, "{table} does not become ACTIVE");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+fn manifests(folder: &Path) -> usize {
+    files(folder).iter().filter(|file| file.ends_with("manifest.json")).count()
+}
+
+async fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < LONG, "{what}");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// The open jobs, and the last messages of those that failed.
+fn jobs(server: &Server) -> Value {
+    let headers = signed("DynamoDB_20120810.Jobs");
+    let answer = Connection::open(server).send_to("/_keywright/jobs", "POST", &headers, b"{}");
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.json()
+}
+
+/// Waits until nothing is to be copied any more.
+async fn copied(server: &Server, backups: &Path, count: usize) {
+    wait_until("the backup is not copied", || {
+        let listed = jobs(server).to_string();
+        manifests(backups) == count && !listed.contains("\"running\"") && !listed.contains("\"waiting\"")
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_killed_while_it_copies_a_backup_ends_with_a_whole_copy_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, backups) = (folder.path().join("data"), folder.path().join("data/backups"));
+    let mut server = Server::on(&data);
+    open(&server).await;
+    let (kills, seed) = (wanted("KEYWRIGHT_KILLS", KILLS_DEFAULT), wanted("KEYWRIGHT_SEED", 1));
+    let mut dice = Dice::new(seed);
+    let mut unfinished = 0;
+    for kill in 0..kills {
+        let http = Http::new(server.address());
+        let before = items(&server, TABLE, None).await;
+        let arn = back_up(&http).await;
+        http.call("DeleteItem", &json!({"TableName": TABLE, "Key": {"pk": {"S": "account-0"}}})).await.good();
+        tokio::time::sleep(Duration::from_millis(dice.roll(700))).await;
+        server.kill();
+        unfinished += u64::from(manifests(&backups) <= usize::try_from(kill).unwrap());
+        server = Server::on(&data);
+        let http = Http::new(server.address());
+        copied(&server, &backups, usize::try_from(kill).unwrap() + 1).await;
+        let target = format!("Copy-{kill}");
+        restore(&http, &arn, &target).await.good();
+        tokio::time::sleep(Duration::from_millis(dice.roll(700))).await;
+        server.kill();
+        server = Server::on(&data);
+        let http = Http::new(server.address());
+        assert!(settled(&http, &target).await, "{}", jobs(&server));
+        assert_eq!(items(&server, &target, None).await, before);
+        assert_eq!(items(&server, &target, Some("by-owner")).await, before);
+        let described = http.call("DescribeTable", &json!({"TableName": target})).await.good();
+        assert_eq!(described["Table"]["ItemCount"], json!(before.len()));
+        let item = &before["account-0"];
+        http.call("PutItem", &json!({"TableName": TABLE, "Item": item})).await.good();
+    }
+    run(&["backup", "verify", text(&backups)]).unwrap();
+    let whole = |file: &PathBuf| !file.to_str().unwrap().contains('#');
+    assert!(files(&backups).iter().all(whole), "{:?}", files(&backups));
+    println!("seed {seed}: {kills} kills while a backup was copied, {unfinished} before its end, and {kills} while it was restored");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_copy_fails_the_restore_by_its_name_and_leaves_no_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let backups = folder.path().join("data/backups");
+    let server = Server::on(&folder.path().join("data"));
+    open(&server).await;
+    let http = Http::new(server.address());
+    let arn = back_up(&http).await;
+    copied(&server, &backups, 1).await;
+    let find = |name: &str| files(&backups).into_iter().find(|file| file.ends_with(name)).unwrap();
+    let (chunk, manifest) = (find("chunk-0.kwb"), find("manifest.json"));
+    let (chunk_bytes, manifest_bytes) = (std::fs::read(&chunk).unwrap(), std::fs::read(&manifest).unwrap());
+    let mut flipped = chunk_bytes.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 1;
+    let newer = String::from_utf8(manifest_bytes.clone()).unwrap().replacen("\"format\": 1", "\"format\": 99", 1);
+    let newer = newer.replacen("\"format\":1", "\"format\":99", 1).into_bytes();
+    assert_ne!(newer, manifest_bytes);
+    let cases: [(&PathBuf, Option<&[u8]>, &str); 4] = [
+        (&chunk, Some(&flipped), "content has changed"),
+        (&chunk, None, "is missing"),
+        (&manifest, Some(&manifest_bytes[..manifest_bytes.len() / 2]), "manifest.json"),
+        (&manifest, Some(&newer), "format 99"),
+    ];
+    for (number, (file, content, reason)) in cases.into_iter().enumerate() {
+        match content {
+            Some(content) => std::fs::write(file, content).unwrap(),
+            None => std::fs::remove_file(file).unwrap(),
+        }
+        let target = format!("Copy-{number}");
+        restore(&http, &arn, &target).await.good();
+        assert!(!settled(&http, &target).await, "{reason}: the table is there");
+        let listed = jobs(&server).to_string();
+        assert!(listed.contains(reason) && listed.contains(text(file)), "{reason}: {listed}");
+        assert_eq!(items(&server, TABLE, None).await.len(), usize::try_from(ACCOUNTS).unwrap());
+        std::fs::write(&chunk, &chunk_bytes).unwrap();
+        std::fs::write(&manifest, &manifest_bytes).unwrap();
+    }
+    restore(&http, &arn, "Whole").await.good();
+    assert!(settled(&http, "Whole").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_copy_of_a_deleted_backup_goes_once_its_store_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let backups = folder.path().join("backups");
+    let data = folder.path().join("data");
+    let server = Server::start(&["--data", text(&data), "--backup-to", text(&backups), "--load-rate", "20"]);
+    open(&server).await;
+    let http = Http::new(server.address());
+    let arn = back_up(&http).await;
+    copied(&server, &backups, 1).await;
+    restore(&http, &arn, "Copy").await.good();
+    let Answer::Fault(name, body) = http.call("DeleteBackup", &json!({"BackupArn": arn})).await else {
+        panic!("a table is being restored from it")
+    };
+    assert_eq!(name, "BackupInUseException", "{body}");
+    assert!(settled(&http, "Copy").await);
+    let away = folder.path().join("away");
+    std::fs::rename(&backups, &away).unwrap();
+    http.call("DeleteBackup", &json!({"BackupArn": arn})).await.good();
+    let listed = http.call("ListBackups", &json!({})).await.good();
+    assert_eq!(listed["BackupSummaries"], json!([]));
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(!files(&away).is_empty());
+    std::fs::rename(&away, &backups).unwrap();
+    wait_until("the objects stay", || files(&backups).is_empty()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_backup_store_gets_no_manifest_until_there_is_room() {
+    let Some(disk) = SmallDisk::mount(8) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let filler = disk.path().join("filler");
+    std::fs::write(&filler, vec![0; (8 << 20) - (64 << 10)]).unwrap();
+    let backups = disk.path().join("backups");
+    let server = Server::start(&["--data", text(&folder.path().join("data")), "--backup-to", text(&backups)]);
+    open(&server).await;
+    let http = Http::new(server.address());
+    for number in 0..ACCOUNTS {
+        // What does not become smaller when it is compressed.
+        let mut dice = Dice::new(number + 1);
+        let noise: String = (0..6_000).map(|_| char::from(b'!' + u8::try_from(dice.roll(90)).unwrap())).collect();
+        let item = json!({"pk": {"S": format!("noise-{number}")}, "noise": {"S": noise}});
+        http.call("PutItem", &json!({"TableName": TABLE, "Item": item})).await.good();
+    }
+    let before = items(&server, TABLE, None).await;
+    let arn = back_up(&http).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(manifests(disk.path()), 0);
+    assert!(jobs(&server).to_string().contains("seal"), "{}", jobs(&server));
+    assert_eq!(items(&server, TABLE, None).await, before);
+    let item = json!({"pk": {"S": "later"}});
+    http.call("PutItem", &json!({"TableName": TABLE, "Item": item})).await.good();
+    std::fs::remove_file(&filler).unwrap();
+    copied(&server, &backups, 1).await;
+    run(&["backup", "verify", text(&backups)]).unwrap();
+    restore(&http, &arn, "Copy").await.good();
+    assert!(settled(&http, "Copy").await);
+    assert_eq!(items(&server, "Copy", None).await, before);
+}
+
+fn advance(server: &Server, ms: u64) {
+    let body = json!({"advance-ms": ms}).to_string();
+    let own = ("X-Keywright", "clock");
+    let answer = Connection::open(server).send_to("/_keywright/clock", "POST", &[own], body.as_bytes());
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
+/// Waits until the newest scheduled backup has this name; returns how many there are.
+async fn scheduled(http: &Http, newest: &str) -> usize {
+    let begun = Instant::now();
+    loop {
+        let listed = http.call("ListBackups", &json!({"TableName": TABLE})).await.good();
+        let listed = listed["BackupSummaries"].as_array().unwrap().clone();
+        if listed.last().is_some_and(|backup| backup["BackupName"] == newest) {
+            assert!(listed.iter().all(|backup| backup["BackupType"] == "USER"), "{listed:?}");
+            return listed.len();
+        }
+        assert!(begun.elapsed() < LONG, "{newest}: {listed:?}");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scheduled_backups_are_made_expire_and_are_made_up_once_after_a_pause() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = folder.path().join("settings.toml");
+    let schedule = "[[backup-schedule]]\ntable = \"Left\"\nevery = \"1d\"\nat = \"03:30\"\nkeep = \"2d\"\n";
+    std::fs::write(&settings, schedule).unwrap();
+    let data = folder.path().join("data");
+    let at = |time: &str| {
+        let clock = format!("manual@{time}");
+        Server::start(&["--data", text(&data), "--config", text(&settings), "--clock", &clock])
+    };
+    let server = at("2026-11-27T03:00:00Z");
+    open(&server).await;
+    let http = Http::new(server.address());
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let none = http.call("ListBackups", &json!({})).await.good();
+    assert_eq!(none["BackupSummaries"], json!([]), "none is due yet");
+    advance(&server, DAY_MS / 24);
+    assert_eq!(scheduled(&http, "scheduled-Left-20261127T040000Z").await, 1);
+    copied(&server, &data.join("backups"), 1).await;
+    server.kill();
+    // Four were missed, and the first has expired.
+    let server = at("2026-12-01T10:00:00Z");
+    let http = Http::new(server.address());
+    scheduled(&http, "scheduled-Left-20261201T100000Z").await;
+    wait_until("the copy of the expired backup stays", || manifests(&data.join("backups")) == 1).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(scheduled(&http, "scheduled-Left-20261201T100000Z").await, 1);
+    advance(&server, DAY_MS);
+    assert_eq!(scheduled(&http, "scheduled-Left-20261202T100000Z").await, 2);
+}
