@@ -95,15 +95,17 @@ fn moment() -> String {
 
 const KEY: &str = r#"{"pk": "a", "sk": "000001"}"#;
 
+/// The command line of the history of an item.
+fn ask<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["history", "Tab", "--key", KEY], more].concat()
+}
+
 #[tokio::test]
 async fn the_versions_of_an_item_are_listed_and_the_item_of_a_time_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::on(folder.path());
     let own = client(&server.endpoint, Caller::default());
     create_indexed_table(&own, "Tab").await;
-    fn ask<'a>(more: &[&'a str]) -> Vec<&'a str> {
-        [&["history", "Tab", "--key", KEY], more].concat()
-    }
     let off = fail(&server.endpoint, &ask(&[]));
     assert!(off.contains("Table Tab keeps no history"), "{off}");
     enable_recovery(&own).await;
@@ -240,6 +242,8 @@ async fn a_rollback_goes_on_after_the_server_was_killed_and_its_command_sees_the
     printed(&ended);
     let said = String::from_utf8(ended.stderr).unwrap();
     assert!(said.contains("Of Tab, 1500 items brought back to"), "{said}");
+    // The connections of the first one have ended with their server.
+    let own = client(&endpoint, Caller::default());
     assert_eq!(items(&own, None).await, then);
     assert_eq!(items(&own, Some("gsi")).await, then);
     assert_eq!(items(&own, Some("lsi")).await, then);
