@@ -49,10 +49,11 @@ impl Db {
     pub fn create(&mut self, table: &str) {
         let key = |partition: &str, sort: &str| json!([{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}]);
         let all = json!({"ProjectionType": "ALL"});
-        let definition = |name: &&str| json!({"AttributeName": name, "AttributeType": "S"});
+        let definitions =
+            ["pk", "sk", "g", "l"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
         let body = json!({
             "TableName": table,
-            "AttributeDefinitions": ["pk", "sk", "g", "l"].iter().map(definition).collect::<Vec<_>>(),
+            "AttributeDefinitions": definitions,
             "KeySchema": key("pk", "sk"),
             "GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": key("g", "sk"), "Projection": all}],
             "LocalSecondaryIndexes": [{"IndexName": "lsi", "KeySchema": key("pk", "l"), "Projection": all}],
