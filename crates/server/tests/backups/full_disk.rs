@@ -67,10 +67,10 @@ impl Writer<'_> {
 
 #[test]
 fn history_that_fills_the_disk_stops_writes_and_not_reads_and_a_shorter_period_makes_room() {
-    let Some(disk) = SmallDisk::mount(160) else { return };
+    let Some(disk) = SmallDisk::mount(192) else { return };
     let (folder, filler) = (disk.path().join("data"), disk.path().join("filler"));
     std::fs::create_dir(&folder).unwrap();
-    std::fs::write(&filler, vec![0; 8 << 20]).unwrap();
+    std::fs::write(&filler, vec![0; 40 << 20]).unwrap();
     let data = folder.to_str().unwrap();
     let server = Server::start(&["--data", data, "--clock", BEGUN, "--write-buffer-kib", "512"]);
     let mut db = Db::of(&server);
@@ -87,7 +87,7 @@ fn history_that_fills_the_disk_stops_writes_and_not_reads_and_a_shorter_period_m
     assert_eq!(scan(&mut db, TABLE, None), writer.expected, "reads go on");
     assert_eq!(db.window(TABLE)["RecoveryPeriodInDays"], 35);
 
-    // The change of the period is a write too: it needs a little room.
+    // The change of the period is a write too: it needs the room that the report names.
     std::fs::remove_file(&filler).unwrap();
     wait_for_state(&server, "serving", LONG);
     let mut db = Db::of(&server);
@@ -103,7 +103,6 @@ fn history_that_fills_the_disk_stops_writes_and_not_reads_and_a_shorter_period_m
         after + 4_096 < before,
         "the history of the first day still takes room: {before} and {after} KiB"
     );
-    assert!(writer.fill() > 0);
     assert_eq!(scan(&mut db, TABLE, None), writer.expected, "reads go on");
 }
 
