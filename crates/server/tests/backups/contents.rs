@@ -6,24 +6,24 @@ use serde_json::{Value, json};
 
 use crate::db::Db;
 
-pub type Key = (String, String);
+pub(crate) type Key = (String, String);
 /// Items by their key.
-pub type Items = BTreeMap<Key, Value>;
+pub(crate) type Items = BTreeMap<Key, Value>;
 
-pub struct Contents {
-    pub items: Items,
+pub(crate) struct Contents {
+    pub(crate) items: Items,
     global: Items,
     local: Items,
 }
 
-pub fn key_of(item: &Value) -> Key {
+pub(crate) fn key_of(item: &Value) -> Key {
     let text = |name: &str| item[name]["S"].as_str().unwrap().to_owned();
     (text("pk"), text("sk"))
 }
 
 impl Contents {
     /// Reads a table and both of its indexes.
-    pub fn of(db: &mut Db, table: &str) -> Self {
+    pub(crate) fn of(db: &mut Db, table: &str) -> Self {
         Self {
             items: scan(db, table, None),
             global: scan(db, table, Some("gsi")),
@@ -32,7 +32,7 @@ impl Contents {
     }
 
     /// Checks that the table has these items, and each index those that belong to it.
-    pub fn check(&self, expected: &Items, story: &str) {
+    pub(crate) fn check(&self, expected: &Items, story: &str) {
         same(&self.items, expected, &format!("{story}: items"));
         for (index, attribute, found) in [("gsi", "g", &self.global), ("lsi", "l", &self.local)] {
             let entries = expected.iter().filter(|(_, item)| !item[attribute].is_null());
@@ -42,7 +42,7 @@ impl Contents {
     }
 }
 
-pub fn scan(db: &mut Db, table: &str, index: Option<&str>) -> Items {
+pub(crate) fn scan(db: &mut Db, table: &str, index: Option<&str>) -> Items {
     let mut items = Items::new();
     let mut body = json!({"TableName": table});
     if let Some(index) = index {

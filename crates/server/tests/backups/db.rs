@@ -11,23 +11,23 @@ use crate::support::raw::{Connection, signed};
 /// Longer than any restore here takes.
 const PATIENCE: Duration = Duration::from_mins(2);
 /// Where the tests' own clocks begin.
-pub const BEGUN_MS: u64 = 1_795_795_200_000;
-pub const BEGUN: &str = "manual@2026-11-27T16:00:00Z";
-pub const DAY_MS: u64 = 86_400_000;
+pub(crate) const BEGUN_MS: u64 = 1_795_795_200_000;
+pub(crate) const BEGUN: &str = "manual@2026-11-27T16:00:00Z";
+pub(crate) const DAY_MS: u64 = 86_400_000;
 
 /// The name and the message of an error.
-pub type Fault = (String, String);
+pub(crate) type Fault = (String, String);
 
-pub struct Db {
+pub(crate) struct Db {
     connection: Connection,
 }
 
 impl Db {
-    pub fn of(server: &Server) -> Self {
+    pub(crate) fn of(server: &Server) -> Self {
         Self { connection: Connection::open(server) }
     }
 
-    pub fn try_call(&mut self, operation: &str, body: &Value) -> Result<Value, Fault> {
+    pub(crate) fn try_call(&mut self, operation: &str, body: &Value) -> Result<Value, Fault> {
         let target = format!("DynamoDB_20120810.{operation}");
         let answer = self.connection.send("POST", &signed(&target), body.to_string().as_bytes());
         let body = answer.json();
@@ -41,12 +41,12 @@ impl Db {
         Err((name, message))
     }
 
-    pub fn call(&mut self, operation: &str, body: &Value) -> Value {
+    pub(crate) fn call(&mut self, operation: &str, body: &Value) -> Value {
         self.try_call(operation, body).unwrap_or_else(|fault| panic!("{operation} {body}: {fault:?}"))
     }
 
     /// A table with keys `pk`, `sk`, a global index `gsi` on `g`, `sk` and a local index `lsi` on `l`.
-    pub fn create(&mut self, table: &str) {
+    pub(crate) fn create(&mut self, table: &str) {
         let key = |partition: &str, sort: &str| json!([{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}]);
         let all = json!({"ProjectionType": "ALL"});
         let definitions =
@@ -63,12 +63,12 @@ impl Db {
         self.wait_until_active(table);
     }
 
-    pub fn put(&mut self, table: &str, item: &Value) {
+    pub(crate) fn put(&mut self, table: &str, item: &Value) {
         self.call("PutItem", &json!({"TableName": table, "Item": item}));
     }
 
     /// Writes these items in batches.
-    pub fn put_all(&mut self, table: &str, items: &[Value]) {
+    pub(crate) fn put_all(&mut self, table: &str, items: &[Value]) {
         for some in items.chunks(25) {
             let puts: Vec<Value> = some.iter().map(|item| json!({"PutRequest": {"Item": item}})).collect();
             let left = self.call("BatchWriteItem", &json!({"RequestItems": {table: puts}}));
@@ -76,55 +76,55 @@ impl Db {
         }
     }
 
-    pub fn delete_table(&mut self, table: &str) {
+    pub(crate) fn delete_table(&mut self, table: &str) {
         self.call("DeleteTable", &json!({"TableName": table}));
     }
 
     /// Turns point-in-time recovery on with this period.
-    pub fn recovery(&mut self, table: &str, days: u64) -> Value {
+    pub(crate) fn recovery(&mut self, table: &str, days: u64) -> Value {
         let on = json!({"PointInTimeRecoveryEnabled": true, "RecoveryPeriodInDays": days});
         self.change_recovery(table, &on)
     }
 
-    pub fn change_recovery(&mut self, table: &str, specification: &Value) -> Value {
+    pub(crate) fn change_recovery(&mut self, table: &str, specification: &Value) -> Value {
         let body = json!({"TableName": table, "PointInTimeRecoverySpecification": specification});
         window_of(&self.call("UpdateContinuousBackups", &body))
     }
 
     /// What is said about point-in-time recovery.
-    pub fn window(&mut self, table: &str) -> Value {
+    pub(crate) fn window(&mut self, table: &str) -> Value {
         window_of(&self.call("DescribeContinuousBackups", &json!({"TableName": table})))
     }
 
     /// The ARN of a new backup.
-    pub fn back_up(&mut self, table: &str) -> String {
+    pub(crate) fn back_up(&mut self, table: &str) -> String {
         let made = self.call("CreateBackup", &json!({"TableName": table, "BackupName": "some"}));
         made["BackupDetails"]["BackupArn"].as_str().unwrap().to_owned()
     }
 
-    pub fn restore_backup(&mut self, arn: &str, target: &str) -> Value {
+    pub(crate) fn restore_backup(&mut self, arn: &str, target: &str) -> Value {
         self.call("RestoreTableFromBackup", &json!({"BackupArn": arn, "TargetTableName": target}))
     }
 
     /// Restores to a second, or to the latest time.
-    pub fn restore_to(&mut self, source: &str, target: &str, second: Option<u64>) -> Value {
+    pub(crate) fn restore_to(&mut self, source: &str, target: &str, second: Option<u64>) -> Value {
         self.call("RestoreTableToPointInTime", &restore_request(source, target, second))
     }
 
-    pub fn describe(&mut self, table: &str) -> Value {
+    pub(crate) fn describe(&mut self, table: &str) -> Value {
         self.call("DescribeTable", &json!({"TableName": table}))["Table"].clone()
     }
 
-    pub fn wait_until_active(&mut self, table: &str) {
+    pub(crate) fn wait_until_active(&mut self, table: &str) {
         self.wait("the table becomes ACTIVE", |db| db.describe(table)["TableStatus"] == "ACTIVE");
     }
 
-    pub fn wait_until_gone(&mut self, table: &str) {
+    pub(crate) fn wait_until_gone(&mut self, table: &str) {
         let body = json!({"TableName": table});
         self.wait("the table disappears", |db| db.try_call("DescribeTable", &body).is_err());
     }
 
-    pub fn wait(&mut self, what: &str, mut is_so: impl FnMut(&mut Self) -> bool) {
+    pub(crate) fn wait(&mut self, what: &str, mut is_so: impl FnMut(&mut Self) -> bool) {
         let begun = Instant::now();
         while !is_so(self) {
             assert!(begun.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
@@ -133,7 +133,7 @@ impl Db {
     }
 }
 
-pub fn restore_request(source: &str, target: &str, second: Option<u64>) -> Value {
+pub(crate) fn restore_request(source: &str, target: &str, second: Option<u64>) -> Value {
     match second {
         Some(second) => {
             json!({"SourceTableName": source, "TargetTableName": target, "RestoreDateTime": second})
@@ -151,14 +151,14 @@ fn window_of(answer: &Value) -> Value {
 }
 
 /// The latest second that can be restored, or the earliest one.
-pub fn second_of(window: &Value, end: &str) -> u64 {
+pub(crate) fn second_of(window: &Value, end: &str) -> u64 {
     let seconds = window[end].as_f64().unwrap();
     assert_eq!(seconds.fract().to_bits(), 0, "{end} is a whole second");
     format!("{seconds:.0}").parse().unwrap()
 }
 
 /// Moves a clock that stands.
-pub fn advance(server: &Server, ms: u64) {
+pub(crate) fn advance(server: &Server, ms: u64) {
     let body = json!({"advance-ms": ms}).to_string();
     let mut connection = Connection::open(server);
     let answer =
@@ -167,12 +167,12 @@ pub fn advance(server: &Server, ms: u64) {
 }
 
 /// How many times as much a long run does.
-pub fn factor() -> u64 {
+pub(crate) fn factor() -> u64 {
     crate::support::dice::wanted("KEYWRIGHT_TEST_LONG", 1)
 }
 
 /// What the tables of a data folder take, in KiB. Journals keep their size.
-pub fn tables_kib(folder: &Path) -> u64 {
+pub(crate) fn tables_kib(folder: &Path) -> u64 {
     size_kib(&folder.join("tables"))
 }
 

@@ -7,9 +7,9 @@ use crate::db::{BEGUN, Db, advance, restore_request};
 use crate::support::Server;
 
 /// What is wrong, the operation, its input, and the error's name and text.
-pub type Case<'c> = (&'c str, &'c str, Value, &'c str, &'c str);
+pub(crate) type Case<'c> = (&'c str, &'c str, Value, &'c str, &'c str);
 
-pub const VE: &str = "ValidationException";
+pub(crate) const VE: &str = "ValidationException";
 const TNF: &str = "TableNotFoundException";
 const RNF: &str = "ResourceNotFoundException";
 const NO_BACKUP: &str = "BackupNotFoundException";
@@ -17,7 +17,7 @@ const NO_BACKUP: &str = "BackupNotFoundException";
 /// How long tables stay CREATING and DELETING.
 const TRANSITION_MS: u64 = 60_000;
 
-pub fn check(db: &mut Db, cases: &[Case<'_>]) {
+pub(crate) fn check(db: &mut Db, cases: &[Case<'_>]) {
     let mut wrong = Vec::new();
     for (story, operation, body, name, text) in cases {
         let expected = ((*name).to_owned(), (*text).to_owned());
