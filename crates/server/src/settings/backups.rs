@@ -59,11 +59,6 @@ impl Schedule {
         let since = now_ms.checked_sub(self.at_ms)?;
         Some(self.at_ms + since - since % self.every_ms)
     }
-
-    /// The first time after this one at which a backup is due.
-    pub(crate) fn next_after(&self, now_ms: u64) -> u64 {
-        self.due_at(now_ms).map_or(self.at_ms, |due_ms| due_ms.saturating_add(self.every_ms))
-    }
 }
 
 /// A section `[[backup-schedule]]` of the file.
@@ -98,12 +93,11 @@ pub(crate) fn merge(
 ) -> Result<Backups, Failure> {
     let s3_arguments = arguments.s3.or(file.s3);
     let to = match (arguments.backup_to.clone().or(file.to).as_deref(), storage) {
-        (Some(OFF), _) => None,
+        (None, Storage::Folder { path, .. }) => Some(Address::Folder(path.join(BACKUPS_FOLDER))),
+        (Some(OFF), _) | (None, Storage::Memory | Storage::Postgres { .. } | Storage::Tikv { .. }) => None,
         (Some(place), _) => {
             Some(Address::parse(place).map_err(|fault| Failure::new(format!("backup-to: {fault}")))?)
         }
-        (None, Storage::Folder { path, .. }) => Some(Address::Folder(path.join(BACKUPS_FOLDER))),
-        (None, Storage::Memory | Storage::Postgres { .. } | Storage::Tikv { .. }) => None,
     };
     let needs_s3 = matches!(to, Some(Address::S3 { .. }));
     let s3 = (needs_s3 || s3_arguments.s3_endpoint.is_some())
@@ -215,8 +209,8 @@ mod tests {
         InFile { schedules: vec![schedule], ..InFile::default() }
     }
 
-    fn merged(arguments: BackupArguments, file: InFile) -> Result<Backups, String> {
-        merge(&arguments, file, &folder()).map_err(String::from)
+    fn merged(arguments: &BackupArguments, file: InFile) -> Result<Backups, String> {
+        merge(arguments, file, &folder()).map_err(String::from)
     }
 
     #[test]
@@ -225,7 +219,7 @@ mod tests {
             let arguments =
                 BackupArguments { backup_to: flag.map(str::to_owned), ..BackupArguments::default() };
             let file = InFile { to: file.map(str::to_owned), ..InFile::default() };
-            merged(arguments, file).map(|backups| backups.to.map(|to| to.to_string()))
+            merged(&arguments, file).map(|backups| backups.to.map(|to| to.to_string()))
         };
         assert_eq!(to(None, None), Ok(Some("d/backups".to_owned())));
         assert_eq!(to(None, Some("b")), Ok(Some("b".to_owned())));
@@ -244,18 +238,18 @@ mod tests {
             (BackupArguments { job_threads: Some(0), ..none() }, "at least 1"),
             (BackupArguments { load_rate: Some(0), ..none() }, "at least 1"),
         ] {
-            assert!(merged(arguments, InFile::default()).unwrap_err().contains(part), "{part}");
+            assert!(merged(&arguments, InFile::default()).unwrap_err().contains(part), "{part}");
         }
         let file = InFile { pitr_default: Some(true), load_rate: Some(7), ..InFile::default() };
         let arguments = BackupArguments { load_rate: Some(9), pitr_lag_ms: Some(5), ..none() };
-        let backups = merged(arguments, file).unwrap();
+        let backups = merged(&arguments, file).unwrap();
         assert_eq!((backups.pitr_default, backups.pitr_lag_ms, backups.load_rate), (true, 5, Some(9)));
     }
 
     #[test]
     fn a_schedule_is_due_at_its_time_of_day_and_every_period_after_it() {
         let parsed = |schedule| {
-            merged(BackupArguments::default(), in_file(schedule))
+            merged(&BackupArguments::default(), in_file(schedule))
                 .map(|mut backups| backups.schedules.remove(0))
         };
         let daily = parsed(("Orders", "1d", Some("03:30"), Some("7d"))).unwrap();
@@ -266,10 +260,8 @@ mod tests {
         let at = 3 * HOUR_MS + HOUR_MS / 2;
         assert_eq!(daily.due_at(20 * DAY_MS + at - 1), Some(19 * DAY_MS + at));
         assert_eq!(daily.due_at(20 * DAY_MS + at), Some(20 * DAY_MS + at));
-        assert_eq!(daily.next_after(20 * DAY_MS + at), 21 * DAY_MS + at);
         let often = parsed(("000000000001/eu-west-1/Orders", "6h", Some("01:00"), None)).unwrap();
         assert_eq!(often.place, Some(("000000000001".to_owned(), "eu-west-1".to_owned())));
-        assert_eq!(often.next_after(DAY_MS), DAY_MS + HOUR_MS);
         assert_eq!(often.due_at(DAY_MS), Some(DAY_MS - 5 * HOUR_MS));
         for (schedule, part) in [
             (("a/b", "1d", None, None), "ACCOUNT/REGION/NAME"),

@@ -14,14 +14,14 @@ use crate::support::dice::Dice;
 use crate::support::in_process::{Answer, Api as _, Http};
 use crate::support::without_aws_settings;
 
-pub const TABLES: [&str; 2] = ["Left", "Right"];
-pub const ACCOUNTS: u64 = 60;
-pub const UNITS: u64 = 100;
+pub(crate) const TABLES: [&str; 2] = ["Left", "Right"];
+pub(crate) const ACCOUNTS: u64 = 60;
+pub(crate) const UNITS: u64 = 100;
 /// Makes a table of several pages out of few accounts.
 const PADDING_BYTES: usize = 6_000;
 
 /// Makes the tables; `Left` has an index, time to live, a stream and a tag.
-pub async fn open(server: &Server) {
+pub(crate) async fn open(server: &Server) {
     let http = Http::new(server.address());
     for table in TABLES {
         let mut creation = json!({
@@ -56,7 +56,7 @@ pub async fn open(server: &Server) {
     http.call("UpdateTimeToLive", &ttl).await.good();
 }
 
-pub fn item(number: u64, units: u64) -> Value {
+pub(crate) fn item(number: u64, units: u64) -> Value {
     json!({
         "pk": {"S": format!("account-{number}")},
         "units": {"N": units.to_string()},
@@ -65,19 +65,19 @@ pub fn item(number: u64, units: u64) -> Value {
     })
 }
 
-pub async fn put(http: &Http, table: &str, number: u64, units: u64) {
+pub(crate) async fn put(http: &Http, table: &str, number: u64, units: u64) {
     http.call("PutItem", &json!({"TableName": table, "Item": item(number, units)})).await.good();
 }
 
 /// Clients that move units until they are stopped.
-pub struct Transfers {
+pub(crate) struct Transfers {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicU64>,
     clients: Vec<JoinHandle<()>>,
 }
 
 impl Transfers {
-    pub fn start(server: &Server, seed: u64) -> Self {
+    pub(crate) fn start(server: &Server, seed: u64) -> Self {
         let (stop, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let client = |number: u64| {
             let (stop, done) = (Arc::clone(&stop), Arc::clone(&done));
@@ -94,11 +94,11 @@ impl Transfers {
         Self { clients: (0..4).map(client).collect(), stop, done }
     }
 
-    pub fn done(&self) -> u64 {
+    pub(crate) fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
 
-    pub async fn stop(self) -> u64 {
+    pub(crate) async fn stop(self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
         for client in self.clients {
             client.await.unwrap();
@@ -142,7 +142,7 @@ async fn transfer(http: &Http, dice: &mut Dice) -> bool {
 }
 
 /// The items of a table or index, by their keys.
-pub async fn items(server: &Server, table: &str, index: Option<&str>) -> BTreeMap<String, Value> {
+pub(crate) async fn items(server: &Server, table: &str, index: Option<&str>) -> BTreeMap<String, Value> {
     let http = Http::new(server.address());
     let mut found = BTreeMap::new();
     let mut request = json!({"TableName": table});
@@ -162,7 +162,7 @@ pub async fn items(server: &Server, table: &str, index: Option<&str>) -> BTreeMa
 }
 
 /// All items of both tables.
-pub async fn all(server: &Server) -> Vec<BTreeMap<String, Value>> {
+pub(crate) async fn all(server: &Server) -> Vec<BTreeMap<String, Value>> {
     let mut tables = Vec::new();
     for table in TABLES {
         tables.push(items(server, table, None).await);
@@ -170,12 +170,12 @@ pub async fn all(server: &Server) -> Vec<BTreeMap<String, Value>> {
     tables
 }
 
-pub fn units(items: &BTreeMap<String, Value>) -> u64 {
+pub(crate) fn units(items: &BTreeMap<String, Value>) -> u64 {
     items.values().map(|item| item["units"]["N"].as_str().unwrap().parse::<u64>().unwrap()).sum()
 }
 
 /// Checks that both tables are whole, with their units and the index.
-pub async fn check_whole(server: &Server) {
+pub(crate) async fn check_whole(server: &Server) {
     let tables = all(server).await;
     let sum: u64 = tables.iter().map(units).sum();
     assert_eq!(sum, 2 * ACCOUNTS * UNITS, "a transaction is split");
@@ -184,7 +184,7 @@ pub async fn check_whole(server: &Server) {
 }
 
 /// A command of keywright, without settings of its user.
-pub fn command(arguments: &[&str]) -> Command {
+pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_keywright"));
     without_aws_settings(&mut command);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -192,25 +192,25 @@ pub fn command(arguments: &[&str]) -> Command {
 }
 
 /// Runs a command; returns its output lines, or what it says if it fails.
-pub fn run(arguments: &[&str]) -> Result<String, String> {
+pub(crate) fn run(arguments: &[&str]) -> Result<String, String> {
     said(&command(arguments).output().unwrap())
 }
 
-pub fn said(ended: &Output) -> Result<String, String> {
+pub(crate) fn said(ended: &Output) -> Result<String, String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
     if ended.status.success() { Ok(text(&ended.stdout)) } else { Err(text(&ended.stderr)) }
 }
 
 /// Starts a command that may be killed.
-pub fn spawn(arguments: &[&str]) -> Child {
+pub(crate) fn spawn(arguments: &[&str]) -> Child {
     command(arguments).spawn().unwrap()
 }
 
 /// The id in the line that a backup prints.
-pub fn id_of(line: &str) -> String {
+pub(crate) fn id_of(line: &str) -> String {
     line.split(' ').nth(1).unwrap().to_owned()
 }
 
-pub fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }

@@ -117,7 +117,9 @@ async fn a_server_that_is_killed_while_it_copies_a_backup_ends_with_a_whole_copy
     run(&["backup", "verify", text(&backups)]).unwrap();
     let whole = |file: &PathBuf| !file.to_str().unwrap().contains('#');
     assert!(files(&backups).iter().all(whole), "{:?}", files(&backups));
-    println!("seed {seed}: {kills} kills while a backup was copied, {unfinished} before its end, and {kills} while it was restored");
+    println!(
+        "seed {seed}: {kills} kills while a backup was copied, {unfinished} before its end, and {kills} while it was restored"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -135,7 +137,8 @@ async fn a_damaged_copy_fails_the_restore_by_its_name_and_leaves_no_table() {
     let mut flipped = chunk_bytes.clone();
     let middle = flipped.len() / 2;
     flipped[middle] ^= 1;
-    let newer = String::from_utf8(manifest_bytes.clone()).unwrap().replacen("\"format\": 1", "\"format\": 99", 1);
+    let newer =
+        String::from_utf8(manifest_bytes.clone()).unwrap().replacen("\"format\": 1", "\"format\": 99", 1);
     let newer = newer.replacen("\"format\":1", "\"format\":99", 1).into_bytes();
     assert_ne!(newer, manifest_bytes);
     let cases: [(&PathBuf, Option<&[u8]>, &str); 4] = [
@@ -202,7 +205,8 @@ async fn a_full_backup_store_gets_no_manifest_until_there_is_room() {
     for number in 0..ACCOUNTS {
         // What does not become smaller when it is compressed.
         let mut dice = Dice::new(number + 1);
-        let noise: String = (0..6_000).map(|_| char::from(b'!' + u8::try_from(dice.roll(90)).unwrap())).collect();
+        let noise: String =
+            (0..6_000).map(|_| char::from(b'!' + u8::try_from(dice.roll(90)).unwrap())).collect();
         let item = json!({"pk": {"S": format!("noise-{number}")}, "noise": {"S": noise}});
         http.call("PutItem", &json!({"TableName": TABLE, "Item": item})).await.good();
     }

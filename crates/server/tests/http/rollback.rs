@@ -1,5 +1,7 @@
 //! `keywright history`, `rollback` and `jobs` against a server, which is killed in the middle of a rollback.
 
+#![allow(clippy::disallowed_methods, reason = "the server has the real time")]
+
 use std::collections::BTreeMap;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -63,7 +65,7 @@ async fn put(own: &Client, numbers: std::ops::Range<u64>, generation: u64) {
         };
         let writes = group.iter().map(write).collect();
         let written = own.batch_write_item().request_items("Tab", writes).send().await.unwrap();
-        assert!(written.unprocessed_items().is_none_or(|left| left.is_empty()));
+        assert!(written.unprocessed_items().is_none_or(std::collections::HashMap::is_empty));
     }
 }
 
@@ -85,7 +87,6 @@ async fn items(own: &Client, index: Option<&str>) -> Items {
 }
 
 /// A time after everything that has happened, and before all that follows.
-#[expect(clippy::disallowed_methods, reason = "the server has the real time")]
 fn moment() -> String {
     std::thread::sleep(Duration::from_millis(5));
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
@@ -179,7 +180,7 @@ fn serve(folder: &Path, port: u16) -> Child {
     command.args(["serve", "--data", folder.to_str().unwrap(), "--port", &port, "--throttle", "table"]);
     command.args(["--management-port", "off", "--studio-port", "off"]);
     let server = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_mins(1);
     while TcpStream::connect(("127.0.0.1", port.parse().unwrap())).is_err() {
         assert!(Instant::now() < until, "it listens");
         std::thread::sleep(Duration::from_millis(20));
@@ -212,9 +213,8 @@ async fn a_rollback_goes_on_after_the_server_was_killed_and_its_command_sees_the
     put(&own, ITEMS / 3..ITEMS + ITEMS / 3, 2).await;
     let before = moment();
 
-    let ask = |more: &[&'static str]| {
-        [&["rollback", "--table", "Tab", "--to"], &[to.as_str()][..], more].concat().to_vec()
-    };
+    let ask =
+        |more: &[&'static str]| [&["rollback", "--table", "Tab", "--to"], &[to.as_str()][..], more].concat();
     let preview = say(&endpoint, &ask(&["--dry-run"]));
     for line in ["0 items to put back", "500 items to remove", "1000 items to overwrite", "and 1490 more"] {
         assert!(preview.contains(line), "{preview}");
@@ -227,7 +227,7 @@ async fn a_rollback_goes_on_after_the_server_was_killed_and_its_command_sees_the
     let limit = OnDemandThroughput::builder().max_write_request_units(600).build();
     own.update_table().table_name("Tab").on_demand_throughput(limit).send().await.unwrap();
     let command = keywright(&endpoint, &ask(&["--yes"])).spawn().unwrap();
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_mins(1);
     for _ in 0..3 {
         let done = |job: &Value| job["items"].as_u64().unwrap();
         let at = jobs(&endpoint).first().map(done).unwrap_or_default();
