@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use clap::{ArgGroup, Args};
-use keywright_archive::{BackupPath, Chain, Listing, Place, SetState, State, Summary};
+use keywright_archive::{BackupPath, Chain, Listed, Listing, Place, SetState, State};
 
 use super::database::{Database, Holds, holds};
 use super::place::{PlaceArguments, list, sentence, unknown};
@@ -100,14 +100,6 @@ async fn chain(place: &Place, path: &BackupPath) -> Result<Chain, Failure> {
 
 /// The backups that are to be restored, each of another table.
 fn wanted(arguments: &RestoreArguments, listing: &Listing) -> Result<Vec<BackupPath>, Failure> {
-    let complete: Vec<&Summary> = listing
-        .backups
-        .iter()
-        .filter_map(|listed| match &listed.state {
-            State::Complete(summary) => Some(&**summary),
-            State::Incomplete { .. } | State::Unreadable(_) | State::Damaged(..) => None,
-        })
-        .collect();
     let from = &arguments.place.from;
     let id = match &arguments.id {
         Some(id) => Some(id.clone()),
@@ -118,55 +110,66 @@ fn wanted(arguments: &RestoreArguments, listing: &Listing) -> Result<Vec<BackupP
         None => None,
     };
     let Some(id) = id else {
-        // The newest backup of each table.
-        let newest = |table: &TableArgument| {
-            let own = complete.iter().filter(|summary| table.names(&summary.path));
-            let newest = own.max_by_key(|summary| summary.parts.stamp);
-            let newest = newest.map(|summary| summary.path.clone());
-            newest.ok_or_else(|| {
-                Failure::new(format!("there is no complete backup of table {table} in {from}"))
-            })
-        };
-        return arguments.table.iter().map(newest).collect();
+        return arguments.table.iter().map(|table| newest(listing, table, from)).collect();
     };
-    let of_id: Vec<BackupPath> = complete
-        .iter()
-        .filter(|summary| summary.path.id() == id)
-        .map(|summary| summary.path.clone())
-        .collect();
+    let of_id: Vec<&Listed> = listing.backups.iter().filter(|listed| listed.path.id() == id).collect();
     if of_id.is_empty() {
         return Err(unknown(&id, from));
     }
     if arguments.table.is_empty() {
         check_sets(listing, &id)?;
-        return Ok(of_id);
+        return of_id.into_iter().map(complete).collect();
     }
     let mut named = Vec::new();
     for table in &arguments.table {
-        let mut own = of_id.iter().filter(|path| table.names(path));
-        let path = own.next().ok_or_else(|| {
-            Failure::new(format!("backup {id} in {from} has no complete backup of table {table}"))
-        })?;
+        let mut own = of_id.iter().filter(|listed| table.names(&listed.path));
+        let listed =
+            own.next().ok_or_else(|| Failure::new(format!("backup {id} in {from} has no table {table}")))?;
         if let Some(other) = own.next() {
-            let other = other.scope();
-            return Err(Failure::new(format!(
-                "backup {id} has table {table} in {} and {other}",
-                path.scope()
-            ))
-            .advising("write --table ACCOUNT/REGION/NAME"));
+            let (one, other) = (listed.path.scope(), other.path.scope());
+            return Err(Failure::new(format!("backup {id} has table {table} in {one} and {other}"))
+                .advising("write --table ACCOUNT/REGION/NAME"));
         }
-        named.push(path.clone());
+        named.push(complete(listed)?);
     }
     Ok(named)
 }
 
-/// The id of the newest set that is complete.
+/// The newest backup of a table. One that is damaged is refused, so that nobody takes an older one for it.
+fn newest(listing: &Listing, table: &TableArgument, from: &str) -> Result<BackupPath, Failure> {
+    let own = listing.backups.iter().filter(|listed| table.names(&listed.path));
+    let newest = own
+        .filter_map(|listed| Some((listed.state.summary()?.parts.stamp, listed)))
+        .max_by_key(|(stamp, _)| *stamp);
+    match newest {
+        Some((_, listed)) => complete(listed),
+        None => Err(Failure::new(format!("there is no complete backup of table {table} in {from}"))),
+    }
+}
+
+/// The path of a backup that is complete.
+fn complete(listed: &Listed) -> Result<BackupPath, Failure> {
+    let wrong = match &listed.state {
+        State::Complete(_) => return Ok(listed.path.clone()),
+        State::Incomplete { .. } => format!("backup {} is incomplete", listed.path),
+        State::Unreadable(fault) | State::Damaged(_, fault) => sentence(fault),
+    };
+    Err(Failure::new(wrong).advising("restore another one, or other tables with --table"))
+}
+
+/// The id of the newest set that is complete. Says which newer ones are damaged.
 fn newest_set(listing: &Listing) -> Option<String> {
     let complete = listing.sets.iter().filter_map(|set| match &set.state {
-        SetState::Complete(manifest) => Some((manifest.stamp, set.id.clone())),
+        SetState::Complete(manifest) => Some((manifest.stamp, &set.id)),
         SetState::Incomplete | SetState::Damaged(_) => None,
     });
-    complete.max().map(|(_, id)| id)
+    let newest = complete.max().map(|(_, id)| id.clone());
+    for set in listing.sets.iter().filter(|set| newest.as_ref().is_none_or(|newest| set.id > *newest)) {
+        if let SetState::Damaged(fault) = &set.state {
+            output::note(&format!("passing over the newer backup {}: {}", set.id, sentence(fault)));
+        }
+    }
+    newest
 }
 
 /// Refuses a set of which a part is missing: who wants the rest names its tables.

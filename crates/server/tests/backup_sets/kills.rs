@@ -9,7 +9,7 @@ use crate::support::Server;
 use crate::support::dice::{Dice, wanted};
 
 /// `KEYWRIGHT_KILLS` sets another number.
-const KILLS_DEFAULT: u64 = 6;
+const KILLS_DEFAULT: u64 = 4;
 /// A backup or restore of these tables takes about so long.
 const WORK_MS: u64 = 400;
 

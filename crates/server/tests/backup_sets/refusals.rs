@@ -45,7 +45,7 @@ async fn a_damaged_or_missing_chunk_is_named_and_no_table_stays() {
     for content in [&damaged[..], &whole[..whole.len() - 1]] {
         std::fs::write(&chunk, content).unwrap();
         let refused = restore().unwrap_err();
-        assert!(refused.contains("chunk-0.kwb") || refused.contains("no complete backup"), "{refused}");
+        assert!(refused.contains("chunk-0.kwb"), "{refused}");
         assert_eq!(tables(&target).await, json!([]));
     }
     std::fs::remove_file(&chunk).unwrap();
