@@ -37,7 +37,8 @@ public class RunScenario {
 
     /** Makes an object of the SDK from JSON; the builder knows its members. */
     static Object built(JsonNode from, SdkPojo builder) {
-        Map<String, JsonNode> members = from.asObject();
+        // A copy: a step that is tried again needs its input.
+        Map<String, JsonNode> members = new LinkedHashMap<>(from.asObject());
         for (SdkField<?> field : builder.sdkFields()) {
             JsonNode part = members.remove(field.locationName());
             if (part != null) {
