@@ -124,6 +124,7 @@ impl Db {
         self.wait("the table disappears", |db| db.try_call("DescribeTable", &body).is_err());
     }
 
+    #[expect(clippy::disallowed_methods, reason = "how long a client waits is wall time")]
     pub(crate) fn wait(&mut self, what: &str, mut is_so: impl FnMut(&mut Self) -> bool) {
         let begun = Instant::now();
         while !is_so(self) {

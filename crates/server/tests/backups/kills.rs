@@ -1,5 +1,7 @@
 //! SIGKILL at random moments of a restore: the table ends ACTIVE and equal, and its items are counted.
 
+#![allow(clippy::disallowed_methods, reason = "the server that is asked has the real time")]
+
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};

@@ -173,7 +173,9 @@ fn a_dropped_table_is_kept_for_35_days_next_to_a_new_one_of_its_name_and_then_le
     db.restore_backup(&arn, "Late");
     db.wait_until_active("Late");
     Contents::of(&mut db, "Late").check(&by_key(items(3)), "after 34 days and a kill");
-    ["OfOld", "Late"].iter().for_each(|table| db.delete_table(table));
+    for table in ["OfOld", "Late"] {
+        db.delete_table(table);
+    }
     let full = tables_kib(folder.path());
     pass_days(&server, 3);
     let mut db = Db::of(&server);

@@ -186,7 +186,9 @@ impl<'s> Writer<'s> {
         self.pass(2 * LIFE_S * 1000);
         let gone = self.now.iter().filter(|(_, item)| !item["until"].is_null()).map(|(key, _)| key.clone());
         let gone: Vec<Key> = gone.collect();
-        gone.iter().for_each(|key| self.note(key.clone(), None));
+        for key in &gone {
+            self.note(key.clone(), None);
+        }
         let left = self.now.len();
         self.db.wait("expired items go", |db| scan(db, TABLE, None).len() == left);
         self.unsure.push((still, self.now_ms / 1000));

@@ -56,7 +56,7 @@ fn backup_of(table: &str) -> Value {
     json!({"TableName": table, "BackupName": "some"})
 }
 
-fn recovery(table: &str, specification: Value) -> Value {
+fn recovery(table: &str, specification: &Value) -> Value {
     json!({"TableName": table, "PointInTimeRecoverySpecification": specification})
 }
 
@@ -187,14 +187,14 @@ fn points_in_time_that_cannot_be_restored_are_refused_with_the_texts_of_the_serv
         (
             "a period while disabling",
             "UpdateContinuousBackups",
-            recovery("Shop", json!({"PointInTimeRecoveryEnabled": false, "RecoveryPeriodInDays": 3})),
+            recovery("Shop", &json!({"PointInTimeRecoveryEnabled": false, "RecoveryPeriodInDays": 3})),
             VE,
             "Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time recovery.",
         ),
         (
             "no table",
             "UpdateContinuousBackups",
-            recovery("Nothing", json!({"PointInTimeRecoveryEnabled": true})),
+            recovery("Nothing", &json!({"PointInTimeRecoveryEnabled": true})),
             TNF,
             "Table not found: Nothing",
         ),
@@ -220,7 +220,7 @@ fn a_new_table_has_no_backups_while_it_is_creating() {
         &[
             ("creating", "CreateBackup", backup_of("New"), TNF, text),
             ("creating", "DescribeContinuousBackups", json!({"TableName": "New"}), TNF, text),
-            ("creating", "UpdateContinuousBackups", recovery("New", specification), TNF, text),
+            ("creating", "UpdateContinuousBackups", recovery("New", &specification), TNF, text),
         ],
     );
 }
@@ -263,7 +263,7 @@ fn while_a_table_is_restored_it_is_described_and_nothing_else_and_its_backup_is_
             ("restoring", "TagResource", with(&resource, &tags), RNF, no_resource),
             ("restoring", "CreateBackup", backup_of("Copy"), TNF, no_table),
             ("restoring", "DescribeContinuousBackups", copy(), TNF, no_table),
-            ("restoring", "UpdateContinuousBackups", recovery("Copy", specification), TNF, no_table),
+            ("restoring", "UpdateContinuousBackups", recovery("Copy", &specification), TNF, no_table),
             ("restoring", "CreateTable", creation("Copy"), in_use, used),
             ("restoring", "DeleteTable", copy(), in_use, used),
             ("the same target", restore, from_backup("Copy"), "TableInUseException", &already),
