@@ -98,9 +98,10 @@ pub(super) fn write<S: Store>(engine: &Engine<S>, random: &mut fastrand::Rng) {
             let mut actions = BTreeMap::new();
             for _ in 0..random.usize(1..5) {
                 let item = random_item(random);
-                let action = match random.bool() {
-                    true => TransactAction::Put { item: item.clone() },
-                    false => TransactAction::Delete { key: key_of(&item) },
+                let action = if random.bool() {
+                    TransactAction::Put { item: item.clone() }
+                } else {
+                    TransactAction::Delete { key: key_of(&item) }
                 };
                 actions.insert(format!("{:?}", key_of(&item)), act(action));
             }
@@ -227,7 +228,7 @@ fn a_cut_splits_no_transaction_of_two_tables() {
     while stamp < *cuts.last().expect("there are cuts") {
         let state = as_of(&engine, stamp);
         assert_eq!(state.len(), 2);
-        let parts: Vec<i64> = state.values().map(|value| number(value)).collect();
+        let parts: Vec<i64> = state.values().map(number).collect();
         assert_eq!(parts.iter().sum::<i64>(), 0, "{stamp:?}");
         states.insert(parts);
         stamp = stamp.next();

@@ -1,5 +1,7 @@
 //! The server's own copies of backups: under kills, damage, a store that is gone or full, and by a schedule.
 
+#![allow(clippy::disallowed_methods, reason = "the server that is asked has the real time")]
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
