@@ -1,10 +1,10 @@
 //! Jobs that need the backup store: the engine says what is to be done and gives or takes rows, this moves
 //! the bytes. It also makes the backups that are due by a schedule.
 //!
-//! Each job runs on a thread of its own, because compression and sums take long; so no request waits for it.
-//! What a job has done is in its row, so it may stop at any moment: the next look begins it again. A place that
-//! does not answer, or is full, is tried again and again, at longer and longer intervals; what is damaged ends
-//! the job.
+//! Each job runs on a thread of its own, because compression and sums take long; so no request waits for
+//! it. What a job has done is in its row, so it may stop at any moment: the next look begins it again. A
+//! place that does not answer, or is full, is tried again and again, at longer and longer intervals; what is
+//! damaged ends the job.
 //!
 //! - `seal`: a backup becomes objects.
 //! - `load`: a table is filled from them.
@@ -156,7 +156,7 @@ impl Tools {
                     Some(place) => Copy::read(place)?,
                     None => Copy::of(job, backup)?,
                 };
-                // A place that is gone may come back with its objects. One that was never begun may not be there.
+                // A place that is gone may come back with its objects.
                 let access = if place.is_some() { Access::Read } else { Access::Create };
                 delete(&self.place(access)?, &copy.path()?).await.map_err(|fault| Stop::of(&fault))?;
                 self.engine()?.end_deletion(job).await?;
