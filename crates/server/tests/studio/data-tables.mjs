@@ -236,11 +236,12 @@ test('a deleted item can be brought back for ten seconds, and not over another o
 });
 
 /** What of a request's operation loses nothing. A new operation belongs here or to the losses below. */
-const HARMLESS = /^(BatchGet|CreateTable|Describe|GetItem|GetRecords|GetShardIterator|List|Query|Scan|TagResource|TransactGet|UpdateItem)/;
+const HARMLESS = /^(BatchGet|CreateBackup|CreateTable|Describe|GetItem|GetRecords|GetShardIterator|List|Query|RestoreTable|Scan|TagResource|TransactGet|UpdateItem)/;
 const LOSSES = {
   BatchExecuteStatement: [{Statements: [{Statement: "DELETE FROM Shop WHERE pk = 'a'"}]}], BatchWriteItem: [{RequestItems: {Shop: [{DeleteRequest: {}}]}}, {RequestItems: {Shop: [{PutRequest: {}}]}}],
-  DeleteItem: [{}], DeleteTable: [{}], ExecuteStatement: [{Statement: ' delete from Shop'}], ExecuteTransaction: [{TransactStatements: [{Statement: 'Delete FROM Shop'}]}], PutItem: [{}],
-  TransactWriteItems: [{TransactItems: [{Delete: {}}]}, {TransactItems: [{Put: {}}]}], UntagResource: [{TagKeys: ['a']}], UpdateContributorInsights: [{ContributorInsightsAction: 'DISABLE'}],
+  DeleteBackup: [{}], DeleteItem: [{}], DeleteTable: [{}], ExecuteStatement: [{Statement: ' delete from Shop'}], ExecuteTransaction: [{TransactStatements: [{Statement: 'Delete FROM Shop'}]}], PutItem: [{}],
+  TransactWriteItems: [{TransactItems: [{Delete: {}}]}, {TransactItems: [{Put: {}}]}], UntagResource: [{TagKeys: ['a']}],
+  UpdateContinuousBackups: [{PointInTimeRecoverySpecification: {PointInTimeRecoveryEnabled: false}}], UpdateContributorInsights: [{ContributorInsightsAction: 'DISABLE'}],
   UpdateTable: [{GlobalSecondaryIndexUpdates: [{Delete: {IndexName: 'x'}}]}, {StreamSpecification: {StreamEnabled: false}}, {DeletionProtectionEnabled: false}],
   UpdateTimeToLive: [{TimeToLiveSpecification: {Enabled: false}}, {TimeToLiveSpecification: {Enabled: true}}],
 };
