@@ -35,6 +35,7 @@ const fn page(name: &'static str, tables: Tables) -> Page {
 
 const PAGES: &[Page] = &[
     page("auto-scaling.md", Tables::Made),
+    page("backup.md", Tables::OfThePage),
     page("clock.md", Tables::Made),
     page("data.md", Tables::OfThePage),
     page("dynamodb-local.md", Tables::Made),
@@ -312,6 +313,7 @@ macro_rules! pages {
 
 pages! {
     the_guide_to_auto_scaling_runs: "auto-scaling.md",
+    the_guide_to_backups_runs: "backup.md",
     the_guide_to_the_clock_runs: "clock.md",
     the_guide_to_data_runs: "data.md",
     the_guide_from_dynamodb_local_runs: "dynamodb-local.md",
