@@ -7,15 +7,23 @@ use crate::support::model_command;
 use crate::support::snapshot::{assert_snapshot, session};
 
 /// Commands with a help text of their own.
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 34] = [
     "",
     "serve",
     "credentials",
     "credentials add",
+    "backup",
+    "backup list",
+    "backup prune",
+    "backup verify",
     "bench",
     "completions",
     "copy",
     "man",
+    "history",
+    "jobs",
+    "restore",
+    "rollback",
     "data",
     "data load",
     "data dump",
