@@ -97,7 +97,7 @@ mod tests {
             assert_eq!(read(request(&question).compact().as_bytes()).ok(), Some(question));
         }
         assert_eq!(read(b"{}").ok(), Some(Question::Newest(JOBS_MAX)));
-        for body in ["", "[]", r#"{"id": 7}"#, r#"{"limit": "7"}"#, r#"{"id": "a", "limit": 1}"#] {
+        for body in ["", "[]", r#"{"id": 7}"#, r#"{"limit": "x"}"#, r#"{"id": "a", "limit": 1}"#] {
             assert!(read(body.as_bytes()).expect_err(body).message.contains("limit"), "{body}");
         }
     }
