@@ -265,7 +265,8 @@ impl Reader {
 /// The arguments of a command that starts a server, without its ports.
 fn serves(command: &str) -> Option<Vec<String>> {
     let rest = command.strip_prefix("keywright ")?;
-    let rest = rest.strip_prefix("serve ").or_else(|| rest.starts_with("--").then_some(rest))?;
+    let named = rest.strip_prefix("serve").filter(|rest| rest.is_empty() || rest.starts_with(' '));
+    let rest = named.or_else(|| rest.starts_with("--").then_some(rest))?;
     let mut arguments = Vec::new();
     let mut words = rest.trim_end_matches(" &").split_whitespace();
     while let Some(word) = words.next() {
