@@ -85,7 +85,7 @@ impl Listing {
     }
 }
 
-/// What a removal of all backups with an id does, whatever their age; the error is a backup that builds on
+/// What a removal of all backups with an id does, also if they are new; the error is a backup that builds on
 /// one of them.
 pub fn plan_of_id(listing: &Listing, id: &str) -> Result<Plan, BackupPath> {
     let with_id = listing.backups.iter().filter(|listed| listed.path.id() == id);

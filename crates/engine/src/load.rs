@@ -2,7 +2,7 @@
 //! rows that are made of them.
 //!
 //! Each commit has a bounded number of items, and the row that says how far their source has been taken. So
-//! what was written and what the row says are one, whatever happens: a commit that fails, one of unknown
+//! what was written and what the row says are one in every case: after a commit that fails, one of unknown
 //! outcome, the end of the process, another process that does the same work. It draws no stamp and charges
 //! no capacity, as the table has neither history nor stream nor readers.
 

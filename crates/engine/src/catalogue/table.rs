@@ -18,6 +18,7 @@ use super::restoring::Restoring;
 use super::stored::TableClassRecord;
 use super::ttl::TtlState;
 use crate::support::layout::{IndexId, TableId};
+use crate::support::stamp::DAY_MS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TableStatus {
@@ -44,8 +45,6 @@ pub(crate) struct Throughput {
     pub last_decrease_ms: Option<u64>,
     pub decreases_today: u64,
 }
-
-const DAY_MS: u64 = 86_400_000;
 
 impl Throughput {
     /// Decreases on the day of this time, in UTC.

@@ -132,7 +132,7 @@ impl Wanted {
 pub(crate) struct Merge {
     items: Option<Cursor>,
     days: Vec<DayCursor>,
-    span: Option<Span>,
+    span: Span,
     wanted: Wanted,
 }
 
@@ -165,7 +165,7 @@ impl Merge {
                 days.push(DayCursor { day, rows: Cursor::of(&rows::day_prefix(span, day), part) });
             }
         }
-        Ok(Self { items: None, days, span: Some(span), wanted })
+        Ok(Self { items: None, days, span, wanted })
     }
 
     /// The next item; `None` at the end.
@@ -204,7 +204,7 @@ impl Merge {
 /// Takes an item's undo rows of one day.
 async fn take_undos(
     view: &impl Snapshot,
-    (day, span): (&mut DayCursor, Option<Span>),
+    (day, span): (&mut DayCursor, Span),
     wanted: Wanted,
     merged: &mut Merged,
 ) -> Result<(), StoreError> {
@@ -215,10 +215,8 @@ async fn take_undos(
         }
         let is_done = matches!(wanted, Wanted::FirstFrom(_)) && merged.first.is_some();
         if is_done {
-            if let Some(span) = span {
-                // An item that changes often has many rows that say nothing more.
-                day.rows.pass_to(after_undos(span, day.day, &merged.within));
-            }
+            // An item that changes often has many rows that say nothing more.
+            day.rows.pass_to(after_undos(span, day.day, &merged.within));
             return Ok(());
         }
         let Some(entry) = day.rows.take() else { return Ok(()) };

@@ -210,7 +210,7 @@ impl Job {
     }
 }
 
-/// A new id of a job or of a backup: `<14 digits of ms>-<8 hexadecimal digits>`. Eight zeros are those of
+/// A new id of a job, a backup or a set: `<14 digits of ms>-<8 hexadecimal digits>`. Eight zeros are those of
 /// the system's own backups.
 pub(crate) fn new_id(env: &dyn Env, now_ms: u64) -> String {
     let low = u32::try_from(env.random_u128() & u128::from(u32::MAX)).unwrap_or(u32::MAX);

@@ -26,6 +26,7 @@ use crate::catalogue::{Table, settings_in_words, stored_settings};
 use crate::history::as_of::AsOf;
 use crate::history::merge::Part;
 use crate::history::window::Window;
+use crate::jobs::row::new_id;
 use crate::state::Engine;
 use crate::state::stats::Counted;
 use crate::support::env::{AccountId, Namespace};
@@ -152,7 +153,7 @@ impl<S: Store> Engine<S> {
         }
         let tables = chosen(self, set)?;
         let ids: Vec<TableId> = tables.iter().map(|table| table.id).collect();
-        let id = set_id(now_ms, self.env().random_u128());
+        let id = new_id(self.env(), now_ms);
         let owner = rows::owner(&id);
         let key = rows::key(&id);
         let hold = |tables: &mut [Table], others: &mut crate::catalogue::OtherRows| {
@@ -323,11 +324,6 @@ async fn keep<S: Store>(engine: &Engine<S>, id: &str, row: &Row, keep_ms: u64) -
         others.put(key, Row { expires_ms, tables, ..row.clone() }.encode());
     })
     .await
-}
-
-fn set_id(now_ms: u64, random: u128) -> String {
-    let low = u32::try_from(random & u128::from(u32::MAX)).unwrap_or_default();
-    format!("{now_ms:014}-{low:08x}")
 }
 
 const fn number_of(stamp: Stamp) -> u64 {

@@ -16,12 +16,13 @@ use keywright_semantics::error::{Error, ErrorKind};
 use keywright_store::{CommitError, Store, Transaction as _};
 
 use super::rows::{self, Progress, RestoreRow, Stored as _};
-use super::{EXPIRY_MS, RENEWED_WITHIN_MS, set_id};
+use super::{EXPIRY_MS, RENEWED_WITHIN_MS};
 use crate::catalogue::{
     History, IndexStatus, NewName, OtherRows, Restoring, StreamState, Table, TableStatus, TtlState, owner,
     read_settings,
 };
 use crate::history::as_of::OldItem;
+use crate::jobs::row::new_id;
 use crate::load::{self, LoadFault, Loaded, load};
 use crate::state::Engine;
 use crate::state::stats::{Counted, Tally};
@@ -89,7 +90,7 @@ impl<S: Store> Engine<S> {
         if let Some(id) = self.unfinished_restore(account, source).await? {
             return Ok(BegunRestore { id, is_resumed: true });
         }
-        let id = set_id(now_ms, self.env().random_u128());
+        let id = new_id(self.env(), now_ms);
         let row = RestoreRow {
             account: account.map(ToString::to_string),
             source: source.to_owned(),

@@ -235,7 +235,6 @@ impl<S: Store> Engine<S> {
         &self.shared.token_sweep_ms
     }
 
-    /// When jobs and backups are looked at.
     pub(crate) fn keeping(&self) -> &Keeping {
         &self.shared.keeping
     }
@@ -251,6 +250,7 @@ impl<S: Store> Engine<S> {
         now_ms.saturating_sub(self.settled_before(now_ms).ms())
     }
 
+    /// When jobs and backups are looked at.
     pub(crate) fn due(&self) -> &DueWork {
         &self.shared.due
     }

@@ -13,9 +13,9 @@ use time::{OffsetDateTime, Weekday};
 use crate::catalogue::{Table, Throughput, Warm};
 use crate::state::Engine;
 use crate::support::env::Namespace;
+use crate::support::stamp::DAY_MS;
 use crate::support::throughput::Throttle;
 
-const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// For how long a switch to on-demand mode counts.
 pub(super) const SWITCHES_COUNTED_MS: u64 = DAY_MS;
 /// For how long a change of the table class counts.

@@ -83,7 +83,7 @@ fn a_restore_that_is_stopped_after_any_step_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn a_restore_gets_through_whatever_its_commits_do() {
+fn a_restore_gets_through_conflicts_and_unknown_outcomes_of_its_commits() {
     let fates: [&[Fate]; 6] = [
         &[Conflict, Conflict, Conflict],
         &[UnknownWritten],

@@ -1,4 +1,4 @@
-//! Rollbacks: a table becomes what it was, whatever happens meanwhile.
+//! Rollbacks: a table becomes what it was, also if its commits fail and others write meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
