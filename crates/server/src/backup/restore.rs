@@ -16,8 +16,8 @@ use super::table_argument::TableArgument;
 use crate::client::endpoint::{Credentials, Endpoint};
 use crate::client::progress::Bar;
 use crate::http::frames::{Row, row_bytes};
+use crate::http::hex::Hex;
 use crate::http::restores::{Aborted, Begun, Ended, FEED_BYTES, Fed, Request, TableAnswer};
-use crate::http::sets::Hex;
 use crate::process::failure::Failure;
 use crate::process::output;
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::Method;
 use hyper::body::Incoming;
+use hyper::http::request::Parts;
 use keywright_engine::{Caller, Namespace, Presence};
 use keywright_semantics::error::Error;
 use keywright_wire::Family;
@@ -26,6 +27,26 @@ use super::sets;
 use crate::clock::{Desk, endpoint as clock};
 use crate::connection::body;
 use crate::connection::refused::Cause;
+
+/// A call that is received without the way of the API's requests: its body may be large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OwnCall {
+    Branches,
+    Restores,
+    Sets,
+}
+
+impl OwnCall {
+    /// The call of this head.
+    pub(super) fn of(head: &Parts) -> Option<Self> {
+        match head.uri.path() {
+            branches::PATH if matches!(head.method, Method::POST | Method::DELETE) => Some(Self::Branches),
+            restores::PATH if head.method == Method::POST => Some(Self::Restores),
+            sets::PATH if head.method == Method::POST => Some(Self::Sets),
+            _ => None,
+        }
+    }
+}
 
 impl Service {
     /// Answers in which regions the caller's account has a table of a name.
@@ -117,7 +138,7 @@ impl Service {
         context: &RequestContext<'_>,
         (header_value, bytes_max): (&str, usize),
         mut body: Incoming,
-    ) -> Result<Result<(Option<Caller>, Bytes), Refusal>, Error> {
+    ) -> Result<(Option<Caller>, Bytes), Turned> {
         let verifies = self.authenticator.verifies();
         let header = branches::HEADER;
         let named = context.head.headers.get(header).is_some_and(|value| value == header_value);
@@ -127,12 +148,12 @@ impl Service {
             let message = format!(
                 "send this request from the server's machine, with the header {header}: {header_value}"
             );
-            return Ok(Err(Refusal::new(403, message)));
+            return Err(Refusal::new(403, message).into());
         }
         let claimed = match verifies.then(|| self.check_claim(context, Family::DynamoDb)) {
             Some(Err(error)) => {
                 self.discard(context.head, &mut body, context.client).await;
-                return Err(error);
+                return Err(error.into());
             }
             claimed => claimed.and_then(Result::ok),
         };
@@ -140,28 +161,37 @@ impl Service {
         let read = body::read(&mut body, bytes_max, &mut hold);
         let Some(Ok(sent)) = self.within_time(read, context.client).await else {
             let message = format!("the body is longer than {bytes_max} bytes, or broken");
-            return Ok(Err(Refusal::new(400, message)));
+            return Err(Refusal::new(400, message).into());
         };
         let signer = claimed.map(|claimed| claimed.verify(&context.signed(&sent))).transpose()?;
         context.client.admit();
-        Ok(Ok((signer, hold.over(sent))))
+        Ok((signer, hold.over(sent)))
+    }
+
+    /// Answers one of the calls that are received without the way of the API's requests.
+    pub(super) async fn serve_own(
+        &self,
+        context: &RequestContext<'_>,
+        call: OwnCall,
+        body: Incoming,
+    ) -> Result<Answer, Error> {
+        let answered = match call {
+            OwnCall::Branches => self.serve_branches(context, body).await,
+            OwnCall::Restores => self.serve_restores(context, body).await,
+            OwnCall::Sets => self.serve_sets(context, body).await,
+        };
+        match answered {
+            Ok(answer) => Ok(answer),
+            Err(Turned::Refused(refusal)) => Ok(Answer::error(refusal.status, refusal.body())),
+            Err(Turned::Failed(error)) => Err(error),
+        }
     }
 
     /// Begins, reads or ends a set of tables.
-    pub(super) async fn serve_sets(
-        &self,
-        context: &RequestContext<'_>,
-        body: Incoming,
-    ) -> Result<Answer, Error> {
+    async fn serve_sets(&self, context: &RequestContext<'_>, body: Incoming) -> Result<Answer, Turned> {
         let expected = (sets::HEADER_VALUE, sets::BODY_BYTES_MAX);
-        let (signer, sent) = match self.receive_own(context, expected, body).await? {
-            Ok(received) => received,
-            Err(refusal) => return Ok(refused(&refusal)),
-        };
-        let request = match sets::read(&sent) {
-            Ok(request) => request,
-            Err(refusal) => return Ok(refused(&refusal)),
-        };
+        let (signer, sent) = self.receive_own(context, expected, body).await?;
+        let request = sets::read(&sent)?;
         let share = self.answer_share(Some(sets::ANSWER_BYTES)).await?;
         let engine = self.engine()?;
         let account = signer.map(|caller| caller.namespace.account);
@@ -169,55 +199,32 @@ impl Service {
         let answered = self
             .complete(changes, async move { sets::answer(&engine, account.as_ref(), &request).await })
             .await;
-        Ok(match answered {
-            Ok(body) => Answer::json(body, share),
-            Err(fault) => refused(&sets::refusal(fault)?),
-        })
+        let body = answered.map_err(|fault| Turned::of(sets::refusal(fault)))?;
+        Ok(Answer::json(body, share))
     }
 
     /// Begins, feeds or ends a restore of tables.
-    pub(super) async fn serve_restores(
-        &self,
-        context: &RequestContext<'_>,
-        body: Incoming,
-    ) -> Result<Answer, Error> {
+    async fn serve_restores(&self, context: &RequestContext<'_>, body: Incoming) -> Result<Answer, Turned> {
         let expected = (restores::HEADER_VALUE, restores::BODY_BYTES_MAX);
-        let (signer, sent) = match self.receive_own(context, expected, body).await? {
-            Ok(received) => received,
-            Err(refusal) => return Ok(refused(&refusal)),
-        };
-        let (request, rows) = match restores::read(&sent) {
-            Ok(read) => read,
-            Err(refusal) => return Ok(refused(&refusal)),
-        };
+        let (signer, sent) = self.receive_own(context, expected, body).await?;
+        let (request, rows) = restores::read(&sent)?;
         let engine = self.engine()?;
         let account = signer.map(|caller| caller.namespace.account);
         let restore = async move { restores::answer(&engine, account.as_ref(), &request, rows).await };
-        Ok(match self.complete(true, restore).await {
-            Ok(body) => Answer::json(body, None),
-            Err(fault) => refused(&restores::refusal(fault)?),
-        })
+        let answered = self.complete(true, restore).await;
+        let body = answered.map_err(|fault| Turned::of(restores::refusal(fault)))?;
+        Ok(Answer::json(body, None))
     }
 
     /// Makes or drops a branch.
-    pub(super) async fn serve_branches(
-        &self,
-        context: &RequestContext<'_>,
-        body: Incoming,
-    ) -> Result<Answer, Error> {
+    async fn serve_branches(&self, context: &RequestContext<'_>, body: Incoming) -> Result<Answer, Turned> {
         let expected = (branches::HEADER_VALUE, branches::BODY_BYTES_MAX);
-        let (signer, sent) = match self.receive_own(context, expected, body).await? {
-            Ok(received) => received,
-            Err(refusal) => return Ok(refused(&refusal)),
-        };
+        let (signer, sent) = self.receive_own(context, expected, body).await?;
         let engine = self.engine()?;
         let is_left = |place: &Namespace| engine.has_tables(place);
         let naming =
             branches::Naming { signer: signer.as_ref().map(|caller| &caller.namespace), is_left: &is_left };
-        let command = match branches::read(context.head.method == Method::DELETE, &sent, naming) {
-            Ok(command) => command,
-            Err(refusal) => return Ok(refused(&refusal)),
-        };
+        let command = branches::read(context.head.method == Method::DELETE, &sent, naming)?;
         let presence = Presence::default();
         let engine = engine.for_client(presence.clone());
         let running = Arc::clone(&self.changes).read_owned().await;
@@ -231,21 +238,42 @@ impl Service {
             Ok::<_, Error>(outcome)
         };
         let outcome = RunToCompletion::new(change, presence).await?;
-        Ok(match outcome {
+        match outcome {
             Ok(branch) if matches!(command, Command::Drop(_)) => {
-                Answer::json(branches::dropped(&branch), None)
+                Ok(Answer::json(branches::dropped(&branch), None))
             }
-            Ok(branch) => Answer::json(branches::made(&branch), None),
+            Ok(branch) => Ok(Answer::json(branches::made(&branch), None)),
             Err(fault) => {
                 if branches::is_limit(&fault) {
                     self.refused.count(Cause::Branches);
                 }
-                refused(&branches::refusal(&command, fault)?)
+                Err(Turned::of(branches::refusal(&command, fault)))
             }
-        })
+        }
     }
 }
 
-fn refused(refusal: &Refusal) -> Answer {
-    Answer::error(refusal.status, refusal.body())
+/// Why a call of our own is not answered as it asks: in words of ours, or by an error of the API.
+enum Turned {
+    Refused(Refusal),
+    Failed(Error),
+}
+
+impl Turned {
+    /// A fault as the call tells it; errors of the API stay what they are.
+    fn of(told: Result<Refusal, Error>) -> Self {
+        told.map_or_else(Self::Failed, Self::Refused)
+    }
+}
+
+impl From<Refusal> for Turned {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Error> for Turned {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
 }

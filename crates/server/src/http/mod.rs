@@ -25,6 +25,7 @@ mod dynamodb;
 mod failed_signatures;
 pub(crate) mod find_table;
 pub(crate) mod frames;
+pub(crate) mod hex;
 pub(crate) mod history;
 mod inflate;
 mod job_calls;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::branches::Refusal;
 use super::frames::{self, Row};
-use super::sets::Hex;
+use super::hex::Hex;
 use crate::process::foreign;
 use crate::storage::any_store::AnyStore;
 

@@ -11,6 +11,8 @@ use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_semantics::value::Item;
 
+use super::hex::Hex;
+
 pub(crate) const PATH: &str = "/_keywright/rollback";
 /// Memory for one response. A page covers a MiB of images; the last item of it may be as large as an item.
 pub(super) const ANSWER_BYTES: usize = 8 * 1024 * 1024;
@@ -52,7 +54,7 @@ pub(super) fn read(body: &[u8]) -> Result<Wish, Error> {
     let from = match body.get("from") {
         None => None,
         Some(from) => {
-            let place = from.as_str().and_then(unhex);
+            let place = from.as_str().and_then(bytes_of);
             Some(place.ok_or_else(|| fault("`from` is no place that an answer has named"))?)
         }
     };
@@ -106,7 +108,7 @@ pub(crate) fn request(wish: &Wish) -> Json {
     if let Wish::Preview(_, from) = wish {
         body.set("preview", Json::Bool(true));
         if let Some(from) = from {
-            body.set("from", Json::text(hex(from)));
+            body.set("from", Json::text(String::from(Hex(from.clone()))));
         }
     }
     body
@@ -125,7 +127,7 @@ pub(super) fn page(preview: &RollbackPreview) -> Json {
         ("expired", Json::List(preview.expired.iter().map(item).collect())),
     ]);
     if let Some(next) = &preview.next {
-        body.set("next", Json::text(hex(next)));
+        body.set("next", Json::text(String::from(Hex(next.clone()))));
     }
     body
 }
@@ -136,7 +138,7 @@ fn item(item: &EncodedItem) -> Json {
 
 /// Reads the place of the next page from a response.
 pub(crate) fn next(page: &Json) -> Option<Bytes> {
-    page.str_at("next").and_then(unhex)
+    page.str_at("next").and_then(bytes_of)
 }
 
 /// Counts by their names.
@@ -165,14 +167,8 @@ pub(crate) fn add_counts(sum: &mut RollbackCounts, answered: &Json) {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
-}
-
-fn unhex(text: &str) -> Option<Bytes> {
-    let byte = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
-    let is_hex = text.len().is_multiple_of(2) && text.bytes().all(|digit| digit.is_ascii_hexdigit());
-    is_hex.then(|| text.as_bytes().chunks(2).map(byte).collect::<Option<Vec<u8>>>())?.map(Bytes::from)
+fn bytes_of(digits: &str) -> Option<Bytes> {
+    Hex::try_from(digits.to_owned()).ok().map(|hex| hex.0)
 }
 
 #[cfg(test)]

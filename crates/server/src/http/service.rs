@@ -22,7 +22,7 @@ use tokio::io::AsyncRead;
 use tokio::sync::{RwLock, Semaphore, watch};
 
 use super::auth::Authenticator;
-use super::branches;
+use super::calls::OwnCall;
 use super::context::{RequestContext, signed_headers};
 use super::failed_signatures::FailedSignatures;
 use super::find_table;
@@ -32,9 +32,7 @@ use super::request_log::{Outcome, RequestLog};
 use super::request_metrics::RequestMetrics;
 use super::request_trace::Trace;
 use super::response::{self, Answer, ResponsePrefs};
-use super::restores;
 use super::rollbacks;
-use super::sets;
 use super::web_guard::{Refusal, WebGuard};
 use crate::clock::{Desk, endpoint as clock};
 use crate::connection::body::{self, BodyBudgets};
@@ -169,19 +167,15 @@ impl Service {
         client: &Client,
         trace: &mut Trace,
     ) -> Answer {
-        let branches =
-            head.uri.path() == branches::PATH && matches!(head.method, Method::POST | Method::DELETE);
-        let sets = head.uri.path() == sets::PATH && head.method == Method::POST;
-        let restores = head.uri.path() == restores::PATH && head.method == Method::POST;
-        let is_own = branches || sets || restores;
+        let own = OwnCall::of(head);
         let clock = self.clock.as_ref().filter(|_| {
             head.uri.path() == clock::PATH
                 && matches!(head.method, Method::GET | Method::POST)
                 && client.address.is_loopback()
         });
-        trace.is_call = is_own || head.method == Method::POST;
+        trace.is_call = own.is_some() || head.method == Method::POST;
         let early = match admitted {
-            Ok(()) if is_own || clock.is_some() => None,
+            Ok(()) if own.is_some() || clock.is_some() => None,
             admitted => self.reject_early(head, fields, &body, admitted),
         };
         if let Some(answer) = early {
@@ -196,9 +190,7 @@ impl Service {
         let headers = signed_headers(head, self.authenticator.verifies());
         let context = RequestContext { head, fields, headers: &headers, client };
         let served = match family(head, fields) {
-            _ if branches => self.serve_branches(&context, body).await,
-            _ if sets => self.serve_sets(&context, body).await,
-            _ if restores => self.serve_restores(&context, body).await,
+            _ if let Some(call) = own => self.serve_own(&context, call, body).await,
             _ if let Some(clock) = clock => Ok(self.serve_clock(&context, clock, body).await),
             (Family::DynamoDb, _) if head.uri.path() == find_table::PATH => {
                 self.serve_find_table(&context, body, trace).await

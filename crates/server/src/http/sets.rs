@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
 use keywright_engine::{AccountId, Engine, Namespace, NewSet, Region, SetFault, SetTable, Wanted};
 use keywright_semantics::error::Error;
 use serde::{Deserialize, Serialize};
 
 use super::branches::Refusal;
 use super::frames::{self, Row};
+use super::hex::Hex;
 use crate::storage::any_store::AnyStore;
 
 pub(crate) const PATH: &str = "/_keywright/backup";
@@ -85,32 +85,6 @@ pub(crate) struct PageHead {
 /// The end of a set.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Ended {}
-
-/// Bytes as hexadecimal digits.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub(crate) struct Hex(pub(crate) Bytes);
-
-impl From<Hex> for String {
-    fn from(hex: Hex) -> Self {
-        let digit = |digit: u8| char::from_digit(u32::from(digit), 16).unwrap_or_default();
-        hex.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
-    }
-}
-
-impl TryFrom<String> for Hex {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, &'static str> {
-        let pair = |pair: &[u8]| {
-            let [high, low] = pair else { return None };
-            let digit = |byte: u8| char::from(byte).to_digit(16);
-            u8::try_from(digit(*high)? << 4 | digit(*low)?).ok()
-        };
-        let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(pair).collect();
-        bytes.map(|bytes| Self(bytes.into())).ok_or("not pairs of hexadecimal digits")
-    }
-}
 
 impl From<SetTable> for TableAnswer {
     fn from(table: SetTable) -> Self {
@@ -211,16 +185,6 @@ pub(crate) fn refusal(fault: SetFault) -> Result<Refusal, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn hexadecimal_digits_read_back_and_others_are_refused() {
-        let hex = Hex(Bytes::from_static(&[0, 0x5a, 0xff]));
-        assert_eq!(String::from(hex.clone()), "005aff");
-        assert_eq!(Hex::try_from("005aff".to_owned()), Ok(hex));
-        for text in ["0", "0g", "é"] {
-            assert!(Hex::try_from(text.to_owned()).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn a_request_of_an_unknown_form_is_refused_with_a_reason() {
