@@ -26,7 +26,7 @@ use super::table_of;
 use crate::catalogue::backup::{Backup, Items};
 use crate::catalogue::{OtherRows, Table, settings_in_words, stored_settings};
 use crate::history::as_of::{AsOf, OldItem};
-use crate::history::merge::Part;
+use crate::history::merge::{Part, after_item};
 use crate::history::window::{Changed, Window};
 use crate::load::LoadFault;
 use crate::state::Engine;
@@ -189,18 +189,18 @@ impl<S: Store> Engine<S> {
         Ok(Some(RowPage { rows: differing.map(row).collect(), next: page.next }))
     }
 
-    /// Notes that all rows before `next` stand in objects, and what the caller remembers of these. `items`
-    /// and `bytes` are those since the last note.
+    /// Notes that the rows up to the key `last` stand in objects, or all of them without one, and what the
+    /// caller remembers of these. `items` and `bytes` are those since the last note.
     pub async fn note_sealed(
         &self,
         job: &ObjectJob,
-        next: Option<&Bytes>,
+        last: Option<&Bytes>,
         progress: Bytes,
         (items, bytes): (u64, u64),
     ) -> Result<Option<ObjectJob>, Error> {
         let Work::Seal(seal) = &job.job.work else { return Ok(None) };
         let before = &job.job;
-        let place = next.map(|next| next.to_vec());
+        let place = last.and_then(|last| after_item(last)).map(Vec::from);
         let after = Job {
             work: Work::Seal(Seal { progress: progress.into(), ..seal.clone() }),
             cursor: Cursor { is_at_end: place.is_none(), place: place.unwrap_or_default(), taken: 0 },

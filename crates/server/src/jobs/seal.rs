@@ -40,14 +40,16 @@ pub(super) async fn seal(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
     let written = match write(tools, job, &mut writer).await {
         Ok(job) => {
             let known = writer.sealed().to_vec();
-            let manifest = writer.finish(parts).await;
-            manifest.map(|_| job).map_err(|fault| (fault, known))
+            match writer.finish(parts).await {
+                Ok(manifest) => Ok((job, manifest.chunks, known.len())),
+                Err(fault) => Err((fault, known)),
+            }
         }
         Err(Halt::Stop(stop)) => return Err(stop),
         Err(Halt::Store(fault)) => Err((fault, writer.sealed().to_vec())),
     };
-    let job = match written {
-        Ok(job) => job,
+    let (job, chunks, noted) = match written {
+        Ok(written) => written,
         Err((fault, known)) => {
             // A file that was not finished takes room. The next try removes what this one cannot.
             let _ = remove_orphans(&place, &path, &known).await;
@@ -56,6 +58,10 @@ pub(super) async fn seal(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
     };
     // Files that a killed process was writing.
     remove_orphans(&place, &path, &[]).await.map_err(|fault| Stop::of(&fault))?;
+    let rest = chunks.iter().skip(noted);
+    let counts = rest.fold((0, 0), |(rows, bytes), chunk| (rows + chunk.rows, bytes + chunk.bytes));
+    let noted = tools.engine()?.note_sealed(&job, None, chunks_bytes(&chunks), counts).await?;
+    let job = noted.ok_or(Stop::Overtaken)?;
     let store = place.to_string();
     tools.engine()?.end_seal(&job, &copy.within(store).to_bytes()).await?;
     Ok(())
@@ -75,19 +81,22 @@ impl<T: Into<Stop>> From<T> for Halt {
 
 /// Adds all rows that are not in a chunk yet; returns the job as it is then.
 async fn write(tools: &Tools, mut job: ObjectJob, writer: &mut Writer) -> Result<ObjectJob, Halt> {
-    let ObjectWork::Seal { mut from, .. } = job.work.clone() else { return Err(Halt::Stop(Stop::Overtaken)) };
+    let ObjectWork::Seal { mut from, is_at_end, .. } = job.work.clone() else {
+        return Err(Halt::Stop(Stop::Overtaken));
+    };
+    if is_at_end {
+        return Ok(job);
+    }
     loop {
         let page = tools.engine()?.rows_of_backup(&job, from.as_ref(), PAGE_BYTES).await?;
         // Over a shared store, this process may not have seen the newest settings of the table yet.
         let page = page.ok_or_else(|| Stop::Later("the history of the table is not there".to_owned()))?;
         for row in page.rows {
             let sealed = writer.add(&row.key, Some(&row.value)).await.map_err(Halt::Store)?;
-            let Some(sealed) = sealed.map(|chunk| (chunk.rows, chunk.bytes, after(&chunk.last_key))) else {
-                continue;
-            };
-            let (rows, bytes, next) = sealed;
+            let Some(chunk) = sealed.cloned() else { continue };
             let progress = chunks_bytes(writer.sealed());
-            let noted = tools.engine()?.note_sealed(&job, Some(&next), progress, (rows, bytes)).await?;
+            let counts = (chunk.rows, chunk.bytes);
+            let noted = tools.engine()?.note_sealed(&job, Some(&chunk.last_key), progress, counts).await?;
             job = noted.ok_or(Stop::Overtaken)?;
         }
         match page.next {
@@ -95,11 +104,6 @@ async fn write(tools: &Tools, mut job: ObjectJob, writer: &mut Writer) -> Result
             next => from = next,
         }
     }
-}
-
-/// The least key after this one.
-fn after(key: &[u8]) -> Bytes {
-    [key, &[0]].concat().into()
 }
 
 /// Chunks as the engine keeps them: each after its length.
