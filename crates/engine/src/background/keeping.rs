@@ -1,4 +1,4 @@
-//! Measuring what history and jobs take, once a minute.
+//! Measuring what history and jobs take, once a minute while there is something to measure.
 
 use keywright_semantics::error::Error;
 use keywright_store::Store;
@@ -14,14 +14,18 @@ use crate::support::wake::NextWake;
 /// Jobs that a measurement reads.
 const JOBS_MAX: usize = 1_000;
 
-/// Measures, if it is time.
+/// Measures, if it is time. Where nothing was found, the next step for another reason measures again.
 pub(super) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, Error> {
     let due = &engine.due().measurement;
-    if now_ms < due.at_ms() {
-        return Ok(NextWake { at_ms: Some(due.at_ms()) });
+    if now_ms >= due.at_ms() {
+        due.begin(now_ms.saturating_add(MINUTE_MS));
+        engine.keeping().set(measured(engine).await?);
     }
-    let next_ms = now_ms.saturating_add(MINUTE_MS);
-    due.begin(next_ms);
+    let has_found = engine.keeping_figures() != KeepingFigures::default();
+    Ok(NextWake { at_ms: has_found.then(|| due.at_ms()) })
+}
+
+async fn measured<S: Store>(engine: &Engine<S>) -> Result<KeepingFigures, Error> {
     let mut figures = KeepingFigures::default();
     for table in engine.catalogue().all() {
         let history = &table.history;
@@ -45,6 +49,5 @@ pub(super) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<Ne
     let failed =
         ended(&view, JOBS_MAX).await?.into_iter().filter(|job| matches!(job.state, State::Failed { .. }));
     figures.failed_jobs = u64::try_from(failed.count()).unwrap_or(u64::MAX);
-    engine.keeping().set(figures);
-    Ok(NextWake { at_ms: Some(next_ms) })
+    Ok(figures)
 }

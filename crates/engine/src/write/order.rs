@@ -56,7 +56,7 @@ impl Order {
         actions: &[Action<'_>],
         mut rows: impl Iterator<Item = Option<Bytes>>,
     ) -> Result<Self, NotJoined> {
-        // Also if the clock was set back and the process started again since.
+        // It holds also after a restart with a clock that was set back.
         let Some(floor) = with_history(actions).map(|action| action.table.history.floor()).max() else {
             return Ok(Self::None);
         };
