@@ -8,7 +8,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::Method;
 use hyper::body::Incoming;
-use hyper::http::request::Parts;
 use keywright_engine::{Caller, Namespace, Presence};
 use keywright_semantics::error::Error;
 use keywright_wire::Family;
@@ -17,6 +16,7 @@ use super::branches::{self, Command, Refusal};
 use super::context::RequestContext;
 use super::find_table;
 use super::history::{self, Asked};
+use super::own_call::OwnCall;
 use super::receive::BodyForm;
 use super::request_trace::Trace;
 use super::response::Answer;
@@ -27,26 +27,6 @@ use super::sets;
 use crate::clock::{Desk, endpoint as clock};
 use crate::connection::body;
 use crate::connection::refused::Cause;
-
-/// A call that is received without the way of the API's requests: its body may be large.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OwnCall {
-    Branches,
-    Restores,
-    Sets,
-}
-
-impl OwnCall {
-    /// The call of this head.
-    pub(super) fn of(head: &Parts) -> Option<Self> {
-        match head.uri.path() {
-            branches::PATH if matches!(head.method, Method::POST | Method::DELETE) => Some(Self::Branches),
-            restores::PATH if head.method == Method::POST => Some(Self::Restores),
-            sets::PATH if head.method == Method::POST => Some(Self::Sets),
-            _ => None,
-        }
-    }
-}
 
 impl Service {
     /// Answers in which regions the caller's account has a table of a name.

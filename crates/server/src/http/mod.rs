@@ -7,9 +7,9 @@
 //!   `failed_signatures`, `inflate`).
 //! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
-//! - The APIs: `dynamodb`, `monitoring`, `scaling`; our own `calls` (`branches`, `find_table`, `history`, and
-//!   with bytes in `frames` and `hex`: `sets`, `restores`) and `job_calls` (`jobs`, `rollbacks`);
-//!   `studio_calls` without signatures.
+//! - The APIs: `dynamodb`, `monitoring`, `scaling`; our own `calls` (which: `own_call`; `branches`,
+//!   `find_table`, `history`, and with bytes in `frames` and `hex`: `sets`, `restores`) and `job_calls`
+//!   (`jobs`, `rollbacks`); `studio_calls` without signatures.
 //! - `request_trace`, `request_metrics` and `request_log`: what is noted about a request.
 //!
 //! It does not know what any operation does, or how bytes arrive (`connection`).
@@ -31,6 +31,7 @@ mod inflate;
 mod job_calls;
 pub(crate) mod jobs;
 mod monitoring;
+mod own_call;
 mod receive;
 pub(crate) mod request_log;
 pub(crate) mod request_metrics;

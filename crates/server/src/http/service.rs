@@ -22,12 +22,12 @@ use tokio::io::AsyncRead;
 use tokio::sync::{RwLock, Semaphore, watch};
 
 use super::auth::Authenticator;
-use super::calls::OwnCall;
 use super::context::{RequestContext, signed_headers};
 use super::failed_signatures::FailedSignatures;
 use super::find_table;
 use super::history;
 use super::jobs;
+use super::own_call::OwnCall;
 use super::request_log::{Outcome, RequestLog};
 use super::request_metrics::RequestMetrics;
 use super::request_trace::Trace;
