@@ -10,7 +10,7 @@ use std::ops::Bound;
 
 use lsm_tree::Slice;
 
-use crate::keys::after;
+use crate::keys::{after, own};
 
 /// Deleted rows in a row that make a range worth reporting.
 pub(crate) const RUN_LEN_MIN: usize = 64;
@@ -41,10 +41,11 @@ impl DeadRanges {
     }
 
     /// Adds a range and joins it with those that it overlaps or touches.
-    pub(crate) fn add(&mut self, DeadRange { mut start, mut end }: DeadRange) {
-        if start >= end {
+    pub(crate) fn add(&mut self, found: DeadRange) {
+        if found.start >= found.end {
             return;
         }
+        let (mut start, mut end) = (own(&found.start), own(&found.end));
         if let Some((before, before_end)) =
             self.ends.range::<[u8], _>((Bound::Unbounded, Bound::Included(start.as_ref()))).next_back()
             && *before_end >= start

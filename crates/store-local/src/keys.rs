@@ -50,6 +50,12 @@ pub(crate) fn row_key(key: &[u8]) -> Slice {
     Slice::from(stored)
 }
 
+/// A key in memory of its own. One that was read shares the memory of its block, which may be many times as
+/// long.
+pub(crate) fn own(key: &Slice) -> Slice {
+    Slice::from(key.as_ref())
+}
+
 /// The caller's key of a stored row; it shares the stored bytes.
 pub(crate) fn caller_key(stored: Slice) -> bytes::Bytes {
     assert!(stored.first() == Some(&ROW), "a scan of rows yields keys of rows only");

@@ -509,7 +509,7 @@ impl Store for LocalStore {
         while !rest.is_empty() {
             let mut stored = Vec::new();
             for row in self.view().rows(&rest, Direction::Forward).take(CLEAR_KEYS_MAX) {
-                stored.push(row.map_err(|fault| self.inner.failed(&fault))?.0);
+                stored.push(keys::own(&row.map_err(|fault| self.inner.failed(&fault))?.0));
             }
             let caller_keys: Vec<Bytes> = stored.iter().cloned().map(caller_key).collect();
             let Some(last) = caller_keys.last() else { break };
@@ -529,7 +529,7 @@ impl Store for LocalStore {
             let view = self.view();
             let rows = view.published.layers.range(start.clone(), after(&end), Direction::Forward);
             for row in rows.take(CLEAR_KEYS_MAX) {
-                stored.push(row.map_err(|fault| self.inner.failed(&fault))?.0);
+                stored.push(keys::own(&row.map_err(|fault| self.inner.failed(&fault))?.0));
             }
             drop(view);
             let Some(last) = stored.last() else { return Ok(()) };
