@@ -5,13 +5,15 @@
 #   docs/internals/figures.sh tail KEYWRIGHT FOLDER [SECONDS [OPERATION...]]
 #   docs/internals/figures.sh growth KEYWRIGHT FOLDER [ITEMS...]
 #   docs/internals/figures.sh overload KEYWRIGHT FOLDER
+#   docs/internals/figures.sh recovery KEYWRIGHT FOLDER
 #
 # `tail` measures latency over time instead: a million items, requests at half of the closed loop's rate for SECONDS
 # (600 unless given), next to a loop that writes and syncs one file in place. It takes about an hour without a list of
 # operations; with one, the reads of a table next to writes to another are left out.
 # `growth` measures reads and writes with 10 thousand, 1 million and 10 million items, then again with a cache of 16 MiB
 # and all memory held to 256 MiB by a control group, the page cache included and empty (as root). `overload` sends three
-# times what the server can do, and looks at the ten seconds after it.
+# times what the server can do, and looks at the ten seconds after it. `recovery` compares a server whose tables have
+# point-in-time recovery with one whose tables do not, and says what the history of a change takes on the disk.
 #
 # KEYWRIGHT is a release build of the server (`cargo build --release`), FOLDER an empty folder on the disk to be
 # measured, DYNOXIDE the peer's program (`cargo install dynoxide-rs`; left out if not given). Results are left as text
@@ -20,7 +22,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 mode=all
-case "$1" in tail | growth | overload)
+case "$1" in tail | growth | overload | recovery)
   mode=$1
   shift
   ;;
@@ -153,6 +155,36 @@ if [ "$mode" = overload ]; then
     memory "$last" >"overload.$operation.memory"
     bench "overload.$operation.after" "${at[@]}" --connections 16 --operation "$operation" --seconds 10 --warm-up-ms 0 --rate $((most / 4)) \
       --trend "overload.$operation.svg"
+  done
+  exit
+fi
+
+if [ "$mode" = recovery ]; then
+  start on "$keywright" serve --port 8710 --data recovery.on --pitr-default --management-port 8720; on=$last
+  start off "$keywright" serve --port 8711 --data recovery.off --management-port 8721; off=$last
+  sleep 1
+  both=(--endpoint on=http://127.0.0.1:8710 --endpoint off=http://127.0.0.1:8711 --items 100000 --item-bytes 1000)
+  for connections in 16 64; do
+    bench "recovery.$connections" "${both[@]}" --connections "$connections" --operation put-item,update-item,get-item,query-10 \
+      --seconds 6 --rounds 5
+  done
+  # Tails at half of what the one with recovery can do.
+  for operation in put-item update-item get-item; do
+    "$keywright" bench --keep-table "${both[@]:0:2}" "${both[@]:4}" --connections 32 --operation "$operation" --seconds 6 --rounds 1 \
+      --format json >"recovery.$operation.closed.json" 2>/dev/null
+    bench "recovery.$operation.tail" "${both[@]}" --connections 32 --operation "$operation" --seconds 20 --rounds 3 \
+      --rate "$(($(rate "recovery.$operation.closed.json") / 2))"
+  done
+  # Another table, a million changes of it, and what they took once they were merged.
+  for which in "on 8710 8720 $on" "off 8711 8721 $off"; do
+    read -r name port management process <<<"$which"
+    at=(--endpoint "http://127.0.0.1:$port" --table changes --items 100000 --item-bytes 1000 --connections 32 --rounds 1)
+    bench "recovery.$name.load" "${at[@]}" --operation get-item --seconds 1
+    sleep 20
+    { du -sm "recovery.$name"; grep ^write_bytes "/proc/$process/io"; curl -s "http://127.0.0.1:$management/metrics" | grep -E '^keywright_history|^keywright_requests_total.*PutItem'; } >"recovery.$name.before"
+    bench "recovery.$name.changes" "${at[@]}" --operation put-item --seconds 60 --rate 8000
+    sleep 20
+    { du -sm "recovery.$name"; grep ^write_bytes "/proc/$process/io"; curl -s "http://127.0.0.1:$management/metrics" | grep -E '^keywright_history|^keywright_requests_total.*PutItem'; } >"recovery.$name.after"
   done
   exit
 fi

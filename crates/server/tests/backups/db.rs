@@ -124,11 +124,20 @@ impl Db {
         self.wait("the table disappears", |db| db.try_call("DescribeTable", &body).is_err());
     }
 
+    pub(crate) fn wait(&mut self, what: &str, is_so: impl FnMut(&mut Self) -> bool) {
+        self.wait_for(PATIENCE, what, is_so);
+    }
+
     #[expect(clippy::disallowed_methods, reason = "how long a client waits is wall time")]
-    pub(crate) fn wait(&mut self, what: &str, mut is_so: impl FnMut(&mut Self) -> bool) {
+    pub(crate) fn wait_for(
+        &mut self,
+        patience: Duration,
+        what: &str,
+        mut is_so: impl FnMut(&mut Self) -> bool,
+    ) {
         let begun = Instant::now();
         while !is_so(self) {
-            assert!(begun.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+            assert!(begun.elapsed() < patience, "{what}: not within {patience:?}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }

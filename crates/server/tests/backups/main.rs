@@ -7,6 +7,7 @@ mod contents;
 mod db;
 mod full_disk;
 mod kills;
+mod large;
 mod moving_units;
 mod retention;
 mod seconds;

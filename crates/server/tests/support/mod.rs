@@ -260,6 +260,12 @@ impl Server {
         self.memory_mib("VmHWM:")
     }
 
+    /// Begins anew to measure `peak_mib`.
+    #[cfg(target_os = "linux")]
+    pub fn forget_peak(&self) {
+        std::fs::write(format!("/proc/{}/clear_refs", self.id()), "5").unwrap();
+    }
+
     #[cfg(target_os = "linux")]
     fn memory_mib(&self, field: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
