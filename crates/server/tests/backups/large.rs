@@ -21,8 +21,8 @@ const BATCH: usize = 25;
 const TEXTS: u64 = 64;
 /// Longer than a restore of many gigabytes takes.
 const PATIENCE: Duration = Duration::from_hours(1);
-/// What a restore of the larger table may take beyond one of the smaller: buffers and caches are full by then,
-/// and the allocator keeps what it has freed for a while.
+/// What a restore of the larger table may take beyond one of the smaller: buffers and caches are full by
+/// then, and the allocator keeps what it has freed for a while.
 const GROWTH_MIB_MAX: u64 = 100;
 /// What any restore may take beyond the server before it.
 const RESTORE_MIB_MAX: u64 = 256;
