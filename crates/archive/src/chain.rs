@@ -47,6 +47,14 @@ impl Chain {
         &self.manifests.last().expect("a chain has at least one backup").summary
     }
 
+    /// Checks that the chunks of all backups are there with their lengths. Their content is not read.
+    pub async fn check_lengths(&self, place: &Place) -> Result<(), Fault> {
+        for manifest in &self.manifests {
+            manifest.check_lengths(place, &place.entries(&manifest.summary.path.folder()).await?)?;
+        }
+        Ok(())
+    }
+
     /// The rows of the table as the newest backup has it, after a key or all. `memory_bytes` bounds the
     /// chunks that are kept in memory; a block of each backup comes on top.
     pub fn rows(&self, place: &Place, after: Option<&Bytes>, memory_bytes: u64) -> ChainRows {

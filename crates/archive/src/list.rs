@@ -133,21 +133,17 @@ async fn state(place: &Place, path: &BackupPath, entries: &Entries) -> Result<St
         let bytes = entries.objects.iter().map(|(_, bytes)| bytes).sum();
         return Ok(State::Incomplete { objects: entries.objects.len(), bytes });
     }
-    let Manifest { summary, chunks } = match Manifest::read(place, path).await {
+    let manifest = match Manifest::read(place, path).await {
         Ok(manifest) => manifest,
         Err(fault) if fault.is_damage() => return Ok(State::Unreadable(fault)),
         Err(fault) => return Err(fault),
     };
-    for chunk in &chunks {
-        let wrong = match entries.length(&chunk.name) {
-            None => Wrong::Missing,
-            Some(found) if found != chunk.bytes => Wrong::Length { expected: chunk.bytes, found },
-            Some(_) => continue,
-        };
-        let fault = place.damaged(&path.object(&chunk.name), wrong);
-        return Ok(State::Damaged(Box::new(summary), fault));
-    }
-    Ok(State::Complete(Box::new(summary)))
+    let checked = manifest.check_lengths(place, entries);
+    let summary = Box::new(manifest.summary);
+    Ok(match checked {
+        Ok(()) => State::Complete(summary),
+        Err(fault) => State::Damaged(summary, fault),
+    })
 }
 
 async fn set_state(place: &Place, scope: &Scope, id: &str, backups: &[Listed]) -> Result<SetState, Fault> {

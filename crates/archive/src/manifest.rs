@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::chunk::{CHUNK_BYTES_MAX, Chunk, base64_bytes};
 use crate::fault::{Fault, Wrong};
 use crate::names::{BackupPath, chunk_name};
-use crate::place::Place;
+use crate::place::{Entries, Place};
 use crate::sealed::{self, FORMAT};
 use crate::sum::Sum;
 
@@ -107,6 +107,19 @@ impl Manifest {
         let object = path.manifest();
         let bytes = place.read_whole(&object, MANIFEST_BYTES_MAX).await?;
         Self::parse(path, &bytes).map_err(|wrong| place.damaged(&object, wrong))
+    }
+
+    /// Checks that all chunks are among the entries of the backup's folder, with their lengths.
+    pub(crate) fn check_lengths(&self, place: &Place, entries: &Entries) -> Result<(), Fault> {
+        for chunk in &self.chunks {
+            let wrong = match entries.length(&chunk.name) {
+                None => Wrong::Missing,
+                Some(found) if found != chunk.bytes => Wrong::Length { expected: chunk.bytes, found },
+                Some(_) => continue,
+            };
+            return Err(place.damaged(&self.summary.path.object(&chunk.name), wrong));
+        }
+        Ok(())
     }
 
     pub(crate) fn parse(path: &BackupPath, bytes: &[u8]) -> Result<Self, Wrong> {

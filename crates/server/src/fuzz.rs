@@ -91,6 +91,7 @@ impl Fuzzed {
         });
         let parts = ServiceParts {
             database: Arc::new(database),
+            backups: Arc::default(),
             lane,
             metrics: Arc::default(),
             authenticator: Authenticator::Unverified,

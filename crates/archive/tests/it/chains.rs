@@ -110,6 +110,28 @@ fn an_increment_fits_its_parent_by_stamp_and_by_table() {
 }
 
 #[test]
+fn a_chunk_that_is_missing_or_cut_in_any_backup_of_a_chain_is_named_without_being_read() {
+    let mut random = fastrand::Rng::with_seed(3);
+    let (place, store) = memory();
+    let chain = random_chain(&mut random, &place, 2);
+    let chain = block_on(Chain::read(&place, &chain.last().unwrap().0.summary.path)).unwrap();
+    block_on(chain.check_lengths(&place)).unwrap();
+    let chunks: Vec<_> =
+        objects(&store).into_iter().filter(|(path, _)| path.as_ref().ends_with(".kwb")).collect();
+    assert!(chunks.iter().any(|(path, _)| path.as_ref().contains("/1-0/")), "{chunks:?}");
+    for (path, bytes) in chunks {
+        block_on(store.delete(&path)).unwrap();
+        let fault = block_on(chain.check_lengths(&place)).unwrap_err();
+        assert!(fault.is_missing() && fault.to_string().contains(path.as_ref()), "{fault}");
+        put(&store, &path, bytes.slice(1..));
+        let fault = block_on(chain.check_lengths(&place)).unwrap_err().to_string();
+        assert!(fault.contains("is truncated") && fault.contains(path.as_ref()), "{fault}");
+        put(&store, &path, bytes);
+    }
+    block_on(chain.check_lengths(&place)).unwrap();
+}
+
+#[test]
 fn a_chain_that_is_longer_than_any_we_write_is_refused() {
     let (place, _) = memory();
     let mut last = write(&place, &backup("orders", "1-0"), SMALL, &Rows::new(), full(100));

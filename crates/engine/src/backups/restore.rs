@@ -19,7 +19,7 @@ use super::continuous::Window;
 use super::describe::{find, not_found};
 use super::settings::creation_of;
 use super::{lookup, scope};
-use crate::catalogue::backup::{BackupName, Items};
+use crate::catalogue::backup::{Backup, BackupName, Items};
 use crate::catalogue::{NewName, OtherRows, Restoring, Table, TableStatus};
 use crate::jobs::row::{Job, NewJob, Restore, Source, Work};
 use crate::state::Engine;
@@ -89,14 +89,9 @@ pub(crate) async fn from_backup<S: Store>(
     let arn = name.arn(namespace);
     let key = name.key(namespace);
     for _ in 0..TRIES_MAX {
-        let found = find(engine, namespace, &name).await?;
-        let backup = found.ok_or_else(|| not_found(&request.backup.as_given))?;
+        let (backup, new) = check(engine, namespace, request, &name).await?;
+        let now_ms = new.now_ms;
         let settings = backup.source()?;
-        let now_ms = engine.env().now_ms();
-        let new = Target::of(engine, namespace, &request.target, &settings, &request.overrides, now_ms)?;
-        if backup.restoring.is_some() {
-            return Err(Error::new(ErrorKind::BackupInUse, messages::being_restored_to_another(&arn)));
-        }
         let is_stale = AtomicBool::new(false);
         let stale = || {
             is_stale.store(true, Ordering::Relaxed);
@@ -138,6 +133,46 @@ pub(crate) async fn from_backup<S: Store>(
         }
     }
     Err(fault::internal())
+}
+
+/// Checks all but the backup's copy: the backup, and the table that is to be made of it.
+async fn check<'n, S: Store>(
+    engine: &Engine<S>,
+    namespace: &'n Namespace,
+    request: &RestoreTableFromBackup,
+    name: &BackupName,
+) -> Result<(Backup, Target<'n>), Error> {
+    let found = find(engine, namespace, name).await?;
+    let backup = found.ok_or_else(|| not_found(&request.backup.as_given))?;
+    let now_ms = engine.env().now_ms();
+    let source = backup.source()?;
+    let new = Target::of(engine, namespace, &request.target, &source, &request.overrides, now_ms)?;
+    if backup.restoring.is_some() {
+        let text = messages::being_restored_to_another(&name.arn(namespace));
+        return Err(Error::new(ErrorKind::BackupInUse, text));
+    }
+    Ok((backup, new))
+}
+
+impl<S: Store> Engine<S> {
+    /// Where the copy stands that a restore would read, for a caller who looks at it before the table is made.
+    /// `None` if the restore reads no copy, or is refused for another reason: executing it says which.
+    pub async fn copy_to_restore(
+        &self,
+        namespace: &Namespace,
+        request: &RestoreTableFromBackup,
+    ) -> Option<Bytes> {
+        if self.is_shared() {
+            self.catalogue().follow(self.env().now_ms()).await.ok()?;
+        }
+        request.check_caller(&scope(namespace)).ok()?;
+        let name = BackupName { table: request.backup.table_name.clone(), id: request.backup.id.clone() };
+        let (backup, _) = check(self, namespace, request, &name).await.ok()?;
+        match backup.items {
+            Items::Sealed { place } => Some(place.into()),
+            Items::Held { .. } => None,
+        }
+    }
 }
 
 /// The table that a restore is to make.

@@ -3,9 +3,9 @@
 use clap::Args;
 use keywright_archive::{Access, Address, Fault, Listing, Place, S3Settings};
 
-pub(super) use crate::jobs::sentence;
 use crate::process::failure::Failure;
 use crate::settings::s3::S3Arguments;
+pub(super) use crate::storage::copies::sentence;
 
 /// The exit status if a place could not be read.
 pub(super) const UNREAD: u8 = 2;

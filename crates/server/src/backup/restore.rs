@@ -1,8 +1,8 @@
 //! `keywright restore FROM`: the tables of a backup into a new folder, or into a running server.
 //!
-//! All of the backup's manifests are read before anything is made. The tables are CREATING until the last of
-//! them is complete, and become ACTIVE together; if a chunk is damaged, all of them disappear again. A
-//! command that was killed goes on where it stopped when it is run again.
+//! Before anything is made, all of the backup's manifests are read, and their chunks are looked for. The tables
+//! are CREATING until the last of them is complete, and become ACTIVE together; if a chunk is damaged, all of
+//! them disappear again. A command that was killed goes on where it stopped when it is run again.
 
 use std::path::PathBuf;
 
@@ -76,6 +76,7 @@ pub(crate) fn run(arguments: &RestoreArguments) -> Result<(), Failure> {
         for path in wanted {
             // A chain that cannot be read whole is refused before a table is made.
             let chain = chain(&place, &path).await?;
+            chain.check_lengths(&place).await.map_err(|fault| Failure::new(sentence(&fault)))?;
             let name = arguments.new_name.clone().unwrap_or_else(|| path.table().to_owned());
             tables.push(Wanted { path, name, sum: format!("{:?}", chain.newest().sha256) });
         }

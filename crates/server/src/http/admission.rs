@@ -81,6 +81,10 @@ pub(super) fn admit<R: Asked, F>(
 }
 
 impl<R> Admitted<R> {
+    pub(super) const fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
     pub(super) const fn request(&self) -> &R {
         &self.request
     }

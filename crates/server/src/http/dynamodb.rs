@@ -85,6 +85,7 @@ impl Service {
         decoded: Option<Share>,
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
+        self.check_copy(&admitted).await?;
         let share = self.answer_share(answer_size::estimate(admitted.request())).await?;
         let changes = admitted.changes_something();
         let (response, share) = self.run(admitted, Memory { decoded, share }, trace.observer()).await?;

@@ -9,7 +9,8 @@
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
 //! - The APIs: `dynamodb`, `monitoring`, `scaling`; our own `calls` (which: `own_call`; `branches`,
 //!   `find_table`, `history`, and with bytes in `frames` and `hex`: `sets`, `restores`) and `job_calls`
-//!   (`jobs`, `rollbacks`); `studio_calls` without signatures.
+//!   (`jobs`, `rollbacks`); `studio_calls` without signatures. `copy_check`: what `dynamodb` asks the backup
+//!   store before a restore.
 //! - `request_trace`, `request_metrics` and `request_log`: what is noted about a request.
 //!
 //! It does not know what any operation does, or how bytes arrive (`connection`).
@@ -20,6 +21,7 @@ pub(crate) mod auth;
 pub(crate) mod branches;
 mod calls;
 mod context;
+mod copy_check;
 pub(crate) mod credentials;
 mod dynamodb;
 mod failed_signatures;

@@ -44,11 +44,13 @@ use crate::connection::listener::Serving;
 use crate::connection::refused::{Cause, Refused};
 use crate::connection::request_head::{self, RequestHead};
 use crate::limits::{HEAD_BYTES_MAX, Limits, READERS_MAX, UNVERIFIED_DISCARDS_MAX};
+use crate::storage::copies::BackupStore;
 use crate::storage::database::Database;
 
 /// Everything a connection needs to answer requests.
 pub(crate) struct Service {
     pub(super) database: Arc<Database>,
+    pub(super) backups: Arc<BackupStore>,
     /// For long computations, shared with the engine.
     pub(super) lane: Arc<Lane>,
     pub(super) metrics: Arc<RequestMetrics>,
@@ -74,6 +76,7 @@ pub(crate) struct Service {
 /// What a service is made of.
 pub(crate) struct ServiceParts {
     pub(crate) database: Arc<Database>,
+    pub(crate) backups: Arc<BackupStore>,
     pub(crate) lane: Arc<Lane>,
     pub(crate) metrics: Arc<RequestMetrics>,
     pub(crate) authenticator: Authenticator,
@@ -86,11 +89,21 @@ pub(crate) struct ServiceParts {
 
 impl Service {
     pub(crate) fn new(parts: ServiceParts, stopping: watch::Receiver<bool>) -> Self {
-        let ServiceParts { database, lane, metrics, authenticator, web_guard, limits, request_log, clock } =
-            parts;
+        let ServiceParts {
+            database,
+            backups,
+            lane,
+            metrics,
+            authenticator,
+            web_guard,
+            limits,
+            request_log,
+            clock,
+        } = parts;
         let wait = Duration::from_millis(limits.budget_wait_ms);
         Self {
             database,
+            backups,
             lane,
             metrics,
             request_log,

@@ -10,9 +10,7 @@
 //! - `load`: a table is filled from them.
 //! - `schedule`: backups that are due.
 //! - `pace`: the rows that all jobs together write in a second.
-//! - `copies`: where the copy of a backup stands.
 
-mod copies;
 mod load;
 mod pace;
 mod schedule;
@@ -24,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use keywright_archive::{Access, Address, Fault, Place, S3Settings, delete};
+use keywright_archive::{Access, Fault, delete};
 use keywright_engine::{Engine, ObjectJob, ObjectWork};
 use keywright_semantics::error::Error;
 use tokio::runtime::Handle;
@@ -32,11 +30,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::process::io_fault::Explained;
 use crate::settings::backups::Backups;
 use crate::storage::any_store::AnyStore;
+use crate::storage::copies::{BackupStore, Copy, CopyFault};
 use crate::storage::database::Database;
-use copies::Copy;
 use pace::Pace;
 use schedule::Schedules;
 
@@ -46,25 +43,19 @@ const LOOK: Duration = Duration::from_millis(500);
 const RETRY_MIN: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_mins(1);
 
-/// A fault of a place in words, with those of the system explained.
-pub(crate) fn sentence(fault: &Fault) -> String {
-    match (fault, fault.io_error()) {
-        (Fault::Store { object, action, .. }, Some(error)) => {
-            format!("cannot {action} {object}: {}", Explained(error))
-        }
-        _ => fault.to_string(),
-    }
-}
-
 /// Runs until the server stops.
-pub(crate) async fn run(database: Arc<Database>, settings: Backups, mut stopping: watch::Receiver<bool>) {
+pub(crate) async fn run(
+    database: Arc<Database>,
+    backups: Arc<BackupStore>,
+    settings: Backups,
+    mut stopping: watch::Receiver<bool>,
+) {
     let mut schedules = Schedules::new(settings.schedules.clone());
     let tools = Arc::new(Tools {
         database,
         pace: Pace::new(settings.load_rate),
         job_memory_bytes: settings.job_memory_bytes / u64::try_from(settings.job_threads).unwrap_or(u64::MAX),
-        to: settings.to,
-        s3: settings.s3.unwrap_or_default(),
+        backups,
     });
     let mut desk =
         Desk { tools, threads: settings.job_threads, at_work: HashMap::new(), waits: HashMap::new() };
@@ -91,8 +82,7 @@ struct Tools {
     pace: Pace,
     /// What one job may take.
     job_memory_bytes: u64,
-    to: Option<Address>,
-    s3: S3Settings,
+    backups: Arc<BackupStore>,
 }
 
 /// How a piece of work on a job ended.
@@ -119,17 +109,18 @@ impl From<Error> for Stop {
     }
 }
 
-impl Stop {
-    /// A fault of the backup store: damage stays, the rest may pass.
-    fn of(fault: &Fault) -> Self {
-        let message = sentence(fault);
+impl From<CopyFault> for Stop {
+    fn from(fault: CopyFault) -> Self {
         match fault {
-            Fault::Store { .. } | Fault::WithoutS3 { .. } | Fault::Link { .. } => Self::Later(message),
-            Fault::Damaged(_) => Self::Failed { code: "DamagedBackup", message },
-            Fault::Name(_) | Fault::RowTooLarge { .. } | Fault::Unordered { .. } => {
-                Self::Failed { code: "UnfitForBackup", message }
-            }
+            CopyFault::Later(message) => Self::Later(message),
+            CopyFault::Failed { code, message } => Self::Failed { code, message },
         }
+    }
+}
+
+impl Stop {
+    fn of(fault: &Fault) -> Self {
+        CopyFault::of(fault).into()
     }
 }
 
@@ -137,14 +128,6 @@ impl Tools {
     /// The engine, for one call: a store that is opened again waits for all who have it.
     fn engine(&self) -> Result<Engine<AnyStore>, Stop> {
         self.database.engine().ok_or_else(|| Stop::Later("the database is being opened again".to_owned()))
-    }
-
-    /// The backup store.
-    fn place(&self, access: Access) -> Result<Place, Stop> {
-        let Some(address) = &self.to else {
-            return Err(Stop::Later("no backup store is set: start the server with --backup-to".to_owned()));
-        };
-        Place::open(address, &self.s3, access).map_err(|fault| Stop::of(&fault))
     }
 
     async fn work(&self, job: &ObjectJob) -> Result<(), Stop> {
@@ -158,7 +141,9 @@ impl Tools {
                 };
                 // A place that is gone may come back with its objects.
                 let access = if place.is_some() { Access::Read } else { Access::Create };
-                delete(&self.place(access)?, &copy.path()?).await.map_err(|fault| Stop::of(&fault))?;
+                delete(&self.backups.place(access)?, &copy.path()?)
+                    .await
+                    .map_err(|fault| Stop::of(&fault))?;
                 self.engine()?.end_deletion(job).await?;
                 Ok(())
             }

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use keywright_archive::{Access, Chunk, Fault, Kind, Parts, Sizes, Writer, remove_orphans};
 use keywright_engine::{ObjectJob, ObjectWork};
 
-use super::copies::Copy;
 use super::{Stop, Tools};
+use crate::storage::copies::Copy;
 
 /// Bytes of a page of rows; one item more may follow.
 const PAGE_BYTES: usize = 1024 * 1024;
@@ -19,7 +19,7 @@ pub(super) async fn seal(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
         return Err(Stop::Overtaken);
     };
     let copy = Copy::of(&job, &backup)?;
-    let (place, path) = (tools.place(Access::Create)?, copy.path()?);
+    let (place, path) = (tools.backups.place(Access::Create)?, copy.path()?);
     let default = Sizes::default();
     let share = usize::try_from(tools.job_memory_bytes / CHUNK_SHARE).unwrap_or(usize::MAX);
     let sizes = Sizes { chunk_bytes: default.chunk_bytes.min(share), ..default };

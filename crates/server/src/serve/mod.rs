@@ -41,6 +41,7 @@ use crate::storage::backend::Postgres;
 #[cfg(feature = "tikv")]
 use crate::storage::backend::Tikv;
 use crate::storage::backend::{Backend, Folder};
+use crate::storage::copies::BackupStore;
 use crate::storage::database::Database;
 use crate::storage::private_file;
 use crate::storage::{recovery, scrub};
@@ -165,11 +166,14 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let database = Arc::new(Database::open(backend, engine_config, Arc::clone(&clock)).await?);
     warn_of_unreachable(&database);
     warn_of_refused(&database);
+    let backups = BackupStore::new(config.backups.to.clone(), config.backups.s3.clone().unwrap_or_default());
+    let backups = Arc::new(backups);
     let (moves, wishes) = mpsc::channel(1);
 
     let (stop, stopping) = watch::channel(false);
     let parts = ServiceParts {
         database: Arc::clone(&database),
+        backups: Arc::clone(&backups),
         lane,
         metrics,
         authenticator,
@@ -208,7 +212,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let mut tasks = Tasks::default();
     tasks.spawn("background work", timers::run(Arc::clone(&database), wishes, stopping.clone()));
     tasks.spawn("the watch over the store", recovery::run(Arc::clone(&database), stopping.clone()));
-    tasks.spawn("the jobs", jobs::run(Arc::clone(&database), config.backups, stopping.clone()));
+    tasks.spawn("the jobs", jobs::run(Arc::clone(&database), backups, config.backups, stopping.clone()));
     tasks.spawn("the scrub", scrub::run(Arc::clone(&database), stopping.clone()));
     tasks.spawn("the heartbeat", heartbeat.run(stopping.clone()));
     if let Some((own, _, listener)) = studio {

@@ -49,7 +49,12 @@ async fn a_damaged_or_missing_chunk_is_named_and_no_table_stays() {
         assert_eq!(tables(&target).await, json!([]));
     }
     std::fs::remove_file(&chunk).unwrap();
-    assert!(restore().is_err());
+    let into = folder.path().join("new");
+    for target in [["--endpoint", target.endpoint.as_str()], ["--into", text(&into)]] {
+        let refused = run(&[&["restore", text(&backups)], &target[..]].concat()).unwrap_err();
+        assert!(refused.contains("is missing") && refused.contains(text(&chunk)), "{refused}");
+    }
+    assert!(!into.exists(), "nothing was made");
     std::fs::write(&chunk, &whole).unwrap();
     restore().unwrap();
     bank::check_whole(&target).await;

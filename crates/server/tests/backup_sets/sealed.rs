@@ -124,45 +124,96 @@ async fn a_server_that_is_killed_while_it_copies_a_backup_ends_with_a_whole_copy
     );
 }
 
+/// A server with a backup whose copy stands in the folder.
+async fn with_copy(folder: &Path, backups: &Path) -> (Server, String) {
+    let server = Server::on(&folder.join("data"));
+    open(&server).await;
+    let arn = back_up(&Http::new(server.address())).await;
+    copied(&server, backups, 1).await;
+    (server, arn)
+}
+
+fn find(backups: &Path, name: &str) -> PathBuf {
+    files(backups).into_iter().find(|file| file.ends_with(name)).unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_damaged_copy_fails_the_restore_by_its_name_and_leaves_no_table() {
+async fn a_copy_whose_content_has_changed_fails_the_restore_by_its_name_and_leaves_no_table() {
     let folder = tempfile::tempdir().unwrap();
     let backups = folder.path().join("data/backups");
-    let server = Server::on(&folder.path().join("data"));
-    open(&server).await;
+    let (server, arn) = with_copy(folder.path(), &backups).await;
     let http = Http::new(server.address());
-    let arn = back_up(&http).await;
-    copied(&server, &backups, 1).await;
-    let find = |name: &str| files(&backups).into_iter().find(|file| file.ends_with(name)).unwrap();
-    let (chunk, manifest) = (find("chunk-0.kwb"), find("manifest.json"));
-    let (chunk_bytes, manifest_bytes) = (std::fs::read(&chunk).unwrap(), std::fs::read(&manifest).unwrap());
-    let mut flipped = chunk_bytes.clone();
+    let chunk = find(&backups, "chunk-0.kwb");
+    let whole = std::fs::read(&chunk).unwrap();
+    let mut flipped = whole.clone();
     let middle = flipped.len() / 2;
     flipped[middle] ^= 1;
-    let newer =
-        String::from_utf8(manifest_bytes.clone()).unwrap().replacen("\"format\": 1", "\"format\": 99", 1);
+    std::fs::write(&chunk, &flipped).unwrap();
+    restore(&http, &arn, "Copy").await.good();
+    assert!(!settled(&http, "Copy").await, "the table is there");
+    let listed = jobs(&server).to_string();
+    assert!(listed.contains("content has changed") && listed.contains(text(&chunk)), "{listed}");
+    assert_eq!(items(&server, TABLE, None).await.len(), usize::try_from(ACCOUNTS).unwrap());
+    std::fs::write(&chunk, &whole).unwrap();
+    restore(&http, &arn, "Copy").await.good();
+    assert!(settled(&http, "Copy").await);
+}
+
+/// Restores, and returns the status and the text of the refusal. No table was made, not even for a moment.
+fn refusal(server: &Server, arn: &str) -> (u16, String) {
+    let send = |operation: &str, body: &Value| {
+        let target = format!("DynamoDB_20120810.{operation}");
+        Connection::open(server).send("POST", &signed(&target), body.to_string().as_bytes())
+    };
+    let refused = send("RestoreTableFromBackup", &json!({"BackupArn": arn, "TargetTableName": "Refused"}));
+    let described = send("DescribeTable", &json!({"TableName": "Refused"}));
+    assert!(described.text().contains("ResourceNotFoundException"), "{}", described.text());
+    assert!(!jobs(server).to_string().contains("restore"), "{}", jobs(server));
+    (refused.status, refused.text().to_owned())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_is_not_there_whole_is_refused_before_a_table_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let backups = folder.path().join("data/backups");
+    let (server, arn) = with_copy(folder.path(), &backups).await;
+    let (chunk, manifest) = (find(&backups, "chunk-0.kwb"), find(&backups, "manifest.json"));
+    let (chunk_bytes, manifest_bytes) = (std::fs::read(&chunk).unwrap(), std::fs::read(&manifest).unwrap());
+    let newer = String::from_utf8(manifest_bytes.clone()).unwrap();
+    let newer = newer.replacen("\"format\": 1", "\"format\": 99", 1);
     let newer = newer.replacen("\"format\":1", "\"format\":99", 1).into_bytes();
     assert_ne!(newer, manifest_bytes);
-    let cases: [(&PathBuf, Option<&[u8]>, &str); 4] = [
-        (&chunk, Some(&flipped), "content has changed"),
+    let cases: [(&PathBuf, Option<&[u8]>, &str); 5] = [
         (&chunk, None, "is missing"),
-        (&manifest, Some(&manifest_bytes[..manifest_bytes.len() / 2]), "manifest.json"),
+        (&chunk, Some(&chunk_bytes[1..]), "is truncated"),
+        (&manifest, None, "is missing"),
+        (&manifest, Some(&manifest_bytes[..manifest_bytes.len() / 2]), "content has changed"),
         (&manifest, Some(&newer), "format 99"),
     ];
-    for (number, (file, content, reason)) in cases.into_iter().enumerate() {
+    for (file, content, reason) in cases {
         match content {
             Some(content) => std::fs::write(file, content).unwrap(),
             None => std::fs::remove_file(file).unwrap(),
         }
-        let target = format!("Copy-{number}");
-        restore(&http, &arn, &target).await.good();
-        assert!(!settled(&http, &target).await, "{reason}: the table is there");
-        let listed = jobs(&server).to_string();
-        assert!(listed.contains(reason) && listed.contains(text(file)), "{reason}: {listed}");
-        assert_eq!(items(&server, TABLE, None).await.len(), usize::try_from(ACCOUNTS).unwrap());
+        let (status, said) = refusal(&server, &arn);
+        assert_eq!(status, 500, "{said}");
+        assert!(said.contains("InternalServerError") && said.contains(&arn), "{said}");
+        assert!(said.contains(reason) && said.contains(text(file)), "{reason}: {said}");
         std::fs::write(&chunk, &chunk_bytes).unwrap();
         std::fs::write(&manifest, &manifest_bytes).unwrap();
     }
+    let away = folder.path().join("away");
+    std::fs::rename(&backups, &away).unwrap();
+    let (status, said) = refusal(&server, &arn);
+    assert_eq!(status, 503, "{said}");
+    assert!(said.contains("cannot be read now") && said.contains(text(&backups)), "{said}");
+    std::fs::rename(&away, &backups).unwrap();
+    let http = Http::new(server.address());
+    // What is wrong with the request comes first.
+    std::fs::remove_file(&chunk).unwrap();
+    let Answer::Fault(name, body) = restore(&http, &arn, TABLE).await else { panic!("the table is there") };
+    assert_eq!(name, "TableAlreadyExistsException", "{body}");
+    std::fs::write(&chunk, &chunk_bytes).unwrap();
     restore(&http, &arn, "Whole").await.good();
     assert!(settled(&http, "Whole").await);
 }

@@ -1,0 +1,144 @@
+//! Copies of backups: the backup store, where a copy stands as the engine keeps it, and what its faults mean.
+
+use bytes::Bytes;
+use keywright_archive::{Access, Address, BackupPath, Chain, Fault, Place, S3Settings, Scope};
+use keywright_engine::ObjectJob;
+use serde::{Deserialize, Serialize};
+
+use crate::process::io_fault::Explained;
+
+/// A fault of a place in words, with those of the system explained.
+pub(crate) fn sentence(fault: &Fault) -> String {
+    match (fault, fault.io_error()) {
+        (Fault::Store { object, action, .. }, Some(error)) => {
+            format!("cannot {action} {object}: {}", Explained(error))
+        }
+        _ => fault.to_string(),
+    }
+}
+
+/// Why a copy cannot be read or written.
+#[derive(Debug)]
+pub(crate) enum CopyFault {
+    /// It may pass.
+    Later(String),
+    /// It stays.
+    Failed { code: &'static str, message: String },
+}
+
+impl CopyFault {
+    /// A fault of the backup store: damage stays, the rest may pass.
+    pub(crate) fn of(fault: &Fault) -> Self {
+        let message = sentence(fault);
+        match fault {
+            Fault::Store { .. } | Fault::WithoutS3 { .. } | Fault::Link { .. } => Self::Later(message),
+            Fault::Damaged(_) => Self::Failed { code: "DamagedBackup", message },
+            Fault::Name(_) | Fault::RowTooLarge { .. } | Fault::Unordered { .. } => {
+                Self::Failed { code: "UnfitForBackup", message }
+            }
+        }
+    }
+}
+
+/// Where the copies of this server stand.
+#[derive(Debug, Default)]
+pub(crate) struct BackupStore {
+    to: Option<Address>,
+    s3: S3Settings,
+}
+
+impl BackupStore {
+    pub(crate) const fn new(to: Option<Address>, s3: S3Settings) -> Self {
+        Self { to, s3 }
+    }
+
+    /// The place for writing and removing.
+    pub(crate) fn place(&self, access: Access) -> Result<Place, CopyFault> {
+        let Some(address) = &self.to else {
+            let message = "no backup store is set: start the server with --backup-to";
+            return Err(CopyFault::Later(message.to_owned()));
+        };
+        Place::open(address, &self.s3, access).map_err(|fault| CopyFault::of(&fault))
+    }
+
+    /// A copy with all it builds on. Only manifests are read.
+    pub(crate) async fn chain(&self, copy: &Copy) -> Result<(Place, Chain), CopyFault> {
+        if self.to.is_none() {
+            let message =
+                "its backup stands in a backup store, and none is set: start the server with --backup-to";
+            return Err(CopyFault::Failed { code: "NoBackupStore", message: message.to_owned() });
+        }
+        let place = self.place(Access::Read)?;
+        let chain = Chain::read(&place, &copy.path()?).await;
+        let chain = chain.map_err(|fault| copy.fault(&fault, &place))?;
+        Ok((place, chain))
+    }
+
+    /// Checks that the copy which the engine keeps as `at` is there: its manifests are whole, and its chunks
+    /// have the lengths that they say. The content of chunks is not read.
+    pub(crate) async fn check(&self, at: &Bytes) -> Result<(), CopyFault> {
+        let copy = Copy::read(at)?;
+        let (place, chain) = self.chain(&copy).await?;
+        chain.check_lengths(&place).await.map_err(|fault| copy.fault(&fault, &place))
+    }
+}
+
+/// The copy of a backup. The backup store itself is the server's setting, so that a folder can be moved with
+/// its database.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Copy {
+    account: String,
+    region: String,
+    table: String,
+    id: String,
+    /// The backup store at the time, for people.
+    store: Option<String>,
+}
+
+impl Copy {
+    /// The copy of a backup that a job is about.
+    pub(crate) fn of(job: &ObjectJob, backup: &str) -> Result<Self, CopyFault> {
+        let (account, region) = (job.namespace.account.to_string(), job.namespace.region.to_string());
+        let copy = Self { account, region, table: job.table.clone(), id: backup.to_owned(), store: None };
+        copy.path().map(|_| copy)
+    }
+
+    pub(crate) fn read(at: &Bytes) -> Result<Self, CopyFault> {
+        serde_json::from_slice(at).map_err(|error| CopyFault::Failed {
+            code: "DamagedBackup",
+            message: format!("the database does not say where the backup stands: {error}"),
+        })
+    }
+
+    /// The same in this store.
+    pub(crate) fn within(self, store: String) -> Self {
+        Self { store: Some(store), ..self }
+    }
+
+    pub(crate) fn to_bytes(&self) -> Bytes {
+        serde_json::to_vec(self).expect("texts are JSON").into()
+    }
+
+    pub(crate) fn path(&self) -> Result<BackupPath, CopyFault> {
+        let path = Scope::new(self.account.as_str(), self.region.as_str())
+            .and_then(|scope| scope.backup(self.table.as_str(), self.id.as_str()));
+        path.map_err(|fault| CopyFault::of(&fault.into()))
+    }
+
+    /// A fault of the copy, with what helps if it stands elsewhere.
+    pub(crate) fn fault(&self, fault: &Fault, place: &Place) -> CopyFault {
+        match CopyFault::of(fault) {
+            CopyFault::Failed { code, message } if fault.is_missing() => {
+                let advice = self.advice(&place.to_string()).map(|advice| format!("; {advice}"));
+                CopyFault::Failed { code, message: message + &advice.unwrap_or_default() }
+            }
+            fault => fault,
+        }
+    }
+
+    /// What helps if it is not in the present store.
+    fn advice(&self, present: &str) -> Option<String> {
+        let store = self.store.as_ref().filter(|store| *store != present)?;
+        Some(format!("it was copied to {store}, and backup-to is {present} now: move what is there"))
+    }
+}
