@@ -90,7 +90,7 @@ pub use dispatch::OpenError;
 pub use history::item::{ChangedBy, HistoryFault, HistorySpan, ItemChange, ItemHistory, ItemVersion};
 pub use jobs::{
     JobKind, JobState, JobView, ObjectJob, ObjectWork, RollbackCounts, RollbackExample, RollbackFilter,
-    RollbackPreview, RollbackRequest, Row, RowPage,
+    RollbackPreview, RollbackRequest, Row, RowPage, Sealed,
 };
 pub use sets::{
     BegunRestore, BegunSet, NewSet, RestoreFault, RestoredTable, SetFault, SetPage, SetTable, Wanted,

@@ -153,7 +153,7 @@ async fn create_all<S: Store>(
         Ok(())
     };
     let (_, made) = engine.catalogue().change_all(&ids, &[], permit, change).await?;
-    engine.due().jobs.wake_at(now_ms);
+    engine.due().jobs_changed(now_ms);
     wishes.iter().filter_map(|wish| wish.expires_ms).for_each(|ms| {
         engine.due().expiring_backups.wake_at(ms);
     });

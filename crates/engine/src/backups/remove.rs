@@ -70,7 +70,7 @@ async fn remove_named<S: Store>(
         let change = |tables: &mut [Table], rows: &mut OtherRows| Ok(removal.apply(tables, rows));
         match engine.catalogue().change_all(&removal.tables, &others, permit, change).await {
             Ok((_, true)) => {
-                engine.due().jobs.wake_at(engine.env().now_ms());
+                engine.due().jobs_changed(engine.env().now_ms());
                 return Ok(Some(removal.backup));
             }
             // Somebody changed the backup meanwhile.

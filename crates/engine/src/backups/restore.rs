@@ -245,7 +245,7 @@ impl<'r> Target<'r> {
         };
         let new = NewName { namespace, name, public_id: &self.public_id };
         let made = engine.catalogue().create_with(new, with, permit, build).await;
-        engine.due().jobs.wake_at(self.now_ms);
+        engine.due().jobs_changed(self.now_ms);
         made.map_err(|error| match error.kind {
             ErrorKind::ResourceInUse => exists(name),
             _ => error,

@@ -36,7 +36,10 @@ pub(crate) async fn end<S: Store>(
     };
     let changed = engine.catalogue().change_all(&present, &keys, || Ok(()), finish).await;
     match changed {
-        Ok((_, is_ended)) => Ok(is_ended),
+        Ok((_, is_ended)) => {
+            engine.due().jobs_changed(now_ms);
+            Ok(is_ended)
+        }
         // A table is gone meanwhile: a later step leaves it out.
         Err(error) if error.kind == ErrorKind::ResourceNotFound => {
             engine.catalogue().follow(now_ms).await?;

@@ -21,10 +21,11 @@ pub(crate) mod rollback;
 pub(crate) mod row;
 mod view;
 
+use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{Store, Transaction};
 
-pub use objects::{ObjectJob, ObjectWork, Row, RowPage};
+pub use objects::{ObjectJob, ObjectWork, Row, RowPage, Sealed};
 pub use rollback::{RollbackCounts, RollbackExample, RollbackFilter, RollbackPreview, RollbackRequest};
 pub use view::{JobKind, JobState, JobView};
 
@@ -47,7 +48,7 @@ const RETRY_MS: u64 = 1_000;
 const LOOK_MAX: usize = 10_000;
 /// How long an ended job is listed.
 const KEPT_MS: u64 = 35 * DAY_MS;
-/// Ended jobs that one commit removes.
+/// Rows of ended jobs that one commit removes.
 const FORGOTTEN_MAX: usize = 500;
 
 /// When a job has its next step.
@@ -108,7 +109,8 @@ async fn run<S: Store>(engine: &Engine<S>, job: &Job, now_ms: u64) -> Result<Nex
     }
 }
 
-/// Removes some jobs that ended long ago. One process does it.
+/// Removes some jobs that ended long ago, and what callers remember of objects of jobs that have ended. One
+/// process does it.
 async fn forget<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, Error> {
     let due = &engine.due().old_jobs;
     if now_ms < due.at_ms() || !engine.owns(STORE_WIDE) {
@@ -118,12 +120,14 @@ async fn forget<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, E
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let before_ms = now_ms.saturating_sub(KEPT_MS);
     let mut old = row::ended_before(&view, before_ms, FORGOTTEN_MAX).await?;
-    drop(view);
     old.retain(|job| job.ended_ms.is_some_and(|ended_ms| ended_ms < before_ms));
-    if !old.is_empty() {
+    let mut keys: Vec<Bytes> = old.iter().map(Job::ended_key).collect();
+    keys.extend(row::objects_of_ended(&view, FORGOTTEN_MAX).await?);
+    drop(view);
+    if !keys.is_empty() {
         let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
-        for job in &old {
-            txn.delete(job.ended_key());
+        for key in keys {
+            txn.delete(key);
         }
         // After another end a later look finds them again.
         let _ = txn.commit().await;

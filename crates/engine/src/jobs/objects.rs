@@ -4,8 +4,9 @@
 //! The caller moves the bytes. It asks for the jobs that this process owns, and does them piece by piece:
 //!
 //! - *Seal*: [`Engine::rows_of_backup`] gives rows, or [`Engine::changes_of_backup`] those that differ from
-//!   an earlier backup; the caller stores them, [`Engine::note_sealed`] remembers how far that is.
-//!   [`Engine::end_seal`] ends it when the last object stands.
+//!   an earlier backup; the caller stores them, [`Engine::note_sealed`] remembers how far that is, and what the
+//!   caller wants to know of each object ([`Engine::sealed_objects`]). [`Engine::end_seal`] ends it when the
+//!   last object stands.
 //! - *Restore*: the caller reads rows from the objects, [`Engine::load_rows`] writes them and remembers where
 //!   the next ones begin. [`Engine::end_loading`] ends it.
 //! - *Delete*: the caller removes all objects of the backup, then [`Engine::end_deletion`].
@@ -22,7 +23,7 @@ use keywright_store::{CommitError, Store, Transaction};
 use super::end::{end, failed};
 use super::restore::{self, advance, target_of};
 use super::row::{self, Counts, Cursor, Job, Seal, Source, State, Work};
-use super::table_of;
+use super::{FOLLOW_MS, LOOK_MAX, LOOK_MS, table_of};
 use crate::catalogue::backup::{Backup, Items};
 use crate::catalogue::{OtherRows, Table, settings_in_words, stored_settings};
 use crate::history::as_of::{AsOf, OldItem};
@@ -35,8 +36,6 @@ use crate::support::fault;
 use crate::support::rows::Budget;
 use crate::support::stamp::Stamp;
 
-/// Open jobs that one look reads.
-const LOOK_MAX: usize = 10_000;
 /// Rows of one page.
 const PAGE_ROWS_MAX: usize = 10_000;
 /// Tries of a commit that notes progress.
@@ -77,10 +76,8 @@ pub enum ObjectWork {
         described: BTreeMap<String, String>,
         /// Where the next rows begin; `None` at the beginning.
         from: Option<Bytes>,
-        /// Whether all rows were noted.
+        /// Whether all objects were noted.
         is_at_end: bool,
-        /// What the caller has noted.
-        progress: Bytes,
     },
     /// A table is to be filled from a sealed backup.
     Restore {
@@ -107,6 +104,21 @@ pub struct Row {
     pub value: Bytes,
 }
 
+/// How far a seal has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sealed<'a> {
+    /// The rows up to the key `last` stand, the last ones of them in an object of which the caller remembers
+    /// this. More rows follow.
+    UpTo {
+        /// The key of its last row.
+        last: &'a Bytes,
+        /// What the caller remembers.
+        object: &'a Bytes,
+    },
+    /// All objects stand.
+    All,
+}
+
 /// Some rows in the order of their keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowPage {
@@ -126,9 +138,17 @@ pub(super) const fn needs_objects(job: &Job) -> bool {
 }
 
 impl<S: Store> Engine<S> {
+    /// Whether jobs that need objects may have come or gone since they were asked for. Another process may
+    /// have made or left some at any time.
+    pub fn object_jobs_are_due(&self) -> bool {
+        self.env().now_ms() >= self.due().object_jobs.at_ms()
+    }
+
     /// The jobs that need objects and that this process owns: of each kind the oldest, as many as are worked
     /// on at a time. Those that remove objects come first, so that seals wait for room that they make.
     pub async fn object_jobs(&self) -> Result<Vec<ObjectJob>, Error> {
+        let next_ms = if self.is_shared() { FOLLOW_MS } else { LOOK_MS };
+        self.due().object_jobs.begin(self.env().now_ms().saturating_add(next_ms));
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let mut jobs = row::open(&view, LOOK_MAX).await?;
         drop(view);
@@ -189,28 +209,49 @@ impl<S: Store> Engine<S> {
         Ok(Some(RowPage { rows: differing.map(row).collect(), next: page.next }))
     }
 
-    /// Notes that the rows up to the key `last` stand in objects, or all of them without one, and what the
-    /// caller remembers of these. `items` and `bytes` are those since the last note.
+    /// Notes how far a seal has come. `items` and `bytes` are those since the last note.
     pub async fn note_sealed(
         &self,
         job: &ObjectJob,
-        last: Option<&Bytes>,
-        progress: Bytes,
+        sealed: Sealed<'_>,
         (items, bytes): (u64, u64),
     ) -> Result<Option<ObjectJob>, Error> {
         let Work::Seal(seal) = &job.job.work else { return Ok(None) };
         let before = &job.job;
-        let place = last.and_then(|last| after_item(last)).map(Vec::from);
-        let after = Job {
-            work: Work::Seal(Seal { progress: progress.into(), ..seal.clone() }),
-            cursor: Cursor { is_at_end: place.is_none(), place: place.unwrap_or_default(), taken: 0 },
+        let mut after = Job {
             counts: Counts { items: before.counts.items + items, bytes: before.counts.bytes + bytes },
             ..before.begun(self.env().now_ms())
         };
-        if !self.replace(before, &after).await? {
+        let row = match sealed {
+            Sealed::UpTo { last, object } => {
+                let place = after_item(last).ok_or_else(fault::internal)?;
+                after.cursor = Cursor { place: place.into(), taken: 0, is_at_end: false };
+                after.work = Work::Seal(Seal { objects: seal.objects + 1, ..seal.clone() });
+                Some((row::object_key(&before.id, seal.objects), object.clone()))
+            }
+            Sealed::All => {
+                after.cursor = Cursor { is_at_end: true, ..Cursor::default() };
+                None
+            }
+        };
+        if !self.replace(before, &after, row).await? {
             return Ok(None);
         }
         self.for_caller(after).await
+    }
+
+    /// What the caller has noted of the objects that a seal has written, in their order.
+    pub async fn sealed_objects(&self, job: &ObjectJob) -> Result<Vec<Bytes>, Error> {
+        let Work::Seal(seal) = &job.job.work else { return Ok(Vec::new()) };
+        let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        let mut objects = row::objects(&view, &job.id).await?;
+        let count = usize::try_from(seal.objects).unwrap_or(usize::MAX);
+        if objects.len() < count {
+            return Err(fault::internal());
+        }
+        // Another process may have gone on meanwhile: this job is overtaken at its next note.
+        objects.truncate(count);
+        Ok(objects)
     }
 
     /// Ends a seal: the backup is at `place` from now on, and its table's history is held for it no longer.
@@ -278,7 +319,7 @@ impl<S: Store> Engine<S> {
     pub async fn end_loading(&self, job: &ObjectJob) -> Result<bool, Error> {
         let now_ms = self.env().now_ms();
         let cursor = Cursor { is_at_end: true, ..Cursor::default() };
-        let is_noted = self.replace(&job.job, &Job { cursor, ..job.job.begun(now_ms) }).await?;
+        let is_noted = self.replace(&job.job, &Job { cursor, ..job.job.begun(now_ms) }, None).await?;
         self.due().jobs.wake_at(now_ms);
         Ok(is_noted)
     }
@@ -286,6 +327,15 @@ impl<S: Store> Engine<S> {
     /// Ends a job whose objects are removed.
     pub async fn end_deletion(&self, job: &ObjectJob) -> Result<bool, Error> {
         end(self, &job.job, &State::Completed, (&[], &[]), |_, _| Ok(())).await
+    }
+
+    /// Notes why a job cannot go on at present. Its next progress takes that back.
+    pub async fn note_waiting(&self, job: &ObjectJob, reason: &str) -> Result<bool, Error> {
+        if job.job.waits_for.as_deref() == Some(reason) {
+            return Ok(true);
+        }
+        let after = Job { waits_for: Some(reason.to_owned()), ..job.job.clone() };
+        self.replace(&job.job, &after, None).await
     }
 
     /// Ends a job that cannot go on. The table of a restore disappears; the backup of a seal stays as it is.
@@ -326,7 +376,6 @@ impl<S: Store> Engine<S> {
                     described: settings_in_words(&source),
                     from: (!job.cursor.place.is_empty()).then(|| bytes(&job.cursor.place)),
                     is_at_end: job.cursor.is_at_end,
-                    progress: bytes(&seal.progress),
                 }
             }
             Work::Restore(restore) => match &restore.source {
@@ -345,8 +394,8 @@ impl<S: Store> Engine<S> {
         Ok(Some(ObjectJob { id, namespace, table, items, work, job }))
     }
 
-    /// Replaces a job's row, if it is as the caller knows it.
-    async fn replace(&self, before: &Job, after: &Job) -> Result<bool, Error> {
+    /// Replaces a job's row, and writes another row with it, if the job is as the caller knows it.
+    async fn replace(&self, before: &Job, after: &Job, with: Option<(Bytes, Bytes)>) -> Result<bool, Error> {
         let (key, old, new) = (before.open_key(), before.encode(), after.encode());
         for _ in 0..TRIES_MAX {
             let mut txn = self.store().begin().await.map_err(|error| fault::storage(&error))?;
@@ -359,6 +408,9 @@ impl<S: Store> Engine<S> {
                 return Ok(false);
             }
             txn.put(key.clone(), new.clone());
+            if let Some((key, row)) = &with {
+                txn.put(key.clone(), row.clone());
+            }
             match txn.commit().await {
                 Ok(_version) => return Ok(true),
                 Err(CommitError::Conflict | CommitError::Unknown) => {}

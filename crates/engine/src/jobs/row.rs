@@ -1,12 +1,15 @@
 //! Jobs as they are stored.
 //!
 //! ```text
-//! jobs | 0 | id    a job that has not ended
-//! jobs | 1 | id    one that has
+//! jobs | 0 | id             a job that has not ended
+//! jobs | 1 | id             one that has
+//! jobs | 2 | id | number    what a caller remembers of an object that a seal has written, from number 0 on
 //! ```
 //!
-//! An id begins with the time of the request, so jobs are in the order of their beginning.
+//! An id begins with the time of the request, so jobs are in the order of their beginning. All ids have the
+//! same length.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
@@ -27,6 +30,7 @@ use crate::support::stamp::Stamp;
 const FORMAT: u8 = 1;
 const OPEN: u8 = 0;
 const ENDED: u8 = 1;
+const OBJECTS: u8 = 2;
 
 /// What a job does. Stored as its place in this list: a new kind comes at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,14 +73,14 @@ impl Restore {
 pub(crate) struct Seal {
     pub backup: BackupName,
     pub stamp: Stamp,
-    /// What the caller remembers of the objects that stand.
-    pub progress: Vec<u8>,
+    /// How many objects stand. What the caller remembers of each is in a row of its own.
+    pub objects: u32,
 }
 
 impl Seal {
     /// The seal of a backup whose stamp is not drawn yet.
     pub(crate) fn of(backup: BackupName) -> Self {
-        Self { backup, stamp: Stamp::default(), progress: Vec::new() }
+        Self { backup, stamp: Stamp::default(), objects: 0 }
     }
 }
 
@@ -131,6 +135,8 @@ pub(crate) struct Job {
     /// The number of the table whose owner does the work.
     pub table: u64,
     pub state: State,
+    /// Why it waits at present, for people.
+    pub waits_for: Option<String>,
     pub cursor: Cursor,
     pub counts: Counts,
     pub created_ms: u64,
@@ -162,6 +168,7 @@ impl Job {
             table_name: new.table.name.clone(),
             table: new.table.id.0,
             state: State::Waiting,
+            waits_for: None,
             cursor: Cursor::default(),
             counts: Counts::default(),
             created_ms: new.now_ms,
@@ -190,6 +197,7 @@ impl Job {
     pub(crate) fn begun(&self, now_ms: u64) -> Self {
         let mut begun = self.clone();
         begun.state = State::Running;
+        begun.waits_for = None;
         begun.started_ms.get_or_insert(now_ms);
         begun
     }
@@ -224,6 +232,41 @@ pub(crate) fn open_key(id: &str) -> Bytes {
 
 fn key(stage: u8, id: &str) -> Bytes {
     [&[Space::Jobs.byte(), stage][..], id.as_bytes()].concat().into()
+}
+
+/// The key of what the caller remembers of an object.
+pub(crate) fn object_key(id: &str, number: u32) -> Bytes {
+    [&key(OBJECTS, id)[..], &number.to_be_bytes()].concat().into()
+}
+
+/// What the caller remembers of the objects of a job, in their order.
+pub(crate) async fn objects(view: &impl Snapshot, id: &str) -> Result<Vec<Bytes>, Error> {
+    let mut found = Vec::new();
+    let range = layout::prefix_range(key(OBJECTS, id).into());
+    let read = each_row_until(view, (range, Direction::Forward), |entry| {
+        found.push(entry.value.clone());
+        ControlFlow::Continue(())
+    });
+    read.await.map_err(|error| fault::storage(&error))?;
+    Ok(found)
+}
+
+/// The keys of such rows whose jobs have ended, at most so many.
+pub(crate) async fn objects_of_ended(view: &impl Snapshot, most: usize) -> Result<Vec<Bytes>, Error> {
+    let open: BTreeSet<Bytes> =
+        open(view, usize::MAX).await?.iter().map(|job| key(OBJECTS, &job.id)).collect();
+    let mut found = Vec::new();
+    let take = |entry: &Entry| {
+        let (of_job, _number) = entry.key.split_at(entry.key.len().saturating_sub(size_of::<u32>()));
+        if open.contains(of_job) {
+            ControlFlow::Continue(())
+        } else {
+            keep(&mut found, entry.key.clone(), most)
+        }
+    };
+    let read = each_row_until(view, (all(OBJECTS), Direction::Forward), take);
+    read.await.map_err(|error| fault::storage(&error))?;
+    Ok(found)
 }
 
 fn all(stage: u8) -> KeyRange {

@@ -67,6 +67,8 @@ pub struct JobView {
     pub backup: Option<String>,
     /// How it stands.
     pub state: JobState,
+    /// Why it could not go on when it was tried last.
+    pub waits_for: Option<String>,
     /// Items that are done.
     pub items: u64,
     /// Bytes of these items.
@@ -112,6 +114,7 @@ impl From<Job> for JobView {
             table: job.table_name,
             backup,
             state: job.state.into(),
+            waits_for: job.waits_for,
             items: job.counts.items,
             bytes: job.counts.bytes,
             rollback,

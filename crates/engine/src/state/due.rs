@@ -25,12 +25,23 @@ impl Due {
 /// The looks for jobs and backups.
 #[derive(Debug, Default)]
 pub(crate) struct DueWork {
-    /// Jobs that are to be worked on.
+    /// Jobs that the engine works on by itself.
     pub jobs: Due,
-    /// Ended jobs that are kept no longer.
+    /// Jobs that need objects.
+    pub object_jobs: Due,
+    /// Ended jobs that are kept no longer, and rows that they have left.
     pub old_jobs: Due,
     /// Backups that expire.
     pub expiring_backups: Due,
     /// What history and jobs take.
     pub measurement: Due,
+}
+
+impl DueWork {
+    /// A job was made or has ended: another one may begin.
+    pub(crate) fn jobs_changed(&self, now_ms: u64) {
+        for due in [&self.jobs, &self.object_jobs, &self.old_jobs] {
+            due.wake_at(now_ms);
+        }
+    }
 }

@@ -10,7 +10,7 @@ use super::backups::{START_MS, bed_with, full_row, reopen};
 use super::harness::*;
 use super::tables::{Bed, creation, kind};
 use crate::support::layout::Space;
-use crate::{EngineConfig, JobKind, JobState, ObjectJob, ObjectWork, Row};
+use crate::{EngineConfig, JobKind, JobState, ObjectJob, ObjectWork, Row, Sealed};
 
 const ITEMS: i64 = 700;
 
@@ -32,22 +32,26 @@ impl Objects {
     /// Does a piece of a seal; true after the last.
     fn seal_some(&mut self, bed: &Bed<MemoryStore>) -> bool {
         let job = one_job(bed);
-        let ObjectWork::Seal { backup, from, is_at_end, progress, .. } = &job.work else { panic!("{job:?}") };
+        let ObjectWork::Seal { backup, from, is_at_end, .. } = &job.work else { panic!("{job:?}") };
         let pages = self.0.entry(backup.clone()).or_default();
-        assert_eq!(progress.len(), pages.len(), "the progress is what was noted last");
+        let noted = block_on(bed.engine.sealed_objects(&job)).expect("they are read");
         if *is_at_end {
+            assert_eq!(noted.len() + 1, pages.len(), "the last one needs no note");
             let place = Bytes::from(backup.clone());
             return block_on(bed.engine.end_seal(&job, &place)).expect("it is noted");
         }
+        let name = |number: usize| Bytes::from(format!("object {number}"));
+        assert_eq!(noted, (0..pages.len()).map(name).collect::<Vec<_>>(), "they are what was noted");
         let page = block_on(bed.engine.rows_of_backup(&job, from.as_ref(), 20_000)).expect("it is read");
         let page = page.expect("the history is held");
         let count = u64::try_from(page.rows.len()).expect("few");
         let last = page.rows.last().filter(|_| page.next.is_some()).map(|row| row.key.clone());
+        let object = name(pages.len());
         pages.push(page.rows);
-        let progress = Bytes::from(vec![1; pages.len()]);
-        let noted = block_on(bed.engine.note_sealed(&job, last.as_ref(), progress.clone(), (count, 1)));
+        let sealed = last.as_ref().map_or(Sealed::All, |last| Sealed::UpTo { last, object: &object });
+        let noted = block_on(bed.engine.note_sealed(&job, sealed, (count, 1)));
         assert!(noted.expect("it is noted").is_some());
-        let again = block_on(bed.engine.note_sealed(&job, last.as_ref(), progress, (count, 2)));
+        let again = block_on(bed.engine.note_sealed(&job, sealed, (count, 2)));
         assert_eq!(again.expect("it is refused"), None, "the job is not as it was");
         false
     }
@@ -92,6 +96,7 @@ fn a_sealed_backup_holds_no_history_and_restores_to_the_same_items_and_indexes()
     bed.settle();
     assert_eq!(bed.job_states(), [(JobKind::Seal, JobState::Completed)]);
     assert_eq!(bed.rows_in(Space::History), 0, "it is held no longer");
+    assert_eq!(bed.rows_in(Space::Jobs), 1, "what was noted of its objects is gone");
     let (items, rows) = (objects.0.values().flatten().map(Vec::len).sum::<usize>(), ITEMS);
     assert_eq!(i64::try_from(items).ok(), Some(rows));
     bed.delete("Shop").expect("it is there");
@@ -280,4 +285,46 @@ fn a_seal_that_fails_leaves_the_backup_in_its_table() {
     bed.contents("Copy").assert_eq(&bed.contents("Shop"), "");
     bed.delete_backup(&arn).expect("nothing is restored from it");
     assert!(block_on(bed.engine.object_jobs()).expect("they are listed").is_empty(), "there are no objects");
+}
+
+#[test]
+fn a_job_that_waits_says_why_until_it_goes_on() {
+    let bed = bed_with(sealing());
+    bed.create(creation("Shop", schema())).expect("it is new");
+    (0..ITEMS).for_each(|number| bed.put("Shop", full_row(number)));
+    bed.back_up("Shop");
+    let waits = || block_on(bed.engine.jobs(None, 1)).expect("they are listed").remove(0).waits_for;
+    assert_eq!(waits(), None);
+    let job = one_job(&bed);
+    assert!(block_on(bed.engine.note_waiting(&job, "the disk is full")).expect("it is noted"));
+    assert!(
+        !block_on(bed.engine.note_waiting(&job, "again")).expect("it is refused"),
+        "the job has moved on"
+    );
+    assert_eq!(waits().as_deref(), Some("the disk is full"));
+    assert!(!Objects::default().seal_some(&bed));
+    assert_eq!(waits(), None);
+}
+
+#[test]
+fn jobs_are_asked_for_when_one_was_made_or_has_ended() {
+    let bed = bed_with(sealing());
+    bed.create(creation("Shop", schema())).expect("it is new");
+    bed.put("Shop", full_row(1));
+    assert!(block_on(bed.engine.object_jobs()).expect("they are listed").is_empty());
+    assert!(!bed.engine.object_jobs_are_due());
+    let arn = bed.back_up("Shop").backup_arn;
+    assert!(bed.engine.object_jobs_are_due(), "a backup is to be sealed");
+    let mut objects = Objects::default();
+    while !objects.seal_some(&bed) {}
+    assert!(bed.engine.object_jobs_are_due(), "a seal has ended");
+    block_on(bed.engine.object_jobs()).expect("they are listed");
+    bed.try_restore(&arn, "Copy").expect("it is sealed");
+    assert!(bed.engine.object_jobs_are_due(), "a table is to be filled");
+    while !objects.load_some(&bed) {}
+    bed.settle();
+    block_on(bed.engine.object_jobs()).expect("they are listed");
+    assert!(!bed.engine.object_jobs_are_due());
+    bed.delete_backup(&arn).expect("nothing is restored from it");
+    assert!(bed.engine.object_jobs_are_due(), "objects are to be removed");
 }

@@ -85,6 +85,9 @@ fn lines(job: &Json) -> Vec<String> {
         let counts = counts.members().iter().map(|(name, count)| format!("{name} {}", count.compact()));
         lines.push(format!("    {}", counts.collect::<Vec<_>>().join(", ")));
     }
+    if job.get("waits-for").is_some() {
+        lines.push(format!("    waits: {}", text("waits-for")));
+    }
     if let Some(error) = job.get("error") {
         let part = |name: &str| inline(error.str_at(name).unwrap_or_default()).into_owned();
         lines.push(format!("    {}: {}", part("code"), part("message")));
@@ -143,7 +146,10 @@ mod tests {
                 "    A: b",
             ]
         );
-        let waiting = r#"{"id": "7-ab", "kind": "seal", "table": "T", "state": "waiting", "created": 0}"#;
-        assert_eq!(lines(&Json::parse(waiting).expect("JSON"))[1], "    since 1970-01-01T00:00:00.000Z");
+        let waiting = r#"{"id": "7-ab", "kind": "seal", "table": "T", "state": "waiting", "created": 0,
+            "waits-for": "cannot open /backups: no such folder"}"#;
+        let waiting = lines(&Json::parse(waiting).expect("JSON"));
+        assert_eq!(waiting[1], "    since 1970-01-01T00:00:00.000Z");
+        assert_eq!(waiting[2], "    waits: cannot open /backups: no such folder");
     }
 }

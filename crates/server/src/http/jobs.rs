@@ -63,6 +63,9 @@ pub(super) fn job(job: &JobView) -> Json {
     if let Some(backup) = &job.backup {
         shown.set("backup", Json::text(backup));
     }
+    if let Some(reason) = &job.waits_for {
+        shown.set("waits-for", Json::text(reason));
+    }
     if let JobState::Failed { code, message } = &job.state {
         let error = Json::object([("code", Json::text(code)), ("message", Json::text(message))]);
         shown.set("error", error);

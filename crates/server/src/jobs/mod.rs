@@ -42,6 +42,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// The time until a job that could not go on is tried again, which doubles up to the second.
 const RETRY_MIN: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_mins(1);
+const MIB: u64 = 1024 * 1024;
 
 /// Runs until the server stops.
 pub(crate) async fn run(
@@ -57,8 +58,13 @@ pub(crate) async fn run(
         job_memory_bytes: settings.job_memory_bytes / u64::try_from(settings.job_threads).unwrap_or(u64::MAX),
         backups,
     });
-    let mut desk =
-        Desk { tools, threads: settings.job_threads, at_work: HashMap::new(), waits: HashMap::new() };
+    let mut desk = Desk {
+        tools,
+        threads: settings.job_threads,
+        at_work: HashMap::new(),
+        waits: HashMap::new(),
+        asks: true,
+    };
     let mut tasks = JoinSet::new();
     while !*stopping.borrow() {
         schedules.look(&desk.tools.database).await;
@@ -130,6 +136,21 @@ impl Tools {
         self.database.engine().ok_or_else(|| Stop::Later("the database is being opened again".to_owned()))
     }
 
+    /// Checks that the next piece of a copy leaves the database the room that it needs on its disk.
+    fn check_room(&self, piece_bytes: usize) -> Result<(), Stop> {
+        let bytes = u64::try_from(piece_bytes).unwrap_or(u64::MAX);
+        let Some(folder) = self.backups.folder() else { return Ok(()) };
+        match self.database.lacks_room_for_copy(folder, bytes) {
+            None => Ok(()),
+            Some(needed) => Err(Stop::Later(format!(
+                "less than {} MiB are free on the disk of {}, which the database needs too: free some, or name \
+                 another place with --backup-to",
+                needed.div_ceil(MIB),
+                folder.display()
+            ))),
+        }
+    }
+
     async fn work(&self, job: &ObjectJob) -> Result<(), Stop> {
         match &job.work {
             ObjectWork::Seal { .. } => seal::seal(self, job.clone()).await,
@@ -160,20 +181,29 @@ impl Tools {
         };
         match stopped {
             Stop::Overtaken => Outcome::Left,
-            Stop::Later(reason) => again(reason),
+            Stop::Later(reason) => {
+                if let Ok(engine) = self.engine() {
+                    // Where that cannot be noted, the log has it.
+                    let _ = engine.note_waiting(&newest(&engine, job).await, &reason).await;
+                }
+                again(reason)
+            }
             Stop::Failed { code, message } => {
                 tracing::error!("{} has failed: {message}", shown(job));
                 let Ok(engine) = self.engine() else { return again(message) };
-                // The row of the job has moved on since it was read.
-                let newest = engine.object_jobs().await.unwrap_or_default();
-                let newest = newest.iter().find(|newest| newest.id == job.id).unwrap_or(job);
-                match engine.fail_job(newest, code, &message).await {
+                match engine.fail_job(&newest(&engine, job).await, code, &message).await {
                     Ok(()) => Outcome::Left,
                     Err(error) => again(error.message),
                 }
             }
         }
     }
+}
+
+/// A job as it is now: its row has moved on since it was read.
+async fn newest(engine: &Engine<AnyStore>, job: &ObjectJob) -> ObjectJob {
+    let jobs = engine.object_jobs().await.unwrap_or_default();
+    jobs.into_iter().find(|newest| newest.id == job.id).unwrap_or_else(|| job.clone())
 }
 
 /// A job in a line of the log.
@@ -200,14 +230,24 @@ struct Desk {
     threads: usize,
     at_work: HashMap<String, ObjectJob>,
     waits: HashMap<String, Wait>,
+    /// Whether the next look asks for jobs also if the engine knows of no change.
+    asks: bool,
 }
 
 impl Desk {
     /// Begins jobs for which there is a thread.
     async fn look(&mut self, tasks: &mut JoinSet<(String, Outcome)>, stopping: &watch::Receiver<bool>) {
         let Some(engine) = self.tools.database.engine() else { return };
+        let now = Instant::now();
+        let is_one_due =
+            self.waits.iter().any(|(id, wait)| wait.until <= now && !self.at_work.contains_key(id));
+        if !self.asks && !is_one_due && !engine.object_jobs_are_due() {
+            return;
+        }
         // After a fault of the store the next look asks again.
+        self.asks = true;
         let Ok(jobs) = engine.object_jobs().await else { return };
+        self.asks = false;
         drop(engine);
         self.waits.retain(|id, _| jobs.iter().any(|job| job.id == *id));
         for job in jobs {
@@ -248,6 +288,7 @@ impl Desk {
     /// A job is at work no longer. Says once why it waits.
     fn ended(&mut self, id: &str, outcome: Outcome) {
         let Some(job) = self.at_work.remove(id) else { return };
+        self.asks = true;
         let Outcome::Again(reason) = outcome else {
             self.waits.remove(id);
             return;

@@ -54,6 +54,14 @@ impl Backend {
         }
     }
 
+    /// The disk of the data, if a folder is on it too.
+    pub(crate) fn disk_shared_with(&self, folder: &Path) -> Option<Disk> {
+        match self {
+            Self::Folder(data) => disk_of_both(&data.path, folder),
+            _ => None,
+        }
+    }
+
     /// Whether there is room on the disk for this many bytes. May take long.
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
         match self {
@@ -62,6 +70,13 @@ impl Backend {
             _ => true,
         }
     }
+}
+
+/// What a disk has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Disk {
+    pub(crate) bytes: u64,
+    pub(crate) free_bytes: u64,
 }
 
 impl AnyStore {
@@ -217,6 +232,23 @@ fn says_room(path: &Path, bytes: u64) -> bool {
 #[cfg(not(unix))]
 fn says_room(_path: &Path, _bytes: u64) -> bool {
     true
+}
+
+#[cfg(unix)]
+fn disk_of_both(one: &Path, other: &Path) -> Option<Disk> {
+    use std::os::unix::fs::MetadataExt as _;
+    let device = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.dev());
+    if device(one)? != device(other)? {
+        return None;
+    }
+    let found = rustix::fs::statvfs(one).ok()?;
+    let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+    Some(Disk { bytes: bytes(found.f_blocks), free_bytes: bytes(found.f_bavail) })
+}
+
+#[cfg(not(unix))]
+fn disk_of_both(_one: &Path, _other: &Path) -> Option<Disk> {
+    None
 }
 
 /// Writes and removes a file of this size: a quota of the user is not in the figures of the file system.

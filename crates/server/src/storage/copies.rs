@@ -1,5 +1,7 @@
 //! Copies of backups: the backup store, where a copy stands as the engine keeps it, and what its faults mean.
 
+use std::path::Path;
+
 use bytes::Bytes;
 use keywright_archive::{Access, Address, BackupPath, Chain, Fault, Place, S3Settings, Scope};
 use keywright_engine::ObjectJob;
@@ -50,6 +52,14 @@ pub(crate) struct BackupStore {
 impl BackupStore {
     pub(crate) const fn new(to: Option<Address>, s3: S3Settings) -> Self {
         Self { to, s3 }
+    }
+
+    /// The folder that it is, if it is one.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match &self.to {
+            Some(Address::Folder(folder)) => Some(folder),
+            Some(Address::S3 { .. }) | None => None,
+        }
     }
 
     /// The place for writing and removing.

@@ -5,6 +5,7 @@
 //! counters, latches and positions in streams are read or begun as after a kill. Requests get a temporary
 //! error meanwhile. It does not know when that is worth trying (`recovery`).
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,6 +24,11 @@ use crate::process::failure::Failure;
 
 /// Interval at which requests that still run are counted.
 const UNUSED_CHECK: Duration = Duration::from_millis(5);
+
+/// Copies of backups leave so much of the disk of the database free, in addition to what the store needs to
+/// go on: a twentieth, up to a bound.
+const COPIES_LEAVE_PART: u64 = 20;
+const COPIES_LEAVE_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// A store and the engine over it.
 pub(crate) struct Running {
@@ -139,6 +145,15 @@ impl Database {
     /// Bytes that the store needs on disk to go on.
     pub(crate) fn room_bytes(&self) -> u64 {
         self.figures().map_or(0, |figures| figures.room_bytes)
+    }
+
+    /// Bytes that must be free before a copy of a backup takes `bytes` in a folder, if less are: a copy on the
+    /// disk of the database leaves it what it needs to go on, twice, as its buffers may fill meanwhile.
+    pub(crate) fn lacks_room_for_copy(&self, folder: &Path, bytes: u64) -> Option<u64> {
+        let disk = self.backend.disk_shared_with(folder)?;
+        let left = (disk.bytes / COPIES_LEAVE_PART).min(COPIES_LEAVE_BYTES_MAX);
+        let needed = self.room_bytes().saturating_mul(2).saturating_add(left).saturating_add(bytes);
+        (disk.free_bytes < needed).then_some(needed)
     }
 
     pub(crate) fn has_room(&self) -> bool {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the server that is asked has the real time")]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -82,45 +83,87 @@ async fn copied(server: &Server, backups: &Path, count: usize) {
     .await;
 }
 
+/// What does not become smaller when it is compressed.
+fn noise(seed: u64, bytes: usize) -> String {
+    let mut dice = Dice::new(seed);
+    (0..bytes).map(|_| char::from(b'!' + u8::try_from(dice.roll(90)).unwrap())).collect()
+}
+
+async fn put_noise(http: &Http, items: u64, bytes: usize) {
+    for number in 0..items {
+        let item = json!({"pk": {"S": format!("noise-{number}")}, "noise": {"S": noise(number + 1, bytes)}});
+        http.call("PutItem", &json!({"TableName": TABLE, "Item": item})).await.good();
+    }
+}
+
+/// Checks that the folder has what the manifests name, and nothing else. Returns the number of chunks.
+fn check_objects(backups: &Path) -> usize {
+    let mut named: Vec<PathBuf> = Vec::new();
+    for manifest in files(backups).into_iter().filter(|file| file.ends_with("manifest.json")) {
+        let said: Value = serde_json::from_slice(&std::fs::read(&manifest).unwrap()).unwrap();
+        let chunks = said["chunks"].as_array().unwrap();
+        named.extend(chunks.iter().map(|chunk| manifest.with_file_name(chunk["name"].as_str().unwrap())));
+        named.push(manifest);
+    }
+    let mut found = files(backups);
+    found.sort();
+    named.sort();
+    assert_eq!(found, named);
+    found.len() - manifests(backups)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_killed_while_it_copies_a_backup_ends_with_a_whole_copy_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let (data, backups) = (folder.path().join("data"), folder.path().join("data/backups"));
-    let mut server = Server::on(&data);
+    // Chunks of 2 MiB: a copy has several.
+    let start = || Server::start(&["--data", text(&data), "--job-memory-mib", "32", "--job-threads", "8"]);
+    let mut server = start();
     open(&server).await;
+    let http = Http::new(server.address());
+    put_noise(&http, 30, 300_000).await;
+    let begun = Instant::now();
+    back_up(&http).await;
+    copied(&server, &backups, 1).await;
+    let takes = u64::try_from(begun.elapsed().as_millis()).unwrap();
+    assert!(check_objects(&backups) > 2, "{:?}", files(&backups));
     let (kills, seed) = (wanted("KEYWRIGHT_KILLS", KILLS_DEFAULT), wanted("KEYWRIGHT_SEED", 1));
     let mut dice = Dice::new(seed);
     let mut unfinished = 0;
     for kill in 0..kills {
+        let known = usize::try_from(kill).unwrap() + 1;
         let http = Http::new(server.address());
         let before = items(&server, TABLE, None).await;
         let arn = back_up(&http).await;
         http.call("DeleteItem", &json!({"TableName": TABLE, "Key": {"pk": {"S": "account-0"}}})).await.good();
-        tokio::time::sleep(Duration::from_millis(dice.roll(700))).await;
+        tokio::time::sleep(Duration::from_millis(dice.roll(takes))).await;
         server.kill();
-        unfinished += u64::from(manifests(&backups) <= usize::try_from(kill).unwrap());
-        server = Server::on(&data);
+        unfinished += u64::from(manifests(&backups) <= known);
+        server = start();
         let http = Http::new(server.address());
-        copied(&server, &backups, usize::try_from(kill).unwrap() + 1).await;
+        copied(&server, &backups, known + 1).await;
+        check_objects(&backups);
         let target = format!("Copy-{kill}");
         restore(&http, &arn, &target).await.good();
-        tokio::time::sleep(Duration::from_millis(dice.roll(700))).await;
+        tokio::time::sleep(Duration::from_millis(dice.roll(takes))).await;
         server.kill();
-        server = Server::on(&data);
+        server = start();
         let http = Http::new(server.address());
         assert!(settled(&http, &target).await, "{}", jobs(&server));
         assert_eq!(items(&server, &target, None).await, before);
-        assert_eq!(items(&server, &target, Some("by-owner")).await, before);
+        let indexed = before.iter().filter(|(_, item)| !item["owner"].is_null());
+        let indexed: BTreeMap<_, _> = indexed.map(|(key, item)| (key.clone(), item.clone())).collect();
+        assert_eq!(items(&server, &target, Some("by-owner")).await, indexed);
         let described = http.call("DescribeTable", &json!({"TableName": target})).await.good();
         assert_eq!(described["Table"]["ItemCount"], json!(before.len()));
+        http.call("DeleteTable", &json!({"TableName": target})).await.good();
         let item = &before["account-0"];
         http.call("PutItem", &json!({"TableName": TABLE, "Item": item})).await.good();
     }
     run(&["backup", "verify", text(&backups)]).unwrap();
-    let whole = |file: &PathBuf| !file.to_str().unwrap().contains('#');
-    assert!(files(&backups).iter().all(whole), "{:?}", files(&backups));
     println!(
-        "seed {seed}: {kills} kills while a backup was copied, {unfinished} before its end, and {kills} while it was restored"
+        "seed {seed}: {kills} kills while a backup of {takes} ms was copied, {unfinished} before its end, and \
+         {kills} while it was restored"
     );
 }
 
@@ -255,25 +298,49 @@ async fn a_full_backup_store_gets_no_manifest_until_there_is_room() {
     let server = Server::start(&["--data", text(&folder.path().join("data")), "--backup-to", text(&backups)]);
     open(&server).await;
     let http = Http::new(server.address());
-    for number in 0..ACCOUNTS {
-        // What does not become smaller when it is compressed.
-        let mut dice = Dice::new(number + 1);
-        let noise: String =
-            (0..6_000).map(|_| char::from(b'!' + u8::try_from(dice.roll(90)).unwrap())).collect();
-        let item = json!({"pk": {"S": format!("noise-{number}")}, "noise": {"S": noise}});
-        http.call("PutItem", &json!({"TableName": TABLE, "Item": item})).await.good();
-    }
+    put_noise(&http, ACCOUNTS, 6_000).await;
     let before = items(&server, TABLE, None).await;
     let arn = back_up(&http).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(manifests(disk.path()), 0);
-    assert!(jobs(&server).to_string().contains("seal"), "{}", jobs(&server));
+    let job = jobs(&server)["jobs"][0].clone();
+    assert_eq!(job["kind"], "seal", "{job}");
+    assert!(job["waits-for"].as_str().unwrap().contains(text(&backups)), "{job}");
     assert_eq!(items(&server, TABLE, None).await, before);
     let item = json!({"pk": {"S": "later"}});
     http.call("PutItem", &json!({"TableName": TABLE, "Item": item})).await.good();
     std::fs::remove_file(&filler).unwrap();
     copied(&server, &backups, 1).await;
     run(&["backup", "verify", text(&backups)]).unwrap();
+    restore(&http, &arn, "Copy").await.good();
+    assert!(settled(&http, "Copy").await);
+    assert_eq!(items(&server, "Copy", None).await, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_on_the_disk_of_the_database_waits_rather_than_take_the_room_that_the_database_needs() {
+    let Some(disk) = SmallDisk::mount(96) else { return };
+    let (data, filler) = (disk.path().join("data"), disk.path().join("filler"));
+    let server = Server::start(&["--data", text(&data), "--write-buffer-kib", "512"]);
+    open(&server).await;
+    let http = Http::new(server.address());
+    std::fs::write(&filler, vec![0; 72 << 20]).unwrap();
+    let before = items(&server, TABLE, None).await;
+    let arn = back_up(&http).await;
+    let begun = Instant::now();
+    let waits = loop {
+        if let Some(waits) = jobs(&server)["jobs"][0]["waits-for"].as_str() {
+            break waits.to_owned();
+        }
+        assert!(begun.elapsed() < LONG, "the copy does not wait: {}", jobs(&server));
+        tokio::time::sleep(PAUSE).await;
+    };
+    assert!(waits.contains("MiB are free") && waits.contains("--backup-to"), "{waits}");
+    assert!(files(&data.join("backups")).is_empty());
+    put_noise(&http, 20, 6_000).await;
+    std::fs::remove_file(&filler).unwrap();
+    copied(&server, &data.join("backups"), 1).await;
+    assert_eq!(jobs(&server)["jobs"][0]["waits-for"], Value::Null, "{}", jobs(&server));
     restore(&http, &arn, "Copy").await.good();
     assert!(settled(&http, "Copy").await);
     assert_eq!(items(&server, "Copy", None).await, before);

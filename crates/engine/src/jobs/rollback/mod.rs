@@ -76,7 +76,7 @@ impl<S: Store> Engine<S> {
             Ok(job)
         };
         let (_, job) = self.catalogue().change_all(&[table.id], &[], || Ok(()), begin).await?;
-        self.due().jobs.wake_at(now_ms);
+        self.due().jobs_changed(now_ms);
         Ok(job.into())
     }
 }
