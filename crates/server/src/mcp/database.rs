@@ -28,21 +28,28 @@ const LISTED_MAX: u64 = 100;
 const HISTORY: OwnCall = OwnCall { name: "History", path: history::PATH };
 const JOBS: OwnCall = OwnCall { name: "Jobs", path: jobs::PATH };
 
+/// What tools may do besides reading.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowed {
+    pub(super) writes: bool,
+    pub(super) restores: bool,
+}
+
 /// An endpoint, connected at the first request.
 pub(super) struct Database {
     endpoint: Endpoint,
     credentials: Credentials,
-    allows_writes: bool,
+    allowed: Allowed,
     client: Mutex<Option<Client>>,
 }
 
 impl Database {
-    pub(super) fn new(endpoint: Endpoint, credentials: Credentials, allows_writes: bool) -> Self {
-        Self { endpoint, credentials, allows_writes, client: Mutex::default() }
+    pub(super) fn new(endpoint: Endpoint, credentials: Credentials, allowed: Allowed) -> Self {
+        Self { endpoint, credentials, allowed, client: Mutex::default() }
     }
 
-    pub(super) const fn allows_writes(&self) -> bool {
-        self.allows_writes
+    pub(super) const fn allowed(&self) -> Allowed {
+        self.allowed
     }
 
     /// Sends a request that changes nothing.
@@ -59,11 +66,39 @@ impl Database {
 
     /// Sends any request.
     pub(super) async fn write(&self, arguments: Arguments) -> Outcome {
-        if !self.allows_writes {
-            return Err("keywright mcp was started without --allow-writes".to_owned());
-        }
         let (operation, request) = taken(arguments)?;
         self.request(operation, request).await
+    }
+
+    /// Restores a table into a new one.
+    pub(super) async fn restore(&self, mut arguments: Arguments) -> Outcome {
+        let target = arguments.text("target")?.ok_or("`target` is missing")?;
+        let (table, backup) = (arguments.text("table")?, arguments.text("backup")?);
+        let at = arguments.text("at")?.map(|at| at.parse::<TimeArgument>()).transpose();
+        let at = at.map_err(|fault| format!("`at`: {fault}"))?;
+        arguments.end()?;
+        let target = ("TargetTableName", Json::text(&target));
+        let (operation, request) = match (&table, backup, at) {
+            (Some(table), None, at) => {
+                let time = match at {
+                    Some(TimeArgument(ms)) => ("RestoreDateTime", Json::number(ms / 1000)),
+                    None => ("UseLatestRestorableTime", Json::Bool(true)),
+                };
+                let request = Json::object([("SourceTableName", Json::text(table)), target, time]);
+                (Operation::RestoreTableToPointInTime, request)
+            }
+            (None, Some(backup), None) => {
+                let request = Json::object([("BackupArn", Json::text(&backup)), target]);
+                (Operation::RestoreTableFromBackup, request)
+            }
+            (None, Some(_), Some(_)) => {
+                return Err("a backup has a time of its own: leave `at` out".to_owned());
+            }
+            (Some(_), Some(_), _) | (None, None, _) => {
+                return Err("name either `table` or `backup`".to_owned());
+            }
+        };
+        self.send(Sent::Operation(operation), &request, table.as_deref()).await
     }
 
     /// Shows what an item has been.

@@ -36,6 +36,9 @@ pub(crate) struct McpArguments {
     /// Let it change tables and items there too
     #[arg(long, requires = "endpoint")]
     allow_writes: bool,
+    /// Let it restore tables there from backups and points in time, each into a new table
+    #[arg(long, requires = "endpoint")]
+    allow_restores: bool,
     #[command(flatten)]
     credentials: Credentials,
 }
@@ -53,9 +56,9 @@ pub(crate) fn run(arguments: McpArguments) -> Result<(), Failure> {
     if !folder.is_dir() {
         return Err(Failure::new(format!("--folder {} is not a folder", arguments.folder.display())));
     }
-    let database = arguments
-        .endpoint
-        .map(|endpoint| database::Database::new(endpoint, arguments.credentials, arguments.allow_writes));
+    let allowed = database::Allowed { writes: arguments.allow_writes, restores: arguments.allow_restores };
+    let database =
+        arguments.endpoint.map(|endpoint| database::Database::new(endpoint, arguments.credentials, allowed));
     session::serve(Setting { workers: Workers::of_tools(folder), database })
 }
 

@@ -56,6 +56,9 @@ pub(super) fn serve(setting: Setting) -> Result<(), Failure> {
 
 impl Session {
     async fn run(&self, tool: &'static str, run: Run, arguments: Arguments) -> Outcome {
+        if let Some(flag) = tools::lacking_flag(run, &self.setting) {
+            return Err(without(flag));
+        }
         let Ok(_call) = self.calls.try_acquire() else {
             return Err(format!("{CALLS_MAX} calls are under way: wait for one of them"));
         };
@@ -67,10 +70,16 @@ impl Session {
             (Run::Read, Some(database)) => database.read(arguments).await,
             (Run::History, Some(database)) => database.history(arguments).await,
             (Run::Jobs, Some(database)) => database.jobs(arguments).await,
+            (Run::Restore, Some(database)) => database.restore(arguments).await,
             (Run::Write, Some(database)) => database.write(arguments).await,
-            (_, None) => Err("keywright mcp was started without --endpoint".to_owned()),
+            (_, None) => Err(without("--endpoint")),
         }
     }
+}
+
+/// A call of a tool that needs a flag.
+fn without(flag: &str) -> String {
+    format!("keywright mcp was started without {flag}, which this tool needs")
 }
 
 /// Runs a tool on models in a process, which ends if this is dropped.
@@ -116,7 +125,7 @@ impl ServerHandler for Session {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some((tool, run)) = tools::find(&request.name, &self.setting) else {
+        let Some((tool, run)) = tools::find(&request.name) else {
             return Err(ErrorData::invalid_params(format!("there is no tool {}", request.name), None));
         };
         let outcome = tokio::select! {

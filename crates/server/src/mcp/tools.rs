@@ -8,6 +8,7 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use super::Setting;
+use super::database::Database;
 
 /// What a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub(super) enum Run {
     History,
     /// Jobs and how they stand.
     Jobs,
+    /// A new table from a backup or a point in time.
+    Restore,
     /// Any request.
     Write,
 }
@@ -45,12 +48,13 @@ const ALL: &[(&str, Run)] = &[
     ("database_read", Run::Read),
     ("database_history", Run::History),
     ("database_jobs", Run::Jobs),
+    ("database_restore", Run::Restore),
     ("database_write", Run::Write),
 ];
 
-/// The tool of this name, if the setting has it.
-pub(super) fn find(name: &str, setting: &Setting) -> Option<(&'static str, Run)> {
-    ALL.iter().find(|(own, _)| *own == name).copied().filter(|(_, run)| is_there(*run, setting))
+/// The tool of this name.
+pub(super) fn find(name: &str) -> Option<(&'static str, Run)> {
+    ALL.iter().find(|(own, _)| *own == name).copied()
 }
 
 /// What the tool on models of this name does.
@@ -63,14 +67,21 @@ pub(super) fn on_models(name: &str) -> Option<OnModels> {
 
 /// The tools of a setting.
 pub(super) fn list(setting: &Setting) -> Vec<Tool> {
-    ALL.iter().filter(|(_, run)| is_there(*run, setting)).map(|(name, run)| tool(name, *run)).collect()
+    ALL.iter()
+        .filter(|(_, run)| lacking_flag(*run, setting).is_none())
+        .map(|(name, run)| tool(name, *run))
+        .collect()
 }
 
-fn is_there(run: Run, setting: &Setting) -> bool {
-    match run {
-        Run::Read | Run::History | Run::Jobs => setting.database.is_some(),
-        Run::Write => setting.database.as_ref().is_some_and(super::database::Database::allows_writes),
-        Run::Model(_) => true,
+/// The flag that a tool needs and that the program was started without.
+pub(super) fn lacking_flag(run: Run, setting: &Setting) -> Option<&'static str> {
+    let allowed = setting.database.as_ref().map(Database::allowed);
+    match (run, allowed) {
+        (Run::Model(_), _) => None,
+        (_, None) => Some("--endpoint"),
+        (Run::Read | Run::History | Run::Jobs, Some(_)) => None,
+        (Run::Restore, Some(allowed)) => (!allowed.restores).then_some("--allow-restores"),
+        (Run::Write, Some(allowed)) => (!allowed.writes).then_some("--allow-writes"),
     }
 }
 
@@ -80,10 +91,9 @@ fn tool(name: &'static str, run: Run) -> Tool {
         "type": "object", "properties": properties, "required": required, "additionalProperties": false,
     });
     let schema: JsonObject = schema.as_object().cloned().unwrap_or_default();
-    let writes = run == Run::Write;
     let hints = ToolAnnotations::new()
-        .read_only(!writes)
-        .destructive(writes)
+        .read_only(!matches!(run, Run::Write | Run::Restore))
+        .destructive(run == Run::Write)
         .open_world(!matches!(run, Run::Model(_)));
     Tool::new(name, purpose, Arc::new(schema)).with_annotations(hints)
 }
@@ -173,6 +183,19 @@ fn described(run: Run) -> (&'static str, Value, Value) {
                           "description": "Maximum number of jobs; 20 by default"},
             }),
             none(),
+        ),
+        Run::Restore => (
+            "Restores a table into a new table: to a point in time, if the table has point-in-time recovery, or from a \
+             backup. The source stays as it is. The new table is CREATING until the restore has ended; database_jobs \
+             shows its progress.",
+            json!({
+                "target": {"type": "string", "description": "The new table's name"},
+                "table": {"type": "string", "description": "The table to restore to a point in time"},
+                "at": {"type": "string",
+                       "description": "That time: 2026-10-06T23:16:32Z, or so long ago: -10m; the latest one by default"},
+                "backup": {"type": "string", "description": "The ARN of a backup, instead of a table"},
+            }),
+            json!(["target"]),
         ),
         Run::Write => (
             "Sends one request of the DynamoDB API to the database, also such that change or delete tables and items.",

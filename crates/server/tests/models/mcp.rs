@@ -6,6 +6,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::support::{Server, without_aws_settings};
+
 /// A tool, and its arguments that name a path.
 type Call = (&'static str, fn(&str) -> Value);
 
@@ -17,9 +19,15 @@ struct Session {
 
 impl Session {
     fn start(folder: &Path) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_keywright"))
-            .args(["mcp", "--folder"])
-            .arg(folder)
+        Self::with(&["--folder", folder.to_str().unwrap()])
+    }
+
+    fn with(arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_keywright"));
+        without_aws_settings(&mut command);
+        let mut process = command
+            .arg("mcp")
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -55,6 +63,13 @@ impl Session {
     fn begin(&mut self, id: u64, tool: &str, arguments: &Value) {
         let call = json!({"name": tool, "arguments": arguments});
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call}));
+    }
+
+    /// The names of the tools that are listed.
+    fn tools(&mut self, id: u64) -> Vec<String> {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}));
+        let tools = self.answer(id)["tools"].as_array().unwrap().clone();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }
 
     /// What a tool says, and whether that is a failure.
@@ -169,4 +184,77 @@ fn a_cancelled_call_ends_its_process() {
     assert!(within_a_while(&|| children() == 0), "nobody waits for it");
     let (fails, said) = session.call(2, "model_explain_rule", &json!({"rule": "L002"}));
     assert!(!fails && said.contains("L002"), "{said}");
+}
+
+#[test]
+fn tables_are_restored_only_with_the_flag_for_it_and_only_into_new_tables() {
+    let server = Server::in_memory();
+    let endpoint = ["--endpoint", server.endpoint.as_str()];
+    let mut reads = Session::with(&endpoint);
+    assert!(!reads.tools(1).contains(&"database_restore".to_owned()));
+    let (refused, text) = reads.call(2, "database_restore", &json!({"table": "Things", "target": "Then"}));
+    assert!(refused && text.contains("--allow-restores"), "{text}");
+    let (refused, text) = reads.call(3, "database_write", &json!({"operation": "ListTables"}));
+    assert!(refused && text.contains("--allow-writes"), "{text}");
+
+    let mut all = Session::with(&[&endpoint[..], &["--allow-writes", "--allow-restores"]].concat());
+    assert!(all.tools(1).contains(&"database_restore".to_owned()));
+    let mut id = 1;
+    let mut call = |tool: &str, arguments: &Value| {
+        id += 1;
+        all.call(id, tool, arguments)
+    };
+    let mut write = |operation: &str, request: &Value| {
+        let (failed, text) = call("database_write", &json!({"operation": operation, "request": request}));
+        assert!(!failed, "{text}");
+        serde_json::from_str::<Value>(&text).unwrap()
+    };
+    let key = json!({
+        "TableName": "Things",
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    });
+    write("CreateTable", &key);
+    let recovery = json!({"PointInTimeRecoveryEnabled": true});
+    let recovery = json!({"TableName": "Things", "PointInTimeRecoverySpecification": recovery});
+    write("UpdateContinuousBackups", &recovery);
+    write("PutItem", &json!({"TableName": "Things", "Item": {"pk": {"S": "kept"}}}));
+    let backup = write("CreateBackup", &json!({"TableName": "Things", "BackupName": "before"}));
+    let arn = backup["BackupDetails"]["BackupArn"].as_str().unwrap().to_owned();
+    write("DeleteItem", &json!({"TableName": "Things", "Key": {"pk": {"S": "kept"}}}));
+    drop(all);
+
+    let mut restores = Session::with(&[&endpoint[..], &["--allow-restores"]].concat());
+    assert!(!restores.tools(1).contains(&"database_write".to_owned()));
+    for (id, arguments, part) in [
+        (2, json!({"target": "Then"}), "`table` or `backup`"),
+        (3, json!({"target": "Then", "table": "Things", "backup": arn}), "`table` or `backup`"),
+        (4, json!({"target": "Then", "backup": arn, "at": "-1s"}), "`at`"),
+        (5, json!({"target": "Then", "table": "Things", "at": "soon"}), "`at`"),
+        (6, json!({"target": "Things", "table": "Things"}), "Table already exists"),
+    ] {
+        let (failed, text) = restores.call(id, "database_restore", &arguments);
+        assert!(failed && text.contains(part), "{text}");
+    }
+    let made =
+        [(7, json!({"target": "Backed", "backup": arn})), (8, json!({"target": "Now", "table": "Things"}))];
+    for (id, arguments) in made {
+        let (failed, text) = restores.call(id, "database_restore", &arguments);
+        assert!(!failed && text.contains("CREATING"), "{text}");
+    }
+    let mut id = 9;
+    for (table, count) in [("Backed", 1), ("Now", 0)] {
+        loop {
+            id += 1;
+            let request = json!({"operation": "Scan", "request": {"TableName": table}});
+            let (failed, text) = restores.call(id, "database_read", &request);
+            if !failed {
+                assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["Count"], count, "{table}");
+                break;
+            }
+            assert!(text.contains("not found") && id < 500, "{text}");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
 }
