@@ -13,7 +13,7 @@ use keywright_semantics::request::{
     CreateTable, RestoreOverrides, RestoreTableFromBackup, RestoreTableToPointInTime, RestoreTime,
 };
 use keywright_semantics::response::{Response, TableDescription};
-use keywright_store::Store;
+use keywright_store::{Snapshot as _, Store};
 
 use super::continuous::Window;
 use super::describe::{find, not_found};
@@ -21,7 +21,7 @@ use super::settings::creation_of;
 use super::{lookup, scope};
 use crate::catalogue::backup::{Backup, BackupName, Items};
 use crate::catalogue::{NewName, OtherRows, Restoring, Table, TableStatus};
-use crate::jobs::row::{Job, NewJob, Restore, Source, Work};
+use crate::jobs::row::{Job, NewJob, Restore, Source, Work, last_restore_key, open_restores};
 use crate::state::Engine;
 use crate::support::env::Namespace;
 use crate::support::fault;
@@ -53,7 +53,7 @@ pub(crate) async fn to_point_in_time<S: Store>(
         }
     };
     let stamp = stamp_of(&source)?;
-    let new = Target::of(engine, namespace, &request.target, &source, &request.overrides, now_ms)?;
+    let new = Target::of(engine, namespace, &request.target, &source, &request.overrides, now_ms).await?;
     let build = |id: TableId, tables: &mut [Table], rows: &mut OtherRows| {
         let [table] = tables else { return Err(fault::internal()) };
         // It may be another one by now.
@@ -146,7 +146,7 @@ async fn check<'n, S: Store>(
     let backup = found.ok_or_else(|| not_found(&request.backup.as_given))?;
     let now_ms = engine.env().now_ms();
     let source = backup.source()?;
-    let new = Target::of(engine, namespace, &request.target, &source, &request.overrides, now_ms)?;
+    let new = Target::of(engine, namespace, &request.target, &source, &request.overrides, now_ms).await?;
     if backup.restoring.is_some() {
         let text = messages::being_restored_to_another(&name.arn(namespace));
         return Err(Error::new(ErrorKind::BackupInUse, text));
@@ -187,7 +187,7 @@ struct Target<'r> {
 
 impl<'r> Target<'r> {
     /// Checks the name, then what the table is to be.
-    fn of<S: Store>(
+    async fn of<S: Store>(
         engine: &Engine<S>,
         namespace: &'r Namespace,
         name: &str,
@@ -197,7 +197,7 @@ impl<'r> Target<'r> {
     ) -> Result<Self, Error> {
         check_name(engine, namespace, name)?;
         let creation = creation_of(source, overrides, name)?;
-        check_count(engine, namespace)?;
+        count(engine, namespace).await?;
         check_new(engine, namespace, &creation)?;
         Ok(Self {
             namespace,
@@ -232,7 +232,7 @@ impl<'r> Target<'r> {
     async fn create<S: Store>(
         &self,
         engine: &Engine<S>,
-        with: (&[TableId], &[Bytes]),
+        (sources, others): (&[TableId], &[Bytes]),
         build: impl Fn(TableId, &mut [Table], &mut OtherRows) -> Result<Table, Error>,
     ) -> Result<Arc<Table>, Error> {
         let (namespace, name) = (self.namespace, self.creation.name.as_str());
@@ -240,16 +240,35 @@ impl<'r> Target<'r> {
         let permit = || {
             engine.pace().check_presence()?;
             check_name(engine, namespace, name)?;
-            check_count(engine, namespace)?;
             check_room(engine, namespace)
         };
-        let new = NewName { namespace, name, public_id: &self.public_id };
-        let made = engine.catalogue().create_with(new, with, permit, build).await;
-        engine.due().jobs_changed(self.now_ms);
-        made.map_err(|error| match error.kind {
-            ErrorKind::ResourceInUse => exists(name),
-            _ => error,
-        })
+        let key = last_restore_key(&namespace.account);
+        let keys: Vec<Bytes> = others.iter().chain([&key]).cloned().collect();
+        let _turn = engine.restore_turn().lock().await;
+        for _ in 0..TRIES_MAX {
+            let last = count(engine, namespace).await?;
+            let is_overtaken = AtomicBool::new(false);
+            let build = |id: TableId, tables: &mut [Table], rows: &mut OtherRows| {
+                // Another process has begun a restore, which is not counted.
+                if rows.found(others.len()) != last.as_ref() {
+                    is_overtaken.store(true, Ordering::Relaxed);
+                    return Err(fault::internal());
+                }
+                rows.put(key.clone(), Bytes::copy_from_slice(self.job_id.as_bytes()));
+                build(id, tables, rows)
+            };
+            let new = NewName { namespace, name, public_id: &self.public_id };
+            let made = engine.catalogue().create_with(new, (sources, &keys), permit, build).await;
+            if is_overtaken.into_inner() {
+                continue;
+            }
+            engine.due().jobs_changed(self.now_ms);
+            return made.map_err(|error| match error.kind {
+                ErrorKind::ResourceInUse => exists(name),
+                _ => error,
+            });
+        }
+        Err(fault::internal())
     }
 }
 
@@ -268,12 +287,15 @@ fn check_name<S: Store>(engine: &Engine<S>, namespace: &Namespace, name: &str) -
     Err(Error::new(ErrorKind::TableInUse, text))
 }
 
-/// Checks that the account may have one more restore.
-fn check_count<S: Store>(engine: &Engine<S>, namespace: &Namespace) -> Result<(), Error> {
-    if engine.catalogue().restoring(&namespace.account) < RESTORES_MAX {
-        return Ok(());
+/// Checks that the account may have one more restore, over all processes. Returns the row that says which one
+/// has begun last: while it stays, none is added.
+async fn count<S: Store>(engine: &Engine<S>, namespace: &Namespace) -> Result<Option<Bytes>, Error> {
+    let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    if open_restores(&view, &namespace.account).await? >= RESTORES_MAX {
+        return Err(Error::new(ErrorKind::LimitExceeded, messages::too_many_restores(RESTORES_MAX)));
     }
-    Err(Error::new(ErrorKind::LimitExceeded, messages::too_many_restores(RESTORES_MAX)))
+    let found = view.get_many(&[last_restore_key(&namespace.account)]).await;
+    Ok(found.map_err(|error| fault::storage(&error))?.into_iter().flatten().next())
 }
 
 fn answer<S: Store>(engine: &Engine<S>, table: &Table) -> TableDescription {

@@ -330,13 +330,6 @@ impl<S: Store> Catalogue<S> {
         named.find(|table| table.id == id).or_else(|| cache.doomed.get(&id)).cloned()
     }
 
-    /// How many tables of an account are being restored.
-    pub(crate) fn restoring(&self, account: &AccountId) -> usize {
-        let cache = self.read();
-        let own = cache.names.iter().filter(|(namespace, _)| namespace.account == *account);
-        own.flat_map(|(_, tables)| tables.values()).filter(|table| table.restoring.is_some()).count()
-    }
-
     /// The table of a stream, live or deleted.
     pub(crate) fn table_of_stream(
         &self,

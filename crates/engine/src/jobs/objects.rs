@@ -315,6 +315,16 @@ impl<S: Store> Engine<S> {
         }
     }
 
+    /// How long a caller has to wait before it loads more rows, in milliseconds of the engine's clock.
+    pub fn load_wait_ms(&self) -> u64 {
+        self.load_pace().wait_ms(self.env().now_us())
+    }
+
+    /// Rows that a caller loads at a time.
+    pub fn load_rows_at_once(&self) -> usize {
+        self.load_pace().rows_at_once()
+    }
+
     /// Notes that no row is left: the table becomes ACTIVE.
     pub async fn end_loading(&self, job: &ObjectJob) -> Result<bool, Error> {
         let now_ms = self.env().now_ms();

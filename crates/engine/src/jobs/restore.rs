@@ -20,6 +20,7 @@ use crate::state::Engine;
 use crate::state::stats::{Counted, Tally};
 use crate::support::fault;
 use crate::support::layout::TableId;
+use crate::support::rows::Budget;
 use crate::support::stamp::Stamp;
 
 /// Does the next step.
@@ -41,6 +42,10 @@ pub(super) async fn step<S: Store>(
         return complete(engine, job, restore, &target).await.map(|()| Next::Never);
     }
     let Source::History { table, stamp } = restore.source else { return Ok(Next::Never) };
+    let wait_ms = engine.load_pace().wait_ms(engine.env().now_us());
+    if wait_ms > 0 {
+        return Ok(Next::At(now_ms.saturating_add(wait_ms)));
+    }
     let Some(page) = page_of(engine, TableId(table), stamp, &job.cursor).await? else {
         let state = failed(
             "HistoryLost",
@@ -92,7 +97,10 @@ pub(super) async fn advance<S: Store>(
         Job { cursor: cursor_after(written), counts, ..job.begun(now_ms) }.encode()
     };
     match load(engine, target, items, &progress, after).await? {
-        Loaded::Written { items, row } => Ok(Some((Job::decode(&row).ok_or_else(fault::internal)?, items))),
+        Loaded::Written { items, row } => {
+            engine.load_pace().note(items, engine.env().now_us());
+            Ok(Some((Job::decode(&row).ok_or_else(fault::internal)?, items)))
+        }
         Loaded::Overtaken => Ok(None),
     }
 }
@@ -114,7 +122,8 @@ async fn page_of<S: Store>(
     let Some(as_of) = as_of else { return Ok(None) };
     let part = Part { start: Bytes::copy_from_slice(&cursor.place), end: None };
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    as_of.page(&view, &part, COMMIT).await.map(Some).map_err(|error| fault::storage(&error))
+    let budget = Budget { rows_max: COMMIT.rows_max.min(engine.load_pace().rows_at_once()), ..COMMIT };
+    as_of.page(&view, &part, budget).await.map(Some).map_err(|error| fault::storage(&error))
 }
 
 /// Makes the table ACTIVE.

@@ -4,6 +4,7 @@
 //! jobs | 0 | id             a job that has not ended
 //! jobs | 1 | id             one that has
 //! jobs | 2 | id | number    what a caller remembers of an object that a seal has written, from number 0 on
+//! jobs | 3 | account        the last restore that has begun in an account
 //! ```
 //!
 //! An id begins with the time of the request, so jobs are in the order of their beginning. All ids have the
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::rollback::stored::Rollback;
 use crate::catalogue::Table;
 use crate::catalogue::backup::BackupName;
-use crate::support::env::{Env, Namespace};
+use crate::support::env::{AccountId, Env, Namespace};
 use crate::support::fault;
 use crate::support::layout::{self, Space, TableId};
 use crate::support::rows::{each_row_until, keep};
@@ -31,6 +32,7 @@ const FORMAT: u8 = 1;
 const OPEN: u8 = 0;
 const ENDED: u8 = 1;
 const OBJECTS: u8 = 2;
+const LAST_RESTORE: u8 = 3;
 
 /// What a job does. Stored as its place in this list: a new kind comes at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -267,6 +269,19 @@ pub(crate) async fn objects_of_ended(view: &impl Snapshot, most: usize) -> Resul
     let read = each_row_until(view, (all(OBJECTS), Direction::Forward), take);
     read.await.map_err(|error| fault::storage(&error))?;
     Ok(found)
+}
+
+/// The key of a row that every restore of an account writes when it begins: of two that begin at a time, the
+/// later one finds that the other has begun.
+pub(crate) fn last_restore_key(account: &AccountId) -> Bytes {
+    key(LAST_RESTORE, account.as_str())
+}
+
+/// The restores of an account that have not ended.
+pub(crate) async fn open_restores(view: &impl Snapshot, account: &AccountId) -> Result<usize, Error> {
+    let jobs = open(view, usize::MAX).await?;
+    let is_restore = |job: &&Job| matches!(job.work, Work::Restore(_)) && job.account == account.as_str();
+    Ok(jobs.iter().filter(is_restore).count())
 }
 
 fn all(stage: u8) -> KeyRange {

@@ -8,6 +8,7 @@ mod due;
 pub(crate) mod heat;
 mod insights;
 pub(crate) mod keeping;
+mod load_pace;
 pub(crate) mod members;
 pub(crate) mod next_expiry;
 pub(crate) mod purge_progress;
@@ -27,6 +28,7 @@ use keywright_semantics::capacity::Usage;
 use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
 use keywright_semantics::messages::table as messages;
 use keywright_store::Store;
+use tokio::sync::Mutex as AsyncMutex;
 
 use crate::catalogue::{Catalogue, Table, record_bytes};
 use crate::insights::Insights;
@@ -42,6 +44,7 @@ use branching::Branching;
 use due::DueWork;
 use insights::Observed;
 use keeping::Keeping;
+use load_pace::LoadPace;
 use members::Members;
 use next_expiry::NextExpiry;
 use purge_progress::PurgeProgress;
@@ -109,6 +112,8 @@ struct Shared<S: Store> {
     scaling: ScalingSchedule,
     due: DueWork,
     keeping: Keeping,
+    load_pace: LoadPace,
+    restore_turn: AsyncMutex<()>,
 }
 
 impl<S: Store> Engine<S> {
@@ -120,6 +125,7 @@ impl<S: Store> Engine<S> {
         let members = Members::new(env.random_u128());
         let is_shared = store.capabilities().is_shared;
         let opened_ms = env.now_ms();
+        let load_pace = LoadPace::new(config.load_rate);
         let metrics = Metrics::new(if config.strict_metrics { Naming::Strict } else { Naming::WithTables });
         let shared = Shared {
             store,
@@ -147,6 +153,8 @@ impl<S: Store> Engine<S> {
             scaling: ScalingSchedule::default(),
             due: DueWork::default(),
             keeping: Keeping::default(),
+            load_pace,
+            restore_turn: AsyncMutex::default(),
         };
         Self { shared: Arc::new(shared), presence: None, observer: None, observed: Observed::Yes }
     }
@@ -248,6 +256,16 @@ impl<S: Store> Engine<S> {
     pub fn restorable_lag_ms(&self) -> u64 {
         let now_ms = self.env().now_ms();
         now_ms.saturating_sub(self.settled_before(now_ms).ms())
+    }
+
+    /// How fast restores write.
+    pub(crate) fn load_pace(&self) -> &LoadPace {
+        &self.shared.load_pace
+    }
+
+    /// Held while the restores that run are counted and one more begins.
+    pub(crate) fn restore_turn(&self) -> &AsyncMutex<()> {
+        &self.shared.restore_turn
     }
 
     /// When jobs and backups are looked at.

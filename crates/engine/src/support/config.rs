@@ -72,6 +72,9 @@ pub struct EngineConfig {
     /// Jobs that this process works on at a time: so many of those that the engine does alone, and so many of
     /// those that need objects.
     pub job_threads: usize,
+    /// Rows that all restores of this process together write in a second; `None` for no limit. What a caller
+    /// feeds from outside is not among them.
+    pub load_rate: Option<u64>,
     /// Whether backups are copied to a store of their own. Without one they keep the history of their tables.
     pub seals: bool,
     /// Whether metrics are those of the service alone, without ours of tables.
@@ -101,6 +104,7 @@ impl Default for EngineConfig {
             pitr_default: false,
             pitr_lag_ms: 0,
             job_threads: JOB_THREADS,
+            load_rate: None,
             seals: false,
             strict_metrics: false,
             lane: Arc::default(),

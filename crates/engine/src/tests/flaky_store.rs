@@ -49,6 +49,8 @@ struct Script {
     fates: VecDeque<Fate>,
     /// Runs before the next commit of guarded rows.
     before: Option<Box<dyn FnOnce() + Send>>,
+    /// Runs before the next commit.
+    before_any: Option<Box<dyn FnOnce() + Send>>,
     commits: Vec<Commit>,
 }
 
@@ -86,6 +88,11 @@ impl FlakyStore {
         let mut script = self.script.lock().expect("not poisoned");
         script.before = Some(Box::new(run));
         script.check = Check::Nothing;
+    }
+
+    /// Runs this before the next commit.
+    pub(super) fn before_next_commit(&self, run: impl FnOnce() + Send + 'static) {
+        self.script.lock().expect("not poisoned").before_any = Some(Box::new(run));
     }
 
     /// The commits of guarded rows since the last call.
@@ -201,12 +208,10 @@ impl Transaction for FlakyTransaction {
         let guarded = self.guarded(check);
         let (fate, before) = {
             let mut script = self.script.lock().expect("not poisoned");
-            let before = script.before.take_if(|_| guarded.is_some());
+            let before = [script.before_any.take(), script.before.take_if(|_| guarded.is_some())];
             (script.fates.pop_front(), before)
         };
-        if let Some(before) = before {
-            before();
-        }
+        before.into_iter().flatten().for_each(|before| before());
         let ended = match fate {
             None => self.inner.commit().await,
             Some(Fate::Conflict) => Err(CommitError::Conflict),

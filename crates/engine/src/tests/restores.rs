@@ -9,7 +9,7 @@ use keywright_semantics::response::TableStatus;
 use keywright_store::memory::MemoryStore;
 use keywright_store::{Store, Transaction};
 
-use super::backups::{Contents, START_MS, bed, full_row, reopen};
+use super::backups::{Contents, START_MS, bed, bed_with, full_row, reopen};
 use super::flaky_store::Fate::{self, Conflict, TooLarge, UnknownLost, UnknownWritten};
 use super::flaky_store::FlakyStore;
 use super::harness::*;
@@ -219,4 +219,54 @@ fn a_restore_does_not_see_what_is_written_while_it_runs() {
     bed.contents("Copy").assert_eq(&before, "");
     let kept = bed.rows_in(Space::Items);
     assert!(i64::try_from(kept).is_ok_and(|kept| kept >= 2 * ITEMS), "the backup of the system has them too");
+}
+
+/// The time that a restore takes, and the most rows that it wrote at a time.
+fn restored_at(load_rate: Option<u64>) -> (u64, u64) {
+    let bed = bed_with(EngineConfig { load_rate, ..EngineConfig::default() });
+    let (time, expected) = source(&bed);
+    let begun_ms = bed.env.now_ms();
+    bed.restore_to("Shop", "Copy", time).expect("it is within the window");
+    let mut most = 0;
+    while job(&bed.engine).ended_ms.is_none() {
+        let before = job(&bed.engine).items;
+        bed.step();
+        most = most.max(job(&bed.engine).items - before);
+        bed.pass(10);
+    }
+    bed.contents("Copy").assert_eq(&expected, "");
+    (bed.env.now_ms() - begun_ms, most)
+}
+
+#[test]
+fn a_restore_keeps_to_its_rate_in_small_pieces() {
+    let items = u64::try_from(ITEMS).expect("few");
+    let (free_ms, most) = restored_at(None);
+    assert!(free_ms < 200 && most == 512, "{free_ms} ms, {most} rows at a time");
+    let (paced_ms, most) = restored_at(Some(1_000));
+    assert_eq!(most, 100);
+    assert!((items - 100..=items * 11 / 10).contains(&paced_ms), "{items} items in {paced_ms} ms");
+}
+
+#[test]
+fn the_restores_of_all_processes_count_together_also_those_that_begin_at_one_moment() {
+    let store = FlakyStore::default();
+    let one = reopen(store.clone(), EngineConfig::default(), START_MS);
+    let (time, _) = source_of(&one, 10);
+    // Each takes the store for its own, and does not see what the other does.
+    let other = reopen(store.clone(), EngineConfig::default(), one.env.now_ms());
+    for number in 0..49 {
+        let begins = if number % 2 == 0 { &one } else { &other };
+        begins.restore_to("Shop", &format!("Copy{number}"), time).expect("it is within the window");
+    }
+    let engine = other.engine.clone();
+    let last = Bed { engine, env: Arc::clone(&other.env), caller: caller() };
+    store.before_next_commit(move || {
+        last.restore_to("Shop", "Fiftieth", time).expect("there is room for one");
+    });
+    let refused = kind(one.restore_to("Shop", "Refused", time)).0;
+    assert_eq!(refused, ErrorKind::LimitExceeded);
+    assert_eq!(kind(other.restore_to("Shop", "Refused", time)).0, ErrorKind::LimitExceeded);
+    let restores = block_on(one.engine.jobs(None, 100)).expect("they are listed").len();
+    assert_eq!(restores, 50);
 }

@@ -9,10 +9,8 @@
 //! - `seal`: a backup becomes objects.
 //! - `load`: a table is filled from them.
 //! - `schedule`: backups that are due.
-//! - `pace`: the rows that all jobs together write in a second.
 
 mod load;
-mod pace;
 mod schedule;
 mod seal;
 
@@ -34,7 +32,6 @@ use crate::settings::backups::Backups;
 use crate::storage::any_store::AnyStore;
 use crate::storage::copies::{BackupStore, Copy, CopyFault};
 use crate::storage::database::Database;
-use pace::Pace;
 use schedule::Schedules;
 
 /// The time between two looks for jobs.
@@ -54,7 +51,6 @@ pub(crate) async fn run(
     let mut schedules = Schedules::new(settings.schedules.clone());
     let tools = Arc::new(Tools {
         database,
-        pace: Pace::new(settings.load_rate),
         job_memory_bytes: settings.job_memory_bytes / u64::try_from(settings.job_threads).unwrap_or(u64::MAX),
         backups,
     });
@@ -85,7 +81,6 @@ pub(crate) async fn run(
 /// What every job uses.
 struct Tools {
     database: Arc<Database>,
-    pace: Pace,
     /// What one job may take.
     job_memory_bytes: u64,
     backups: Arc<BackupStore>,

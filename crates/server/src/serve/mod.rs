@@ -130,6 +130,7 @@ fn engine_config(config: &Config, metrics: &Arc<RequestMetrics>) -> EngineConfig
         pitr_default: config.backups.pitr_default,
         pitr_lag_ms: config.backups.pitr_lag_ms,
         job_threads: config.backups.job_threads,
+        load_rate: config.backups.load_rate,
         seals: config.backups.to.is_some(),
         ..default
     }

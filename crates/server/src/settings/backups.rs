@@ -35,7 +35,7 @@ pub(crate) struct Backups {
     pub(crate) pitr_lag_ms: u64,
     pub(crate) job_threads: usize,
     pub(crate) job_memory_bytes: u64,
-    /// Rows that all jobs together write in a second; `None` for no limit.
+    /// Rows that all restores together write in a second; `None` for no limit.
     pub(crate) load_rate: Option<u64>,
     pub(crate) schedules: Vec<Schedule>,
 }

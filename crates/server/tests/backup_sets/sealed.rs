@@ -19,8 +19,9 @@ const TABLE: &str = TABLES[0];
 /// Longer than anything here takes.
 const LONG: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(50);
-/// `KEYWRIGHT_KILLS` sets another number.
+/// `KEYWRIGHT_KILLS` sets another number, up to the second: each takes seconds.
 const KILLS_DEFAULT: u64 = 3;
+const KILLS_MAX: u64 = 20;
 const DAY_MS: u64 = 86_400_000;
 
 async fn back_up(http: &Http) -> String {
@@ -116,18 +117,19 @@ fn check_objects(backups: &Path) -> usize {
 async fn a_server_that_is_killed_while_it_copies_a_backup_ends_with_a_whole_copy_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let (data, backups) = (folder.path().join("data"), folder.path().join("data/backups"));
-    // Chunks of 2 MiB: a copy has several.
-    let start = || Server::start(&["--data", text(&data), "--job-memory-mib", "32", "--job-threads", "8"]);
+    // Chunks of 1 MiB: a copy has several.
+    let start = || Server::start(&["--data", text(&data), "--job-memory-mib", "32", "--job-threads", "16"]);
     let mut server = start();
     open(&server).await;
     let http = Http::new(server.address());
-    put_noise(&http, 30, 300_000).await;
+    put_noise(&http, 12, 300_000).await;
     let begun = Instant::now();
     back_up(&http).await;
     copied(&server, &backups, 1).await;
     let takes = u64::try_from(begun.elapsed().as_millis()).unwrap();
     assert!(check_objects(&backups) > 2, "{:?}", files(&backups));
-    let (kills, seed) = (wanted("KEYWRIGHT_KILLS", KILLS_DEFAULT), wanted("KEYWRIGHT_SEED", 1));
+    let kills = wanted("KEYWRIGHT_KILLS", KILLS_DEFAULT).min(KILLS_MAX);
+    let seed = wanted("KEYWRIGHT_SEED", 1);
     let mut dice = Dice::new(seed);
     let mut unfinished = 0;
     for kill in 0..kills {
@@ -286,6 +288,29 @@ async fn the_copy_of_a_deleted_backup_goes_once_its_store_answers() {
     assert!(!files(&away).is_empty());
     std::fs::rename(&away, &backups).unwrap();
     wait_until("the objects stay", || files(&backups).is_empty()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn restores_keep_to_their_rate_whether_they_read_the_history_or_a_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    for (place, rest) in [("off", 0), ("copies", 1)] {
+        let backups = folder.path().join(place);
+        let to = if rest == 0 { place } else { text(&backups) };
+        let data = folder.path().join(format!("data-{place}"));
+        let server = Server::start(&["--data", text(&data), "--backup-to", to, "--load-rate", "20"]);
+        open(&server).await;
+        let http = Http::new(server.address());
+        let arn = back_up(&http).await;
+        copied(&server, &backups, rest).await;
+        let begun = Instant::now();
+        restore(&http, &arn, "Copy").await.good();
+        assert!(settled(&http, "Copy").await);
+        // Sixty items, two at a time: nobody waits after the last two.
+        let took = begun.elapsed();
+        let least = Duration::from_millis(50 * (ACCOUNTS - 2));
+        assert!(took >= least && took < 4 * least, "{place}: {took:?}");
+        println!("{place}: {ACCOUNTS} rows in {took:?} at 20 rows a second");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
