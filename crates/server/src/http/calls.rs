@@ -1,5 +1,5 @@
-//! Our own calls below `/_keywright/`: the clock, branches, in which regions a table is, the history of an
-//! item, sets of tables, restores.
+//! Our own calls below `/_keywright/`: the way to each of them, and the clock, branches, in which regions a
+//! table is, the history of an item, sets of tables, restores. Those about jobs are in `job_calls`.
 //!
 //! Their forms are in `clock`, `branches`, `find_table`, `history`, `sets` and `restores`.
 
@@ -16,48 +16,31 @@ use super::branches::{self, Command, Refusal};
 use super::context::RequestContext;
 use super::find_table;
 use super::history::{self, Asked};
-use super::own_call::OwnCall;
+use super::own_call::{OwnCall, SignedCall};
 use super::receive::BodyForm;
 use super::request_trace::Trace;
 use super::response::Answer;
 use super::restores;
 use super::run_to_completion::RunToCompletion;
-use super::service::Service;
+use super::service::{Service, internal_error};
 use super::sets;
 use crate::clock::{Desk, endpoint as clock};
 use crate::connection::body;
 use crate::connection::refused::Cause;
+use crate::studio::Access;
 
 impl Service {
     /// Answers in which regions the caller's account has a table of a name.
-    pub(super) async fn serve_find_table(
-        &self,
-        context: &RequestContext<'_>,
-        body: Incoming,
-        trace: &mut Trace,
-    ) -> Result<Answer, Error> {
-        let signed = self.receive_signed(context, (Family::DynamoDb, BodyForm::Short), body, trace).await?;
-        let table = match find_table::read(&signed.body) {
+    fn regions_answer(&self, namespace: &Namespace, body: &[u8]) -> Result<Answer, Error> {
+        let table = match find_table::read(body) {
             Ok(table) => table,
             Err(message) => return Ok(Answer::error(400, find_table::refusal(&message))),
         };
-        let caller = &signed.caller;
-        let regions = self.engine()?.regions_of(&caller.namespace.account, &table, find_table::REGIONS_MAX);
-        Ok(Answer::json(find_table::shown(&caller.namespace, &regions), None))
+        let regions = self.engine()?.regions_of(&namespace.account, &table, find_table::REGIONS_MAX);
+        Ok(Answer::json(find_table::shown(namespace, &regions), None))
     }
 
     /// Answers what an item has been.
-    pub(super) async fn serve_history(
-        &self,
-        context: &RequestContext<'_>,
-        body: Incoming,
-        trace: &mut Trace,
-    ) -> Result<Answer, Error> {
-        let signed = self.receive_signed(context, (Family::DynamoDb, BodyForm::Short), body, trace).await?;
-        self.history_answer(&signed.caller.namespace, &signed.body).await
-    }
-
-    /// The same to a caller who is known.
     pub(super) async fn history_answer(&self, namespace: &Namespace, body: &[u8]) -> Result<Answer, Error> {
         let question = history::read(body)?;
         let engine = self.engine()?;
@@ -148,22 +131,45 @@ impl Service {
         Ok((signer, hold.over(sent)))
     }
 
-    /// Answers one of the calls that are received without the way of the API's requests.
+    /// Answers one of our own calls.
     pub(super) async fn serve_own(
         &self,
         context: &RequestContext<'_>,
         call: OwnCall,
         body: Incoming,
+        trace: &mut Trace,
     ) -> Result<Answer, Error> {
         let answered = match call {
             OwnCall::Branches => self.serve_branches(context, body).await,
             OwnCall::Restores => self.serve_restores(context, body).await,
             OwnCall::Sets => self.serve_sets(context, body).await,
+            OwnCall::Signed(call) => return self.serve_signed(context, call, body, trace).await,
         };
         match answered {
             Ok(answer) => Ok(answer),
             Err(Turned::Refused(refusal)) => Ok(Answer::error(refusal.status, refusal.body())),
             Err(Turned::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Answers a call that is received as the API's requests are.
+    async fn serve_signed(
+        &self,
+        context: &RequestContext<'_>,
+        call: SignedCall,
+        body: Incoming,
+        trace: &mut Trace,
+    ) -> Result<Answer, Error> {
+        let signed = self.receive_signed(context, (Family::DynamoDb, BodyForm::Short), body, trace).await?;
+        let (namespace, body) = (&signed.caller.namespace, &signed.body);
+        match call {
+            SignedCall::FindTable => self.regions_answer(namespace, body),
+            SignedCall::History => self.history_answer(namespace, body).await,
+            SignedCall::Jobs => self.jobs_answer(namespace, body).await,
+            SignedCall::Rollback => {
+                let answer = self.rollback_answer(namespace, body, Access::Write).await?;
+                answer.ok_or_else(internal_error)
+            }
         }
     }
 

@@ -2,33 +2,17 @@
 //!
 //! Their forms are in `jobs` and `rollbacks`.
 
-use hyper::body::Incoming;
 use keywright_engine::Namespace;
 use keywright_semantics::error::{Error, ErrorKind};
-use keywright_wire::Family;
 
-use super::context::RequestContext;
 use super::jobs::{self, Question};
-use super::receive::BodyForm;
-use super::request_trace::Trace;
 use super::response::Answer;
 use super::rollbacks::{self, Wish};
-use super::service::{Service, internal_error};
+use super::service::Service;
 use crate::studio::Access;
 
 impl Service {
     /// Answers how the jobs of the caller's account and region stand.
-    pub(super) async fn serve_jobs(
-        &self,
-        context: &RequestContext<'_>,
-        body: Incoming,
-        trace: &mut Trace,
-    ) -> Result<Answer, Error> {
-        let signed = self.receive_signed(context, (Family::DynamoDb, BodyForm::Short), body, trace).await?;
-        self.jobs_answer(&signed.caller.namespace, &signed.body).await
-    }
-
-    /// The same to a caller who is known.
     pub(super) async fn jobs_answer(&self, namespace: &Namespace, body: &[u8]) -> Result<Answer, Error> {
         let engine = self.engine()?;
         let jobs = match jobs::read(body)? {
@@ -42,19 +26,8 @@ impl Service {
         Ok(Answer::json(jobs::shown(&jobs).compact().into_bytes(), None))
     }
 
-    /// Begins a rollback, or answers a page of what it would do.
-    pub(super) async fn serve_rollback(
-        &self,
-        context: &RequestContext<'_>,
-        body: Incoming,
-        trace: &mut Trace,
-    ) -> Result<Answer, Error> {
-        let signed = self.receive_signed(context, (Family::DynamoDb, BodyForm::Short), body, trace).await?;
-        let answer = self.rollback_answer(&signed.caller.namespace, &signed.body, Access::Write).await?;
-        answer.ok_or_else(internal_error)
-    }
-
-    /// The same to a caller who is known; none if it would change something and may not.
+    /// Begins a rollback, or answers a page of what it would do; none if it would change something and may
+    /// not.
     pub(super) async fn rollback_answer(
         &self,
         namespace: &Namespace,

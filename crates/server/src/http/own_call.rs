@@ -1,25 +1,40 @@
-//! Which of our own calls are received without the way of the API's requests.
+//! Which of our own calls a request is for.
 
 use hyper::Method;
 use hyper::http::request::Parts;
 
-use super::{branches, restores, sets};
+use super::{branches, find_table, history, jobs, restores, rollbacks, sets};
 
-/// A call that is received without the way of the API's requests: its body may be large.
+/// A call of our own below `/_keywright/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OwnCall {
     Branches,
     Restores,
     Sets,
+    Signed(SignedCall),
+}
+
+/// A call that is received and signed as the API's requests are. The bodies of the others may be large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SignedCall {
+    FindTable,
+    History,
+    Jobs,
+    Rollback,
 }
 
 impl OwnCall {
     /// The call of this head.
     pub(super) fn of(head: &Parts) -> Option<Self> {
+        let is_post = head.method == Method::POST;
         match head.uri.path() {
-            branches::PATH if matches!(head.method, Method::POST | Method::DELETE) => Some(Self::Branches),
-            restores::PATH if head.method == Method::POST => Some(Self::Restores),
-            sets::PATH if head.method == Method::POST => Some(Self::Sets),
+            branches::PATH if is_post || head.method == Method::DELETE => Some(Self::Branches),
+            restores::PATH if is_post => Some(Self::Restores),
+            sets::PATH if is_post => Some(Self::Sets),
+            find_table::PATH if is_post => Some(Self::Signed(SignedCall::FindTable)),
+            history::PATH if is_post => Some(Self::Signed(SignedCall::History)),
+            jobs::PATH if is_post => Some(Self::Signed(SignedCall::Jobs)),
+            rollbacks::PATH if is_post => Some(Self::Signed(SignedCall::Rollback)),
             _ => None,
         }
     }

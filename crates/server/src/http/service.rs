@@ -24,15 +24,11 @@ use tokio::sync::{RwLock, Semaphore, watch};
 use super::auth::Authenticator;
 use super::context::{RequestContext, signed_headers};
 use super::failed_signatures::FailedSignatures;
-use super::find_table;
-use super::history;
-use super::jobs;
 use super::own_call::OwnCall;
 use super::request_log::{Outcome, RequestLog};
 use super::request_metrics::RequestMetrics;
 use super::request_trace::Trace;
 use super::response::{self, Answer, ResponsePrefs};
-use super::rollbacks;
 use super::web_guard::{Refusal, WebGuard};
 use crate::clock::{Desk, endpoint as clock};
 use crate::connection::body::{self, BodyBudgets};
@@ -181,6 +177,7 @@ impl Service {
         trace: &mut Trace,
     ) -> Answer {
         let own = OwnCall::of(head);
+        let is_usual = matches!(own, None | Some(OwnCall::Signed(_)));
         let clock = self.clock.as_ref().filter(|_| {
             head.uri.path() == clock::PATH
                 && matches!(head.method, Method::GET | Method::POST)
@@ -188,7 +185,7 @@ impl Service {
         });
         trace.is_call = own.is_some() || head.method == Method::POST;
         let early = match admitted {
-            Ok(()) if own.is_some() || clock.is_some() => None,
+            Ok(()) if !is_usual || clock.is_some() => None,
             admitted => self.reject_early(head, fields, &body, admitted),
         };
         if let Some(answer) = early {
@@ -203,20 +200,8 @@ impl Service {
         let headers = signed_headers(head, self.authenticator.verifies());
         let context = RequestContext { head, fields, headers: &headers, client };
         let served = match family(head, fields) {
-            _ if let Some(call) = own => self.serve_own(&context, call, body).await,
+            _ if let Some(call) = own => self.serve_own(&context, call, body, trace).await,
             _ if let Some(clock) = clock => Ok(self.serve_clock(&context, clock, body).await),
-            (Family::DynamoDb, _) if head.uri.path() == find_table::PATH => {
-                self.serve_find_table(&context, body, trace).await
-            }
-            (Family::DynamoDb, _) if head.uri.path() == history::PATH => {
-                self.serve_history(&context, body, trace).await
-            }
-            (Family::DynamoDb, _) if head.uri.path() == jobs::PATH => {
-                self.serve_jobs(&context, body, trace).await
-            }
-            (Family::DynamoDb, _) if head.uri.path() == rollbacks::PATH => {
-                self.serve_rollback(&context, body, trace).await
-            }
             (Family::DynamoDb, _) => self.serve(&context, body, trace).await,
             (Family::Monitoring(protocol), operation) => {
                 Ok(self.serve_monitoring(&context, (protocol, operation), body, trace).await)
