@@ -117,7 +117,7 @@ fn a_chunk_that_is_missing_or_cut_in_any_backup_of_a_chain_is_named_without_bein
     let chain = block_on(Chain::read(&place, &chain.last().unwrap().0.summary.path)).unwrap();
     block_on(chain.check_lengths(&place)).unwrap();
     let chunks: Vec<_> =
-        objects(&store).into_iter().filter(|(path, _)| path.as_ref().ends_with(".kwb")).collect();
+        objects(&store).into_iter().filter(|(path, _)| path.extension() == Some("kwb")).collect();
     assert!(chunks.iter().any(|(path, _)| path.as_ref().contains("/1-0/")), "{chunks:?}");
     for (path, bytes) in chunks {
         block_on(store.delete(&path)).unwrap();

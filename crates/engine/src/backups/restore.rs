@@ -155,8 +155,8 @@ async fn check<'n, S: Store>(
 }
 
 impl<S: Store> Engine<S> {
-    /// Where the copy stands that a restore would read, for a caller who looks at it before the table is made.
-    /// `None` if the restore reads no copy, or is refused for another reason: executing it says which.
+    /// Where the copy stands that a restore would read: a caller looks at it before the table is made. `None`
+    /// if the restore reads no copy, or is refused for another reason: executing it says which.
     pub async fn copy_to_restore(
         &self,
         namespace: &Namespace,

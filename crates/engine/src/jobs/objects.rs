@@ -4,9 +4,9 @@
 //! The caller moves the bytes. It asks for the jobs that this process owns, and does them piece by piece:
 //!
 //! - *Seal*: [`Engine::rows_of_backup`] gives rows, or [`Engine::changes_of_backup`] those that differ from
-//!   an earlier backup; the caller stores them, [`Engine::note_sealed`] remembers how far that is, and what the
-//!   caller wants to know of each object ([`Engine::sealed_objects`]). [`Engine::end_seal`] ends it when the
-//!   last object stands.
+//!   an earlier backup; the caller stores them. [`Engine::note_sealed`] remembers how far that is, and what
+//!   the caller wants to know of each object ([`Engine::sealed_objects`]). [`Engine::end_seal`] ends it when
+//!   the last object stands.
 //! - *Restore*: the caller reads rows from the objects, [`Engine::load_rows`] writes them and remembers where
 //!   the next ones begin. [`Engine::end_loading`] ends it.
 //! - *Delete*: the caller removes all objects of the backup, then [`Engine::end_deletion`].

@@ -1,8 +1,8 @@
 //! `keywright restore FROM`: the tables of a backup into a new folder, or into a running server.
 //!
-//! Before anything is made, all of the backup's manifests are read, and their chunks are looked for. The tables
-//! are CREATING until the last of them is complete, and become ACTIVE together; if a chunk is damaged, all of
-//! them disappear again. A command that was killed goes on where it stopped when it is run again.
+//! Before anything is made, all of the backup's manifests are read, and their chunks are looked for. The
+//! tables are CREATING until the last of them is complete, and become ACTIVE together; if a chunk is damaged,
+//! all of them disappear again. A command that was killed goes on where it stopped when it is run again.
 
 use std::path::PathBuf;
 

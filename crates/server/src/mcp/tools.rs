@@ -76,13 +76,13 @@ pub(super) fn list(setting: &Setting) -> Vec<Tool> {
 /// The flag that a tool needs and that the program was started without.
 pub(super) fn lacking_flag(run: Run, setting: &Setting) -> Option<&'static str> {
     let allowed = setting.database.as_ref().map(Database::allowed);
-    match (run, allowed) {
-        (Run::Model(_), _) => None,
-        (_, None) => Some("--endpoint"),
-        (Run::Read | Run::History | Run::Jobs, Some(_)) => None,
-        (Run::Restore, Some(allowed)) => (!allowed.restores).then_some("--allow-restores"),
-        (Run::Write, Some(allowed)) => (!allowed.writes).then_some("--allow-writes"),
-    }
+    let (flag, is_given) = match run {
+        Run::Model(_) => return None,
+        Run::Read | Run::History | Run::Jobs => ("--endpoint", allowed.is_some()),
+        Run::Restore => ("--allow-restores", allowed.is_some_and(|allowed| allowed.restores)),
+        Run::Write => ("--allow-writes", allowed.is_some_and(|allowed| allowed.writes)),
+    };
+    (!is_given).then_some(flag)
 }
 
 fn tool(name: &'static str, run: Run) -> Tool {
@@ -102,58 +102,7 @@ fn tool(name: &'static str, run: Run) -> Tool {
 fn described(run: Run) -> (&'static str, Value, Value) {
     let none = || json!([]);
     match run {
-        Run::Model(OnModels::Format) => (
-            "How to write a Keywright data model: a commented example and the JSON Schema. A model names tables, \
-             entities with their keys, and access patterns with their rates. Read this before you write a model.",
-            json!({}),
-            none(),
-        ),
-        Run::Model(OnModels::Check) => (
-            "Executes every access pattern of a data model on a real DynamoDB engine, compares the results with \
-             what the model expects, and reports capacity, findings with their fixes, and faults with their lines.",
-            model(json!({})),
-            none(),
-        ),
-        Run::Model(OnModels::Cost) => (
-            "Prices a data model: what each pattern, storage and feature costs a month on Amazon DynamoDB, from \
-             metered capacity and the patterns' rates, in each billing mode.",
-            model(json!({"prices": prices()})),
-            none(),
-        ),
-        Run::Model(OnModels::Design) => (
-            "Finds the cheapest keys and indexes that answer every access pattern with one request, proves them by \
-             running the patterns, and returns the model with those keys. Entities need a count and `unique` (or \
-             keys), patterns a rate. Writes no file.",
-            model(json!({
-                "table": {"type": "string", "description": "Design only this table"},
-                "indexes": {"type": "integer", "minimum": 0, "maximum": 20,
-                            "description": "Maximum number of global secondary indexes; 5 by default"},
-                "keys": {"enum": ["short", "readable"], "description": "Prefixes of keys; short by default"},
-                "no_multi_attribute_keys": {"type": "boolean",
-                                            "description": "Give indexes no key of several attributes"},
-                "keep": {"type": "boolean",
-                         "description": "Keep the keys and indexes that the model has, and design what is missing"},
-                "explain": {"type": "boolean",
-                            "description": "Also say why: the purpose of each key, and the next best designs"},
-                "prices": prices(),
-            })),
-            none(),
-        ),
-        Run::Model(OnModels::Simulate) => (
-            "Runs a data model under the traffic of a profile against DynamoDB's limits (provisioned units, burst, \
-             partitions, on-demand levels): which requests are throttled, and what a month costs.",
-            model(json!({
-                "profile": {"type": "string", "description": "A profile's file in the folder"},
-                "profile_text": {"type": "string", "description": "A profile's text, instead of a file"},
-                "prices": prices(),
-            })),
-            none(),
-        ),
-        Run::Model(OnModels::ExplainRule) => (
-            "Explains a rule of `model_check`: its reason, the fix and the source. Without a rule, lists all.",
-            json!({"rule": {"type": "string", "description": "A rule's id, such as L002"}}),
-            none(),
-        ),
+        Run::Model(tool) => on_models_described(tool),
         Run::Read => (
             "Sends one request that changes nothing to the database: ListTables, DescribeTable, GetItem, Query, \
              Scan, BatchGetItem, TransactGetItems, ExecuteStatement with SELECT, and other Describe… and List… \
@@ -201,6 +150,65 @@ fn described(run: Run) -> (&'static str, Value, Value) {
             "Sends one request of the DynamoDB API to the database, also such that change or delete tables and items.",
             request(),
             json!(["operation"]),
+        ),
+    }
+}
+
+/// The same of a tool on models.
+fn on_models_described(tool: OnModels) -> (&'static str, Value, Value) {
+    let none = || json!([]);
+    match tool {
+        OnModels::Format => (
+            "How to write a Keywright data model: a commented example and the JSON Schema. A model names tables, \
+             entities with their keys, and access patterns with their rates. Read this before you write a model.",
+            json!({}),
+            none(),
+        ),
+        OnModels::Check => (
+            "Executes every access pattern of a data model on a real DynamoDB engine, compares the results with \
+             what the model expects, and reports capacity, findings with their fixes, and faults with their lines.",
+            model(json!({})),
+            none(),
+        ),
+        OnModels::Cost => (
+            "Prices a data model: what each pattern, storage and feature costs a month on Amazon DynamoDB, from \
+             metered capacity and the patterns' rates, in each billing mode.",
+            model(json!({"prices": prices()})),
+            none(),
+        ),
+        OnModels::Design => (
+            "Finds the cheapest keys and indexes that answer every access pattern with one request, proves them by \
+             running the patterns, and returns the model with those keys. Entities need a count and `unique` (or \
+             keys), patterns a rate. Writes no file.",
+            model(json!({
+                "table": {"type": "string", "description": "Design only this table"},
+                "indexes": {"type": "integer", "minimum": 0, "maximum": 20,
+                            "description": "Maximum number of global secondary indexes; 5 by default"},
+                "keys": {"enum": ["short", "readable"], "description": "Prefixes of keys; short by default"},
+                "no_multi_attribute_keys": {"type": "boolean",
+                                            "description": "Give indexes no key of several attributes"},
+                "keep": {"type": "boolean",
+                         "description": "Keep the keys and indexes that the model has, and design what is missing"},
+                "explain": {"type": "boolean",
+                            "description": "Also say why: the purpose of each key, and the next best designs"},
+                "prices": prices(),
+            })),
+            none(),
+        ),
+        OnModels::Simulate => (
+            "Runs a data model under the traffic of a profile against DynamoDB's limits (provisioned units, burst, \
+             partitions, on-demand levels): which requests are throttled, and what a month costs.",
+            model(json!({
+                "profile": {"type": "string", "description": "A profile's file in the folder"},
+                "profile_text": {"type": "string", "description": "A profile's text, instead of a file"},
+                "prices": prices(),
+            })),
+            none(),
+        ),
+        OnModels::ExplainRule => (
+            "Explains a rule of `model_check`: its reason, the fix and the source. Without a rule, lists all.",
+            json!({"rule": {"type": "string", "description": "A rule's id, such as L002"}}),
+            none(),
         ),
     }
 }

@@ -147,8 +147,8 @@ impl Database {
         self.figures().map_or(0, |figures| figures.room_bytes)
     }
 
-    /// Bytes that must be free before a copy of a backup takes `bytes` in a folder, if less are: a copy on the
-    /// disk of the database leaves it what it needs to go on, twice, as its buffers may fill meanwhile.
+    /// Bytes that must be free before a copy of a backup takes `bytes` in a folder, if less are. A copy on
+    /// the disk of the database leaves it twice what it needs to go on, as its buffers may fill meanwhile.
     pub(crate) fn lacks_room_for_copy(&self, folder: &Path, bytes: u64) -> Option<u64> {
         let disk = self.backend.disk_shared_with(folder)?;
         let left = (disk.bytes / COPIES_LEAVE_PART).min(COPIES_LEAVE_BYTES_MAX);

@@ -1,5 +1,5 @@
-//! The store that a server runs on, and the database over it: opening, watching, scrubbing, opening again. And
-//! the backup store.
+//! The store that a server runs on, and the database over it: opening, watching, scrubbing, opening again.
+//! And the backup store.
 //!
 //! It does not know requests.
 
