@@ -6,6 +6,8 @@
 //! processes | member | 2     empty; there while this process may commit with stamps
 //! ```
 //!
+//! How far the stamps of a process's commits can have come stands in another row (`history::bound`).
+//!
 //! Each process raises its own stamp in the commit of its sign of life (`members`). One of them, which does
 //! the work that belongs to no table, raises the settled stamp to the lowest of all. Three rules make that
 //! safe, also when clocks are wrong and a process was paused for long:
@@ -92,8 +94,8 @@ async fn raise_to_lowest<S: Store>(engine: &Engine<S>) -> Result<CommitVersion, 
     read.await.map_err(CommitError::Failed)?;
     // A process of an older release removes the sign of life alone.
     let (live, dead): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(member, _)| known.contains(member));
-    for key in dead.into_iter().flat_map(|(member, _)| row_keys(member)) {
-        txn.delete(key);
+    for (member, _) in dead {
+        remove(&mut txn, member).await?;
     }
     // Stamps of a process whose row cannot be read must be waited for.
     let stamps: Option<Vec<Stamp>> = live.into_iter().map(|(_, stamp)| stamp).collect();
@@ -103,21 +105,20 @@ async fn raise_to_lowest<S: Store>(engine: &Engine<S>) -> Result<CommitVersion, 
     txn.commit().await
 }
 
-/// Notes the settled stamp that this view shows, and how far other processes have come.
+/// Removes the rows of a process that is gone.
+pub(super) async fn remove<T: Transaction>(txn: &mut T, member: MemberId) -> Result<(), CommitError> {
+    for key in row_keys(member) {
+        txn.delete(key);
+    }
+    bound::bequeath(txn, member).await.map_err(CommitError::Failed)
+}
+
+/// Notes the settled stamp that this view shows.
 pub(super) async fn follow<S: Store>(engine: &Engine<S>, view: &S::Snapshot) -> Result<(), Error> {
     let row = view.get(&settled_key()).await.map_err(|error| fault::storage(&error))?;
     if let Some(settled) = stamp_of(row.as_ref()) {
         engine.stamps().note_settled(settled);
     }
-    let own = engine.members().own();
-    let mut greatest = Stamp::default();
-    let read = each_row(view, prefix_range(vec![Space::Members.byte()]), |entry| {
-        if let Some((_, Some(stamp))) = published(entry).filter(|(member, _)| *member != own) {
-            greatest = greatest.max(stamp);
-        }
-    });
-    read.await.map_err(|error| fault::storage(&error))?;
-    engine.stamps().note_others(greatest);
     Ok(())
 }
 

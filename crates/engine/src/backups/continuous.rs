@@ -88,7 +88,7 @@ pub(crate) async fn update<S: Store>(
                 let current = table.history.recovery().map(|recovery| recovery.period_days);
                 let asked = period_days.and_then(|days| u8::try_from(days).ok());
                 let period_days = asked.or(current).unwrap_or(RECOVERY_PERIOD_DAYS);
-                table.history.enable_recovery(now_ms, period_days, engine.stamps().cut(now_ms));
+                table.history.enable_recovery(now_ms, period_days, engine.stamps().beginning(now_ms));
             }
             RecoveryChange::Disable => {
                 table.history.disable_recovery();

@@ -12,6 +12,7 @@ use super::describe::details;
 use super::lookup;
 use crate::catalogue::backup::{Backup, BackupName, Maker, NewBackup};
 use crate::catalogue::{OtherRows, Table, TableStatus};
+use crate::history::cut::Cut;
 use crate::jobs::row::{Job, NewJob, Seal, Work, new_id};
 use crate::state::Engine;
 use crate::state::stats::Counted;
@@ -49,7 +50,17 @@ impl<S: Store> Engine<S> {
         namespace: &Namespace,
         wishes: &[BackupWish],
     ) -> Result<Vec<BackedUp>, Error> {
-        let backups = create_all(self, namespace, wishes).await?;
+        self.back_up_tables(namespace, wishes, |_| Ok(())).await
+    }
+
+    /// The same, if `check` finds the tables fit for it in the commit that does it.
+    pub(super) async fn back_up_tables(
+        &self,
+        namespace: &Namespace,
+        wishes: &[BackupWish],
+        check: impl Fn(&[Table]) -> Result<(), Error>,
+    ) -> Result<Vec<BackedUp>, Error> {
+        let backups = create_all(self, namespace, wishes, check).await?;
         let made = wishes.iter().zip(backups).map(|(wish, backup)| {
             let name = BackupName { table: wish.table.clone(), id: backup.id };
             BackedUp { arn: name.arn(namespace), table: name.table, id: name.id }
@@ -66,7 +77,7 @@ pub(crate) async fn create<S: Store>(
     // The region and account of an ARN.
     let table = lookup(engine, namespace, &request.table)?;
     let wish = BackupWish { table: table.name.clone(), name: request.name.clone(), expires_ms: None };
-    let made = create_all(engine, namespace, std::slice::from_ref(&wish)).await?;
+    let made = create_all(engine, namespace, std::slice::from_ref(&wish), |_| Ok(())).await?;
     let backup = made.first().ok_or_else(fault::internal)?;
     let name = BackupName { table: wish.table, id: backup.id.clone() };
     // The service answers so, and reports it as available from then on.
@@ -97,6 +108,7 @@ async fn create_all<S: Store>(
     engine: &Engine<S>,
     namespace: &Namespace,
     wishes: &[BackupWish],
+    check: impl Fn(&[Table]) -> Result<(), Error>,
 ) -> Result<Vec<Backup>, Error> {
     let now_ms = engine.env().now_ms();
     let mut tables = Vec::with_capacity(wishes.len());
@@ -108,9 +120,10 @@ async fn create_all<S: Store>(
     let ids: Vec<TableId> = tables.iter().map(|table| table.id).collect();
     let planned: Vec<Planned> =
         tables.iter().map(|table| Planned::of(engine, namespace, table, now_ms)).collect();
+    let cut = Cut::prepare(engine, now_ms).await?;
     let change = |tables: &mut [Table], rows: &mut OtherRows| {
-        // A cut of all of them: each writer sees the new record of its table.
-        let stamp = engine.stamps().cut(now_ms);
+        check(tables)?;
+        let stamp = cut.draw(engine, tables);
         let mut made = Vec::with_capacity(wishes.len());
         for ((table, wish), planned) in tables.iter_mut().zip(wishes).zip(&planned) {
             if table.status == TableStatus::Creating {

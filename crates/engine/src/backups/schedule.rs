@@ -2,6 +2,7 @@
 //! another owner of the table makes none twice.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use keywright_semantics::error::Error;
 use keywright_store::Store;
@@ -9,9 +10,13 @@ use keywright_store::Store;
 use super::create::{BackedUp, BackupWish};
 use super::describe::each;
 use crate::catalogue::backup::{self, Backup, BackupName};
-use crate::catalogue::{TableStatus, owner};
+use crate::catalogue::{Table, TableStatus, owner};
 use crate::state::Engine;
 use crate::support::env::Namespace;
+use crate::support::fault;
+
+/// Tries while others change the table.
+const TRIES_MAX: usize = 20;
 
 /// A backup that is due at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,12 +45,36 @@ impl<S: Store> Engine<S> {
             if !is_meant || !is_there || table.created_ms > due.due_ms || !self.owns(table.id) {
                 continue;
             }
-            let namespace = owner(&table);
-            if !has_one(self, &namespace, due).await? {
-                made.extend(self.back_up(&namespace, std::slice::from_ref(&due.wish)).await?);
-            }
+            made.extend(self.back_up_once(&table, due).await?);
         }
         Ok(made)
+    }
+
+    /// Backs up a table, if that was not done yet. A backup changes the table's record: of two processes
+    /// that both take the table for their own, one finds it changed since it looked, and looks again.
+    async fn back_up_once(&self, table: &Table, due: &DueBackup) -> Result<Vec<BackedUp>, Error> {
+        let namespace = owner(table);
+        let has_changed = AtomicBool::new(false);
+        for _ in 0..TRIES_MAX {
+            self.catalogue().refresh(table.id).await?;
+            let Some(newest) = self.catalogue().with_id(table.id) else { break };
+            if has_one(self, &namespace, due).await? {
+                break;
+            }
+            has_changed.store(false, Ordering::Relaxed);
+            let check = |tables: &[Table]| {
+                if tables.iter().all(|table| table.id == newest.id && table.version == newest.version) {
+                    return Ok(());
+                }
+                has_changed.store(true, Ordering::Relaxed);
+                Err(fault::internal())
+            };
+            match self.back_up_tables(&namespace, std::slice::from_ref(&due.wish), check).await {
+                Err(_) if has_changed.load(Ordering::Relaxed) => {}
+                made => return made,
+            }
+        }
+        Ok(Vec::new())
     }
 }
 

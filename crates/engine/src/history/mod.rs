@@ -7,7 +7,8 @@
 //! the answer.
 //!
 //! - `rows`: the keys and values of undo rows, and the rows that order the stamps of one item.
-//! - `bound`: the row that carries stamps over restarts.
+//! - `bound`: the rows that say how far the stamps of commits can have come.
+//! - `cut`: a stamp between what was answered and what comes later.
 //! - `merge`: items and undo rows of all days, in the order of items.
 //! - `as_of`: a table, or a part of it, as of a stamp.
 //! - `window`: the items that changed between two stamps.
@@ -16,6 +17,7 @@
 
 pub(crate) mod as_of;
 pub(crate) mod bound;
+pub(crate) mod cut;
 pub(crate) mod item;
 pub(crate) mod merge;
 pub(crate) mod rows;

@@ -24,6 +24,7 @@ use keywright_store::Store;
 
 use crate::catalogue::{Table, settings_in_words, stored_settings};
 use crate::history::as_of::AsOf;
+use crate::history::cut::Cut;
 use crate::history::merge::Part;
 use crate::history::window::Window;
 use crate::jobs::row::new_id;
@@ -156,9 +157,9 @@ impl<S: Store> Engine<S> {
         let id = new_id(self.env(), now_ms);
         let owner = rows::owner(&id);
         let key = rows::key(&id);
+        let cut = Cut::prepare(self, now_ms).await?;
         let hold = |tables: &mut [Table], others: &mut crate::catalogue::OtherRows| {
-            let floor = tables.iter().map(|table| table.history.floor()).max().unwrap_or_default();
-            let stamp = self.stamps().cut_from(now_ms, floor);
+            let stamp = cut.draw(self, tables);
             let mut held: Tables = Vec::with_capacity(tables.len());
             for table in tables {
                 let wanted = set.parents.get(&table.public_id).copied().map(stamp_of);

@@ -273,7 +273,7 @@ impl<S: Store> Engine<S> {
             if stored.is_none_or(|stored| stored.tables != row.tables) {
                 return Ok(None);
             }
-            let stamp = self.stamps().cut(now_ms);
+            let stamp = self.stamps().beginning(now_ms);
             let mut items = Vec::with_capacity(tables.len());
             for (place, table) in tables.iter_mut().enumerate() {
                 let progress = others.found(place + 1).and_then(|found| Progress::decode(found));

@@ -17,8 +17,10 @@
 //! - In a shared store each process publishes its lowest in a row, and one process keeps the settled stamp in
 //!   another (`background::stamp_rows`).
 //!
-//! Over restarts a store of one process keeps a *bound* in a row: no commit has a stamp at or above it. It is
-//! up to a second ahead of the stamps. The commit that comes near it raises it, in its own transaction.
+//! A process keeps a *bound* of its stamps in a row (`history::bound`): none of its commits has a stamp at or
+//! above it. It is up to a third of a second ahead of the clock. The commit that comes near it raises it, in
+//! its own transaction. It carries the stamps of a store of one process over restarts; over a shared store it
+//! tells the others how far this process's commits can have come (`history::cut`).
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -34,9 +36,6 @@ use crate::support::stamp::Stamp;
 /// further off.
 const CLOCKS_APART_MS_MAX: u64 = 60_000;
 
-/// How far a process's stamps may be above those that it published last, if it is not late.
-const PUBLISHED_EVERY_MS: u64 = 2_000;
-
 /// The stamps of this process.
 #[derive(Debug)]
 pub(crate) struct Stamps {
@@ -46,10 +45,14 @@ pub(crate) struct Stamps {
     raised: Notify,
 }
 
-/// How far a raised bound is above the stamp that raises it.
-const BOUND_AHEAD_MS: u64 = 1_000;
-/// A stamp that is nearer to the bound raises it in time, so that no other has to wait.
-const BOUND_NEAR_MS: u64 = 500;
+/// How far a raised bound is ahead of the clock.
+const BOUND_AHEAD_MS: u64 = 300;
+/// A commit at a time that is nearer to the bound raises it, so that no other has to wait.
+const BOUND_NEAR_MS: u64 = 150;
+/// How far a raised bound is ahead of a stamp that is ahead of the clock, and how near such a stamp comes.
+/// Each millisecond has room for many stamps.
+const STAMP_AHEAD_MS: u64 = 3;
+const STAMP_NEAR_MS: u64 = 1;
 
 #[derive(Debug, Default)]
 struct State {
@@ -60,8 +63,6 @@ struct State {
     settled: Stamp,
     /// Stamps of publications since the last that was committed.
     publishing: Vec<Stamp>,
-    /// The greatest stamp that another process has published, as last read.
-    others: Stamp,
     /// The stored bound, as far as it is known to be stored.
     bound: Stamp,
     /// Whether a commit that is under way raises it.
@@ -125,21 +126,21 @@ impl Stamps {
     }
 
     /// Makes sure that a commit with this stamp stays below the stored bound: it may have to carry a raise.
-    pub(crate) async fn below_bound(&self, stamp: Stamp) -> Option<Raise<'_>> {
-        if self.is_shared {
-            return None;
-        }
+    pub(crate) async fn below_bound(&self, stamp: Stamp, now_ms: u64) -> Option<Raise<'_>> {
+        let later = |ms: u64, stamp_ms: u64| {
+            now_ms.saturating_add(ms).max(stamp.ms().saturating_add(stamp_ms))
+        };
         loop {
             // Before the look, so that no raise is missed.
             let raised = self.raised.notified();
             {
                 let mut state = self.state();
                 let is_below = stamp < state.bound;
-                let is_near = stamp.ms().saturating_add(BOUND_NEAR_MS) >= state.bound.ms();
+                let is_near = later(BOUND_NEAR_MS, STAMP_NEAR_MS) >= state.bound.ms();
                 if !state.is_raising && is_near {
                     state.is_raising = true;
-                    let to = Stamp::first_of(stamp.ms().saturating_add(BOUND_AHEAD_MS)).max(stamp.next());
-                    return Some(Raise { stamps: self, to });
+                    let to = Stamp::first_of(later(BOUND_AHEAD_MS, STAMP_AHEAD_MS));
+                    return Some(Raise { stamps: self, to: to.max(stamp.next()) });
                 }
                 if is_below {
                     return None;
@@ -189,28 +190,10 @@ impl Stamps {
         }
     }
 
-    /// A stamp between commits, drawn in the transaction of a change that every writer of a table sees: what
-    /// was answered before the change has lower stamps, and what begins after it greater ones.
-    pub(crate) fn cut(&self, now_ms: u64) -> Stamp {
-        self.cut_from(now_ms, Stamp::default())
-    }
-
-    /// The same, not below a stamp: that of an earlier cut of the tables may be above all that are known
-    /// after a restart with a clock that was set back.
-    pub(crate) fn cut_from(&self, now_ms: u64, floor: Stamp) -> Stamp {
-        let others = self.state().others;
-        let least = if others == Stamp::default() {
-            others
-        } else {
-            // What the others have drawn since they published.
-            Stamp::first_of(others.ms().saturating_add(PUBLISHED_EVERY_MS))
-        };
-        self.draw(now_ms, least.max(floor)).stamp()
-    }
-
-    /// Notes the greatest stamp that another process over a shared store has published.
-    pub(crate) fn note_others(&self, greatest: Stamp) {
-        self.state().others = greatest;
+    /// A stamp at which history begins, drawn in the transaction of a change that every writer of a table
+    /// sees. What was written before has no stamps.
+    pub(crate) fn beginning(&self, now_ms: u64) -> Stamp {
+        self.draw(now_ms, Stamp::default()).stamp()
     }
 
     /// Notes the settled stamp of a shared store.

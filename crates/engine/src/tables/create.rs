@@ -59,7 +59,7 @@ pub(crate) async fn run<S: Store>(
             streams::enable(&mut table, is_taken, view, moment);
         }
         if engine.config().pitr_default {
-            table.history.enable_recovery(now_ms, RECOVERY_PERIOD_DAYS, engine.stamps().cut(now_ms));
+            table.history.enable_recovery(now_ms, RECOVERY_PERIOD_DAYS, engine.stamps().beginning(now_ms));
         }
         table
     };

@@ -10,6 +10,7 @@ use keywright_store::Store;
 use super::describe::{View, describe};
 use crate::catalogue::backup::{self, Backup, Maker, NewBackup};
 use crate::catalogue::{IndexStatus, OtherRows, Table, TableStatus};
+use crate::history::cut::Cut;
 use crate::state::Engine;
 use crate::state::stats::{Counted, Tally};
 use crate::streams;
@@ -32,11 +33,12 @@ pub(crate) async fn run<S: Store>(
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let backup = backup::new_system_name(&view, namespace, &found.name, now_ms).await?;
     drop(view);
+    let cut = Cut::prepare(engine, now_ms).await?;
     let doom = |tables: &mut [Table], rows: &mut OtherRows| {
+        let stamp = cut.draw(engine, tables);
         let [table] = tables else { return Err(fault::internal()) };
         check(table)?;
         if table.history.recovery().is_some() {
-            let stamp = engine.stamps().cut(now_ms);
             let items = engine.stats().get(Counted::Items(table.id));
             let row = system_backup(table, (&backup.id, stamp), items, now_ms);
             assert!(table.history.hold(&backup.id, stamp), "a new stamp is in the history");

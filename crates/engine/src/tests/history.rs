@@ -40,7 +40,7 @@ pub(super) fn table<S: Store>(engine: &Engine<S>) -> Arc<Table> {
 pub(super) fn enable<S: Store>(engine: &Engine<S>, period_days: u8) {
     let now_ms = engine.env().now_ms();
     let change = |table: &mut Table| {
-        table.history.enable_recovery(now_ms, period_days, engine.stamps().cut(now_ms));
+        table.history.enable_recovery(now_ms, period_days, engine.stamps().beginning(now_ms));
         Ok(())
     };
     block_on(engine.catalogue().change(table(engine).id, change)).expect("it is enabled");

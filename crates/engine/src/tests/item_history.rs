@@ -24,7 +24,7 @@ impl<S: Store> Bench<S> {
         let table = self.engine.catalogue().find(&namespace(), TABLE).expect("the table exists");
         let now_ms = self.engine.env().now_ms();
         let enable = |table: &mut Table| {
-            table.history.enable_recovery(now_ms, period_days, self.engine.stamps().cut(now_ms));
+            table.history.enable_recovery(now_ms, period_days, self.engine.stamps().beginning(now_ms));
             Ok(())
         };
         block_on(self.engine.catalogue().change(table.id, enable)).expect("it is enabled");

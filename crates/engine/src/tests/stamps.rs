@@ -119,7 +119,7 @@ impl<S: Store> Process<S> {
     }
 
     /// What a step does of members and stamps. A fault ends it; a later one goes on.
-    fn work(&self) {
+    pub(super) fn work(&self) {
         let now_ms = self.clock.now_ms();
         let _ = block_on(members::step(&self.engine, now_ms));
     }

@@ -311,7 +311,7 @@ async fn commit<S: Store>(
     let read_at = txn.version();
     let committed = match drawn {
         None => txn.commit().await,
-        Some(drawn) => order::commit(engine, txn, drawn).await,
+        Some(drawn) => order::commit(engine, txn, drawn, author.now_ms).await,
     };
     match committed {
         Ok(version) => {

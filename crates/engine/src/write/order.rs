@@ -105,10 +105,11 @@ pub(super) async fn commit<S: Store>(
     engine: &Engine<S>,
     mut txn: Guarded<S::Transaction>,
     drawn: InFlight<'_>,
+    now_ms: u64,
 ) -> Result<CommitVersion, CommitError> {
-    let raise = engine.stamps().below_bound(drawn.stamp()).await;
+    let raise = engine.stamps().below_bound(drawn.stamp(), now_ms).await;
     if let Some(raise) = &raise {
-        txn.put(bound::key(), bound::encode(raise.bound()));
+        txn.put(bound::own_key(engine), bound::encode(raise.bound()));
     }
     let committed = drawn.commit(txn.commit()).await;
     if let Some(raise) = raise.filter(|_| committed.is_ok()) {

@@ -38,6 +38,7 @@ use super::row::{Cursor, Job, NewJob, State, Work, new_id};
 use super::view::JobView;
 use super::{Next, table_of};
 use crate::catalogue::{OtherRows, Table};
+use crate::history::cut::Cut;
 use crate::history::window::{Changed, Window};
 use crate::state::Engine;
 use crate::support::env::Namespace;
@@ -61,10 +62,11 @@ impl<S: Store> Engine<S> {
         let Checked { table, to, scope } = check(self, namespace, request).await?;
         let now_ms = self.env().now_ms();
         let id = new_id(self.env(), now_ms);
+        let cut = Cut::prepare(self, now_ms).await?;
         let begin = |tables: &mut [Table], rows: &mut OtherRows| {
+            let until = cut.draw(self, tables).max(to);
             let [table] = tables else { return Err(fault::internal()) };
             check_time(self, table, request.to_ms)?;
-            let until = self.stamps().cut(now_ms).max(to);
             let is_held = table.history.hold(&id, to) && table.history.hold(&begun_id(&id), until);
             if !table.takes_data() || !is_held {
                 return Err(Error::new(ErrorKind::ResourceNotFound, messages::RESOURCE_NOT_FOUND));
