@@ -241,6 +241,13 @@ pub(super) async fn records(
     records.into_iter().map(|record| decode(&record.ok_or_else(fault::internal)?)).collect()
 }
 
+/// A table as a view has it, for a reader whose copy may be older than the rows that it reads; `None` if it
+/// is gone.
+pub(crate) async fn record_in(view: &impl Snapshot, id: TableId) -> Result<Option<Table>, Error> {
+    let record = view.get(&record_key(id)).await.map_err(|fault| fault::storage(&fault))?;
+    record.as_ref().map(decode).transpose()
+}
+
 fn decode(record: &Bytes) -> Result<Table, Error> {
     record::decode(record).map_err(|fault| match fault {
         RecordFault::Refused(table) => table.error(),

@@ -41,7 +41,7 @@ pub(crate) use branches::{Dropped, Naming};
 pub(crate) use format::known as known_records;
 #[cfg(test)]
 pub(crate) use guard::format_key;
-pub(crate) use guard::{Begun, Guarded, TableGuard};
+pub(crate) use guard::{Begun, Guarded, TableGuard, record_in};
 pub use key_map::{Affected, AffectedTable, KeyMap, RowRange};
 
 pub(crate) use change_log::{

@@ -25,7 +25,7 @@ use super::restore::{self, advance, target_of};
 use super::row::{self, Counts, Cursor, Job, Seal, Source, State, Work};
 use super::{FOLLOW_MS, LOOK_MAX, LOOK_MS, table_of};
 use crate::catalogue::backup::{Backup, Items};
-use crate::catalogue::{OtherRows, Table, settings_in_words, stored_settings};
+use crate::catalogue::{OtherRows, Table, record_in, settings_in_words, stored_settings};
 use crate::history::as_of::{AsOf, OldItem};
 use crate::history::merge::{Part, after_item};
 use crate::history::window::{Changed, Window};
@@ -176,10 +176,11 @@ impl<S: Store> Engine<S> {
         bytes_max: usize,
     ) -> Result<Option<RowPage>, Error> {
         let Work::Seal(seal) = &job.job.work else { return Ok(None) };
-        let table = table_of(self, job.job.owner()).await?;
+        let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        // No older copy of the record: another process may have ended the seal, and let the history go.
+        let table = record_in(&view, job.job.owner()).await?;
         let Some(as_of) = table.and_then(|table| AsOf::of(&table, seal.stamp)) else { return Ok(None) };
         let part = Part { start: from.cloned().unwrap_or_default(), end: None };
-        let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let budget = Budget { rows_max: PAGE_ROWS_MAX, bytes_max };
         let page = as_of.page(&view, &part, budget).await.map_err(|error| fault::storage(&error))?;
         let row = |item: OldItem| Row { key: item.within, value: item.value };
@@ -197,11 +198,11 @@ impl<S: Store> Engine<S> {
     ) -> Result<Option<RowPage>, Error> {
         let Work::Seal(seal) = &job.job.work else { return Ok(None) };
         let since = Stamp::of_bytes(since.to_be_bytes());
-        let table = table_of(self, job.job.owner()).await?;
+        let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        let table = record_in(&view, job.job.owner()).await?;
         let window = table.and_then(|table| Window::of(&table, since, seal.stamp));
         let Some(window) = window else { return Ok(None) };
         let part = Part { start: from.cloned().unwrap_or_default(), end: None };
-        let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let budget = Budget { rows_max: PAGE_ROWS_MAX, bytes_max };
         let page = window.page(&view, &part, budget).await.map_err(|error| fault::storage(&error))?;
         let differing = page.items.into_iter().filter(|changed| changed.old != changed.new);
