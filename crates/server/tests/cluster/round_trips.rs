@@ -13,8 +13,49 @@ fn counted(server: &Server) -> f64 {
     sample(&get(server, "/metrics").1, "keywright_store_round_trips_total").unwrap()
 }
 
+/// A request, and how often it asks.
+type Counted = (&'static str, fn(u32) -> Value, f64);
+
+/// Reads and writes of the table `tab`. Each write changes an item: one that changes nothing commits nothing.
+const REQUESTS_OF_ITEMS: [Counted; 4] = [
+    ("PutItem", |number| json!({"TableName": "tab", "Item": item(number)}), 2.0),
+    ("GetItem", |number| json!({"TableName": "tab", "Key": key(number), "ConsistentRead": true}), 1.0),
+    ("UpdateItem", update, 2.0),
+    ("DeleteItem", |number| json!({"TableName": "tab", "Key": key(number)}), 2.0),
+];
+
+fn key(number: u32) -> Value {
+    json!({"pk": {"S": format!("p{}", number)}})
+}
+
+fn item(number: u32) -> Value {
+    let mut item = key(number);
+    item["n"] = json!({"N": "0"});
+    item
+}
+
+fn update(number: u32) -> Value {
+    json!({
+        "TableName": "tab", "Key": key(number), "UpdateExpression": "ADD n :one",
+        "ExpressionAttributeValues": {":one": {"N": "1"}},
+    })
+}
+
+async fn check_counts(server: &Server, http: &Http, while_what: &str) {
+    for (operation, body, expected) in REQUESTS_OF_ITEMS {
+        let before = counted(server);
+        for number in 0..REQUESTS {
+            http.call(operation, &body(number)).await.good();
+        }
+        let each = (counted(server) - before) / f64::from(REQUESTS);
+        println!("{operation} {while_what}: {each:.2} round trips");
+        // Background work asks too, some times a second.
+        assert!((expected..expected + 0.5).contains(&each), "{operation} {while_what}: {each}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_get_takes_one_round_trip_and_a_put_takes_two() {
+async fn a_read_takes_one_round_trip_and_a_write_takes_two_also_with_point_in_time_recovery() {
     let Some(url) = url_or_say("round_trips") else { return };
     let server = Server::on_store(&url);
     let http = Http::new(server.address());
@@ -25,22 +66,10 @@ async fn a_get_takes_one_round_trip_and_a_put_takes_two() {
         "BillingMode": "PAY_PER_REQUEST",
     });
     http.call("CreateTable", &create).await.good();
-    let requests: [(&str, Value, f64); 2] = [
-        ("GetItem", json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}, "ConsistentRead": true}), 1.0),
-        ("PutItem", json!({"TableName": "tab", "Item": {"pk": {"S": "a"}}}), 2.0),
-    ];
-    for (operation, body, expected) in requests {
-        let before = counted(&server);
-        for number in 0..REQUESTS {
-            let mut body = body.clone();
-            // A put of the same item would write nothing.
-            if operation == "PutItem" {
-                body["Item"]["n"] = json!({"N": number.to_string()});
-            }
-            http.call(operation, &body).await.good();
-        }
-        let each = (counted(&server) - before) / f64::from(REQUESTS);
-        // Background work asks too, some times a second.
-        assert!((expected..expected + 0.5).contains(&each), "{operation}: {each}");
-    }
+    check_counts(&server, &http, "without recovery").await;
+    let on = json!({
+        "TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true},
+    });
+    http.call("UpdateContinuousBackups", &on).await.good();
+    check_counts(&server, &http, "with recovery").await;
 }
