@@ -126,6 +126,12 @@ impl Writer {
     }
 }
 
+/// Removes the files that a writer of this backup has not finished. Another writer that is at work loses at
+/// most the object that it is writing, and gets a fault.
+pub fn remove_unfinished(place: &Place, path: &BackupPath) -> Result<u64, Fault> {
+    place.remove_unfinished(&path.folder())
+}
+
 /// Removes the objects of a backup's folder that nobody needs: chunks that neither its manifest nor `known`
 /// names, which a killed writer has left, and files that it was writing. Returns how many. The caller makes
 /// sure that no other writer is at work.

@@ -23,7 +23,7 @@ use keywright_store::{CommitError, Store, Transaction};
 use super::end::{end, failed};
 use super::restore::{self, advance, target_of};
 use super::row::{self, Counts, Cursor, Job, Seal, Source, State, Work};
-use super::{FOLLOW_MS, LOOK_MAX, LOOK_MS, table_of};
+use super::{FOLLOW_MS, LOOK_MAX, LOOK_MS};
 use crate::catalogue::backup::{Backup, Items};
 use crate::catalogue::{OtherRows, Table, record_in, settings_in_words, stored_settings};
 use crate::history::as_of::{AsOf, OldItem};
@@ -333,6 +333,14 @@ impl<S: Store> Engine<S> {
         let is_noted = self.replace(&job.job, &Job { cursor, ..job.job.begun(now_ms) }, None).await?;
         self.due().jobs.wake_at(now_ms);
         Ok(is_noted)
+    }
+
+    /// Whether the backup that a job seals was deleted.
+    pub async fn is_deleted(&self, job: &ObjectJob) -> Result<bool, Error> {
+        let Work::Seal(seal) = &job.job.work else { return Ok(false) };
+        let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        let found = crate::catalogue::backup::find(&view, &job.namespace, &seal.backup).await?;
+        Ok(found.is_none())
     }
 
     /// Ends a job whose objects are removed.

@@ -1,7 +1,12 @@
 //! A backup becomes objects: chunks, each noted in the job's row once it stands, and the manifest last.
+//!
+//! Over a shared store, a process that was paused may find that another one does its work, and that it has
+//! written an object once more. Equal rows give equal bytes, so it has changed nothing; and it removes what
+//! it has written of a backup that was deleted meanwhile.
 
 use keywright_archive::{
-    Access, BackupPath, Chunk, Fault, Kind, Parts, Place, Sizes, Writer, remove_orphans,
+    Access, BackupPath, Chunk, Fault, Kind, Parts, Place, Sizes, Writer, delete, remove_orphans,
+    remove_unfinished,
 };
 use keywright_engine::{ObjectJob, ObjectWork, Sealed};
 
@@ -13,7 +18,18 @@ const PAGE_BYTES: usize = 1024 * 1024;
 /// A chunk that is written is in memory, and so are a block and a page of rows.
 const CHUNK_SHARE: u64 = 2;
 
-pub(super) async fn seal(tools: &Tools, mut job: ObjectJob) -> Result<(), Stop> {
+pub(super) async fn seal(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
+    let ended = copy(tools, job.clone()).await;
+    if let (Err(Stop::Overtaken), ObjectWork::Seal { backup, .. }) = (&ended, &job.work)
+        && tools.engine()?.is_deleted(&job).await?
+    {
+        let (place, path) = (tools.backups.place(Access::Read)?, Copy::of(&job, backup)?.path()?);
+        delete(&place, &path).await.map_err(|fault| Stop::of(&fault))?;
+    }
+    ended
+}
+
+async fn copy(tools: &Tools, mut job: ObjectJob) -> Result<(), Stop> {
     let ObjectWork::Seal { backup, is_at_end, .. } = &job.work else { return Err(Stop::Overtaken) };
     let copy = Copy::of(&job, backup)?;
     let (place, path) = (tools.backups.place(Access::Create)?, copy.path()?);
@@ -40,21 +56,18 @@ async fn make(tools: &Tools, job: ObjectJob, place: &Place, path: &BackupPath) -
     let mut writer = Writer::resume(place.clone(), path.clone(), sizes, chunks);
     let written = match write(tools, job, (&mut writer, sizes.chunk_bytes)).await {
         Ok((job, parts)) => {
-            let known = writer.sealed().to_vec();
-            writer
-                .finish(parts)
-                .await
-                .map(|manifest| (job, manifest, known.len()))
-                .map_err(|fault| (fault, known))
+            let noted = writer.sealed().len();
+            writer.finish(parts).await.map(|manifest| (job, manifest, noted))
         }
         Err(Halt::Stop(stop)) => return Err(stop),
-        Err(Halt::Store(fault)) => Err((fault, writer.sealed().to_vec())),
+        Err(Halt::Store(fault)) => Err(fault),
     };
     let (job, manifest, noted) = match written {
         Ok(written) => written,
-        Err((fault, known)) => {
-            // A file that was not finished takes room. The next try removes what this one cannot.
-            let _ = remove_orphans(place, path, &known).await;
+        Err(fault) => {
+            // A file that was not finished takes room. Whole chunks stay: another process may have written
+            // them.
+            let _ = remove_unfinished(place, path);
             return Err(Stop::of(&fault));
         }
     };
