@@ -26,6 +26,11 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     is_shared: true,
 };
 
+/// A commit with more bytes may be sent in pieces. A client that is paused or cut off between two of them
+/// holds locks, which are waited for: PostgreSQL ends it then, sooner than other forgotten transactions.
+const AT_ONCE_BYTES: usize = 32 * 1024;
+const BOUND: &str = "SET LOCAL idle_in_transaction_session_timeout = '8s'";
+
 /// A view to which writes are buffered.
 pub struct PostgresTransaction {
     view: PostgresView,
@@ -49,20 +54,23 @@ impl PostgresTransaction {
         let appends = Appends::of(self.buffer.appends());
         let connection = self.view.session.connection();
         let (client, statements) = (&connection.client, &connection.statements);
+        let sizes = keys.iter().zip(&values).map(|(key, value)| key.len() + value.map_or(0, <[u8]>::len));
+        let is_large = sizes.sum::<usize>() > AT_ONCE_BYTES;
         let guarding: [&(dyn ToSql + Sync); 1] = [&guarded];
         let writing: [&(dyn ToSql + Sync); 2] = [&keys, &values];
         let appending: [&(dyn ToSql + Sync); 4] =
             [&appends.logs, &appends.shards, &appends.places, &appends.entries];
         // Each future sends its statement when it is first polled, and all are polled in this order.
         let asked = async {
-            let (guard, absent, write, append, commit) = futures_util::join!(
+            let (bound, guard, absent, write, append, commit) = futures_util::join!(
+                optional(is_large, client.batch_execute(BOUND)),
                 optional(!guarded.is_empty(), client.query(&statements.guard, &guarding)),
                 optional(!guarded.is_empty(), client.execute(&statements.guard_absent, &guarding)),
                 optional(!keys.is_empty(), client.execute(&statements.write, &writing)),
                 optional(!self.buffer.appends().is_empty(), client.execute(&statements.append, &appending)),
                 client.batch_execute("COMMIT"),
             );
-            guard.and(absent).and(write).and(append).and(commit)
+            bound.and(guard).and(absent).and(write).and(append).and(commit)
         };
         let ended = self.view.session.answer(Box::pin(asked)).await.err();
         let ended = ended.map(|unanswered| match unanswered {

@@ -58,3 +58,51 @@ async fn a_server_that_is_cut_off_fails_in_time_and_the_others_go_on() {
         assert_eq!(found, counted.to_string());
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_cut_off_in_the_middle_of_a_commit_keeps_others_from_changing_its_table_for_seconds_only() {
+    let Some(url) = postgres::url_or_say("cut_commits") else { return };
+    let wire = Wire::to_socket(postgres::server().unwrap().socket()).await;
+    let through = format!("postgres://postgres@{}/postgres?schema=cut_commits", wire.address);
+    let (cut_off, other) = (Server::on_store(&through), Server::on_store(&url));
+    let (lost, http) = (Http::new(cut_off.address()), Http::new(other.address()));
+    let create = json!({
+        "TableName": "tab",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    });
+    http.call("CreateTable", &create).await.good();
+    let item = |key: &str, bytes: usize| json!({"pk": {"S": key}, "s": {"S": "x".repeat(bytes)}});
+    let put = |key: &str, bytes| json!({"TableName": "tab", "Item": item(key, bytes)});
+    for key in ["a", "b", "c"] {
+        lost.call("PutItem", &put(key, 1)).await.good();
+    }
+    wire.cut_in_a_large_message();
+    let puts = ["a", "b", "c"].map(|key| json!({"Put": put(key, 390_000)}));
+    let all = json!({"TransactItems": puts});
+    let cut = async {
+        let answered = lost.call("TransactWriteItems", &all);
+        tokio::time::timeout(Duration::from_mins(1), answered).await.expect("an error comes in time")
+    };
+    let meanwhile = async {
+        wire.wait_until_cut().await;
+        let begun = tokio::time::Instant::now();
+        let protect = json!({"TableName": "tab", "DeletionProtectionEnabled": true});
+        http.call("UpdateTable", &protect).await.good();
+        let waited = begun.elapsed();
+        wire.restore();
+        waited
+    };
+    let (answer, waited) = tokio::join!(cut, meanwhile);
+    assert!(waited < Duration::from_secs(12), "it waited for {waited:?}");
+    println!("a change of the table at another server took {} ms", waited.as_millis());
+    http.call("PutItem", &put("a", 2)).await.good();
+    let scanned = http.call("Scan", &json!({"TableName": "tab", "ConsistentRead": true})).await.good();
+    let sizes = scanned["Items"].as_array().unwrap().iter().map(|item| item["s"]["S"].as_str().unwrap().len());
+    let mut sizes: Vec<usize> = sizes.collect();
+    sizes.sort_unstable();
+    // It may have been tried again since.
+    let expected = if matches!(answer, Answer::Good(_)) { [2, 390_000, 390_000] } else { [1, 1, 2] };
+    assert_eq!(sizes, expected, "all of the transaction was carried out or nothing: {answer:?}");
+}

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -12,8 +12,13 @@ use tokio::sync::watch;
 /// A way that can be cut: what is sent over it then waits, and no connection is refused or closed.
 pub(crate) struct Wire {
     pub(crate) address: SocketAddr,
-    open: watch::Sender<bool>,
+    open: Arc<watch::Sender<bool>>,
+    /// Whether it is cut within the next large message of a client.
+    cuts_large: Arc<AtomicBool>,
 }
+
+/// So much in one piece is a part of a large message.
+const LARGE_BYTES: usize = 48 * 1024;
 
 impl Wire {
     /// A port of this machine that leads to a socket.
@@ -21,26 +26,43 @@ impl Wire {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (open, opened) = watch::channel(true);
+        let (open, cuts_large) = (Arc::new(open), Arc::<AtomicBool>::default());
+        let (cutting, large) = (Arc::clone(&open), Arc::clone(&cuts_large));
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let (socket, opened) = (socket.clone(), opened.clone());
+                let (cutting, large) = (Arc::clone(&cutting), Arc::clone(&large));
                 tokio::spawn(async move {
                     if let Ok(server) = UnixStream::connect(socket).await {
                         let (from_client, to_client) = client.into_split();
                         let (from_server, to_server) = server.into_split();
+                        let cut_large = |count| {
+                            if count >= LARGE_BYTES && large.swap(false, Ordering::Relaxed) {
+                                cutting.send_replace(false);
+                            }
+                        };
                         let _ = tokio::join!(
-                            forward(from_client, to_server, opened.clone()),
-                            forward(from_server, to_client, opened),
+                            forward(from_client, to_server, opened.clone(), cut_large),
+                            forward(from_server, to_client, opened, |_| {}),
                         );
                     }
                 });
             }
         });
-        Self { address, open }
+        Self { address, open, cuts_large }
     }
 
     pub(crate) fn cut(&self) {
         self.open.send_replace(false);
+    }
+
+    /// Cuts it as soon as a client has sent a part of a large message.
+    pub(crate) fn cut_in_a_large_message(&self) {
+        self.cuts_large.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) async fn wait_until_cut(&self) {
+        let _ = self.open.subscribe().wait_for(|open| !*open).await;
     }
 
     pub(crate) fn restore(&self) {
@@ -52,6 +74,7 @@ async fn forward(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     mut open: watch::Receiver<bool>,
+    sent: impl Fn(usize),
 ) {
     let mut bytes = vec![0; 64 * 1024];
     while let Ok(count) = from.read(&mut bytes).await {
@@ -61,6 +84,7 @@ async fn forward(
         if to.write_all(&bytes[..count]).await.is_err() {
             break;
         }
+        sent(count);
     }
     let _closed = to.shutdown().await;
 }
