@@ -28,7 +28,13 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<()
     stats_rows::load_others(engine, &view).await.map_err(|fault| fault::storage(&fault))?;
     stamp_rows::follow(engine, &view).await?;
     drop(view);
-    for gone in engine.members().note(&beats, now_ms) {
+    let before = engine.members().at_work();
+    let gone = engine.members().note(&beats, now_ms);
+    if engine.members().at_work() != before {
+        // This process may own other jobs from now on.
+        engine.due().jobs.wake_at(now_ms);
+    }
+    for gone in gone {
         stats_rows::inherit(engine, gone).await?;
         remove(engine, gone).await?;
     }

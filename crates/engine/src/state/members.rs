@@ -38,7 +38,7 @@ impl MemberId {
 /// The last byte of the key of a process's row that allows its stamps.
 const JOINED: u8 = 2;
 /// A process whose number stood still for so long does no work any more.
-const SILENT_MS: u64 = 6_000;
+const SILENT_MS: u64 = 5_000;
 /// A process that was silent for so long is forgotten.
 const GONE_MS: u64 = 60_000;
 
@@ -104,6 +104,11 @@ impl Members {
             state.seen.iter().filter(|(_, seen)| still_for(seen) < SILENT_MS).map(|(id, _)| *id).collect();
         let gone = |(id, seen): &(&MemberId, &Seen)| **id != self.own && still_for(seen) >= GONE_MS;
         state.seen.iter().filter(gone).map(|(id, _)| *id).collect()
+    }
+
+    /// The processes whose numbers do not stand still.
+    pub(crate) fn at_work(&self) -> BTreeSet<MemberId> {
+        self.state().working.clone()
     }
 
     /// The number of processes that work, this one included.

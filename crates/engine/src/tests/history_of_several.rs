@@ -262,3 +262,33 @@ fn two_processes_that_both_take_a_table_for_their_own_make_one_backup_when_it_is
     }
     assert!(both_owned > 5, "both take it for their own at times: {both_owned}");
 }
+
+#[test]
+fn a_due_backup_of_a_table_whose_owner_has_died_is_made_by_another_process_within_ten_seconds() {
+    let store = MemoryStore::shared();
+    let processes = processes(&store, &[START_MS, START_MS]);
+    let pass = |process: &Process<MemoryStore>| block_on(process.engine.step(process.clock.pass(500)));
+    for _ in 0..10 {
+        processes.iter().for_each(|process| drop(pass(process)));
+    }
+    let id = table(&processes[0].engine).id;
+    let [left, owner] = [false, true].map(|owns| {
+        processes.iter().find(|process| process.engine.owns(id) == owns).expect("it has one owner")
+    });
+    let due_ms = owner.clock.now_ms();
+    let due = DueBackup {
+        place: None,
+        wish: BackupWish { table: TABLE.to_owned(), name: "due-1".to_owned(), expires_ms: None },
+        prefix: "due-".to_owned(),
+        due_ms,
+    };
+    let mut made = Vec::new();
+    while made.is_empty() {
+        let _wake = pass(left);
+        assert!(left.clock.now_ms() < due_ms + 10_000, "nobody makes it");
+        made = block_on(left.engine.back_up_if_due(&due)).expect("it is made or not due");
+    }
+    // The first one was only paused.
+    owner.clock.pass(10_000);
+    assert_eq!(block_on(owner.engine.back_up_if_due(&due)).expect("it is not due"), []);
+}

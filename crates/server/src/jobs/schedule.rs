@@ -16,7 +16,7 @@ const PREFIX: &str = "scheduled-";
 /// The longest name of a backup.
 const NAME_BYTES_MAX: usize = 255;
 /// A backup that is due is asked for again after so long: the table may have another owner by then.
-const AGAIN: Duration = Duration::from_secs(10);
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// The schedules, each with the time for which it was asked last, and when.
 pub(super) struct Schedules(Vec<(Schedule, Option<(u64, Instant)>)>);

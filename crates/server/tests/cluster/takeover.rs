@@ -21,7 +21,7 @@ const ITEMS: usize = 600;
 const BATCH: usize = 25;
 /// Maximum delay of the kills after the work was ordered.
 const WORKING_MS_MAX: u64 = 80;
-/// A dead server is counted out after six seconds; then the work itself.
+/// A dead server is counted out after five seconds; then the work itself.
 const DONE_WITHIN: Duration = Duration::from_secs(30);
 /// In the items of tables that will be deleted, and nowhere else in the store.
 const MARK: &str = "row-of-a-deleted-table";
@@ -85,7 +85,7 @@ fn item(number: usize, kind: &str) -> Value {
 }
 
 /// Until then a server takes work for its own that another one owns.
-async fn wait_until_it_knows(server: &Server, processes: usize) {
+pub(crate) async fn wait_until_it_knows(server: &Server, processes: usize) {
     let known = || sample(&get(server, "/metrics").1, "keywright_processes").map(|known| known.to_string());
     let began = Instant::now();
     while known() != Some(processes.to_string()) {
