@@ -5,10 +5,13 @@
 
 mod copies;
 mod cuts;
+mod desk;
+mod jobs;
 mod kills;
 mod limits;
 #[cfg(target_os = "linux")]
 mod memory;
+mod points_in_time;
 mod proxy;
 mod refusals;
 mod rolling;
