@@ -265,7 +265,11 @@ impl<'a> Pieces<'a> {
     async fn take(&mut self, bytes: usize) -> Result<Bytes, Fault> {
         while self.buffer.len() < bytes {
             let end = self.bytes.min(self.read + self.piece_bytes);
-            let piece = if self.read < end {
+            let is_whole = self.read == 0 && end == self.bytes;
+            let piece = if is_whole && end > 0 {
+                // Not all stores answer to the range of a whole object as to a part of it.
+                self.place.read_whole(self.path, end).await?
+            } else if self.read < end {
                 self.place.read(self.path, self.read..end).await?
             } else {
                 Bytes::new()

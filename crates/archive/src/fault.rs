@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::{fmt, io};
 
 use crate::names::{BackupPath, BadName};
+use crate::s3::Refusal;
 
 /// An error of reading, writing or removing a backup.
 #[derive(Debug)]
@@ -20,10 +21,16 @@ pub enum Fault {
         /// The answer.
         error: object_store::Error,
     },
-    /// The place is a bucket, and this build reaches none.
-    WithoutS3 {
-        /// The place.
-        place: String,
+    /// An S3-compatible store refused, or did not answer. It may pass: try again.
+    Refused {
+        /// The object, as `Place` shows it.
+        object: String,
+        /// What was tried: `read`, `write`, `list`, `remove`.
+        action: &'static str,
+        /// The store, for people.
+        store: String,
+        /// Why.
+        refusal: Refusal,
     },
     /// A link stands below the folder of backups. Links are not followed.
     Link {
@@ -84,8 +91,8 @@ impl fmt::Display for Fault {
                 };
                 write!(formatter, "cannot {action} {object}: {reason}")
             }
-            Self::WithoutS3 { place } => {
-                write!(formatter, "cannot open {place}: this keywright was built without S3")
+            Self::Refused { object, action, store, refusal } => {
+                write!(formatter, "cannot {action} {object}: the store at {store} {refusal}")
             }
             Self::Link { path } => write!(
                 formatter,

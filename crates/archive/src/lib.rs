@@ -22,7 +22,7 @@
 //! Work on a chunk (compression, sums) is done by the caller's thread, at most a block or a piece of a few
 //! MiB between two points at which the future can wait.
 //!
-//! Layers: names < fault < sum, row < block < sealed, folder, s3 < place < chunk < manifest
+//! Layers: names, s3 < fault < sum, row < block < sealed, folder < place < chunk < manifest
 //! < set, writer, reader < chain < list < verify, removal
 
 mod block;
@@ -57,7 +57,7 @@ pub use place::{Access, Address, BadAddress, Place};
 pub use reader::BackupRows;
 pub use removal::{Keep, Plan, delete, delete_set, plan, plan_of_id, prune};
 pub use row::Row;
-pub use s3::{S3Keys, S3Settings};
+pub use s3::{Refusal, S3Keys, S3Settings};
 pub use set::{Member, SetManifest};
 pub use sum::Sum;
 pub use verify::{Verified, verify, verify_set};

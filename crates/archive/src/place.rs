@@ -15,7 +15,7 @@ use object_store::{Error, ObjectStore, ObjectStoreExt as _, PutPayload};
 
 use crate::fault::{Damage, Fault, Spot, Wrong};
 use crate::folder::Folder;
-use crate::s3::S3Settings;
+use crate::s3::{Refusal, S3Settings};
 
 const FILE: &str = "file://";
 const S3: &str = "s3://";
@@ -64,8 +64,13 @@ impl Address {
             let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
             let prefix = prefix.trim_matches('/');
             let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
+            let has =
+                |characters: &[u8], byte: u8| byte.is_ascii_alphanumeric() || characters.contains(&byte);
             return match bucket.is_empty() {
                 true => bad("names no bucket"),
+                false if !bucket.bytes().all(|byte| has(b".-_", byte)) => {
+                    bad("has characters that no bucket's name has")
+                }
                 false if !prefix.is_empty() && !prefix.split('/').all(is_part) => {
                     bad("has an empty part or dots in its prefix")
                 }
@@ -107,6 +112,8 @@ pub struct Place {
     prefix: Path,
     shown: String,
     folder: Option<Folder>,
+    /// The S3-compatible store, for people.
+    s3: Option<String>,
 }
 
 /// What stands directly below a path.
@@ -150,20 +157,17 @@ impl Place {
         // A backup is complete once its manifest is written: what comes before it must stay after a power
         // loss.
         let store = store.with_fsync(true).with_automatic_cleanup(true);
-        Ok(Self { store: Arc::new(store), prefix: Path::default(), shown, folder: Some(Folder::new(root)) })
+        let folder = Some(Folder::new(root));
+        Ok(Self { store: Arc::new(store), prefix: Path::default(), shown, folder, s3: None })
     }
 
-    #[cfg(feature = "s3")]
     fn open_bucket(bucket: &str, prefix: &str, s3: &S3Settings, shown: String) -> Result<Self, Fault> {
         match crate::s3::open(bucket, s3) {
-            Ok(store) => Ok(Self { store, prefix: Path::from(prefix), shown, folder: None }),
+            Ok(store) => {
+                Ok(Self { store, prefix: Path::from(prefix), shown, folder: None, s3: Some(s3.shown()) })
+            }
             Err(error) => Err(Fault::Store { object: shown, action: "open", error }),
         }
-    }
-
-    #[cfg(not(feature = "s3"))]
-    fn open_bucket(_: &str, _: &str, _: &S3Settings, shown: String) -> Result<Self, Fault> {
-        Err(Fault::WithoutS3 { place: shown })
     }
 
     /// A place in memory: for tests, and for servers that keep everything in memory.
@@ -173,7 +177,7 @@ impl Place {
 
     /// A place over any object store. Texts show an object by `shown` and its path.
     pub fn over(store: Arc<dyn ObjectStore>, shown: impl Into<String>) -> Self {
-        Self { store, prefix: Path::default(), shown: shown.into(), folder: None }
+        Self { store, prefix: Path::default(), shown: shown.into(), folder: None, s3: None }
     }
 
     /// An object's name for people.
@@ -198,12 +202,18 @@ impl Place {
     }
 
     fn fault(&self, path: &Path, action: &'static str) -> impl Fn(Error) -> Fault {
-        let object = self.shown(path);
-        move |error| match error {
-            Error::NotFound { .. } => {
-                Fault::Damaged(Damage { object: object.clone(), spot: None, wrong: Wrong::Missing })
+        let (object, s3) = (self.shown(path), self.s3.clone());
+        move |error| {
+            let object = object.clone();
+            let missing = |object| Fault::Damaged(Damage { object, spot: None, wrong: Wrong::Missing });
+            match (error, &s3) {
+                (Error::NotFound { .. }, None) => missing(object),
+                (error, None) => Fault::Store { object, action, error },
+                (error, Some(store)) => match Refusal::of(&error) {
+                    None => missing(object),
+                    Some(refusal) => Fault::Refused { object, action, store: store.clone(), refusal },
+                },
             }
-            error => Fault::Store { object: object.clone(), action, error },
         }
     }
 
@@ -239,9 +249,9 @@ impl Place {
     /// Removes an object. One that is not there is removed already.
     pub(crate) async fn remove(&self, path: &Path) -> Result<(), Fault> {
         let stored = self.stored(path)?;
-        match self.store.delete(&stored).await {
-            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(self.fault(path, "remove")(error)),
+        match self.store.delete(&stored).await.map_err(self.fault(path, "remove")) {
+            Err(fault) if fault.is_missing() => Ok(()),
+            removed => removed,
         }
     }
 
@@ -249,10 +259,10 @@ impl Place {
     pub(crate) async fn entries(&self, path: &Path) -> Result<Entries, Fault> {
         let stored = self.stored(path)?;
         let prefix = (!stored.is_root()).then_some(&stored);
-        let listed = self.store.list_with_delimiter(prefix).await;
+        let listed = self.store.list_with_delimiter(prefix).await.map_err(self.fault(path, "list"));
         let listed = match listed {
-            Err(Error::NotFound { .. }) => return Ok(Entries::default()),
-            listed => listed.map_err(self.fault(path, "list"))?,
+            Err(fault) if fault.is_missing() => return Ok(Entries::default()),
+            listed => listed?,
         };
         let is_link = |name: &str| {
             self.folder.as_ref().is_some_and(|folder| folder.check(&path.clone().join(name)).is_err())
@@ -320,9 +330,17 @@ mod tests {
         ] {
             assert_eq!(Address::parse(text), expected, "{text}");
         }
-        for text in
-            ["", "a\0b", "file://relative", "file:///a%20b", "s3://", "s3:///a", "s3://b/../c", "s3://b/a//c"]
-        {
+        for text in [
+            "",
+            "a\0b",
+            "file://relative",
+            "file:///a%20b",
+            "s3://",
+            "s3:///a",
+            "s3://a b/c",
+            "s3://b/../c",
+            "s3://b/a//c",
+        ] {
             let error = Address::parse(text).expect_err(text).to_string();
             assert!(error.contains("write a folder, file:///FOLDER or s3://BUCKET/PREFIX"), "{error}");
         }

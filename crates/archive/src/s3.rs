@@ -1,10 +1,30 @@
-//! How an S3-compatible store is reached. Nothing is read from the environment here.
+//! How an S3-compatible store is reached, and what its refusals mean. Of the environment only proxies are
+//! looked at, and they stand between only if the settings say so.
 
-#[cfg(feature = "s3")]
+use std::error::Error as _;
+use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-#[cfg(feature = "s3")]
-use object_store::ObjectStore;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::client::{HttpClient, HttpConnector, HttpError};
+use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, Error, ObjectStore, RetryConfig};
+use reqwest::redirect;
+
+/// A store that does not take a connection within this time is not there.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
+/// Within this time a store has a chunk and answers, or sends the next bytes: a line of a megabit in a second
+/// does.
+const SILENCE_MAX: Duration = Duration::from_mins(2);
+/// What gives the keys of a role answers at once, or is not there.
+const ROLE_TIME_MAX: Duration = Duration::from_secs(1);
+/// A request is tried again for some seconds. Who waits longer for a store says so, and tries again later.
+const RETRIES_MAX: usize = 5;
+const RETRY_TIME_MAX: Duration = Duration::from_secs(10);
+const BACKOFF: BackoffConfig =
+    BackoffConfig { init_backoff: Duration::from_millis(100), max_backoff: Duration::from_secs(2), base: 2. };
+/// More of an answer is not repeated.
+const SHOWN_BYTES_MAX: usize = 300;
 
 /// How to reach the store of `s3://` places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,12 +33,17 @@ pub struct S3Settings {
     pub endpoint: Option<String>,
     /// The region that requests are signed for.
     pub region: String,
-    /// Static keys; `None`: those that a container or an instance has by its role.
+    /// Static keys; `None`: those that a workload on AWS has by its role.
     pub keys: Option<S3Keys>,
+    /// What AWS tells a workload about its role, by the names of its variables. Without any, the instance is
+    /// asked.
+    pub role: Vec<(String, String)>,
     /// Whether requests go over plain HTTP.
     pub allow_http: bool,
     /// Whether the bucket stands in the host's name instead of the path.
     pub virtual_host: bool,
+    /// Whether the environment's proxy stands between. A store on this machine has none.
+    pub behind_proxy: bool,
 }
 
 /// Static keys of an S3-compatible store.
@@ -33,23 +58,43 @@ pub struct S3Keys {
 }
 
 /// Secrets never reach a log.
-impl std::fmt::Debug for S3Keys {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for S3Keys {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("S3Keys").field("access_key_id", &self.access_key_id).finish_non_exhaustive()
     }
 }
 
+impl S3Settings {
+    /// The store, for people.
+    pub(crate) fn shown(&self) -> String {
+        self.endpoint.clone().unwrap_or_else(|| format!("AWS in {}", self.region))
+    }
+
+    /// Where the objects of a bucket are; `None`: where AWS has them.
+    fn bucket_endpoint(&self, bucket: &str) -> Option<String> {
+        let endpoint = self.endpoint.as_ref()?;
+        Some(match endpoint.split_once("://") {
+            Some((scheme, host)) if self.virtual_host => format!("{scheme}://{bucket}.{host}"),
+            _ => endpoint.clone(),
+        })
+    }
+}
+
 /// The store of a bucket.
-#[cfg(feature = "s3")]
 pub(crate) fn open(bucket: &str, settings: &S3Settings) -> object_store::Result<Arc<dyn ObjectStore>> {
     // The client of HTTP takes the one of the process. If there is one already, it stays.
     let _installed = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = object_store::aws::AmazonS3Builder::new()
+    let retry = RetryConfig { backoff: BACKOFF, max_retries: RETRIES_MAX, retry_timeout: RETRY_TIME_MAX };
+    let mut builder = AmazonS3Builder::new()
         .with_bucket_name(bucket)
         .with_region(&settings.region)
-        .with_allow_http(settings.allow_http)
-        .with_virtual_hosted_style_request(settings.virtual_host);
-    if let Some(endpoint) = &settings.endpoint {
+        .with_allow_http(settings.allow_http && settings.endpoint.is_some())
+        .with_virtual_hosted_style_request(settings.virtual_host)
+        // One at a time: not all stores have the other request.
+        .with_config(AmazonS3ConfigKey::DisableBulkDelete, "true")
+        .with_retry(retry)
+        .with_http_connector(Connector(settings.clone()));
+    if let Some(endpoint) = settings.bucket_endpoint(bucket) {
         builder = builder.with_endpoint(endpoint);
     }
     if let Some(keys) = &settings.keys {
@@ -58,6 +103,161 @@ pub(crate) fn open(bucket: &str, settings: &S3Settings) -> object_store::Result<
         if let Some(token) = &keys.session_token {
             builder = builder.with_token(token);
         }
+    } else {
+        for (name, value) in &settings.role {
+            builder = builder.with_config(name.to_ascii_lowercase().parse()?, value);
+        }
     }
     Ok(Arc::new(builder.build()?))
+}
+
+/// Makes clients that talk to the store that is named, and to nobody to whom it sends them.
+#[derive(Debug)]
+struct Connector(S3Settings);
+
+impl HttpConnector for Connector {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let S3Settings { endpoint, behind_proxy, .. } = &self.0;
+        // AWS itself has no plain HTTP: this asks for the keys of a role.
+        let allows_http = options.get_config_value(&ClientConfigKey::AllowHttp).as_deref() == Some("true");
+        let is_for_role = endpoint.is_none() && allows_http;
+        let is_plain = endpoint.as_ref().is_some_and(|endpoint| endpoint.starts_with("http://"));
+        let mut builder = reqwest::Client::builder()
+            .user_agent(concat!("keywright/", env!("CARGO_PKG_VERSION")))
+            .redirect(redirect::Policy::none())
+            .connect_timeout(if is_for_role { ROLE_TIME_MAX } else { CONNECT_TIME_MAX })
+            .read_timeout(SILENCE_MAX)
+            .https_only(!allows_http);
+        if is_for_role || !behind_proxy {
+            builder = builder.no_proxy();
+        }
+        if is_plain || is_for_role {
+            // Without certificates, also on a machine that has none.
+            builder = builder.tls_certs_only([]);
+        }
+        let client = builder.build();
+        Ok(HttpClient::new(client.map_err(|error| Error::Generic { store: "S3", source: Box::new(error) })?))
+    }
+}
+
+/// Why an S3-compatible store did not do what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It does not answer, or not to its end.
+    Unreachable(String),
+    /// It has no such bucket.
+    NoBucket,
+    /// It does not know the access key.
+    UnknownKey,
+    /// The secret is not that of the access key.
+    WrongSecret,
+    /// The access key may not do this.
+    Denied,
+    /// The clocks differ too much for a signature.
+    Clock,
+    /// The bucket is in another region.
+    Region,
+    /// Anything else, in its own words.
+    Other(String),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable(reason) => write!(formatter, "cannot be reached: {reason}"),
+            Self::NoBucket => formatter.write_str("has no such bucket"),
+            Self::UnknownKey => formatter.write_str("does not know the access key"),
+            Self::WrongSecret => {
+                formatter.write_str("refuses the signature: the secret is not that of the access key")
+            }
+            Self::Denied => formatter.write_str("does not allow this to the access key"),
+            Self::Clock => formatter.write_str("has a time that is too far from that of this machine"),
+            Self::Region => formatter.write_str("has the bucket in another region"),
+            Self::Other(answer) => write!(formatter, "answers {answer}"),
+        }
+    }
+}
+
+impl Refusal {
+    /// What an error means; `None`: the object is not there.
+    pub(crate) fn of(error: &Error) -> Option<Self> {
+        let text = error.to_string();
+        let (mut cause, mut innermost, mut is_of_line) = (error.source(), text.clone(), false);
+        while let Some(error) = cause {
+            is_of_line |= error.is::<HttpError>();
+            innermost = error.to_string();
+            cause = error.source();
+        }
+        if is_of_line {
+            return Some(Self::Unreachable(innermost));
+        }
+        Some(match element(&text, "Code") {
+            Some("NoSuchBucket") => Self::NoBucket,
+            Some("InvalidAccessKeyId") => Self::UnknownKey,
+            Some("SignatureDoesNotMatch") => Self::WrongSecret,
+            Some("RequestTimeTooSkewed") => Self::Clock,
+            Some(
+                "AuthorizationHeaderMalformed" | "PermanentRedirect" | "IllegalLocationConstraintException",
+            ) => Self::Region,
+            Some("AccessDenied") => Self::Denied,
+            Some("NoSuchKey") => return None,
+            Some(code) => Self::Other(match element(&text, "Message") {
+                Some(message) => format!("{code}: {}", shortened(message)),
+                None => code.to_owned(),
+            }),
+            // An answer without a body says its status alone.
+            None => match error {
+                Error::NotFound { .. } => return None,
+                Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => Self::Denied,
+                _ if text.contains("redirect") || text.contains(" 301 ") || text.contains(" 307 ") => {
+                    Self::Region
+                }
+                _ => Self::Other(shortened(&text).to_owned()),
+            },
+        })
+    }
+}
+
+/// The content of an element of XML, such as `<Code>NoSuchKey</Code>`.
+fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(&format!("<{name}>"))?;
+    rest.split_once(&format!("</{name}>")).map(|(content, _)| content.trim())
+}
+
+fn shortened(text: &str) -> &str {
+    let end = (0..=SHOWN_BYTES_MAX.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or_default()).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bucket_stands_in_the_path_or_in_the_name_of_the_host() {
+        let endpoint = |endpoint: Option<&str>, virtual_host| {
+            let endpoint = endpoint.map(str::to_owned);
+            S3Settings { endpoint, virtual_host, ..S3Settings::default() }.bucket_endpoint("shop")
+        };
+        // The library adds the bucket to a path.
+        assert_eq!(endpoint(Some("https://s3.example"), false).as_deref(), Some("https://s3.example"));
+        assert_eq!(endpoint(Some("https://s3.example"), true).as_deref(), Some("https://shop.s3.example"));
+        assert_eq!(endpoint(None, true), None);
+    }
+
+    #[test]
+    fn an_answer_is_repeated_up_to_a_length_and_whole_signs() {
+        assert_eq!(shortened("short"), "short");
+        let long = format!("{}é", "x".repeat(SHOWN_BYTES_MAX - 1));
+        assert_eq!(shortened(&long), "x".repeat(SHOWN_BYTES_MAX - 1));
+    }
+
+    #[test]
+    fn an_object_that_is_not_there_is_no_refusal_and_a_bucket_is() {
+        let not_found = |body: &str| Error::NotFound { path: "a".to_owned(), source: body.into() };
+        assert_eq!(Refusal::of(&not_found("404 Not Found: ")), None);
+        assert_eq!(Refusal::of(&not_found("404: <Error><Code>NoSuchKey</Code></Error>")), None);
+        let bucket = "404: <Error><Code>NoSuchBucket</Code></Error>";
+        assert_eq!(Refusal::of(&not_found(bucket)), Some(Refusal::NoBucket));
+    }
 }

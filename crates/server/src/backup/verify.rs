@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<ExitCode, Failure> {
 
 /// Whether a fault is one of what is stored, and not of reaching it.
 fn is_of_content(fault: &Fault) -> bool {
-    !matches!(fault, Fault::Store { .. })
+    !matches!(fault, Fault::Store { .. } | Fault::Refused { .. })
 }
 
 async fn report(place: &Place, arguments: &VerifyArguments) -> Result<Report, Failure> {
@@ -163,7 +163,7 @@ fn as_json(report: &Report) -> Value {
 fn fault_json(fault: &Fault) -> Value {
     let (object, spot) = match fault {
         Fault::Damaged(Damage { object, spot, .. }) => (Some(object), *spot),
-        Fault::Store { object, .. } => (Some(object), None),
+        Fault::Store { object, .. } | Fault::Refused { object, .. } => (Some(object), None),
         _ => (None, None),
     };
     json!({

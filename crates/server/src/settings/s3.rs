@@ -3,15 +3,24 @@
 //! Without an endpoint nothing is sent anywhere, and no variable of AWS is read.
 
 use clap::Args;
+use hyper::Uri;
 use keywright_archive::{S3Keys, S3Settings};
 
+use crate::connection::hosts::Host;
 use crate::process::failure::Failure;
 
 /// The endpoint of AWS itself.
 const AWS: &str = "aws";
 const REGION_DEFAULT: &str = "us-east-1";
-/// Names of this machine.
-const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+/// What AWS tells the workloads of a container service or a cluster about their role.
+const ROLE_VARIABLES: [&str; 6] = [
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_ROLE_ARN",
+    "AWS_ROLE_SESSION_NAME",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+];
 
 /// How to reach places <s3://BUCKET/PREFIX>. The secret and a session token are read from
 /// `KEYWRIGHT_S3_SECRET_ACCESS_KEY` and `KEYWRIGHT_S3_SESSION_TOKEN`. What is not set is read from the
@@ -89,11 +98,10 @@ impl S3Arguments {
                 .advising("write --s3-endpoint URL, or --s3-endpoint aws"));
         };
         let is_aws = named == AWS;
-        if !is_aws && !named.starts_with("http://") && !named.starts_with("https://") {
-            return Err(Failure::new(format!("--s3-endpoint {named:?} is no URL"))
-                .advising("write http://HOST:PORT, https://HOST or aws"));
-        }
-        let allow_http = self.s3_allow_http.unwrap_or_else(|| is_loopback(named));
+        let host = if is_aws { None } else { url(named)?.authority().cloned() };
+        let is_here =
+            host.is_some_and(|host| Host::of_authority(host.as_str()).is_some_and(Host::is_loopback));
+        let allow_http = self.s3_allow_http.unwrap_or(is_here);
         if named.starts_with("http://") && !allow_http {
             return Err(Failure::new(format!("--s3-endpoint {named} would send everything in the clear"))
                 .advising("write https://, or add --s3-allow-http"));
@@ -109,7 +117,7 @@ impl S3Arguments {
                 secret_access_key,
                 session_token: first(None, &[TOKEN_VARIABLE, "AWS_SESSION_TOKEN"]),
             }),
-            // The role of a container or an instance of AWS.
+            // Those of a role.
             (None, None) if is_aws => None,
             _ => {
                 return Err(Failure::new(format!(
@@ -118,21 +126,34 @@ impl S3Arguments {
                 .advising("set KEYWRIGHT_S3_ACCESS_KEY_ID and KEYWRIGHT_S3_SECRET_ACCESS_KEY"));
             }
         };
+        let of_role = |name: &&str| Some(((*name).to_owned(), variable(name)?));
+        let role =
+            if keys.is_none() { ROLE_VARIABLES.iter().filter_map(of_role).collect() } else { Vec::new() };
         Ok(S3Settings {
             endpoint: (!is_aws).then(|| named.to_owned()),
             region: first(self.s3_region.clone(), &["AWS_REGION"])
                 .unwrap_or_else(|| REGION_DEFAULT.to_owned()),
             keys,
+            role,
             allow_http,
             virtual_host: self.s3_virtual_host.unwrap_or(false),
+            behind_proxy: !is_here,
         })
     }
 }
 
-fn is_loopback(url: &str) -> bool {
-    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
-    LOOPBACK.iter().any(|name| {
-        host.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+/// The URL of a store: a host, and perhaps a path.
+fn url(text: &str) -> Result<Uri, Failure> {
+    let is_store = |url: &Uri| {
+        matches!(url.scheme_str(), Some("http" | "https"))
+            && url.query().is_none()
+            && url.authority().is_some_and(|authority| Host::of_authority(authority.as_str()).is_some())
+    };
+    text.parse().ok().filter(is_store).ok_or_else(|| {
+        // Who writes a secret into it does not find it in a log.
+        let shown = if text.contains('@') { String::new() } else { format!(" {text:?}") };
+        Failure::new(format!("--s3-endpoint{shown} is not the URL of a store"))
+            .advising("write http://HOST:PORT, https://HOST or aws")
     })
 }
 
@@ -161,7 +182,7 @@ mod tests {
         let keys = found.keys.unwrap();
         assert_eq!((keys.access_key_id.as_str(), keys.secret_access_key.as_str()), ("AK", "secret"));
         assert_eq!((keys.session_token.as_deref(), found.region.as_str()), (Some("t"), "eu-west-1"));
-        assert!(found.allow_http && !found.virtual_host);
+        assert!(found.allow_http && !found.virtual_host && !found.behind_proxy);
         assert_eq!(found.endpoint.as_deref(), Some("http://127.0.0.1:9000"));
 
         let ours = [&aws[..], &[("KEYWRIGHT_S3_SECRET_ACCESS_KEY", "own")]].concat();
@@ -173,7 +194,9 @@ mod tests {
         let key = ("AWS_ACCESS_KEY_ID", "AK");
         for (endpoint, variables, part) in [
             ("", &[key, SECRET][..], "--s3-endpoint URL"),
-            ("s3.example", &[key, SECRET], "is no URL"),
+            ("s3.example", &[key, SECRET], "is not the URL of a store"),
+            ("https://s3.example?a", &[key, SECRET], "is not the URL of a store"),
+            ("https://id:secret@s3.example", &[key, SECRET], "--s3-endpoint is not the URL of a store"),
             ("http://s3.example", &[key, SECRET], "in the clear"),
             ("http://localhost.example", &[key, SECRET], "in the clear"),
             ("https://s3.example", &[], "KEYWRIGHT_S3_SECRET_ACCESS_KEY"),
@@ -183,6 +206,8 @@ mod tests {
             let said = settings(endpoint, variables).unwrap_err();
             assert!(said.contains(part), "{endpoint}: {said}");
         }
+        let far = settings("https://s3.example", &[key, SECRET]).unwrap();
+        assert!(far.behind_proxy && !far.allow_http);
         let of_role = settings("aws", &[]).unwrap();
         assert_eq!((of_role.endpoint, of_role.keys, of_role.region.as_str()), (None, None, "us-east-1"));
     }

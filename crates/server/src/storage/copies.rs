@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use keywright_archive::{Access, Address, BackupPath, Chain, Fault, Place, S3Settings, Scope};
+use keywright_archive::{Access, Address, BackupPath, Chain, Fault, Place, Refusal, S3Settings, Scope};
 use keywright_engine::ObjectJob;
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +15,26 @@ pub(crate) fn sentence(fault: &Fault) -> String {
         (Fault::Store { object, action, .. }, Some(error)) => {
             format!("cannot {action} {object}: {}", Explained(error))
         }
+        (Fault::Refused { refusal, .. }, _) => match advice(refusal) {
+            Some(advice) => format!("{fault}; {advice}"),
+            None => fault.to_string(),
+        },
         _ => fault.to_string(),
     }
+}
+
+/// What helps if an S3-compatible store refuses.
+fn advice(refusal: &Refusal) -> Option<&'static str> {
+    Some(match refusal {
+        Refusal::Unreachable(_) => "check --s3-endpoint, and that the store runs",
+        Refusal::NoBucket => "make the bucket, or name another place",
+        Refusal::UnknownKey => "check --s3-access-key-id or AWS_ACCESS_KEY_ID",
+        Refusal::WrongSecret => "check KEYWRIGHT_S3_SECRET_ACCESS_KEY or AWS_SECRET_ACCESS_KEY",
+        Refusal::Denied => "allow it to list, read, write and remove objects of the bucket",
+        Refusal::Clock => "set the clock of this machine",
+        Refusal::Region => "check --s3-region",
+        Refusal::Other(_) => return None,
+    })
 }
 
 /// Why a copy cannot be read or written.
@@ -33,7 +51,7 @@ impl CopyFault {
     pub(crate) fn of(fault: &Fault) -> Self {
         let message = sentence(fault);
         match fault {
-            Fault::Store { .. } | Fault::WithoutS3 { .. } | Fault::Link { .. } => Self::Later(message),
+            Fault::Store { .. } | Fault::Refused { .. } | Fault::Link { .. } => Self::Later(message),
             Fault::Damaged(_) => Self::Failed { code: "DamagedBackup", message },
             Fault::Name(_) | Fault::RowTooLarge { .. } | Fault::Unordered { .. } => {
                 Self::Failed { code: "UnfitForBackup", message }
