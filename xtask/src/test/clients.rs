@@ -50,15 +50,29 @@ fn npm(folder: &Path, scripts: &Path) -> Result<(), String> {
 pub(super) fn ecosystem(clients: &Path, scripts: &Path) -> Result<(), String> {
     let (folder, scripts) = (clients.join("ecosystem"), scripts.join("ecosystem"));
     npm(&folder.join("javascript"), &scripts)?;
-    let (python, requirements) = (folder.join("python"), scripts.join("requirements.txt"));
-    let wanted = read(&requirements)?;
-    let receipt = python.join("installed.txt");
+    environment(&folder.join("python"), &scripts.join("requirements.txt"))
+}
+
+/// A small S3-compatible store.
+pub(super) fn rclone(clients: &Path, scripts: &Path) -> Result<(), String> {
+    environment(&clients.join("rclone"), &scripts.with_file_name("backup_sets/stores/rclone.txt"))
+}
+
+/// A large one.
+pub(super) fn seaweedfs(clients: &Path, scripts: &Path) -> Result<(), String> {
+    environment(&clients.join("seaweedfs"), &scripts.with_file_name("backup_sets/stores/seaweedfs.txt"))
+}
+
+/// A virtual environment with the packages of a list, made again when the list changes.
+fn environment(folder: &Path, requirements: &Path) -> Result<(), String> {
+    let wanted = read(requirements)?;
+    let receipt = folder.join("installed.txt");
     if std::fs::read_to_string(&receipt).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
-    quietly(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&python))?;
-    let mut install = Command::new(python.join("bin/python"));
-    quietly(install.args(["-m", "pip", "install", "--quiet", "-r"]).arg(&requirements))?;
+    quietly(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder))?;
+    let mut install = Command::new(folder.join("bin/python"));
+    quietly(install.args(["-m", "pip", "install", "--quiet", "-r"]).arg(requirements))?;
     write(&receipt, &wanted)
 }
 

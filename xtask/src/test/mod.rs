@@ -38,9 +38,14 @@ const OPTIONAL_CLIENTS: &[(&str, Install, &str)] = &[
     ("Java", clients::java, "the_java_sdk"),
     ("JavaScript", clients::javascript, "the_javascript_sdk"),
     ("Chromium", clients::studio, "in_chromium"),
+    ("rclone", clients::rclone, "stores::rclone::"),
 ];
-/// Libraries that are installed and run with `--long`, or if a test program's argument names them.
-const ECOSYSTEM: (&str, Install, &str) = ("ecosystem", clients::ecosystem, "ecosystem::");
+/// Libraries on top of the SDKs and a large store, which take minutes to install. They are installed and run
+/// with `--long`, or if a test program's argument names them.
+const LONG_CLIENTS: &[(&str, Install, &str)] = &[
+    ("ecosystem", clients::ecosystem, "ecosystem::"),
+    ("SeaweedFS", clients::seaweedfs, "stores::seaweedfs::"),
+];
 /// The public conformance suite: a checkout of it, which is never part of this repository. Its tests are what
 /// the names of ours that need it contain.
 const CONFORMANCE: (&str, &str) = ("KEYWRIGHT_CONFORMANCE_SUITE", "conformance::");
@@ -94,9 +99,10 @@ impl Request {
         Self { is_long, cargo, program }
     }
 
-    /// Whether libraries on top of the SDKs are asked for: they take minutes to install.
-    fn wants_ecosystem(&self) -> bool {
-        self.is_long || self.program.iter().any(|argument| argument.starts_with(ECOSYSTEM.0))
+    /// Whether clients are asked for that take minutes to install: those of tests whose names contain this.
+    fn wants(&self, tests: &str) -> bool {
+        let module = tests.trim_end_matches("::");
+        self.is_long || self.program.iter().any(|argument| argument.starts_with(module))
     }
 
     /// Whether the public conformance suite is asked for: it takes minutes.
@@ -200,15 +206,14 @@ fn prepare(root: PathBuf, request: &Request) -> Result<Setting, String> {
     // passed.
     if with_python {
         arguments.push("--include-ignored".to_owned());
-        let (_, _, own_tests) = ECOSYSTEM;
-        if !request.wants_ecosystem() {
-            arguments.extend(["--skip".to_owned(), own_tests.to_owned()]);
-        }
-        let ecosystem = request.wants_ecosystem().then_some(&ECOSYSTEM);
-        for (name, install, tests) in OPTIONAL_CLIENTS.iter().chain(ecosystem) {
-            if !installed(name, install(&clients, &scripts)) {
-                arguments.extend(["--skip".to_owned(), (*tests).to_owned()]);
-            }
+        let (wanted, left_out): (Vec<_>, Vec<_>) =
+            LONG_CLIENTS.iter().partition(|(_, _, tests)| request.wants(tests));
+        let missing = OPTIONAL_CLIENTS
+            .iter()
+            .chain(wanted)
+            .filter(|(name, install, _)| !installed(name, install(&clients, &scripts)));
+        for (_, _, tests) in missing.chain(left_out) {
+            arguments.extend(["--skip".to_owned(), (*tests).to_owned()]);
         }
     }
     if !request.wants_conformance() || !with_python || !has_suite(std::env::var_os(CONFORMANCE.0).as_deref())
@@ -336,10 +341,12 @@ mod tests {
     }
 
     #[test]
-    fn libraries_on_top_of_the_sdks_run_with_long_or_by_name() {
-        let wants = |line: &str| Request::parse(&words(line)).wants_ecosystem();
+    fn what_takes_minutes_to_install_runs_with_long_or_by_name() {
+        let wants = |line: &str| Request::parse(&words(line)).wants("ecosystem::");
         assert!(wants("--long") && wants("-p keywright-server -- ecosystem::pynamodb"));
         assert!(!wants("-p keywright-server") && !wants("-p ecosystem -- requirements"));
+        let wants = |line: &str| Request::parse(&words(line)).wants("stores::seaweedfs::");
+        assert!(wants("-- stores::seaweedfs::what") && !wants("--test backup_sets -- stores"));
         let wants = |line: &str| Request::parse(&words(line)).wants_conformance();
         assert!(wants("--long") && wants("--test clients -- conformance") && !wants("--test clients"));
     }

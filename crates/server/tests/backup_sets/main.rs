@@ -3,11 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
+mod answers;
 mod bank;
 mod increments;
 mod kills;
 mod refusals;
 mod sealed;
+mod stores;
 #[path = "../support/mod.rs"]
 mod support;
 mod under_load;

@@ -15,28 +15,28 @@ use crate::support::in_process::{Answer, Api as _, Http};
 use crate::support::raw::{Connection, signed};
 use crate::support::small_disk::SmallDisk;
 
-const TABLE: &str = TABLES[0];
+pub(crate) const TABLE: &str = TABLES[0];
 /// Longer than anything here takes.
-const LONG: Duration = Duration::from_mins(1);
-const PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const LONG: Duration = Duration::from_mins(1);
+pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 /// `KEYWRIGHT_KILLS` sets another number, up to the second: each takes seconds.
 const KILLS_DEFAULT: u64 = 3;
 const KILLS_MAX: u64 = 20;
 const DAY_MS: u64 = 86_400_000;
 
-async fn back_up(http: &Http) -> String {
+pub(crate) async fn back_up(http: &Http) -> String {
     let request = json!({"TableName": TABLE, "BackupName": "copied"});
     let made = http.call("CreateBackup", &request).await.good();
     made["BackupDetails"]["BackupArn"].as_str().unwrap().to_owned()
 }
 
-async fn restore(http: &Http, arn: &str, target: &str) -> Answer {
+pub(crate) async fn restore(http: &Http, arn: &str, target: &str) -> Answer {
     let request = json!({"BackupArn": arn, "TargetTableName": target});
     http.call("RestoreTableFromBackup", &request).await
 }
 
 /// Waits until a table is there and ACTIVE, or gone.
-async fn settled(http: &Http, table: &str) -> bool {
+pub(crate) async fn settled(http: &Http, table: &str) -> bool {
     let begun = Instant::now();
     loop {
         match http.call("DescribeTable", &json!({"TableName": table})).await {
@@ -49,7 +49,7 @@ async fn settled(http: &Http, table: &str) -> bool {
     }
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let paths = entries.map(|entry| entry.unwrap().path());
     paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
@@ -68,7 +68,7 @@ async fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 /// The open jobs, and the last messages of those that failed.
-fn jobs(server: &Server) -> Value {
+pub(crate) fn jobs(server: &Server) -> Value {
     let headers = signed("DynamoDB_20120810.Jobs");
     let answer = Connection::open(server).send_to("/_keywright/jobs", "POST", &headers, b"{}");
     assert_eq!(answer.status, 200, "{}", answer.text());
