@@ -189,7 +189,8 @@ pub(super) async fn cuts(store: &Store) {
     );
 }
 
-pub(super) async fn refusals(store: &Store) {
+/// `of_no_bucket`: what is said about a bucket that is not there.
+pub(super) async fn refusals(store: &Store, of_no_bucket: [&str; 2]) {
     let server = Server::in_memory();
     open(&server).await;
     let (place, nowhere) = (store.place("x"), "s3://not-a-bucket/x".to_owned());
@@ -199,7 +200,7 @@ pub(super) async fn refusals(store: &Store) {
     for (place, [key, secret, named], parts) in [
         (&place, wrong, ["the secret is not that of the access key", "KEYWRIGHT_S3_SECRET_ACCESS_KEY"]),
         (&place, ["AKOTHER", SECRET, &endpoint], ["does not know the access key", "--s3-access-key-id"]),
-        (&nowhere, [KEY, SECRET, &endpoint], ["has no such bucket", "make the bucket"]),
+        (&nowhere, [KEY, SECRET, &endpoint], of_no_bucket),
         (&place, [KEY, SECRET, &gone], ["cannot be reached", "--s3-endpoint"]),
     ] {
         for arguments in [
@@ -229,7 +230,7 @@ pub(super) async fn refusals(store: &Store) {
         assert!(jobs(&server).to_string().contains("seal"), "{}", jobs(&server));
         server.stop_and_read_log()
     };
-    assert!(log.contains("has no such bucket; make the bucket"), "{log}");
+    assert!(log.contains(&of_no_bucket.join("; ")), "{log}");
 }
 
 /// Changes an object, or removes it.
