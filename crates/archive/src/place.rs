@@ -166,7 +166,10 @@ impl Place {
             Ok(store) => {
                 Ok(Self { store, prefix: Path::from(prefix), shown, folder: None, s3: Some(s3.shown()) })
             }
-            Err(error) => Err(Fault::Store { object: shown, action: "open", error }),
+            Err(error) => Err(match Refusal::of(&error) {
+                Some(refusal) => Fault::Refused { object: shown, action: "open", store: s3.shown(), refusal },
+                None => Fault::Store { object: shown, action: "open", error },
+            }),
         }
     }
 

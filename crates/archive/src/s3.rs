@@ -23,6 +23,9 @@ const RETRIES_MAX: usize = 5;
 const RETRY_TIME_MAX: Duration = Duration::from_secs(10);
 const BACKOFF: BackoffConfig =
     BackoffConfig { init_backoff: Duration::from_millis(100), max_backoff: Duration::from_secs(2), base: 2. };
+/// What the library of TLS says of a certificate that it does not trust, and where there is none that it could.
+const UNTRUSTED: &str = "invalid peer certificate";
+const NO_CERTIFICATES: &str = "No CA certificates";
 /// More of an answer is not repeated.
 const SHOWN_BYTES_MAX: usize = 300;
 
@@ -157,6 +160,10 @@ pub enum Refusal {
     Clock,
     /// The bucket is in another region.
     Region,
+    /// Nothing here says whose certificates are to be trusted.
+    NoCertificates,
+    /// Its certificate is not trusted.
+    Untrusted(String),
     /// Anything else, in its own words.
     Other(String),
 }
@@ -173,6 +180,8 @@ impl fmt::Display for Refusal {
             Self::Denied => formatter.write_str("does not allow this to the access key"),
             Self::Clock => formatter.write_str("has a time that is too far from that of this machine"),
             Self::Region => formatter.write_str("has the bucket in another region"),
+            Self::NoCertificates => formatter.write_str("needs root certificates, and this machine has none"),
+            Self::Untrusted(reason) => write!(formatter, "is not trusted: {reason}"),
             Self::Other(answer) => write!(formatter, "answers {answer}"),
         }
     }
@@ -187,6 +196,12 @@ impl Refusal {
             is_of_line |= error.is::<HttpError>();
             innermost = error.to_string();
             cause = error.source();
+        }
+        if innermost.starts_with(UNTRUSTED) {
+            return Some(Self::Untrusted(innermost));
+        }
+        if innermost.contains(NO_CERTIFICATES) {
+            return Some(Self::NoCertificates);
         }
         if is_of_line {
             return Some(Self::Unreachable(innermost));
@@ -212,7 +227,7 @@ impl Refusal {
                 _ if text.contains("redirect") || text.contains(" 301 ") || text.contains(" 307 ") => {
                     Self::Region
                 }
-                _ => Self::Other(shortened(&text).to_owned()),
+                _ => Self::Other(shortened(&innermost).to_owned()),
             },
         })
     }

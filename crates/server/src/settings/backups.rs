@@ -29,7 +29,7 @@ const DAY_MS: u64 = 86_400_000;
 pub(crate) struct Backups {
     /// The backup store; `None` leaves the items of backups in the database.
     pub(crate) to: Option<Address>,
-    /// How `s3://` places are reached; `None` if no store is named.
+    /// How the backup store is reached, if it is a bucket.
     pub(crate) s3: Option<S3Settings>,
     pub(crate) pitr_default: bool,
     pub(crate) pitr_lag_ms: u64,
@@ -99,10 +99,11 @@ pub(crate) fn merge(
             Some(Address::parse(place).map_err(|fault| Failure::new(format!("backup-to: {fault}")))?)
         }
     };
-    let needs_s3 = matches!(to, Some(Address::S3 { .. }));
-    let s3 = (needs_s3 || s3_arguments.s3_endpoint.is_some())
-        .then(|| s3_arguments.settings_or(&file.secrets))
-        .transpose()?;
+    // A store that is named for other uses needs no key here.
+    let s3 = match to {
+        Some(Address::S3 { .. }) => Some(s3_arguments.settings_or(&file.secrets)?),
+        Some(Address::Folder(_)) | None => None,
+    };
     let job_memory_mib = arguments.job_memory_mib.or(file.job_memory_mib).unwrap_or(JOB_MEMORY_MIB);
     if job_memory_mib < JOB_MEMORY_MIB_MIN {
         return Err(Failure::new(format!(
@@ -226,6 +227,10 @@ mod tests {
         assert_eq!(to(Some("off"), Some("b")), Ok(None));
         assert!(to(Some("ftp://x"), None).unwrap_err().starts_with("backup-to: "));
         assert!(to(Some("s3://bucket/p"), None).unwrap_err().contains("--s3-endpoint"));
+        let s3_endpoint = Some("https://s3.example".to_owned());
+        let named = S3Arguments { s3_endpoint, ..S3Arguments::default() };
+        let unused = BackupArguments { s3: named, ..BackupArguments::default() };
+        assert_eq!(merged(&unused, InFile::default()).map(|backups| backups.s3), Ok(None));
         let memory = merge(&BackupArguments::default(), InFile::default(), &Storage::Memory);
         assert_eq!(memory.map(|backups| backups.to), Ok(None));
     }

@@ -33,6 +33,9 @@ fn advice(refusal: &Refusal) -> Option<&'static str> {
         Refusal::Denied => "allow it to list, read, write and remove objects of the bucket",
         Refusal::Clock => "set the clock of this machine",
         Refusal::Region => "check --s3-region",
+        Refusal::NoCertificates | Refusal::Untrusted(_) => {
+            "name a file with the certificates of those whom you trust in SSL_CERT_FILE"
+        }
         Refusal::Other(_) => return None,
     })
 }

@@ -5,7 +5,10 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
 use crate::bank::{command, run, said, text};
+use crate::support::Server;
 
 /// Nobody listens there.
 const NOBODY: &str = "http://127.0.0.1:9";
@@ -151,6 +154,44 @@ fn the_keys_of_a_role_are_asked_for_directly_and_aws_through_the_proxy() {
         "{proxy:?}"
     );
     assert!(!proxy.is_empty());
+}
+
+#[test]
+fn a_store_over_tls_is_trusted_by_the_certificates_of_the_machine_or_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    };
+    let mut authority = CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let names = vec!["localhost".to_owned()];
+    let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &authority).unwrap();
+    let (authority, none) = (file("authority.pem", &authority.pem()), folder.path().join("none"));
+    let (certificate, key) =
+        (file("certificate.pem", &certificate.pem()), file("key.pem", &key.serialize_pem()));
+    // A server of another kind, which knows no buckets.
+    let server =
+        Server::start(&["--in-memory", "--tls-certificate", text(&certificate), "--tls-key", text(&key)]);
+    let endpoint = format!("https://localhost:{}", server.address().rsplit(':').next().unwrap());
+    let list = |trusted: Option<&Path>| {
+        let mut list = command(&["backup", "list", PLACE, "--s3-endpoint", &endpoint]);
+        list.env("AWS_ACCESS_KEY_ID", "AK").env("AWS_SECRET_ACCESS_KEY", "secret");
+        if let Some(file) = trusted {
+            list.env("SSL_CERT_FILE", file).env("SSL_CERT_DIR", &none);
+        }
+        said(&list.output().unwrap()).unwrap_err()
+    };
+    let nobody = list(Some(&none));
+    assert!(nobody.contains("this machine has none") && nobody.contains("SSL_CERT_FILE"), "{nobody}");
+    let other = file("other.pem", &rcgen::generate_simple_self_signed(Vec::new()).unwrap().cert.pem());
+    let untrusted = list(Some(&other));
+    assert!(untrusted.contains("is not trusted") && untrusted.contains("SSL_CERT_FILE"), "{untrusted}");
+    let trusted = list(Some(&authority));
+    assert!(trusted.contains(&format!("the store at {endpoint} answers")), "{trusted}");
 }
 
 #[test]
