@@ -12,6 +12,8 @@ use crate::row::Row;
 
 /// The longest chain: a restore reads all of its backups at once, with a block of each in memory.
 pub const CHAIN_LENGTH_MAX: usize = 100;
+const ABSENT: &str = "that backup is not there or incomplete";
+const TOO_LONG: &str = "the chain is longer than any that is written";
 
 /// A full backup and the increments on it.
 ///
@@ -28,7 +30,7 @@ impl Chain {
         let mut manifests = vec![Manifest::read(place, path).await?];
         while let Some(child) = manifests.last().filter(|child| child.summary.parent().is_some()) {
             if manifests.len() == CHAIN_LENGTH_MAX {
-                return Err(unfit(place, &child.summary, "the chain is longer than any that is written"));
+                return Err(unfit(place, &child.summary, TOO_LONG));
             }
             let parent = read_parent(place, &child.summary).await?;
             manifests.push(parent);
@@ -76,23 +78,57 @@ fn unfit(place: &Place, child: &Summary, reason: &'static str) -> Fault {
 /// The manifest of the backup that an increment builds on.
 pub(crate) async fn read_parent(place: &Place, child: &Summary) -> Result<Manifest, Fault> {
     let expected = child.parent().expect("the caller asks for the parent of an increment");
-    let unfit = |reason| unfit(place, child, reason);
     let path = child.path.sibling(&expected.id)?;
     let parent = match Manifest::read(place, &path).await {
         Ok(parent) => parent,
-        Err(fault) if fault.is_missing() => return Err(unfit("that backup is not there or incomplete")),
+        Err(fault) if fault.is_missing() => return Err(unfit(place, child, ABSENT)),
         Err(fault) => return Err(fault),
     };
-    if parent.summary.sha256 != expected.sha256 {
-        return Err(unfit("that backup was replaced by another one"));
+    match misfit(child, &parent.summary) {
+        Some(reason) => Err(unfit(place, child, reason)),
+        None => Ok(parent),
     }
-    if parent.summary.parts.stamp != expected.stamp {
-        return Err(unfit("that backup has another stamp"));
+}
+
+/// Why a backup is not the one that an increment builds on, though it has its id.
+fn misfit(child: &Summary, parent: &Summary) -> Option<&'static str> {
+    let expected = child.parent()?;
+    if parent.sha256 != expected.sha256 {
+        return Some("that backup was replaced by another one");
     }
-    if parent.summary.parts.table_id != child.parts.table_id {
-        return Err(unfit("that backup is of another table of the same name"));
+    if parent.parts.stamp != expected.stamp {
+        return Some("that backup has another stamp");
     }
-    Ok(parent)
+    (parent.parts.table_id != child.parts.table_id)
+        .then_some("that backup is of another table of the same name")
+}
+
+/// Where the chain of a backup is broken. `find` gives a backup whose manifest could be read, and whether its
+/// chunks are there.
+pub(crate) fn break_of<'s>(
+    place: &Place,
+    newest: &'s Summary,
+    find: impl Fn(&BackupPath) -> Option<(&'s Summary, bool)>,
+) -> Option<Fault> {
+    let mut child = newest;
+    for _ in 1..CHAIN_LENGTH_MAX {
+        let path = child.path.sibling(&child.parent()?.id).ok()?;
+        let reason = match find(&path) {
+            None => Some(ABSENT),
+            Some((_, false)) => Some("that backup is damaged"),
+            Some((parent, true)) => {
+                let reason = misfit(child, parent);
+                if reason.is_none() {
+                    child = parent;
+                }
+                reason
+            }
+        };
+        if let Some(reason) = reason {
+            return Some(unfit(place, child, reason));
+        }
+    }
+    child.parent().map(|_| unfit(place, child, TOO_LONG))
 }
 
 /// The rows of a chain: each has a value.

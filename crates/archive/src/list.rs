@@ -1,5 +1,8 @@
 //! What stands in a place of backups. The place itself is the catalogue: nothing else is read.
 
+use std::collections::BTreeMap;
+
+use crate::chain::break_of;
 use crate::fault::{Fault, Wrong};
 use crate::manifest::{Manifest, Summary};
 use crate::names::{BackupPath, MANIFEST, SETS, Scope};
@@ -27,7 +30,8 @@ pub struct Listed {
 /// The state of a backup, as far as its manifest and the lengths of its chunks tell.
 #[derive(Debug)]
 pub enum State {
-    /// Its manifest is whole, and its chunks are there with the right lengths.
+    /// Its manifest is whole, its chunks are there with the right lengths, and so are those of all it builds
+    /// on.
     Complete(Box<Summary>),
     /// It has no manifest: it is being written, or its writer has stopped.
     Incomplete {
@@ -38,7 +42,7 @@ pub enum State {
     },
     /// Its manifest cannot be read: what it builds on is not known.
     Unreadable(Fault),
-    /// Its manifest is whole, and a chunk is not.
+    /// Its manifest is whole; a chunk is not, or its chain is broken.
     Damaged(Box<Summary>, Fault),
 }
 
@@ -87,9 +91,23 @@ pub async fn list(place: &Place) -> Result<Listing, Fault> {
             }
         }
     }
-    listing.backups.sort_by(|a, b| a.path.cmp(&b.path));
-    listing.sets.sort_by(|a, b| (&a.scope, &a.id).cmp(&(&b.scope, &b.id)));
+    listing.sort();
     Ok(listing)
+}
+
+/// Lists what a place has of one account and region.
+pub async fn list_of(place: &Place, scope: &Scope) -> Result<Listing, Fault> {
+    let mut listing = Listing::default();
+    list_scope(place, scope, &mut listing).await?;
+    listing.sort();
+    Ok(listing)
+}
+
+impl Listing {
+    fn sort(&mut self) {
+        self.backups.sort_by(|a, b| a.path.cmp(&b.path));
+        self.sets.sort_by(|a, b| (&a.scope, &a.id).cmp(&(&b.scope, &b.id)));
+    }
 }
 
 async fn list_scope(place: &Place, scope: &Scope, listing: &mut Listing) -> Result<(), Fault> {
@@ -108,7 +126,9 @@ async fn list_scope(place: &Place, scope: &Scope, listing: &mut Listing) -> Resu
             }
         }
     }
-    let backups = listing.backups.get(first..).unwrap_or_default();
+    let backups = listing.backups.get_mut(first..).unwrap_or_default();
+    find_breaks(place, backups);
+    let backups = &*backups;
     let mut incomplete: Vec<&str> = backups
         .iter()
         .filter_map(|listed| listed.state.summary())
@@ -126,6 +146,27 @@ async fn list_scope(place: &Place, scope: &Scope, listing: &mut Listing) -> Resu
     let set = |id: &str| ListedSet { scope: scope.clone(), id: id.to_owned(), state: SetState::Incomplete };
     listing.sets.extend(incomplete.into_iter().map(set));
     Ok(())
+}
+
+/// Marks the backups whose chain is broken.
+fn find_breaks(place: &Place, backups: &mut [Listed]) {
+    let known: BTreeMap<&BackupPath, (&Summary, bool)> = backups
+        .iter()
+        .filter_map(|listed| {
+            let is_whole = matches!(listed.state, State::Complete(_));
+            Some((&listed.path, (listed.state.summary()?, is_whole)))
+        })
+        .collect();
+    let break_of = |listed: &Listed| match &listed.state {
+        State::Complete(summary) => break_of(place, summary, |path| known.get(path).copied()),
+        _ => None,
+    };
+    let breaks: Vec<Option<Fault>> = backups.iter().map(break_of).collect();
+    for (listed, fault) in backups.iter_mut().zip(breaks) {
+        if let (State::Complete(summary), Some(fault)) = (&listed.state, fault) {
+            listed.state = State::Damaged(summary.clone(), fault);
+        }
+    }
 }
 
 async fn state(place: &Place, path: &BackupPath, entries: &Entries) -> Result<State, Fault> {

@@ -52,7 +52,7 @@ pub async fn verify(place: &Place, path: &BackupPath, progress: &mut (dyn FnMut(
     for chunk in manifest.chunks {
         let bytes = chunk.bytes;
         verified.objects += 1;
-        match count_rows(place, path, chunk).await {
+        match verify_chunk(place, path, chunk).await {
             Ok(rows) => {
                 verified.rows += rows;
                 verified.bytes += bytes;
@@ -64,7 +64,8 @@ pub async fn verify(place: &Place, path: &BackupPath, progress: &mut (dyn FnMut(
     verified
 }
 
-async fn count_rows(place: &Place, path: &BackupPath, chunk: Chunk) -> Result<u64, Fault> {
+/// Verifies one chunk of a backup; returns the number of its rows.
+pub async fn verify_chunk(place: &Place, path: &BackupPath, chunk: Chunk) -> Result<u64, Fault> {
     let mut rows = BackupRows::of_chunk(place.clone(), path.clone(), chunk, HELD_BYTES_MAX);
     let mut count = 0;
     while rows.next().await?.is_some() {
