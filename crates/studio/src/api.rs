@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use http_body_util::Full;
 use hyper::Response;
 use keywright_connection::request_head::RequestHead;
-use keywright_engine::{Backlog, BackupView, Caller, Heat, HistoryFault, HistorySpan, Namespace};
+use keywright_engine::{Backlog, Caller, Heat, HistoryFault, HistorySpan, Namespace};
 use keywright_semantics::error::Error;
 use keywright_wire::Operation;
 use keywright_wire::sigv4::SignedRequest;
@@ -52,6 +52,8 @@ pub struct MonitoringCall<'a> {
 /// Calls of Keywright's own that the API's port serves below `/_keywright/`, and pages use too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeywrightOperation {
+    /// Where backups and their copies are, or the verification of a copy.
+    Backups,
     /// What an item has been.
     History,
     /// How jobs stand.
@@ -64,6 +66,7 @@ impl KeywrightOperation {
     /// The call of this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
+            "backups" => Some(Self::Backups),
             "history" => Some(Self::History),
             "jobs" => Some(Self::Jobs),
             "rollback" => Some(Self::Rollback),
@@ -116,9 +119,6 @@ pub trait Api: Send + Sync {
         namespace: &'a Namespace,
         table: &'a str,
     ) -> BoxFuture<'a, Result<Option<HistorySpan>, HistoryFault>>;
-
-    /// The backups of an account and region, oldest first.
-    fn backups<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<BackupView>, Error>>;
 
     /// Where a table or global index is hot; none if there is no such thing.
     fn heat<'a>(

@@ -10,6 +10,7 @@
 //! - `restore`: a table's items as of a stamp become a new table.
 //! - `rollback`: a table becomes what it was.
 //! - `objects`: jobs that need an object store, which the engine does not reach: it gives and takes pages.
+//! - `verify`: one of them, that reads the copy of a backup.
 //!
 //! A new kind of job is a variant at the end of [`row::Work`], whose struct and step have a file here, and an
 //! arm in `run`. Who asks for it writes the row ([`row::Job`]) in the commit that makes the job possible.
@@ -19,6 +20,7 @@ pub(crate) mod objects;
 pub(crate) mod restore;
 pub(crate) mod rollback;
 pub(crate) mod row;
+mod verify;
 mod view;
 
 use bytes::Bytes;
@@ -105,7 +107,7 @@ async fn run<S: Store>(engine: &Engine<S>, job: &Job, now_ms: u64) -> Result<Nex
     match &job.work {
         Work::Restore(restore) => restore::step(engine, job, restore, now_ms).await,
         Work::Rollback(rollback) => rollback::step(engine, job, rollback, now_ms).await,
-        Work::Seal(_) | Work::DeleteObjects(_) => Ok(Next::Never),
+        Work::Seal(_) | Work::DeleteObjects(_) | Work::Verify(_) => Ok(Next::Never),
     }
 }
 

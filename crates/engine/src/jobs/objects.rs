@@ -1,5 +1,5 @@
 //! Jobs that need an object store, which the engine does not reach: sealing a backup, restoring from a
-//! sealed one, and removing the objects of a deleted one.
+//! sealed one, verifying it, and removing the objects of a deleted one.
 //!
 //! The caller moves the bytes. It asks for the jobs that this process owns, and does them piece by piece:
 //!
@@ -9,6 +9,8 @@
 //!   the last object stands.
 //! - *Restore*: the caller reads rows from the objects, [`Engine::load_rows`] writes them and remembers where
 //!   the next ones begin. [`Engine::end_loading`] ends it.
+//! - *Verify*: the caller reads the objects, [`Engine::note_verified`] remembers how far it is, and
+//!   [`Engine::end_verification`] what was found.
 //! - *Delete*: the caller removes all objects of the backup, then [`Engine::end_deletion`].
 //!
 //! Each of these takes the job as it was read, and gives `None` if it is not so any more: another process
@@ -54,7 +56,7 @@ pub struct ObjectJob {
     pub items: u64,
     /// What is to be done.
     pub work: ObjectWork,
-    job: Job,
+    pub(super) job: Job,
 }
 
 /// What is to be done.
@@ -84,6 +86,15 @@ pub enum ObjectWork {
         /// The place that the caller gave when the backup was sealed.
         place: Bytes,
         /// Where the next rows begin, in the caller's words; empty at the beginning.
+        from: Bytes,
+    },
+    /// The objects of a sealed backup are to be read whole.
+    Verify {
+        /// The backup's id.
+        backup: String,
+        /// The place that the caller gave when the backup was sealed.
+        place: Bytes,
+        /// Where the next objects begin, in the caller's words; empty at the beginning.
         from: Bytes,
     },
     /// The objects of a deleted backup are to be removed.
@@ -133,7 +144,7 @@ pub(super) const fn needs_objects(job: &Job) -> bool {
     match &job.work {
         Work::Restore(restore) => matches!(restore.source, Source::Sealed { .. }) && !job.cursor.is_at_end,
         Work::Rollback(_) => false,
-        Work::Seal(_) | Work::DeleteObjects(_) => true,
+        Work::Seal(_) | Work::DeleteObjects(_) | Work::Verify(_) => true,
     }
 }
 
@@ -153,10 +164,11 @@ impl<S: Store> Engine<S> {
         let mut jobs = row::open(&view, LOOK_MAX).await?;
         drop(view);
         jobs.retain(|job| self.owns(job.owner()) && needs_objects(job));
-        let kinds: [fn(&Work) -> bool; 3] = [
+        let kinds: [fn(&Work) -> bool; 4] = [
             |work| matches!(work, Work::DeleteObjects(_)),
             |work| matches!(work, Work::Restore(_)),
             |work| matches!(work, Work::Seal(_)),
+            |work| matches!(work, Work::Verify(_)),
         ];
         let mut found = Vec::new();
         for is_of_kind in kinds {
@@ -377,7 +389,7 @@ impl<S: Store> Engine<S> {
     }
 
     /// The job as its caller sees it; `None` if what it needs is gone.
-    async fn for_caller(&self, job: Job) -> Result<Option<ObjectJob>, Error> {
+    pub(super) async fn for_caller(&self, job: Job) -> Result<Option<ObjectJob>, Error> {
         let namespace = job.namespace();
         let bytes = |bytes: &[u8]| Bytes::copy_from_slice(bytes);
         let work = match &job.work {
@@ -404,6 +416,11 @@ impl<S: Store> Engine<S> {
                 Source::History { .. } => return Ok(None),
             },
             Work::Rollback(_) => return Ok(None),
+            Work::Verify(verify) => ObjectWork::Verify {
+                backup: verify.backup.id.clone(),
+                place: bytes(&verify.place),
+                from: bytes(&job.cursor.place),
+            },
             Work::DeleteObjects(delete) => ObjectWork::Delete {
                 backup: delete.backup.id.clone(),
                 place: delete.place.as_deref().map(bytes),
@@ -414,7 +431,7 @@ impl<S: Store> Engine<S> {
     }
 
     /// Replaces a job's row, and writes another row with it, if the job is as the caller knows it.
-    async fn replace(&self, before: &Job, after: &Job, with: Option<(Bytes, Bytes)>) -> Result<bool, Error> {
+    pub(super) async fn replace(&self, before: &Job, after: &Job, with: Option<(Bytes, Bytes)>) -> Result<bool, Error> {
         let (key, old, new) = (before.open_key(), before.encode(), after.encode());
         for _ in 0..TRIES_MAX {
             let mut txn = self.store().begin().await.map_err(|error| fault::storage(&error))?;

@@ -41,6 +41,7 @@ pub(crate) enum Work {
     Seal(Seal),
     DeleteObjects(DeleteObjects),
     Rollback(Rollback),
+    Verify(Verify),
 }
 
 /// Where the items of a restore come from.
@@ -92,6 +93,14 @@ pub(crate) struct DeleteObjects {
     pub backup: BackupName,
     /// Where they are; `None` if the backup was not sealed yet.
     pub place: Option<Vec<u8>>,
+}
+
+/// The copy of a backup in the backup store, to be read whole. The table of the job is the backup's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Verify {
+    pub backup: BackupName,
+    /// Where it is.
+    pub place: Vec<u8>,
 }
 
 /// How a job stands.

@@ -20,6 +20,8 @@ pub enum JobKind {
     DeleteObjects,
     /// It brings a table back to what it was.
     Rollback,
+    /// It reads the copy of a backup in the backup store whole.
+    Verify,
 }
 
 impl JobKind {
@@ -30,6 +32,7 @@ impl JobKind {
             Self::Seal => "seal",
             Self::DeleteObjects => "delete-objects",
             Self::Rollback => "rollback",
+            Self::Verify => "verify",
         }
     }
 }
@@ -99,13 +102,14 @@ impl From<Job> for JobView {
         let namespace = job.namespace();
         let rollback = match &job.work {
             Work::Rollback(rollback) => Some(rollback.counts()),
-            Work::Restore(_) | Work::Seal(_) | Work::DeleteObjects(_) => None,
+            Work::Restore(_) | Work::Seal(_) | Work::DeleteObjects(_) | Work::Verify(_) => None,
         };
         let (kind, backup) = match job.work {
             Work::Restore(restore) => (JobKind::Restore, restore.backup.map(|backup| backup.id)),
             Work::Seal(seal) => (JobKind::Seal, Some(seal.backup.id)),
             Work::DeleteObjects(delete) => (JobKind::DeleteObjects, Some(delete.backup.id)),
             Work::Rollback(_) => (JobKind::Rollback, None),
+            Work::Verify(verify) => (JobKind::Verify, Some(verify.backup.id)),
         };
         Self {
             id: job.id,

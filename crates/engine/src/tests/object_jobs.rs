@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use keywright_semantics::error::ErrorKind;
+use keywright_semantics::error::{Error, ErrorKind};
 use keywright_store::memory::MemoryStore;
 
 use super::backups::{START_MS, bed_with, full_row, reopen};
 use super::harness::*;
 use super::tables::{Bed, creation, kind};
 use crate::support::layout::Space;
-use crate::{EngineConfig, JobKind, JobState, ObjectJob, ObjectWork, Row, Sealed};
+use crate::{EngineConfig, JobKind, JobState, JobView, ObjectJob, ObjectWork, Row, Sealed};
 
 const ITEMS: i64 = 700;
 
@@ -327,4 +327,74 @@ fn jobs_are_asked_for_when_one_was_made_or_has_ended() {
     assert!(!bed.engine.object_jobs_are_due());
     bed.delete_backup(&arn).expect("nothing is restored from it");
     assert!(bed.engine.object_jobs_are_due(), "objects are to be removed");
+}
+
+/// The place of the only backup.
+fn place_of_backup(bed: &Bed<MemoryStore>) -> Option<Bytes> {
+    let backups = block_on(bed.engine.backups(&namespace())).expect("they are listed");
+    assert_eq!(backups.len(), 1, "{backups:?}");
+    backups[0].sealed_at.clone()
+}
+
+fn verify(bed: &Bed<MemoryStore>, arn: &str) -> Result<JobView, Error> {
+    let id = arn.rsplit('/').next().expect("an ARN has parts");
+    block_on(bed.engine.verify_backup(&namespace(), "Shop", id))
+}
+
+#[test]
+fn a_verification_goes_on_where_it_stopped_and_its_finding_stays_with_the_backup() {
+    let (store, _, arn) = sealed();
+    let bed = reopen(store.clone(), sealing(), START_MS + 2_000);
+    let begun = verify(&bed, &arn).expect("it is sealed");
+    assert_eq!((begun.kind, begun.state.clone()), (JobKind::Verify, JobState::Waiting));
+    assert_eq!(verify(&bed, &arn).expect("it is sealed").id, begun.id, "it is going on already");
+    let job = one_job(&bed);
+    assert!(matches!(&job.work, ObjectWork::Verify { from, .. } if from.is_empty()), "{job:?}");
+    let next = Bytes::from_static(b"1");
+    assert!(block_on(bed.engine.note_verified(&job, &next, (3, 30))).expect("it is noted").is_some());
+    let stale = block_on(bed.engine.note_verified(&job, &next, (4, 40))).expect("it is refused");
+    assert_eq!(stale, None, "the job is not as it was");
+    drop(bed);
+
+    let bed = reopen(store, sealing(), START_MS + 3_000);
+    let job = one_job(&bed);
+    assert!(matches!(&job.work, ObjectWork::Verify { from, .. } if *from == next), "{job:?}");
+    let whole = Bytes::from_static(b"whole");
+    assert!(block_on(bed.engine.end_verification(&job, &whole, None)).expect("it is noted"));
+    assert!(!block_on(bed.engine.end_verification(&job, &whole, None)).expect("it is noted"), "once");
+    assert_eq!(place_of_backup(&bed), Some(whole));
+    let ended = block_on(bed.engine.job(&begun.id)).expect("it is read").expect("it is listed");
+    assert_eq!((ended.state, ended.items, ended.bytes), (JobState::Completed, 3, 30));
+
+    assert_ne!(verify(&bed, &arn).expect("it is sealed").id, begun.id);
+    let damaged = Bytes::from_static(b"damaged");
+    let fault = Some(("DamagedBackup", "chunk-0 is missing"));
+    let job = one_job(&bed);
+    assert!(block_on(bed.engine.end_verification(&job, &damaged, fault)).expect("it is noted"));
+    assert_eq!(place_of_backup(&bed), Some(damaged));
+    let (code, message) = ("DamagedBackup".to_owned(), "chunk-0 is missing".to_owned());
+    let failed = (JobKind::Verify, JobState::Failed { code, message });
+    assert!(bed.job_states().contains(&failed), "{:?}", bed.job_states());
+}
+
+#[test]
+fn only_a_copy_that_is_there_is_verified() {
+    let bed = bed_with(sealing());
+    bed.create(creation("Shop", schema())).expect("it is new");
+    bed.put("Shop", full_row(1));
+    let arn = bed.back_up("Shop").backup_arn;
+    let held = verify(&bed, &arn).expect_err("it is in the table's history");
+    assert!(held.message.contains("has no copy") && held.message.contains(&arn), "{held:?}");
+    let mut objects = Objects::default();
+    while !objects.seal_some(&bed) {}
+    verify(&bed, &arn).expect("it is sealed");
+    let job = one_job(&bed);
+    bed.delete_backup(&arn).expect("nothing is restored from it");
+    assert_eq!(verify(&bed, &arn).map(|job| job.kind).ok(), Some(JobKind::Verify), "it has not ended");
+    assert!(block_on(bed.engine.end_verification(&job, &Bytes::new(), None)).expect("it is noted"));
+    assert_eq!(bed.rows_in(Space::Backups), 0, "its end brings no backup back");
+    let (code, message) = ("BackupDeleted", "the backup was deleted while its copy was verified");
+    let deleted = JobState::Failed { code: code.to_owned(), message: message.to_owned() };
+    assert!(bed.job_states().contains(&(JobKind::Verify, deleted)), "{:?}", bed.job_states());
+    assert_eq!(verify(&bed, &arn).expect_err("it is gone").kind, ErrorKind::BackupNotFound);
 }

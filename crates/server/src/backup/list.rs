@@ -11,7 +11,8 @@ use crate::process::{output, timestamp};
 
 /// List the backups of a folder or bucket
 ///
-/// It reads manifests and the lengths of chunks, and no content: `keywright backup verify` does.
+/// It reads manifests and the lengths of chunks, also of what increments build on, and no content:
+/// `keywright backup verify` does.
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
     #[command(flatten)]

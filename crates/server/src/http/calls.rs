@@ -163,6 +163,10 @@ impl Service {
         let signed = self.receive_signed(context, (Family::DynamoDb, BodyForm::Short), body, trace).await?;
         let (namespace, body) = (&signed.caller.namespace, &signed.body);
         match call {
+            SignedCall::Backups => {
+                let answer = self.backups_answer(namespace, body, Access::Write).await?;
+                answer.ok_or_else(internal_error)
+            }
             SignedCall::FindTable => self.regions_answer(namespace, body),
             SignedCall::History => self.history_answer(namespace, body).await,
             SignedCall::Jobs => self.jobs_answer(namespace, body).await,

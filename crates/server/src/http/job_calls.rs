@@ -1,10 +1,12 @@
-//! Our own calls about jobs: their list, and rollbacks.
+//! Our own calls about jobs: their list, rollbacks, and backups with their copies.
 //!
-//! Their forms are in `jobs` and `rollbacks`.
+//! Their forms are in `jobs`, `rollbacks` and `backups`.
 
+use keywright_archive::Scope;
 use keywright_engine::Namespace;
 use keywright_semantics::error::{Error, ErrorKind};
 
+use super::backups;
 use super::jobs::{self, Question};
 use super::response::Answer;
 use super::rollbacks::{self, Wish};
@@ -52,5 +54,38 @@ impl Service {
             }
         };
         Ok(Some(answer))
+    }
+    /// Answers how backups and their copies stand, or begins to verify a copy; none if it would change
+    /// something and may not.
+    pub(super) async fn backups_answer(
+        &self,
+        namespace: &Namespace,
+        body: &[u8],
+        access: Access,
+    ) -> Result<Option<Answer>, Error> {
+        let engine = self.engine()?;
+        let store = &self.backups;
+        let answer = match backups::read(body)? {
+            backups::Wish::Known => {
+                let known = engine.backups(namespace).await?;
+                let jobs = engine.jobs(Some(namespace), usize::MAX).await?;
+                backups::known(&known, &jobs, store.shown())
+            }
+            backups::Wish::Stored => {
+                let (account, region) = (namespace.account.as_str(), namespace.region.to_string());
+                let listed = match Scope::new(account, region) {
+                    Ok(scope) => store.list(&scope).await,
+                    Err(name) => Err(name.to_string()),
+                };
+                backups::stored(store.shown(), listed.as_ref())
+            }
+            backups::Wish::Verify { .. } if access == Access::Read => return Ok(None),
+            backups::Wish::Verify { table, id } => {
+                let namespace = namespace.clone();
+                let begin = async move { engine.verify_backup(&namespace, &table, &id).await };
+                jobs::job(&self.complete(true, begin).await?)
+            }
+        };
+        Ok(Some(Answer::json(answer.compact().into_bytes(), None)))
     }
 }

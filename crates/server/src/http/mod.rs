@@ -9,8 +9,8 @@
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
 //! - The APIs: `dynamodb`, `monitoring`, `scaling`; our own `calls` (which: `own_call`; `branches`,
 //!   `find_table`, `history`, and with bytes in `frames` and `hex`: `sets`, `restores`) and `job_calls`
-//!   (`jobs`, `rollbacks`); `studio_calls` without signatures. `copy_check`: what `dynamodb` asks the backup
-//!   store before a restore.
+//!   (`backups`, `jobs`, `rollbacks`); `studio_calls` without signatures. `copy_check`: what `dynamodb` asks
+//!   the backup store before a restore.
 //! - `request_trace`, `request_metrics` and `request_log`: what is noted about a request.
 //!
 //! It does not know what any operation does, or how bytes arrive (`connection`).
@@ -18,6 +18,7 @@
 mod admission;
 mod answer_size;
 pub(crate) mod auth;
+mod backups;
 pub(crate) mod branches;
 mod calls;
 mod context;

@@ -3,7 +3,7 @@
 use hyper::Method;
 use hyper::http::request::Parts;
 
-use super::{branches, find_table, history, jobs, restores, rollbacks, sets};
+use super::{backups, branches, find_table, history, jobs, restores, rollbacks, sets};
 
 /// A call of our own below `/_keywright/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,7 @@ pub(super) enum OwnCall {
 /// A call that is received and signed as the API's requests are. The bodies of the others may be large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SignedCall {
+    Backups,
     FindTable,
     History,
     Jobs,
@@ -31,6 +32,7 @@ impl OwnCall {
             branches::PATH if is_post || head.method == Method::DELETE => Some(Self::Branches),
             restores::PATH if is_post => Some(Self::Restores),
             sets::PATH if is_post => Some(Self::Sets),
+            backups::PATH if is_post => Some(Self::Signed(SignedCall::Backups)),
             find_table::PATH if is_post => Some(Self::Signed(SignedCall::FindTable)),
             history::PATH if is_post => Some(Self::Signed(SignedCall::History)),
             jobs::PATH if is_post => Some(Self::Signed(SignedCall::Jobs)),

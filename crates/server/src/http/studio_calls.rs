@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use keywright_engine::{Backlog, BackupView, Caller, Env as _, Heat, HistoryFault, HistorySpan, Namespace};
+use keywright_engine::{Backlog, Caller, Env as _, Heat, HistoryFault, HistorySpan, Namespace};
 use keywright_semantics::error::Error;
 use keywright_wire::sigv4::SignedRequest;
 use keywright_wire::{Protocol, render_common_error};
@@ -67,6 +67,7 @@ impl Service {
             Ok(Some(match operation {
                 KeywrightOperation::History => self.history_answer(namespace, body).await?,
                 KeywrightOperation::Jobs => self.jobs_answer(namespace, body).await?,
+                KeywrightOperation::Backups => return self.backups_answer(namespace, body, access).await,
                 KeywrightOperation::Rollback => return self.rollback_answer(namespace, body, access).await,
             }))
         };
@@ -112,10 +113,6 @@ impl Api for Service {
             engine.history_of(namespace, table).await
         }
         .boxed()
-    }
-
-    fn backups<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<BackupView>, Error>> {
-        async move { self.engine()?.backups(namespace).await }.boxed()
     }
 
     fn heat<'a>(

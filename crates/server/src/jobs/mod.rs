@@ -8,11 +8,13 @@
 //!
 //! - `seal`: a backup becomes objects.
 //! - `load`: a table is filled from them.
+//! - `verify`: they are read whole.
 //! - `schedule`: backups that are due.
 
 mod load;
 mod schedule;
 mod seal;
+mod verify;
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -21,7 +23,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use keywright_archive::{Access, Fault, delete};
-use keywright_engine::{Engine, ObjectJob, ObjectWork};
+use keywright_engine::{Engine, Env as _, ObjectJob, ObjectWork};
 use keywright_semantics::error::Error;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -131,6 +133,11 @@ impl Tools {
         self.database.engine().ok_or_else(|| Stop::Later("the database is being opened again".to_owned()))
     }
 
+    /// The database's time, in milliseconds since 1970.
+    fn now_ms(&self) -> u64 {
+        self.database.clock().now_ms()
+    }
+
     /// Checks that the next piece of a copy leaves the database the room that it needs on its disk.
     fn check_room(&self, piece_bytes: usize) -> Result<(), Stop> {
         let bytes = u64::try_from(piece_bytes).unwrap_or(u64::MAX);
@@ -150,6 +157,7 @@ impl Tools {
         match &job.work {
             ObjectWork::Seal { .. } => seal::seal(self, job.clone()).await,
             ObjectWork::Restore { place, from } => load::load(self, job.clone(), place, from.clone()).await,
+            ObjectWork::Verify { place, from, .. } => verify::verify(self, job.clone(), place, from).await,
             ObjectWork::Delete { backup, place } => {
                 let copy = match place {
                     Some(place) => Copy::read(place)?,
@@ -207,6 +215,9 @@ fn shown(job: &ObjectJob) -> String {
     match &job.work {
         ObjectWork::Seal { backup, .. } => format!("the copy of backup {backup} of table {table} (job {id})"),
         ObjectWork::Restore { .. } => format!("the restore of table {table} (job {id})"),
+        ObjectWork::Verify { backup, .. } => {
+            format!("the verification of the copy of backup {backup} of table {table} (job {id})")
+        }
         ObjectWork::Delete { backup, .. } => {
             format!("the removal of the copy of backup {backup} of table {table} (job {id})")
         }

@@ -5,13 +5,13 @@
 //! it has written of a backup that was deleted meanwhile.
 
 use keywright_archive::{
-    Access, BackupPath, Chunk, Fault, Kind, Parts, Place, Sizes, Writer, delete, remove_orphans,
-    remove_unfinished,
+    Access, BackupPath, Chunk, Fault, Kind, Manifest, Parts, Place, Sizes, Writer, delete,
+    remove_orphans, remove_unfinished,
 };
 use keywright_engine::{ObjectJob, ObjectWork, Sealed};
 
 use super::{Stop, Tools};
-use crate::storage::copies::Copy;
+use crate::storage::copies::{Copy, Sealed as SealedCopy};
 
 /// Bytes of a page of rows; one item more may follow.
 const PAGE_BYTES: usize = 1024 * 1024;
@@ -38,7 +38,13 @@ async fn copy(tools: &Tools, mut job: ObjectJob) -> Result<(), Stop> {
     }
     // Files that a killed process was writing.
     remove_orphans(&place, &path, &[]).await.map_err(|fault| Stop::of(&fault))?;
-    tools.engine()?.end_seal(&job, &copy.within(place.to_string()).to_bytes()).await?;
+    let manifest = Manifest::read(&place, &path).await.map_err(|fault| Stop::of(&fault))?;
+    let sealed = SealedCopy {
+        at_ms: tools.now_ms(),
+        chunks: u64::try_from(manifest.chunks.len()).unwrap_or(u64::MAX),
+        bytes: manifest.summary.bytes,
+    };
+    tools.engine()?.end_seal(&job, &copy.within(place.to_string(), sealed).to_bytes()).await?;
     Ok(())
 }
 

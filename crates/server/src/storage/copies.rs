@@ -1,13 +1,21 @@
 //! Copies of backups: the backup store, where a copy stands as the engine keeps it, and what its faults mean.
 
+use std::io::ErrorKind;
 use std::path::Path;
+use std::time::Duration;
 
 use bytes::Bytes;
-use keywright_archive::{Access, Address, BackupPath, Chain, Fault, Place, Refusal, S3Settings, Scope};
+use keywright_archive::{
+    Access, Address, BackupPath, Chain, Fault, Listing, Place, Refusal, S3Settings, Scope, list_of,
+};
 use keywright_engine::ObjectJob;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
 
 use crate::process::io_fault::Explained;
+
+/// How long a page waits for a list of the store.
+const LIST_TIME: Duration = Duration::from_secs(20);
 
 /// A fault of a place in words, with those of the system explained.
 pub(crate) fn sentence(fault: &Fault) -> String {
@@ -68,11 +76,18 @@ impl CopyFault {
 pub(crate) struct BackupStore {
     to: Option<Address>,
     s3: S3Settings,
+    /// One list at a time: each reads all manifests.
+    lists: Mutex<()>,
 }
 
 impl BackupStore {
-    pub(crate) const fn new(to: Option<Address>, s3: S3Settings) -> Self {
-        Self { to, s3 }
+    pub(crate) fn new(to: Option<Address>, s3: S3Settings) -> Self {
+        Self { to, s3, lists: Mutex::default() }
+    }
+
+    /// Where it is, for people.
+    pub(crate) fn shown(&self) -> Option<String> {
+        self.to.as_ref().map(ToString::to_string)
     }
 
     /// The folder that it is, if it is one.
@@ -90,6 +105,26 @@ impl BackupStore {
             return Err(CopyFault::Later(message.to_owned()));
         };
         Place::open(address, &self.s3, access).map_err(|fault| CopyFault::of(&fault))
+    }
+
+    /// What it has of an account and region; nothing if the server has none. The error is a sentence.
+    pub(crate) async fn list(&self, scope: &Scope) -> Result<Listing, String> {
+        let list = async {
+            let _turn = self.lists.lock().await;
+            let Some(address) = &self.to else { return Ok(Listing::default()) };
+            match Place::open(address, &self.s3, Access::Read) {
+                Ok(place) => list_of(&place, scope).await,
+                // The first copy makes the folder.
+                Err(fault) if fault.io_error().is_some_and(|io| io.kind() == ErrorKind::NotFound) => {
+                    Ok(Listing::default())
+                }
+                Err(fault) => Err(fault),
+            }
+        };
+        match tokio::time::timeout(LIST_TIME, list).await {
+            Ok(listed) => listed.map_err(|fault| sentence(&fault)),
+            Err(_elapsed) => Err(format!("it does not answer within {} seconds", LIST_TIME.as_secs())),
+        }
     }
 
     /// A copy with all it builds on. Only manifests are read.
@@ -123,14 +158,38 @@ pub(crate) struct Copy {
     table: String,
     id: String,
     /// The backup store at the time, for people.
-    store: Option<String>,
+    pub(crate) store: Option<String>,
+    /// Its end, and what it is made of.
+    pub(crate) sealed: Option<Sealed>,
+    /// What the last verification has found.
+    pub(crate) verified: Option<Finding>,
+}
+
+/// A copy that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sealed {
+    /// When it became so, in milliseconds since 1970.
+    pub(crate) at_ms: u64,
+    pub(crate) chunks: u64,
+    /// The bytes of its chunks.
+    pub(crate) bytes: u64,
+}
+
+/// What a verification has found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Finding {
+    /// When it ended, in milliseconds since 1970.
+    pub(crate) at_ms: u64,
+    /// What is wrong; `None`: every chunk is whole.
+    pub(crate) damage: Option<String>,
 }
 
 impl Copy {
     /// The copy of a backup that a job is about.
     pub(crate) fn of(job: &ObjectJob, backup: &str) -> Result<Self, CopyFault> {
         let (account, region) = (job.namespace.account.to_string(), job.namespace.region.to_string());
-        let copy = Self { account, region, table: job.table.clone(), id: backup.to_owned(), store: None };
+        let (table, id) = (job.table.clone(), backup.to_owned());
+        let copy = Self { account, region, table, id, store: None, sealed: None, verified: None };
         copy.path().map(|_| copy)
     }
 
@@ -141,9 +200,14 @@ impl Copy {
         })
     }
 
-    /// The same in this store.
-    pub(crate) fn within(self, store: String) -> Self {
-        Self { store: Some(store), ..self }
+    /// The same, complete in this store.
+    pub(crate) fn within(self, store: String, sealed: Sealed) -> Self {
+        Self { store: Some(store), sealed: Some(sealed), ..self }
+    }
+
+    /// The same after a verification.
+    pub(crate) fn verified(self, found: Finding) -> Self {
+        Self { verified: Some(found), ..self }
     }
 
     pub(crate) fn to_bytes(&self) -> Bytes {

@@ -69,8 +69,13 @@ async fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 
 /// The open jobs, and the last messages of those that failed.
 pub(crate) fn jobs(server: &Server) -> Value {
-    let headers = signed("DynamoDB_20120810.Jobs");
-    let answer = Connection::open(server).send_to("/_keywright/jobs", "POST", &headers, b"{}");
+    own_call(server, "jobs", &json!({}))
+}
+
+fn own_call(server: &Server, call: &str, body: &Value) -> Value {
+    let headers = signed("DynamoDB_20120810.Own");
+    let path = format!("/_keywright/{call}");
+    let answer = Connection::open(server).send_to(&path, "POST", &headers, body.to_string().as_bytes());
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.json()
 }
@@ -286,6 +291,13 @@ async fn the_copy_of_a_deleted_backup_goes_once_its_store_answers() {
     assert_eq!(listed["BackupSummaries"], json!([]));
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert!(!files(&away).is_empty());
+    let waits = jobs(&server)["jobs"][0].clone();
+    assert_eq!(
+        (&waits["state"], &waits["error"]["code"]),
+        (&json!("waiting"), &json!("Retrying")),
+        "{waits}"
+    );
+    assert!(waits["error"]["message"].to_string().contains(text(&backups)), "{waits}");
     std::fs::rename(&away, &backups).unwrap();
     wait_until("the objects stay", || files(&backups).is_empty()).await;
 }
@@ -423,4 +435,74 @@ async fn scheduled_backups_are_made_expire_and_are_made_up_once_after_a_pause() 
     assert_eq!(scheduled(&http, "scheduled-Left-20261201T100000Z").await, 1);
     advance(&server, DAY_MS);
     assert_eq!(scheduled(&http, "scheduled-Left-20261202T").await, 2);
+}
+
+/// The only backup as the server knows it, once its verification has ended.
+async fn verified(server: &Server) -> Value {
+    let begun = Instant::now();
+    loop {
+        let known = own_call(server, "backups", &json!({}))["backups"][0].clone();
+        if known["verify"]["ended"].is_number() {
+            return known;
+        }
+        assert!(begun.elapsed() < LONG, "{known}");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_is_verified_in_its_store_and_what_was_found_outlives_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, backups) = (folder.path().join("data"), folder.path().join("data/backups"));
+    let mut server = Server::on(&data);
+    assert_eq!(own_call(&server, "backups", &json!({"stored": true}))["backups"], json!([]), "no folder yet");
+    open(&server).await;
+    let arn = back_up(&Http::new(server.address())).await;
+    copied(&server, &backups, 1).await;
+    let id = arn.rsplit('/').next().unwrap();
+    let verify = json!({"verify": {"table": TABLE, "id": id}});
+    let known = own_call(&server, "backups", &json!({}))["backups"][0].clone();
+    let copy = &known["copy"];
+    assert!(copy["sealed"].is_number() && copy["bytes"].as_u64().unwrap() > 0, "{known}");
+    assert_eq!((&copy["chunks"], &copy["verified"]), (&json!(1), &Value::Null), "{known}");
+    assert_eq!(known["seal"]["state"], "completed");
+    let stored = own_call(&server, "backups", &json!({"stored": true}));
+    assert_eq!(stored["store"], text(&backups));
+    assert_eq!(
+        (&stored["backups"][0]["id"], &stored["backups"][0]["state"]),
+        (&json!(id), &json!("complete"))
+    );
+
+    assert_eq!(own_call(&server, "backups", &verify)["kind"], "verify");
+    let whole = verified(&server).await;
+    assert_eq!(
+        (&whole["verify"]["state"], &whole["verify"]["items"]),
+        (&json!("completed"), &json!(ACCOUNTS))
+    );
+    assert!(whole["copy"]["verified"]["at"].as_u64() >= whole["copy"]["sealed"].as_u64(), "{whole}");
+    assert_eq!(whole["copy"]["verified"]["damage"], Value::Null);
+    server.kill();
+    server = Server::on(&data);
+    assert_eq!(verified(&server).await, whole);
+
+    let chunk = files(&backups).into_iter().find(|file| file.ends_with("chunk-0.kwb")).unwrap();
+    let content = std::fs::read(&chunk).unwrap();
+    let mut flipped = content.clone();
+    flipped[content.len() / 2] ^= 1;
+    std::fs::write(&chunk, &flipped).unwrap();
+    let job = own_call(&server, "backups", &verify);
+    assert_ne!(job["id"], whole["verify"]["id"]);
+    wait_until("the damage is not found", || jobs(&server).to_string().contains("DamagedBackup")).await;
+    let damaged = verified(&server).await;
+    assert_eq!(damaged["verify"]["state"], "failed");
+    let found = damaged["copy"]["verified"]["damage"].as_str().unwrap().to_owned();
+    assert!(found.contains(text(&chunk)) && found.contains("content has changed"), "{found}");
+    run(&["backup", "verify", text(&backups), id]).unwrap_err();
+
+    std::fs::write(&chunk, &content).unwrap();
+    let job = own_call(&server, "backups", &verify)["id"].clone();
+    let is_over = || own_call(&server, "jobs", &json!({"id": job}))["jobs"][0]["ended"].is_number();
+    wait_until("it is not read again", is_over).await;
+    assert_eq!(verified(&server).await["copy"]["verified"]["damage"], Value::Null);
+    run(&["backup", "verify", text(&backups), id]).unwrap();
 }

@@ -75,6 +75,10 @@ async fn the_process_refuses_every_write_and_answers_every_read() {
     let answer = rollback(json!({}));
     assert_eq!((answer.status, answer.kind().as_str()), (403, "read-only"), "{}", answer.body);
     assert_ne!(rollback(json!({"preview": true})).status, 403, "a preview changes nothing");
+    let verify = json!({"verify": {"table": "Tab", "id": "1-a"}});
+    let answer = call(&server, "keywright/backups", &verify);
+    assert_eq!((answer.status, answer.kind().as_str()), (403, "read-only"), "{}", answer.body);
+    assert_eq!(call(&server, "keywright/backups", &json!({"stored": true})).status, 200);
     let alarm = json!({
         "AlarmName": "a", "Namespace": "AWS/DynamoDB", "MetricName": "UserErrors", "Statistic": "Sum", "Period": 60,
         "EvaluationPeriods": 1, "Threshold": 1, "ComparisonOperator": "GreaterThanThreshold"

@@ -1,8 +1,8 @@
-//! Figures that CloudWatch's and DynamoDB's API have no word for: hot keys, what time to live has to do, how
-//! far the history of a table reaches, and where the items of backups are.
+//! Figures that CloudWatch's and DynamoDB's API have no word for: hot keys, what time to live has to do, and
+//! how far the history of a table reaches.
 
 use keywright_engine::{
-    BackupView, Heat, HistoryFault, HistorySpan, HotKey, PartitionHeat, PartitionLoad, Throttle, Whole,
+    Heat, HistoryFault, HistorySpan, HotKey, PartitionHeat, PartitionLoad, Throttle, Whole,
 };
 use keywright_model::item_json::write_value;
 use keywright_model::json::Json;
@@ -10,14 +10,12 @@ use keywright_semantics::error::Error;
 use keywright_semantics::value::Item;
 use tokio::runtime::Handle;
 
-use super::{Context, Outcome, optional};
+use super::{Context, Outcome};
 use crate::members;
 use crate::refusal::{Kind, Refusal};
 
 /// Tables of one request.
 const REQUEST_TABLES_MAX: usize = 300;
-/// Backups of one answer, the newest ones: as many as a page lists.
-const BACKUPS_MAX: usize = 1_000;
 
 /// The partitions of a table or index with their loads, and the keys that bear them.
 pub(super) fn keys(context: &Context, request: &Json) -> Outcome {
@@ -128,24 +126,6 @@ fn history_refusal(fault: &HistoryFault) -> Refusal {
         HistoryFault::Failed(_) => Kind::Internal,
     };
     Refusal::new(kind, fault.to_string())
-}
-
-/// The newest backups, each with its number of items and with where they are.
-pub(super) fn backups(context: &Context, _request: &Json) -> Outcome {
-    let backups = Handle::current().block_on(context.shared.api.backups(&context.caller.namespace));
-    let backups = backups.map_err(failed)?;
-    let newest = backups.iter().rev().take(BACKUPS_MAX);
-    Ok(Json::object([("backups", Json::List(newest.map(backup_json).collect()))]))
-}
-
-fn backup_json(backup: &BackupView) -> Json {
-    Json::object([
-        ("table", Json::text(&backup.table)),
-        ("id", Json::text(&backup.id)),
-        ("items", Json::number(backup.items)),
-        ("sealed", Json::Bool(backup.sealed_at.is_some())),
-        ("sealing", optional(backup.sealing.as_ref())),
-    ])
 }
 
 fn failed(error: Error) -> Refusal {

@@ -96,7 +96,6 @@ const fn writing(endpoint: Endpoint) -> Endpoint {
 
 /// All calls but those of the database and of signing in.
 const ALL: &[Endpoint] = &[
-    own("backups/places", metrics::backups),
     own("examples/list", files::list_examples),
     own("examples/read", files::read_example),
     own("history/span", metrics::history),
