@@ -63,3 +63,25 @@ export function filterRows(rows, set) {
           : html`<input aria-label=${`Filter's value${nth}`} .value=${row.value} @input=${(event) => change({ value: event.target.value })}>`}` : nothing}` : nothing}`;
   });
 }
+
+/** @typedef {{where: Row[], filter: string, names: string, values: string}} Own rows, and an expression as it is typed */
+
+/** The fields of an expression of one's own. @param {Own} own @param {() => void} [changed] */
+export function expressionFields(own, changed = () => {}) {
+  const field = (name, words, example) => html`<label>${words} <input .value=${own[name]} placeholder=${example} @input=${(event) => { own[name] = event.target.value; changed(); }}></label>`;
+  return html`<details class="it-filter" ?open=${!!own.filter}><summary>Filter expression</summary><div class="mf-line">
+    ${field("filter", "Expression", "#n > :t")}${field("names", "Names", '{"#n": "total"}')}${field("values", "Values", '{":t": {"N": "5"}}')}</div></details>`;
+}
+
+/** The members of a request for these rows and this expression. @param {Own} own */
+export function filterOf({ where, filter, names, values }) {
+  return expressionOf(where, filter ? { FilterExpression: filter, ...(names ? { ExpressionAttributeNames: parsed("Names", names) } : {}), ...(values ? { ExpressionAttributeValues: parsed("Values", values) } : {}) } : {});
+}
+
+function parsed(what, text) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${what} of the filter: ${/** @type {Error} */ (error).message}`);
+  }
+}

@@ -1,6 +1,6 @@
 // <kw-history>: the timeline of a table that has point-in-time recovery. A second is picked; an item is seen as it was
-// then, next to what it is now and with all its versions; the table is restored to that second as a new one, or rolled
-// back to it.
+// then, next to what it is now or was at another second, and with all its versions; the table is restored to that
+// second as a new one, or rolled back to it.
 
 import { html, nothing, svg } from "../../vendor/lit-html/lit-html.js";
 import { sizeText, visible } from "../collections/typed.js";
@@ -10,7 +10,7 @@ import { count } from "../model/words.js";
 import { sameItems, sideBySide, summary } from "./images.js";
 import { keyOf } from "./kw-metrics.js";
 import "./kw-rollback.js";
-import { Watching } from "./watching.js";
+import { nameField, timeOf, Watching } from "./watching.js";
 
 const DAYS_MAX = 35;
 const VERSIONS = 50;
@@ -30,18 +30,17 @@ export class KwHistory extends Watching {
     this.recovery = /** @type {any} */ (null);
     this.span = /** @type {{earliestMs: number, latestMs: number, bytes: number}|null} */ (null);
     /** The second that was chosen; null: the latest one. */ this.chosen = /** @type {number|null} */ (null);
+    /** The second that it is compared with; null: now. */ this.other = /** @type {number|null} */ (null);
     /** The key as it is typed, by attribute. */ this.typed = /** @type {Record<string, string>} */ ({});
     /** The key in the address. */ this.inAddress = /** @type {string[]} */ ([]);
     this.versions = /** @type {Version[]|null} */ (null);
     /** The key of these versions, as the API has it. */ this.shown = /** @type {any} */ (null);
     /** Before it come older versions. */ this.beyond = /** @type {string|null} */ (null);
-    /** The item at a second before all versions that are loaded. */ this.older = /** @type {{at: number, item: any}|null} */ (null);
+    /** The item at seconds before all versions that are loaded. */ this.older = /** @type {Map<number, any>} */ (new Map());
     this.open = new Set();
     this.days = "";
     this.target = "";
-    this.busy = false;
-    this.said = /** @type {any} */ (nothing);
-    /** The fault of what was asked for last. */ this.refused = "";
+    /** The restore that was begun last. */ this.job = /** @type {any} */ (null);
   }
 
   connectedCallback() {
@@ -52,12 +51,15 @@ export class KwHistory extends Watching {
   /** @param {{region: string, table: string, query: URLSearchParams}} route */
   set route({ region, table, query }) {
     const at = Number(query.get("at")) || null;
-    const typed = JSON.stringify(query.getAll("key"));
-    const other = table !== this.table || region !== this.region;
-    if (!other && at === this.chosen && typed === JSON.stringify(this.inAddress)) return;
+    const other = Number(query.get("with")) || null;
+    const keys = query.getAll("key");
+    const isNew = table !== this.table || region !== this.region;
+    const isSame = at === this.chosen && other === this.other && JSON.stringify(keys) === JSON.stringify(this.inAddress);
+    if (!isNew && isSame) return;
     this.chosen = at;
-    this.inAddress = query.getAll("key");
-    if (!other) { this.takeKey(); this.update(); return; }
+    this.other = other;
+    this.inAddress = keys;
+    if (!isNew) { this.takeKey(); this.update(); return; }
     this.region = region;
     this.table = table;
     this.facts = null;
@@ -68,6 +70,7 @@ export class KwHistory extends Watching {
     this.refused = "";
     this.typed = {};
     this.target = "";
+    this.job = null;
     this.restart();
   }
 
@@ -106,45 +109,45 @@ export class KwHistory extends Watching {
   keepAddress() {
     const url = new URL(here(), location.href);
     url.searchParams.delete("key");
-    if (this.chosen === null) url.searchParams.delete("at"); else url.searchParams.set("at", String(this.chosen));
+    for (const [name, second] of /** @type {[string, number|null][]} */ ([["at", this.chosen], ["with", this.other]])) {
+      if (second === null) url.searchParams.delete(name); else url.searchParams.set(name, String(second));
+    }
     for (const value of this.inAddress) url.searchParams.append("key", value);
     go(url.pathname + url.search, true);
   }
 
+  /** A second within the timeline; null: the latest one. */
+  within(at) { return at === null || at >= this.latest ? null : Math.max(this.earliest, at); }
+
   pick(at, isFinal = true) {
-    this.chosen = at === null || at >= this.latest ? null : Math.max(this.earliest, at);
-    this.older = null;
-    this.update();
-    if (!isFinal) return;
+    this.chosen = this.within(at);
+    if (isFinal) this.moved(); else this.update();
+  }
+
+  compare(at) {
+    this.other = this.within(at);
+    this.moved();
+  }
+
+  /** Another second is chosen: the address keeps it, and the items as they were are asked for. */
+  moved() {
     this.keepAddress();
     this.send(() => this.lookBack());
   }
 
   /** The key as the API has it. */
   get key() {
-    const types = new Map(this.facts.AttributeDefinitions.map((one) => [one.AttributeName, one.AttributeType]));
-    return Object.fromEntries(this.keys.map((name) => [name, { [types.get(name)]: this.typed[name] ?? "" }]));
+    return Object.fromEntries(this.keys.map((name) => [name, { [this.types.get(name) ?? "S"]: this.typed[name] ?? "" }]));
   }
 
-  /** Sends what is asked for; its fault is shown with the forms. */
-  async send(run) {
-    this.busy = true;
-    this.refused = "";
-    this.update();
-    try {
-      await run();
-    } catch (error) {
-      this.refused = /** @type {Error} */ (error).message;
-    }
-    this.busy = false;
-    this.update();
-  }
+  /** The types of the key's attributes. @returns {Map<string, string>} */
+  get types() { return new Map(this.facts.AttributeDefinitions.map((one) => [one.AttributeName, one.AttributeType])); }
 
   /** Reads the newest versions of the item, or older ones. */
   ask(before = /** @type {string|null} */ (null)) {
     const { table } = this;
     return this.send(async () => {
-      if (!before) { this.shown = this.key; this.versions = null; this.open = new Set(); this.older = null; }
+      if (!before) { this.shown = this.key; this.versions = null; this.open = new Set(); this.older.clear(); }
       const answer = await call("keywright/history", { table, key: this.shown, limit: VERSIONS, ...(before ? { before } : {}) });
       if (table !== this.table) return;
       this.versions = [...(before ? this.versions ?? [] : []), ...answer.versions];
@@ -153,12 +156,24 @@ export class KwHistory extends Watching {
     });
   }
 
-  /** The item at a second before all loaded versions is asked for. */
+  /** The item at the chosen seconds is asked for, where they are before all loaded versions. */
   async lookBack() {
-    const { picked, table } = this;
-    if (this.chosen === null || !this.versions || !this.beyond || this.versionAt(picked) || this.older?.at === picked) return;
-    const { item } = await call("keywright/history", { table, key: this.shown, at: picked * SECOND });
-    if (table === this.table && picked === this.picked) { this.older = { at: picked, item }; this.update(); }
+    const { table, shown } = this;
+    for (const second of [this.chosen, this.other]) {
+      if (second === null || !this.versions || !this.beyond || this.versionAt(second) || this.older.has(second)) continue;
+      const { item } = await call("keywright/history", { table, key: shown, at: second * SECOND });
+      if (table !== this.table || shown !== this.shown) return;
+      this.older.set(second, item);
+      this.update();
+    }
+  }
+
+  /** The item at a second, or now; undefined while it is not known. @param {number|null} second */
+  itemAt(second) {
+    const versions = this.versions ?? [];
+    // The latest second is now, and not its beginning.
+    const version = second === null ? versions[0] : this.versionAt(second);
+    return version ? version.item : second !== null && this.beyond ? this.older.get(second) : null;
   }
 
   /** The version that stood at a second: the newest change before it. */
@@ -201,11 +216,12 @@ export class KwHistory extends Watching {
   restore(event) {
     event.preventDefault();
     const target = this.target.trim();
-    const when = this.chosen === null ? { UseLatestRestorableTime: true } : { RestoreDateTime: this.chosen };
-    this.said = nothing;
+    const { region, table, chosen } = this;
+    this.job = null;
     return this.send(async () => {
-      await dynamodb("RestoreTableToPointInTime", { SourceTableName: this.table, TargetTableName: target, ...when });
-      this.said = html`Restoring ${this.table} as of ${this.chosen === null ? "the latest second" : timeText(this.chosen)} to <a class="md-link" href=${`/${this.region}/t/${encodeURIComponent(target)}/items`}>${target}</a>. <a class="md-link" href=${`/${this.region}/operate/jobs`}>See the job</a>`;
+      await dynamodb("RestoreTableToPointInTime", { SourceTableName: table, TargetTableName: target, ...(chosen === null ? { UseLatestRestorableTime: true } : { RestoreDateTime: chosen }) });
+      const words = html`Restoring ${table} as of ${asOf(chosen)} to <a class="md-link" href=${`/${region}/t/${encodeURIComponent(target)}/items`}>${target}</a>`;
+      this.job = { region, table: target, words };
       this.target = "";
       window.dispatchEvent(new CustomEvent("kw-tables"));
     });
@@ -215,7 +231,7 @@ export class KwHistory extends Watching {
     if (!this.recovery) return this.error ? this.fault : html`<div aria-busy="true" class="op-wait"></div>`;
     return html`${this.fault}
       ${this.isOn ? this.settings() : this.offView()}
-      ${this.refused ? html`<div class="md-error" role="alert"><p>${this.refused}</p></div>` : nothing}
+      ${this.outcome}
       ${this.isOn && this.span ? html`${this.timeline()}${this.itemView()}${this.restoreView()}` : nothing}`;
   }
 
@@ -242,14 +258,14 @@ export class KwHistory extends Watching {
 
   timeline() {
     const { earliest, latest, picked } = this;
-    return html`<section class="ch" aria-label="Timeline"><p class="sm-bar">
-        <label>As of <input type="datetime-local" step="1" min=${localText(earliest)} max=${localText(latest)} .value=${localText(picked)} @change=${(event) => { const ms = new Date(event.target.value).getTime(); if (!Number.isNaN(ms)) this.pick(Math.floor(ms / SECOND)); }}></label>
-        <code>${utcText(picked)}</code>
-        <button class="md-button" ?disabled=${this.chosen === null} @click=${() => this.pick(null)}>Latest</button></p>
+    const field = (words, second, none, pick) => html`<label>${words} <input type="datetime-local" step="1" min=${localText(earliest)} max=${localText(latest)} .value=${localText(second ?? latest)} @change=${(event) => { const ms = new Date(event.target.value).getTime(); if (!Number.isNaN(ms)) pick(Math.floor(ms / SECOND)); }}></label>
+        <button class="md-button" ?disabled=${second === null} @click=${() => pick(null)}>${none}</button>`;
+    return html`<section class="ch" aria-label="Timeline"><p class="sm-bar">${field("As of", this.chosen, "Latest", (at) => this.pick(at))}<code>${utcText(picked)}</code></p>
       ${this.marks()}
       <input class="hi-range" type="range" aria-label="Second" min=${earliest} max=${latest} step="1" .value=${String(picked)} aria-valuetext=${timeText(picked)}
         @input=${(event) => this.pick(Number(event.target.value), false)} @change=${(event) => this.pick(Number(event.target.value))}>
-      <p class="sm-bar"><span>from ${timeText(earliest)}</span><span class="op-at">to ${timeText(latest)}</span></p></section>`;
+      <p class="sm-bar"><span>from ${timeText(earliest)}</span><span class="op-at">to ${timeText(latest)}</span></p>
+      ${this.versions ? html`<p class="sm-bar">${field("Compared with", this.other, "Now", (at) => this.compare(at))}</p>` : nothing}</section>`;
   }
 
   /** The changes of the item on the line of time. */
@@ -271,18 +287,23 @@ export class KwHistory extends Watching {
 
   /** @param {Version[]} versions */
   versionsView(versions) {
-    // The latest second is now, and not its beginning.
-    const version = this.chosen === null ? versions[0] : this.versionAt(this.picked);
-    const isKnown = version || this.older || !this.beyond;
-    const then = version ? version.item : this.older?.item ?? null;
-    const now = versions[0]?.item ?? null;
-    const heads = /** @type {[string, string]} */ ([this.chosen === null ? "as of the latest second" : `as of ${timeText(this.picked)}`, "now"]);
-    return html`${!isKnown ? html`<div aria-busy="true" class="op-wait"></div>` : !then && !now ? html`<p class="md-nothing">There was no item with this key as of ${timeText(this.picked)}, and there is none now.</p>`
-      : html`<p role="status">${sameItems(then, now) ? "The item is now as it was then." : !then ? "There was no such item then." : !now ? "The item is gone now." : html`Differs in ${summary(then, now, this.keys)}`}</p>
-        <div class="md-table-room" tabindex="0" role="region" aria-label="Then and now">${sideBySide(then, now, heads)}</div>`}
+    const { chosen, other } = this;
+    const [then, now] = [this.itemAt(chosen), this.itemAt(other)];
+    const version = chosen === null ? versions[0] : this.versionAt(chosen);
+    return html`${then === undefined || now === undefined ? html`<div aria-busy="true" class="op-wait"></div>` : !then && !now ? html`<p class="md-nothing">There was no item with this key as of ${asOf(chosen)}, and there ${other === null ? "is none now" : `was none as of ${asOf(other)}`}.</p>`
+      : html`<p role="status">${this.comparison(then, now)}</p>
+        <div class="md-table-room" tabindex="0" role="region" aria-label="Then and now">${sideBySide(then, now, [`as of ${asOf(chosen)}`, other === null ? "now" : `as of ${asOf(other)}`])}</div>`}
       <h3>Versions, the newest first</h3>
       <ol class="sm-list" aria-label="Versions, the newest first">${versions.map((one, place) => this.version(one, place, version))}</ol>
       ${this.beyond ? html`<p><button class="md-button" ?disabled=${this.busy} @click=${() => this.ask(this.beyond)}>Load older versions</button></p>` : nothing}`;
+  }
+
+  /** How the item differs between the two times. */
+  comparison(then, now) {
+    const isNow = this.other === null;
+    if (sameItems(then, now)) return isNow ? "The item is now as it was then." : "The item was the same at both times.";
+    if (!then) return `There was no such item ${isNow ? "then" : `as of ${asOf(this.chosen)}`}.`;
+    return !now ? (isNow ? "The item is gone now." : `There was no such item as of ${asOf(this.other)}.`) : html`Differs in ${summary(then, now, this.keys)}`;
   }
 
   /** One version with its difference to the one before it. */
@@ -300,21 +321,24 @@ export class KwHistory extends Watching {
       <button class="sm-head" aria-expanded=${open} @click=${() => { if (open) this.open.delete(id); else this.open.add(id); this.update(); }}>
         <span class="sm-event"><span aria-hidden="true">${sign}</span> ${word}${one === shown ? html` <b class="mf-draft">picked</b>` : nothing}</span>
         <span class="sm-what">${isFirst && !one.item ? "no item" : isFirst || last ? summary(null, one.item, this.keys) : summary(before, one.item, this.keys)}</span>
-        ${one.at === undefined ? nothing : html`<span class="dim">by ${one.by}</span><time class="dim" datetime=${new Date(one.at).toISOString()}>${new Date(one.at).toLocaleString()}</time>`}
+        ${one.at === undefined ? nothing : html`<span class="dim">by ${one.by}</span><span class="dim">${timeOf(one.at)}</span>`}
       </button>
-      ${open ? html`${sideBySide(last ? null : before, one.item)}<p class="sm-bar"><button class="md-button" @click=${() => this.pick(since)}>Go to this version</button></p>` : nothing}</li>`;
+      ${open ? html`${sideBySide(last ? null : before, one.item)}<p class="sm-bar"><button class="md-button" @click=${() => this.pick(since)}>Go to this version</button><button class="md-button" @click=${() => this.compare(since)}>Compare with this version</button></p>` : nothing}</li>`;
   }
 
   restoreView() {
-    if (this.readOnly) return nothing;
-    return html`<h2>Restore</h2><p class="dim">The table as of ${this.chosen === null ? "the latest second" : timeText(this.chosen)} becomes a new table; ${this.table} stays as it is. Stream, time to live, tags and point-in-time recovery are not taken along.</p>
-      <form class="sm-bar" @submit=${(event) => this.restore(event)}><label>New table <input required pattern="[A-Za-z0-9_.\\-]{3,255}" title="3 to 255 letters, digits, _ . -" .value=${this.target} placeholder=${`${this.table}-restored`} @input=${(event) => { this.target = event.target.value; }}></label>
+    const { region, table, chosen, readOnly } = this;
+    return html`${readOnly ? nothing : html`<h2>Restore</h2><p class="dim">The table as of ${asOf(chosen)} becomes a new table; ${table} stays as it is. Stream, time to live, tags and point-in-time recovery are not taken along.</p>
+      <form class="sm-bar" @submit=${(event) => this.restore(event)}>${nameField("New table", this.target, (text) => { this.target = text; }, `${table}-restored`)}
         <button class="md-button" ?disabled=${this.busy}>Restore table</button></form>
-      <div role="status">${this.said === nothing ? nothing : html`<p>${this.said}</p>`}</div>
-      <h2>Roll back</h2><p class="dim">Changes since that second are undone in ${this.table} itself, by ordinary writes. What would change is shown first.</p>
-      <kw-rollback .of=${{ region: this.region, table: this.table, second: this.chosen, when: timeText(this.picked), key: this.versions ? this.shown : null, keys: this.keys, pk: keyOf(this.facts).pk }}></kw-rollback>`;
+      ${this.job ? html`<kw-job .of=${this.job}></kw-job>` : nothing}`}
+      <h2>${readOnly ? "Changes since that second" : "Roll back"}</h2><p class="dim">${readOnly ? `What a rollback of ${table} to that second would change.` : `Changes since that second are undone in ${table} itself, by ordinary writes. What would change is shown first.`}</p>
+      <kw-rollback .of=${{ region, table, second: chosen, when: timeText(this.picked), key: this.versions ? this.shown : null, keys: this.keys, pk: keyOf(this.facts).pk, types: this.types, readOnly }}></kw-rollback>`;
   }
 }
+
+/** The second that is shown, in words. @param {number|null} second */
+const asOf = (second) => (second === null ? "the latest second" : timeText(second));
 
 /** A second in the browser's zone. */
 const timeText = (second) => new Date(second * SECOND).toLocaleString();

@@ -1,12 +1,17 @@
-// <kw-jobs>: the jobs of this place (restores, copies of backups): how far each has come, and how it ended.
+// <kw-jobs>: the jobs of this place (restores, rollbacks, copies of backups): how far each has come, and how it ended.
+// <kw-job>: one of them, next to the form that began it.
 
 import { html, nothing } from "../../vendor/lit-html/lit-html.js";
 import { sizeText } from "../collections/typed.js";
 import { call } from "../model/api.js";
-import { Watching } from "./watching.js";
+import { count } from "../model/words.js";
+import { timeOf, Watching } from "./watching.js";
 
 const LISTED = 200;
-const WORDS = { restore: "restore a table", seal: "copy a backup", "delete-objects": "remove a deleted backup", rollback: "roll back" };
+const WORDS = { restore: "restore a table", seal: "copy a backup", "delete-objects": "remove a deleted backup", rollback: "roll back", verify: "verify a copy" };
+
+/** How a job stands, and why it failed or waits. */
+export const stateOf = ({ state, error }) => (!error ? state : html`<b class="tl-bad">${state === "failed" ? `failed: ${error.code}` : "waiting, tried again"}</b><br>${error.message}`);
 
 export class KwJobs extends Watching {
   constructor() {
@@ -32,7 +37,7 @@ export class KwJobs extends Watching {
 
   view() {
     if (!this.jobs) return this.error ? this.fault : html`<div aria-busy="true" class="op-wait"></div>`;
-    if (this.jobs.length === 0) return html`${this.fault}<div class="md-empty"><h2>No job in ${this.region}</h2><p>Restores, rollbacks and copies of backups run as jobs: they go on after a restart of the server, and are listed for 35 days after their end.</p></div>`;
+    if (this.jobs.length === 0) return html`${this.fault}<div class="md-empty"><h2>No job in ${this.region}</h2><p>Restores, rollbacks, and copies of backups with their verification run as jobs: they go on after a restart of the server, and are listed for 35 days after their end.</p></div>`;
     return html`${this.fault}<p class="sm-bar"><span>${this.jobs.filter((one) => one.ended === undefined).length.toLocaleString("en")} at work or waiting</span>${this.at}</p>
       <div class="md-table-room" tabindex="0" role="region" aria-label="Jobs"><table class="md-table mf-table"><thead><tr><th scope="col">job</th><th scope="col">table</th><th scope="col">state</th><th scope="col" class="is-number">items done</th><th scope="col" class="is-number">bytes</th><th scope="col">began</th><th scope="col" class="is-number">took</th></tr></thead>
       <tbody>${this.jobs.map((job) => this.row(job))}</tbody></table></div>
@@ -43,10 +48,58 @@ export class KwJobs extends Watching {
     const began = job.started ?? job.created;
     return html`<tr data-job=${job.id}><th scope="row">${WORDS[job.kind] ?? job.kind}<br><code class="dim">${job.id}</code></th>
       <td><a class="md-link" href=${`/${this.region}/t/${encodeURIComponent(job.table)}/items`}>${job.table}</a></td>
-      <td>${job.state === "failed" ? html`<b class="tl-bad">failed: ${job.error.code}</b><br>${job.error.message}` : job.state}${job.rollback ? html`<br><span class="dim">${rolledBack(job.rollback)}</span>` : nothing}</td>
+      <td>${stateOf(job)}${job.rollback ? html`<br><span class="dim">${rolledBack(job.rollback)}</span>` : nothing}</td>
       <td class="is-number">${job.items.toLocaleString("en")}</td><td class="is-number">${sizeText(job.bytes)}</td>
-      <td><time datetime=${new Date(began).toISOString()}>${new Date(began).toLocaleString()}</time></td>
-      <td class="is-number">${job.ended === undefined ? "" : took(job.ended - began)}</td></tr>`;
+      <td>${timeOf(began)}</td><td class="is-number">${job.ended === undefined ? "" : took(job.ended - began)}</td></tr>`;
+  }
+}
+
+/**
+ * @typedef {object} One
+ * @property {string} region
+ * @property {string} [id] of a job that is known
+ * @property {string} table of a restore: the new one
+ * @property {number} [total] items that it does, if they are known
+ * @property {unknown} words what it does, with the table
+ */
+
+export class KwJob extends Watching {
+  constructor() {
+    super();
+    this.one = /** @type {One|null} */ (null);
+    this.job = /** @type {any} */ (null);
+  }
+
+  /** @param {One} one */
+  set of(one) {
+    if (one === this.one) return;
+    this.one = one;
+    this.job = null;
+    this.restart();
+  }
+
+  get asks() { return !!this.one && this.job?.ended === undefined; }
+
+  async look(still) {
+    const { id, table } = /** @type {One} */ (this.one);
+    const { jobs } = await call("keywright/jobs", id ? { id } : { limit: LISTED });
+    const job = id ? jobs[0] : jobs.find((one) => one.kind === "restore" && one.table === table);
+    if (!still()) return;
+    this.job = job ?? null;
+    if (job?.ended !== undefined) window.dispatchEvent(new CustomEvent("kw-tables"));
+  }
+
+  view() {
+    const { one, job } = this;
+    if (!one) return nothing;
+    const done = job ? job.items : 0;
+    const total = Math.max(one.total ?? 0, done);
+    const link = html`<a class="md-link" href=${`/${one.region}/operate/jobs`}>See the job</a>`;
+    if (job?.state === "failed") return html`<div class="md-error" role="alert"><p>${one.words}: ${stateOf(job)}</p><p>${link}</p></div>`;
+    return html`${this.fault}<p class="sm-bar" role="status"><span>${one.words}:</span>
+      ${job?.ended !== undefined ? html`<b>done</b> <span>${count(done, "item")} in ${took(job.ended - (job.started ?? job.created))}${job.rollback ? `: ${rolledBack(job.rollback)}` : ""}</span>`
+        : html`${one.total ? html`<progress aria-label="Items done" max=${total} .value=${done}></progress>` : nothing} <span>${done.toLocaleString("en")}${one.total ? ` of ${total.toLocaleString("en")}` : ""} items</span> <span>${job ? stateOf(job) : ""}</span>`}
+      <span>${link}</span></p>`;
   }
 }
 
@@ -62,3 +115,4 @@ function took(ms) {
 }
 
 if (!customElements.get("kw-jobs")) customElements.define("kw-jobs", KwJobs);
+if (!customElements.get("kw-job")) customElements.define("kw-job", KwJob);

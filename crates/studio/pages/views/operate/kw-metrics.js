@@ -110,7 +110,7 @@ export class KwMetrics extends Watching {
       ${this.fault}
       ${!ready ? html`<div aria-busy="true" class="op-wait"></div>` : html`
       ${this.charts()}
-      <h2>Refused</h2>${this.refused()}
+      <h2>Refused</h2>${this.refusals()}
       <h2>Hottest keys</h2>${keysView({ heat: this.heat, region: this.region, table: this.table, index: null, ...keyOf(this.facts) })}
       ${this.heat?.throttle === "full" ? html`<h2>Partitions</h2>${partitionsView(this.heat)}` : nothing}
       <h2>Operations</h2>${this.operationsView()}`}`;
@@ -145,7 +145,7 @@ export class KwMetrics extends Watching {
     };
   }
 
-  refused() {
+  refusals() {
     const rows = this.places.flatMap(({ name }, at) => LIMITS.map(([, words], kind) => ({
       name, words, read: this.range.sum(`r${kind}read${at}`), write: this.range.sum(`r${kind}write${at}`),
     }))).filter((row) => row.read + row.write > 0);

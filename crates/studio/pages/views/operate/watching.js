@@ -1,5 +1,5 @@
 // What views of figures have in common: they read every two seconds while they are seen, keep what they know when a
-// read fails, and forget the answers to what they no longer ask.
+// read fails, and forget the answers to what they no longer ask. What a form of theirs asks for goes by `send`.
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { shell } from "../quote.js";
@@ -18,6 +18,9 @@ export class Watching extends HTMLElement {
     this.timer = 0;
     this.turn = 0;
     this.reading = false;
+    /** A form's request is under way. */ this.busy = false;
+    /** The fault of what was sent last. */ this.refused = "";
+    /** What was done last. */ this.said = /** @type {any} */ (nothing);
   }
 
   connectedCallback() {
@@ -75,6 +78,27 @@ export class Watching extends HTMLElement {
     }
   }
 
+  /** Sends what a form asks for. What it gives is said; its fault is shown. @param {() => Promise<any>} run */
+  async send(run) {
+    this.busy = true;
+    this.refused = "";
+    this.said = nothing;
+    this.update();
+    try {
+      this.said = (await run()) ?? nothing;
+    } catch (error) {
+      this.refused = /** @type {Error} */ (error).message;
+    }
+    this.busy = false;
+    this.update();
+  }
+
+  /** How the last sending ended. */
+  get outcome() {
+    return html`${this.refused ? html`<div class="md-error" role="alert"><p>${this.refused}</p></div>` : nothing}
+      <div role="status">${this.said === nothing ? nothing : html`<p>${this.said}</p>`}</div>`;
+  }
+
   update() {
     if (this.isConnected) render(this.view(), this);
   }
@@ -91,6 +115,14 @@ export class Watching extends HTMLElement {
     return html`<div class="md-error" role="alert"><p>${this.error.message}${known}</p><button class="md-button" @click=${() => this.read()}>Retry</button></div>`;
   }
 }
+
+/** A field for the name of a new table or backup. */
+export function nameField(words, value, input, placeholder = "") {
+  return html`<label>${words} <input data-name required pattern="[A-Za-z0-9_.\\-]{3,255}" title="3 to 255 letters, digits, _ . -" .value=${value} placeholder=${placeholder} @input=${(event) => input(event.target.value)}></label>`;
+}
+
+/** A time of milliseconds. */
+export const timeOf = (ms) => html`<time datetime=${new Date(ms).toISOString()}>${new Date(ms).toLocaleString()}</time>`;
 
 /** All values of a series added up. */
 export function total(points) {

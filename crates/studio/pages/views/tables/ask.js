@@ -1,6 +1,6 @@
 // What the form of the items asks: its words in the address, and the request that they make.
 
-import { expressionOf, rowsOf } from "../collections/filter.js";
+import { filterOf, rowsOf } from "../collections/filter.js";
 import { typeOf } from "../collections/typed.js";
 
 export const SORTS = [["", "any"], ["=", "="], ["begins_with", "begins with"], ["BETWEEN", "between"], ["<", "<"], ["<=", "≤"], [">", ">"], [">=", "≥"]];
@@ -51,9 +51,7 @@ export function sortsOffered(way, query) {
 /** The request, without a limit. `typeOfKey` names the type of a key attribute. */
 export function requestOf(table, way, query, typeOfKey) {
   const base = { TableName: table, ReturnConsumedCapacity: "INDEXES", ...(way.kind === "table" ? {} : { IndexName: way.name }), ...(query.strong && way.kind !== "global" ? { ConsistentRead: true } : {}) };
-  const filter = expressionOf(query.where, query.filter
-    ? { FilterExpression: query.filter, ...(query.names ? { ExpressionAttributeNames: parsed("Names", query.names) } : {}), ...(query.values ? { ExpressionAttributeValues: parsed("Values", query.values) } : {}) }
-    : {});
+  const filter = filterOf(query);
   if (way.pk.some((_, at) => !query.pk[at])) return { operation: "Scan", body: { ...base, ...filter } };
   const names = { ...filter.ExpressionAttributeNames };
   const values = { ...filter.ExpressionAttributeValues };
@@ -72,14 +70,6 @@ export function requestOf(table, way, query, typeOfKey) {
     conditions.push(op === "BETWEEN" ? `#s${at} BETWEEN :s${at} AND :k_t` : op === "begins_with" ? `begins_with(#s${at}, :s${at})` : `#s${at} ${op} :s${at}`);
   });
   return { operation: "Query", body: { ...base, ...filter, KeyConditionExpression: conditions.join(" AND "), ExpressionAttributeNames: names, ExpressionAttributeValues: values, ...(query.descending ? { ScanIndexForward: false } : {}) } };
-}
-
-function parsed(what, text) {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`${what} of the filter: ${/** @type {Error} */ (error).message}`);
-  }
 }
 
 export const limitOf = (query) => (query.limit ? { Limit: Math.min(Number(query.limit), LIMIT_MAX) } : {});

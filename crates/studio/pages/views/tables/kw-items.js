@@ -6,7 +6,7 @@ import { classMap } from "../../vendor/lit-html/directives/class-map.js";
 import { compareDecimals, waysOf } from "../collections/live.js";
 import { keyText, shortText, typeOf, visible } from "../collections/typed.js";
 import { call, context, dynamodb, go, here } from "../model/api.js";
-import { filterRows } from "../collections/filter.js";
+import { expressionFields, filterRows } from "../collections/filter.js";
 import { count } from "../model/words.js";
 import { SORTS, blank, fromSearch, limitOf, requestOf, sortsOffered, textOf, toSearch } from "./ask.js";
 import { copyMenu } from "./copy.js";
@@ -439,10 +439,7 @@ export class KwItems extends HTMLElement {
         ${query.ops[place] ? html`<input aria-label="Value of ${name}" .value=${query.sks[place] ?? ""} @input=${(event) => set({ sks: at(query.sks, place, event.target.value) })}>` : nothing}
         ${query.ops[place] === "BETWEEN" ? html`<span>and</span><input aria-label="Last value of ${name}" .value=${query.to} @input=${(event) => set({ to: event.target.value })}>` : nothing}`)}
       ${filterRows(query.where, (where) => set({ where }))}
-      <details class="it-filter" ?open=${!!query.filter}><summary>Filter expression</summary><div class="mf-line">
-        <label>Expression <input .value=${query.filter} placeholder="#n > :t" @input=${(event) => { query.filter = event.target.value; }}></label>
-        <label>Names <input .value=${query.names} placeholder='{"#n": "total"}' @input=${(event) => { query.names = event.target.value; }}></label>
-        <label>Values <input .value=${query.values} placeholder='{":t": {"N": "5"}}' @input=${(event) => { query.values = event.target.value; }}></label></div></details>
+      ${expressionFields(query)}
       ${isQuery ? html`<label class="md-check"><input type="checkbox" .checked=${query.descending} @change=${(event) => set({ descending: event.target.checked })}> descending</label>` : nothing}
       ${way.kind === "global" ? nothing : html`<label class="md-check"><input type="checkbox" .checked=${query.strong} @change=${(event) => set({ strong: event.target.checked })}> strongly consistent</label>`}
       <label>limit <input class="it-limit" inputmode="numeric" pattern="[1-9][0-9]{0,6}" .value=${query.limit} placeholder=${isQuery ? "none" : String(FIRST)} @input=${(event) => { query.limit = event.target.value; }}></label>
