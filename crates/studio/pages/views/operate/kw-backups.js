@@ -156,7 +156,7 @@ export class KwBackups extends Watching {
 
   /** Where the items of a backup are, and whether their copy is whole. */
   copyView({ table, id, copy, seal, verify, items }) {
-    const progress = (words, job) => html`${words}, ${job.items.toLocaleString("en")} of ${count(items, "item")}${job.error ? html`<br>${stateOf(job)}` : nothing}`;
+    const progress = (words, job) => html`${words}, ${job.items.toLocaleString("en")} of ${count(items, "item")}${job["waits-for"] ? html`<br>${stateOf(job)}` : nothing}`;
     if (!copy) return isAtWork(seal) ? progress("being copied", seal) : seal?.error ? html`<b class="tl-bad">copy failed</b><br>${seal.error.message}` : html`<span class="dim">none: in the table's history</span>`;
     const broken = this.stored?.backups.find((one) => one.table === table && one.id === id)?.error;
     const found = copy.verified;

@@ -11,7 +11,7 @@ const LISTED = 200;
 const WORDS = { restore: "restore a table", seal: "copy a backup", "delete-objects": "remove a deleted backup", rollback: "roll back", verify: "verify a copy" };
 
 /** How a job stands, and why it failed or waits. */
-export const stateOf = ({ state, error }) => (!error ? state : html`<b class="tl-bad">${state === "failed" ? `failed: ${error.code}` : "waiting, tried again"}</b><br>${error.message}`);
+export const stateOf = ({ state, error, "waits-for": reason }) => (!error && !reason ? state : html`<b class="tl-bad">${error ? `failed: ${error.code}` : "waiting, tried again"}</b><br>${error?.message ?? reason}`);
 
 export class KwJobs extends Watching {
   constructor() {
