@@ -23,7 +23,7 @@ const RETRIES_MAX: usize = 5;
 const RETRY_TIME_MAX: Duration = Duration::from_secs(10);
 const BACKOFF: BackoffConfig =
     BackoffConfig { init_backoff: Duration::from_millis(100), max_backoff: Duration::from_secs(2), base: 2. };
-/// What the library of TLS says of a certificate that it does not trust, and where there is none that it could.
+/// What the library of TLS says of a certificate that it does not trust, and where it could trust none.
 const UNTRUSTED: &str = "invalid peer certificate";
 const NO_CERTIFICATES: &str = "No CA certificates";
 /// More of an answer is not repeated.

@@ -31,7 +31,7 @@ impl Answers {
         );
         let heads: Arc<Mutex<Vec<String>>> = Arc::default();
         let seen = Arc::clone(&heads);
-        std::thread::spawn(move || {
+        let answer_all = move || {
             for mut client in listener.incoming().map_while(Result::ok) {
                 let (mut head, mut byte) = (Vec::new(), [0]);
                 while !head.ends_with(b"\r\n\r\n") && matches!(client.read(&mut byte), Ok(1)) {
@@ -40,7 +40,8 @@ impl Answers {
                 seen.lock().unwrap().push(String::from_utf8(head).unwrap());
                 let _ = client.write_all(answer.as_bytes());
             }
-        });
+        };
+        std::thread::Builder::new().spawn(answer_all).unwrap();
         Self { address, heads }
     }
 

@@ -4,7 +4,7 @@ use std::io::{Read, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::thread;
+use std::thread::Builder;
 
 /// What is left until the line is cut: this much never goes over it.
 const WHOLE: i64 = i64::MAX / 2;
@@ -21,7 +21,7 @@ impl Line {
         let address = listener.local_addr().unwrap();
         let (left, connections) = (Arc::new(AtomicI64::new(WHOLE)), Arc::new(AtomicU64::new(0)));
         let (budget, counted) = (Arc::clone(&left), Arc::clone(&connections));
-        thread::spawn(move || {
+        let accept_all = move || {
             for client in listener.incoming().map_while(Result::ok) {
                 counted.fetch_add(1, Ordering::Relaxed);
                 if budget.load(Ordering::Relaxed) > 0
@@ -30,7 +30,8 @@ impl Line {
                     join(&client, &store, &budget);
                 }
             }
-        });
+        };
+        Builder::new().spawn(accept_all).unwrap();
         Self { address, left, connections }
     }
 
@@ -57,9 +58,11 @@ impl Line {
 fn join(client: &TcpStream, store: &TcpStream, left: &Arc<AtomicI64>) {
     let clone = |stream: &TcpStream| stream.try_clone().unwrap();
     let (from, to, left) = (clone(client), clone(store), Arc::clone(left));
-    thread::spawn(move || pass(from, to, |bytes| left.fetch_sub(bytes, Ordering::Relaxed) > bytes));
+    let there = move || pass(from, to, |bytes| left.fetch_sub(bytes, Ordering::Relaxed) > bytes);
     let (from, to) = (clone(store), clone(client));
-    thread::spawn(move || pass(from, to, |_| true));
+    let back = move || pass(from, to, |_| true);
+    Builder::new().spawn(there).unwrap();
+    Builder::new().spawn(back).unwrap();
 }
 
 fn pass(mut from: TcpStream, mut to: TcpStream, mut may_go_on: impl FnMut(i64) -> bool) {

@@ -1,6 +1,8 @@
 //! Backups in real S3-compatible stores, which check signatures.
 //!
-//! `cargo xtask test` installs rclone's, and with `--long` also SeaweedFS.
+//! `cargo xtask test` installs rclone's, and with `--long` also `SeaweedFS`.
+
+#![allow(clippy::disallowed_methods, reason = "the stores have the real time")]
 
 mod line;
 mod rclone;
@@ -50,11 +52,6 @@ impl Store {
         Self { process, folder, line: Line::to(address), objects }
     }
 
-    /// A place of this store.
-    fn place(&self, prefix: &str) -> String {
-        format!("s3://{BUCKET}/{prefix}")
-    }
-
     fn endpoint(&self) -> String {
         format!("http://{}", self.line.address)
     }
@@ -92,6 +89,11 @@ impl Drop for Store {
     fn drop(&mut self) {
         let _ended = (self.process.kill(), self.process.wait());
     }
+}
+
+/// A place of the bucket.
+fn place(prefix: &str) -> String {
+    format!("s3://{BUCKET}/{prefix}")
 }
 
 /// An address that nobody has.

@@ -38,7 +38,7 @@ async fn a_dropped_table_comes_back_from_the_bucket_and_a_deleted_backup_leaves_
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs rclone: run `cargo xtask test`"]
 async fn a_copy_that_the_store_or_a_kill_has_cut_ends_whole_and_with_nothing_else() {
-    scenes::cuts(&store()).await;
+    println!("{}", scenes::cuts(&store()).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! SeaweedFS: a store that spreads objects over volumes.
+//! `SeaweedFS`: a store that spreads objects over volumes.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -84,7 +84,7 @@ async fn a_dropped_table_comes_back_from_seaweedfs_and_a_deleted_backup_leaves_i
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs SeaweedFS: run `cargo xtask test --long`"]
 async fn a_copy_to_seaweedfs_that_was_cut_or_killed_ends_whole_and_with_nothing_else() {
-    scenes::cuts(&store()).await;
+    println!("{}", scenes::cuts(&store()).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
