@@ -12,7 +12,7 @@ use super::end::{end, failed};
 use super::row::{Counts, Cursor, Job, Restore, Source, State, Work};
 use super::{Next, table_of};
 use crate::catalogue::backup::Backup;
-use crate::catalogue::{OtherRows, Table, TableStatus};
+use crate::catalogue::{OtherRows, Table, TableStatus, record_in};
 use crate::history::as_of::{AsOf, OldItem, Page};
 use crate::history::merge::{Part, after_item};
 use crate::load::{COMMIT, LoadFault, Loaded, Progress, load};
@@ -31,6 +31,9 @@ pub(super) async fn step<S: Store>(
     now_ms: u64,
 ) -> Result<Next, Error> {
     let Some(target) = target_of(engine, job).await? else {
+        if is_stored(engine, job).await? {
+            return Ok(Next::AtOnce);
+        }
         let state =
             failed("TableDeleted", format!("table {} was deleted while it was restored", job.table_name));
         return fail(engine, job, &state).await.map(|()| Next::Never);
@@ -77,6 +80,14 @@ pub(super) async fn target_of<S: Store>(
 ) -> Result<Option<std::sync::Arc<Table>>, Error> {
     let target = table_of(engine, job.owner()).await?;
     Ok(target.filter(|table| table.restoring.as_ref().is_some_and(|restoring| restoring.job == job.id)))
+}
+
+/// Whether the store has the table that a job fills. The commit that makes it is in the store a moment before
+/// it is in the catalogue's copy.
+async fn is_stored<S: Store>(engine: &Engine<S>, job: &Job) -> Result<bool, Error> {
+    let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let stored = record_in(&view, job.owner()).await?;
+    Ok(stored.and_then(|table| table.restoring).is_some_and(|restoring| restoring.job == job.id))
 }
 
 /// Writes some items with the job's new row. Returns the job as it is now, and the number of written items;

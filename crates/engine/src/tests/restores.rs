@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::{Context, Waker};
 
 use keywright_semantics::error::ErrorKind;
-use keywright_semantics::request::RestoreTime;
+use keywright_semantics::request::{Request, RestoreOverrides, RestoreTableToPointInTime, RestoreTime};
 use keywright_semantics::response::TableStatus;
+use keywright_store::faulty::{Faults, FaultyStore};
 use keywright_store::memory::MemoryStore;
 use keywright_store::{Store, Transaction};
 
@@ -13,7 +15,7 @@ use super::backups::{Contents, START_MS, bed, bed_with, full_row, reopen};
 use super::flaky_store::Fate::{self, Conflict, TooLarge, UnknownLost, UnknownWritten};
 use super::flaky_store::FlakyStore;
 use super::harness::*;
-use super::tables::{Bed, creation, kind};
+use super::tables::{Bed, creation, kind, named};
 use crate::support::env::Env;
 use crate::support::layout::{Space, items_prefix};
 use crate::{Engine, EngineConfig, JobKind, JobState, JobView};
@@ -269,4 +271,48 @@ fn the_restores_of_all_processes_count_together_also_those_that_begin_at_one_mom
     assert_eq!(kind(other.restore_to("Shop", "Refused", time)).0, ErrorKind::LimitExceeded);
     let restores = block_on(one.engine.jobs(None, 100)).expect("they are listed").len();
     assert_eq!(restores, 50);
+}
+
+#[test]
+fn a_restore_whose_first_step_comes_before_its_table_is_known_is_not_taken_for_one_of_a_deleted_table() {
+    let mut was_early = 0;
+    for seed in seeds(20) {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let store = FaultyStore::new(seed, Faults::NONE);
+        let bed = reopen(store.clone(), EngineConfig::default(), START_MS);
+        let (time, expected) = source_of(&bed, 10);
+        let (source, overrides) = (named("Shop"), RestoreOverrides::default());
+        let request = RestoreTableToPointInTime { source, target: "Copy".to_owned(), time, overrides };
+        let (engine, caller) = (bed.engine.clone(), caller());
+        let request = Request::RestoreTableToPointInTime(Box::new(request));
+        // An unknown outcome is found out by reading again.
+        store.set_faults(Faults { unknown_per_mille: 500, yield_per_mille: 700, ..Faults::NONE });
+        let mut ordering = Some(Box::pin(engine.execute(&caller, request)));
+        let mut stepping = None;
+        let mut context = Context::from_waker(Waker::noop());
+        while ordering.is_some() || stepping.is_some() {
+            if let Some(future) = ordering.as_mut().filter(|_| random.bool())
+                && future.as_mut().poll(&mut context).is_ready()
+            {
+                ordering = None;
+            }
+            if stepping.is_none() && ordering.is_some() {
+                was_early += u32::from(bed.describe("Copy").is_err() && !bed.job_states().is_empty());
+                // As another job would.
+                bed.engine.due().jobs.wake_at(START_MS);
+                stepping = Some(Box::pin(bed.engine.step(bed.env.now_ms())));
+            }
+            if let Some(future) = stepping.as_mut().filter(|_| random.bool())
+                && future.as_mut().poll(&mut context).is_ready()
+            {
+                stepping = None;
+            }
+        }
+        store.set_faults(Faults::NONE);
+        // What a fault has stopped is tried again.
+        bed.pass(2_000);
+        bed.settle();
+        assert_restored(&bed, &expected, &format!("seed {seed}"));
+    }
+    assert!(was_early > 0, "no step came before the table was known");
 }
