@@ -62,7 +62,8 @@ pub(crate) async fn of_all<S: Store>(engine: &Engine<S>) -> Result<Stamp, Error>
     if engine.is_shared() {
         let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let read = each_row(&view, prefix_range(vec![Space::Members.byte()]), |entry| {
-            let of_process = entry.key.strip_suffix(&[BOUND]).is_some_and(|key| MemberId::of_row(key).is_some());
+            let of_process =
+                entry.key.strip_suffix(&[BOUND]).is_some_and(|key| MemberId::of_row(key).is_some());
             if of_process || entry.key == key_of_gone() {
                 greatest = greatest.clone().and_then(|greatest| Ok(greatest.max(decode(&entry.value)?)));
             }

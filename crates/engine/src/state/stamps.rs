@@ -127,9 +127,8 @@ impl Stamps {
 
     /// Makes sure that a commit with this stamp stays below the stored bound: it may have to carry a raise.
     pub(crate) async fn below_bound(&self, stamp: Stamp, now_ms: u64) -> Option<Raise<'_>> {
-        let later = |ms: u64, stamp_ms: u64| {
-            now_ms.saturating_add(ms).max(stamp.ms().saturating_add(stamp_ms))
-        };
+        let later =
+            |ms: u64, stamp_ms: u64| now_ms.saturating_add(ms).max(stamp.ms().saturating_add(stamp_ms));
         loop {
             // Before the look, so that no raise is missed.
             let raised = self.raised.notified();

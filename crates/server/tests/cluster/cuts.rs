@@ -60,7 +60,8 @@ async fn a_server_that_is_cut_off_fails_in_time_and_the_others_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_cut_off_in_the_middle_of_a_commit_keeps_others_from_changing_its_table_for_seconds_only() {
+async fn a_server_that_is_cut_off_in_the_middle_of_a_commit_keeps_others_from_changing_its_table_for_seconds_only()
+ {
     let Some(url) = postgres::url_or_say("cut_commits") else { return };
     let wire = Wire::to_socket(postgres::server().unwrap().socket()).await;
     let through = format!("postgres://postgres@{}/postgres?schema=cut_commits", wire.address);
@@ -99,7 +100,8 @@ async fn a_server_that_is_cut_off_in_the_middle_of_a_commit_keeps_others_from_ch
     println!("a change of the table at another server took {} ms", waited.as_millis());
     http.call("PutItem", &put("a", 2)).await.good();
     let scanned = http.call("Scan", &json!({"TableName": "tab", "ConsistentRead": true})).await.good();
-    let sizes = scanned["Items"].as_array().unwrap().iter().map(|item| item["s"]["S"].as_str().unwrap().len());
+    let sizes =
+        scanned["Items"].as_array().unwrap().iter().map(|item| item["s"]["S"].as_str().unwrap().len());
     let mut sizes: Vec<usize> = sizes.collect();
     sizes.sort_unstable();
     // It may have been tried again since.

@@ -114,7 +114,8 @@ impl Case {
         let mut second = first.clone();
         second.extend(generation((0..ITEMS).filter(|number| number % 3 == 0), 2));
         second.extend(generation(ITEMS..ITEMS + ITEMS / 4, 2));
-        let changed: Items = second.iter().filter(|(key, item)| first.get(*key) != Some(*item)).map(own).collect();
+        let changed: Items =
+            second.iter().filter(|(key, item)| first.get(*key) != Some(*item)).map(own).collect();
         write(desk, &table, &changed).await;
         while desk.latest(&table).await * 1000 < to_ms {
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -198,7 +199,8 @@ async fn jobs_of_killed_and_of_stopped_servers_are_taken_over_and_end_once() {
             wait_until_it_knows(server, servers.len()).await;
         }
         let desks: Vec<Desk> = servers.iter().map(Desk::of).collect();
-        let prepare = |table: usize| Case::prepare(&desks[table % desks.len()], format!("Tab{round}-{table}"));
+        let prepare =
+            |table: usize| Case::prepare(&desks[table % desks.len()], format!("Tab{round}-{table}"));
         let mut cases = join_all((0..TABLES).map(prepare)).await;
         for (place, case) in cases.iter_mut().enumerate() {
             case.order(&servers[place % servers.len()]).await;

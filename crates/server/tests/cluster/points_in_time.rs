@@ -139,9 +139,7 @@ impl Writer {
     /// The same number in both tables.
     async fn put_pair(&mut self) -> bool {
         let key = format!("pair{}", self.name);
-        let puts = TABLES.map(|table| {
-            TransactWriteItem::builder().put(put(table, &key, self.next)).build()
-        });
+        let puts = TABLES.map(|table| TransactWriteItem::builder().put(put(table, &key, self.next)).build());
         let sent = self.client.transact_write_items().set_transact_items(Some(puts.into())).send();
         let keys = TABLES.map(|table| (table, key.as_str()));
         self.note(&keys, Some(self.next), async { sent.await.is_ok() }).await
@@ -292,7 +290,8 @@ async fn restores_and_backups_at_one_server_are_exact_while_others_write_die_and
     while desk.latest(TABLES[0]).await.min(desk.latest(TABLES[1]).await) < first {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    let mut writers = Writers { is_over: Arc::default(), tasks: JoinSet::new(), seed, next: AtomicU64::new(0) };
+    let mut writers =
+        Writers { is_over: Arc::default(), tasks: JoinSet::new(), seed, next: AtomicU64::new(0) };
     servers.iter().for_each(|server| writers.start_at(server));
     let (mut found, mut backups, mut dice) = (Vec::new(), Vec::new(), Dice::new(seed));
     let (begun, mut changed, mut round) = (Instant::now(), Instant::now(), 0);
