@@ -76,7 +76,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Writes until it is told to stop, or its server is gone.
+    /// Writes until it has to stop, or its server is gone.
     async fn run(mut self, is_over: Arc<AtomicBool>) -> Log {
         while !is_over.load(Ordering::Relaxed) {
             self.next += 1;
