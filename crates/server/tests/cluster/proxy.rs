@@ -36,13 +36,13 @@ impl Wire {
                     if let Ok(server) = UnixStream::connect(socket).await {
                         let (from_client, to_client) = client.into_split();
                         let (from_server, to_server) = server.into_split();
-                        let cut_large = |count| {
+                        let note_sent = |count| {
                             if count >= LARGE_BYTES && large.swap(false, Ordering::Relaxed) {
                                 cutting.send_replace(false);
                             }
                         };
                         let _ = tokio::join!(
-                            forward(from_client, to_server, opened.clone(), cut_large),
+                            forward(from_client, to_server, opened.clone(), note_sent),
                             forward(from_server, to_client, opened, |_| {}),
                         );
                     }

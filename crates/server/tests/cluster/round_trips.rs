@@ -48,7 +48,6 @@ async fn check_counts(server: &Server, http: &Http, while_what: &str) {
             http.call(operation, &body(number)).await.good();
         }
         let each = (counted(server) - before) / f64::from(REQUESTS);
-        println!("{operation} {while_what}: {each:.2} round trips");
         // Background work asks too, some times a second.
         assert!((expected..expected + 0.5).contains(&each), "{operation} {while_what}: {each}");
     }
