@@ -1,5 +1,5 @@
-//! How an S3-compatible store is reached, and what its refusals mean. Of the environment only proxies are
-//! looked at, and they stand between only if the settings say so.
+//! How an S3-compatible store is reached, and what its refusals mean. Of the environment, the libraries below
+//! look at proxies, which stand between only if the settings say so, and at the files of certificates.
 
 use std::error::Error as _;
 use std::fmt;
