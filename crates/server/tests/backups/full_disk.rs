@@ -81,6 +81,8 @@ fn history_that_fills_the_disk_stops_writes_and_not_reads_and_a_shorter_period_m
     assert_eq!(writer.change(1_200), 1_200);
     (0..3).for_each(|_| advance(&server, DAY_MS));
     let made = writer.fill();
+    // The server may have closed the connection, which was idle for long.
+    let mut db = Db::of(&server);
     let (status, report) = wait_for_state(&server, "disk_full", LONG);
     assert_eq!(status, 503, "{report}");
     assert!(report["advice"].as_str().unwrap().contains("MiB"), "{report}");
