@@ -322,7 +322,7 @@ impl Committer {
             let is_within = |key: &Slice| *key >= range.start && *key < range.end;
             let mut since = self.recent_puts.iter().rev().take_while(|(put, _)| *put > version);
             if version >= oldest && !since.any(|(_, key)| is_within(key)) {
-                dead.add(range);
+                dead.add(&range);
                 is_changed = true;
             }
         }

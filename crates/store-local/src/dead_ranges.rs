@@ -41,7 +41,7 @@ impl DeadRanges {
     }
 
     /// Adds a range and joins it with those that it overlaps or touches.
-    pub(crate) fn add(&mut self, found: DeadRange) {
+    pub(crate) fn add(&mut self, found: &DeadRange) {
         if found.start >= found.end {
             return;
         }
@@ -101,7 +101,7 @@ mod tests {
             let (one, other) = (random.below(200), random.below(200));
             if random.below(3) == 0 {
                 let (start, end) = (one.min(other), one.max(other).min(one.min(other) + 20));
-                ranges.add(DeadRange { start: key(start), end: key(end) });
+                ranges.add(&DeadRange { start: key(start), end: key(end) });
                 model.extend(start..end);
             } else {
                 ranges.exclude(&key(one));
@@ -120,7 +120,7 @@ mod tests {
         let mut ranges = DeadRanges::default();
         for number in 0..10_000_u32 {
             let bytes = (number * 2).to_be_bytes();
-            ranges.add(DeadRange {
+            ranges.add(&DeadRange {
                 start: Slice::from(bytes),
                 end: Slice::from((number * 2 + 1).to_be_bytes()),
             });

@@ -266,7 +266,7 @@ mod tests {
             assert!(range.start == key(0) && range.end > key(999) && range.end <= key(1_000), "{range:?}");
         }
         let mut dead = DeadRanges::default();
-        dead.add(DeadRange { start: key(0), end: key(1_000) });
+        dead.add(&DeadRange { start: key(0), end: key(1_000) });
         layers.dead = Arc::new(dead);
         for direction in [Direction::Forward, Direction::Backward] {
             assert_eq!(scan(&layers, direction), (1, Vec::new()), "{direction:?}");
