@@ -238,6 +238,7 @@ impl<S: Store> Engine<S> {
         let row = match sealed {
             Sealed::UpTo { last, object } => {
                 let place = after_item(last).ok_or_else(fault::internal)?;
+                assert!(before.cursor.place < place, "each object has rows after those of the one before");
                 after.cursor = Cursor { place: place.into(), taken: 0, is_at_end: false };
                 after.work = Work::Seal(Seal { objects: seal.objects + 1, ..seal.clone() });
                 Some((row::object_key(&before.id, seal.objects), object.clone()))
@@ -431,7 +432,13 @@ impl<S: Store> Engine<S> {
     }
 
     /// Replaces a job's row, and writes another row with it, if the job is as the caller knows it.
-    pub(super) async fn replace(&self, before: &Job, after: &Job, with: Option<(Bytes, Bytes)>) -> Result<bool, Error> {
+    pub(super) async fn replace(
+        &self,
+        before: &Job,
+        after: &Job,
+        with: Option<(Bytes, Bytes)>,
+    ) -> Result<bool, Error> {
+        assert_eq!(before.id, after.id, "a job's row is replaced by its own");
         let (key, old, new) = (before.open_key(), before.encode(), after.encode());
         for _ in 0..TRIES_MAX {
             let mut txn = self.store().begin().await.map_err(|error| fault::storage(&error))?;

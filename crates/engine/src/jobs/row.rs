@@ -206,6 +206,7 @@ impl Job {
     /// The same job at work.
     #[must_use]
     pub(crate) fn begun(&self, now_ms: u64) -> Self {
+        assert!(self.ended_ms.is_none(), "a job that has ended is not begun again");
         let mut begun = self.clone();
         begun.state = State::Running;
         begun.waits_for = None;
@@ -216,6 +217,7 @@ impl Job {
     /// The same job after its end.
     #[must_use]
     pub(crate) fn ended(&self, state: State, now_ms: u64) -> Self {
+        assert!(!matches!(state, State::Waiting | State::Running), "the end of a job is good or bad");
         Self { state, ended_ms: Some(now_ms), ..self.begun(now_ms) }
     }
 

@@ -32,6 +32,7 @@ impl LoadPace {
         let rows = u64::try_from(rows).unwrap_or(u64::MAX);
         let mut free_at_us = self.free_at_us.lock().unwrap_or_else(PoisonError::into_inner);
         let begin_us = ahead(*free_at_us, now_us).unwrap_or(now_us);
+        assert!(begin_us >= now_us, "rows that were written take time from now on");
         *free_at_us = begin_us.saturating_add(rows.saturating_mul(SECOND_US) / rate);
     }
 

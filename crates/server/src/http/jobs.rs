@@ -11,7 +11,6 @@ use super::rollbacks;
 pub(crate) const PATH: &str = "/_keywright/jobs";
 /// Jobs of one response, if the request does not ask for fewer.
 const JOBS_MAX: usize = 1_000;
-/// The code of the error of a job that waits because it could not go on.
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 //! it has written of a backup that was deleted meanwhile.
 
 use keywright_archive::{
-    Access, BackupPath, Chunk, Fault, Kind, Manifest, Parts, Place, Sizes, Writer, delete,
-    remove_orphans, remove_unfinished,
+    Access, BackupPath, Chunk, Fault, Kind, Manifest, Parts, Place, Sizes, Writer, delete, remove_orphans,
+    remove_unfinished,
 };
 use keywright_engine::{ObjectJob, ObjectWork, Sealed};
 

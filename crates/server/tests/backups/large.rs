@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "a rate is measured in wall time")]
+#![allow(clippy::print_stdout, reason = "figures are what long runs are for")]
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -95,8 +96,7 @@ impl Source {
         });
         let took = begun.elapsed().as_secs_f64();
         let grown = server.peak_mib().saturating_sub(before);
-        #[expect(clippy::cast_precision_loss, reason = "a figure to be read")]
-        let rate = self.mib as f64 / took;
+        let rate = f64::from(u32::try_from(self.mib).unwrap()) / took;
         let memory = format!("memory from {before} MiB by {grown} MiB");
         println!("{} MiB, {how}: {took:.1} s, {rate:.0} MiB/s, {memory}", self.mib);
         assert!(grown <= RESTORE_MIB_MAX, "{how}: {grown} MiB");
