@@ -33,6 +33,8 @@ const ACCOUNTS: u64 = 8;
 const UNITS: u64 = 100;
 /// With `--long` so many times as long.
 const WRITING: Duration = Duration::from_secs(7);
+/// A backup lets the stamps of its writers run ahead of the clock for so long at most.
+const AHEAD_MS: u64 = 400;
 /// On a machine that is busy with other work too.
 const ROUNDS_MIN: u64 = 3;
 
@@ -266,7 +268,7 @@ async fn restore_some(desk: &Desk, dice: &mut Dice, (round, first): (u64, u64), 
     for table in TABLES {
         let target = format!("{table}-{round}");
         desk.restore_to(table, &target, Some(second)).await;
-        ordered.push((table, target, (second * 1000, second * 1000)));
+        ordered.push((table, target, (second * 1000 - AHEAD_MS, second * 1000)));
     }
     let target = format!("{last}-{round}-latest");
     desk.restore_to(last, &target, None).await;
