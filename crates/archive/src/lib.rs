@@ -61,4 +61,4 @@ pub use s3::{Refusal, S3Keys, S3Settings};
 pub use set::{Member, SetManifest};
 pub use sum::Sum;
 pub use verify::{Verified, verify, verify_chunk, verify_set};
-pub use writer::{Sizes, Writer, remove_orphans, remove_unfinished};
+pub use writer::{Sizes, Writer, all_stand, remove_orphans, remove_unfinished};

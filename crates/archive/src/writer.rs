@@ -126,6 +126,16 @@ impl Writer {
     }
 }
 
+/// Whether these chunks stand where a writer of this backup has put them, with their lengths. They do not if
+/// the place is another one now.
+pub async fn all_stand(place: &Place, path: &BackupPath, chunks: &[Chunk]) -> Result<bool, Fault> {
+    if chunks.is_empty() {
+        return Ok(true);
+    }
+    let entries = place.entries(&path.folder()).await?;
+    Ok(chunks.iter().all(|chunk| entries.length(&chunk.name) == Some(chunk.bytes)))
+}
+
 /// Removes the files that a writer of this backup has not finished. Another writer that is at work loses at
 /// most the object that it is writing, and gets a fault.
 pub fn remove_unfinished(place: &Place, path: &BackupPath) -> Result<u64, Fault> {

@@ -132,8 +132,9 @@ async fn forget<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, E
             txn.delete(key);
         }
         // After another end a later look finds them again.
-        let _ = txn.commit().await;
-        due.wake_at(now_ms);
+        if txn.commit().await.is_ok() {
+            due.wake_at(now_ms);
+        }
     }
     Ok(NextWake { at_ms: Some(due.at_ms()) })
 }

@@ -128,6 +128,8 @@ pub enum Sealed<'a> {
     },
     /// All objects stand.
     All,
+    /// No object stands: those that were noted are not where they should be.
+    Nothing,
 }
 
 /// Some rows in the order of their keys.
@@ -247,6 +249,11 @@ impl<S: Store> Engine<S> {
                 after.cursor = Cursor { is_at_end: true, ..Cursor::default() };
                 None
             }
+            Sealed::Nothing => {
+                (after.cursor, after.counts) = (Cursor::default(), Counts::default());
+                after.work = Work::Seal(Seal { objects: 0, ..seal.clone() });
+                None
+            }
         };
         if !self.replace(before, &after, row).await? {
             return Ok(None);
@@ -302,9 +309,11 @@ impl<S: Store> Engine<S> {
             // A commit that did not take all of them left off there.
             let taken = usize::try_from(job.cursor.taken).unwrap_or(usize::MAX);
             let rest = items.get(taken..).unwrap_or_default();
+            // The piece was longer then than it is now: some rows after it are taken too.
+            let taken_after = u64::try_from(taken.saturating_sub(items.len())).unwrap_or(u64::MAX);
             let cursor_after = |written: usize| {
                 if written == rest.len() {
-                    return Cursor { place: next.to_vec(), taken: 0, is_at_end: false };
+                    return Cursor { place: next.to_vec(), taken: taken_after, is_at_end: false };
                 }
                 let written = u64::try_from(written).unwrap_or(u64::MAX);
                 Cursor { taken: job.cursor.taken.saturating_add(written), ..job.cursor.clone() }

@@ -55,6 +55,7 @@ impl<S: Store> Engine<S> {
         };
         let key = name.key(namespace);
         let changed = self.catalogue().change_all(&[], std::slice::from_ref(&key), || Ok(()), begin).await?;
+        self.due().jobs_changed(now_ms);
         Ok(changed.1.into())
     }
 

@@ -3,8 +3,8 @@
 //! What a process draws never falls, also when its clock is set back. `draw` takes the least stamp allowed as
 //! well: the one after the greatest stamp that the transaction has read under protection. So of two commits
 //! that touch one item the later one has the greater stamp, even if they are of two processes whose clocks
-//! differ. Clocks are not compared, and no process moves another's: a clock that is ahead harms the items
-//! that its process wrote.
+//! differ. Clocks are not compared. A clock that is ahead harms the items that its process wrote, and those
+//! that others write after a backup (`history::cut`).
 //!
 //! A stamp is *in flight* from its draw until its commit has ended. A commit of unknown outcome stays in
 //! flight until its caller has made sure that it can no longer happen (as `write::group` does by writing the

@@ -1,9 +1,12 @@
 //! Jobs that need an object store, with a caller that keeps the rows in memory.
 
 use std::collections::BTreeMap;
+use std::task::{Context, Waker};
 
 use bytes::Bytes;
 use keywright_semantics::error::{Error, ErrorKind};
+use keywright_store::Store;
+use keywright_store::faulty::{Faults, FaultyStore};
 use keywright_store::memory::MemoryStore;
 
 use super::backups::{START_MS, bed_with, full_row, reopen};
@@ -22,7 +25,7 @@ fn sealing() -> EngineConfig {
 #[derive(Default)]
 struct Objects(BTreeMap<String, Vec<Vec<Row>>>);
 
-fn one_job(bed: &Bed<MemoryStore>) -> ObjectJob {
+fn one_job<S: Store>(bed: &Bed<S>) -> ObjectJob {
     let mut jobs = block_on(bed.engine.object_jobs()).expect("they are listed");
     assert_eq!(jobs.len(), 1, "{jobs:?}");
     jobs.remove(0)
@@ -319,6 +322,12 @@ fn jobs_are_asked_for_when_one_was_made_or_has_ended() {
     while !objects.seal_some(&bed) {}
     assert!(bed.engine.object_jobs_are_due(), "a seal has ended");
     block_on(bed.engine.object_jobs()).expect("they are listed");
+    verify(&bed, &arn).expect("it is sealed");
+    assert!(bed.engine.object_jobs_are_due(), "a copy is to be verified");
+    let job = one_job(&bed);
+    let place = place_of_backup(&bed).expect("it is sealed");
+    assert!(block_on(bed.engine.end_verification(&job, &place, None)).expect("it is noted"));
+    block_on(bed.engine.object_jobs()).expect("they are listed");
     bed.try_restore(&arn, "Copy").expect("it is sealed");
     assert!(bed.engine.object_jobs_are_due(), "a table is to be filled");
     while !objects.load_some(&bed) {}
@@ -397,4 +406,43 @@ fn only_a_copy_that_is_there_is_verified() {
     let deleted = JobState::Failed { code: code.to_owned(), message: message.to_owned() };
     assert!(bed.job_states().contains(&(JobKind::Verify, deleted)), "{:?}", bed.job_states());
     assert_eq!(verify(&bed, &arn).expect_err("it is gone").kind, ErrorKind::BackupNotFound);
+}
+
+#[test]
+fn rows_of_a_long_piece_that_was_cut_short_are_not_counted_again_by_shorter_pieces() {
+    let store = FaultyStore::new(1, Faults::NONE);
+    let bed = reopen(store.clone(), sealing(), START_MS);
+    bed.create(creation("Shop", schema())).expect("it is new");
+    (0..ITEMS).for_each(|number| bed.put("Shop", full_row(number)));
+    let (arn, expected) = (bed.back_up("Shop").backup_arn, bed.contents("Shop"));
+    let seal = one_job(&bed);
+    let page = block_on(bed.engine.rows_of_backup(&seal, None, usize::MAX)).expect("it is read");
+    let rows = page.expect("the history is held").rows;
+    let noted = block_on(bed.engine.note_sealed(&seal, Sealed::All, (1, 1))).expect("it is noted");
+    let place = Bytes::from_static(b"there");
+    assert!(block_on(bed.engine.end_seal(&noted.expect("it was as read"), &place)).expect("it is noted"));
+    bed.try_restore(&arn, "Copy").expect("it is sealed");
+    let job = one_job(&bed);
+    store.set_faults(Faults { yield_per_mille: 1_000, ..Faults::NONE });
+    let mut loading = Box::pin(bed.engine.load_rows(&job, rows.clone(), &rows[rows.len() - 1].key));
+    let written = || block_on(bed.engine.job(&job.id)).expect("it is read").expect("it is there").items;
+    while written() == 0 {
+        let polled = loading.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending(), "one commit does not take all rows");
+    }
+    drop(loading);
+    store.set_faults(Faults::NONE);
+    drop(bed);
+    let bed = reopen(store, sealing(), START_MS + 1_000);
+    let mut job = one_job(&bed);
+    for some in rows.chunks(100) {
+        let next = &some[some.len() - 1].key;
+        let loaded = block_on(bed.engine.load_rows(&job, some.to_vec(), next)).expect("it is written");
+        job = loaded.expect("it was as read");
+    }
+    assert!(block_on(bed.engine.end_loading(&job)).expect("it is noted"));
+    bed.settle();
+    bed.contents("Copy").assert_eq(&expected, "after shorter pieces");
+    let ended = block_on(bed.engine.job(&job.id)).expect("it is read").expect("it is listed");
+    assert_eq!(i64::try_from(ended.items), Ok(ITEMS));
 }

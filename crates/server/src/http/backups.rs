@@ -3,6 +3,8 @@
 //!
 //! It knows the form of requests and responses.
 
+use std::collections::BTreeMap;
+
 use keywright_archive::{Listed, ListedSet, Listing, SetState, State};
 use keywright_engine::{BackupView, JobKind, JobView};
 use keywright_model::json::Json;
@@ -47,7 +49,17 @@ pub(super) fn read(body: &[u8]) -> Result<Wish, Error> {
 
 /// The body of the response with the newest backups, each with the newest jobs that copied and verified it.
 pub(super) fn known(backups: &[BackupView], jobs: &[JobView], store: Option<String>) -> Json {
-    let newest = backups.iter().rev().take(BACKUPS_MAX).map(|backup| known_one(backup, jobs));
+    let mut newest_jobs = BTreeMap::new();
+    for job in jobs {
+        let name = match job.kind {
+            JobKind::Seal => "seal",
+            JobKind::Verify => "verify",
+            JobKind::Restore | JobKind::Rollback | JobKind::DeleteObjects => continue,
+        };
+        // The newest ones come first.
+        newest_jobs.entry((name, job.table.as_str(), job.backup.as_deref())).or_insert(job);
+    }
+    let newest = backups.iter().rev().take(BACKUPS_MAX).map(|backup| known_one(backup, &newest_jobs));
     let mut body = Json::object([("backups", Json::List(newest.collect()))]);
     if let Some(store) = store {
         body.set("store", Json::text(store));
@@ -55,7 +67,10 @@ pub(super) fn known(backups: &[BackupView], jobs: &[JobView], store: Option<Stri
     body
 }
 
-fn known_one(backup: &BackupView, jobs: &[JobView]) -> Json {
+/// Jobs by what they do and the backup that they do it for.
+type Jobs<'j> = BTreeMap<(&'static str, &'j str, Option<&'j str>), &'j JobView>;
+
+fn known_one(backup: &BackupView, jobs: &Jobs<'_>) -> Json {
     let mut shown = Json::object([
         ("table", Json::text(&backup.table)),
         ("id", Json::text(&backup.id)),
@@ -64,11 +79,8 @@ fn known_one(backup: &BackupView, jobs: &[JobView]) -> Json {
     if let Some(copy) = backup.sealed_at.as_ref().and_then(|place| Copy::read(place).ok()) {
         shown.set("copy", copied(&copy));
     }
-    for (name, kind) in [("seal", JobKind::Seal), ("verify", JobKind::Verify)] {
-        let is_of = |job: &&JobView| {
-            job.kind == kind && job.table == backup.table && job.backup.as_deref() == Some(&backup.id)
-        };
-        if let Some(job) = jobs.iter().find(is_of) {
+    for name in ["seal", "verify"] {
+        if let Some(job) = jobs.get(&(name, backup.table.as_str(), Some(backup.id.as_str()))) {
             shown.set(name, jobs::job(job));
         }
     }

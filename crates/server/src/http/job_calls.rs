@@ -63,24 +63,30 @@ impl Service {
         body: &[u8],
         access: Access,
     ) -> Result<Option<Answer>, Error> {
-        let engine = self.engine()?;
         let store = &self.backups;
         let answer = match backups::read(body)? {
             backups::Wish::Known => {
+                let engine = self.engine()?;
                 let known = engine.backups(namespace).await?;
                 let jobs = engine.jobs(Some(namespace), usize::MAX).await?;
                 backups::known(&known, &jobs, store.shown())
             }
+            // The engine is not held while the store is asked: it may be opened again meanwhile.
             backups::Wish::Stored => {
                 let (account, region) = (namespace.account.as_str(), namespace.region.to_string());
                 let listed = match Scope::new(account, region) {
-                    Ok(scope) => store.list(&scope).await,
+                    Ok(scope) => store.list(scope).await,
                     Err(name) => Err(name.to_string()),
                 };
                 backups::stored(store.shown(), listed.as_ref())
             }
             backups::Wish::Verify { .. } if access == Access::Read => return Ok(None),
+            backups::Wish::Verify { .. } if store.shown().is_none() => {
+                let message = "This server has no backup store: start it with --backup-to";
+                return Err(Error::validation(message));
+            }
             backups::Wish::Verify { table, id } => {
+                let engine = self.engine()?;
                 let namespace = namespace.clone();
                 let begin = async move { engine.verify_backup(&namespace, &table, &id).await };
                 jobs::job(&self.complete(true, begin).await?)

@@ -5,12 +5,12 @@
 //! it has written of a backup that was deleted meanwhile.
 
 use keywright_archive::{
-    Access, BackupPath, Chunk, Fault, Kind, Manifest, Parts, Place, Sizes, Writer, delete, remove_orphans,
-    remove_unfinished,
+    Access, BackupPath, Chunk, Fault, Kind, Manifest, Parts, Place, Sizes, Writer, all_stand, delete,
+    remove_orphans, remove_unfinished,
 };
 use keywright_engine::{ObjectJob, ObjectWork, Sealed};
 
-use super::{Stop, Tools};
+use super::{Stop, Tools, shown};
 use crate::storage::copies::{Copy, Sealed as SealedCopy};
 
 /// Bytes of a page of rows; one item more may follow.
@@ -29,16 +29,17 @@ pub(super) async fn seal(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
     ended
 }
 
-async fn copy(tools: &Tools, mut job: ObjectJob) -> Result<(), Stop> {
+async fn copy(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
     let ObjectWork::Seal { backup, is_at_end, .. } = &job.work else { return Err(Stop::Overtaken) };
     let copy = Copy::of(&job, backup)?;
     let (place, path) = (tools.backups.place(Access::Create)?, copy.path()?);
-    if !is_at_end {
-        job = make(tools, job, &place, &path).await?;
-    }
+    let whole = if *is_at_end { whole(&place, &path).await? } else { None };
+    let (job, manifest) = match whole {
+        Some(manifest) => (job, manifest),
+        None => make(tools, job, &place, &path).await?,
+    };
     // Files that a killed process was writing.
     remove_orphans(&place, &path, &[]).await.map_err(|fault| Stop::of(&fault))?;
-    let manifest = Manifest::read(&place, &path).await.map_err(|fault| Stop::of(&fault))?;
     let sealed = SealedCopy {
         at_ms: tools.now_ms(),
         chunks: u64::try_from(manifest.chunks.len()).unwrap_or(u64::MAX),
@@ -48,17 +49,40 @@ async fn copy(tools: &Tools, mut job: ObjectJob) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Writes the chunks that are not there yet, and the manifest; returns the job as it is then.
-async fn make(tools: &Tools, job: ObjectJob, place: &Place, path: &BackupPath) -> Result<ObjectJob, Stop> {
+/// The manifest of the copy, if it stands here with all of its chunks.
+async fn whole(place: &Place, path: &BackupPath) -> Result<Option<Manifest>, Stop> {
+    let found = match Manifest::read(place, path).await {
+        Ok(manifest) => all_stand(place, path, &manifest.chunks).await.map(|all| all.then_some(manifest)),
+        Err(Fault::Damaged(_)) => Ok(None),
+        Err(fault) => Err(fault),
+    };
+    found.map_err(|fault| Stop::of(&fault))
+}
+
+/// Writes the chunks that are not there yet, and the manifest; returns the job as it is then. If those that
+/// were noted are not there, because the place is another one now, it begins anew.
+async fn make(
+    tools: &Tools,
+    mut job: ObjectJob,
+    place: &Place,
+    path: &BackupPath,
+) -> Result<(ObjectJob, Manifest), Stop> {
     let default = Sizes::default();
     let share = usize::try_from(tools.job_memory_bytes / CHUNK_SHARE).unwrap_or(usize::MAX);
     let sizes = Sizes { chunk_bytes: default.chunk_bytes.min(share), ..default };
     let objects = tools.engine()?.sealed_objects(&job).await?;
     let chunks: Option<Vec<Chunk>> = objects.iter().map(|object| Chunk::from_bytes(object)).collect();
-    let chunks = chunks.ok_or_else(|| Stop::Failed {
+    let mut chunks = chunks.ok_or_else(|| Stop::Failed {
         code: "DamagedJob",
         message: "what was noted of the chunks cannot be read".to_owned(),
     })?;
+    let is_at_end = matches!(&job.work, ObjectWork::Seal { is_at_end: true, .. });
+    if is_at_end || !all_stand(place, path, &chunks).await.map_err(|fault| Stop::of(&fault))? {
+        tracing::warn!("{} begins anew in {place}: what it had copied is not there", shown(&job));
+        let begun = tools.engine()?.note_sealed(&job, Sealed::Nothing, (0, 0)).await?;
+        job = begun.ok_or(Stop::Overtaken)?;
+        chunks.clear();
+    }
     let mut writer = Writer::resume(place.clone(), path.clone(), sizes, chunks);
     let written = match write(tools, job, (&mut writer, sizes.chunk_bytes)).await {
         Ok((job, parts)) => {
@@ -79,7 +103,11 @@ async fn make(tools: &Tools, job: ObjectJob, place: &Place, path: &BackupPath) -
     };
     let rest = manifest.chunks.iter().skip(noted);
     let counts = rest.fold((0, 0), |(rows, bytes), chunk| (rows + chunk.rows, bytes + chunk.bytes));
-    tools.engine()?.note_sealed(&job, Sealed::All, counts).await?.ok_or(Stop::Overtaken)
+    if whole(place, path).await?.is_none() {
+        return Err(Stop::Later(format!("objects of the copy have disappeared from {place} meanwhile")));
+    }
+    let job = tools.engine()?.note_sealed(&job, Sealed::All, counts).await?.ok_or(Stop::Overtaken)?;
+    Ok((job, manifest))
 }
 
 /// Why rows are not written any more.

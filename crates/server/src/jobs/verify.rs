@@ -8,7 +8,7 @@ use keywright_archive::verify_chunk;
 use keywright_engine::ObjectJob;
 
 use super::{Stop, Tools, shown};
-use crate::storage::copies::{Copy, Finding};
+use crate::storage::copies::{Copy, DAMAGED, Finding};
 
 pub(super) async fn verify(tools: &Tools, job: ObjectJob, at: &Bytes, from: &Bytes) -> Result<(), Stop> {
     let copy = Copy::read(at)?;
@@ -16,7 +16,7 @@ pub(super) async fn verify(tools: &Tools, job: ObjectJob, at: &Bytes, from: &Byt
     let mut newest = job;
     let damage = match read(tools, &copy, &mut newest, first).await {
         Ok(()) => None,
-        Err(Stop::Failed { code, message }) => {
+        Err(Stop::Failed { code, message }) if code == DAMAGED => {
             tracing::error!("{} has found damage: {message}", shown(&newest));
             Some((code, message))
         }

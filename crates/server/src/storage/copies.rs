@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,10 +11,14 @@ use keywright_archive::{
 };
 use keywright_engine::ObjectJob;
 use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
 use crate::process::io_fault::Explained;
 
+/// The codes of jobs that failed: the copy itself is damaged, or it is in another place.
+pub(crate) const DAMAGED: &str = "DamagedBackup";
+const ELSEWHERE: &str = "BackupElsewhere";
 /// How long a page waits for a list of the store.
 const LIST_TIME: Duration = Duration::from_secs(20);
 
@@ -63,7 +68,7 @@ impl CopyFault {
         let message = sentence(fault);
         match fault {
             Fault::Store { .. } | Fault::Refused { .. } | Fault::Link { .. } => Self::Later(message),
-            Fault::Damaged(_) => Self::Failed { code: "DamagedBackup", message },
+            Fault::Damaged(_) => Self::Failed { code: DAMAGED, message },
             Fault::Name(_) | Fault::RowTooLarge { .. } | Fault::Unordered { .. } => {
                 Self::Failed { code: "UnfitForBackup", message }
             }
@@ -108,22 +113,26 @@ impl BackupStore {
     }
 
     /// What it has of an account and region; nothing if the server has none. The error is a sentence.
-    pub(crate) async fn list(&self, scope: &Scope) -> Result<Listing, String> {
-        let list = async {
-            let _turn = self.lists.lock().await;
-            let Some(address) = &self.to else { return Ok(Listing::default()) };
-            match Place::open(address, &self.s3, Access::Read) {
-                Ok(place) => list_of(&place, scope).await,
-                // The first copy makes the folder.
-                Err(fault) if fault.io_error().is_some_and(|io| io.kind() == ErrorKind::NotFound) => {
-                    Ok(Listing::default())
-                }
-                Err(fault) => Err(fault),
-            }
-        };
+    pub(crate) async fn list(self: &Arc<Self>, scope: Scope) -> Result<Listing, String> {
+        let (store, runtime) = (Arc::clone(self), Handle::current());
+        // Many manifests take long to parse.
+        let list = tokio::task::spawn_blocking(move || runtime.block_on(store.list_now(&scope)));
         match tokio::time::timeout(LIST_TIME, list).await {
-            Ok(listed) => listed.map_err(|fault| sentence(&fault)),
+            Ok(listed) => listed.expect("a list does not panic").map_err(|fault| sentence(&fault)),
             Err(_elapsed) => Err(format!("it does not answer within {} seconds", LIST_TIME.as_secs())),
+        }
+    }
+
+    async fn list_now(&self, scope: &Scope) -> Result<Listing, Fault> {
+        let _turn = self.lists.lock().await;
+        let Some(address) = &self.to else { return Ok(Listing::default()) };
+        match Place::open(address, &self.s3, Access::Read) {
+            Ok(place) => list_of(&place, scope).await,
+            // The first copy makes the folder.
+            Err(fault) if fault.io_error().is_some_and(|io| io.kind() == ErrorKind::NotFound) => {
+                Ok(Listing::default())
+            }
+            Err(fault) => Err(fault),
         }
     }
 
@@ -195,7 +204,7 @@ impl Copy {
 
     pub(crate) fn read(at: &Bytes) -> Result<Self, CopyFault> {
         serde_json::from_slice(at).map_err(|error| CopyFault::Failed {
-            code: "DamagedBackup",
+            code: DAMAGED,
             message: format!("the database does not say where the backup stands: {error}"),
         })
     }
@@ -224,8 +233,12 @@ impl Copy {
     pub(crate) fn fault(&self, fault: &Fault, place: &Place) -> CopyFault {
         match CopyFault::of(fault) {
             CopyFault::Failed { code, message } if fault.is_missing() => {
-                let advice = self.advice(&place.to_string()).map(|advice| format!("; {advice}"));
-                CopyFault::Failed { code, message: message + &advice.unwrap_or_default() }
+                match self.advice(&place.to_string()) {
+                    Some(advice) => {
+                        CopyFault::Failed { code: ELSEWHERE, message: format!("{message}; {advice}") }
+                    }
+                    None => CopyFault::Failed { code, message },
+                }
             }
             fault => fault,
         }

@@ -174,6 +174,37 @@ async fn a_server_that_is_killed_while_it_copies_a_backup_ends_with_a_whole_copy
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_was_begun_elsewhere_begins_anew_where_the_store_is_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+    let start = |to: &Path| {
+        let small = ["--job-memory-mib", "32", "--job-threads", "16"];
+        Server::start(&[&["--data", text(&data), "--backup-to", text(to)], &small[..]].concat())
+    };
+    let server = start(&one);
+    open(&server).await;
+    let http = Http::new(server.address());
+    put_noise(&http, 24, 300_000).await;
+    let before = items(&server, TABLE, None).await;
+    let arn = back_up(&http).await;
+    wait_until("the first chunk is not noted", || {
+        jobs(&server)["jobs"][0]["items"].as_u64().is_some_and(|items| items > 0)
+    })
+    .await;
+    server.kill();
+    assert_eq!(manifests(&one), 0, "the copy is complete already");
+    let server = start(&other);
+    copied(&server, &other, 1).await;
+    assert!(check_objects(&other) > 2, "{:?}", files(&other));
+    run(&["backup", "verify", text(&other)]).unwrap();
+    let http = Http::new(server.address());
+    restore(&http, &arn, "Copy").await.good();
+    assert!(settled(&http, "Copy").await, "{}", jobs(&server));
+    assert_eq!(items(&server, "Copy", None).await, before);
+}
+
 /// A server with a backup whose copy stands in the folder.
 async fn with_copy(folder: &Path, backups: &Path) -> (Server, String) {
     let server = Server::on(&folder.join("data"));
