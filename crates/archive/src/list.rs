@@ -70,11 +70,11 @@ pub struct ListedSet {
 /// The state of a set.
 #[derive(Debug)]
 pub enum SetState {
-    /// Its manifest is whole, and the manifests that it names are there.
+    /// Its manifest is whole, and the backups that it names are complete.
     Complete(SetManifest),
     /// Backups of the set are there, its manifest is not: it is being written, or its writer has stopped.
     Incomplete,
-    /// Its manifest, or one that it names, is damaged or missing.
+    /// Its manifest, or a backup that it names, is damaged or missing.
     Damaged(Fault),
 }
 
@@ -198,7 +198,16 @@ async fn set_state(place: &Place, scope: &Scope, id: &str, backups: &[Listed]) -
         .filter(|listed| listed.path.id() == id)
         .filter_map(|listed| listed.state.summary())
         .collect();
-    Ok(match wrong_member(&set, &of_set) {
+    let is_damaged = |listed: &&Listed| {
+        listed.path.id() == id
+            && matches!(listed.state, State::Damaged(..))
+            && set.tables.iter().any(|member| member.table == listed.path.table())
+    };
+    let damaged = || {
+        let table = backups.iter().find(is_damaged)?.path.table().to_owned();
+        Some(Wrong::Member { table, reason: "that backup, or one that it builds on, is damaged" })
+    };
+    Ok(match wrong_member(&set, &of_set).or_else(damaged) {
         Some(wrong) => SetState::Damaged(place.damaged(&scope.set(id)?, wrong)),
         None => SetState::Complete(set),
     })

@@ -37,6 +37,11 @@ pub(super) async fn list(place: &Place) -> Result<Listing, Failure> {
     keywright_archive::list(place).await.map_err(|fault| failure(&fault))
 }
 
+/// A number with its noun.
+pub(super) fn counted(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
 /// The place has no backup with this id.
 pub(super) fn unknown(id: &str, from: &str) -> Failure {
     Failure::new(format!("there is no backup {id} in {from}"))

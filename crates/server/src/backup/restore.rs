@@ -4,6 +4,7 @@
 //! tables are CREATING until the last of them is complete, and become ACTIVE together; if a chunk is damaged,
 //! all of them disappear again. A command that was killed goes on where it stopped when it is run again.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use clap::{ArgGroup, Args};
 use keywright_archive::{BackupPath, Chain, Listed, Listing, Place, SetState, State};
 
 use super::database::{Database, Holds, holds};
-use super::place::{PlaceArguments, list, sentence, unknown};
+use super::place::{PlaceArguments, counted, list, sentence, unknown};
 use super::table_argument::TableArgument;
 use crate::client::endpoint::{Credentials, Endpoint};
 use crate::client::progress::Bar;
@@ -90,7 +91,8 @@ pub(crate) fn run(arguments: &RestoreArguments) -> Result<(), Failure> {
             (Some(folder), _) => folder.display().to_string(),
             (None, endpoint) => endpoint.as_ref().map(ToString::to_string).unwrap_or_default(),
         };
-        output::say(&format!("restored into {target}: {tables} tables, {items} items, from {place}"));
+        let (tables, items) = (counted(tables, "table"), counted(items, "item"));
+        output::say(&format!("restored into {target}: {tables}, {items}, from {place}"));
         Ok(())
     })
 }
@@ -104,6 +106,10 @@ fn wanted(arguments: &RestoreArguments, listing: &Listing) -> Result<Vec<BackupP
     let from = &arguments.place.from;
     let id = match &arguments.id {
         Some(id) => Some(id.clone()),
+        None if listing.backups.is_empty() && listing.sets.is_empty() => {
+            return Err(Failure::new(format!("there are no backups in {from}"))
+                .advising("name the folder or bucket that `keywright backup --to` wrote to"));
+        }
         None if arguments.table.is_empty() => Some(newest_set(listing).ok_or_else(|| {
             Failure::new(format!("there is no complete backup of several tables in {from}"))
                 .advising("name a backup, or a table with --table")
@@ -119,6 +125,9 @@ fn wanted(arguments: &RestoreArguments, listing: &Listing) -> Result<Vec<BackupP
     }
     if arguments.table.is_empty() {
         check_sets(listing, &id)?;
+        if arguments.id.is_none() {
+            note_other_tables(listing, &of_id, from);
+        }
         return of_id.into_iter().map(complete).collect();
     }
     let mut named = Vec::new();
@@ -134,6 +143,20 @@ fn wanted(arguments: &RestoreArguments, listing: &Listing) -> Result<Vec<BackupP
         named.push(complete(listed)?);
     }
     Ok(named)
+}
+
+/// Says which tables have backups in the place, but none in the one that is restored.
+fn note_other_tables(listing: &Listing, restored: &[&Listed], from: &str) {
+    let name = |listed: &Listed| (listed.path.scope().clone(), listed.path.table().to_owned());
+    let restored: BTreeSet<_> = restored.iter().map(|listed| name(listed)).collect();
+    let all: BTreeSet<_> = listing.backups.iter().map(name).collect();
+    let others: Vec<String> = all.difference(&restored).map(|(_, table)| table.clone()).collect();
+    if !others.is_empty() {
+        let others = others.join(", ");
+        output::note(&format!(
+            "the newest backup does not have {others}: `keywright backup list {from}` shows those that do"
+        ));
+    }
 }
 
 /// The newest backup of a table. One that is damaged is refused, so that nobody takes an older one for it.

@@ -241,7 +241,7 @@ async fn a_copy_whose_content_has_changed_fails_the_restore_by_its_name_and_leav
 }
 
 /// Restores, and returns the status and the text of the refusal. No table was made, not even for a moment.
-fn refusal(server: &Server, arn: &str) -> (u16, String) {
+pub(crate) fn refusal(server: &Server, arn: &str) -> (u16, String) {
     let send = |operation: &str, body: &Value| {
         let target = format!("DynamoDB_20120810.{operation}");
         Connection::open(server).send("POST", &signed(&target), body.to_string().as_bytes())

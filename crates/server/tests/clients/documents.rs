@@ -54,6 +54,9 @@ const PAGES: &[Page] = &[
 const NOT_RUN: &[(&str, &str)] = &[
     ("cargo build --release", "the gate builds the features"),
     ("keywright --store 'postgres://", "needs the cluster of the reader; tests/cluster runs it"),
+    ("keywright backup --to s3://", "needs the reader's store; tests/backup_sets/stores runs it"),
+    ("keywright restore s3://", "the same"),
+    ("keywright serve --backup-to s3://", "the same"),
     ("keywright --store tikv://", "the same; tests/tikv runs it"),
     ("keywright copy --from embedded:", "the same; tests/cluster/copies.rs runs it"),
     ("keywright model import --endpoint https://dynamodb.", "needs an account at AWS"),

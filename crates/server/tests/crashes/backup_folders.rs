@@ -87,7 +87,7 @@ async fn a_listing_shows_the_chain_and_the_state_of_each_backup() {
 
     let text = said(&keywright(&["list"], folder.path(), &[]));
     let line = text.lines().find(|line| line.contains(YOUNG)).unwrap();
-    assert!(line.contains(&format!("on {BASE}")) && line.ends_with("complete"), "{line}");
+    assert!(line.contains(&format!("on {BASE}")) && line.ends_with("that backup is damaged"), "{line}");
 }
 
 #[tokio::test]
