@@ -198,19 +198,17 @@ async fn set_state(place: &Place, scope: &Scope, id: &str, backups: &[Listed]) -
         .filter(|listed| listed.path.id() == id)
         .filter_map(|listed| listed.state.summary())
         .collect();
-    let is_damaged = |listed: &&Listed| {
-        listed.path.id() == id
-            && matches!(listed.state, State::Damaged(..))
-            && set.tables.iter().any(|member| member.table == listed.path.table())
+    if let Some(wrong) = wrong_member(&set, &of_set) {
+        return Ok(SetState::Damaged(place.damaged(&scope.set(id)?, wrong)));
+    }
+    let is_member = |listed: &&Listed| {
+        listed.path.id() == id && set.tables.iter().any(|member| member.table == listed.path.table())
     };
-    let damaged = || {
-        let table = backups.iter().find(is_damaged)?.path.table().to_owned();
-        Some(Wrong::Member { table, reason: "that backup, or one that it builds on, is damaged" })
-    };
-    Ok(match wrong_member(&set, &of_set).or_else(damaged) {
-        Some(wrong) => SetState::Damaged(place.damaged(&scope.set(id)?, wrong)),
-        None => SetState::Complete(set),
-    })
+    let damage = backups.iter().filter(is_member).find_map(|listed| match &listed.state {
+        State::Damaged(_, Fault::Damaged(damage)) => Some(damage.clone()),
+        _ => None,
+    });
+    Ok(damage.map_or(SetState::Complete(set), |damage| SetState::Damaged(Fault::Damaged(damage))))
 }
 
 /// The first member of a set that is not among the backups of its id.

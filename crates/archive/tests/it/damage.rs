@@ -210,6 +210,10 @@ fn a_listing_shows_what_is_damaged_without_reading_chunks() {
     assert!(matches!(state(0), Some(State::Incomplete { objects: 2.., bytes: 100.. })));
 
     let set = || block_on(list(&backups.place)).unwrap().sets.pop().unwrap().state;
+    // A backup of the set builds on the one that is gone.
+    assert!(matches!(set(), SetState::Damaged(fault) if fault.to_string().contains("orders")));
+    let backups = Backups::new();
+    let set = || block_on(list(&backups.place)).unwrap().sets.pop().unwrap().state;
     assert!(matches!(set(), SetState::Complete(_)));
     put(&backups.store, &"000000000000/us-east-1/users/2-b/manifest.json".into(), "{}");
     assert!(matches!(set(), SetState::Damaged(_)));
