@@ -160,8 +160,8 @@ if [ "$mode" = overload ]; then
 fi
 
 if [ "$mode" = recovery ]; then
-  start on "$keywright" serve --port 8710 --data recovery.on --pitr-default --management-port 8720; on=$last
-  start off "$keywright" serve --port 8711 --data recovery.off --management-port 8721; off=$last
+  start on "$keywright" serve --port 8710 --data recovery.on --pitr-default --management-port 8720
+  start off "$keywright" serve --port 8711 --data recovery.off --management-port 8721
   sleep 1
   both=(--endpoint on=http://127.0.0.1:8710 --endpoint off=http://127.0.0.1:8711 --items 100000 --item-bytes 1000)
   for connections in 16 64; do
@@ -176,15 +176,20 @@ if [ "$mode" = recovery ]; then
       --rate "$(($(rate "recovery.$operation.closed.json") / 2))"
   done
   # Another table, a million changes of it, and what they took once they were merged.
-  for which in "on 8710 8720 $on" "off 8711 8721 $off"; do
-    read -r name port management process <<<"$which"
+  # taken NAME MANAGEMENT: what the folder of a server takes, and how many puts it has answered
+  taken() {
+    du -sm "recovery.$1"
+    curl -s "http://127.0.0.1:$2/metrics" | grep -E '^keywright_history|^keywright_requests_total.*PutItem'
+  }
+  for which in "on 8710 8720" "off 8711 8721"; do
+    read -r name port management <<<"$which"
     at=(--endpoint "http://127.0.0.1:$port" --table changes --items 100000 --item-bytes 1000 --connections 32 --rounds 1)
     bench "recovery.$name.load" "${at[@]}" --operation get-item --seconds 1
     sleep 20
-    { du -sm "recovery.$name"; grep ^write_bytes "/proc/$process/io"; curl -s "http://127.0.0.1:$management/metrics" | grep -E '^keywright_history|^keywright_requests_total.*PutItem'; } >"recovery.$name.before"
+    taken "$name" "$management" >"recovery.$name.before"
     bench "recovery.$name.changes" "${at[@]}" --operation put-item --seconds 60 --rate 8000
     sleep 20
-    { du -sm "recovery.$name"; grep ^write_bytes "/proc/$process/io"; curl -s "http://127.0.0.1:$management/metrics" | grep -E '^keywright_history|^keywright_requests_total.*PutItem'; } >"recovery.$name.after"
+    taken "$name" "$management" >"recovery.$name.after"
   done
   exit
 fi
