@@ -50,7 +50,7 @@ async fn remove<S: Store>(engine: &Engine<S>, member: MemberId) -> Result<(), Er
     let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
     txn.delete(member.row_key(Space::Members));
     txn.delete(member.row_key(Space::Uses));
-    if let Err(failed) = stamp_rows::remove(&mut txn, member).await {
+    if let Err(failed) = stamp_rows::remove(&mut txn, &[member]).await {
         return ended::<()>(Err(failed));
     }
     ended(txn.commit().await)

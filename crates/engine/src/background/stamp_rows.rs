@@ -94,9 +94,8 @@ async fn raise_to_lowest<S: Store>(engine: &Engine<S>) -> Result<CommitVersion, 
     read.await.map_err(CommitError::Failed)?;
     // A process of an older release removes the sign of life alone.
     let (live, dead): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(member, _)| known.contains(member));
-    for (member, _) in dead {
-        remove(&mut txn, member).await?;
-    }
+    let dead: Vec<MemberId> = dead.into_iter().map(|(member, _)| member).collect();
+    remove(&mut txn, &dead).await?;
     // Stamps of a process whose row cannot be read must be waited for.
     let stamps: Option<Vec<Stamp>> = live.into_iter().map(|(_, stamp)| stamp).collect();
     let Some(stamps) = stamps else { return Err(CommitError::Conflict) };
@@ -105,12 +104,12 @@ async fn raise_to_lowest<S: Store>(engine: &Engine<S>) -> Result<CommitVersion, 
     txn.commit().await
 }
 
-/// Removes the rows of a process that is gone.
-pub(super) async fn remove<T: Transaction>(txn: &mut T, member: MemberId) -> Result<(), CommitError> {
-    for key in row_keys(member) {
+/// Removes the rows of processes that are gone.
+pub(super) async fn remove<T: Transaction>(txn: &mut T, gone: &[MemberId]) -> Result<(), CommitError> {
+    for key in gone.iter().flat_map(|member| row_keys(*member)) {
         txn.delete(key);
     }
-    bound::bequeath(txn, member).await.map_err(CommitError::Failed)
+    bound::bequeath(txn, gone).await.map_err(CommitError::Failed)
 }
 
 /// Notes the settled stamp that this view shows.

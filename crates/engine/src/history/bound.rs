@@ -73,16 +73,19 @@ pub(crate) async fn of_all<S: Store>(engine: &Engine<S>) -> Result<Stamp, Error>
     greatest.map_err(|error| fault::storage(&error))
 }
 
-/// Removes the bound of a process that is gone, and keeps what it said. If the process lives, its commits
-/// conflict with this.
-pub(crate) async fn bequeath(txn: &mut impl Transaction, gone: MemberId) -> Result<(), StoreError> {
-    let keys = [key_of(gone), key_of_gone()];
+/// Removes the bounds of processes that are gone, and keeps the greatest of what they said. If one of them
+/// lives, its commits conflict with this. All are read at once: a transaction does not see what it has put.
+pub(crate) async fn bequeath(txn: &mut impl Transaction, gone: &[MemberId]) -> Result<(), StoreError> {
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let own = gone.iter().map(|member| key_of(*member));
+    let keys: Vec<Bytes> = own.clone().chain([key_of_gone()]).collect();
     let rows = txn.get_for_write(&keys).await?;
     let bounds = rows.iter().flatten().map(|row| decode(row)).collect::<Result<Vec<_>, _>>()?;
-    let [own, of_gone] = keys;
     if let Some(greatest) = bounds.into_iter().max() {
-        txn.put(of_gone, encode(greatest));
+        txn.put(key_of_gone(), encode(greatest));
     }
-    txn.delete(own);
+    own.for_each(|key| txn.delete(key));
     Ok(())
 }
