@@ -101,6 +101,15 @@ impl Summary {
     }
 }
 
+/// The first of these chunks that is not among the entries of its folder, or not with its length.
+pub(crate) fn wrong_length<'c>(chunks: &'c [Chunk], entries: &Entries) -> Option<(&'c Chunk, Wrong)> {
+    chunks.iter().find_map(|chunk| match entries.length(&chunk.name) {
+        None => Some((chunk, Wrong::Missing)),
+        Some(found) if found != chunk.bytes => Some((chunk, Wrong::Length { expected: chunk.bytes, found })),
+        Some(_) => None,
+    })
+}
+
 impl Manifest {
     /// Reads the manifest of a backup.
     pub async fn read(place: &Place, path: &BackupPath) -> Result<Self, Fault> {
@@ -111,15 +120,10 @@ impl Manifest {
 
     /// Checks that all chunks are among the entries of the backup's folder, with their lengths.
     pub(crate) fn check_lengths(&self, place: &Place, entries: &Entries) -> Result<(), Fault> {
-        for chunk in &self.chunks {
-            let wrong = match entries.length(&chunk.name) {
-                None => Wrong::Missing,
-                Some(found) if found != chunk.bytes => Wrong::Length { expected: chunk.bytes, found },
-                Some(_) => continue,
-            };
-            return Err(place.damaged(&self.summary.path.object(&chunk.name), wrong));
+        match wrong_length(&self.chunks, entries) {
+            Some((chunk, wrong)) => Err(place.damaged(&self.summary.path.object(&chunk.name), wrong)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     pub(crate) fn parse(path: &BackupPath, bytes: &[u8]) -> Result<Self, Wrong> {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::block::{BLOCK_BYTES_MAX, BlockBuilder};
 use crate::chunk::{CHUNK_BYTES_MAX, Chunk, ChunkBuilder};
 use crate::fault::Fault;
-use crate::manifest::{Manifest, Parts};
+use crate::manifest::{Manifest, Parts, wrong_length};
 use crate::names::{BackupPath, MANIFEST};
 use crate::place::Place;
 
@@ -132,8 +132,7 @@ pub async fn all_stand(place: &Place, path: &BackupPath, chunks: &[Chunk]) -> Re
     if chunks.is_empty() {
         return Ok(true);
     }
-    let entries = place.entries(&path.folder()).await?;
-    Ok(chunks.iter().all(|chunk| entries.length(&chunk.name) == Some(chunk.bytes)))
+    Ok(wrong_length(chunks, &place.entries(&path.folder()).await?).is_none())
 }
 
 /// Removes the files that a writer of this backup has not finished. Another writer that is at work loses at

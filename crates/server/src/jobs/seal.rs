@@ -103,7 +103,7 @@ async fn make(
     };
     let rest = manifest.chunks.iter().skip(noted);
     let counts = rest.fold((0, 0), |(rows, bytes), chunk| (rows + chunk.rows, bytes + chunk.bytes));
-    if whole(place, path).await?.is_none() {
+    if !all_stand(place, path, &manifest.chunks).await.map_err(|fault| Stop::of(&fault))? {
         return Err(Stop::Later(format!("objects of the copy have disappeared from {place} meanwhile")));
     }
     let job = tools.engine()?.note_sealed(&job, Sealed::All, counts).await?.ok_or(Stop::Overtaken)?;

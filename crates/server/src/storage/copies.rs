@@ -19,6 +19,8 @@ use crate::process::io_fault::Explained;
 /// The codes of jobs that failed: the copy itself is damaged, or it is in another place.
 pub(crate) const DAMAGED: &str = "DamagedBackup";
 const ELSEWHERE: &str = "BackupElsewhere";
+/// How long a client waits for the check of a copy.
+const CHECK_TIME: Duration = Duration::from_secs(10);
 /// How long a page waits for a list of the store.
 const LIST_TIME: Duration = Duration::from_secs(20);
 
@@ -114,12 +116,10 @@ impl BackupStore {
 
     /// What it has of an account and region; nothing if the server has none. The error is a sentence.
     pub(crate) async fn list(self: &Arc<Self>, scope: Scope) -> Result<Listing, String> {
-        let (store, runtime) = (Arc::clone(self), Handle::current());
-        // Many manifests take long to parse.
-        let list = tokio::task::spawn_blocking(move || runtime.block_on(store.list_now(&scope)));
-        match tokio::time::timeout(LIST_TIME, list).await {
-            Ok(listed) => listed.expect("a list does not panic").map_err(|fault| sentence(&fault)),
-            Err(_elapsed) => Err(format!("it does not answer within {} seconds", LIST_TIME.as_secs())),
+        let store = Arc::clone(self);
+        match aside(LIST_TIME, async move { store.list_now(&scope).await }).await {
+            Some(listed) => listed.map_err(|fault| sentence(&fault)),
+            None => Err(format!("it does not answer within {} seconds", LIST_TIME.as_secs())),
         }
     }
 
@@ -151,11 +151,30 @@ impl BackupStore {
 
     /// Checks that the copy which the engine keeps as `at` is there: its manifests are whole, and its chunks
     /// have the lengths that they say. The content of chunks is not read.
-    pub(crate) async fn check(&self, at: &Bytes) -> Result<(), CopyFault> {
-        let copy = Copy::read(at)?;
-        let (place, chain) = self.chain(&copy).await?;
-        chain.check_lengths(&place).await.map_err(|fault| copy.fault(&fault, &place))
+    pub(crate) async fn check(self: &Arc<Self>, at: Bytes) -> Result<(), CopyFault> {
+        let store = Arc::clone(self);
+        let check = async move {
+            let copy = Copy::read(&at)?;
+            let (place, chain) = store.chain(&copy).await?;
+            chain.check_lengths(&place).await.map_err(|fault| copy.fault(&fault, &place))
+        };
+        aside(CHECK_TIME, check).await.unwrap_or_else(|| {
+            let seconds = CHECK_TIME.as_secs();
+            Err(CopyFault::Later(format!("the backup store did not answer within {seconds} seconds")))
+        })
     }
+}
+
+/// Asks a backup store on a thread of its own: many manifests take long to parse, and a folder on a network
+/// may not answer. `None`: it has not done so in time.
+async fn aside<T: Send + 'static>(
+    time: Duration,
+    question: impl Future<Output = T> + Send + 'static,
+) -> Option<T> {
+    let runtime = Handle::current();
+    let asked = tokio::task::spawn_blocking(move || runtime.block_on(question));
+    let answer = tokio::time::timeout(time, asked).await.ok()?;
+    Some(answer.expect("what asks a backup store does not panic"))
 }
 
 /// The copy of a backup. The backup store itself is the server's setting, so that a folder can be moved with
