@@ -10,6 +10,7 @@ use crate::support::Server;
 use crate::support::in_process::{Answer, Api as _, Http};
 use crate::support::management::wait_for_state;
 use crate::support::postgres;
+use crate::tables::create;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_cut_off_fails_in_time_and_the_others_go_on() {
@@ -18,13 +19,7 @@ async fn a_server_that_is_cut_off_fails_in_time_and_the_others_go_on() {
     let through = format!("postgres://postgres@{}/postgres?schema=cuts", wire.address);
     let (cut_off, other) = (Server::on_store(&through), Server::on_store(&url));
     let (lost, http) = (Http::new(cut_off.address()), Http::new(other.address()));
-    let create = json!({
-        "TableName": "tab",
-        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        "BillingMode": "PAY_PER_REQUEST",
-    });
-    lost.call("CreateTable", &create).await.good();
+    lost.call("CreateTable", &create("tab")).await.good();
     let add = json!({
         "TableName": "tab", "Key": {"pk": {"S": "count"}}, "ReturnValues": "ALL_NEW",
         "UpdateExpression": "ADD n :one", "ExpressionAttributeValues": {":one": {"N": "1"}},
@@ -67,13 +62,7 @@ async fn a_server_that_is_cut_off_in_the_middle_of_a_commit_keeps_others_from_ch
     let through = format!("postgres://postgres@{}/postgres?schema=cut_commits", wire.address);
     let (cut_off, other) = (Server::on_store(&through), Server::on_store(&url));
     let (lost, http) = (Http::new(cut_off.address()), Http::new(other.address()));
-    let create = json!({
-        "TableName": "tab",
-        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        "BillingMode": "PAY_PER_REQUEST",
-    });
-    http.call("CreateTable", &create).await.good();
+    http.call("CreateTable", &create("tab")).await.good();
     let item = |key: &str, bytes: usize| json!({"pk": {"S": key}, "s": {"S": "x".repeat(bytes)}});
     let put = |key: &str, bytes| json!({"TableName": "tab", "Item": item(key, bytes)});
     for key in ["a", "b", "c"] {

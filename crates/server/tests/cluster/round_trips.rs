@@ -6,6 +6,7 @@ use crate::support::Server;
 use crate::support::in_process::{Api as _, Http};
 use crate::support::management::{get, sample};
 use crate::support::postgres::url_or_say;
+use crate::tables::create;
 
 const REQUESTS: u32 = 200;
 
@@ -58,13 +59,7 @@ async fn a_read_takes_one_round_trip_and_a_write_takes_two_also_with_point_in_ti
     let Some(url) = url_or_say("round_trips") else { return };
     let server = Server::on_store(&url);
     let http = Http::new(server.address());
-    let create = json!({
-        "TableName": "tab",
-        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        "BillingMode": "PAY_PER_REQUEST",
-    });
-    http.call("CreateTable", &create).await.good();
+    http.call("CreateTable", &create("tab")).await.good();
     check_counts(&server, &http, "without recovery").await;
     let on = json!({
         "TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true},

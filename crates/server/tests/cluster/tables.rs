@@ -12,7 +12,8 @@ const NAMES: usize = 4;
 const CALLERS: usize = 32;
 const ROUNDS: usize = 4;
 
-fn create(name: &str) -> serde_json::Value {
+/// The request for a table whose items have the key `pk`, on demand.
+pub(crate) fn create(name: &str) -> serde_json::Value {
     json!({
         "TableName": name,
         "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],

@@ -13,6 +13,7 @@ use crate::support::dice::{Dice, wanted};
 use crate::support::in_process::{Api as _, Http};
 use crate::support::management::{get, sample};
 use crate::support::postgres::{server, url_or_say};
+use crate::tables::create;
 
 /// Of each kind of work: so many that the dead certainly own some.
 const TABLES: usize = 4;
@@ -97,13 +98,7 @@ pub(crate) async fn wait_until_it_knows(server: &Server, processes: usize) {
 /// Makes a table with items.
 async fn fill(http: &Http, round: u64, kind: &str, table: usize) {
     let name = name(round, kind, table);
-    let create = json!({
-        "TableName": name,
-        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        "BillingMode": "PAY_PER_REQUEST",
-    });
-    http.call("CreateTable", &create).await.good();
+    http.call("CreateTable", &create(&name)).await.good();
     for first in (0..ITEMS).step_by(BATCH) {
         let puts: Vec<Value> = (first..first + BATCH)
             .map(|number| json!({"PutRequest": {"Item": item(number, kind)}}))

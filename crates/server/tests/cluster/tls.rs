@@ -15,6 +15,7 @@ use super::refusals::refusal;
 use crate::support::Server;
 use crate::support::in_process::{Answer, Api as _, Http};
 use crate::support::postgres::{PostgresServer, url_or_say};
+use crate::tables::create;
 
 /// `certified` needs a certificate with this name, and `secret` a password; others may come as they are.
 const ACCESS: &str = "\
@@ -113,13 +114,7 @@ async fn every_connection_is_encrypted_and_those_that_replace_lost_ones_too() {
     let parameters = "sslmode=verify-full&sslrootcert=$FOLDER/root.crt";
     let server = Server::on_store(&secured.url("postgres@localhost", "secured", parameters));
     let http = Http::new(server.address());
-    let create = json!({
-        "TableName": "tab",
-        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        "BillingMode": "PAY_PER_REQUEST",
-    });
-    http.call("CreateTable", &create).await.good();
+    http.call("CreateTable", &create("tab")).await.good();
     let put = json!({"TableName": "tab", "Item": {"pk": {"S": "a"}, "n": {"N": "1"}}});
     http.call("PutItem", &put).await.good();
     let (encrypted, open) = secured.connections("postgres");
