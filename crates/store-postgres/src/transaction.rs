@@ -26,8 +26,8 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     is_shared: true,
 };
 
-/// A commit with more bytes may be sent in pieces. A client that is paused or cut off between two of them
-/// holds locks, which are waited for: PostgreSQL ends it then, sooner than other forgotten transactions.
+/// A commit with more bytes may be sent in pieces. If its client is paused or cut off between two of them,
+/// other writers wait for its locks: so PostgreSQL ends it sooner than other forgotten transactions.
 const AT_ONCE_BYTES: usize = 32 * 1024;
 const BOUND: &str = "SET LOCAL idle_in_transaction_session_timeout = '8s'";
 

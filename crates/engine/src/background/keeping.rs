@@ -14,7 +14,8 @@ use crate::support::wake::NextWake;
 /// Jobs that a measurement reads.
 const JOBS_MAX: usize = 1_000;
 
-/// Measures, if it is time. Where nothing was found, the next step for another reason measures again.
+/// Measures, if it is time. If nothing was found it asks for no step of its own: the next one that something
+/// else asks for measures again.
 pub(super) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, Error> {
     let due = &engine.due().measurement;
     if now_ms >= due.at_ms() {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 const SECOND_US: u64 = 1_000_000;
 /// Pieces in a second, so that other work of the store finds gaps.
 const PIECES_PER_SECOND: u64 = 10;
-/// No piece takes longer: what is further ahead is of a clock that was set back since.
+/// No piece takes so long: a time further ahead was noted before the clock was set back.
 const AHEAD_US_MAX: u64 = 60 * SECOND_US;
 
 #[derive(Debug)]

@@ -47,10 +47,10 @@ pub(crate) struct Stamps {
 
 /// How far a raised bound is ahead of the clock.
 const BOUND_AHEAD_MS: u64 = 300;
-/// A commit at a time that is nearer to the bound raises it, so that no other has to wait.
+/// A commit that comes nearer to the bound than this raises it, so that no other has to wait.
 const BOUND_NEAR_MS: u64 = 150;
-/// How far a raised bound is ahead of a stamp that is ahead of the clock, and how near such a stamp comes.
-/// Each millisecond has room for many stamps.
+/// The same two distances for a stamp that is ahead of the clock. They are small, as each millisecond has
+/// room for many stamps.
 const STAMP_AHEAD_MS: u64 = 3;
 const STAMP_NEAR_MS: u64 = 1;
 

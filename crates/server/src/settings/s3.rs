@@ -150,7 +150,7 @@ fn url(text: &str) -> Result<Uri, Failure> {
             && url.authority().is_some_and(|authority| Host::of_authority(authority.as_str()).is_some())
     };
     text.parse().ok().filter(is_store).ok_or_else(|| {
-        // Who writes a secret into it does not find it in a log.
+        // A secret that was written into it must not reach a log.
         let shown = if text.contains('@') { String::new() } else { format!(" {text:?}") };
         Failure::new(format!("--s3-endpoint{shown} is not the URL of a store"))
             .advising("write http://HOST:PORT, https://HOST or aws")
