@@ -4,8 +4,9 @@ use std::error::Error as _;
 use std::path::PathBuf;
 use std::{fmt, io};
 
+use keywright_objects::Refusal;
+
 use crate::names::{BackupPath, BadName};
-use crate::s3::Refusal;
 
 /// An error of reading, writing or removing a backup.
 #[derive(Debug)]

@@ -22,14 +22,13 @@
 //! Work on a chunk (compression, sums) is done by the caller's thread, at most a block or a piece of a few
 //! MiB between two points at which the future can wait.
 //!
-//! Layers: names, s3 < fault < sum, row < block < sealed, folder < place < chunk < manifest
+//! Layers: names < fault < sum, row < block < sealed < place < chunk < manifest
 //! < set, writer, reader < chain < list < verify, removal
 
 mod block;
 mod chain;
 mod chunk;
 mod fault;
-mod folder;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 mod list;
@@ -39,7 +38,6 @@ mod place;
 mod reader;
 mod removal;
 mod row;
-mod s3;
 mod sealed;
 mod set;
 mod sum;
@@ -57,7 +55,6 @@ pub use place::{Access, Address, BadAddress, Place};
 pub use reader::BackupRows;
 pub use removal::{Keep, Plan, delete, delete_set, plan, plan_of_id, prune};
 pub use row::Row;
-pub use s3::{Refusal, S3Keys, S3Settings};
 pub use set::{Member, SetManifest};
 pub use sum::Sum;
 pub use verify::{Verified, verify, verify_chunk, verify_set};

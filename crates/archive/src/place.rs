@@ -8,14 +8,13 @@ use std::sync::Arc;
 use std::{fmt, fs};
 
 use bytes::Bytes;
+use keywright_objects::{Folder, Refusal, S3Settings};
 use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt as _, PutPayload};
 
 use crate::fault::{Damage, Fault, Spot, Wrong};
-use crate::folder::Folder;
-use crate::s3::{Refusal, S3Settings};
 
 const FILE: &str = "file://";
 const S3: &str = "s3://";
@@ -162,7 +161,7 @@ impl Place {
     }
 
     fn open_bucket(bucket: &str, prefix: &str, s3: &S3Settings, shown: String) -> Result<Self, Fault> {
-        match crate::s3::open(bucket, s3) {
+        match keywright_objects::open(bucket, s3) {
             Ok(store) => {
                 Ok(Self { store, prefix: Path::from(prefix), shown, folder: None, s3: Some(s3.shown()) })
             }
@@ -199,7 +198,7 @@ impl Place {
     /// The path within the object store.
     fn stored(&self, path: &Path) -> Result<Path, Fault> {
         if let Some(folder) = &self.folder {
-            folder.check(path)?;
+            folder.check(path).map_err(|path| Fault::Link { path })?;
         }
         Ok(self.prefix.parts().chain(path.parts()).collect())
     }
@@ -287,7 +286,7 @@ impl Place {
     /// none: what was not written to its end is not there.
     pub(crate) fn remove_unfinished(&self, path: &Path) -> Result<u64, Fault> {
         let Some(folder) = &self.folder else { return Ok(0) };
-        folder.check(path)?;
+        folder.check(path).map_err(|path| Fault::Link { path })?;
         let failed = |error: std::io::Error| Fault::Store {
             object: self.shown(path),
             action: "remove unfinished files of",

@@ -7,7 +7,7 @@ use super::{folders, read};
 
 /// Which workspace crates each crate may depend on, in shipped code. Anything else is an error.
 const EDGES: &[(&str, &[&str])] = &[
-    ("keywright-archive", &[]),
+    ("keywright-archive", &["keywright-objects"]),
     (
         "keywright-bench",
         &[
@@ -27,6 +27,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("keywright-exchange", &["keywright-model", "keywright-semantics"]),
     ("keywright-hot", &["keywright-engine", "keywright-store", "keywright-wire"]),
     ("keywright-model", &["keywright-semantics"]),
+    ("keywright-objects", &[]),
     ("keywright-process", &["keywright-wire"]),
     ("keywright-semantics", &[]),
     (
@@ -39,6 +40,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "keywright-engine",
             "keywright-exchange",
             "keywright-model",
+            "keywright-objects",
             "keywright-process",
             "keywright-semantics",
             "keywright-store",

@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use keywright_archive::{
-    Access, Address, Chain, Fault, Place, S3Settings, delete, list, remove_orphans, verify,
-};
+use keywright_archive::{Access, Address, Chain, Fault, Place, delete, list, remove_orphans, verify};
+use keywright_objects::S3Settings;
 use pollster::block_on;
 
 use crate::support::{SMALL, all, backup, full, random_state, write};

@@ -95,7 +95,7 @@ fn open(arguments: &CreateArguments) -> Result<Place, Failure> {
     let to = arguments.to.as_deref().unwrap_or_default();
     let address = Address::parse(to).map_err(|fault| Failure::new(format!("--to: {fault}")))?;
     let s3 = match address {
-        Address::Folder(_) => keywright_archive::S3Settings::default(),
+        Address::Folder(_) => keywright_objects::S3Settings::default(),
         Address::S3 { .. } => arguments.s3.settings()?,
     };
     Place::open(&address, &s3, Access::Create).map_err(|fault| Failure::new(sentence(&fault)))

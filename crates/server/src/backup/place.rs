@@ -1,7 +1,8 @@
 //! The place of backups that a command names, and what is wrong with it in words.
 
 use clap::Args;
-use keywright_archive::{Access, Address, Fault, Listing, Place, S3Settings};
+use keywright_archive::{Access, Address, Fault, Listing, Place};
+use keywright_objects::S3Settings;
 
 use crate::process::failure::Failure;
 use crate::settings::s3::S3Arguments;

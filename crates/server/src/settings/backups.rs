@@ -1,7 +1,8 @@
 //! Settings of backups, points in time and jobs: where sealed backups go, when tables are backed up, how much
 //! the jobs may take.
 
-use keywright_archive::{Address, S3Settings};
+use keywright_archive::Address;
+use keywright_objects::S3Settings;
 use keywright_semantics::place::{ACCOUNT_DIGITS, RegionName};
 use serde::Deserialize;
 

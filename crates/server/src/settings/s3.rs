@@ -4,7 +4,7 @@
 
 use clap::Args;
 use hyper::Uri;
-use keywright_archive::{S3Keys, S3Settings};
+use keywright_objects::{S3Keys, S3Settings};
 
 use crate::connection::hosts::Host;
 use crate::process::failure::Failure;

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use keywright_archive::{
-    Access, Address, BackupPath, Chain, Fault, Listing, Place, Refusal, S3Settings, Scope, list_of,
-};
+use keywright_archive::{Access, Address, BackupPath, Chain, Fault, Listing, Place, Scope, list_of};
 use keywright_engine::ObjectJob;
+use keywright_objects::{Refusal, S3Settings};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;

@@ -69,7 +69,7 @@ impl fmt::Debug for S3Keys {
 
 impl S3Settings {
     /// The store, for people.
-    pub(crate) fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         self.endpoint.clone().unwrap_or_else(|| format!("AWS in {}", self.region))
     }
 
@@ -84,7 +84,7 @@ impl S3Settings {
 }
 
 /// The store of a bucket.
-pub(crate) fn open(bucket: &str, settings: &S3Settings) -> object_store::Result<Arc<dyn ObjectStore>> {
+pub fn open(bucket: &str, settings: &S3Settings) -> object_store::Result<Arc<dyn ObjectStore>> {
     // The client of HTTP takes the one of the process. If there is one already, it stays.
     let _installed = rustls::crypto::ring::default_provider().install_default();
     let retry = RetryConfig { backoff: BACKOFF, max_retries: RETRIES_MAX, retry_timeout: RETRY_TIME_MAX };
@@ -189,7 +189,7 @@ impl fmt::Display for Refusal {
 
 impl Refusal {
     /// What an error means; `None`: the object is not there.
-    pub(crate) fn of(error: &Error) -> Option<Self> {
+    pub fn of(error: &Error) -> Option<Self> {
         let text = error.to_string();
         let (mut cause, mut innermost, mut is_of_line) = (error.source(), text.clone(), false);
         while let Some(error) = cause {
