@@ -14,6 +14,7 @@
 mod decode;
 mod document_json;
 mod family;
+pub mod files;
 mod json;
 mod monitoring;
 mod operation;

@@ -7,6 +7,7 @@ pub mod backup;
 pub mod cancellation;
 pub mod data_plane;
 pub mod expression;
+pub mod files;
 pub mod hash_order;
 pub mod item;
 pub mod partiql;

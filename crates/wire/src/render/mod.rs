@@ -12,7 +12,7 @@ mod partiql;
 mod plain;
 mod streams;
 mod tables;
-mod writer;
+pub(crate) mod writer;
 
 use keywright_semantics::response::Response;
 

@@ -17,30 +17,35 @@ use super::plain::{plain_bytes, push_short};
 
 /// One JSON document being written.
 #[derive(Debug, Default)]
-pub(super) struct Writer {
+pub(crate) struct Writer {
     out: Vec<u8>,
 }
 
 /// A type that renders as one JSON value.
-pub(super) trait Render {
+pub(crate) trait Render {
     fn render(&self, writer: &mut Writer);
 }
 
 impl Writer {
-    pub(super) fn with_capacity(bytes: usize) -> Self {
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self { out: Vec::with_capacity(bytes) }
     }
 
-    pub(super) fn finish(self) -> Vec<u8> {
+    /// Goes on where these bytes end.
+    pub(crate) const fn appending_to(out: Vec<u8>) -> Self {
+        Self { out }
+    }
+
+    pub(crate) fn finish(self) -> Vec<u8> {
         self.out
     }
 
-    pub(super) fn raw(&mut self, text: &str) {
+    pub(crate) fn raw(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
     }
 
     /// An object whose members the closure writes.
-    pub(super) fn object(&mut self, members: impl FnOnce(&mut Members<'_>)) {
+    pub(crate) fn object(&mut self, members: impl FnOnce(&mut Members<'_>)) {
         self.raw("{");
         members(&mut Members { writer: self, first: true });
         self.raw("}");
@@ -54,7 +59,7 @@ impl Writer {
     }
 
     /// An array of the items.
-    pub(super) fn array<I: Render>(&mut self, items: impl IntoIterator<Item = I>) {
+    pub(crate) fn array<I: Render>(&mut self, items: impl IntoIterator<Item = I>) {
         self.raw("[");
         for (index, item) in items.into_iter().enumerate() {
             if index > 0 {
@@ -65,12 +70,12 @@ impl Writer {
         self.raw("]");
     }
 
-    pub(super) fn integer(&mut self, value: impl itoa::Integer) {
+    pub(crate) fn integer(&mut self, value: impl itoa::Integer) {
         self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
     }
 
     /// A JSON string. It escapes only the characters that JSON requires.
-    pub(super) fn text(&mut self, text: &str) {
+    pub(crate) fn text(&mut self, text: &str) {
         self.out.push(b'"');
         self.plain(text.as_bytes());
         self.out.push(b'"');
@@ -167,37 +172,37 @@ impl Writer {
 }
 
 /// The members of an object being written.
-pub(super) struct Members<'w> {
+pub(crate) struct Members<'w> {
     writer: &'w mut Writer,
     first: bool,
 }
 
 impl Members<'_> {
     /// A member whose name needs no escaping.
-    pub(super) fn put(&mut self, name: &'static str, value: impl Render) {
+    pub(crate) fn put(&mut self, name: &'static str, value: impl Render) {
         let writer = self.name(name);
         value.render(writer);
     }
 
     /// A member, unless it is absent.
-    pub(super) fn put_if(&mut self, name: &'static str, value: Option<impl Render>) {
+    pub(crate) fn put_if(&mut self, name: &'static str, value: Option<impl Render>) {
         if let Some(value) = value {
             self.put(name, value);
         }
     }
 
     /// A member that is an object.
-    pub(super) fn put_object(&mut self, name: &'static str, members: impl FnOnce(&mut Members<'_>)) {
+    pub(crate) fn put_object(&mut self, name: &'static str, members: impl FnOnce(&mut Members<'_>)) {
         self.name(name).object(members);
     }
 
     /// A member that is an array.
-    pub(super) fn put_array<I: Render>(&mut self, name: &'static str, items: impl IntoIterator<Item = I>) {
+    pub(crate) fn put_array<I: Render>(&mut self, name: &'static str, items: impl IntoIterator<Item = I>) {
         self.name(name).array(items);
     }
 
     /// A member whose name comes from data.
-    pub(super) fn entry(&mut self, name: &str, value: impl Render) {
+    pub(crate) fn entry(&mut self, name: &str, value: impl Render) {
         self.comma();
         self.writer.text(name);
         self.writer.raw(":");
@@ -220,7 +225,7 @@ impl Members<'_> {
 }
 
 /// An array of items, as a value.
-pub(super) struct Array<'a, T>(pub(super) &'a [T]);
+pub(crate) struct Array<'a, T>(pub(crate) &'a [T]);
 
 impl<T> Render for Array<'_, T>
 where
@@ -234,6 +239,16 @@ where
 impl<T: Render + ?Sized> Render for &T {
     fn render(&self, writer: &mut Writer) {
         (**self).render(writer);
+    }
+}
+
+/// An absent value, where the member itself is always there.
+impl<T: Render> Render for Option<T> {
+    fn render(&self, writer: &mut Writer) {
+        match self {
+            Some(value) => value.render(writer),
+            None => writer.raw("null"),
+        }
     }
 }
 
@@ -275,7 +290,7 @@ impl Render for HalfUnits {
     }
 }
 
-pub(super) const MS_PER_SECOND: u64 = 1000;
+pub(crate) const MS_PER_SECOND: u64 = 1000;
 
 /// Seconds since 1970 with three decimals.
 impl Render for TimestampMs {

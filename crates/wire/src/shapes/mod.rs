@@ -3,8 +3,10 @@
 //! `cargo xtask shapes` generates the table from the public service model and an overlay of the service's
 //! deviations. This file knows the form of a row, not its use.
 
+mod file_record;
 mod table;
 
+pub(crate) use file_record::FILE_RECORD;
 pub(crate) use table::input;
 
 /// The kinds of constraints that the table words differently per operation. Absence is always worded alike.

@@ -1,0 +1,97 @@
+//! JSON lines: the data files of exports in DynamoDB JSON, and the lines of imports and bulk puts.
+//!
+//! Items are written straight from stored bytes, as responses are, and read as those of requests.
+
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::messages::{data_plane, files as text};
+use keywright_semantics::number::Number;
+use keywright_semantics::request::FileRecordParts;
+use memchr::memchr;
+
+use super::change::Change;
+use super::record::{End, Fault, RecordFormat, Step};
+use crate::decode::file_record;
+use crate::json::{self, Node, NotJson};
+use crate::render::writer::{Members, Render, Writer};
+
+/// Appends a line of a full export, or of an import: `{"Item":{…}}`.
+pub fn push_item(out: &mut Vec<u8>, item: &EncodedItem) {
+    push_line(out, |members| members.put("Item", item));
+}
+
+/// Appends a line of an incremental export. An image that the change does not have is left out.
+pub fn push_change(out: &mut Vec<u8>, change: &Change<'_>) {
+    push_line(out, |members| {
+        members.put("Metadata", WrittenAt(change.written_at_us));
+        members.put("Keys", change.keys);
+        members.put_if("OldImage", change.old_image);
+        members.put_if("NewImage", change.new_image);
+    });
+}
+
+/// Appends an object and the end of its line.
+pub(super) fn push_line(out: &mut Vec<u8>, members: impl FnOnce(&mut Members<'_>)) {
+    let mut writer = Writer::appending_to(std::mem::take(out));
+    writer.object(members);
+    writer.raw("\n");
+    *out = writer.finish();
+}
+
+/// The time of a change in microseconds since 1970, as a number of DynamoDB.
+struct WrittenAt(u64);
+
+impl Render for WrittenAt {
+    fn render(&self, writer: &mut Writer) {
+        writer.object(|members| {
+            members.put_object("WriteTimestampMicros", |members| {
+                members.put("N", Number::from(i64::try_from(self.0).unwrap_or(i64::MAX)));
+            });
+        });
+    }
+}
+
+/// Memory for decoding one record at most, by the estimate for requests' bodies. The largest item, a list of
+/// empty strings, has 820,000 values by it; what has more is over 400 KB.
+const VALUES_BYTES_MAX: usize = 96 * 1_000_000;
+
+/// The lines of an object.
+#[derive(Debug, Default)]
+pub(super) struct JsonLines {
+    /// Bytes of the line that hold no line end.
+    scanned: usize,
+}
+
+impl RecordFormat for JsonLines {
+    fn split(&mut self, pending: &[u8], end: End) -> Step {
+        let found = memchr(b'\n', pending.get(self.scanned..).unwrap_or_default());
+        let length = match (found, end) {
+            (Some(place), _) => self.scanned + place + 1,
+            (None, End::Reached) if !pending.is_empty() => pending.len(),
+            (None, _) => {
+                self.scanned = pending.len();
+                return Step::More;
+            }
+        };
+        self.scanned = 0;
+        Step::Piece(length)
+    }
+
+    fn is_record(&mut self, piece: &[u8]) -> Result<bool, Fault> {
+        Ok(!piece.iter().all(u8::is_ascii_whitespace))
+    }
+
+    fn decode(&self, record: &[u8]) -> Result<FileRecordParts, Fault> {
+        if json::decoded_bytes_max(record) > VALUES_BYTES_MAX {
+            return Err(if json::is_json(record) {
+                Fault::Invalid(data_plane::ITEM_TOO_LARGE.to_owned())
+            } else {
+                Fault::Unreadable(text::NOT_JSON.to_owned())
+            });
+        }
+        let node = json::parse(record).map_err(|NotJson| Fault::Unreadable(text::NOT_JSON.to_owned()))?;
+        if !matches!(node, Node::Object(_)) {
+            return Err(Fault::Invalid(text::NOT_A_RECORD.to_owned()));
+        }
+        file_record(node).map_err(|error| Fault::Invalid(error.message))
+    }
+}

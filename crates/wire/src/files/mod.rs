@@ -1,0 +1,66 @@
+//! Files of items: exports, imports and bulk puts as bytes. It does no I/O and no compression, and knows no
+//! clock, no table and no key.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `json_lines` | lines of DynamoDB JSON: exports, imports |
+//! | `manifest` | an export's folder: names of objects, manifests, sums |
+//! | `change` | a line of an incremental export, in any format |
+//! | `records` | the records of one object from pieces of its bytes, in any format |
+//!
+//! # Reading
+//!
+//! [`Records`] reads one object of any [`Format`]. Its caller fetches and decompresses the bytes:
+//!
+//! ```text
+//! for each piece of bytes:  records.feed(piece);  while let Some(record) = records.next_record() { … }
+//! records.finish();                               while let Some(record) = records.next_record() { … }
+//! ```
+//!
+//! A record has its [`Position`] and one of three outcomes: an item, an item that is not valid (the reader
+//! goes on), or bytes that do not parse (it stops there, and [`Records::is_stopped`] says so). Where the
+//! pieces begin and end changes nothing. What needs the table, such as its keys, is not checked.
+//!
+//! **Memory**: a reader holds the last piece and at most [`RECORD_BYTES_MAX`] of a record. A longer record
+//! does not parse, and is noticed before more of it is held. Decoding the largest item that is allowed takes
+//! some 80 MB for a moment if it consists of values without content, and less than ten times its text
+//! otherwise.
+//!
+//! **Resuming**: the state of a reader is not stored. A job notes how many records of an object it has done;
+//! to go on, it feeds the object from its start to [`Records::resumed`], which finds those records again and
+//! decodes none of them. An object that has an unreadable record is done with it.
+//!
+//! Layers: iso_time, change, record < json_lines < manifest, records.
+
+mod change;
+mod iso_time;
+mod json_lines;
+mod manifest;
+mod record;
+mod records;
+
+pub use change::Change;
+pub use json_lines::{push_change, push_item};
+pub use manifest::{
+    Checksum, Checksummer, DataFile, DataFormat, ExportFolder, ManifestFault, Part, SUM_EXTENSIONS, Span,
+    Summary, View, data_file_name, sum_key,
+};
+pub use record::{Contents, Outcome, Position, Record};
+pub use records::{RECORD_BYTES_MAX, Records};
+
+use record::RecordFormat;
+
+/// The form of an object's records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// DynamoDB JSON, one record a line.
+    JsonLines,
+}
+
+impl Format {
+    fn open(&self) -> Box<dyn RecordFormat> {
+        match self {
+            Self::JsonLines => Box::new(json_lines::JsonLines::default()),
+        }
+    }
+}
