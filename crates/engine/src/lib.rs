@@ -6,8 +6,8 @@
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
 //! Layers: support < catalogue < throughput, metrics, insights < bind < state < changes, history < read,
-//! write < backfill, load, batch < partiql, streams, ttl < tables, monitoring < jobs < backups, scaling, sets
-//! < background < answered, copy < dispatch
+//! write < backfill, load, batch < partiql, streams, ttl < tables, monitoring < transfers < jobs < backups,
+//! scaling, sets < background < answered, copy < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.
@@ -26,6 +26,7 @@
 //!   steps.
 //! - `sets`: several tables as of one stamp, read page by page from outside.
 //! - `monitoring`: points in the store, operations on metrics, alarms.
+//! - `transfers`: rows of exports, imports and bulk operations, as Describe and List answer them.
 //! - `jobs`: long work with a row of its own: restores, and what needs an object store.
 //! - `backups`: operations on backups, continuous backups and restores.
 //! - `scaling`: targets, policies and scheduled actions that change capacity through `tables`.
@@ -77,6 +78,7 @@ mod streams;
 mod support;
 mod tables;
 mod throughput;
+mod transfers;
 mod ttl;
 mod write;
 

@@ -24,14 +24,24 @@ pub enum ErrorKind {
     DuplicateItem,
     /// A shard iterator is older than its lifetime.
     ExpiredIterator,
+    /// A client token of an export was reused with a different request.
+    ExportConflict,
+    /// The export does not exist.
+    ExportNotFound,
     /// A client request token was reused with a different request.
     IdempotentParameterMismatch,
+    /// A client token of an import was reused with a different request.
+    ImportConflict,
+    /// The import does not exist.
+    ImportNotFound,
     /// The signature lacks a required part.
     IncompleteSignature,
     /// The service accepts the request and then fails to execute it (observed for some empty settings).
     InternalFailure,
     /// The server failed for a reason that the client cannot remove.
     InternalServerError,
+    /// The time of an export is outside the window of recovery, or its window is none.
+    InvalidExportTime,
     /// The time of a restore is outside the window of recovery.
     InvalidRestoreTime,
     /// The signature does not match the request.
@@ -84,7 +94,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds, in their order.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 40] = [
         Self::AccessDenied,
         Self::BackupInUse,
         Self::BackupNotFound,
@@ -92,10 +102,15 @@ impl ErrorKind {
         Self::ContinuousBackupsUnavailable,
         Self::DuplicateItem,
         Self::ExpiredIterator,
+        Self::ExportConflict,
+        Self::ExportNotFound,
         Self::IdempotentParameterMismatch,
+        Self::ImportConflict,
+        Self::ImportNotFound,
         Self::IncompleteSignature,
         Self::InternalFailure,
         Self::InternalServerError,
+        Self::InvalidExportTime,
         Self::InvalidRestoreTime,
         Self::InvalidSignature,
         Self::ItemCollectionSizeLimitExceeded,

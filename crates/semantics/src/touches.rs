@@ -67,6 +67,8 @@ pub enum Resource<'r> {
     Stream(Cow<'r, str>),
     /// A backup, by ARN.
     Backup(Cow<'r, str>),
+    /// An export, an import or a bulk operation, by ARN.
+    Transfer(Cow<'r, str>),
     /// The stream of a shard iterator, an opaque text that only the engine reads.
     ShardIterator(Cow<'r, str>),
     /// A required name is missing.
@@ -96,9 +98,12 @@ impl<'r> Resource<'r> {
         match self {
             Self::Table(table) | Self::Index { table, .. } => Some(table),
             Self::Account { only } => only.as_deref(),
-            Self::Backup(_) | Self::Stream(_) | Self::ShardIterator(_) | Self::Unnamed | Self::Nothing => {
-                None
-            }
+            Self::Backup(_)
+            | Self::Stream(_)
+            | Self::Transfer(_)
+            | Self::ShardIterator(_)
+            | Self::Unnamed
+            | Self::Nothing => None,
         }
     }
 

@@ -33,6 +33,7 @@ use crate::state::stats::{self, Counted};
 use crate::support::layout::{self, TableId};
 use crate::support::wake::NextWake;
 use crate::tables::purge::{Purged, purge_some, purge_table};
+use crate::transfers;
 use crate::ttl;
 use crate::write::{expiry_rows, tokens};
 
@@ -61,6 +62,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     wake = wake.earlier(scaling::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(jobs::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(backups::step(engine, now_ms).await.unwrap_or(retry));
+    wake = wake.earlier(transfers::expiry::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(sweep_tokens(engine, now_ms).await);
     wake = wake.earlier(keeping::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(sets::expiry::step(engine, now_ms).await.unwrap_or(retry));

@@ -7,6 +7,7 @@
 //!
 //! - `row`: what is stored of a job.
 //! - `end`: the commit that ends a job, with what has to happen together with it.
+//! - `transfer`: the beginning and the end of a job whose client sees it as a transfer.
 //! - `restore`: a table's items as of a stamp become a new table.
 //! - `rollback`: a table becomes what it was.
 //! - `objects`: jobs that need an object store, which the engine does not reach: it gives and takes pages.
@@ -20,6 +21,7 @@ pub(crate) mod objects;
 pub(crate) mod restore;
 pub(crate) mod rollback;
 pub(crate) mod row;
+pub(crate) mod transfer;
 mod verify;
 mod view;
 
@@ -107,7 +109,12 @@ async fn run<S: Store>(engine: &Engine<S>, job: &Job, now_ms: u64) -> Result<Nex
     match &job.work {
         Work::Restore(restore) => restore::step(engine, job, restore, now_ms).await,
         Work::Rollback(rollback) => rollback::step(engine, job, rollback, now_ms).await,
-        Work::Seal(_) | Work::DeleteObjects(_) | Work::Verify(_) => Ok(Next::Never),
+        Work::Seal(_)
+        | Work::DeleteObjects(_)
+        | Work::Verify(_)
+        | Work::Export(_)
+        | Work::Import(_)
+        | Work::BulkPut(_) => Ok(Next::Never),
     }
 }
 

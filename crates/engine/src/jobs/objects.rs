@@ -25,6 +25,7 @@ use keywright_store::{CommitError, Store, Transaction};
 use super::end::{end, failed};
 use super::restore::{self, advance, target_of};
 use super::row::{self, Counts, Cursor, Job, Seal, Source, State, Work};
+use super::transfer::end_transfer;
 use super::{FOLLOW_MS, LOOK_MAX, LOOK_MS};
 use crate::catalogue::backup::{Backup, Items};
 use crate::catalogue::{OtherRows, Table, record_in, settings_in_words, stored_settings};
@@ -37,6 +38,7 @@ use crate::support::env::Namespace;
 use crate::support::fault;
 use crate::support::rows::Budget;
 use crate::support::stamp::Stamp;
+use crate::transfers::row::{Status, Transfer};
 
 /// Rows of one page.
 const PAGE_ROWS_MAX: usize = 10_000;
@@ -146,7 +148,12 @@ pub(super) const fn needs_objects(job: &Job) -> bool {
     match &job.work {
         Work::Restore(restore) => matches!(restore.source, Source::Sealed { .. }) && !job.cursor.is_at_end,
         Work::Rollback(_) => false,
-        Work::Seal(_) | Work::DeleteObjects(_) | Work::Verify(_) => true,
+        Work::Seal(_)
+        | Work::DeleteObjects(_)
+        | Work::Verify(_)
+        | Work::Export(_)
+        | Work::Import(_)
+        | Work::BulkPut(_) => true,
     }
 }
 
@@ -166,11 +173,14 @@ impl<S: Store> Engine<S> {
         let mut jobs = row::open(&view, LOOK_MAX).await?;
         drop(view);
         jobs.retain(|job| self.owns(job.owner()) && needs_objects(job));
-        let kinds: [fn(&Work) -> bool; 4] = [
+        let kinds: [fn(&Work) -> bool; 7] = [
             |work| matches!(work, Work::DeleteObjects(_)),
             |work| matches!(work, Work::Restore(_)),
             |work| matches!(work, Work::Seal(_)),
             |work| matches!(work, Work::Verify(_)),
+            |work| matches!(work, Work::Export(_)),
+            |work| matches!(work, Work::Import(_)),
+            |work| matches!(work, Work::BulkPut(_)),
         ];
         let mut found = Vec::new();
         for is_of_kind in kinds {
@@ -255,7 +265,7 @@ impl<S: Store> Engine<S> {
                 None
             }
         };
-        if !self.replace(before, &after, row).await? {
+        if !self.replace(before, &after, row.as_slice()).await? {
             return Ok(None);
         }
         self.for_caller(after).await
@@ -352,7 +362,7 @@ impl<S: Store> Engine<S> {
     pub async fn end_loading(&self, job: &ObjectJob) -> Result<bool, Error> {
         let now_ms = self.env().now_ms();
         let cursor = Cursor { is_at_end: true, ..Cursor::default() };
-        let is_noted = self.replace(&job.job, &Job { cursor, ..job.job.begun(now_ms) }, None).await?;
+        let is_noted = self.replace(&job.job, &Job { cursor, ..job.job.begun(now_ms) }, &[]).await?;
         self.due().jobs.wake_at(now_ms);
         Ok(is_noted)
     }
@@ -376,7 +386,7 @@ impl<S: Store> Engine<S> {
             return Ok(true);
         }
         let after = Job { waits_for: Some(reason.to_owned()), ..job.job.clone() };
-        self.replace(&job.job, &after, None).await
+        self.replace(&job.job, &after, &[]).await
     }
 
     /// Ends a job that cannot go on. The table of a restore disappears; the backup of a seal stays as it is.
@@ -385,6 +395,16 @@ impl<S: Store> Engine<S> {
         let Work::Seal(seal) = &job.job.work else {
             return match &job.job.work {
                 Work::Restore(_) => restore::fail(self, &job.job, &state).await,
+                Work::Export(_) | Work::Import(_) | Work::BulkPut(_) => {
+                    let nothing = |transfer: Transfer| transfer;
+                    let release = |tables: &mut [Table]| {
+                        tables.iter_mut().for_each(|table| table.history.release(&job.id));
+                        Ok(())
+                    };
+                    let tables = &[job.job.owner()];
+                    let end = (&state, Status::Failed);
+                    end_transfer(self, &job.job, end, tables, nothing, release).await.map(drop)
+                }
                 _ => end(self, &job.job, &state, (&[], &[]), |_, _| Ok(())).await.map(drop),
             };
         };
@@ -425,7 +445,7 @@ impl<S: Store> Engine<S> {
                 }
                 Source::History { .. } => return Ok(None),
             },
-            Work::Rollback(_) => return Ok(None),
+            Work::Rollback(_) | Work::Export(_) | Work::Import(_) | Work::BulkPut(_) => return Ok(None),
             Work::Verify(verify) => ObjectWork::Verify {
                 backup: verify.backup.id.clone(),
                 place: bytes(&verify.place),
@@ -440,12 +460,12 @@ impl<S: Store> Engine<S> {
         Ok(Some(ObjectJob { id, namespace, table, items, work, job }))
     }
 
-    /// Replaces a job's row, and writes another row with it, if the job is as the caller knows it.
+    /// Replaces a job's row, and writes other rows with it, if the job is as the caller knows it.
     pub(super) async fn replace(
         &self,
         before: &Job,
         after: &Job,
-        with: Option<(Bytes, Bytes)>,
+        with: &[(Bytes, Bytes)],
     ) -> Result<bool, Error> {
         assert_eq!(before.id, after.id, "a job's row is replaced by its own");
         let (key, old, new) = (before.open_key(), before.encode(), after.encode());
@@ -460,7 +480,7 @@ impl<S: Store> Engine<S> {
                 return Ok(false);
             }
             txn.put(key.clone(), new.clone());
-            if let Some((key, row)) = &with {
+            for (key, row) in with {
                 txn.put(key.clone(), row.clone());
             }
             match txn.commit().await {

@@ -5,6 +5,7 @@
 //! jobs | 1 | id             one that has
 //! jobs | 2 | id | number    what a caller remembers of an object that a seal has written, from number 0 on
 //! jobs | 3 | account        the last restore that has begun in an account
+//! jobs | 4 | kind | account the last transfer of a kind that has begun in an account
 //! ```
 //!
 //! An id begins with the time of the request, so jobs are in the order of their beginning. All ids have the
@@ -26,6 +27,7 @@ use crate::support::fault;
 use crate::support::layout::{self, Space, TableId};
 use crate::support::rows::{each_row_until, keep};
 use crate::support::stamp::Stamp;
+use crate::transfers::row::Kind;
 
 /// The first byte of a row: its format.
 const FORMAT: u8 = 1;
@@ -33,6 +35,7 @@ const OPEN: u8 = 0;
 const ENDED: u8 = 1;
 const OBJECTS: u8 = 2;
 const LAST_RESTORE: u8 = 3;
+const LAST_TRANSFER: u8 = 4;
 
 /// What a job does. Stored as its place in this list: a new kind comes at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +45,9 @@ pub(crate) enum Work {
     DeleteObjects(DeleteObjects),
     Rollback(Rollback),
     Verify(Verify),
+    Export(Export),
+    Import(Import),
+    BulkPut(BulkPut),
 }
 
 /// Where the items of a restore come from.
@@ -102,6 +108,18 @@ pub(crate) struct Verify {
     /// Where it is.
     pub place: Vec<u8>,
 }
+
+/// An export, whose id is the job's. The table of the job is the one that is exported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Export;
+
+/// An import, whose id is the job's. The table of the job is the new one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Import;
+
+/// A bulk put, whose id is the job's. The table of the job is the one that is written to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BulkPut;
 
 /// How a job stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -288,11 +306,25 @@ pub(crate) fn last_restore_key(account: &AccountId) -> Bytes {
     key(LAST_RESTORE, account.as_str())
 }
 
+/// The same for transfers of a kind.
+pub(super) fn last_transfer_key(kind: Kind, account: &AccountId) -> Bytes {
+    [&[Space::Jobs.byte(), LAST_TRANSFER, kind.byte()][..], account.as_str().as_bytes()].concat().into()
+}
+
 /// The restores of an account that have not ended.
 pub(crate) async fn open_restores(view: &impl Snapshot, account: &AccountId) -> Result<usize, Error> {
+    count_open(view, account, |work| matches!(work, Work::Restore(_))).await
+}
+
+/// The jobs of an account that have not ended and do this work.
+pub(super) async fn count_open(
+    view: &impl Snapshot,
+    account: &AccountId,
+    is_counted: impl Fn(&Work) -> bool,
+) -> Result<usize, Error> {
     let jobs = open(view, usize::MAX).await?;
-    let is_restore = |job: &&Job| matches!(job.work, Work::Restore(_)) && job.account == account.as_str();
-    Ok(jobs.iter().filter(is_restore).count())
+    let is_counted = |job: &&Job| job.account == account.as_str() && is_counted(&job.work);
+    Ok(jobs.iter().filter(is_counted).count())
 }
 
 fn all(stage: u8) -> KeyRange {

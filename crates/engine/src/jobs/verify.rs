@@ -73,7 +73,7 @@ impl<S: Store> Engine<S> {
             counts: Counts { items: before.counts.items + items, bytes: before.counts.bytes + bytes },
             ..before.begun(self.env().now_ms())
         };
-        if self.replace(before, &after, None).await? { self.for_caller(after).await } else { Ok(None) }
+        if self.replace(before, &after, &[]).await? { self.for_caller(after).await } else { Ok(None) }
     }
 
     /// Ends a verification. The place of the backup is `place` from now on, in which the caller has noted

@@ -22,6 +22,12 @@ pub enum JobKind {
     Rollback,
     /// It reads the copy of a backup in the backup store whole.
     Verify,
+    /// It writes a table as of a time, or what changed in it, to a bucket.
+    Export,
+    /// It makes a table of objects in a bucket.
+    Import,
+    /// It puts the records of objects in a bucket into a table.
+    BulkPut,
 }
 
 impl JobKind {
@@ -33,6 +39,9 @@ impl JobKind {
             Self::DeleteObjects => "delete-objects",
             Self::Rollback => "rollback",
             Self::Verify => "verify",
+            Self::Export => "export",
+            Self::Import => "import",
+            Self::BulkPut => "bulk-put",
         }
     }
 }
@@ -102,7 +111,13 @@ impl From<Job> for JobView {
         let namespace = job.namespace();
         let rollback = match &job.work {
             Work::Rollback(rollback) => Some(rollback.counts()),
-            Work::Restore(_) | Work::Seal(_) | Work::DeleteObjects(_) | Work::Verify(_) => None,
+            Work::Restore(_)
+            | Work::Seal(_)
+            | Work::DeleteObjects(_)
+            | Work::Verify(_)
+            | Work::Export(_)
+            | Work::Import(_)
+            | Work::BulkPut(_) => None,
         };
         let (kind, backup) = match job.work {
             Work::Restore(restore) => (JobKind::Restore, restore.backup.map(|backup| backup.id)),
@@ -110,6 +125,9 @@ impl From<Job> for JobView {
             Work::DeleteObjects(delete) => (JobKind::DeleteObjects, Some(delete.backup.id)),
             Work::Rollback(_) => (JobKind::Rollback, None),
             Work::Verify(verify) => (JobKind::Verify, Some(verify.backup.id)),
+            Work::Export(_) => (JobKind::Export, None),
+            Work::Import(_) => (JobKind::Import, None),
+            Work::BulkPut(_) => (JobKind::BulkPut, None),
         };
         Self {
             id: job.id,

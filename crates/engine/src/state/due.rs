@@ -31,6 +31,8 @@ pub(crate) struct DueWork {
     pub object_jobs: Due,
     /// Ended jobs that are kept no longer, and rows that they have left.
     pub old_jobs: Due,
+    /// Transfers and their tokens that are kept no longer.
+    pub old_transfers: Due,
     /// Backups that expire.
     pub expiring_backups: Due,
     /// What history and jobs take.

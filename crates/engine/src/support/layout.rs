@@ -63,6 +63,7 @@ spaces! {
     Jobs = 0x14, "jobs";
     Stamps = 0x15, "bound of stamps";
     Sets = 0x16, "sets of tables";
+    Transfers = 0x17, "transfers";
 }
 
 /// What becomes of a space's rows. Purge, branch, copy and the reports about damaged files read it, and
@@ -144,7 +145,8 @@ impl Space {
             | Self::Scaling
             | Self::Backups
             | Self::Jobs
-            | Self::Sets => of_installation(Always),
+            | Self::Sets
+            | Self::Transfers => of_installation(Always),
             // A copy makes a bound of stamps of its own.
             Self::CleanStop | Self::Members | Self::Uses | Self::Copy | Self::Stamps => {
                 of_installation(Never)

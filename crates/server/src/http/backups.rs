@@ -54,7 +54,12 @@ pub(super) fn known(backups: &[BackupView], jobs: &[JobView], store: Option<Stri
         let name = match job.kind {
             JobKind::Seal => "seal",
             JobKind::Verify => "verify",
-            JobKind::Restore | JobKind::Rollback | JobKind::DeleteObjects => continue,
+            JobKind::Restore
+            | JobKind::Rollback
+            | JobKind::DeleteObjects
+            | JobKind::Export
+            | JobKind::Import
+            | JobKind::BulkPut => continue,
         };
         // The newest ones come first.
         newest_jobs.entry((name, job.table.as_str(), job.backup.as_deref())).or_insert(job);

@@ -111,8 +111,13 @@ const fn status(kind: ErrorKind) -> u16 {
         | ErrorKind::ContinuousBackupsUnavailable
         | ErrorKind::DuplicateItem
         | ErrorKind::ExpiredIterator
+        | ErrorKind::ExportConflict
+        | ErrorKind::ExportNotFound
         | ErrorKind::IdempotentParameterMismatch
+        | ErrorKind::ImportConflict
+        | ErrorKind::ImportNotFound
         | ErrorKind::IncompleteSignature
+        | ErrorKind::InvalidExportTime
         | ErrorKind::InvalidRestoreTime
         | ErrorKind::InvalidSignature
         | ErrorKind::ItemCollectionSizeLimitExceeded
@@ -152,12 +157,17 @@ const fn type_name(kind: ErrorKind) -> &'static str {
         }
         ErrorKind::DuplicateItem => "com.amazonaws.dynamodb.v20120810#DuplicateItemException",
         ErrorKind::ExpiredIterator => "com.amazonaws.dynamodb.v20120810#ExpiredIteratorException",
+        ErrorKind::ExportConflict => "com.amazonaws.dynamodb.v20120810#ExportConflictException",
+        ErrorKind::ExportNotFound => "com.amazonaws.dynamodb.v20120810#ExportNotFoundException",
         ErrorKind::IdempotentParameterMismatch => {
             "com.amazonaws.dynamodb.v20120810#IdempotentParameterMismatchException"
         }
+        ErrorKind::ImportConflict => "com.amazonaws.dynamodb.v20120810#ImportConflictException",
+        ErrorKind::ImportNotFound => "com.amazonaws.dynamodb.v20120810#ImportNotFoundException",
         ErrorKind::IncompleteSignature => "com.amazon.coral.service#IncompleteSignatureException",
         ErrorKind::InternalFailure => "com.amazon.coral.service#InternalFailure",
         ErrorKind::InternalServerError => "com.amazonaws.dynamodb.v20120810#InternalServerError",
+        ErrorKind::InvalidExportTime => "com.amazonaws.dynamodb.v20120810#InvalidExportTimeException",
         ErrorKind::InvalidRestoreTime => "com.amazonaws.dynamodb.v20120810#InvalidRestoreTimeException",
         ErrorKind::InvalidSignature => "com.amazon.coral.service#InvalidSignatureException",
         ErrorKind::ItemCollectionSizeLimitExceeded => {

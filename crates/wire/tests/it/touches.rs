@@ -19,6 +19,7 @@ fn shown(touch: &Touch<'_>) -> (&'static str, String) {
         Resource::Table(name)
         | Resource::Backup(name)
         | Resource::Stream(name)
+        | Resource::Transfer(name)
         | Resource::ShardIterator(name) => name.to_string(),
         Resource::Account { .. } => "*".to_owned(),
         Resource::Unnamed => "unnamed".to_owned(),
