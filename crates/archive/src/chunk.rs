@@ -10,8 +10,6 @@
 //! its bytes.
 
 use bytes::{Buf as _, BufMut as _, Bytes};
-use object_store::PutPayload;
-use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::block::{self, BLOCK_BYTES_MAX, Block, BlockRows, Head};
@@ -132,7 +130,7 @@ impl ChunkBuilder {
     }
 
     /// The object of the chunk with this number, and its line for the manifest.
-    pub(crate) fn finish(mut self, number: usize) -> (Chunk, PutPayload) {
+    pub(crate) fn finish(mut self, number: usize) -> (Chunk, Vec<Bytes>) {
         let mut footer = Vec::with_capacity(FOOTER_BYTES);
         footer.put_u8(FOOTER_KIND);
         footer.put_u32_le(self.blocks);
@@ -150,7 +148,7 @@ impl ChunkBuilder {
             sha256: self.sum.finish(),
         };
         assert!(chunk.bytes <= CHUNK_BYTES_MAX && chunk.first_key <= chunk.last_key);
-        (chunk, PutPayload::from_iter(self.parts))
+        (chunk, self.parts)
     }
 }
 
@@ -172,7 +170,7 @@ impl CheckedChunk {
     pub(crate) async fn block(
         &self,
         place: &Place,
-        path: &Path,
+        path: &str,
         number: usize,
     ) -> Result<Option<BlockRows>, Fault> {
         let Some(&(offset, head)) = self.blocks.get(number) else { return Ok(None) };
@@ -204,7 +202,7 @@ fn length(bytes: usize) -> u64 {
 /// are at most `held_bytes_max`; otherwise at most a piece and a block is in memory.
 pub(crate) async fn check(
     place: &Place,
-    path: &Path,
+    path: &str,
     chunk: &Chunk,
     held_bytes_max: u64,
 ) -> Result<CheckedChunk, Fault> {
@@ -237,7 +235,7 @@ struct Walked {
 /// A chunk that is read from its start to its end in pieces.
 struct Pieces<'a> {
     place: &'a Place,
-    path: &'a Path,
+    path: &'a str,
     /// The chunk's length.
     bytes: u64,
     piece_bytes: u64,
@@ -251,7 +249,7 @@ struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    fn new(place: &'a Place, path: &'a Path, bytes: u64, piece_bytes: u64) -> Self {
+    fn new(place: &'a Place, path: &'a str, bytes: u64, piece_bytes: u64) -> Self {
         let (buffer, sum) = (Bytes::new(), Summing::default());
         Self { place, path, bytes, piece_bytes, buffer, read: 0, sum, held: None }
     }
@@ -296,7 +294,7 @@ impl<'a> Pieces<'a> {
 
     /// Takes the whole chunk: header, blocks, footer.
     async fn walk(&mut self) -> Result<Walked, Fault> {
-        let damaged = |place: &Place, path: &Path, spot, wrong| Err(place.damaged_at(path, spot, wrong));
+        let damaged = |place: &Place, path: &str, spot, wrong| Err(place.damaged_at(path, spot, wrong));
         let (place, path) = (self.place, self.path);
         let start = self.here(None);
         let header = self.take(HEADER_BYTES).await?;

@@ -1,10 +1,9 @@
 //! What can go wrong with a backup: every text names the object, the place within it and what is wrong.
 
-use std::error::Error as _;
 use std::path::PathBuf;
 use std::{fmt, io};
 
-use keywright_objects::Refusal;
+use keywright_objects::ObjectFault;
 
 use crate::names::{BackupPath, BadName};
 
@@ -13,26 +12,8 @@ use crate::names::{BackupPath, BadName};
 pub enum Fault {
     /// What is stored is not what was written.
     Damaged(Damage),
-    /// The place answered with an error. It may pass: try again.
-    Store {
-        /// The object, as `Place` shows it.
-        object: String,
-        /// What was tried: `read`, `write`, `list`, `remove`.
-        action: &'static str,
-        /// The answer.
-        error: object_store::Error,
-    },
-    /// An S3-compatible store refused, or did not answer. It may pass: try again.
-    Refused {
-        /// The object, as `Place` shows it.
-        object: String,
-        /// What was tried: `read`, `write`, `list`, `remove`.
-        action: &'static str,
-        /// The store, for people.
-        store: String,
-        /// Why.
-        refusal: Refusal,
-    },
+    /// The place refused, or did not answer. It may pass: try again.
+    Store(ObjectFault),
     /// A link stands below the folder of backups. Links are not followed.
     Link {
         /// The link.
@@ -69,15 +50,8 @@ impl Fault {
 
     /// The operating system's error below it, such as that of a full disk.
     pub fn io_error(&self) -> Option<&io::Error> {
-        let Self::Store { error, .. } = self else { return None };
-        let mut source = error.source();
-        while let Some(error) = source {
-            if let Some(found) = error.downcast_ref::<io::Error>() {
-                return Some(found);
-            }
-            source = error.source();
-        }
-        None
+        let Self::Store(fault) = self else { return None };
+        fault.io_error()
     }
 }
 
@@ -85,16 +59,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Damaged(damage) => damage.fmt(formatter),
-            Self::Store { object, action, error } => {
-                let reason: &dyn fmt::Display = match self.io_error() {
-                    Some(error) => error,
-                    None => error,
-                };
-                write!(formatter, "cannot {action} {object}: {reason}")
-            }
-            Self::Refused { object, action, store, refusal } => {
-                write!(formatter, "cannot {action} {object}: the store at {store} {refusal}")
-            }
+            Self::Store(fault) => fault.fmt(formatter),
             Self::Link { path } => write!(
                 formatter,
                 "{} is a link, and links in a backup folder are not followed: replace it with what it points to",

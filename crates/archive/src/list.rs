@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use keywright_objects::Entries;
+
 use crate::chain::break_of;
 use crate::fault::{Fault, Wrong};
 use crate::manifest::{Manifest, Summary};
 use crate::names::{BackupPath, MANIFEST, SETS, Scope};
-use crate::place::{Entries, Place};
+use crate::place::Place;
 use crate::set::SetManifest;
 
 /// All backups and sets of a place.
@@ -81,10 +83,8 @@ pub enum SetState {
 /// Lists a place. An error is one of the place; what is wrong with a backup stands in its line.
 pub async fn list(place: &Place) -> Result<Listing, Fault> {
     let mut listing = Listing::default();
-    let root = object_store::path::Path::default();
-    for account in place.entries(&root).await?.folders {
-        let path = root.clone().join(account.as_str());
-        for region in place.entries(&path).await?.folders {
+    for account in place.entries("").await?.folders {
+        for region in place.entries(&account).await?.folders {
             // What no backup can be called is none.
             if let Ok(scope) = Scope::new(account.as_str(), region) {
                 list_scope(place, &scope, &mut listing).await?;
@@ -113,7 +113,7 @@ impl Listing {
 async fn list_scope(place: &Place, scope: &Scope, listing: &mut Listing) -> Result<(), Fault> {
     let first = listing.backups.len();
     for table in place.entries(&scope.folder()).await?.folders {
-        let folder = scope.folder().join(table.as_str());
+        let folder = format!("{scope}/{table}");
         if table == SETS {
             continue;
         }
@@ -135,7 +135,7 @@ async fn list_scope(place: &Place, scope: &Scope, listing: &mut Listing) -> Resu
         .filter(|summary| summary.parts.of_set)
         .map(|summary| summary.path.id())
         .collect();
-    for (name, _) in place.entries(&scope.folder().join(SETS)).await?.objects {
+    for (name, _) in place.entries(&format!("{scope}/{SETS}")).await?.objects {
         let Some(id) = name.strip_suffix(".json").filter(|id| scope.set(id).is_ok()) else { continue };
         incomplete.retain(|incomplete| *incomplete != id);
         let state = set_state(place, scope, id, backups).await?;

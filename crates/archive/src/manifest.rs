@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use keywright_objects::Entries;
 use serde::{Deserialize, Serialize};
 
 use crate::chunk::{CHUNK_BYTES_MAX, Chunk, base64_bytes};
 use crate::fault::{Fault, Wrong};
 use crate::names::{BackupPath, chunk_name};
-use crate::place::{Entries, Place};
+use crate::place::Place;
 use crate::sealed::{self, FORMAT};
 use crate::sum::Sum;
 
@@ -148,7 +149,7 @@ impl Manifest {
             let reason = format!("it would have more than {MANIFEST_BYTES_MAX} bytes: write larger chunks");
             return Err(place.damaged(&object, Wrong::Malformed(reason)));
         }
-        place.put(&object, text.into()).await?;
+        place.put(&object, vec![text.into()]).await?;
         Ok(manifest)
     }
 }

@@ -4,8 +4,6 @@
 
 use std::fmt;
 
-use object_store::path::Path;
-
 /// The name of the manifest within a backup's folder.
 pub(crate) const MANIFEST: &str = "manifest.json";
 /// The folder of manifests of sets. No table's name has the character `=`.
@@ -74,14 +72,15 @@ impl Scope {
         Ok(BackupPath { scope: self.clone(), table, id })
     }
 
-    pub(crate) fn folder(&self) -> Path {
-        Path::from_iter([self.account.as_str(), &self.region])
+    /// The key of its folder.
+    pub(crate) fn folder(&self) -> String {
+        self.to_string()
     }
 
     /// The manifest of a set.
-    pub(crate) fn set(&self, id: &str) -> Result<Path, BadName> {
+    pub(crate) fn set(&self, id: &str) -> Result<String, BadName> {
         let id = checked("backup id", id)?;
-        Ok(self.folder().join(SETS).join(format!("{id}.json")))
+        Ok(format!("{self}/{SETS}/{id}.json"))
     }
 }
 
@@ -127,15 +126,15 @@ impl BackupPath {
         self.scope.backup(self.table.clone(), id)
     }
 
-    pub(crate) fn folder(&self) -> Path {
-        self.scope.folder().join(self.table.as_str()).join(self.id.as_str())
+    pub(crate) fn folder(&self) -> String {
+        self.to_string()
     }
 
-    pub(crate) fn object(&self, name: &str) -> Path {
-        self.folder().join(name)
+    pub(crate) fn object(&self, name: &str) -> String {
+        format!("{self}/{name}")
     }
 
-    pub(crate) fn manifest(&self) -> Path {
+    pub(crate) fn manifest(&self) -> String {
         self.object(MANIFEST)
     }
 }
@@ -166,8 +165,8 @@ mod tests {
         }
         assert!(scope.backup("a".repeat(256), "1-a").is_err());
         let path = scope.backup("...", "01700000000000-1a2b3c4d").unwrap();
-        assert_eq!(path.folder().as_ref(), "000000000000/us-east-1/.../01700000000000-1a2b3c4d");
+        assert_eq!(path.folder(), "000000000000/us-east-1/.../01700000000000-1a2b3c4d");
         assert_eq!(path.id_ms(), Some(1_700_000_000_000));
-        assert_eq!(scope.set("1-a").unwrap().as_ref(), "000000000000/us-east-1/=sets/1-a.json");
+        assert_eq!(scope.set("1-a").unwrap(), "000000000000/us-east-1/=sets/1-a.json");
     }
 }

@@ -2,17 +2,12 @@
 //!
 //! It moves bytes under checked paths and knows nothing of what they mean.
 
+use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::{fmt, fs};
 
 use bytes::Bytes;
-use keywright_objects::{Folder, Refusal, S3Settings};
-use object_store::local::LocalFileSystem;
-use object_store::memory::InMemory;
-use object_store::path::Path;
-use object_store::{Error, ObjectStore, ObjectStoreExt as _, PutPayload};
+use keywright_objects::{Bucket, Entries, FaultKind, ObjectFault, S3Settings, encoded};
 
 use crate::fault::{Damage, Fault, Spot, Wrong};
 
@@ -106,29 +101,10 @@ pub enum Access {
 /// An open place of backups.
 #[derive(Clone, Debug)]
 pub struct Place {
-    store: Arc<dyn ObjectStore>,
-    /// What all paths start with.
-    prefix: Path,
+    bucket: Bucket,
+    /// What stands before all keys, with a `/` at its end, or nothing.
+    prefix: String,
     shown: String,
-    folder: Option<Folder>,
-    /// The S3-compatible store, for people.
-    s3: Option<String>,
-}
-
-/// What stands directly below a path.
-#[derive(Debug, Default)]
-pub(crate) struct Entries {
-    pub(crate) folders: Vec<String>,
-    /// Names and lengths, in the order of names.
-    pub(crate) objects: Vec<(String, u64)>,
-}
-
-impl Entries {
-    /// The length of an object, if it is there.
-    pub(crate) fn length(&self, name: &str) -> Option<u64> {
-        let found = self.objects.binary_search_by(|(object, _)| object.as_str().cmp(name)).ok()?;
-        self.objects.get(found).map(|(_, bytes)| *bytes)
-    }
 }
 
 impl Place {
@@ -136,172 +112,92 @@ impl Place {
     pub fn open(address: &Address, s3: &S3Settings, access: Access) -> Result<Self, Fault> {
         let shown = address.to_string();
         match address {
-            Address::Folder(folder) => Self::open_folder(folder, access, shown),
-            Address::S3 { bucket, prefix } => Self::open_bucket(bucket, prefix, s3, shown),
-        }
-    }
-
-    fn open_folder(folder: &std::path::Path, access: Access, shown: String) -> Result<Self, Fault> {
-        let fault = |action, error: std::io::Error| Fault::Store {
-            object: shown.clone(),
-            action,
-            error: Error::Generic { store: "folder", source: Box::new(error) },
-        };
-        if access == Access::Create {
-            fs::create_dir_all(folder).map_err(|error| fault("create", error))?;
-        }
-        let root = fs::canonicalize(folder).map_err(|error| fault("open", error))?;
-        let opened = LocalFileSystem::new_with_prefix(&root);
-        let store = opened.map_err(|error| Fault::Store { object: shown.clone(), action: "open", error })?;
-        // A backup is complete once its manifest is written: what comes before it must stay after a power
-        // loss.
-        let store = store.with_fsync(true).with_automatic_cleanup(true);
-        let folder = Some(Folder::new(root));
-        Ok(Self { store: Arc::new(store), prefix: Path::default(), shown, folder, s3: None })
-    }
-
-    fn open_bucket(bucket: &str, prefix: &str, s3: &S3Settings, shown: String) -> Result<Self, Fault> {
-        match keywright_objects::open(bucket, s3) {
-            Ok(store) => {
-                Ok(Self { store, prefix: Path::from(prefix), shown, folder: None, s3: Some(s3.shown()) })
+            Address::Folder(folder) => {
+                if access == Access::Create {
+                    Bucket::make_folder(folder, &shown).map_err(Fault::Store)?;
+                }
+                let bucket = Bucket::of_folder(folder, &shown).map_err(Fault::Store)?;
+                Ok(Self { bucket, prefix: String::new(), shown })
             }
-            Err(error) => Err(match Refusal::of(&error) {
-                Some(refusal) => Fault::Refused { object: shown, action: "open", store: s3.shown(), refusal },
-                None => Fault::Store { object: shown, action: "open", error },
-            }),
+            Address::S3 { bucket, prefix } => {
+                let bucket = Bucket::in_s3(bucket, s3).map_err(Fault::Store)?;
+                let prefix = if prefix.is_empty() { String::new() } else { encoded(prefix) + "/" };
+                Ok(Self { bucket, prefix, shown })
+            }
         }
     }
 
     /// A place in memory: for tests, and for servers that keep everything in memory.
     pub fn in_memory() -> Self {
-        Self::over(Arc::new(InMemory::new()), "memory:")
+        Self::over(Bucket::in_memory())
     }
 
-    /// A place over any object store. Texts show an object by `shown` and its path.
-    pub fn over(store: Arc<dyn ObjectStore>, shown: impl Into<String>) -> Self {
-        Self { store, prefix: Path::default(), shown: shown.into(), folder: None, s3: None }
+    /// A place that is a bucket as a whole.
+    pub fn over(bucket: Bucket) -> Self {
+        let shown = bucket.shown("");
+        Self { bucket, prefix: String::new(), shown }
     }
 
-    /// An object's name for people.
-    pub(crate) fn shown(&self, path: &Path) -> String {
-        format!("{}/{path}", self.shown.trim_end_matches('/'))
+    pub(crate) fn damaged(&self, path: &str, wrong: Wrong) -> Fault {
+        Fault::Damaged(Damage { object: self.bucket.shown(&self.key(path)), spot: None, wrong })
     }
 
-    pub(crate) fn damaged(&self, path: &Path, wrong: Wrong) -> Fault {
-        Fault::Damaged(Damage { object: self.shown(path), spot: None, wrong })
+    pub(crate) fn damaged_at(&self, path: &str, spot: Spot, wrong: Wrong) -> Fault {
+        Fault::Damaged(Damage { object: self.bucket.shown(&self.key(path)), spot: Some(spot), wrong })
     }
 
-    pub(crate) fn damaged_at(&self, path: &Path, spot: Spot, wrong: Wrong) -> Fault {
-        Fault::Damaged(Damage { object: self.shown(path), spot: Some(spot), wrong })
+    fn key(&self, path: &str) -> String {
+        format!("{}{path}", self.prefix)
     }
 
-    /// The path within the object store.
-    fn stored(&self, path: &Path) -> Result<Path, Fault> {
-        if let Some(folder) = &self.folder {
-            folder.check(path).map_err(|path| Fault::Link { path })?;
-        }
-        Ok(self.prefix.parts().chain(path.parts()).collect())
-    }
-
-    fn fault(&self, path: &Path, action: &'static str) -> impl Fn(Error) -> Fault {
-        let (object, s3) = (self.shown(path), self.s3.clone());
-        move |error| {
-            let object = object.clone();
-            let missing = |object| Fault::Damaged(Damage { object, spot: None, wrong: Wrong::Missing });
-            match (error, &s3) {
-                (Error::NotFound { .. }, None) => missing(object),
-                (error, None) => Fault::Store { object, action, error },
-                (error, Some(store)) => match Refusal::of(&error) {
-                    None => missing(object),
-                    Some(refusal) => Fault::Refused { object, action, store: store.clone(), refusal },
-                },
+    /// What a fault of the store is to a backup.
+    fn fault(&self, path: &str) -> impl Fn(ObjectFault) -> Fault {
+        move |fault| {
+            if let Some(link) = fault.link() {
+                Fault::Link { path: link.to_owned() }
+            } else if let Some(bytes_max) = fault.too_long() {
+                self.damaged(path, Wrong::Malformed(format!("it has more than {bytes_max} bytes")))
+            } else if fault.kind() == FaultKind::NoSuchKey && fault.io_error().is_none() {
+                self.damaged(path, Wrong::Missing)
+            } else {
+                Fault::Store(fault)
             }
         }
     }
 
     /// Writes an object as a whole: readers see all of it or nothing.
-    pub(crate) async fn put(&self, path: &Path, payload: PutPayload) -> Result<(), Fault> {
-        let stored = self.stored(path)?;
-        self.store.put(&stored, payload).await.map(|_| ()).map_err(self.fault(path, "write"))
+    pub(crate) async fn put(&self, path: &str, parts: Vec<Bytes>) -> Result<(), Fault> {
+        self.bucket.put_parts(&self.key(path), parts).await.map(|_| ()).map_err(self.fault(path))
     }
 
     /// The length of an object, which must be there.
-    pub(crate) async fn length(&self, path: &Path) -> Result<u64, Fault> {
-        let stored = self.stored(path)?;
-        self.store.head(&stored).await.map(|found| found.size).map_err(self.fault(path, "read"))
+    pub(crate) async fn length(&self, path: &str) -> Result<u64, Fault> {
+        self.bucket.stat(&self.key(path)).await.map(|found| found.bytes).map_err(self.fault(path))
     }
 
     /// A part of an object. It may be shorter if the object ends before.
-    pub(crate) async fn read(&self, path: &Path, range: Range<u64>) -> Result<Bytes, Fault> {
-        let stored = self.stored(path)?;
-        self.store.get_range(&stored, range).await.map_err(self.fault(path, "read"))
+    pub(crate) async fn read(&self, path: &str, range: Range<u64>) -> Result<Bytes, Fault> {
+        self.bucket.read(&self.key(path), range).await.map_err(self.fault(path))
     }
 
     /// An object of at most so many bytes.
-    pub(crate) async fn read_whole(&self, path: &Path, bytes_max: u64) -> Result<Bytes, Fault> {
-        let stored = self.stored(path)?;
-        let fault = self.fault(path, "read");
-        let found = self.store.get(&stored).await.map_err(&fault)?;
-        if found.meta.size > bytes_max {
-            return Err(self.damaged(path, Wrong::Malformed(format!("it has more than {bytes_max} bytes"))));
-        }
-        found.bytes().await.map_err(&fault)
+    pub(crate) async fn read_whole(&self, path: &str, bytes_max: u64) -> Result<Bytes, Fault> {
+        self.bucket.read_whole(&self.key(path), bytes_max).await.map_err(self.fault(path))
     }
 
     /// Removes an object. One that is not there is removed already.
-    pub(crate) async fn remove(&self, path: &Path) -> Result<(), Fault> {
-        let stored = self.stored(path)?;
-        match self.store.delete(&stored).await.map_err(self.fault(path, "remove")) {
-            Err(fault) if fault.is_missing() => Ok(()),
-            removed => removed,
-        }
+    pub(crate) async fn remove(&self, path: &str) -> Result<(), Fault> {
+        self.bucket.remove(&self.key(path)).await.map_err(self.fault(path))
     }
 
     /// What stands directly below a path, without links, in the order of names.
-    pub(crate) async fn entries(&self, path: &Path) -> Result<Entries, Fault> {
-        let stored = self.stored(path)?;
-        let prefix = (!stored.is_root()).then_some(&stored);
-        let listed = self.store.list_with_delimiter(prefix).await.map_err(self.fault(path, "list"));
-        let listed = match listed {
-            Err(fault) if fault.is_missing() => return Ok(Entries::default()),
-            listed => listed?,
-        };
-        let is_link = |name: &str| {
-            self.folder.as_ref().is_some_and(|folder| folder.check(&path.clone().join(name)).is_err())
-        };
-        let mut entries = Entries::default();
-        for folder in &listed.common_prefixes {
-            entries.folders.extend(folder.filename().filter(|name| !is_link(name)).map(str::to_owned));
-        }
-        for object in &listed.objects {
-            let name = object.location.filename().filter(|name| !is_link(name));
-            entries.objects.extend(name.map(|name| (name.to_owned(), object.size)));
-        }
-        entries.folders.sort_unstable();
-        entries.objects.sort_unstable();
-        Ok(entries)
+    pub(crate) async fn entries(&self, path: &str) -> Result<Entries, Fault> {
+        self.bucket.entries(self.key(path).trim_end_matches('/')).await.map_err(self.fault(path))
     }
 
-    /// Removes the files of a folder that a killed process was writing; returns how many. Object stores have
-    /// none: what was not written to its end is not there.
-    pub(crate) fn remove_unfinished(&self, path: &Path) -> Result<u64, Fault> {
-        let Some(folder) = &self.folder else { return Ok(0) };
-        folder.check(path).map_err(|path| Fault::Link { path })?;
-        let failed = |error: std::io::Error| Fault::Store {
-            object: self.shown(path),
-            action: "remove unfinished files of",
-            error: Error::Generic { store: "folder", source: Box::new(error) },
-        };
-        let files = folder.unfinished(path).map_err(failed)?;
-        let mut removed = 0;
-        for file in files {
-            match fs::remove_file(&file) {
-                Ok(()) => removed += 1,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(failed(error)),
-            }
-        }
-        Ok(removed)
+    /// Removes the files of a folder that a killed process was writing; returns how many.
+    pub(crate) fn remove_unfinished(&self, path: &str) -> Result<u64, Fault> {
+        self.bucket.remove_unfinished(&self.key(path)).map_err(self.fault(path))
     }
 }
 

@@ -109,6 +109,6 @@ impl SetManifest {
             tables: self.tables.clone(),
         };
         let (text, _) = sealed::seal(&stored);
-        place.put(&self.scope.set(&self.id)?, text.into()).await
+        place.put(&self.scope.set(&self.id)?, vec![text.into()]).await
     }
 }

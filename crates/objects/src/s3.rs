@@ -3,12 +3,11 @@
 
 use std::error::Error as _;
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::client::{HttpClient, HttpConnector, HttpError};
-use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, Error, ObjectStore, RetryConfig};
+use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, Error, RetryConfig};
 use reqwest::redirect;
 
 /// A store that does not take a connection within this time is not there.
@@ -26,6 +25,25 @@ const BACKOFF: BackoffConfig =
 /// What the library of TLS says of a certificate that it does not trust, and where it could trust none.
 const UNTRUSTED: &str = "invalid peer certificate";
 const NO_CERTIFICATES: &str = "No CA certificates";
+/// Names of settings of the library.
+const ENCRYPTION: &str = "aws_server_side_encryption";
+const ENCRYPTION_KEY: &str = "aws_sse_kms_key_id";
+/// Codes of stores that have no room, or no more for this bucket.
+const CODES_OF_FULL: [&str; 4] =
+    ["QuotaExceeded", "XMinioAdminBucketQuotaExceeded", "XMinioStorageFull", "InsufficientStorage"];
+/// Codes of stores that would do the same later.
+const CODES_OF_BUSY: [&str; 7] = [
+    "InternalError",
+    "OperationAborted",
+    "RequestTimeout",
+    "ServiceUnavailable",
+    "SlowDown",
+    "Throttling",
+    "TooManyRequests",
+];
+/// What stands before the status in the library's texts, which do not give it otherwise.
+const STATUS: &str = "status code: ";
+const STATUS_FULL: u16 = 507;
 /// More of an answer is not repeated.
 const SHOWN_BYTES_MAX: usize = 300;
 
@@ -67,9 +85,21 @@ impl fmt::Debug for S3Keys {
     }
 }
 
+/// How a store encrypts what is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Encryption {
+    /// With keys of its own.
+    Aes256,
+    /// With a key of a key service; `None`: the bucket's.
+    Kms {
+        /// The key.
+        key_id: Option<String>,
+    },
+}
+
 impl S3Settings {
     /// The store, for people.
-    pub fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         self.endpoint.clone().unwrap_or_else(|| format!("AWS in {}", self.region))
     }
 
@@ -84,7 +114,11 @@ impl S3Settings {
 }
 
 /// The store of a bucket.
-pub fn open(bucket: &str, settings: &S3Settings) -> object_store::Result<Arc<dyn ObjectStore>> {
+pub(crate) fn open(
+    bucket: &str,
+    settings: &S3Settings,
+    encryption: Option<&Encryption>,
+) -> object_store::Result<AmazonS3> {
     // The client of HTTP takes the one of the process. If there is one already, it stays.
     let _installed = rustls::crypto::ring::default_provider().install_default();
     let retry = RetryConfig { backoff: BACKOFF, max_retries: RETRIES_MAX, retry_timeout: RETRY_TIME_MAX };
@@ -111,7 +145,17 @@ pub fn open(bucket: &str, settings: &S3Settings) -> object_store::Result<Arc<dyn
             builder = builder.with_config(name.to_ascii_lowercase().parse()?, value);
         }
     }
-    Ok(Arc::new(builder.build()?))
+    match encryption {
+        None => {}
+        Some(Encryption::Aes256) => builder = builder.with_config(ENCRYPTION.parse()?, "AES256"),
+        Some(Encryption::Kms { key_id }) => {
+            builder = builder.with_config(ENCRYPTION.parse()?, "aws:kms");
+            if let Some(key_id) = key_id {
+                builder = builder.with_config(ENCRYPTION_KEY.parse()?, key_id);
+            }
+        }
+    }
+    builder.build()
 }
 
 /// Makes clients that talk to the store that is named, and to nobody to whom it sends them.
@@ -164,6 +208,12 @@ pub enum Refusal {
     NoCertificates,
     /// Its certificate is not trusted.
     Untrusted(String),
+    /// It has no room.
+    Full(String),
+    /// It cannot use the key of an encryption.
+    EncryptionKey(String),
+    /// It is busy, or has an error of its own.
+    Busy(String),
     /// Anything else, in its own words.
     Other(String),
 }
@@ -182,7 +232,11 @@ impl fmt::Display for Refusal {
             Self::Region => formatter.write_str("has the bucket in another region"),
             Self::NoCertificates => formatter.write_str("needs root certificates, and this machine has none"),
             Self::Untrusted(reason) => write!(formatter, "is not trusted: {reason}"),
-            Self::Other(answer) => write!(formatter, "answers {answer}"),
+            Self::Full(answer) => write!(formatter, "has no room: {answer}"),
+            Self::EncryptionKey(answer) => {
+                write!(formatter, "cannot use the key of the encryption: {answer}")
+            }
+            Self::Busy(answer) | Self::Other(answer) => write!(formatter, "answers {answer}"),
         }
     }
 }
@@ -206,31 +260,59 @@ impl Refusal {
         if is_of_line {
             return Some(Self::Unreachable(innermost));
         }
-        Some(match element(&text, "Code") {
-            Some("NoSuchBucket") => Self::NoBucket,
-            Some("InvalidAccessKeyId") => Self::UnknownKey,
-            Some("SignatureDoesNotMatch") => Self::WrongSecret,
-            Some("RequestTimeTooSkewed") => Self::Clock,
-            Some(
-                "AuthorizationHeaderMalformed" | "PermanentRedirect" | "IllegalLocationConstraintException",
+        Some(match (element(&text, "Code"), status(&text)) {
+            (Some("NoSuchBucket"), _) => Self::NoBucket,
+            (Some("InvalidAccessKeyId"), _) => Self::UnknownKey,
+            (Some("SignatureDoesNotMatch"), _) => Self::WrongSecret,
+            (Some("RequestTimeTooSkewed"), _) => Self::Clock,
+            (
+                Some(
+                    "AuthorizationHeaderMalformed"
+                    | "PermanentRedirect"
+                    | "IllegalLocationConstraintException",
+                ),
+                _,
             ) => Self::Region,
-            Some("AccessDenied") => Self::Denied,
-            Some("NoSuchKey") => return None,
-            Some(code) => Self::Other(match element(&text, "Message") {
-                Some(message) => format!("{code}: {}", shortened(message)),
-                None => code.to_owned(),
-            }),
+            (Some("AccessDenied"), _) => Self::Denied,
+            (Some("NoSuchKey"), _) => return None,
+            (Some(code), status) => {
+                let answer = match element(&text, "Message") {
+                    Some(message) => format!("{code}: {}", shortened(message)),
+                    None => code.to_owned(),
+                };
+                Self::of_answer(Some(code), status, answer)
+            }
             // An answer without a body says its status alone.
-            None => match error {
+            (None, status) => match error {
                 Error::NotFound { .. } => return None,
                 Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => Self::Denied,
                 _ if text.contains("redirect") || text.contains(" 301 ") || text.contains(" 307 ") => {
                     Self::Region
                 }
-                _ => Self::Other(shortened(&innermost).to_owned()),
+                _ => Self::of_answer(None, status, shortened(&innermost).to_owned()),
             },
         })
     }
+
+    /// What an answer means that is not one of the usual ones.
+    fn of_answer(code: Option<&str>, status: Option<u16>, answer: String) -> Self {
+        let is_one_of = |codes: &[&str]| code.is_some_and(|code| codes.contains(&code));
+        if status == Some(STATUS_FULL) || is_one_of(&CODES_OF_FULL) {
+            Self::Full(answer)
+        } else if code.is_some_and(|code| code.starts_with("KMS.")) {
+            Self::EncryptionKey(answer)
+        } else if is_one_of(&CODES_OF_BUSY) || matches!(status, Some(408 | 429 | 500 | 502..=599)) {
+            Self::Busy(answer)
+        } else {
+            Self::Other(answer)
+        }
+    }
+}
+
+/// The status of an answer within the text of an error.
+fn status(text: &str) -> Option<u16> {
+    let (_, rest) = text.split_once(STATUS)?;
+    rest.get(..3)?.parse().ok()
 }
 
 /// The content of an element of XML, such as `<Code>NoSuchKey</Code>`.
@@ -274,5 +356,29 @@ mod tests {
         assert_eq!(Refusal::of(&not_found("404: <Error><Code>NoSuchKey</Code></Error>")), None);
         let bucket = "404: <Error><Code>NoSuchBucket</Code></Error>";
         assert_eq!(Refusal::of(&not_found(bucket)), Some(Refusal::NoBucket));
+    }
+
+    #[test]
+    fn what_is_full_and_what_is_busy_is_known_by_code_and_status() {
+        let answered = |status: &str, body: &str| {
+            let text = format!("Server returned non-2xx status code: {status}: {body}");
+            Refusal::of(&Error::Generic { store: "S3", source: text.into() }).unwrap()
+        };
+        let code = |code: &str| format!("<Error><Code>{code}</Code><Message>so</Message></Error>");
+        for (status, body, expected) in [
+            ("507 Insufficient Storage", String::new(), "has no room: "),
+            ("403 Forbidden", code("QuotaExceeded"), "has no room: QuotaExceeded: so"),
+            ("400 Bad Request", code("KMS.NotFoundException"), "cannot use the key of the encryption: KMS."),
+        ] {
+            let found = answered(status, &body);
+            assert!(found.to_string().starts_with(expected), "{found}");
+            assert!(!matches!(found, Refusal::Busy(_)));
+        }
+        for (status, body) in
+            [("503 Service Unavailable", ""), ("429 Too Many Requests", ""), ("200 OK", &code("SlowDown"))]
+        {
+            assert!(matches!(answered(status, body), Refusal::Busy(_)), "{status}");
+        }
+        assert!(matches!(answered("501 Not Implemented", &code("NotImplemented")), Refusal::Other(_)));
     }
 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use keywright_archive::{
     BackupPath, BackupRows, Fault, Kind, Manifest, Parts, Place, Row, Scope, Sizes, Writer,
 };
+use keywright_objects::Bucket;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _};
@@ -32,7 +33,7 @@ pub(crate) fn backup(table: &str, id: &str) -> BackupPath {
 pub(crate) fn memory() -> (Place, Arc<InMemory>) {
     let store = Arc::new(InMemory::new());
     let shared: Arc<dyn ObjectStore> = store.clone();
-    (Place::over(shared, "memory:"), store)
+    (Place::over(Bucket::over(shared, "memory:")), store)
 }
 
 pub(crate) fn full(stamp: u64) -> Parts {

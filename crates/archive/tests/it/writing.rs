@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use keywright_archive::{BackupRows, Chunk, Fault, Manifest, Place, Sizes, Writer, remove_orphans};
+use keywright_objects::Bucket;
 use pollster::block_on;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -68,7 +69,7 @@ proptest! {
 
         let (_, store) = memory();
         let faulty = Arc::new(FaultyStore::new(Arc::clone(&store)));
-        let place = Place::over(faulty.clone(), "memory:");
+        let place = Place::over(Bucket::over(faulty.clone(), "memory:"));
         let mut sealed = Vec::new();
         for (room, forgets) in room.iter().chain([&usize::MAX]).zip(forgets.iter().chain([&false])) {
             faulty.allow(*room);
@@ -95,7 +96,7 @@ proptest! {
 #[test]
 fn what_a_full_store_refuses_is_named() {
     let (_, store) = memory();
-    let place = Place::over(Arc::new(FaultyStore::new(store)), "/srv/backups");
+    let place = Place::over(Bucket::over(Arc::new(FaultyStore::new(store)), "/srv/backups"));
     let writer = Writer::new(place, backup("orders", "1-a"), SMALL);
     let fault = block_on(writer.finish(full(7))).unwrap_err();
     assert!(!fault.is_damage());

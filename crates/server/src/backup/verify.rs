@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<ExitCode, Failure> {
 
 /// Whether a fault is one of what is stored, and not of reaching it.
 fn is_of_content(fault: &Fault) -> bool {
-    !matches!(fault, Fault::Store { .. } | Fault::Refused { .. })
+    !matches!(fault, Fault::Store(_))
 }
 
 async fn report(place: &Place, arguments: &VerifyArguments) -> Result<Report, Failure> {
@@ -162,8 +162,8 @@ fn as_json(report: &Report) -> Value {
 
 fn fault_json(fault: &Fault) -> Value {
     let (object, spot) = match fault {
-        Fault::Damaged(Damage { object, spot, .. }) => (Some(object), *spot),
-        Fault::Store { object, .. } | Fault::Refused { object, .. } => (Some(object), None),
+        Fault::Damaged(Damage { object, spot, .. }) => (Some(object.as_str()), *spot),
+        Fault::Store(fault) => (Some(fault.object()), None),
         _ => (None, None),
     };
     json!({

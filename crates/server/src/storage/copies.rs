@@ -8,12 +8,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use keywright_archive::{Access, Address, BackupPath, Chain, Fault, Listing, Place, Scope, list_of};
 use keywright_engine::ObjectJob;
-use keywright_objects::{Refusal, S3Settings};
+use keywright_objects::S3Settings;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
-use crate::process::io_fault::Explained;
+use crate::storage::object_faults;
 
 /// The codes of jobs that failed: the copy itself is damaged, or it is in another place.
 pub(crate) const DAMAGED: &str = "DamagedBackup";
@@ -25,33 +25,10 @@ const LIST_TIME: Duration = Duration::from_secs(20);
 
 /// A fault of a place in words, with those of the system explained.
 pub(crate) fn sentence(fault: &Fault) -> String {
-    match (fault, fault.io_error()) {
-        (Fault::Store { object, action, .. }, Some(error)) => {
-            format!("cannot {action} {object}: {}", Explained(error))
-        }
-        (Fault::Refused { refusal, .. }, _) => match advice(refusal) {
-            Some(advice) => format!("{fault}; {advice}"),
-            None => fault.to_string(),
-        },
+    match fault {
+        Fault::Store(fault) => object_faults::sentence(fault),
         _ => fault.to_string(),
     }
-}
-
-/// What helps if an S3-compatible store refuses.
-fn advice(refusal: &Refusal) -> Option<&'static str> {
-    Some(match refusal {
-        Refusal::Unreachable(_) => "check --s3-endpoint, and that the store runs",
-        Refusal::NoBucket => "make the bucket, or name another place",
-        Refusal::UnknownKey => "check --s3-access-key-id or AWS_ACCESS_KEY_ID",
-        Refusal::WrongSecret => "check KEYWRIGHT_S3_SECRET_ACCESS_KEY or AWS_SECRET_ACCESS_KEY",
-        Refusal::Denied => "allow it to list, read, write and remove objects of the bucket",
-        Refusal::Clock => "set the clock of this machine",
-        Refusal::Region => "check --s3-region",
-        Refusal::NoCertificates | Refusal::Untrusted(_) => {
-            "name a file with the certificates of those whom you trust in SSL_CERT_FILE"
-        }
-        Refusal::Other(_) => return None,
-    })
 }
 
 /// Why a copy cannot be read or written.
@@ -68,7 +45,7 @@ impl CopyFault {
     pub(crate) fn of(fault: &Fault) -> Self {
         let message = sentence(fault);
         match fault {
-            Fault::Store { .. } | Fault::Refused { .. } | Fault::Link { .. } => Self::Later(message),
+            Fault::Store(_) | Fault::Link { .. } => Self::Later(message),
             Fault::Damaged(_) => Self::Failed { code: DAMAGED, message },
             Fault::Name(_) | Fault::RowTooLarge { .. } | Fault::Unordered { .. } => {
                 Self::Failed { code: "UnfitForBackup", message }

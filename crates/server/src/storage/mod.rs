@@ -9,6 +9,7 @@ pub(crate) mod copies;
 pub(crate) mod damage_report;
 pub(crate) mod database;
 pub(crate) mod health;
+pub(crate) mod object_faults;
 pub(crate) mod private_file;
 pub(crate) mod recovery;
 pub(crate) mod scrub;

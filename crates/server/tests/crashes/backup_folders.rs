@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use bytes::Bytes;
-use keywright_archive::{Access, Address, Kind, Manifest, Parts, Place, S3Settings, Scope, Sizes, Writer};
+use keywright_archive::{Access, Address, Kind, Manifest, Parts, Place, Scope, Sizes, Writer};
+use keywright_objects::S3Settings;
 use serde_json::Value;
 
 const OLD: &str = "00000000001000-00000000";
