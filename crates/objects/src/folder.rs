@@ -117,8 +117,8 @@ impl Folder {
         Ok(found)
     }
 
-    /// The keys of the files of a folder, and those of the folders in it with `/` at their end. The last comes
-    /// first. What no key can name and what is being written is left out, and so are links.
+    /// The keys of the files of a folder, and those of the folders in it with `/` at their end. The last
+    /// comes first. What no key can name and what is being written is left out, and so are links.
     fn names(&self, folder: &str) -> io::Result<Vec<String>> {
         let entries = match fs::read_dir(self.root.join(folder)) {
             // It was removed meanwhile.

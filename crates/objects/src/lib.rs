@@ -18,9 +18,9 @@
 //!   refused.
 //! - **Memory is bounded**: an object is streamed in pieces, and a list comes in pages.
 //!
-//! What does not: keys with empty parts, such as `a//b`, which S3 allows, are refused everywhere, and a bucket
-//! that has one below a prefix cannot be listed there. Empty objects that stand for folders, whose keys end
-//! with `/`, are not listed.
+//! What does not: keys with empty parts, such as `a//b`, which S3 allows, are refused everywhere, and a
+//! bucket that has one below a prefix cannot be listed there. Empty objects that stand for folders, whose
+//! keys end with `/`, are not listed.
 //!
 //! The crate knows no settings, no clock and no meaning of an object.
 //!
