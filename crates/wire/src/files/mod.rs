@@ -4,6 +4,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `json_lines` | lines of DynamoDB JSON: exports, imports |
+//! | `ion` | lines of Ion: exports; structs in text or binary: imports |
 //! | `manifest` | an export's folder: names of objects, manifests, sums |
 //! | `change` | a line of an incremental export, in any format |
 //! | `records` | the records of one object from pieces of its bytes, in any format |
@@ -30,23 +31,23 @@
 //! to go on, it feeds the object from its start to [`Records::resumed`], which finds those records again and
 //! decodes none of them. An object that has an unreadable record is done with it.
 //!
-//! Layers: iso_time, change, record < json_lines < manifest, records.
+//! Layers: iso_time, change, record < json_lines < manifest, ion < records.
 
 mod change;
+pub mod ion;
 mod iso_time;
-mod json_lines;
+pub mod json_lines;
 mod manifest;
 mod record;
 mod records;
 
 pub use change::Change;
-pub use json_lines::{push_change, push_item};
 pub use manifest::{
     Checksum, Checksummer, DataFile, DataFormat, ExportFolder, ManifestFault, Part, SUM_EXTENSIONS, Span,
     Summary, View, data_file_name, sum_key,
 };
-pub use record::{Contents, Outcome, Position, Record};
-pub use records::{RECORD_BYTES_MAX, Records};
+pub use record::{Contents, Outcome, Position, RECORD_BYTES_MAX, Record};
+pub use records::Records;
 
 use record::RecordFormat;
 
@@ -55,12 +56,15 @@ use record::RecordFormat;
 pub enum Format {
     /// DynamoDB JSON, one record a line.
     JsonLines,
+    /// Ion 1.0, one struct a record.
+    Ion,
 }
 
 impl Format {
     fn open(&self) -> Box<dyn RecordFormat> {
         match self {
             Self::JsonLines => Box::new(json_lines::JsonLines::default()),
+            Self::Ion => Box::new(ion::Ion::default()),
         }
     }
 }

@@ -2,6 +2,10 @@
 
 use keywright_semantics::request::{FileRecord, FileRecordParts};
 
+/// The text of one record at most. An item of 400 KB takes 3.7 MB of JSON without spaces if it is a list of
+/// empty strings, and 2.4 MB if it is a text of control characters; what is longer is no item.
+pub const RECORD_BYTES_MAX: usize = 8 * 1024 * 1024;
+
 /// The place of a record in its object, after decompression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {

@@ -4,11 +4,7 @@ use keywright_semantics::messages::files as text;
 use keywright_semantics::request::FileRecord;
 
 use super::Format;
-use super::record::{Contents, End, Fault, Outcome, Position, Record, RecordFormat, Step};
-
-/// The text of one record at most. An item of 400 KB takes 3.7 MB of JSON without spaces if it is a list of
-/// empty strings, and 2.4 MB if it is a text of control characters; what is longer is no item.
-pub const RECORD_BYTES_MAX: usize = 8 * 1024 * 1024;
+use super::record::{Contents, End, Fault, Outcome, Position, RECORD_BYTES_MAX, Record, RecordFormat, Step};
 
 /// The bytes with which some editors begin a file in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -10,6 +10,7 @@
 mod backups;
 mod case_file;
 mod cases;
+mod files;
 mod responses;
 mod touches;
 mod values;

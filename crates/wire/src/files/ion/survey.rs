@@ -1,0 +1,27 @@
+//! What is looked at before a record is decoded, because decoding takes memory, stack and time for it.
+
+use keywright_semantics::limits::NESTING_LEVELS_MAX;
+
+/// Structs and lists that are nested in a record at most: the record, its item, and those of an attribute
+/// with one level too many.
+pub(super) const DEPTH_MAX: usize = 2 + NESTING_LEVELS_MAX;
+
+/// Values of a record at most. The largest item, a list of empty strings, has 409,600.
+pub(super) const VALUES_MAX: usize = 1_000_000;
+
+/// Characters of a number's text, or bytes of a number, at most. A number has 38 digits and may be written
+/// with zeros: 1E+125 has 126 digits. Reading a number takes time with the square of its length.
+pub(super) const NUMBER_LENGTH_MAX: usize = 1024;
+
+/// What makes a record one that is not decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Survey {
+    /// Deeper than [`DEPTH_MAX`].
+    pub too_deep: bool,
+    /// A number longer than [`NUMBER_LENGTH_MAX`].
+    pub long_number: bool,
+    /// An S-expression, which no attribute is. Its values are not counted.
+    pub has_sexp: bool,
+    /// Values in it; not below their number, and hardly above.
+    pub values: usize,
+}

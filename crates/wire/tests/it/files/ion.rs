@@ -1,0 +1,119 @@
+//! Ion, in text and in binary.
+
+use keywright_wire::files::{Format, ion, json_lines};
+
+use super::{items, records, sample_items, shown, written};
+
+fn shown_ion(bytes: &[u8]) -> Vec<String> {
+    shown(&records(&Format::Ion, bytes))
+}
+
+#[test]
+fn items_of_every_type_read_back_equal() {
+    let all = sample_items();
+    let text = written(ion::push_item, &all);
+    assert_eq!(items(records(&Format::Ion, &text)), all);
+    let json = written(json_lines::push_item, &items(records(&Format::Ion, &text)));
+    assert_eq!(written(ion::push_item, &items(records(&Format::JsonLines, &json))), text);
+}
+
+#[test]
+fn a_line_is_as_the_services_guide_writes_it() {
+    let line = concat!(
+        "$ion_1_0 {Item:{bin:{{dGVzdA==}},list:[1.,\"x\"],map:{k:\"v\"},n:103.,nothing:null,",
+        "nums:$dynamodb_NS::[1.,6d2],ok:true,pk:\"1\",tags:$dynamodb_SS::[\"a\",\"b\"]}}\n",
+    );
+    let read = items(records(&Format::Ion, line.as_bytes()));
+    assert_eq!(read[0].len(), 9);
+    assert_eq!(String::from_utf8(written(ion::push_item, &read)).unwrap(), line);
+}
+
+#[test]
+fn numbers_of_any_ion_type_are_numbers() {
+    let text = b"{Item:{a:1,b:1.50,c:12d-1,d:5e-1,e:-0x10,f:1_000,g:0b11,h:null.int}}";
+    let json = written(json_lines::push_item, &items(records(&Format::Ion, text)));
+    assert_eq!(
+        String::from_utf8(json).unwrap(),
+        concat!(
+            r#"{"Item":{"a":{"N":"1"},"b":{"N":"1.5"},"c":{"N":"1.2"},"d":{"N":"0.5"},"e":{"N":"-16"},"#,
+            r#""f":{"N":"1000"},"g":{"N":"3"},"h":{"NULL":true}}}"#,
+            "\n"
+        )
+    );
+}
+
+#[test]
+fn an_invalid_item_is_passed() {
+    let long_number = format!("{{Item:{{a:{}}}}}", "7".repeat(2000));
+    let deep = format!("{{Item:{{a:{}{}}}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let many = format!("{{Item:{{a:[{}1]}}}}", "1,".repeat(1_100_000));
+    for (record, message) in [
+        ("{Item:{a:2026-01-01T}}", "An attribute has the Ion type timestamp; "),
+        ("{Item:{a:symbol}}", "An attribute has the Ion type symbol; "),
+        ("{Item:{a:(1 2)}}", "An attribute has the Ion type sexp; "),
+        ("{Item:{a:{{\"clob\"}}}}", "An attribute has the Ion type clob; "),
+        ("{Item:{a:nan}}", "The parameter cannot be converted to a numeric value: NaN"),
+        (
+            "{Item:{a:$dynamodb_SS::[]}}",
+            "One or more parameter values were invalid: An string set  may not be empty",
+        ),
+        (
+            "{Item:{a:$dynamodb_NS::[1,1.0]}}",
+            "One or more parameter values were invalid: Input collection contains duplicates.",
+        ),
+        (
+            "{Item:{a:$dynamodb_NS::[\"1\"]}}",
+            "A set with the annotation $dynamodb_NS has a member of the Ion type string",
+        ),
+        ("{Item:{a:1d126}}", "Number overflow. "),
+        ("{Item:5}", "An attribute has the Ion type int; "),
+        ("{}", "The record has no member Item: "),
+        (&long_number, "Attempting to store more than 38 significant digits in a Number"),
+        (&deep, "Nesting Levels have exceeded supported limits"),
+        (&many, "Item size has exceeded the maximum allowed size"),
+    ] {
+        let start = &record[..record.len().min(60)];
+        let found = shown_ion(format!("{record}\n{{Item:{{b:1}}}}").as_bytes());
+        assert!(found[0].starts_with(&format!("0 at 0: invalid: {message}")), "{start}: {}", found[0]);
+        assert!(found[1].ends_with("[\"b\"]"), "{start}: {found:?}");
+    }
+}
+
+#[test]
+fn what_does_not_parse_ends_the_object() {
+    for text in [
+        "5",
+        "\"text\"",
+        "[5]",
+        "[[{Item:{}}]]",
+        "{{dGVzdA==}}",
+        "$ion_1_1 {Item:{}}",
+        "$ion_2_0 {Item:{}}",
+        "note::{Item:{}}",
+        "$ion_symbol_table::[1]",
+        "$ion_symbol_table::{imports:[{name:\"x\",version:1,max_id:4000000000}]} {Item:{}}",
+        "{Item:{a:1}",
+        "{Item:{a:1]}",
+        "{Item {a:1}}",
+        "{Item:{a:\"x}}",
+        "{Item:{a:$99}}",
+        "/* open",
+        "[{Item:{}}",
+    ] {
+        let found = shown_ion(format!("{{Item:{{b:1}}}} {text}").as_bytes());
+        let last = found.last().unwrap();
+        assert!(last.contains("unreadable: The record is not valid Ion: "), "{text}: {found:?}");
+    }
+    assert!(shown_ion(b"{Item:{a:\"\xff\"}}")[0].starts_with("0 at 0: unreadable: "));
+}
+
+#[test]
+fn tables_of_symbols_are_read_until_the_next_version_marker() {
+    let text = "$ion_1_0 $ion_symbol_table::{symbols:[\"a\",\"b\"]} {Item:{$10:1}} \
+                $ion_symbol_table :: { imports : $ion_symbol_table, symbols:[\"c\"] } {Item:{$11:1,$12:1}} \
+                $ion_symbol_table::{symbols:[\"d\"]} {Item:{$10:1}} $ion_1_0 {Item:{$10:1}}";
+    let found = shown_ion(text.as_bytes());
+    let shorter: Vec<&str> = found.iter().map(|line| line.split_once(": ").unwrap().1).collect();
+    assert_eq!(shorter[..3], ["[\"a\"]", "[\"b\", \"c\"]", "[\"d\"]"], "{found:?}");
+    assert!(shorter[3].starts_with("unreadable: "), "{found:?}");
+}
