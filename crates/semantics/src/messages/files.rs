@@ -50,6 +50,9 @@ pub fn repeated_column(name: &str) -> String {
     format!("the header names the column {name} twice")
 }
 
+/// A header that begins or ends with a delimiter, or has two in a row.
+pub const COLUMN_WITHOUT_NAME: &str = "the header has a column without a name";
+
 /// A line of CSV that has more or fewer fields than the header.
 pub fn column_count(fields: usize, columns: usize) -> String {
     format!("The line has {fields} fields, and the header has {columns} columns")

@@ -1,24 +1,29 @@
-//! The members of a file's record from its JSON. Items are read as those of requests are.
+//! The parts of a file's record from their JSON, read as those of requests are.
 
 use keywright_semantics::error::Error;
-use keywright_semantics::request::FileRecordParts;
+use keywright_semantics::request::parts::AttributeMapPart;
 
-use super::build::{FromNode, Members, structures};
+use super::build::FromNode;
 use super::types;
 use crate::json::Node;
-use crate::shapes::FILE_RECORD;
+use crate::shapes::{ATTRIBUTES, NAMES, Shape, TEXT};
 
-structures! {
-    FileRecordParts {
-        item: "Item",
-        condition_expression: "ConditionExpression",
-        expression_attribute_names: "ExpressionAttributeNames",
-        expression_attribute_values: "ExpressionAttributeValues",
-    }
+/// A map of attributes, or its first value of a wrong type.
+pub(crate) fn attributes(node: Node<'_>) -> Result<AttributeMapPart, Error> {
+    checked(&ATTRIBUTES, node)
 }
 
-/// The record in an object, or its first member of a wrong type.
-pub(crate) fn file_record(mut node: Node<'_>) -> Result<FileRecordParts, Error> {
-    types::check(&FILE_RECORD, &mut node)?;
-    FileRecordParts::from_node(node)
+/// A map of placeholders to names.
+pub(crate) fn names(node: Node<'_>) -> Result<Vec<(String, String)>, Error> {
+    checked(&NAMES, node)
+}
+
+/// A text.
+pub(crate) fn text(node: Node<'_>) -> Result<String, Error> {
+    checked(&TEXT, node)
+}
+
+fn checked<'a, T: FromNode<'a>>(shape: &Shape, mut node: Node<'a>) -> Result<T, Error> {
+    types::check(shape, &mut node)?;
+    T::from_node(node)
 }

@@ -5,7 +5,7 @@
 //! fault. It does not know tables or what values mean.
 
 mod build;
-mod file_record;
+pub(crate) mod file_record;
 #[cfg(test)]
 mod honoured;
 mod java_debug;
@@ -38,8 +38,6 @@ use crate::operation::Operation;
 use crate::render::unknown_operation;
 use crate::shapes::{self, Input};
 use build::FromNode;
-
-pub(crate) use file_record::file_record;
 
 /// The request in the body, or the error with which the service answers it.
 pub fn decode(operation: Operation, body: &[u8]) -> Result<Request, Error> {

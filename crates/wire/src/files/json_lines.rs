@@ -2,17 +2,23 @@
 //!
 //! Items are written straight from stored bytes, as responses are, and read as those of requests.
 
+use std::borrow::Cow;
+
 use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::Error;
 use keywright_semantics::messages::{data_plane, files as text};
 use keywright_semantics::number::Number;
 use keywright_semantics::request::FileRecordParts;
+use keywright_semantics::request::parts::AttributeMapPart;
 use memchr::memchr;
 
+use super::bulk::{self, RecordMembers};
 use super::change::Change;
-use super::record::{End, Fault, RecordFormat, Step};
+use super::line::push_line;
+use super::record::{Contents, End, Fault, RecordFormat, Step};
 use crate::decode::file_record;
 use crate::json::{self, Node, NotJson};
-use crate::render::writer::{Members, Render, Writer};
+use crate::render::writer::{Render, Writer};
 
 /// Appends a line of a full export, or of an import: `{"Item":{…}}`.
 pub fn push_item(out: &mut Vec<u8>, item: &EncodedItem) {
@@ -27,14 +33,6 @@ pub fn push_change(out: &mut Vec<u8>, change: &Change<'_>) {
         members.put_if("OldImage", change.old_image);
         members.put_if("NewImage", change.new_image);
     });
-}
-
-/// Appends an object and the end of its line.
-pub(super) fn push_line(out: &mut Vec<u8>, members: impl FnOnce(&mut Members<'_>)) {
-    let mut writer = Writer::appending_to(std::mem::take(out));
-    writer.object(members);
-    writer.raw("\n");
-    *out = writer.finish();
 }
 
 /// The time of a change in microseconds since 1970, as a number of DynamoDB.
@@ -80,7 +78,7 @@ impl RecordFormat for JsonLines {
         Ok(!piece.iter().all(u8::is_ascii_whitespace))
     }
 
-    fn decode(&self, record: &[u8]) -> Result<FileRecordParts, Fault> {
+    fn decode(&self, record: &[u8], contents: Contents) -> Result<FileRecordParts, Fault> {
         if json::decoded_bytes_max(record) > VALUES_BYTES_MAX {
             return Err(if json::is_json(record) {
                 Fault::Invalid(data_plane::ITEM_TOO_LARGE.to_owned())
@@ -89,9 +87,38 @@ impl RecordFormat for JsonLines {
             });
         }
         let node = json::parse(record).map_err(|NotJson| Fault::Unreadable(text::NOT_JSON.to_owned()))?;
-        if !matches!(node, Node::Object(_)) {
+        let Node::Object(members) = node else {
             return Err(Fault::Invalid(text::NOT_A_RECORD.to_owned()));
-        }
-        file_record(node).map_err(|error| Fault::Invalid(error.message))
+        };
+        bulk::record_parts(contents, &mut ObjectMembers(members)).map_err(Fault::Invalid)
+    }
+}
+
+/// The members of an object. Of repeated names the last one counts.
+struct ObjectMembers<'a>(Vec<(Cow<'a, str>, Node<'a>)>);
+
+impl<'a> ObjectMembers<'a> {
+    fn take<T>(
+        &mut self,
+        name: &str,
+        decode: impl Fn(Node<'a>) -> Result<T, Error>,
+    ) -> Result<Option<T>, String> {
+        let found = self.0.iter_mut().rev().find(|(other, _)| other == name);
+        let node = found.map(|(_, node)| std::mem::take(node)).filter(|node| !node.is_null());
+        node.map(decode).transpose().map_err(|error| error.message)
+    }
+}
+
+impl RecordMembers for ObjectMembers<'_> {
+    fn attributes(&mut self, name: &str) -> Result<Option<AttributeMapPart>, String> {
+        self.take(name, file_record::attributes)
+    }
+
+    fn names(&mut self, name: &str) -> Result<Option<Vec<(String, String)>>, String> {
+        self.take(name, file_record::names)
+    }
+
+    fn text(&mut self, name: &str) -> Result<Option<String>, String> {
+        self.take(name, file_record::text)
     }
 }

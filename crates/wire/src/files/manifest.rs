@@ -15,9 +15,9 @@ use md5::Md5;
 use sha2::{Digest, Sha256};
 
 use super::iso_time::{iso_time, parse_iso_time};
-use super::json_lines::push_line;
+use super::line::push_line;
 use crate::json::{self, Node, NotJson};
-use crate::render::writer::Writer;
+use crate::render::writer::{Members, Writer};
 
 /// What a manifest says of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -248,12 +248,14 @@ impl Summary {
 impl DataFile {
     /// Appends the file's line of `manifest-files.json`.
     pub fn push_line(&self, out: &mut Vec<u8>) {
-        push_line(out, |members| {
-            members.put("itemCount", self.item_count);
-            members.put("md5Checksum", self.checksum.base64());
-            members.put("etag", &self.etag);
-            members.put("dataFileS3Key", &self.key);
-        });
+        push_line(out, |members| self.put(members));
+    }
+
+    pub(super) fn put(&self, members: &mut Members<'_>) {
+        members.put("itemCount", self.item_count);
+        members.put("md5Checksum", self.checksum.base64());
+        members.put("etag", &self.etag);
+        members.put("dataFileS3Key", &self.key);
     }
 
     /// Reads `manifest-files.json`.

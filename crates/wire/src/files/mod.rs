@@ -4,8 +4,11 @@
 //! | file | owns |
 //! |---|---|
 //! | `json_lines` | lines of DynamoDB JSON: exports, imports |
+//! | `csv` | lines of CSV: imports |
 //! | `ion` | lines of Ion: exports; structs in text or binary: imports |
 //! | `manifest` | an export's folder: names of objects, manifests, sums |
+//! | `errors` | lines of an import's error log |
+//! | `bulk` | bulk puts: a record's members, the reports and their manifests |
 //! | `change` | a line of an incremental export, in any format |
 //! | `records` | the records of one object from pieces of its bytes, in any format |
 //!
@@ -31,17 +34,23 @@
 //! to go on, it feeds the object from its start to [`Records::resumed`], which finds those records again and
 //! decodes none of them. An object that has an unreadable record is done with it.
 //!
-//! Layers: iso_time, change, record < json_lines < manifest, ion < records.
+//! Layers: iso_time, line, change, record < manifest, errors < bulk < json_lines, ion, csv < records.
 
+pub mod bulk;
 mod change;
+mod csv;
+mod errors;
 pub mod ion;
 mod iso_time;
 pub mod json_lines;
+mod line;
 mod manifest;
 mod record;
 mod records;
 
 pub use change::Change;
+pub use csv::{COLUMNS_MAX, CsvOptions, Delimiter};
+pub use errors::{ItemPointer, push_import_error};
 pub use manifest::{
     Checksum, Checksummer, DataFile, DataFormat, ExportFolder, ManifestFault, Part, SUM_EXTENSIONS, Span,
     Summary, View, data_file_name, sum_key,
@@ -49,7 +58,26 @@ pub use manifest::{
 pub use record::{Contents, Outcome, Position, RECORD_BYTES_MAX, Record};
 pub use records::Records;
 
+use keywright_semantics::codec::EncodedItem;
 use record::RecordFormat;
+
+impl DataFormat {
+    /// Appends a line of a full export.
+    pub fn push_item(self, out: &mut Vec<u8>, item: &EncodedItem) {
+        match self {
+            Self::Json => json_lines::push_item(out, item),
+            Self::Ion => ion::push_item(out, item),
+        }
+    }
+
+    /// Appends a line of an incremental export.
+    pub fn push_change(self, out: &mut Vec<u8>, change: &Change<'_>) {
+        match self {
+            Self::Json => json_lines::push_change(out, change),
+            Self::Ion => ion::push_change(out, change),
+        }
+    }
+}
 
 /// The form of an object's records.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +86,8 @@ pub enum Format {
     JsonLines,
     /// Ion 1.0, one struct a record.
     Ion,
+    /// CSV, one line a record.
+    Csv(CsvOptions),
 }
 
 impl Format {
@@ -65,6 +95,7 @@ impl Format {
         match self {
             Self::JsonLines => Box::new(json_lines::JsonLines::default()),
             Self::Ion => Box::new(ion::Ion::default()),
+            Self::Csv(options) => Box::new(csv::Csv::new(options)),
         }
     }
 }

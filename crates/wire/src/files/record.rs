@@ -86,5 +86,5 @@ pub(super) trait RecordFormat: std::fmt::Debug + Send {
     fn is_record(&mut self, piece: &[u8]) -> Result<bool, Fault>;
 
     /// The members of a record, called right after [`Self::is_record`].
-    fn decode(&self, record: &[u8]) -> Result<FileRecordParts, Fault>;
+    fn decode(&self, record: &[u8], contents: Contents) -> Result<FileRecordParts, Fault>;
 }

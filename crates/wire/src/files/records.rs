@@ -125,7 +125,7 @@ impl Records {
             self.consume_record(bytes);
             return None;
         }
-        let outcome = match self.format.decode(piece) {
+        let outcome = match self.format.decode(piece, self.contents) {
             Ok(parts) => match self.contents {
                 Contents::Items => FileRecord::imported(parts),
                 Contents::ConditionalPuts => FileRecord::put(parts),

@@ -1,19 +1,11 @@
-//! The shape of a record of a file that is imported or put in bulk. The service model has none.
+//! The shapes of what a record of a file consists of. The service model has no shape of a record.
 
-use super::{Kind, Member, Shape};
+use super::{Kind, Shape};
 
-/// A record: an item, and the members of a condition.
-pub(crate) static FILE_RECORD: Shape = Shape::structure(
-    "FileRecord",
-    &[
-        Member::optional("Item", &ATTRIBUTES),
-        Member::optional("ConditionExpression", &TEXT),
-        Member::optional("ExpressionAttributeNames", &NAMES),
-        Member::optional("ExpressionAttributeValues", &ATTRIBUTES),
-    ],
-);
-
-static TEXT: Shape = Shape::new(Kind::Text);
+/// A map of attributes.
+pub(crate) static ATTRIBUTES: Shape = Shape::map(&TEXT, &VALUE);
+/// A map of placeholders to names.
+pub(crate) static NAMES: Shape = Shape::map(&TEXT, &TEXT);
+/// A text.
+pub(crate) static TEXT: Shape = Shape::new(Kind::Text);
 static VALUE: Shape = Shape::attribute_value();
-static ATTRIBUTES: Shape = Shape::map(&TEXT, &VALUE);
-static NAMES: Shape = Shape::map(&TEXT, &TEXT);

@@ -6,7 +6,7 @@
 mod file_record;
 mod table;
 
-pub(crate) use file_record::FILE_RECORD;
+pub(crate) use file_record::{ATTRIBUTES, NAMES, TEXT};
 pub(crate) use table::input;
 
 /// The kinds of constraints that the table words differently per operation. Absence is always worded alike.

@@ -1,7 +1,9 @@
 //! Files of items: what is written reads back equal, in any format and in pieces of any size, and each fault
 //! stands where it is.
 
+mod bulk;
 mod changes;
+mod csv;
 mod ion;
 mod json;
 mod manifests;

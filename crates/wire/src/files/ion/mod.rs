@@ -20,7 +20,7 @@ use keywright_semantics::number::NumberFault;
 use keywright_semantics::request::FileRecordParts;
 use keywright_semantics::value::ValueFault;
 
-use super::record::{End, Fault, RecordFormat, Step};
+use super::record::{Contents, End, Fault, RecordFormat, Step};
 use binary::BinarySplitter;
 use survey::{Survey, VALUES_MAX};
 use text::TextSplitter;
@@ -114,12 +114,12 @@ impl RecordFormat for Ion {
         }
     }
 
-    fn decode(&self, record: &[u8]) -> Result<FileRecordParts, Fault> {
+    fn decode(&self, record: &[u8], contents: Contents) -> Result<FileRecordParts, Fault> {
         if let Some(fault) = fault_of(&self.survey) {
             return Err(Fault::Invalid(fault));
         }
         let element = values::read(&self.with_symbols(record)).map_err(|fault| unreadable(&fault))?;
-        values::record_parts(&element).map_err(Fault::Invalid)
+        values::record_parts(&element, contents).map_err(Fault::Invalid)
     }
 }
 

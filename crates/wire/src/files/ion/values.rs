@@ -9,6 +9,8 @@ use keywright_semantics::request::parts::AttributeMapPart;
 use keywright_semantics::value::{AttributeValue, Item, ValueFault};
 
 use super::{ANNOTATION_BS, ANNOTATION_NS, ANNOTATION_SS};
+use crate::files::bulk::{self, RecordMembers};
+use crate::files::record::Contents;
 
 /// The one value in the bytes, or why there is none.
 pub(super) fn read(bytes: &[u8]) -> Result<Element, String> {
@@ -38,24 +40,40 @@ pub(super) fn adds_to_symbols(table: &Element) -> Result<bool, String> {
 }
 
 /// The members of a record, or the first fault of its values.
-pub(super) fn record_parts(record: &Element) -> Result<FileRecordParts, String> {
+pub(super) fn record_parts(record: &Element, contents: Contents) -> Result<FileRecordParts, String> {
     let Value::Struct(members) = record.value() else { return Err(messages::NOT_A_RECORD.to_owned()) };
-    let mut parts = FileRecordParts::default();
-    for (name, value) in fields(members) {
-        match name? {
-            _ if value.is_null() => {}
-            "Item" => parts.item = Some(attributes(value)?),
-            "ConditionExpression" => parts.condition_expression = Some(text(value)?),
-            "ExpressionAttributeNames" => {
-                let names = fields(structure(value)?);
-                let names = names.map(|(name, value)| Ok((name?.to_owned(), text(value)?)));
-                parts.expression_attribute_names = Some(names.collect::<Result<_, String>>()?);
-            }
-            "ExpressionAttributeValues" => parts.expression_attribute_values = Some(attributes(value)?),
-            _ => {}
-        }
+    bulk::record_parts(contents, &mut StructMembers(members))
+}
+
+/// The fields of a struct. Of repeated names the last one counts.
+struct StructMembers<'a>(&'a Struct);
+
+impl StructMembers<'_> {
+    fn find<T>(
+        &self,
+        name: &str,
+        decode: impl Fn(&Element) -> Result<T, String>,
+    ) -> Result<Option<T>, String> {
+        let found = self.0.fields().filter(|(other, _)| other.text() == Some(name)).last();
+        found.map(|(_, value)| value).filter(|value| !value.is_null()).map(decode).transpose()
     }
-    Ok(parts)
+}
+
+impl RecordMembers for StructMembers<'_> {
+    fn attributes(&mut self, name: &str) -> Result<Option<AttributeMapPart>, String> {
+        self.find(name, attributes)
+    }
+
+    fn names(&mut self, name: &str) -> Result<Option<Vec<(String, String)>>, String> {
+        self.find(name, |value| {
+            let names = fields(structure(value)?);
+            names.map(|(name, value)| Ok((name?.to_owned(), text(value)?))).collect()
+        })
+    }
+
+    fn text(&mut self, name: &str) -> Result<Option<String>, String> {
+        self.find(name, text)
+    }
 }
 
 /// The fields of a struct; a name without text is a fault.
