@@ -17,14 +17,18 @@ impl fmt::Display for BadName {
     }
 }
 
-/// Refuses what no bucket is called. No name leads out of the folder of buckets.
-pub(crate) fn check_bucket(name: &str) -> Result<(), BadName> {
-    let fits = (1..=NAME_BYTES_MAX).contains(&name.len())
+/// Whether a bucket can have this name. None leads out of a folder of buckets.
+pub fn is_bucket_name(name: &str) -> bool {
+    (1..=NAME_BYTES_MAX).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
-        && !name.starts_with('.');
+        && !name.starts_with('.')
+}
+
+/// Refuses what no bucket is called.
+pub(crate) fn check_bucket(name: &str) -> Result<(), BadName> {
     let rule =
         "the name of a bucket has 1 to 255 letters, digits, \"_\", \"-\" and \".\", and no \".\" first";
-    if fits { Ok(()) } else { Err(BadName(rule)) }
+    if is_bucket_name(name) { Ok(()) } else { Err(BadName(rule)) }
 }
 
 /// The path of a key: the key itself.

@@ -37,6 +37,6 @@ mod s3;
 pub use bucket::{Bucket, Entries};
 pub use content::Content;
 pub use fault::{FaultKind, ObjectFault};
-pub use key::encoded;
+pub use key::{encoded, is_bucket_name};
 pub use object::{Etag, Object};
 pub use s3::{Encryption, Refusal, S3Keys, S3Settings};

@@ -24,6 +24,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use keywright_archive::{Access, Fault, delete};
 use keywright_engine::{Engine, Env as _, ObjectJob, ObjectWork};
+use keywright_objects::ObjectFault;
 use keywright_semantics::error::Error;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -32,8 +33,10 @@ use tokio::time::Instant;
 
 use crate::settings::backups::Backups;
 use crate::storage::any_store::AnyStore;
+use crate::storage::buckets::Buckets;
 use crate::storage::copies::{BackupStore, Copy, CopyFault};
 use crate::storage::database::Database;
+use crate::storage::object_faults;
 use schedule::Schedules;
 
 /// The time between two looks for jobs.
@@ -43,10 +46,16 @@ const RETRY_MIN: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_mins(1);
 const MIB: u64 = 1024 * 1024;
 
+/// Where jobs read and write objects.
+pub(crate) struct Stores {
+    pub(crate) backups: Arc<BackupStore>,
+    pub(crate) buckets: Arc<Buckets>,
+}
+
 /// Runs until the server stops.
 pub(crate) async fn run(
     database: Arc<Database>,
-    backups: Arc<BackupStore>,
+    stores: Stores,
     settings: Backups,
     mut stopping: watch::Receiver<bool>,
 ) {
@@ -54,7 +63,8 @@ pub(crate) async fn run(
     let tools = Arc::new(Tools {
         database,
         job_memory_bytes: settings.job_memory_bytes / u64::try_from(settings.job_threads).unwrap_or(u64::MAX),
-        backups,
+        backups: stores.backups,
+        buckets: stores.buckets,
     });
     let mut desk = Desk {
         tools,
@@ -86,6 +96,9 @@ struct Tools {
     /// What one job may take.
     job_memory_bytes: u64,
     backups: Arc<BackupStore>,
+    /// The buckets that requests may name.
+    #[expect(dead_code, reason = "exports and imports are about to read it")]
+    buckets: Arc<Buckets>,
 }
 
 /// How a piece of work on a job ended.
@@ -118,6 +131,13 @@ impl From<CopyFault> for Stop {
             CopyFault::Later(message) => Self::Later(message),
             CopyFault::Failed { code, message } => Self::Failed { code, message },
         }
+    }
+}
+
+impl From<ObjectFault> for Stop {
+    fn from(fault: ObjectFault) -> Self {
+        let message = object_faults::sentence(&fault);
+        if fault.is_temporary() { Self::Later(message) } else { Self::Failed { code: fault.code(), message } }
     }
 }
 

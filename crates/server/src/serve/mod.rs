@@ -41,6 +41,7 @@ use crate::storage::backend::Postgres;
 #[cfg(feature = "tikv")]
 use crate::storage::backend::Tikv;
 use crate::storage::backend::{Backend, Folder};
+use crate::storage::buckets::Buckets;
 use crate::storage::copies::BackupStore;
 use crate::storage::database::Database;
 use crate::storage::private_file;
@@ -169,6 +170,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     warn_of_refused(&database);
     let backups = BackupStore::new(config.backups.to.clone(), config.backups.s3.clone().unwrap_or_default());
     let backups = Arc::new(backups);
+    let buckets = Arc::new(Buckets::new(config.buckets.clone()));
     let (moves, wishes) = mpsc::channel(1);
 
     let (stop, stopping) = watch::channel(false);
@@ -213,7 +215,8 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let mut tasks = Tasks::default();
     tasks.spawn("background work", timers::run(Arc::clone(&database), wishes, stopping.clone()));
     tasks.spawn("the watch over the store", recovery::run(Arc::clone(&database), stopping.clone()));
-    tasks.spawn("the jobs", jobs::run(Arc::clone(&database), backups, config.backups, stopping.clone()));
+    let stores = jobs::Stores { backups, buckets };
+    tasks.spawn("the jobs", jobs::run(Arc::clone(&database), stores, config.backups, stopping.clone()));
     tasks.spawn("the scrub", scrub::run(Arc::clone(&database), stopping.clone()));
     tasks.spawn("the heartbeat", heartbeat.run(stopping.clone()));
     if let Some((own, _, listener)) = studio {

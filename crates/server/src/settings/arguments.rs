@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use super::s3::S3Arguments;
+use super::buckets::StoreArguments;
 use crate::clock::{ManualStart, Pace};
 use crate::http::request_log::RequestLog;
 use crate::process::log::{LogFormat, LogLevel};
@@ -116,6 +116,8 @@ pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) backups: BackupArguments,
     #[command(flatten)]
+    pub(crate) stores: StoreArguments,
+    #[command(flatten)]
     pub(crate) limits: LimitArguments,
 }
 
@@ -143,8 +145,6 @@ pub(crate) struct BackupArguments {
     /// Rows that all jobs together write in a second [default: no limit]
     #[arg(long, value_name = "ROWS", env = "KEYWRIGHT_LOAD_RATE")]
     pub(crate) load_rate: Option<u64>,
-    #[command(flatten)]
-    pub(crate) s3: S3Arguments,
 }
 
 /// Limits of throughput, as the service has them. docs/guide/throttling.md explains them.

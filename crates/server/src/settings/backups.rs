@@ -7,7 +7,7 @@ use keywright_semantics::place::{ACCOUNT_DIGITS, RegionName};
 use serde::Deserialize;
 
 use super::arguments::BackupArguments;
-use super::s3::{S3Arguments, Secrets};
+use super::buckets::ObjectStores;
 use super::storage::Storage;
 use crate::process::failure::Failure;
 use crate::storage::scrub;
@@ -82,8 +82,6 @@ pub(crate) struct InFile {
     pub(crate) job_memory_mib: Option<u64>,
     pub(crate) load_rate: Option<u64>,
     pub(crate) schedules: Vec<ScheduleInFile>,
-    pub(crate) s3: S3Arguments,
-    pub(crate) secrets: Secrets,
 }
 
 /// A flag or variable comes before the file.
@@ -91,8 +89,8 @@ pub(crate) fn merge(
     arguments: &BackupArguments,
     file: InFile,
     storage: &Storage,
+    stores: &ObjectStores,
 ) -> Result<Backups, Failure> {
-    let s3_arguments = arguments.s3.or(file.s3);
     let to = match (arguments.backup_to.clone().or(file.to).as_deref(), storage) {
         (None, Storage::Folder { path, .. }) => Some(Address::Folder(path.join(BACKUPS_FOLDER))),
         (Some(OFF), _) | (None, Storage::Memory | Storage::Postgres { .. } | Storage::Tikv { .. }) => None,
@@ -102,7 +100,7 @@ pub(crate) fn merge(
     };
     // A store that is named for other uses needs no key here.
     let s3 = match to {
-        Some(Address::S3 { .. }) => Some(s3_arguments.settings_or(&file.secrets)?),
+        Some(Address::S3 { .. }) => Some(stores.s3()?),
         Some(Address::Folder(_)) | None => None,
     };
     let job_memory_mib = arguments.job_memory_mib.or(file.job_memory_mib).unwrap_or(JOB_MEMORY_MIB);
@@ -187,6 +185,8 @@ fn time_of_day(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::settings::arguments::DurabilityArgument;
+    use crate::settings::buckets::{self, StoreArguments};
+    use crate::settings::s3::S3Arguments;
 
     const HOUR_MS: u64 = 3_600_000;
 
@@ -212,7 +212,11 @@ mod tests {
     }
 
     fn merged(arguments: &BackupArguments, file: InFile) -> Result<Backups, String> {
-        merge(arguments, file, &folder()).map_err(String::from)
+        merge(arguments, file, &folder(), &none()).map_err(String::from)
+    }
+
+    fn none() -> ObjectStores {
+        ObjectStores::merge(StoreArguments::default(), buckets::InFile::default())
     }
 
     #[test]
@@ -229,10 +233,12 @@ mod tests {
         assert!(to(Some("ftp://x"), None).unwrap_err().starts_with("backup-to: "));
         assert!(to(Some("s3://bucket/p"), None).unwrap_err().contains("--s3-endpoint"));
         let s3_endpoint = Some("https://s3.example".to_owned());
-        let named = S3Arguments { s3_endpoint, ..S3Arguments::default() };
-        let unused = BackupArguments { s3: named, ..BackupArguments::default() };
-        assert_eq!(merged(&unused, InFile::default()).map(|backups| backups.s3), Ok(None));
-        let memory = merge(&BackupArguments::default(), InFile::default(), &Storage::Memory);
+        let s3 = S3Arguments { s3_endpoint, ..S3Arguments::default() };
+        let named = StoreArguments { s3, ..StoreArguments::default() };
+        let unused = ObjectStores::merge(named, buckets::InFile::default());
+        let backups = merge(&BackupArguments::default(), InFile::default(), &folder(), &unused);
+        assert_eq!(backups.map(|backups| backups.s3), Ok(None));
+        let memory = merge(&BackupArguments::default(), InFile::default(), &Storage::Memory, &none());
         assert_eq!(memory.map(|backups| backups.to), Ok(None));
     }
 

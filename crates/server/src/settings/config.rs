@@ -16,6 +16,7 @@ use super::arguments::{
     WatchArguments, host,
 };
 use super::backups::{self, Backups, InFile, ScheduleInFile};
+use super::buckets::{self, BucketSettings, ObjectStores, StoreArguments};
 use super::s3::{S3Arguments, Secrets};
 use super::storage::{Place, STORE, Storage, chosen};
 use super::throughput;
@@ -78,6 +79,7 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     pub(crate) branches: BranchLimits,
     pub(crate) backups: Backups,
+    pub(crate) buckets: BucketSettings,
     /// `None` if it is off.
     pub(crate) management: Option<ManagementConfig>,
     /// `None` if it is off.
@@ -191,6 +193,12 @@ struct File {
     s3_allow_http: Option<bool>,
     #[serde(alias = "s3_virtual_host")]
     s3_virtual_host: Option<bool>,
+    #[serde(alias = "s3_folder")]
+    s3_folder: Option<PathBuf>,
+    #[serde(default, alias = "s3_buckets")]
+    s3_buckets: Vec<String>,
+    #[serde(default)]
+    s3: buckets::Sections,
     #[serde(alias = "branches_per_account")]
     branches_per_account: Option<usize>,
     #[serde(alias = "branch_mib_per_account")]
@@ -235,17 +243,25 @@ impl File {
             job_memory_mib: self.job_memory_mib,
             load_rate: self.load_rate,
             schedules: std::mem::take(&mut self.backup_schedule),
-            s3: S3Arguments {
-                s3_endpoint: self.s3_endpoint.take(),
-                s3_region: self.s3_region.take(),
-                s3_access_key_id: self.s3_access_key_id.take(),
-                s3_allow_http: self.s3_allow_http,
-                s3_virtual_host: self.s3_virtual_host,
-            },
+        }
+    }
+
+    fn stores(&mut self) -> buckets::InFile {
+        let s3 = S3Arguments {
+            s3_endpoint: self.s3_endpoint.take(),
+            s3_region: self.s3_region.take(),
+            s3_access_key_id: self.s3_access_key_id.take(),
+            s3_allow_http: self.s3_allow_http,
+            s3_virtual_host: self.s3_virtual_host,
+        };
+        let (s3_folder, s3_buckets) = (self.s3_folder.take(), std::mem::take(&mut self.s3_buckets));
+        buckets::InFile {
+            arguments: StoreArguments { s3, s3_folder, s3_buckets },
             secrets: Secrets {
                 secret_access_key: self.s3_secret_access_key.take(),
                 session_token: self.s3_session_token.take(),
             },
+            sections: std::mem::take(&mut self.s3),
         }
     }
 
@@ -293,7 +309,9 @@ impl Config {
             .map_err(|fault| Failure::new(format!("scrub: {fault}")))?;
         let clock = clock(arguments.clock, &file, &storage)?;
         let verifies = credentials.is_some();
-        let backups = backups::merge(&arguments.backups, file.backups(), &storage)?;
+        let stores = ObjectStores::merge(arguments.stores, file.stores());
+        let backups = backups::merge(&arguments.backups, file.backups(), &storage, &stores)?;
+        let buckets = stores.buckets()?;
         let branches = branch_limits(&arguments.limits, &file, verifies);
         let allowed_hosts = first_given(arguments.allowed_host, std::mem::take(&mut file.allowed_host));
         let management = watching.management(&allowed_hosts)?;
@@ -328,6 +346,7 @@ impl Config {
             limits,
             branches,
             backups,
+            buckets,
             management,
             studio,
             request_log: watching.request_log,

@@ -1,4 +1,4 @@
-//! How places `s3://BUCKET/PREFIX` are reached.
+//! How a store of buckets is reached.
 //!
 //! Without an endpoint nothing is sent anywhere, and no variable of AWS is read.
 
@@ -10,7 +10,7 @@ use crate::connection::hosts::Host;
 use crate::process::failure::Failure;
 
 /// The endpoint of AWS itself.
-const AWS: &str = "aws";
+pub(super) const AWS: &str = "aws";
 const REGION_DEFAULT: &str = "us-east-1";
 /// What AWS tells the workloads of a container service or a cluster about their role.
 const ROLE_VARIABLES: [&str; 6] = [
@@ -60,8 +60,34 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
-const SECRET_VARIABLE: &str = "KEYWRIGHT_S3_SECRET_ACCESS_KEY";
-const TOKEN_VARIABLE: &str = "KEYWRIGHT_S3_SESSION_TOKEN";
+pub(super) const SECRET_VARIABLE: &str = "KEYWRIGHT_S3_SECRET_ACCESS_KEY";
+pub(super) const TOKEN_VARIABLE: &str = "KEYWRIGHT_S3_SESSION_TOKEN";
+
+/// A variable of this process that is set.
+pub(super) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// What settings are called where they are written, for messages.
+pub(super) struct Named {
+    endpoint: &'static str,
+    keys: &'static str,
+    allow_http: &'static str,
+}
+
+impl Named {
+    const BY_FLAGS: Self = Self {
+        endpoint: "--s3-endpoint",
+        keys: "set KEYWRIGHT_S3_ACCESS_KEY_ID and KEYWRIGHT_S3_SECRET_ACCESS_KEY",
+        allow_http: "add --s3-allow-http",
+    };
+    /// Those of a section of the file.
+    pub(super) const IN_SECTION: Self = Self {
+        endpoint: "endpoint",
+        keys: "write access-key-id and secret-access-key into the section",
+        allow_http: "add allow-http = true",
+    };
+}
 
 impl S3Arguments {
     /// These, and those of a file where they are not given.
@@ -77,9 +103,8 @@ impl S3Arguments {
 
     /// The settings of flags and of the variables of this process, which come before the secrets of a file.
     pub(crate) fn settings_or(&self, file: &Secrets) -> Result<S3Settings, Failure> {
-        self.settings_with(|name| {
-            let set = std::env::var(name).ok().filter(|value| !value.is_empty());
-            set.or_else(|| match name {
+        self.settings_with(&Named::BY_FLAGS, |name| {
+            variable(name).or_else(|| match name {
                 SECRET_VARIABLE => file.secret_access_key.clone(),
                 TOKEN_VARIABLE => file.session_token.clone(),
                 _ => None,
@@ -89,22 +114,28 @@ impl S3Arguments {
 
     /// The settings of flags and of the variables of this process.
     pub(crate) fn settings(&self) -> Result<S3Settings, Failure> {
-        self.settings_with(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+        self.settings_with(&Named::BY_FLAGS, variable)
     }
 
-    fn settings_with(&self, variable: impl Fn(&str) -> Option<String>) -> Result<S3Settings, Failure> {
+    /// The settings of flags, and of variables as they are given.
+    pub(super) fn settings_with(
+        &self,
+        words: &Named,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<S3Settings, Failure> {
+        let called = words.endpoint;
         let Some(named) = self.s3_endpoint.as_deref() else {
             return Err(Failure::new("no store of s3:// places is named")
                 .advising("write --s3-endpoint URL, or --s3-endpoint aws"));
         };
         let is_aws = named == AWS;
-        let host = if is_aws { None } else { url(named)?.authority().cloned() };
+        let host = if is_aws { None } else { url(called, named)?.authority().cloned() };
         let is_here =
             host.is_some_and(|host| Host::of_authority(host.as_str()).is_some_and(Host::is_loopback));
         let allow_http = self.s3_allow_http.unwrap_or(is_here);
         if named.starts_with("http://") && !allow_http {
-            return Err(Failure::new(format!("--s3-endpoint {named} would send everything in the clear"))
-                .advising("write https://, or add --s3-allow-http"));
+            return Err(Failure::new(format!("{called} {named} would send everything in the clear"))
+                .advising(format!("write https://, or {}", words.allow_http)));
         }
         let first = |given: Option<String>, names: &[&str]| {
             given.or_else(|| names.iter().find_map(|name| variable(name)))
@@ -120,10 +151,8 @@ impl S3Arguments {
             // Those of a role.
             (None, None) if is_aws => None,
             _ => {
-                return Err(Failure::new(format!(
-                    "--s3-endpoint {named} needs an access key and its secret"
-                ))
-                .advising("set KEYWRIGHT_S3_ACCESS_KEY_ID and KEYWRIGHT_S3_SECRET_ACCESS_KEY"));
+                return Err(Failure::new(format!("{called} {named} needs an access key and its secret"))
+                    .advising(words.keys));
             }
         };
         let of_role = |name: &&str| Some(((*name).to_owned(), variable(name)?));
@@ -143,7 +172,7 @@ impl S3Arguments {
 }
 
 /// The URL of a store: a host, and perhaps a path.
-fn url(text: &str) -> Result<Uri, Failure> {
+fn url(called: &str, text: &str) -> Result<Uri, Failure> {
     let is_store = |url: &Uri| {
         matches!(url.scheme_str(), Some("http" | "https"))
             && url.query().is_none()
@@ -152,7 +181,7 @@ fn url(text: &str) -> Result<Uri, Failure> {
     text.parse().ok().filter(is_store).ok_or_else(|| {
         // A secret that was written into it must not reach a log.
         let shown = if text.contains('@') { String::new() } else { format!(" {text:?}") };
-        Failure::new(format!("--s3-endpoint{shown} is not the URL of a store"))
+        Failure::new(format!("{called}{shown} is not the URL of a store"))
             .advising("write http://HOST:PORT, https://HOST or aws")
     })
 }
@@ -171,7 +200,7 @@ mod tests {
         let variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        arguments.settings_with(variable).map_err(String::from)
+        arguments.settings_with(&Named::BY_FLAGS, variable).map_err(String::from)
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! The store that a server runs on, and the database over it: opening, watching, scrubbing, opening again.
-//! And the backup store.
+//! And the backup store, and the buckets that requests may name.
 //!
 //! It does not know requests.
 
 pub(crate) mod any_store;
 pub(crate) mod backend;
+pub(crate) mod buckets;
 pub(crate) mod copies;
 pub(crate) mod damage_report;
 pub(crate) mod database;
