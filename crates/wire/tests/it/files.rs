@@ -8,6 +8,7 @@ mod ion;
 mod json;
 mod manifests;
 mod pieces;
+mod properties;
 
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::number::Number;

@@ -20,10 +20,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Element, String> {
 /// Characters of an error of the decoder that are shown.
 const ERROR_CHARACTERS_MAX: usize = 200;
 
-/// The start of an error's text, which may show parts of the record over several lines.
+/// The start of an error's text, which has several lines and shows parts of the record.
 fn one_line(text: &str) -> String {
-    let characters = text.chars().map(|character| if character.is_control() { ' ' } else { character });
-    characters.take(ERROR_CHARACTERS_MAX).collect()
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").chars().take(ERROR_CHARACTERS_MAX).collect()
 }
 
 /// Whether a table of symbols adds to those before it. Tables that name shared tables are refused: we have

@@ -2,7 +2,7 @@
 
 use keywright_wire::files::{Format, ion, json_lines};
 
-use super::{items, records, sample_items, shown, written};
+use super::{in_pieces, items, records, sample_items, shown, written};
 
 fn shown_ion(bytes: &[u8]) -> Vec<String> {
     shown(&records(&Format::Ion, bytes))
@@ -116,4 +116,67 @@ fn tables_of_symbols_are_read_until_the_next_version_marker() {
     let shorter: Vec<&str> = found.iter().map(|line| line.split_once(": ").unwrap().1).collect();
     assert_eq!(shorter[..3], ["[\"a\"]", "[\"b\", \"c\"]", "[\"d\"]"], "{found:?}");
     assert!(shorter[3].starts_with("unreadable: "), "{found:?}");
+}
+
+/// The sample items but the one with the longest name, as Amazon's library for Python wrote them (0.15.0,
+/// `crates/server/tests/clients/run_ion.py`).
+const AMAZON_TEXT: &[u8] = include_bytes!("../../cases/ion/amazon_text.ion");
+const AMAZON_BINARY: &[u8] = include_bytes!("../../cases/ion/amazon_binary.10n");
+
+#[test]
+fn text_and_binary_of_amazons_library_are_read() {
+    let expected: Vec<_> =
+        sample_items().into_iter().filter(|item| item.keys().all(|name| name.len() < 100)).collect();
+    for object in [AMAZON_TEXT, AMAZON_BINARY] {
+        assert_eq!(items(records(&Format::Ion, object)), expected);
+        let whole = shown(&records(&Format::Ion, object));
+        for piece_bytes in [1, 2, 3, 5, 50, 500] {
+            assert_eq!(shown(&in_pieces(&Format::Ion, object, piece_bytes)), whole, "{piece_bytes}");
+        }
+    }
+}
+
+#[test]
+fn binary_that_is_cut_or_of_another_version_ends_the_object() {
+    let whole = shown(&records(&Format::Ion, AMAZON_BINARY));
+    for length in 1..AMAZON_BINARY.len() {
+        let found = shown(&records(&Format::Ion, &AMAZON_BINARY[..length]));
+        let (last, before) =
+            found.split_last().map_or((None, &[][..]), |(last, before)| (Some(last), before));
+        assert_eq!(before, &whole[..before.len()], "{length}");
+        let is_whole = last.is_none() || last == whole.get(before.len());
+        assert!(is_whole || last.unwrap().contains(": unreadable: "), "{length}: {last:?}");
+    }
+    let version = [&[0xe0, 1, 1, 0xea], &AMAZON_BINARY[4..]].concat();
+    assert!(shown(&records(&Format::Ion, &version))[0].contains("it has a version other than Ion 1.0"));
+    // A list at the top, and a string longer than a record.
+    for (value, fault) in
+        [(&[0xb1, 0x11][..], "a value is not a struct"), (&[0xde, 0x04, 0x00, 0x00, 0x81], "longer than")]
+    {
+        let found = shown(&records(&Format::Ion, &[AMAZON_BINARY, value].concat()));
+        assert!(found.last().unwrap().contains(fault), "{:?}", found.last());
+    }
+}
+
+#[test]
+fn binary_with_values_that_no_item_has_is_passed() {
+    let marker = [0xe0, 1, 0, 0xea];
+    // {name: value}, where `name` is the system's symbol 4, within the member that is no Item.
+    let record = |value: &[u8]| {
+        let length = u8::try_from(value.len()).unwrap() + 1;
+        [&[0xde, 0x80 | length, 0x84], value].concat()
+    };
+    let nested = (0..60).fold(vec![0x11], |inner, _| {
+        [&[0xbe, 0x80 | u8::try_from(inner.len()).unwrap()], inner.as_slice()].concat()
+    });
+    for (value, message) in [
+        (nested.as_slice(), "Nesting Levels have exceeded supported limits"),
+        (&[0xc1, 0x11], "An attribute has the Ion type sexp"),
+        (&[0x11], "The record has no member Item"),
+    ] {
+        let object = [&marker, record(value).as_slice(), &record(&[0x11])].concat();
+        let found = shown(&records(&Format::Ion, &object));
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with(&format!("0 at 4: invalid: {message}")), "{found:?}");
+    }
 }

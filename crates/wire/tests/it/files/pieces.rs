@@ -6,8 +6,8 @@ use super::{in_pieces, records, sample_items, shown, written};
 
 /// Objects of each format with blank lines, comments, invalid items and a last record that does not parse.
 fn objects() -> Vec<(Format, Vec<u8>)> {
-    // Every other one, so that cutting at each byte takes a second.
-    let items = sample_items().into_iter().step_by(2);
+    // Every third one, so that cutting at each byte takes a second.
+    let items = sample_items().into_iter().skip(2).step_by(3);
     let items: Vec<_> = items.filter(|item| item.keys().all(|name| name.len() < 100)).collect();
     let json = written(json_lines::push_item, &items);
     let ion = written(ion::push_item, &items);
@@ -36,7 +36,7 @@ impl ReplaceMarkers for Vec<u8> {
 fn pieces_of_any_size_give_the_same_records() {
     for (format, object) in objects() {
         let whole = shown(&records(&format, &object));
-        assert!(whole.len() > 15, "{format:?}: {whole:?}");
+        assert!(whole.len() > 8, "{format:?}: {whole:?}");
         for piece_bytes in [1, 2, 3, 7, 64, 1000] {
             assert_eq!(shown(&in_pieces(&format, &object, piece_bytes)), whole, "{format:?} {piece_bytes}");
         }
