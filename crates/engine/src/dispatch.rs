@@ -29,7 +29,7 @@ use crate::ttl::{self, Backlog};
 use crate::write::delete_item::delete_item;
 use crate::write::put_item::put_item;
 use crate::write::update_item::update_item;
-use crate::{answered, backups, copy, monitoring, partiql, scaling, streams, tables};
+use crate::{answered, backups, copy, exports, monitoring, partiql, scaling, streams, tables};
 
 /// How old the catalogue may be for an operation on items.
 const CATALOGUE_AGE_MS_MAX: u64 = 1_000;
@@ -186,6 +186,11 @@ impl<S: Store> Engine<S> {
             Request::DescribeContinuousBackups(request) => {
                 backups::describe_continuous(self, namespace, request)
             }
+            Request::DescribeExport(request) => Box::pin(exports::describe(self, namespace, request)).await,
+            Request::ExportTableToPointInTime(request) => {
+                Box::pin(exports::begin(self, namespace, request)).await
+            }
+            Request::ListExports(request) => Box::pin(exports::list(self, namespace, request)).await,
             Request::ListBackups(request) => Box::pin(backups::list(self, namespace, request)).await,
             Request::RestoreTableFromBackup(request) => {
                 Box::pin(backups::from_backup(self, namespace, request)).await

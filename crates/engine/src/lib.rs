@@ -7,7 +7,7 @@
 //!
 //! Layers: support < catalogue < throughput, metrics, insights < bind < state < changes, history < read,
 //! write < backfill, load, batch < partiql, streams, ttl < tables, monitoring < transfers < jobs < backups,
-//! scaling, sets < background < answered, copy < dispatch
+//! exports, scaling, sets < background < answered, copy < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.
@@ -29,6 +29,7 @@
 //! - `transfers`: rows of exports, imports and bulk operations, as Describe and List answer them.
 //! - `jobs`: long work with a row of its own: restores, and what needs an object store.
 //! - `backups`: operations on backups, continuous backups and restores.
+//! - `exports`: operations on exports.
 //! - `scaling`: targets, policies and scheduled actions that change capacity through `tables`.
 //! - `copy`: every row of one store into another.
 //! - `background`: one bounded piece of due work; `answered`: metrics of answered requests; `dispatch`: open,
@@ -42,7 +43,7 @@
 //! - A new setting of a table: a section of its record (`catalogue/record/sections.rs`), critical if an
 //!   older release that ignored it would serve the table wrongly. What such a release must not open at all
 //!   raises the format of the catalogue (`catalogue/format.rs`).
-//! - Jobs (export, import): a variant of `jobs::row::Work` with a file in `jobs`. What reads a table as it
+//! - Jobs: a variant of `jobs::row::Work` with a file in `jobs`. What reads a table as it
 //!   was takes pages of `history`; what fills a new table is a source for `load`.
 //! - Readers of changes: each that needs other images or another retention is a variant of
 //!   `catalogue::Purpose`, with a log of its own; the header of `changes` lists them. Triggers read the
@@ -63,6 +64,7 @@ mod catalogue;
 mod changes;
 mod copy;
 mod dispatch;
+mod exports;
 mod history;
 mod insights;
 mod jobs;
@@ -91,8 +93,9 @@ pub use copy::{Copied, Copy, CopyFault};
 pub use dispatch::OpenError;
 pub use history::item::{ChangedBy, HistoryFault, HistorySpan, ItemChange, ItemHistory, ItemVersion};
 pub use jobs::{
-    JobKind, JobState, JobView, ObjectJob, ObjectWork, RollbackCounts, RollbackExample, RollbackFilter,
-    RollbackPreview, RollbackRequest, Row, RowPage, Sealed,
+    ExportPage, ExportPart, ExportWork, Exported, ExportedContent, ExportedItem, JobKind, JobState, JobView,
+    ObjectJob, ObjectWork, RollbackCounts, RollbackExample, RollbackFilter, RollbackPreview, RollbackRequest,
+    Row, RowPage, Sealed,
 };
 pub use sets::{
     BegunRestore, BegunSet, NewSet, RestoreFault, RestoredTable, SetFault, SetPage, SetTable, Wanted,
@@ -107,4 +110,5 @@ pub use support::throughput::{SplitRules, Throttle, ThroughputConfig};
 pub use support::wake::NextWake;
 pub use tables::branch::{Branch, BranchFault};
 pub use throughput::{LimitState, PartitionLoad, PartitionState, Whole};
+pub use transfers::export::ExportTarget;
 pub use ttl::Backlog;

@@ -155,6 +155,16 @@ pub const BACKUPS_PER_PAGE_MAX: usize = 100;
 pub const RECOVERY_PERIOD_DAYS_MAX: u32 = 35;
 /// Restores that one account runs at a time (observed).
 pub const RESTORES_MAX: usize = 50;
+/// Exports that one account runs at a time (observed).
+pub const EXPORTS_MAX: usize = 300;
+/// Exports on one page of ListExports if the client names no number (observed).
+pub const EXPORTS_PER_PAGE: usize = 10;
+/// The fewest bytes that an incremental export is billed for (observed).
+pub const INCREMENT_BILLED_BYTES_MIN: u64 = 10_000_000;
+/// The shortest window of an incremental export (observed).
+pub const EXPORT_WINDOW_MS_MIN: u64 = 900_000;
+/// The longest window of an incremental export (developer guide: requesting a table export).
+pub const EXPORT_WINDOW_MS_MAX: u64 = 86_400_000;
 /// Entries on one page of ListContributorInsights (API reference: ListContributorInsights).
 pub const INSIGHTS_PER_PAGE_MAX: usize = 100;
 /// Rules of contributor insights that one account has in one region (observed: the quota of CloudWatch).

@@ -4,6 +4,7 @@
 //! trees.
 
 mod backups;
+mod exports;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +22,10 @@ pub use backups::{
     BackupDescription, BackupDetails, BackupStatus, BackupSummary, BackupType, ContinuousBackupsDescription,
     GlobalIndexInfo, ListBackupsOutput, LocalIndexInfo, RecoveryWindow, RestoreSummary, SourceTableDetails,
     SourceTableFeatureDetails,
+};
+
+pub use exports::{
+    ExportDescription, ExportStatus, ExportSummary, FilterDescription, IncrementalExport, ListExportsOutput,
 };
 
 /// A time in milliseconds since 1970. The wire renders it in seconds.
@@ -665,18 +670,21 @@ pub enum Response {
     DescribeContinuousBackups(ContinuousBackupsDescription),
     DescribeContributorInsights(Box<InsightsDescription>),
     DescribeEndpoints(Vec<Endpoint>),
+    DescribeExport(Box<ExportDescription>),
     DescribeLimits(DescribeLimitsOutput),
     DescribeStream(StreamDescription),
     DescribeTable(Box<TableDescription>),
     DescribeTimeToLive(TimeToLiveDescription),
     ExecuteStatement(ExecuteStatementOutput),
     ExecuteTransaction(ExecuteTransactionOutput),
+    ExportTableToPointInTime(Box<ExportDescription>),
     GetItem(GetItemOutput),
     GetRecords(GetRecordsOutput),
     /// The shard iterator.
     GetShardIterator(String),
     ListBackups(ListBackupsOutput),
     ListContributorInsights(ListContributorInsightsOutput),
+    ListExports(ListExportsOutput),
     ListStreams(ListStreamsOutput),
     ListTables(ListTablesOutput),
     ListTagsOfResource(ListTagsOfResourceOutput),
@@ -722,13 +730,16 @@ impl Response {
             | Self::DescribeContinuousBackups(_)
             | Self::DescribeContributorInsights(_)
             | Self::DescribeEndpoints(_)
+            | Self::DescribeExport(_)
             | Self::DescribeLimits(_)
             | Self::DescribeStream(_)
             | Self::DescribeTable(_)
             | Self::DescribeTimeToLive(_)
+            | Self::ExportTableToPointInTime(_)
             | Self::GetShardIterator(_)
             | Self::ListBackups(_)
             | Self::ListContributorInsights(_)
+            | Self::ListExports(_)
             | Self::ListStreams(_)
             | Self::ListTables(_)
             | Self::ListTagsOfResource(_)

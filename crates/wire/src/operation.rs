@@ -67,7 +67,7 @@ operations! {
     DescribeContinuousBackups DynamoDb Yes;
     DescribeContributorInsights DynamoDb Yes;
     DescribeEndpoints DynamoDb Yes;
-    DescribeExport DynamoDb No;
+    DescribeExport DynamoDb Yes;
     DescribeGlobalTable DynamoDb No;
     DescribeGlobalTableSettings DynamoDb No;
     DescribeImport DynamoDb No;
@@ -80,14 +80,14 @@ operations! {
     EnableKinesisStreamingDestination DynamoDb No;
     ExecuteStatement DynamoDb Yes;
     ExecuteTransaction DynamoDb Yes;
-    ExportTableToPointInTime DynamoDb No;
+    ExportTableToPointInTime DynamoDb Yes;
     GetItem DynamoDb Yes;
     GetResourcePolicy DynamoDb No;
     ImportTable DynamoDb No;
     ListBackups DynamoDb Yes;
     ListBulkOperations DynamoDb No;
     ListContributorInsights DynamoDb Yes;
-    ListExports DynamoDb No;
+    ListExports DynamoDb Yes;
     ListGlobalTables DynamoDb No;
     ListImports DynamoDb No;
     ListTables DynamoDb Yes;

@@ -296,6 +296,9 @@ fn table_shape(name: &str, shape: &Shape, extras: &Extras) -> Result<String, Str
         None => {}
         Some("[a-zA-Z0-9_.-]+") => row.push_str(".pattern(Pattern::Name)"),
         Some("empty-or-[a-zA-Z0-9_.-]+") => row.push_str(".pattern(Pattern::NameOrEmpty)"),
+        Some(r"^[^\$]+$") => row.push_str(".pattern(Pattern::ClientToken)"),
+        Some(r"^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$") => row.push_str(".pattern(Pattern::Bucket)"),
+        Some("[0-9]{12}") => row.push_str(".pattern(Pattern::Account)"),
         Some(other) => return Err(format!("{name}: crates/wire/src/shapes has no pattern {other}")),
     }
     Ok(row)

@@ -14,7 +14,7 @@ use crate::catalogue::{OtherRows, RECOVERY_PERIOD_DAYS, Recovery, Table, TableSt
 use crate::state::Engine;
 use crate::support::env::Namespace;
 use crate::support::fault;
-use crate::support::stamp::{DAY_MS, Stamp};
+use crate::support::stamp::Stamp;
 
 /// The states to which a table can be restored.
 #[derive(Clone, Copy, Debug)]
@@ -29,10 +29,9 @@ pub(super) struct Window {
 impl Window {
     /// The window of a table; `None` while point-in-time recovery is off.
     pub(super) fn of<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Option<Self> {
-        let Recovery { enabled_ms, period_days } = table.history.recovery()?;
+        let Recovery { period_days, .. } = table.history.recovery()?;
         let since = table.history.since();
-        let period_ms = u64::from(period_days).saturating_mul(DAY_MS);
-        let earliest_ms = enabled_ms.max(now_ms.saturating_sub(period_ms)).max(since.ms());
+        let earliest_ms = table.history.earliest_ms(now_ms)?;
         let settled = engine.settled_before(now_ms);
         let latest = match engine.config().pitr_lag_ms {
             0 => settled,

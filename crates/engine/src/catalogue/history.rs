@@ -1,7 +1,7 @@
 //! A table's history, as stored in its record: whether undo rows are kept, since when, and what for.
 //!
 //! History is on while point-in-time recovery is on, or while something holds it: a backup whose copy is not
-//! sealed yet, a restore, a rollback. One span in which it is on is a *generation*. Its number is never
+//! sealed yet, a restore, a rollback, an export. One span in which it is on is a *generation*. Its number is never
 //! reused, so that the rows of an ended span can be purged while a new one has begun.
 //!
 //! It does not know the rows themselves (`history`).
@@ -72,6 +72,13 @@ impl History {
 
     pub(crate) const fn recovery(&self) -> Option<Recovery> {
         self.recovery
+    }
+
+    /// The earliest time to which the table can be recovered; `None` while recovery is off.
+    pub(crate) fn earliest_ms(&self, now_ms: u64) -> Option<u64> {
+        let Recovery { enabled_ms, period_days } = self.recovery?;
+        let period_ms = u64::from(period_days).saturating_mul(DAY_MS);
+        Some(enabled_ms.max(now_ms.saturating_sub(period_ms)).max(self.since.ms()))
     }
 
     pub(crate) fn holds(&self) -> &[Hold] {

@@ -11,12 +11,14 @@
 //! - `restore`: a table's items as of a stamp become a new table.
 //! - `rollback`: a table becomes what it was.
 //! - `objects`: jobs that need an object store, which the engine does not reach: it gives and takes pages.
+//! - `export`: one of them, that writes a table or its changes to a bucket.
 //! - `verify`: one of them, that reads the copy of a backup.
 //!
 //! A new kind of job is a variant at the end of [`row::Work`], whose struct and step have a file here, and an
 //! arm in `run`. Who asks for it writes the row ([`row::Job`]) in the commit that makes the job possible.
 
 pub(crate) mod end;
+pub(crate) mod export;
 pub(crate) mod objects;
 pub(crate) mod restore;
 pub(crate) mod rollback;
@@ -29,6 +31,7 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{Store, Transaction};
 
+pub use export::{ExportPage, ExportPart, ExportWork, Exported, ExportedContent, ExportedItem};
 pub use objects::{ObjectJob, ObjectWork, Row, RowPage, Sealed};
 pub use rollback::{RollbackCounts, RollbackExample, RollbackFilter, RollbackPreview, RollbackRequest};
 pub use view::{JobKind, JobState, JobView};

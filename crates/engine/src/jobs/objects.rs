@@ -11,6 +11,7 @@
 //!   the next ones begin. [`Engine::end_loading`] ends it.
 //! - *Verify*: the caller reads the objects, [`Engine::note_verified`] remembers how far it is, and
 //!   [`Engine::end_verification`] what was found.
+//! - *Export*: in [`super::export`].
 //! - *Delete*: the caller removes all objects of the backup, then [`Engine::end_deletion`].
 //!
 //! Each of these takes the job as it was read, and gives `None` if it is not so any more: another process
@@ -23,6 +24,7 @@ use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Store, Transaction};
 
 use super::end::{end, failed};
+use super::export::ExportWork;
 use super::restore::{self, advance, target_of};
 use super::row::{self, Counts, Cursor, Job, Seal, Source, State, Work};
 use super::transfer::end_transfer;
@@ -99,6 +101,8 @@ pub enum ObjectWork {
         /// Where the next objects begin, in the caller's words; empty at the beginning.
         from: Bytes,
     },
+    /// A table, or what changed in it, is to be written to a bucket.
+    Export(Box<ExportWork>),
     /// The objects of a deleted backup are to be removed.
     Delete {
         /// The backup's id.
@@ -274,9 +278,14 @@ impl<S: Store> Engine<S> {
     /// What the caller has noted of the objects that a seal has written, in their order.
     pub async fn sealed_objects(&self, job: &ObjectJob) -> Result<Vec<Bytes>, Error> {
         let Work::Seal(seal) = &job.job.work else { return Ok(Vec::new()) };
+        self.noted_objects(&job.id, seal.objects).await
+    }
+
+    /// What a caller has noted of the first so many objects of a job, in their order.
+    pub(super) async fn noted_objects(&self, id: &str, count: u32) -> Result<Vec<Bytes>, Error> {
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-        let mut objects = row::objects(&view, &job.id).await?;
-        let count = usize::try_from(seal.objects).unwrap_or(usize::MAX);
+        let mut objects = row::objects(&view, id).await?;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
         if objects.len() < count {
             return Err(fault::internal());
         }
@@ -445,7 +454,11 @@ impl<S: Store> Engine<S> {
                 }
                 Source::History { .. } => return Ok(None),
             },
-            Work::Rollback(_) | Work::Export(_) | Work::Import(_) | Work::BulkPut(_) => return Ok(None),
+            Work::Export(export) => match self.export_for_caller(&job, export).await? {
+                Some(work) => work,
+                None => return Ok(None),
+            },
+            Work::Rollback(_) | Work::Import(_) | Work::BulkPut(_) => return Ok(None),
             Work::Verify(verify) => ObjectWork::Verify {
                 backup: verify.backup.id.clone(),
                 place: bytes(&verify.place),

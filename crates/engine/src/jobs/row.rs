@@ -3,7 +3,7 @@
 //! ```text
 //! jobs | 0 | id             a job that has not ended
 //! jobs | 1 | id             one that has
-//! jobs | 2 | id | number    what a caller remembers of an object that a seal has written, from number 0 on
+//! jobs | 2 | id | number    what a caller remembers of an object that a job has written, from number 0 on
 //! jobs | 3 | account        the last restore that has begun in an account
 //! jobs | 4 | kind | account the last transfer of a kind that has begun in an account
 //! ```
@@ -111,7 +111,27 @@ pub(crate) struct Verify {
 
 /// An export, whose id is the job's. The table of the job is the one that is exported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Export;
+pub(crate) struct Export {
+    /// The beginning of an increment.
+    pub from: Option<Stamp>,
+    /// The table is exported as of this stamp.
+    pub to: Stamp,
+    /// Parts of the table, which are exported one after the other.
+    pub parts: u32,
+    /// The part that the cursor is in.
+    pub part: u32,
+    /// Files of that part that stand.
+    pub files: u32,
+    /// Files that stand. What the caller remembers of each is in a row of its own.
+    pub objects: u32,
+}
+
+impl Export {
+    /// An export of which no file stands.
+    pub(crate) const fn new((from, to): (Option<Stamp>, Stamp), parts: u32) -> Self {
+        Self { from, to, parts, part: 0, files: 0, objects: 0 }
+    }
+}
 
 /// An import, whose id is the job's. The table of the job is the new one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -116,7 +116,8 @@ impl Beginning {
     }
 }
 
-/// Ends a job and its transfer, and changes tables with them. `finish` notes what the transfer has done.
+/// Ends a job and its transfer, and changes tables with them. `finish` notes what the transfer has done,
+/// and may name another time of its end.
 /// False if the job has ended already.
 pub(crate) async fn end_transfer<S: Store>(
     engine: &Engine<S>,
@@ -135,7 +136,7 @@ pub(crate) async fn end_transfer<S: Store>(
     };
     let end_both = |tables: &mut [Table], rows: &mut OtherRows| {
         if let Some(row) = rows.found(1) {
-            let transfer = finish(Transfer::decode(row)?).ended(status, failure.clone(), now_ms);
+            let transfer = finish(Transfer::decode(row)?.ended(status, failure.clone(), now_ms));
             rows.put(key.clone(), transfer.encode());
         }
         change(tables)

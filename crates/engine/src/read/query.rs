@@ -33,7 +33,8 @@ pub(crate) async fn query<S: Store>(
     Ok(page)
 }
 
-fn bind<'a>(table: &'a Table, request: &'a Query) -> Result<Plan<'a>, Error> {
+/// The rows that a Query reads, and what it returns of them.
+pub(crate) fn bind<'a>(table: &'a Table, request: &'a Query) -> Result<Plan<'a>, Error> {
     let source = bind_source(table, request.index.as_deref(), request.consistency)?;
     let start = request.exclusive_start_key.as_ref();
     start.map_or(Ok(()), |start| check_count(source, start))?;

@@ -25,7 +25,8 @@ pub(crate) async fn scan<S: Store>(
     Ok(read_page(engine, bind(&table, request)?).await?.output)
 }
 
-fn bind<'a>(table: &'a Table, request: &'a Scan) -> Result<Plan<'a>, Error> {
+/// The rows that a Scan reads, and what it returns of them.
+pub(crate) fn bind<'a>(table: &'a Table, request: &'a Scan) -> Result<Plan<'a>, Error> {
     let source = bind_source(table, request.index.as_deref(), request.consistency)?;
     let start = request.exclusive_start_key.as_ref();
     start.map_or(Ok(()), |start| check_scan_start(source, start))?;

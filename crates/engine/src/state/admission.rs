@@ -31,7 +31,7 @@ impl<S: Store> Engine<S> {
     }
 
     /// Calls with what limits begin with, and the present time.
-    pub(super) fn with_context<R>(&self, call: impl FnOnce(&Context<'_>) -> R) -> R {
+    pub(crate) fn with_context<R>(&self, call: impl FnOnce(&Context<'_>) -> R) -> R {
         let bytes = |table: TableId, index: Option<IndexId>| {
             let counted = index.map_or(Counted::Items(table), |index| Counted::Entries(table, index));
             u64::try_from(self.stats().get(counted).bytes).unwrap_or(0)

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use keywright_semantics::limits::{LOCAL_COLLECTION_BYTES_MAX, STREAM_SHARD_OPEN_MS_MAX, TABLES_MAX};
+use keywright_semantics::limits::{
+    EXPORT_WINDOW_MS_MIN, LOCAL_COLLECTION_BYTES_MAX, STREAM_SHARD_OPEN_MS_MAX, TABLES_MAX,
+};
 
 use crate::support::image_memory::ImageMemory;
 use crate::support::lane::Lane;
@@ -69,6 +71,8 @@ pub struct EngineConfig {
     pub pitr_default: bool,
     /// How far the latest time to which a table can be restored is behind.
     pub pitr_lag_ms: u64,
+    /// The shortest window of an incremental export.
+    pub export_window_ms_min: u64,
     /// Jobs that this process works on at a time: so many of those that the engine does alone, and so many of
     /// those that need objects.
     pub job_threads: usize,
@@ -103,6 +107,7 @@ impl Default for EngineConfig {
             ttl_delay_ms: TTL_DELAY_MS,
             pitr_default: false,
             pitr_lag_ms: 0,
+            export_window_ms_min: EXPORT_WINDOW_MS_MIN,
             job_threads: JOB_THREADS,
             load_rate: None,
             seals: false,

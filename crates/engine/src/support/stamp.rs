@@ -63,6 +63,11 @@ impl Stamp {
         self.0 >> COUNT_BITS
     }
 
+    /// The number of the stamp within its millisecond.
+    pub(crate) const fn count(self) -> u64 {
+        self.0 & ((1 << COUNT_BITS) - 1)
+    }
+
     /// The day of the stamp, since 1970.
     pub(crate) const fn day(self) -> Day {
         Day::of_ms(self.ms())

@@ -310,6 +310,15 @@ impl Ledgers {
         self.lock().ledger(table, context).loads(index, context.now_ms)
     }
 
+    /// The partitions that serve a table's units; at least as many as it has where partitions are enforced.
+    pub(crate) fn partitions_of_items(&self, table: &Table, context: &Context<'_>) -> usize {
+        let state = self.state(table, None, context);
+        state.map_or(1, |state| {
+            let [read_units, write_units] = state.units;
+            map::needed(read_units, write_units).max(state.partitions.len())
+        })
+    }
+
     /// The partitions of a table or index.
     #[cfg(test)]
     pub(crate) fn partitions(&self, table: &Table, index: Option<IndexId>, context: &Context<'_>) -> usize {

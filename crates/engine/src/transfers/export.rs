@@ -1,6 +1,25 @@
 //! What an export's request asked for, as it is stored.
 
+use keywright_semantics::request::parts::{ExportFormat, ExportViewType};
+use keywright_semantics::request::{ExportWindow, S3Encryption};
 use serde::{Deserialize, Serialize};
+
+/// Where the objects of an export are written to, in which form, and what they are of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportTarget {
+    /// The bucket.
+    pub bucket: String,
+    /// The account whose bucket it is.
+    pub bucket_owner: Option<String>,
+    /// What precedes the keys of the objects.
+    pub prefix: Option<String>,
+    /// How the bucket is to encrypt them.
+    pub encryption: S3Encryption,
+    /// The format of the items.
+    pub format: ExportFormat,
+    /// What is exported. Its times are there.
+    pub window: ExportWindow,
+}
 
 /// The format of the data files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -9,11 +28,36 @@ pub(crate) enum Format {
     Ion,
 }
 
+impl Format {
+    pub(crate) const fn of(format: ExportFormat) -> Self {
+        match format {
+            ExportFormat::DynamodbJson => Self::Json,
+            ExportFormat::Ion => Self::Ion,
+        }
+    }
+}
+
 /// Which images an increment has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum View {
     New,
     NewAndOld,
+}
+
+impl View {
+    pub(crate) const fn of(view: ExportViewType) -> Self {
+        match view {
+            ExportViewType::NewImage => Self::New,
+            ExportViewType::NewAndOldImages => Self::NewAndOld,
+        }
+    }
+
+    pub(crate) const fn named(self) -> ExportViewType {
+        match self {
+            Self::New => ExportViewType::NewImage,
+            Self::NewAndOld => ExportViewType::NewAndOldImages,
+        }
+    }
 }
 
 /// What is exported.
@@ -34,15 +78,24 @@ pub(crate) enum Encryption {
     Kms { key: Option<String> },
 }
 
+impl Encryption {
+    pub(crate) fn of(encryption: S3Encryption) -> Self {
+        match encryption {
+            S3Encryption::Aes256 => Self::Aes256,
+            S3Encryption::Kms { key } => Self::Kms { key },
+        }
+    }
+}
+
 /// The texts of a filter, as the client sent them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FilterTexts {
     pub key_condition: Option<String>,
     pub filter: Option<String>,
     pub projection: Option<String>,
-    pub names: Vec<(String, String)>,
-    /// Values in their stored form.
-    pub values: Vec<(String, Vec<u8>)>,
+    pub names: Option<Vec<(String, String)>>,
+    /// An item of the values, in its stored form.
+    pub values: Option<Vec<u8>>,
 }
 
 /// What was asked for. Its fields are stored.
@@ -57,4 +110,29 @@ pub(crate) struct Export {
     pub filter: Option<FilterTexts>,
     /// The key of the manifest; absent until it is written.
     pub manifest: Option<String>,
+}
+
+impl Export {
+    /// What a caller has to know to write the objects.
+    pub(crate) fn target(&self) -> ExportTarget {
+        ExportTarget {
+            bucket: self.bucket.clone(),
+            bucket_owner: self.bucket_owner.clone(),
+            prefix: self.prefix.clone(),
+            encryption: match &self.encryption {
+                Encryption::Aes256 => S3Encryption::Aes256,
+                Encryption::Kms { key } => S3Encryption::Kms { key: key.clone() },
+            },
+            format: match self.format {
+                Format::Json => ExportFormat::DynamodbJson,
+                Format::Ion => ExportFormat::Ion,
+            },
+            window: match self.extent {
+                Extent::Full { at_ms } => ExportWindow::Full { at_ms: Some(at_ms) },
+                Extent::Increment { from_ms, to_ms, view } => {
+                    ExportWindow::Increment { from_ms, to_ms: Some(to_ms), view: view.named() }
+                }
+            },
+        }
+    }
 }

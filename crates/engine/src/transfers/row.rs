@@ -199,6 +199,11 @@ impl Transfer {
         self.name().key(&self.namespace())
     }
 
+    pub(crate) fn table_arn(&self) -> String {
+        let Self { account, region, table_name, .. } = self;
+        format!("arn:aws:dynamodb:{region}:{account}:table/{table_name}")
+    }
+
     /// The same after its end.
     #[must_use]
     pub(crate) fn ended(self, status: Status, failure: Option<Failure>, now_ms: u64) -> Self {

@@ -6,13 +6,13 @@
 use jiff::Timestamp;
 
 /// The prefix of most messages about backups: `Invalid Request: …`
-fn invalid_request(text: impl std::fmt::Display) -> String {
+pub(super) fn invalid_request(text: impl std::fmt::Display) -> String {
     format!("Invalid Request: {text}")
 }
 
 /// A time as the messages show it, in whole seconds: `2026-10-06T23:16:32Z`. A time that no calendar has is
 /// shown in seconds since 1970.
-fn shown_time(ms: u64) -> String {
+pub(super) fn shown_time(ms: u64) -> String {
     let seconds = ms / 1000;
     let time = i64::try_from(seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
     time.map_or_else(|| seconds.to_string(), |time| time.to_string())

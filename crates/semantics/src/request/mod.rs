@@ -13,6 +13,7 @@ pub mod delete_item;
 pub mod delete_table;
 pub mod describe_stream;
 pub mod describe_table;
+pub mod exports;
 pub mod file_record;
 mod fingerprint;
 pub mod get_item;
@@ -34,6 +35,7 @@ pub mod throughput;
 pub mod time_to_live;
 pub mod transact_get_items;
 pub mod transact_write_items;
+pub mod transfer_arn;
 mod unserved;
 pub mod update_item;
 pub mod update_table;
@@ -55,6 +57,7 @@ pub use delete_item::DeleteItem;
 pub use delete_table::DeleteTable;
 pub use describe_stream::{DescribeStream, ShardSelection};
 pub use describe_table::DescribeTable;
+pub use exports::{DescribeExport, ExportFilter, ExportTable, ExportWindow, ListExports, S3Encryption};
 pub use file_record::{FileRecord, FileRecordParts};
 pub use get_item::GetItem;
 pub use get_records::GetRecords;
@@ -77,6 +80,7 @@ pub use transact_get_items::{TransactGet, TransactGetItems};
 pub use transact_write_items::{
     Fingerprint, RequestToken, TransactAction, TransactWrite, TransactWriteItems,
 };
+pub use transfer_arn::TransferArn;
 pub use update_item::UpdateItem;
 pub use update_table::{EncryptionChange, IndexUpdate, StreamChange, UpdateTable};
 
@@ -102,17 +106,20 @@ pub enum Request {
     DescribeContinuousBackups(DescribeContinuousBackups),
     DescribeContributorInsights(DescribeContributorInsights),
     DescribeEndpoints,
+    DescribeExport(DescribeExport),
     DescribeLimits,
     DescribeStream(DescribeStream),
     DescribeTable(DescribeTable),
     DescribeTimeToLive(DescribeTimeToLive),
     ExecuteStatement(Box<ExecuteStatement>),
     ExecuteTransaction(ExecuteTransaction),
+    ExportTableToPointInTime(Box<ExportTable>),
     GetItem(GetItem),
     GetRecords(GetRecords),
     GetShardIterator(GetShardIterator),
     ListBackups(Box<ListBackups>),
     ListContributorInsights(ListContributorInsights),
+    ListExports(ListExports),
     ListStreams(ListStreams),
     ListTables(ListTables),
     ListTagsOfResource(ListTagsOfResource),

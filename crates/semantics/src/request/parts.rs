@@ -288,6 +288,87 @@ impl DisassociationMode {
     }
 }
 
+/// `ExportFormat` of the service model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExportFormat {
+    /// `DYNAMODB_JSON` on the wire.
+    DynamodbJson,
+    /// `ION` on the wire.
+    Ion,
+}
+
+impl ExportFormat {
+    /// All values, in the service model's order.
+    pub const ALL: &'static [Self] = &[Self::DynamodbJson, Self::Ion];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DynamodbJson => "DYNAMODB_JSON",
+            Self::Ion => "ION",
+        }
+    }
+
+    /// The value of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+}
+
+/// `ExportType` of the service model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExportType {
+    /// `FULL_EXPORT` on the wire.
+    FullExport,
+    /// `INCREMENTAL_EXPORT` on the wire.
+    IncrementalExport,
+}
+
+impl ExportType {
+    /// All values, in the service model's order.
+    pub const ALL: &'static [Self] = &[Self::FullExport, Self::IncrementalExport];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FullExport => "FULL_EXPORT",
+            Self::IncrementalExport => "INCREMENTAL_EXPORT",
+        }
+    }
+
+    /// The value of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+}
+
+/// `ExportViewType` of the service model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExportViewType {
+    /// `NEW_IMAGE` on the wire.
+    NewImage,
+    /// `NEW_AND_OLD_IMAGES` on the wire.
+    NewAndOldImages,
+}
+
+impl ExportViewType {
+    /// All values, in the service model's order.
+    pub const ALL: &'static [Self] = &[Self::NewImage, Self::NewAndOldImages];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NewImage => "NEW_IMAGE",
+            Self::NewAndOldImages => "NEW_AND_OLD_IMAGES",
+        }
+    }
+
+    /// The value of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+}
+
 /// `GlobalTableSettingsReplicationMode` of the service model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GlobalTableSettingsReplicationMode {
@@ -514,6 +595,33 @@ impl ReturnValuesOnConditionCheckFailure {
         match self {
             Self::AllOld => "ALL_OLD",
             Self::None => "NONE",
+        }
+    }
+
+    /// The value of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+}
+
+/// `S3SseAlgorithm` of the service model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum S3SseAlgorithm {
+    /// `AES256` on the wire.
+    Aes256,
+    /// `KMS` on the wire.
+    Kms,
+}
+
+impl S3SseAlgorithm {
+    /// All values, in the service model's order.
+    pub const ALL: &'static [Self] = &[Self::Aes256, Self::Kms];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Aes256 => "AES256",
+            Self::Kms => "KMS",
         }
     }
 
@@ -1079,6 +1187,13 @@ pub struct DescribeContributorInsightsParts {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeEndpointsParts {}
 
+/// `DescribeExportInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeExportParts {
+    /// Member `ExportArn`, 37 to 1024 characters.
+    pub export_arn: String,
+}
+
 /// `DescribeLimitsInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeLimitsParts {}
@@ -1162,6 +1277,50 @@ pub struct ExpectedAttributeValueParts {
     pub attribute_value_list: Option<Vec<ValuePart>>,
 }
 
+/// `ExportTableToPointInTimeInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExportTableToPointInTimeParts {
+    /// Member `TableArn`, 1 to 1024 characters.
+    pub table_arn: String,
+    /// Member `ExportTime`, in milliseconds since 1970.
+    pub export_time: Option<i64>,
+    /// Member `ClientToken`.
+    pub client_token: Option<String>,
+    /// Member `S3Bucket`, at most 255 characters.
+    pub s3_bucket: String,
+    /// Member `S3BucketOwner`.
+    pub s3_bucket_owner: Option<String>,
+    /// Member `S3Prefix`, at most 1024 characters.
+    pub s3_prefix: Option<String>,
+    /// Member `S3SseAlgorithm`.
+    pub s3_sse_algorithm: Option<S3SseAlgorithm>,
+    /// Member `S3SseKmsKeyId`, 1 to 2048 characters.
+    pub s3_sse_kms_key_id: Option<String>,
+    /// Member `ExportFormat`.
+    pub export_format: Option<ExportFormat>,
+    /// Member `ExportType`.
+    pub export_type: Option<ExportType>,
+    /// Member `IncrementalExportSpecification`.
+    pub incremental_export_specification: Option<IncrementalExportSpecificationParts>,
+    /// Member `FilterSpecification`.
+    pub filter_specification: Option<FilterSpecificationParts>,
+}
+
+/// `FilterSpecification` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FilterSpecificationParts {
+    /// Member `FilterExpression`.
+    pub filter_expression: Option<String>,
+    /// Member `ProjectionExpression`.
+    pub projection_expression: Option<String>,
+    /// Member `KeyConditionExpression`.
+    pub key_condition_expression: Option<String>,
+    /// Member `ExpressionAttributeNames`.
+    pub expression_attribute_names: Option<Vec<(String, String)>>,
+    /// Member `ExpressionAttributeValues`.
+    pub expression_attribute_values: Option<AttributeMapPart>,
+}
+
 /// `GetItemInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GetItemParts {
@@ -1242,6 +1401,17 @@ pub struct GlobalTableWitnessGroupUpdateParts {
     pub delete: Option<DeleteGlobalTableWitnessGroupMemberActionParts>,
 }
 
+/// `IncrementalExportSpecification` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct IncrementalExportSpecificationParts {
+    /// Member `ExportFromTime`, in milliseconds since 1970.
+    pub export_from_time: Option<i64>,
+    /// Member `ExportToTime`, in milliseconds since 1970.
+    pub export_to_time: Option<i64>,
+    /// Member `ExportViewType`.
+    pub export_view_type: Option<ExportViewType>,
+}
+
 /// `KeySchemaElement` of the service model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeySchemaElementParts {
@@ -1292,6 +1462,17 @@ pub struct ListContributorInsightsParts {
     pub next_token: Option<String>,
     /// Member `MaxResults`, at most 100.
     pub max_results: Option<i64>,
+}
+
+/// `ListExportsInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListExportsParts {
+    /// Member `TableArn`, 1 to 1024 characters.
+    pub table_arn: Option<String>,
+    /// Member `MaxResults`, 1 to 25.
+    pub max_results: Option<i64>,
+    /// Member `NextToken`.
+    pub next_token: Option<String>,
 }
 
 /// `ListStreamsInput` of the service model.

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::{BackupArn, Request, TableRef};
+use super::{BackupArn, Request, TableRef, TransferArn};
 use crate::operation::{Effect, Operation};
 use crate::partiql::Statement;
 use crate::touches::{Action, Resource, Touch, Touches};
@@ -20,6 +20,10 @@ fn table(table: &TableRef) -> Resource<'_> {
 
 fn backup(backup: &BackupArn) -> Resource<'_> {
     Resource::Backup(Cow::Borrowed(&backup.as_given))
+}
+
+fn transfer(transfer: &TransferArn) -> Resource<'_> {
+    Resource::Transfer(Cow::Borrowed(&transfer.as_given))
 }
 
 fn indexed<'r>(table: &'r TableRef, index: Option<&'r String>) -> Resource<'r> {
@@ -46,17 +50,20 @@ impl Request {
             Self::DescribeContinuousBackups(_) => Operation::DescribeContinuousBackups,
             Self::DescribeContributorInsights(_) => Operation::DescribeContributorInsights,
             Self::DescribeEndpoints => Operation::DescribeEndpoints,
+            Self::DescribeExport(_) => Operation::DescribeExport,
             Self::DescribeLimits => Operation::DescribeLimits,
             Self::DescribeStream(_) => Operation::DescribeStream,
             Self::DescribeTable(_) => Operation::DescribeTable,
             Self::DescribeTimeToLive(_) => Operation::DescribeTimeToLive,
             Self::ExecuteStatement(_) => Operation::ExecuteStatement,
             Self::ExecuteTransaction(_) => Operation::ExecuteTransaction,
+            Self::ExportTableToPointInTime(_) => Operation::ExportTableToPointInTime,
             Self::GetItem(_) => Operation::GetItem,
             Self::GetRecords(_) => Operation::GetRecords,
             Self::GetShardIterator(_) => Operation::GetShardIterator,
             Self::ListBackups(_) => Operation::ListBackups,
             Self::ListContributorInsights(_) => Operation::ListContributorInsights,
+            Self::ListExports(_) => Operation::ListExports,
             Self::ListStreams(_) => Operation::ListStreams,
             Self::ListTables(_) => Operation::ListTables,
             Self::ListTagsOfResource(_) => Operation::ListTagsOfResource,
@@ -83,6 +90,12 @@ impl Request {
         let own = self.operation();
         match self {
             Self::CreateBackup(request) => one(own, table(&request.table)),
+            Self::ExportTableToPointInTime(request) => one(own, table(&request.table)),
+            Self::DescribeExport(request) => one(own, transfer(&request.export)),
+            Self::ListExports(request) => {
+                let only = request.table.as_ref().map(|table| Cow::Borrowed(table.as_given.as_str()));
+                one(own, Resource::Account { only })
+            }
             Self::DeleteItem(request) => one(own, table(&request.table)),
             Self::DeleteTable(request) => one(own, table(&request.table)),
             Self::DescribeContinuousBackups(request) => one(own, table(&request.table)),

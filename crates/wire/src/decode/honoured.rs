@@ -123,6 +123,7 @@ fn meaning(operation: Operation, body: &Value) -> Result<String, String> {
         Request::TransactWriteItems(transaction) => forget(&mut transaction.token),
         Request::ExecuteTransaction(transaction) => forget(&mut transaction.token),
         Request::ExecuteStatement(statement) => statement.fingerprint = none,
+        Request::ExportTableToPointInTime(export) => export.fingerprint = none,
         _ => {}
     }
     Ok(format!("{request:?}"))

@@ -11,26 +11,28 @@ use keywright_semantics::request::parts::{
     DeleteGlobalTableWitnessGroupMemberActionParts, DeleteItemParts, DeleteReplicationGroupMemberActionParts,
     DeleteRequestParts, DeleteTableParts, DeleteVectorIndexActionParts, DescribeBackupParts,
     DescribeContinuousBackupsParts, DescribeContributorInsightsParts, DescribeEndpointsParts,
-    DescribeLimitsParts, DescribeStreamParts, DescribeTableParts, DescribeTimeToLiveParts,
-    DisassociateReplicationGroupMemberActionParts, DisassociationMode, ExecuteStatementParts,
-    ExecuteTransactionParts, ExpectedAttributeValueParts, GetItemParts, GetRecordsParts,
-    GetShardIteratorParts, GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts,
-    GlobalTableSettingsReplicationMode, GlobalTableWitnessGroupUpdateParts, KeySchemaElementParts, KeyType,
-    KeysAndAttributesParts, ListBackupsParts, ListContributorInsightsParts, ListStreamsParts,
-    ListTablesParts, ListTagsOfResourceParts, LocalSecondaryIndexParts, MultiRegionConsistency,
+    DescribeExportParts, DescribeLimitsParts, DescribeStreamParts, DescribeTableParts,
+    DescribeTimeToLiveParts, DisassociateReplicationGroupMemberActionParts, DisassociationMode,
+    ExecuteStatementParts, ExecuteTransactionParts, ExpectedAttributeValueParts, ExportFormat,
+    ExportTableToPointInTimeParts, ExportType, ExportViewType, FilterSpecificationParts, GetItemParts,
+    GetRecordsParts, GetShardIteratorParts, GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts,
+    GlobalTableSettingsReplicationMode, GlobalTableWitnessGroupUpdateParts,
+    IncrementalExportSpecificationParts, KeySchemaElementParts, KeyType, KeysAndAttributesParts,
+    ListBackupsParts, ListContributorInsightsParts, ListExportsParts, ListStreamsParts, ListTablesParts,
+    ListTagsOfResourceParts, LocalSecondaryIndexParts, MultiRegionConsistency,
     OnDemandThroughputOverrideParts, OnDemandThroughputParts, ParameterizedStatementParts,
     PointInTimeRecoverySpecificationParts, ProjectionParts, ProjectionType,
     ProvisionedThroughputOverrideParts, ProvisionedThroughputParts, PutItemParts, PutRequestParts,
     QueryParts, ReplicaGlobalSecondaryIndexParts, ReplicationGroupUpdateParts, RestoreTableFromBackupParts,
     RestoreTableToPointInTimeParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue,
-    ReturnValuesOnConditionCheckFailure, ScalarAttributeType, ScanParts, SearchSchemaElementParts,
-    SearchSchemaElementType, Select, ShardFilterParts, ShardFilterType, ShardIteratorType,
-    SseSpecificationParts, SseType, StreamSpecificationParts, StreamViewType, TableClass, TagParts,
-    TagResourceParts, TimeToLiveSpecificationParts, TransactConditionCheckParts, TransactDeleteParts,
-    TransactGetItemParts, TransactGetItemsParts, TransactGetParts, TransactPutParts, TransactUpdateParts,
-    TransactWriteItemParts, TransactWriteItemsParts, UntagResourceParts, UpdateContinuousBackupsParts,
-    UpdateContributorInsightsParts, UpdateGlobalSecondaryIndexActionParts, UpdateItemParts,
-    UpdateReplicationGroupMemberActionParts, UpdateTableParts, UpdateTimeToLiveParts,
+    ReturnValuesOnConditionCheckFailure, S3SseAlgorithm, ScalarAttributeType, ScanParts,
+    SearchSchemaElementParts, SearchSchemaElementType, Select, ShardFilterParts, ShardFilterType,
+    ShardIteratorType, SseSpecificationParts, SseType, StreamSpecificationParts, StreamViewType, TableClass,
+    TagParts, TagResourceParts, TimeToLiveSpecificationParts, TransactConditionCheckParts,
+    TransactDeleteParts, TransactGetItemParts, TransactGetItemsParts, TransactGetParts, TransactPutParts,
+    TransactUpdateParts, TransactWriteItemParts, TransactWriteItemsParts, UntagResourceParts,
+    UpdateContinuousBackupsParts, UpdateContributorInsightsParts, UpdateGlobalSecondaryIndexActionParts,
+    UpdateItemParts, UpdateReplicationGroupMemberActionParts, UpdateTableParts, UpdateTimeToLiveParts,
     VectorAttributeDefinitionParts, VectorDistanceFunction, VectorIndexParts, VectorIndexUpdateParts,
     WarmThroughputParts, WriteRequestParts,
 };
@@ -47,6 +49,9 @@ choices! {
     ContributorInsightsAction,
     ContributorInsightsMode,
     DisassociationMode,
+    ExportFormat,
+    ExportType,
+    ExportViewType,
     GlobalTableSettingsReplicationMode,
     KeyType,
     MultiRegionConsistency,
@@ -55,6 +60,7 @@ choices! {
     ReturnItemCollectionMetrics,
     ReturnValue,
     ReturnValuesOnConditionCheckFailure,
+    S3SseAlgorithm,
     SseType,
     ScalarAttributeType,
     SearchSchemaElementType,
@@ -196,6 +202,9 @@ structures! {
     }
     DescribeEndpointsParts {
     }
+    DescribeExportParts {
+        export_arn: "ExportArn",
+    }
     DescribeLimitsParts {
     }
     DescribeStreamParts {
@@ -234,6 +243,27 @@ structures! {
         comparison_operator: "ComparisonOperator",
         attribute_value_list: "AttributeValueList",
     }
+    ExportTableToPointInTimeParts {
+        table_arn: "TableArn",
+        export_time: "ExportTime",
+        client_token: "ClientToken",
+        s3_bucket: "S3Bucket",
+        s3_bucket_owner: "S3BucketOwner",
+        s3_prefix: "S3Prefix",
+        s3_sse_algorithm: "S3SseAlgorithm",
+        s3_sse_kms_key_id: "S3SseKmsKeyId",
+        export_format: "ExportFormat",
+        export_type: "ExportType",
+        incremental_export_specification: "IncrementalExportSpecification",
+        filter_specification: "FilterSpecification",
+    }
+    FilterSpecificationParts {
+        filter_expression: "FilterExpression",
+        projection_expression: "ProjectionExpression",
+        key_condition_expression: "KeyConditionExpression",
+        expression_attribute_names: "ExpressionAttributeNames",
+        expression_attribute_values: "ExpressionAttributeValues",
+    }
     GetItemParts {
         table_name: "TableName",
         key: "Key",
@@ -271,6 +301,11 @@ structures! {
         create: "Create",
         delete: "Delete",
     }
+    IncrementalExportSpecificationParts {
+        export_from_time: "ExportFromTime",
+        export_to_time: "ExportToTime",
+        export_view_type: "ExportViewType",
+    }
     KeySchemaElementParts {
         attribute_name: "AttributeName",
         key_type: "KeyType",
@@ -294,6 +329,11 @@ structures! {
         table_name: "TableName",
         next_token: "NextToken",
         max_results: "MaxResults",
+    }
+    ListExportsParts {
+        table_arn: "TableArn",
+        max_results: "MaxResults",
+        next_token: "NextToken",
     }
     ListStreamsParts {
         table_name: "TableName",

@@ -52,6 +52,13 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
             Touches::account(Action::Operation(operation))
         }
         Operation::DeleteBackup | Operation::DescribeBackup => one(backup(body)),
+        Operation::DescribeExport => {
+            one(text(body, "ExportArn").map_or(Resource::Unnamed, Resource::Transfer))
+        }
+        Operation::ExportTableToPointInTime => {
+            one(text(body, "TableArn").map_or(Resource::Unnamed, Resource::Table))
+        }
+        Operation::ListExports => one(Resource::Account { only: text(body, "TableArn") }),
         Operation::RestoreTableFromBackup => restore(operation, body, backup(body)),
         Operation::RestoreTableToPointInTime => restore(operation, body, source_table(body)),
         Operation::ListBackups | Operation::ListContributorInsights | Operation::ListStreams => {

@@ -3,12 +3,12 @@
 use keywright_semantics::error::Error;
 use keywright_semantics::request::{
     BatchExecuteStatement, BatchGetItem, BatchWriteItem, CreateBackup, CreateTable, DeleteBackup, DeleteItem,
-    DeleteTable, DescribeBackup, DescribeContinuousBackups, DescribeContributorInsights, DescribeStream,
-    DescribeTable, DescribeTimeToLive, ExecuteStatement, ExecuteTransaction, GetItem, GetRecords,
-    GetShardIterator, ListBackups, ListContributorInsights, ListStreams, ListTables, ListTagsOfResource,
-    PutItem, Query, Request, RestoreTableFromBackup, RestoreTableToPointInTime, Scan, TagResource,
-    TransactGetItems, TransactWriteItems, UntagResource, UpdateContinuousBackups, UpdateContributorInsights,
-    UpdateItem, UpdateTable, UpdateTimeToLive,
+    DeleteTable, DescribeBackup, DescribeContinuousBackups, DescribeContributorInsights, DescribeExport,
+    DescribeStream, DescribeTable, DescribeTimeToLive, ExecuteStatement, ExecuteTransaction, ExportTable,
+    GetItem, GetRecords, GetShardIterator, ListBackups, ListContributorInsights, ListExports, ListStreams,
+    ListTables, ListTagsOfResource, PutItem, Query, Request, RestoreTableFromBackup,
+    RestoreTableToPointInTime, Scan, TagResource, TransactGetItems, TransactWriteItems, UntagResource,
+    UpdateContinuousBackups, UpdateContributorInsights, UpdateItem, UpdateTable, UpdateTimeToLive,
 };
 
 use super::Parts;
@@ -40,6 +40,7 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
             DescribeContributorInsights::validate(*parts).map(Request::DescribeContributorInsights)
         }
         Parts::DescribeEndpoints(_) => Ok(Request::DescribeEndpoints),
+        Parts::DescribeExport(parts) => DescribeExport::validate(&parts).map(Request::DescribeExport),
         Parts::DescribeLimits(_) => Ok(Request::DescribeLimits),
         Parts::DescribeStream(parts) => DescribeStream::validate(*parts).map(Request::DescribeStream),
         Parts::DescribeTable(parts) => DescribeTable::validate(&parts).map(Request::DescribeTable),
@@ -51,6 +52,10 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         Parts::GetRecords(parts) => Ok(Request::GetRecords(GetRecords::validate(*parts))),
         Parts::GetShardIterator(parts) => GetShardIterator::validate(*parts).map(Request::GetShardIterator),
         Parts::ListBackups(parts) => ListBackups::validate(&parts).map(Box::new).map(Request::ListBackups),
+        Parts::ExportTableToPointInTime(parts) => {
+            ExportTable::validate(*parts).map(Box::new).map(Request::ExportTableToPointInTime)
+        }
+        Parts::ListExports(parts) => ListExports::validate(*parts).map(Request::ListExports),
         Parts::ListContributorInsights(parts) => {
             ListContributorInsights::validate(*parts).map(Request::ListContributorInsights)
         }

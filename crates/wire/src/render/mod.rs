@@ -6,6 +6,7 @@
 mod backups;
 mod capacity;
 mod error;
+mod exports;
 mod insights;
 mod items;
 mod partiql;
@@ -71,6 +72,10 @@ pub fn render(response: &Response) -> Vec<u8> {
         Response::DescribeEndpoints(endpoints) => {
             writer.object(|members| members.put_array("Endpoints", endpoints));
         }
+        Response::DescribeExport(export) | Response::ExportTableToPointInTime(export) => {
+            writer.object(|members| members.put("ExportDescription", export.as_ref()));
+        }
+        Response::ListExports(output) => exports::list(&mut writer, output),
         Response::DescribeLimits(limits) => tables::describe_limits(&mut writer, limits),
         Response::DescribeStream(stream) => {
             writer.object(|members| members.put("StreamDescription", stream));

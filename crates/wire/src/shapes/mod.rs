@@ -63,6 +63,12 @@ pub(crate) enum Pattern {
     Name,
     /// The same, but it accepts an empty text, whose length is already a violation.
     NameOrEmpty,
+    /// Tokens of clients.
+    ClientToken,
+    /// Names of buckets.
+    Bucket,
+    /// The id of an account.
+    Account,
 }
 
 impl Pattern {
@@ -70,6 +76,9 @@ impl Pattern {
     pub(crate) const fn text(self) -> &'static str {
         match self {
             Self::Name | Self::NameOrEmpty => "[a-zA-Z0-9_.-]+",
+            Self::ClientToken => r"^[^\$]+$",
+            Self::Bucket => r"^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$",
+            Self::Account => "[0-9]{12}",
         }
     }
 
@@ -78,6 +87,13 @@ impl Pattern {
         match self {
             Self::Name => !text.is_empty() && text.bytes().all(letter),
             Self::NameOrEmpty => text.bytes().all(letter),
+            Self::ClientToken => !text.is_empty() && !text.contains('$'),
+            Self::Bucket => {
+                let is_end = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+                let ends = is_end(text.bytes().next()) && is_end(text.bytes().last());
+                text.len() >= 2 && ends && text.bytes().all(letter)
+            }
+            Self::Account => text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit()),
         }
     }
 }

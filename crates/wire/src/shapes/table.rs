@@ -19,14 +19,17 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::DescribeContinuousBackups => Input::of(&DESCRIBE_CONTINUOUS_BACKUPS_INPUT),
         Operation::DescribeContributorInsights => Input::of(&DESCRIBE_CONTRIBUTOR_INSIGHTS_INPUT),
         Operation::DescribeEndpoints => Input::of(&DESCRIBE_ENDPOINTS_REQUEST),
+        Operation::DescribeExport => Input::of(&DESCRIBE_EXPORT_INPUT),
         Operation::DescribeLimits => Input::of(&DESCRIBE_LIMITS_INPUT),
         Operation::DescribeTable => Input::of(&DESCRIBE_TABLE_INPUT),
         Operation::DescribeTimeToLive => Input::of(&DESCRIBE_TIME_TO_LIVE_INPUT),
         Operation::ExecuteStatement => Input::of(&EXECUTE_STATEMENT_INPUT),
         Operation::ExecuteTransaction => Input::of(&EXECUTE_TRANSACTION_INPUT),
+        Operation::ExportTableToPointInTime => Input::of(&EXPORT_TABLE_TO_POINT_IN_TIME_INPUT),
         Operation::GetItem => Input::of(&GET_ITEM_INPUT).unechoed(Constraint::Length),
         Operation::ListBackups => Input::of(&LIST_BACKUPS_INPUT),
         Operation::ListContributorInsights => Input::of(&LIST_CONTRIBUTOR_INSIGHTS_INPUT),
+        Operation::ListExports => Input::of(&LIST_EXPORTS_INPUT),
         Operation::ListTables => Input::of(&LIST_TABLES_INPUT),
         Operation::ListTagsOfResource => Input::of(&LIST_TAGS_OF_RESOURCE_INPUT),
         Operation::PutItem => Input::of(&PUT_ITEM_INPUT),
@@ -133,6 +136,8 @@ static BILLING_MODE: Shape = Shape::choice(&["PROVISIONED", "PAY_PER_REQUEST"]);
 static BOOLEAN_OBJECT: Shape = Shape::boolean();
 
 static CLIENT_REQUEST_TOKEN: Shape = Shape::text().min(1).max(36);
+
+static CLIENT_TOKEN: Shape = Shape::text().pattern(Pattern::ClientToken);
 
 static COMPARISON_OPERATOR: Shape = Shape::choice(&[
     "IN",
@@ -319,6 +324,9 @@ static DESCRIBE_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
 
 static DESCRIBE_ENDPOINTS_REQUEST: Shape = Shape::structure("DescribeEndpointsRequest", &[]);
 
+static DESCRIBE_EXPORT_INPUT: Shape =
+    Shape::structure("DescribeExportInput", &[Member::required("ExportArn", &EXPORT_ARN)]);
+
 static DESCRIBE_LIMITS_INPUT: Shape = Shape::structure("DescribeLimitsInput", &[]);
 
 static DESCRIBE_STREAM_INPUT: Shape = Shape::structure(
@@ -383,6 +391,40 @@ static EXPECTED_ATTRIBUTE_VALUE: Shape = Shape::structure(
     ],
 );
 
+static EXPORT_ARN: Shape = Shape::text().min(37).max(1024);
+
+static EXPORT_FORMAT: Shape = Shape::choice(&["DYNAMODB_JSON", "ION"]);
+
+static EXPORT_FROM_TIME: Shape = Shape::timestamp();
+
+static EXPORT_NEXT_TOKEN: Shape = Shape::text();
+
+static EXPORT_TABLE_TO_POINT_IN_TIME_INPUT: Shape = Shape::structure(
+    "ExportTableToPointInTimeInput",
+    &[
+        Member::required("TableArn", &SOURCE_TABLE_ARN),
+        Member::optional("ExportTime", &EXPORT_TIME),
+        Member::optional("ClientToken", &CLIENT_TOKEN),
+        Member::required("S3Bucket", &S3_BUCKET),
+        Member::optional("S3BucketOwner", &S3_BUCKET_OWNER),
+        Member::optional("S3Prefix", &S3_PREFIX),
+        Member::optional("S3SseAlgorithm", &S3_SSE_ALGORITHM),
+        Member::optional("S3SseKmsKeyId", &S3_SSE_KMS_KEY_ID),
+        Member::optional("ExportFormat", &EXPORT_FORMAT),
+        Member::optional("ExportType", &EXPORT_TYPE),
+        Member::optional("IncrementalExportSpecification", &INCREMENTAL_EXPORT_SPECIFICATION),
+        Member::optional("FilterSpecification", &FILTER_SPECIFICATION),
+    ],
+);
+
+static EXPORT_TIME: Shape = Shape::timestamp();
+
+static EXPORT_TO_TIME: Shape = Shape::timestamp();
+
+static EXPORT_TYPE: Shape = Shape::choice(&["FULL_EXPORT", "INCREMENTAL_EXPORT"]);
+
+static EXPORT_VIEW_TYPE: Shape = Shape::choice(&["NEW_IMAGE", "NEW_AND_OLD_IMAGES"]);
+
 static EXPRESSION_ATTRIBUTE_NAME_MAP: Shape =
     Shape::map(&EXPRESSION_ATTRIBUTE_NAME_VARIABLE, &ATTRIBUTE_NAME);
 
@@ -394,6 +436,17 @@ static EXPRESSION_ATTRIBUTE_VALUE_MAP: Shape =
 static EXPRESSION_ATTRIBUTE_VALUE_VARIABLE: Shape = Shape::text();
 
 static FILTER_CONDITION_MAP: Shape = Shape::map(&ATTRIBUTE_NAME, &CONDITION);
+
+static FILTER_SPECIFICATION: Shape = Shape::structure(
+    "FilterSpecification",
+    &[
+        Member::optional("FilterExpression", &CONDITION_EXPRESSION),
+        Member::optional("ProjectionExpression", &PROJECTION_EXPRESSION),
+        Member::optional("KeyConditionExpression", &KEY_EXPRESSION),
+        Member::optional("ExpressionAttributeNames", &EXPRESSION_ATTRIBUTE_NAME_MAP),
+        Member::optional("ExpressionAttributeValues", &EXPRESSION_ATTRIBUTE_VALUE_MAP),
+    ],
+);
 
 static GET: Shape = Shape::structure(
     "Get",
@@ -475,6 +528,15 @@ static GLOBAL_TABLE_WITNESS_GROUP_UPDATE: Shape = Shape::structure(
 static GLOBAL_TABLE_WITNESS_GROUP_UPDATE_LIST: Shape =
     Shape::list(&GLOBAL_TABLE_WITNESS_GROUP_UPDATE).min(1).max(1);
 
+static INCREMENTAL_EXPORT_SPECIFICATION: Shape = Shape::structure(
+    "IncrementalExportSpecification",
+    &[
+        Member::optional("ExportFromTime", &EXPORT_FROM_TIME),
+        Member::optional("ExportToTime", &EXPORT_TO_TIME),
+        Member::optional("ExportViewType", &EXPORT_VIEW_TYPE),
+    ],
+);
+
 static INDEX_NAME: Shape = Shape::text().min(3).max(255).pattern(Pattern::Name);
 
 static KMS_MASTER_KEY_ID: Shape = Shape::text().min(1);
@@ -531,6 +593,17 @@ static LIST_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
 );
 
 static LIST_CONTRIBUTOR_INSIGHTS_LIMIT: Shape = Shape::integer().max(100);
+
+static LIST_EXPORTS_INPUT: Shape = Shape::structure(
+    "ListExportsInput",
+    &[
+        Member::optional("TableArn", &SOURCE_TABLE_ARN),
+        Member::optional("MaxResults", &LIST_EXPORTS_MAX_LIMIT),
+        Member::optional("NextToken", &EXPORT_NEXT_TOKEN),
+    ],
+);
+
+static LIST_EXPORTS_MAX_LIMIT: Shape = Shape::integer().min(1).max(25);
 
 static LIST_STREAMS_INPUT: Shape = Shape::structure(
     "ListStreamsInput",
@@ -775,6 +848,16 @@ static RETURN_ITEM_COLLECTION_METRICS: Shape = Shape::choice(&["SIZE", "NONE"]);
 static RETURN_VALUE: Shape = Shape::choice(&["ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"]);
 
 static RETURN_VALUES_ON_CONDITION_CHECK_FAILURE: Shape = Shape::choice(&["ALL_OLD", "NONE"]);
+
+static S3_BUCKET: Shape = Shape::text().max(255).pattern(Pattern::Bucket);
+
+static S3_BUCKET_OWNER: Shape = Shape::text().pattern(Pattern::Account);
+
+static S3_PREFIX: Shape = Shape::text().max(1024);
+
+static S3_SSE_ALGORITHM: Shape = Shape::choice(&["AES256", "KMS"]);
+
+static S3_SSE_KMS_KEY_ID: Shape = Shape::text().min(1).max(2048);
 
 static SSE_ENABLED: Shape = Shape::boolean();
 

@@ -68,7 +68,8 @@ impl BackupArn {
     }
 }
 
-fn is_id(text: &str) -> bool {
+/// Whether a text has the form of an id.
+pub(in crate::request) fn is_id(text: &str) -> bool {
     let lower_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     text.split_once('-').is_some_and(|(time, random)| {
         time.len() == TIME_DIGITS

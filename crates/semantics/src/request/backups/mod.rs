@@ -7,6 +7,7 @@ mod overrides;
 mod restore;
 
 pub use arn::BackupArn;
+pub(super) use arn::is_id;
 pub use continuous::{DescribeContinuousBackups, RecoveryChange, UpdateContinuousBackups};
 pub use overrides::{IndexOverride, RestoreOverrides, RestoredIndex};
 pub use restore::{RestoreTableFromBackup, RestoreTableToPointInTime, RestoreTime};
