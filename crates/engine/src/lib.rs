@@ -110,5 +110,5 @@ pub use support::throughput::{SplitRules, Throttle, ThroughputConfig};
 pub use support::wake::NextWake;
 pub use tables::branch::{Branch, BranchFault};
 pub use throughput::{LimitState, PartitionLoad, PartitionState, Whole};
-pub use transfers::export::ExportTarget;
+pub use transfers::export::{ExportSpan, ExportTarget};
 pub use ttl::Backlog;

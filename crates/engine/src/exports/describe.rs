@@ -16,7 +16,7 @@ use crate::catalogue::TableStatus;
 use crate::state::Engine;
 use crate::support::env::Namespace;
 use crate::support::fault;
-use crate::transfers::export::{Export, Extent, FilterTexts};
+use crate::transfers::export::{Export, ExportSpan, FilterTexts};
 use crate::transfers::list;
 use crate::transfers::row::{self, Asked, Kind, Status, Transfer, TransferName};
 
@@ -79,9 +79,9 @@ fn summary(transfer: &Transfer) -> Result<ExportSummary, Error> {
     Ok(ExportSummary {
         export_arn: transfer.name().arn(&transfer.namespace()),
         status: status(transfer.status),
-        export_type: match asked(transfer)?.extent {
-            Extent::Full { .. } => ExportType::FullExport,
-            Extent::Increment { .. } => ExportType::IncrementalExport,
+        export_type: match asked(transfer)?.span() {
+            ExportSpan::Full { .. } => ExportType::FullExport,
+            ExportSpan::Increment { .. } => ExportType::IncrementalExport,
         },
     })
 }
@@ -92,10 +92,9 @@ pub(super) fn description(transfer: &Transfer) -> Result<ExportDescription, Erro
     let namespace = transfer.namespace();
     let is_complete = transfer.status == Status::Completed;
     let target = export.target();
-    let (export_time, incremental) = match export.extent {
-        Extent::Full { at_ms } => (Some(TimestampMs(at_ms)), None),
-        Extent::Increment { from_ms, to_ms, view } => {
-            let view = view.named();
+    let (export_time, incremental) = match target.span {
+        ExportSpan::Full { at_ms } => (Some(TimestampMs(at_ms)), None),
+        ExportSpan::Increment { from_ms, to_ms, view } => {
             (None, Some(IncrementalExport { from: TimestampMs(from_ms), to: TimestampMs(to_ms), view }))
         }
     };

@@ -8,6 +8,7 @@ mod capacity;
 mod client_bounds;
 mod conflicts;
 mod errors;
+mod exports;
 mod flaky;
 mod flaky_store;
 mod flaky_tables;

@@ -1,7 +1,7 @@
 //! What an export's request asked for, as it is stored.
 
+use keywright_semantics::request::S3Encryption;
 use keywright_semantics::request::parts::{ExportFormat, ExportViewType};
-use keywright_semantics::request::{ExportWindow, S3Encryption};
 use serde::{Deserialize, Serialize};
 
 /// Where the objects of an export are written to, in which form, and what they are of.
@@ -17,8 +17,27 @@ pub struct ExportTarget {
     pub encryption: S3Encryption,
     /// The format of the items.
     pub format: ExportFormat,
-    /// What is exported. Its times are there.
-    pub window: ExportWindow,
+    /// What is exported.
+    pub span: ExportSpan,
+}
+
+/// What of a table's life is exported. Times are in milliseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportSpan {
+    /// The table as of a time.
+    Full {
+        /// All commits before it.
+        at_ms: u64,
+    },
+    /// What changed.
+    Increment {
+        /// The first time that belongs to it.
+        from_ms: u64,
+        /// The first time that does not.
+        to_ms: u64,
+        /// Which images of a changed item.
+        view: ExportViewType,
+    },
 }
 
 /// The format of the data files.
@@ -113,6 +132,15 @@ pub(crate) struct Export {
 }
 
 impl Export {
+    pub(crate) const fn span(&self) -> ExportSpan {
+        match self.extent {
+            Extent::Full { at_ms } => ExportSpan::Full { at_ms },
+            Extent::Increment { from_ms, to_ms, view } => {
+                ExportSpan::Increment { from_ms, to_ms, view: view.named() }
+            }
+        }
+    }
+
     /// What a caller has to know to write the objects.
     pub(crate) fn target(&self) -> ExportTarget {
         ExportTarget {
@@ -127,12 +155,7 @@ impl Export {
                 Format::Json => ExportFormat::DynamodbJson,
                 Format::Ion => ExportFormat::Ion,
             },
-            window: match self.extent {
-                Extent::Full { at_ms } => ExportWindow::Full { at_ms: Some(at_ms) },
-                Extent::Increment { from_ms, to_ms, view } => {
-                    ExportWindow::Increment { from_ms, to_ms: Some(to_ms), view: view.named() }
-                }
-            },
+            span: self.span(),
         }
     }
 }

@@ -1,0 +1,336 @@
+//! An export becomes objects: a marker first, data files part by part, then the manifests, the summary last.
+//!
+//! A file ends with the item that fills it, so which items it has depends on the table alone. Its name and
+//! its bytes depend on them and on the job, so one that is written again is the same. Each file that stands
+//! is noted in the job's row. An export that fails removes what it has written.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use bytes::Bytes;
+use flate2::{Compression, GzBuilder};
+use keywright_engine::{
+    ExportPage, ExportPart, ExportSpan, ExportTarget, ExportWork, Exported, ExportedContent, ExportedItem,
+    ObjectJob, ObjectWork,
+};
+use keywright_objects::{Bucket, Encryption};
+use keywright_semantics::request::parts::{ExportFormat, ExportViewType};
+use keywright_semantics::request::S3Encryption;
+use keywright_wire::files::{
+    Change, Checksum, DataFile, DataFormat, ExportFolder, Part, SUM_EXTENSIONS, Span, Summary, View,
+    data_file_name, ion, json_lines, sum_key,
+};
+
+use super::{Stop, Tools};
+
+/// Bytes of lines after which a file ends. The lines of an increment are held to be sorted.
+const FULL_FILE_BYTES: usize = 16 * 1024 * 1024;
+const INCREMENT_FILE_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of a page of items; one item more may follow.
+const PAGE_BYTES: usize = 1024 * 1024;
+/// The level of compression: a file that is written again has to have the same bytes.
+const LEVEL: u32 = 6;
+/// The time between two looks at a clock that was late.
+const WAIT_MAX: Duration = Duration::from_millis(100);
+
+pub(super) async fn export(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
+    let ObjectWork::Export(work) = &job.work else { return Err(Stop::Overtaken) };
+    let to = Destination::open(tools, &job.id, work)?;
+    let mut newest = job.clone();
+    let ended = write(tools, &to, &mut newest).await;
+    if let Err(Stop::Failed { .. }) = &ended {
+        to.remove(tools, &newest).await;
+    }
+    ended
+}
+
+async fn write(tools: &Tools, to: &Destination, job: &mut ObjectJob) -> Result<(), Stop> {
+    to.put(&to.folder.started_key(), Bytes::new()).await?;
+    to.check(tools, job).await?;
+    while let ObjectWork::Export(work) = &job.work
+        && let Some(part) = work.part.clone()
+    {
+        write_part(tools, to, job, part).await?;
+    }
+    let ObjectWork::Export(work) = job.work.clone() else { return Err(Stop::Overtaken) };
+    while let now_ms = tools.now_ms()
+        && now_ms < work.not_before_ms
+    {
+        let wait_ms = tools.database.clock().real_ms(work.not_before_ms - now_ms);
+        tokio::time::sleep(Duration::from_millis(wait_ms).min(WAIT_MAX)).await;
+    }
+    let ended_ms = tools.now_ms();
+    to.put_manifests(tools, job, &work, ended_ms).await?;
+    tools.engine()?.end_export(job, &to.folder.summary_key(), ended_ms).await?;
+    Ok(())
+}
+
+/// Writes the rest of a part.
+async fn write_part(
+    tools: &Tools,
+    to: &Destination,
+    job: &mut ObjectJob,
+    mut part: ExportPart,
+) -> Result<(), Stop> {
+    let number = part.number;
+    let mut file = File::new(to);
+    loop {
+        let page = tools.engine()?.export_page(job, part.from.as_ref(), PAGE_BYTES).await?;
+        // Over a shared store, this process may not have seen the newest settings of the table yet.
+        let page = page.ok_or_else(|| Stop::Later("the history of the table is not there".to_owned()))?;
+        let ExportPage { items, passed_bytes, next } = page;
+        for item in items {
+            let last = item.key.clone();
+            file.push(item);
+            if file.is_full() {
+                let whole = std::mem::replace(&mut file, File::new(to));
+                part.files += note(tools, to, job, (number, part.files), (whole, Some(&last))).await?;
+            }
+        }
+        file.read_bytes += passed_bytes;
+        match next {
+            Some(next) => part.from = Some(next),
+            None => break,
+        }
+    }
+    note(tools, to, job, (number, part.files), (file, None)).await?;
+    Ok(())
+}
+
+/// Puts a file and notes it. The end of a part whose last file was full has none. Returns the number of
+/// files that were put.
+async fn note(
+    tools: &Tools,
+    to: &Destination,
+    job: &mut ObjectJob,
+    (part, files): (u32, u32),
+    (file, last): (File, Option<&Bytes>),
+) -> Result<u32, Stop> {
+    let (items, read_bytes) = (file.items, file.read_bytes);
+    let line = if items > 0 || files == 0 { Some(to.put_file((part, files), file).await?) } else { None };
+    let exported = Exported { file: line.as_ref(), last, items, read_bytes };
+    let noted = tools.engine()?.note_exported(job, exported).await?;
+    *job = noted.ok_or(Stop::Overtaken)?;
+    Ok(u32::from(line.is_some()))
+}
+
+/// A data file that is being made.
+struct File {
+    format: DataFormat,
+    bytes_max: usize,
+    /// Whether lines are in the order of time.
+    is_sorted: bool,
+    lines: Vec<u8>,
+    /// The end of each line, with the time of its change.
+    ends: Vec<(u64, usize)>,
+    items: u64,
+    read_bytes: u64,
+}
+
+impl File {
+    const fn new(to: &Destination) -> Self {
+        let (bytes_max, is_sorted) = match to.span {
+            Span::Full { .. } => (FULL_FILE_BYTES, false),
+            Span::Incremental { .. } => (INCREMENT_FILE_BYTES, true),
+        };
+        let (lines, ends) = (Vec::new(), Vec::new());
+        Self { format: to.format, bytes_max, is_sorted, lines, ends, items: 0, read_bytes: 0 }
+    }
+
+    fn push(&mut self, item: ExportedItem) {
+        let mut time_us = 0;
+        match (&item.content, self.format) {
+            (ExportedContent::Item(item), DataFormat::Json) => json_lines::push_item(&mut self.lines, item),
+            (ExportedContent::Item(item), DataFormat::Ion) => ion::push_item(&mut self.lines, item),
+            (ExportedContent::Change { keys, old, new, written_us }, format) => {
+                time_us = *written_us;
+                let change = Change {
+                    written_at_us: *written_us,
+                    keys,
+                    old_image: old.as_ref(),
+                    new_image: new.as_ref(),
+                };
+                match format {
+                    DataFormat::Json => json_lines::push_change(&mut self.lines, &change),
+                    DataFormat::Ion => ion::push_change(&mut self.lines, &change),
+                }
+            }
+        }
+        if self.is_sorted {
+            self.ends.push((time_us, self.lines.len()));
+        }
+        self.items += 1;
+        self.read_bytes += item.read_bytes;
+    }
+
+    fn is_full(&self) -> bool {
+        self.lines.len() >= self.bytes_max
+    }
+
+    /// The bytes of the object.
+    fn compressed(self) -> Bytes {
+        let mut encoder = GzBuilder::new().mtime(0).write(Vec::new(), Compression::new(LEVEL));
+        let mut write = |bytes: &[u8]| encoder.write_all(bytes).expect("a vector takes all bytes");
+        if self.is_sorted {
+            let starts = std::iter::once(0).chain(self.ends.iter().map(|(_, end)| *end));
+            let mut lines: Vec<(u64, &[u8])> = starts
+                .zip(&self.ends)
+                .map(|(start, (time_us, end))| (*time_us, self.lines.get(start..*end).unwrap_or_default()))
+                .collect();
+            lines.sort_by_key(|(time_us, _)| *time_us);
+            lines.iter().for_each(|(_, line)| write(line));
+        } else {
+            write(&self.lines);
+        }
+        encoder.finish().expect("a vector takes all bytes").into()
+    }
+}
+
+/// Where the objects of an export are put.
+struct Destination {
+    bucket: Bucket,
+    folder: ExportFolder,
+    job_id: String,
+    span: Span,
+    format: DataFormat,
+}
+
+impl Destination {
+    fn open(tools: &Tools, job_id: &str, work: &ExportWork) -> Result<Self, Stop> {
+        let ExportTarget { bucket, prefix, encryption, format, span: of, .. } = &work.asked;
+        let mut opened = tools.buckets.open(bucket).map_err(|fault| Stop::of_object(&fault))?;
+        // What a store does with keys of its own is its default.
+        if let S3Encryption::Kms { key } = encryption {
+            let encryption = Encryption::Kms { key_id: key.clone() };
+            opened = opened.encrypted(&encryption).map_err(|fault| Stop::of_object(&fault))?;
+        }
+        Ok(Self {
+            bucket: opened,
+            folder: ExportFolder::new(prefix.as_deref(), job_id),
+            job_id: job_id.to_owned(),
+            span: span(*of),
+            format: match format {
+                ExportFormat::DynamodbJson => DataFormat::Json,
+                ExportFormat::Ion => DataFormat::Ion,
+            },
+        })
+    }
+
+    async fn put(&self, key: &str, content: Bytes) -> Result<String, Stop> {
+        let etag = self.bucket.put(key, content).await.map_err(|fault| Stop::of_object(&fault))?;
+        Ok(etag.as_str().to_owned())
+    }
+
+    fn key_of_file(&self, (part, number): (u32, u32)) -> String {
+        let name = data_file_name(&self.job_id, Part(part.into()), number.into());
+        self.folder.data_key(self.span, self.format, &name)
+    }
+
+    /// Puts a data file; returns its line of the list of files.
+    async fn put_file(&self, place: (u32, u32), file: File) -> Result<Bytes, Stop> {
+        let (item_count, key) = (file.items, self.key_of_file(place));
+        let content = file.compressed();
+        let checksum = Checksum::of(&content);
+        let etag = self.put(&key, content).await?;
+        let mut line = Vec::new();
+        DataFile { item_count, checksum, etag, key }.push_line(&mut line);
+        Ok(line.into())
+    }
+
+    /// Checks that the files that were noted are still there.
+    async fn check(&self, tools: &Tools, job: &ObjectJob) -> Result<(), Stop> {
+        for file in noted_files(tools, job).await? {
+            self.bucket.stat(&file.key).await.map_err(|fault| Stop::of_object(&fault))?;
+        }
+        Ok(())
+    }
+
+    async fn put_manifests(
+        &self,
+        tools: &Tools,
+        job: &ObjectJob,
+        work: &ExportWork,
+        ended_ms: u64,
+    ) -> Result<(), Stop> {
+        let lines = tools.engine()?.exported_files(job).await?;
+        let (algorithm, key) = match &work.asked.encryption {
+            S3Encryption::Aes256 => ("AES256", None),
+            S3Encryption::Kms { key } => ("KMS", key.clone()),
+        };
+        let summary = Summary {
+            export_arn: work.arn.clone(),
+            start_time_ms: work.started_ms,
+            end_time_ms: ended_ms,
+            table_arn: work.table_arn.clone(),
+            table_id: work.table_id.clone(),
+            span: self.span,
+            bucket: work.asked.bucket.clone(),
+            prefix: work.asked.prefix.clone(),
+            sse_algorithm: Some(algorithm.to_owned()),
+            sse_kms_key_id: key,
+            files_key: self.folder.files_key(),
+            billed_size_bytes: job.billed_bytes(),
+            item_count: job.items,
+            format: self.format,
+        };
+        for (key, content) in [
+            (self.folder.files_key(), lines.concat()),
+            // It comes last: with it the export is complete.
+            (self.folder.summary_key(), summary.write()),
+        ] {
+            let [extension, ..] = SUM_EXTENSIONS;
+            let sum = Checksum::of(&content).base64();
+            self.put(&sum_key(&key, extension), sum.into()).await?;
+            self.put(&key, content.into()).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes what an export has written that has failed, as far as that is possible.
+    async fn remove(&self, tools: &Tools, job: &ObjectJob) {
+        let [extension, ..] = SUM_EXTENSIONS;
+        let manifests = [self.folder.summary_key(), self.folder.files_key()];
+        let sums = manifests.each_ref().map(|key| sum_key(key, extension));
+        let mut keys: Vec<String> = manifests.into_iter().chain(sums).collect();
+        if let ObjectWork::Export(work) = &job.work
+            && let Some(part) = &work.part
+        {
+            // It may stand without a note.
+            keys.push(self.key_of_file((part.number, part.files)));
+        }
+        keys.extend(noted_files(tools, job).await.unwrap_or_default().into_iter().map(|file| file.key));
+        keys.push(self.folder.started_key());
+        for key in keys {
+            if let Err(fault) = self.bucket.remove(&key).await {
+                tracing::warn!("an object of an export that failed stays: {}", sentence(&fault));
+                return;
+            }
+        }
+    }
+}
+
+/// The files of a job that stand.
+async fn noted_files(tools: &Tools, job: &ObjectJob) -> Result<Vec<DataFile>, Stop> {
+    let lines = tools.engine()?.exported_files(job).await?;
+    let mut files = Vec::with_capacity(lines.len());
+    for line in lines {
+        files.extend(DataFile::read_lines(&line).map_err(|fault| Stop::Failed {
+            code: "DamagedJob",
+            message: format!("what was noted of the files cannot be read: {fault}"),
+        })?);
+    }
+    Ok(files)
+}
+
+const fn span(span: ExportSpan) -> Span {
+    match span {
+        ExportSpan::Full { at_ms } => Span::Full { at_ms },
+        ExportSpan::Increment { from_ms, to_ms, view } => {
+            let view = match view {
+                ExportViewType::NewImage => View::NewImage,
+                ExportViewType::NewAndOldImages => View::NewAndOldImages,
+            };
+            Span::Incremental { from_ms, to_ms, view }
+        }
+    }
+}
