@@ -29,7 +29,7 @@ use crate::ttl::{self, Backlog};
 use crate::write::delete_item::delete_item;
 use crate::write::put_item::put_item;
 use crate::write::update_item::update_item;
-use crate::{answered, backups, copy, exports, monitoring, partiql, scaling, streams, tables};
+use crate::{answered, backups, copy, destinations, exports, monitoring, partiql, scaling, streams, tables};
 
 /// How old the catalogue may be for an operation on items.
 const CATALOGUE_AGE_MS_MAX: u64 = 1_000;
@@ -211,6 +211,18 @@ impl<S: Store> Engine<S> {
                 Box::pin(tables::insights::update(self, namespace, request)).await
             }
             Request::DescribeEndpoints => Ok(tables::describe::endpoints(namespace)),
+            Request::DescribeKinesisStreamingDestination(request) => {
+                destinations::describe(self, namespace, request)
+            }
+            Request::DisableKinesisStreamingDestination(request) => {
+                Box::pin(destinations::disable(self, namespace, request)).await
+            }
+            Request::EnableKinesisStreamingDestination(request) => {
+                Box::pin(destinations::enable(self, namespace, request)).await
+            }
+            Request::UpdateKinesisStreamingDestination(request) => {
+                Box::pin(destinations::update(self, namespace, request)).await
+            }
             Request::DescribeLimits => Ok(tables::describe::limits(self)),
             Request::DescribeTable(request) => tables::describe::run(self, namespace, request),
             Request::DescribeStream(request) => {

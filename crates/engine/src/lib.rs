@@ -6,8 +6,8 @@
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
 //! Layers: support < catalogue < throughput, metrics, insights < bind < state < changes, history < read,
-//! write < backfill, load, batch < partiql, streams, ttl < tables, monitoring < transfers < jobs < backups,
-//! exports, scaling, sets < background < answered, copy < dispatch
+//! write < backfill, load, batch < partiql, streams, ttl < destinations < tables, monitoring < transfers < jobs
+//! < backups, exports, scaling, sets < background < answered, copy < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.
@@ -24,6 +24,7 @@
 //! - `batch`: operations on many items, transactions included.
 //! - `partiql`, `streams`, `ttl`, `tables`: operations, one file each, and the work they leave to later
 //!   steps.
+//! - `destinations`: operations on Kinesis destinations, and what delivers their changes.
 //! - `sets`: several tables as of one stamp, read page by page from outside.
 //! - `monitoring`: points in the store, operations on metrics, alarms.
 //! - `transfers`: rows of exports, imports and bulk operations, as Describe and List answer them.
@@ -63,6 +64,7 @@ mod bind;
 mod catalogue;
 mod changes;
 mod copy;
+mod destinations;
 mod dispatch;
 mod exports;
 mod history;
@@ -90,6 +92,7 @@ mod tests;
 pub use backups::{BackedUp, BackupView, BackupWish, DueBackup};
 pub use catalogue::{Affected, AffectedTable, CatalogueFault, KeyMap, RowRange};
 pub use copy::{Copied, Copy, CopyFault};
+pub use destinations::{Contact, Delivery, DeliveryPage, DestinationView, PagedRecord, Sent, Want};
 pub use dispatch::OpenError;
 pub use history::item::{ChangedBy, HistoryFault, HistorySpan, ItemChange, ItemHistory, ItemVersion};
 pub use jobs::{

@@ -4,6 +4,7 @@
 //! trees.
 
 mod backups;
+mod destinations;
 mod exports;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,10 @@ pub use backups::{
     BackupDescription, BackupDetails, BackupStatus, BackupSummary, BackupType, ContinuousBackupsDescription,
     GlobalIndexInfo, ListBackupsOutput, LocalIndexInfo, RecoveryWindow, RestoreSummary, SourceTableDetails,
     SourceTableFeatureDetails,
+};
+pub use destinations::{
+    ChangedDestination, Configuration, DestinationDescription, DestinationRecord, DestinationStatus,
+    DestinationsDescription,
 };
 
 pub use exports::{
@@ -671,10 +676,13 @@ pub enum Response {
     DescribeContributorInsights(Box<InsightsDescription>),
     DescribeEndpoints(Vec<Endpoint>),
     DescribeExport(Box<ExportDescription>),
+    DescribeKinesisStreamingDestination(DestinationsDescription),
     DescribeLimits(DescribeLimitsOutput),
     DescribeStream(StreamDescription),
     DescribeTable(Box<TableDescription>),
     DescribeTimeToLive(TimeToLiveDescription),
+    DisableKinesisStreamingDestination(ChangedDestination),
+    EnableKinesisStreamingDestination(ChangedDestination),
     ExecuteStatement(ExecuteStatementOutput),
     ExecuteTransaction(ExecuteTransactionOutput),
     ExportTableToPointInTime(Box<ExportDescription>),
@@ -700,6 +708,7 @@ pub enum Response {
     UpdateContinuousBackups(ContinuousBackupsDescription),
     UpdateContributorInsights(Box<InsightsDescription>),
     UpdateItem(WriteItemOutput),
+    UpdateKinesisStreamingDestination(ChangedDestination),
     UpdateTable(Box<TableDescription>),
     UpdateTimeToLive(TimeToLiveSpecification),
 }
@@ -731,11 +740,14 @@ impl Response {
             | Self::DescribeContributorInsights(_)
             | Self::DescribeEndpoints(_)
             | Self::DescribeExport(_)
+            | Self::DescribeKinesisStreamingDestination(_)
             | Self::DescribeLimits(_)
             | Self::DescribeStream(_)
             | Self::DescribeTable(_)
             | Self::DescribeTimeToLive(_)
             | Self::ExportTableToPointInTime(_)
+            | Self::DisableKinesisStreamingDestination(_)
+            | Self::EnableKinesisStreamingDestination(_)
             | Self::GetShardIterator(_)
             | Self::ListBackups(_)
             | Self::ListContributorInsights(_)
@@ -750,6 +762,7 @@ impl Response {
             | Self::UntagResource
             | Self::UpdateContinuousBackups(_)
             | Self::UpdateContributorInsights(_)
+            | Self::UpdateKinesisStreamingDestination(_)
             | Self::UpdateTable(_)
             | Self::UpdateTimeToLive(_) => 0,
         }

@@ -16,6 +16,7 @@ mod document_json;
 mod family;
 pub mod files;
 mod json;
+pub mod kinesis;
 mod monitoring;
 mod operation;
 mod render;
@@ -30,7 +31,7 @@ pub use monitoring::{
     Protocol, Rendered, decode_monitoring, render_common_error, render_fault, render_monitoring,
 };
 pub use operation::{Api, Operation, is_served, operation_of_target};
-pub use render::{RenderedError, error_body_bytes, render, render_error, unknown_operation};
+pub use render::{RenderedError, error_body_bytes, kinesis_record, render, render_error, unknown_operation};
 pub use scaling::{
     RenderedScaling, SCALING_CONTENT_TYPE, decode_scaling, render_scaling, render_scaling_error,
     render_scaling_fault,

@@ -71,13 +71,13 @@ operations! {
     DescribeGlobalTable DynamoDb No;
     DescribeGlobalTableSettings DynamoDb No;
     DescribeImport DynamoDb No;
-    DescribeKinesisStreamingDestination DynamoDb No;
+    DescribeKinesisStreamingDestination DynamoDb Yes;
     DescribeLimits DynamoDb Yes;
     DescribeTable DynamoDb Yes;
     DescribeTableReplicaAutoScaling DynamoDb No;
     DescribeTimeToLive DynamoDb Yes;
-    DisableKinesisStreamingDestination DynamoDb No;
-    EnableKinesisStreamingDestination DynamoDb No;
+    DisableKinesisStreamingDestination DynamoDb Yes;
+    EnableKinesisStreamingDestination DynamoDb Yes;
     ExecuteStatement DynamoDb Yes;
     ExecuteTransaction DynamoDb Yes;
     ExportTableToPointInTime DynamoDb Yes;
@@ -109,7 +109,7 @@ operations! {
     UpdateGlobalTable DynamoDb No;
     UpdateGlobalTableSettings DynamoDb No;
     UpdateItem DynamoDb Yes;
-    UpdateKinesisStreamingDestination DynamoDb No;
+    UpdateKinesisStreamingDestination DynamoDb Yes;
     UpdateTable DynamoDb Yes;
     UpdateTableReplicaAutoScaling DynamoDb No;
     UpdateTimeToLive DynamoDb Yes;

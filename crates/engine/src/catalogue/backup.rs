@@ -13,6 +13,7 @@ use keywright_semantics::key::{KeyValueRef, partition_hash};
 use keywright_store::{KeyRange, Snapshot};
 use serde::{Deserialize, Serialize};
 
+use super::destination::Destinations;
 use super::history::History;
 use super::record;
 use super::table::Table;
@@ -164,6 +165,7 @@ pub(crate) fn settings(table: &Table) -> Vec<u8> {
         history: History::default(),
         restoring: None,
         logs: Vec::new(),
+        destinations: Destinations::default(),
         doomed_indexes: Vec::new(),
         insights: Vec::new(),
         warm_jobs: Vec::new(),

@@ -7,10 +7,11 @@
 //!
 //! It does not know how clients see a stream (`stream`) and how a record is stored (`changes::record`).
 
-use keywright_semantics::limits::STREAM_RETENTION_MS;
+use keywright_semantics::limits::{DESTINATION_RETENTION_MS, STREAM_RETENTION_MS};
 use keywright_semantics::schema::StreamView;
 use serde::{Deserialize, Serialize};
 
+use super::destination::DestinationTerms;
 use super::stored::{StreamViewRecord, optional_view};
 
 /// The hash that decides a shard: the first eight bytes of the item's partition hash.
@@ -47,6 +48,8 @@ pub(crate) struct StreamTerms {
 pub(crate) enum Purpose {
     /// The table's stream, which clients read.
     Stream(StreamTerms),
+    /// A Kinesis destination, until its stream has the records.
+    Destination(DestinationTerms),
 }
 
 /// The images that a log's records hold, next to the item's keys.
@@ -60,13 +63,15 @@ impl Purpose {
     pub(crate) const fn images(&self) -> Images {
         match self {
             Self::Stream(stream) => Images::of(stream.view),
+            Self::Destination(_) => Images { old: true, new: true },
         }
     }
 
-    /// How long a record is kept.
+    /// How long a record is kept; one of a destination at most, if it cannot be delivered.
     pub(crate) const fn retention_ms(&self) -> u64 {
         match self {
             Self::Stream(_) => STREAM_RETENTION_MS,
+            Self::Destination(_) => DESTINATION_RETENTION_MS,
         }
     }
 }
@@ -116,8 +121,7 @@ impl Shard {
 
 /// A table's changes, logged for one purpose. Invariant: the open shards of an open log cover every hash
 /// exactly once; a closed log has no open shard.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "StreamRecord", into = "StreamRecord")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChangeLog {
     pub purpose: Purpose,
     pub opened_ms: u64,
@@ -179,8 +183,8 @@ impl ChangeLog {
 }
 
 /// The stored form of a stream and its log. Existing databases have it: its fields never change.
-#[derive(Serialize, Deserialize)]
-struct StreamRecord {
+#[derive(PartialEq, Serialize, Deserialize)]
+pub(super) struct StreamRecord {
     label: String,
     #[serde(with = "StreamViewRecord")]
     view: StreamView,
@@ -190,14 +194,21 @@ struct StreamRecord {
     shards: Vec<Shard>,
 }
 
-impl From<ChangeLog> for StreamRecord {
-    fn from(log: ChangeLog) -> Self {
-        let ChangeLog { purpose, opened_ms: created_ms, closed_ms: disabled_ms, shards } = log;
-        match purpose {
-            Purpose::Stream(StreamTerms { label, view, settled_ms }) => {
-                Self { label, view, created_ms, settled_ms, disabled_ms, shards }
-            }
-        }
+impl StreamRecord {
+    /// Those of a table's streams.
+    pub(super) fn of_streams(logs: &[ChangeLog]) -> Vec<Self> {
+        let record = |log: &ChangeLog| match &log.purpose {
+            Purpose::Stream(StreamTerms { label, view, settled_ms }) => Some(Self {
+                label: label.clone(),
+                view: *view,
+                created_ms: log.opened_ms,
+                settled_ms: *settled_ms,
+                disabled_ms: log.closed_ms,
+                shards: log.shards.clone(),
+            }),
+            Purpose::Destination(_) => None,
+        };
+        logs.iter().filter_map(record).collect()
     }
 }
 
@@ -206,6 +217,38 @@ impl From<StreamRecord> for ChangeLog {
         let StreamRecord { label, view, created_ms, settled_ms, disabled_ms, shards } = record;
         let purpose = Purpose::Stream(StreamTerms { label, view, settled_ms });
         Self { purpose, opened_ms: created_ms, closed_ms: disabled_ms, shards }
+    }
+}
+
+/// The stored form of a destination's log.
+#[derive(PartialEq, Serialize, Deserialize)]
+pub(super) struct DestinationLogRecord {
+    terms: DestinationTerms,
+    opened_ms: u64,
+    closed_ms: Option<u64>,
+    shards: Vec<Shard>,
+}
+
+impl DestinationLogRecord {
+    /// Those of a table's destinations.
+    pub(super) fn of_destinations(logs: &[ChangeLog]) -> Vec<Self> {
+        let record = |log: &ChangeLog| match &log.purpose {
+            Purpose::Destination(terms) => Some(Self {
+                terms: terms.clone(),
+                opened_ms: log.opened_ms,
+                closed_ms: log.closed_ms,
+                shards: log.shards.clone(),
+            }),
+            Purpose::Stream(_) => None,
+        };
+        logs.iter().filter_map(record).collect()
+    }
+}
+
+impl From<DestinationLogRecord> for ChangeLog {
+    fn from(record: DestinationLogRecord) -> Self {
+        let DestinationLogRecord { terms, opened_ms, closed_ms, shards } = record;
+        Self { purpose: Purpose::Destination(terms), opened_ms, closed_ms, shards }
     }
 }
 

@@ -10,7 +10,7 @@
 
 use bytes::Bytes;
 use keywright_semantics::error::{Error, ErrorKind};
-use keywright_semantics::messages::backup as messages;
+use keywright_semantics::messages::{backup as messages, destination};
 use keywright_store::{Snapshot, Store, StoreError, Transaction};
 
 use super::guard::{TableChange, format_key};
@@ -59,6 +59,10 @@ impl<S: Store> Catalogue<S> {
         if stored < needed {
             let is_shared = self.store.capabilities().is_shared;
             if is_shared && !all_know(&**txn, needed).await.map_err(|fault| fault::storage(&fault))? {
+                if let Some(table) = txn.records().find(|table| record::has_destinations(table)) {
+                    let text = destination::older_servers(&table.name);
+                    return Err(Error::new(ErrorKind::ResourceInUse, text));
+                }
                 if needed > TAGGED {
                     return Err(not_yet(txn.records()));
                 }

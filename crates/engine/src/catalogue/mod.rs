@@ -6,6 +6,7 @@
 pub(crate) mod backup;
 mod branches;
 mod change_log;
+mod destination;
 mod follow;
 mod format;
 mod guard;
@@ -46,6 +47,9 @@ pub use key_map::{Affected, AffectedTable, KeyMap, RowRange};
 
 pub(crate) use change_log::{
     ChangeLog, Images, Purpose, RecordPlace, Shard, ShardHash, StreamState, StreamTerms,
+};
+pub(crate) use destination::{
+    Counts, Destination, DestinationId, DestinationTerms, Destinations, Phase, Precision, Rest,
 };
 pub(crate) use history::{History, HistoryGeneration, RECOVERY_PERIOD_DAYS, Recovery};
 pub(crate) use insights::{InsightsPhase, InsightsState, Rule, RuleKind};

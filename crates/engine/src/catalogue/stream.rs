@@ -13,8 +13,9 @@ pub(crate) struct Stream<'t> {
 impl Table {
     /// The enabled stream, and disabled ones whose records can still be read.
     pub(crate) fn streams(&self) -> impl Iterator<Item = Stream<'_>> {
-        self.logs.iter().map(|log| match &log.purpose {
-            Purpose::Stream(terms) => Stream { terms, log },
+        self.logs.iter().filter_map(|log| match &log.purpose {
+            Purpose::Stream(terms) => Some(Stream { terms, log }),
+            Purpose::Destination(_) => None,
         })
     }
 
@@ -31,10 +32,10 @@ impl Table {
     /// Ends the enabled stream, if there is one.
     pub(crate) fn close_stream(&mut self, now_ms: u64, settled_ms: u64) {
         for log in self.logs.iter_mut().filter(|log| log.is_open()) {
-            match &mut log.purpose {
-                Purpose::Stream(terms) => terms.settled_ms = settled_ms,
+            if let Purpose::Stream(terms) = &mut log.purpose {
+                terms.settled_ms = settled_ms;
+                log.close(now_ms);
             }
-            log.close(now_ms);
         }
     }
 }
@@ -44,7 +45,7 @@ mod tests {
     use keywright_semantics::schema::StreamView;
 
     use super::*;
-    use crate::catalogue::change_log::Closed;
+    use crate::catalogue::change_log::{Closed, StreamRecord};
     use crate::catalogue::{RecordPlace, Shard, ShardHash};
 
     #[test]
@@ -69,12 +70,14 @@ mod tests {
                 closed_ms: Some(9),
                 shards: vec![shard.clone()],
             };
-            let bytes = postcard::to_allocvec(&log).expect("it is encoded");
+            let records = StreamRecord::of_streams(std::slice::from_ref(&log));
+            let bytes = postcard::to_allocvec(&records[0]).expect("it is encoded");
             let hash_max = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
             let fields: [&[u8]; 4] =
                 [&[1, b'l', place, 5, 6, 1, 9, 1], &[3, 1, 2, 0], &hash_max, &[5, 7, 1, 1, 9, 0, 0]];
             assert_eq!(bytes, fields.concat());
-            assert_eq!(postcard::from_bytes(&bytes), Ok(log));
+            let read: StreamRecord = postcard::from_bytes(&bytes).expect("it is read");
+            assert_eq!(ChangeLog::from(read), log);
         }
     }
 }

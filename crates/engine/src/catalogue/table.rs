@@ -12,6 +12,7 @@ use keywright_semantics::schema::{BillingMode, IndexSchema, KeyAttribute, TableC
 use serde::{Deserialize, Serialize};
 
 use super::change_log::{ChangeLog, StreamState};
+use super::destination::Destinations;
 use super::history::History;
 use super::insights::Insights;
 use super::restoring::Restoring;
@@ -207,6 +208,7 @@ pub(crate) struct Table {
     /// The open change logs, and closed ones whose records can still be read.
     pub logs: Vec<ChangeLog>,
     pub next_shard: u32,
+    pub destinations: Destinations,
     pub ttl: TtlState,
     pub class: Option<ClassState>,
     pub encryption: Option<EncryptionState>,
@@ -268,6 +270,7 @@ impl Table {
         assert!(self.insights.iter().all(known), "insights are those of the table or of its indexes");
         assert!(self.ttl.enabled().is_some() || !self.ttl.filling, "only an enabled time to live is filled");
         self.logs.iter().for_each(ChangeLog::check);
+        self.check_destinations();
         self.history.check();
         assert!(
             self.restoring.is_none() || self.status == TableStatus::Creating,

@@ -5,9 +5,10 @@ use keywright_semantics::error::Error;
 use keywright_semantics::limits::PARTITION_WRITE_UNITS_MAX;
 use keywright_store::{LogPosition, Store};
 
+use super::delivered;
 use super::search;
 use super::settle::settle;
-use crate::catalogue::{ChangeLog, RecordPlace, Shard, Succession, Table};
+use crate::catalogue::{ChangeLog, Purpose, RecordPlace, Shard, Succession, Table};
 use crate::state::Engine;
 use crate::state::shard_loads::WINDOW_MS;
 use crate::support::fault;
@@ -51,8 +52,15 @@ pub(crate) async fn maintain<S: Store>(
 /// true if there were any.
 async fn forget_expired<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<bool, Error> {
     let is_expired = |(log, shard): &(&ChangeLog, &Shard)| {
-        let kept_ms = log.purpose.retention_ms();
-        shard.closed.is_some_and(|closed| closed.at_ms.saturating_add(kept_ms) <= now_ms)
+        let closed_ms = shard.closed.map(|closed| closed.at_ms);
+        match &log.purpose {
+            Purpose::Stream(_) => {
+                let kept_ms = log.purpose.retention_ms();
+                closed_ms.is_some_and(|closed_ms| closed_ms.saturating_add(kept_ms) <= now_ms)
+            }
+            // The others are forgotten when they are delivered.
+            Purpose::Destination(terms) => terms.is_discarded && closed_ms.is_some(),
+        }
     };
     let expired: Vec<u32> = with_logs(table).filter(is_expired).map(|(_, shard)| shard.number).collect();
     if expired.is_empty() {
@@ -91,7 +99,9 @@ fn due_succession<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> O
         if room && units > hot_units && shard.first < shard.last {
             return Some((shard.number, Succession::Split));
         }
-        let is_old = shard.opened_ms.saturating_add(config.stream_shard_open_ms_max) <= now_ms;
+        // Nobody follows the shards of a destination: they need not end.
+        let is_followed = matches!(log.purpose, Purpose::Stream(_));
+        let is_old = is_followed && shard.opened_ms.saturating_add(config.stream_shard_open_ms_max) <= now_ms;
         is_old.then_some((shard.number, Succession::Roll))
     })
 }
@@ -104,7 +114,14 @@ fn may_grow<S: Store>(engine: &Engine<S>, log: &ChangeLog) -> bool {
 /// Removes records that have been kept for long enough.
 async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<(), Error> {
     let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    for (log, shard) in with_logs(table) {
+    for log in &table.logs {
+        if matches!(log.purpose, Purpose::Destination(_)) {
+            delivered::trim(engine, &snapshot, (table, log)).await?;
+        }
+    }
+    // What cannot be delivered is given up by who delivers: it is counted.
+    let of_streams = with_logs(table).filter(|(log, _)| matches!(log.purpose, Purpose::Stream(_)));
+    for (log, shard) in of_streams {
         let Some(horizon_ms) = now_ms.checked_sub(log.purpose.retention_ms()) else { continue };
         if shard.opened_ms > horizon_ms {
             continue;
@@ -138,12 +155,17 @@ async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Resul
 fn next_wake<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> NextWake {
     let mut wake = NextWake::default();
     for (log, shard) in with_logs(table) {
-        let kept_ms = log.purpose.retention_ms();
+        let is_followed = matches!(log.purpose, Purpose::Stream(_));
+        let kept_ms = if is_followed { log.purpose.retention_ms() } else { 0 };
         let mut at = |at_ms: u64| wake = wake.earlier(NextWake { at_ms: Some(at_ms.max(now_ms + 1)) });
         if let Some(closed) = shard.closed {
-            at(closed.at_ms.saturating_add(kept_ms));
+            if is_followed {
+                at(closed.at_ms.saturating_add(kept_ms));
+            }
         } else if may_grow(engine, log) {
-            at(shard.opened_ms.saturating_add(engine.config().stream_shard_open_ms_max));
+            if is_followed {
+                at(shard.opened_ms.saturating_add(engine.config().stream_shard_open_ms_max));
+            }
             engine.shard_loads().window_end_ms(table.id, shard.number).into_iter().for_each(&mut at);
         }
         let trim_ms = engine.trim_times().next_ms(table.id).unwrap_or(now_ms);

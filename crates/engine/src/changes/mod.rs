@@ -11,13 +11,14 @@
 //! |---|---|---|
 //! | a stream's clients | keys, and the images of the stream's view, for a day | a log: `Purpose::Stream` |
 //! | triggers | the same: they are readers of the stream | the stream's log |
-//! | a Kinesis destination | keys and both images, until they are delivered | a log: a purpose to be added |
+//! | a Kinesis destination | keys and both images, until they are delivered, for a day | a log: `Purpose::Destination` |
 //! | replication | keys and versions, no images, until every replica has them | a log: a purpose to be added |
 //! | history | the item before each change, found by key and stamp | undo rows; it needs no log |
 //!
 //! Each purpose has a log of its own, because a reader that is slow, or needs other images, must change
 //! nothing for the others. A new purpose is a variant, and the matches on `Purpose` say what it needs.
 
+pub(crate) mod delivered;
 mod maintain;
 pub(crate) mod record;
 pub(crate) mod search;

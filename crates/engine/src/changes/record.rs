@@ -11,6 +11,8 @@ use keywright_semantics::response::{StreamEvent, StreamIdentity};
 use crate::catalogue::Images;
 
 const FORMAT: u8 = 1;
+/// The same with microseconds (u16) behind the head.
+const FINE: u8 = 2;
 /// Format, event, identity, time, and the lengths of keys, old and new image; a length of all ones means no
 /// image.
 const HEAD_BYTES: usize = 1 + 1 + 1 + 8 + 3 * 4;
@@ -26,6 +28,8 @@ pub(crate) struct ChangeRecord {
     pub event: StreamEvent,
     pub identity: StreamIdentity,
     pub at_ms: u64,
+    /// Microseconds of its time beyond the millisecond, in logs that keep them.
+    pub at_us: Option<u16>,
     pub keys: EncodedItem,
     pub old: Option<EncodedItem>,
     pub new: Option<EncodedItem>,
@@ -50,7 +54,7 @@ impl ChangeRecord {
         let keys = image.view().encode_subset(is_key);
         let old = old.filter(|_| images.old).cloned();
         let new = new.filter(|_| images.new).cloned();
-        Some(Self { event, identity, at_ms, keys, old, new })
+        Some(Self { event, identity, at_ms, at_us: None, keys, old, new })
     }
 
     /// The size of keys and images, as the service reports it.
@@ -63,8 +67,9 @@ impl ChangeRecord {
         let parts = [Some(&self.keys), self.old.as_ref(), self.new.as_ref()];
         let length = |item: &EncodedItem| item.as_bytes().len();
         let bytes: usize = parts.iter().flatten().map(|item| length(item)).sum();
-        let mut out = BytesMut::with_capacity(HEAD_BYTES + bytes);
-        out.put_u8(FORMAT);
+        let fine_bytes = if self.at_us.is_some() { size_of::<u16>() } else { 0 };
+        let mut out = BytesMut::with_capacity(HEAD_BYTES + fine_bytes + bytes);
+        out.put_u8(if self.at_us.is_some() { FINE } else { FORMAT });
         out.put_u8(match self.event {
             StreamEvent::Insert => 0,
             StreamEvent::Modify => 1,
@@ -79,18 +84,26 @@ impl ChangeRecord {
             let stored = part.map(|item| u32::try_from(length(item)).expect("an item is below 400 KB"));
             out.put_u32(stored.unwrap_or(ABSENT));
         }
+        if let Some(us) = self.at_us {
+            out.put_u16(us);
+        }
         for part in parts.into_iter().flatten() {
             out.put_slice(part.as_bytes());
         }
-        assert_eq!(out.len(), HEAD_BYTES + bytes, "a record is as long as its head and parts");
+        assert_eq!(out.len(), HEAD_BYTES + fine_bytes + bytes, "a record is as long as its head and parts");
         out.freeze()
     }
 
     pub(crate) fn decode(stored: &Bytes) -> Result<Self, BadRecord> {
         let mut head = stored.get(..HEAD_BYTES).ok_or(BadRecord)?;
-        if head.get_u8() != FORMAT {
-            return Err(BadRecord);
-        }
+        let (mut at, at_us) = match head.get_u8() {
+            FORMAT => (HEAD_BYTES, None),
+            FINE => {
+                let us = stored.get(HEAD_BYTES..).and_then(<[u8]>::first_chunk).ok_or(BadRecord)?;
+                (HEAD_BYTES + us.len(), Some(u16::from_be_bytes(*us)))
+            }
+            _ => return Err(BadRecord),
+        };
         let event = match head.get_u8() {
             0 => StreamEvent::Insert,
             1 => StreamEvent::Modify,
@@ -103,7 +116,6 @@ impl ChangeRecord {
             _ => return Err(BadRecord),
         };
         let at_ms = head.get_u64();
-        let mut at = HEAD_BYTES;
         let mut part = || {
             let length = head.get_u32();
             if length == ABSENT {
@@ -117,7 +129,7 @@ impl ChangeRecord {
         };
         let keys = part()?.ok_or(BadRecord)?;
         let (old, new) = (part()?, part()?);
-        Ok(Self { event, identity, at_ms, keys, old, new })
+        Ok(Self { event, identity, at_ms, at_us, keys, old, new })
     }
 }
 

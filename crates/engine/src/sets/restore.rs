@@ -18,8 +18,8 @@ use keywright_store::{CommitError, Store, Transaction as _};
 use super::rows::{self, Progress, RestoreRow, Stored as _};
 use super::{EXPIRY_MS, RENEWED_WITHIN_MS};
 use crate::catalogue::{
-    History, IndexStatus, NewName, OtherRows, Restoring, StreamState, Table, TableStatus, TtlState, owner,
-    read_settings,
+    Destinations, History, IndexStatus, NewName, OtherRows, Restoring, StreamState, Table, TableStatus,
+    TtlState, owner, read_settings,
 };
 use crate::history::as_of::OldItem;
 use crate::jobs::row::new_id;
@@ -389,6 +389,7 @@ fn renamed(source: Table, place: &Namespace, new: NewName<'_>, (id, now_ms): (Ta
         stream: StreamState::default(),
         logs: Vec::new(),
         next_shard: 1,
+        destinations: Destinations::default(),
         ttl: TtlState::default(),
         warm_jobs: Vec::new(),
         copied_bytes: None,

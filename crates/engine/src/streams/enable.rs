@@ -29,6 +29,21 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
+    pub(crate) const fn now_ms(self) -> u64 {
+        self.now_ms
+    }
+
+    /// When a transition that begins now ends.
+    pub(crate) const fn settled_ms(self) -> u64 {
+        self.settled_ms
+    }
+
+    /// Begins a log, with a shard for each partition that the table's throughput needs.
+    pub(crate) fn open_log(self, table: &mut Table, purpose: Purpose) {
+        let shards = first_shards(table.throughput, self.shards_max);
+        table.open_log(NewLog { purpose, opened_ms: self.now_ms, after: self.version }, shards);
+    }
+
     pub(crate) async fn now<S: Store>(engine: &Engine<S>) -> Result<Self, Error> {
         let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let now_ms = engine.env().now_ms();
@@ -51,12 +66,10 @@ pub(crate) fn are_too_many(table: &Table, moment: Moment) -> bool {
 /// Enables a stream of a table that has none enabled. `is_taken` says whether a table of that name, live or
 /// deleted, has a stream of a label: a stream's ARN has the table's name and the label only.
 pub(crate) fn enable(table: &mut Table, is_taken: impl Fn(&str) -> bool, view: StreamView, moment: Moment) {
-    let Moment { now_ms: opened_ms, settled_ms, shards_max, version: after, .. } = moment;
-    let label = new_label(table, is_taken, opened_ms);
+    let label = new_label(table, is_taken, moment.now_ms);
     table.stream = StreamState { view: Some(view), label: Some(label.clone()) };
-    let shards = first_shards(table.throughput, shards_max);
-    let purpose = Purpose::Stream(StreamTerms { label, view, settled_ms });
-    table.open_log(NewLog { purpose, opened_ms, after }, shards);
+    let settled_ms = moment.settled_ms;
+    moment.open_log(table, Purpose::Stream(StreamTerms { label, view, settled_ms }));
 }
 
 /// Disables the enabled stream, if there is one; its records are kept for a day.

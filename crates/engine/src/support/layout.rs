@@ -64,6 +64,7 @@ spaces! {
     Stamps = 0x15, "bound of stamps";
     Sets = 0x16, "sets of tables";
     Transfers = 0x17, "transfers";
+    Destinations = 0x19, "deliveries to destinations";
 }
 
 /// What becomes of a space's rows. Purge, branch, copy and the reports about damaged files read it, and
@@ -147,8 +148,8 @@ impl Space {
             | Self::Jobs
             | Self::Sets
             | Self::Transfers => of_installation(Always),
-            // A copy makes a bound of stamps of its own.
-            Self::CleanStop | Self::Members | Self::Uses | Self::Copy | Self::Stamps => {
+            // A copy makes a bound of stamps of its own, and its destinations begin anew.
+            Self::CleanStop | Self::Members | Self::Uses | Self::Copy | Self::Stamps | Self::Destinations => {
                 of_installation(Never)
             }
         }

@@ -9,7 +9,8 @@ use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Store, Transaction};
 
 use crate::catalogue::{
-    Begun, Dropped, History, IndexStatus, Naming, StreamState, Table, TableGuard, TableStatus, record_bytes,
+    Begun, Destinations, Dropped, History, IndexStatus, Naming, Rest, StreamState, Table, TableGuard,
+    TableStatus, record_bytes,
 };
 use crate::state::Engine;
 use crate::state::stats::{Committed, Counted, Tally};
@@ -154,6 +155,7 @@ impl<S: Store> Engine<S> {
             table.stream.view = None;
             // Nobody reads the streams of a dropped branch: they expire at once.
             table.close_stream(0, 0);
+            table.end_destinations(0, Rest::Discarded);
             table.expire_shards();
         };
         let which = if branch.can_be_named() { Dropped::OfBranch } else { Dropped::All };
@@ -187,10 +189,16 @@ fn is_settled(table: &Table) -> bool {
 }
 
 fn without_stream(table: Table) -> Table {
-    Table { stream: StreamState::default(), logs: Vec::new(), next_shard: 1, ..table }
+    Table {
+        stream: StreamState::default(),
+        logs: Vec::new(),
+        next_shard: 1,
+        destinations: Destinations::default(),
+        ..table
+    }
 }
 
-/// The record of a table's copy. It has no stream yet.
+/// The record of a table's copy. It has no stream yet, and no destination.
 pub(crate) fn copy_of(source: &Table, to: &Namespace, id: TableId, public_id: &str, now_ms: u64) -> Table {
     let mut copy = Table {
         id,

@@ -17,8 +17,8 @@ use super::capacity_changes::check_account;
 use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use super::tags::check_throttle_tag;
 use crate::catalogue::{
-    ClassState, EncryptionState, History, IndexState, IndexStatus, ModeChanges, NewName, OnDemandLimits,
-    RECOVERY_PERIOD_DAYS, Seen, StreamState, Table, TableStatus, Throughput, TtlState, Warm,
+    ClassState, Destinations, EncryptionState, History, IndexState, IndexStatus, ModeChanges, NewName,
+    OnDemandLimits, RECOVERY_PERIOD_DAYS, Seen, StreamState, Table, TableStatus, Throughput, TtlState, Warm,
 };
 use crate::state::Engine;
 use crate::streams;
@@ -199,6 +199,7 @@ pub(crate) fn new_table(namespace: &Namespace, request: &CreateTable, id: TableI
         stream: StreamState::default(),
         logs: Vec::new(),
         next_shard: 1,
+        destinations: Destinations::default(),
         ttl: TtlState::default(),
         class: request.class.map(|class| ClassState { class, changed_ms: None }),
         encryption: request.encryption.as_ref().map(|key| encryption_state(key.key_id.as_deref(), namespace)),

@@ -9,7 +9,7 @@ use keywright_store::Store;
 
 use super::describe::{View, describe};
 use crate::catalogue::backup::{self, Backup, Maker, NewBackup};
-use crate::catalogue::{IndexStatus, OtherRows, Table, TableStatus};
+use crate::catalogue::{IndexStatus, OtherRows, Rest, Table, TableStatus};
 use crate::history::cut::Cut;
 use crate::state::Engine;
 use crate::state::stats::{Counted, Tally};
@@ -47,6 +47,7 @@ pub(crate) async fn run<S: Store>(
         table.status = TableStatus::Deleting;
         table.status_until_ms = until_ms;
         streams::disable(table, moment);
+        table.end_destinations(now_ms, Rest::Delivered);
         Ok(())
     };
     let permit = || engine.pace().check_presence();

@@ -7,6 +7,7 @@ use keywright_semantics::error::Error;
 use keywright_store::{KeyRange, Store};
 
 use crate::catalogue::{Table, progress_prefixes};
+use crate::changes::delivered;
 use crate::state::Engine;
 use crate::state::purge_progress::Kept;
 use crate::state::stats::Counted;
@@ -60,6 +61,8 @@ pub(crate) async fn purge_table<S: Store>(engine: &Engine<S>, table: &Table) -> 
     // them is gone.
     if table.logs.is_empty() && kept == Kept::Nothing {
         engine.catalogue().forget(table.id).await?;
+        let deliveries = layout::prefix_range(delivered::rows_prefix(table.id));
+        engine.store().clear_range(&deliveries).await.map_err(|error| fault::storage(&error))?;
         engine.purge_progress().forget(table.id);
         engine.shard_loads().forget_table(table.id);
         engine.trim_times().forget(table.id);

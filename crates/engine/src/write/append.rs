@@ -8,11 +8,14 @@ use keywright_semantics::capacity::{WriteMode, write_units};
 use keywright_semantics::response::StreamIdentity;
 use keywright_store::{Store, Transaction};
 
-use crate::catalogue::{ChangeLog, Shard, ShardHash, Table};
+use crate::catalogue::{ChangeLog, Purpose, Shard, ShardHash, Table};
 use crate::changes::record::ChangeRecord;
 use crate::state::Engine;
+use crate::support::env::Env;
 use crate::support::layout;
 use crate::write::change::{Action, Change, Effect};
+
+const US_PER_MS: u64 = 1000;
 
 /// The author and the time of a change.
 #[derive(Clone, Copy, Debug)]
@@ -27,16 +30,26 @@ pub(crate) fn append<T: Transaction>(
     table: &Table,
     row: &Bytes,
     change: &Change,
-    author: Author,
+    (author, env): (Author, &dyn Env),
 ) {
     let is_key = |name: &str| table.schema.key.attributes().any(|attribute| attribute.name == name);
     let images = (change.old.as_ref(), change.new.as_ref());
     for log in table.open_logs() {
         let kept = log.purpose.images();
-        if let Some(record) = ChangeRecord::of(images, kept, is_key, (author.identity, author.now_ms)) {
+        if let Some(mut record) = ChangeRecord::of(images, kept, is_key, (author.identity, author.now_ms)) {
+            if matches!(log.purpose, Purpose::Destination(_)) {
+                refine(&mut record, env);
+            }
             txn.append(layout::log_of(table.id, shard_of(log, row).number), record.encode());
         }
     }
+}
+
+/// Gives a record the time of its commit to the microsecond.
+fn refine(record: &mut ChangeRecord, env: &dyn Env) {
+    let now_us = env.now_us().max(record.at_ms.saturating_mul(US_PER_MS));
+    record.at_ms = now_us / US_PER_MS;
+    record.at_us = Some(u16::try_from(now_us % US_PER_MS).expect("a millisecond has a thousand of them"));
 }
 
 /// The shard of an open log that takes changes of this item.

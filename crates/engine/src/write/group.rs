@@ -20,6 +20,7 @@ use crate::catalogue::{Begun, Guarded, Table, TableGuard};
 use crate::state::Engine;
 use crate::state::stamps::InFlight;
 use crate::state::stats::{Committed, Counted, Tally};
+use crate::support::env::Env;
 use crate::support::fault;
 use crate::support::image_memory::Room;
 use crate::support::lane::Pace;
@@ -290,7 +291,7 @@ async fn commit<S: Store>(
     let pending = Pending { outcomes, own, stamp: drawn.as_ref().map(InFlight::stamp) };
     let mut writes = false;
     for (action, outcome) in actions.iter().zip(&pending.outcomes) {
-        if stage(&mut txn, action, outcome, author) {
+        if stage(&mut txn, action, outcome, (author, engine.env())) {
             writes = true;
             if let Some(stamp) = pending.stamp {
                 order::stage(engine, &mut *txn, (action, &outcome.change), (stamp, author.identity));
@@ -399,7 +400,7 @@ fn stage<T: Transaction>(
     txn: &mut Guarded<T>,
     action: &Action<'_>,
     outcome: &Outcome,
-    author: Author,
+    author: (Author, &dyn Env),
 ) -> bool {
     let change = &outcome.change;
     if matches!(action.effect, Effect::Check) || !change.changes_item() {

@@ -6,6 +6,7 @@ pub mod auth;
 pub mod backup;
 pub mod cancellation;
 pub mod data_plane;
+pub mod destination;
 pub mod export;
 pub mod expression;
 pub mod files;

@@ -13,6 +13,7 @@ pub mod delete_item;
 pub mod delete_table;
 pub mod describe_stream;
 pub mod describe_table;
+pub mod destinations;
 pub mod exports;
 pub mod file_record;
 mod fingerprint;
@@ -57,6 +58,10 @@ pub use delete_item::DeleteItem;
 pub use delete_table::DeleteTable;
 pub use describe_stream::{DescribeStream, ShardSelection};
 pub use describe_table::DescribeTable;
+pub use destinations::{
+    DescribeKinesisStreamingDestination, DisableKinesisStreamingDestination,
+    EnableKinesisStreamingDestination, UpdateKinesisStreamingDestination,
+};
 pub use exports::{DescribeExport, ExportFilter, ExportTable, ExportWindow, ListExports, S3Encryption};
 pub use file_record::{FileRecord, FileRecordParts};
 pub use get_item::GetItem;
@@ -107,10 +112,13 @@ pub enum Request {
     DescribeContributorInsights(DescribeContributorInsights),
     DescribeEndpoints,
     DescribeExport(DescribeExport),
+    DescribeKinesisStreamingDestination(DescribeKinesisStreamingDestination),
     DescribeLimits,
     DescribeStream(DescribeStream),
     DescribeTable(DescribeTable),
     DescribeTimeToLive(DescribeTimeToLive),
+    DisableKinesisStreamingDestination(DisableKinesisStreamingDestination),
+    EnableKinesisStreamingDestination(EnableKinesisStreamingDestination),
     ExecuteStatement(Box<ExecuteStatement>),
     ExecuteTransaction(ExecuteTransaction),
     ExportTableToPointInTime(Box<ExportTable>),
@@ -135,6 +143,7 @@ pub enum Request {
     UpdateContinuousBackups(UpdateContinuousBackups),
     UpdateContributorInsights(UpdateContributorInsights),
     UpdateItem(Box<UpdateItem>),
+    UpdateKinesisStreamingDestination(UpdateKinesisStreamingDestination),
     UpdateTable(Box<UpdateTable>),
     UpdateTimeToLive(UpdateTimeToLive),
 }

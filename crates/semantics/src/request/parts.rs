@@ -19,6 +19,33 @@ pub type ValuePart = Result<AttributeValue, ValueFault>;
 /// value.
 pub type AttributeMapPart = Vec<(String, ValuePart)>;
 
+/// `ApproximateCreationDateTimePrecision` of the service model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ApproximateCreationDateTimePrecision {
+    /// `MILLISECOND` on the wire.
+    Millisecond,
+    /// `MICROSECOND` on the wire.
+    Microsecond,
+}
+
+impl ApproximateCreationDateTimePrecision {
+    /// All values, in the service model's order.
+    pub const ALL: &'static [Self] = &[Self::Millisecond, Self::Microsecond];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Millisecond => "MILLISECOND",
+            Self::Microsecond => "MICROSECOND",
+        }
+    }
+
+    /// The value of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+}
+
 /// `AttributeAction` of the service model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AttributeAction {
@@ -1194,6 +1221,13 @@ pub struct DescribeExportParts {
     pub export_arn: String,
 }
 
+/// `DescribeKinesisStreamingDestinationInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeKinesisStreamingDestinationParts {
+    /// Member `TableName`, 1 to 255 characters.
+    pub table_name: String,
+}
+
 /// `DescribeLimitsInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeLimitsParts {}
@@ -1225,6 +1259,17 @@ pub struct DescribeTimeToLiveParts {
     pub table_name: String,
 }
 
+/// `KinesisStreamingDestinationInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DisableKinesisStreamingDestinationParts {
+    /// Member `TableName`, 1 to 255 characters.
+    pub table_name: String,
+    /// Member `StreamArn`, 37 to 1024 characters.
+    pub stream_arn: String,
+    /// Member `EnableKinesisStreamingConfiguration`.
+    pub enable_kinesis_streaming_configuration: Option<EnableKinesisStreamingConfigurationParts>,
+}
+
 /// `DisassociateReplicationGroupMemberAction` of the service model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DisassociateReplicationGroupMemberActionParts {
@@ -1232,6 +1277,13 @@ pub struct DisassociateReplicationGroupMemberActionParts {
     pub region_name: String,
     /// Member `DisassociationMode`.
     pub disassociation_mode: DisassociationMode,
+}
+
+/// `EnableKinesisStreamingConfiguration` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EnableKinesisStreamingConfigurationParts {
+    /// Member `ApproximateCreationDateTimePrecision`.
+    pub approximate_creation_date_time_precision: Option<ApproximateCreationDateTimePrecision>,
 }
 
 /// `ExecuteStatementInput` of the service model.
@@ -2025,6 +2077,24 @@ pub struct UpdateItemParts {
     pub expression_attribute_values: Option<AttributeMapPart>,
     /// Member `ReturnValuesOnConditionCheckFailure`.
     pub return_values_on_condition_check_failure: Option<ReturnValuesOnConditionCheckFailure>,
+}
+
+/// `UpdateKinesisStreamingConfiguration` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateKinesisStreamingConfigurationParts {
+    /// Member `ApproximateCreationDateTimePrecision`.
+    pub approximate_creation_date_time_precision: Option<ApproximateCreationDateTimePrecision>,
+}
+
+/// `UpdateKinesisStreamingDestinationInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateKinesisStreamingDestinationParts {
+    /// Member `TableName`, 1 to 255 characters.
+    pub table_name: String,
+    /// Member `StreamArn`, 37 to 1024 characters.
+    pub stream_arn: String,
+    /// Member `UpdateKinesisStreamingConfiguration`.
+    pub update_kinesis_streaming_configuration: Option<UpdateKinesisStreamingConfigurationParts>,
 }
 
 /// `UpdateReplicationGroupMemberAction` of the service model.

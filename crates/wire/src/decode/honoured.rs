@@ -27,8 +27,13 @@ use crate::operation::{Operation, is_served};
 use crate::shapes::{self, Kind, Shape};
 
 /// Members that are accepted and have no effect, with the reason why that is honest. COMPAT.md lists them.
-const WITHOUT_EFFECT: &[(&str, &str)] =
-    &[("ListTagsOfResource.NextToken", "all tags of a table are on one page, so no token is ever given out")];
+const WITHOUT_EFFECT: &[(&str, &str)] = &[
+    (
+        "DisableKinesisStreamingDestination.EnableKinesisStreamingConfiguration.ApproximateCreationDateTimePrecision",
+        "the service refuses every request with a configuration, whatever its value",
+    ),
+    ("ListTagsOfResource.NextToken", "all tags of a table are on one page, so no token is ever given out"),
+];
 
 /// The value of a member somewhere in a request, and values of the same shape to put in its place.
 struct Spot {

@@ -2,26 +2,28 @@
 
 use keywright_semantics::error::Error;
 use keywright_semantics::request::parts::{
-    AttributeAction, AttributeDefinitionParts, AttributeValueUpdateParts, BackupTypeFilter,
-    BatchExecuteStatementParts, BatchGetItemParts, BatchStatementRequestParts, BatchWriteItemParts,
-    BillingMode, ComparisonOperator, ConditionParts, ConditionalOperator, ContributorInsightsAction,
-    ContributorInsightsMode, CreateBackupParts, CreateGlobalSecondaryIndexActionParts,
-    CreateGlobalTableWitnessGroupMemberActionParts, CreateReplicationGroupMemberActionParts,
-    CreateTableParts, CreateVectorIndexActionParts, DeleteBackupParts, DeleteGlobalSecondaryIndexActionParts,
-    DeleteGlobalTableWitnessGroupMemberActionParts, DeleteItemParts, DeleteReplicationGroupMemberActionParts,
-    DeleteRequestParts, DeleteTableParts, DeleteVectorIndexActionParts, DescribeBackupParts,
-    DescribeContinuousBackupsParts, DescribeContributorInsightsParts, DescribeEndpointsParts,
-    DescribeExportParts, DescribeLimitsParts, DescribeStreamParts, DescribeTableParts,
-    DescribeTimeToLiveParts, DisassociateReplicationGroupMemberActionParts, DisassociationMode,
-    ExecuteStatementParts, ExecuteTransactionParts, ExpectedAttributeValueParts, ExportFormat,
-    ExportTableToPointInTimeParts, ExportType, ExportViewType, FilterSpecificationParts, GetItemParts,
-    GetRecordsParts, GetShardIteratorParts, GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts,
-    GlobalTableSettingsReplicationMode, GlobalTableWitnessGroupUpdateParts,
-    IncrementalExportSpecificationParts, KeySchemaElementParts, KeyType, KeysAndAttributesParts,
-    ListBackupsParts, ListContributorInsightsParts, ListExportsParts, ListStreamsParts, ListTablesParts,
-    ListTagsOfResourceParts, LocalSecondaryIndexParts, MultiRegionConsistency,
-    OnDemandThroughputOverrideParts, OnDemandThroughputParts, ParameterizedStatementParts,
-    PointInTimeRecoverySpecificationParts, ProjectionParts, ProjectionType,
+    ApproximateCreationDateTimePrecision, AttributeAction, AttributeDefinitionParts,
+    AttributeValueUpdateParts, BackupTypeFilter, BatchExecuteStatementParts, BatchGetItemParts,
+    BatchStatementRequestParts, BatchWriteItemParts, BillingMode, ComparisonOperator, ConditionParts,
+    ConditionalOperator, ContributorInsightsAction, ContributorInsightsMode, CreateBackupParts,
+    CreateGlobalSecondaryIndexActionParts, CreateGlobalTableWitnessGroupMemberActionParts,
+    CreateReplicationGroupMemberActionParts, CreateTableParts, CreateVectorIndexActionParts,
+    DeleteBackupParts, DeleteGlobalSecondaryIndexActionParts, DeleteGlobalTableWitnessGroupMemberActionParts,
+    DeleteItemParts, DeleteReplicationGroupMemberActionParts, DeleteRequestParts, DeleteTableParts,
+    DeleteVectorIndexActionParts, DescribeBackupParts, DescribeContinuousBackupsParts,
+    DescribeContributorInsightsParts, DescribeEndpointsParts, DescribeExportParts,
+    DescribeKinesisStreamingDestinationParts, DescribeLimitsParts, DescribeStreamParts, DescribeTableParts,
+    DescribeTimeToLiveParts, DisableKinesisStreamingDestinationParts,
+    DisassociateReplicationGroupMemberActionParts, DisassociationMode,
+    EnableKinesisStreamingConfigurationParts, ExecuteStatementParts, ExecuteTransactionParts,
+    ExpectedAttributeValueParts, ExportFormat, ExportTableToPointInTimeParts, ExportType, ExportViewType,
+    FilterSpecificationParts, GetItemParts, GetRecordsParts, GetShardIteratorParts,
+    GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts, GlobalTableSettingsReplicationMode,
+    GlobalTableWitnessGroupUpdateParts, IncrementalExportSpecificationParts, KeySchemaElementParts, KeyType,
+    KeysAndAttributesParts, ListBackupsParts, ListContributorInsightsParts, ListExportsParts,
+    ListStreamsParts, ListTablesParts, ListTagsOfResourceParts, LocalSecondaryIndexParts,
+    MultiRegionConsistency, OnDemandThroughputOverrideParts, OnDemandThroughputParts,
+    ParameterizedStatementParts, PointInTimeRecoverySpecificationParts, ProjectionParts, ProjectionType,
     ProvisionedThroughputOverrideParts, ProvisionedThroughputParts, PutItemParts, PutRequestParts,
     QueryParts, ReplicaGlobalSecondaryIndexParts, ReplicationGroupUpdateParts, RestoreTableFromBackupParts,
     RestoreTableToPointInTimeParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue,
@@ -32,7 +34,8 @@ use keywright_semantics::request::parts::{
     TransactDeleteParts, TransactGetItemParts, TransactGetItemsParts, TransactGetParts, TransactPutParts,
     TransactUpdateParts, TransactWriteItemParts, TransactWriteItemsParts, UntagResourceParts,
     UpdateContinuousBackupsParts, UpdateContributorInsightsParts, UpdateGlobalSecondaryIndexActionParts,
-    UpdateItemParts, UpdateReplicationGroupMemberActionParts, UpdateTableParts, UpdateTimeToLiveParts,
+    UpdateItemParts, UpdateKinesisStreamingConfigurationParts, UpdateKinesisStreamingDestinationParts,
+    UpdateReplicationGroupMemberActionParts, UpdateTableParts, UpdateTimeToLiveParts,
     VectorAttributeDefinitionParts, VectorDistanceFunction, VectorIndexParts, VectorIndexUpdateParts,
     WarmThroughputParts, WriteRequestParts,
 };
@@ -41,6 +44,7 @@ use super::build::{FromNode, Members, choice, choices, structures};
 use crate::json::Node;
 
 choices! {
+    ApproximateCreationDateTimePrecision,
     AttributeAction,
     BackupTypeFilter,
     BillingMode,
@@ -205,6 +209,9 @@ structures! {
     DescribeExportParts {
         export_arn: "ExportArn",
     }
+    DescribeKinesisStreamingDestinationParts {
+        table_name: "TableName",
+    }
     DescribeLimitsParts {
     }
     DescribeStreamParts {
@@ -219,9 +226,17 @@ structures! {
     DescribeTimeToLiveParts {
         table_name: "TableName",
     }
+    DisableKinesisStreamingDestinationParts {
+        table_name: "TableName",
+        stream_arn: "StreamArn",
+        enable_kinesis_streaming_configuration: "EnableKinesisStreamingConfiguration",
+    }
     DisassociateReplicationGroupMemberActionParts {
         region_name: "RegionName",
         disassociation_mode: "DisassociationMode",
+    }
+    EnableKinesisStreamingConfigurationParts {
+        approximate_creation_date_time_precision: "ApproximateCreationDateTimePrecision",
     }
     ExecuteStatementParts {
         statement: "Statement",
@@ -590,6 +605,14 @@ structures! {
         expression_attribute_names: "ExpressionAttributeNames",
         expression_attribute_values: "ExpressionAttributeValues",
         return_values_on_condition_check_failure: "ReturnValuesOnConditionCheckFailure",
+    }
+    UpdateKinesisStreamingConfigurationParts {
+        approximate_creation_date_time_precision: "ApproximateCreationDateTimePrecision",
+    }
+    UpdateKinesisStreamingDestinationParts {
+        table_name: "TableName",
+        stream_arn: "StreamArn",
+        update_kinesis_streaming_configuration: "UpdateKinesisStreamingConfiguration",
     }
     UpdateReplicationGroupMemberActionParts {
         region_name: "RegionName",

@@ -4,11 +4,13 @@ use keywright_semantics::error::Error;
 use keywright_semantics::request::{
     BatchExecuteStatement, BatchGetItem, BatchWriteItem, CreateBackup, CreateTable, DeleteBackup, DeleteItem,
     DeleteTable, DescribeBackup, DescribeContinuousBackups, DescribeContributorInsights, DescribeExport,
-    DescribeStream, DescribeTable, DescribeTimeToLive, ExecuteStatement, ExecuteTransaction, ExportTable,
-    GetItem, GetRecords, GetShardIterator, ListBackups, ListContributorInsights, ListExports, ListStreams,
-    ListTables, ListTagsOfResource, PutItem, Query, Request, RestoreTableFromBackup,
-    RestoreTableToPointInTime, Scan, TagResource, TransactGetItems, TransactWriteItems, UntagResource,
-    UpdateContinuousBackups, UpdateContributorInsights, UpdateItem, UpdateTable, UpdateTimeToLive,
+    DescribeKinesisStreamingDestination, DescribeStream, DescribeTable, DescribeTimeToLive,
+    DisableKinesisStreamingDestination, EnableKinesisStreamingDestination, ExecuteStatement,
+    ExecuteTransaction, ExportTable, GetItem, GetRecords, GetShardIterator, ListBackups,
+    ListContributorInsights, ListExports, ListStreams, ListTables, ListTagsOfResource, PutItem, Query,
+    Request, RestoreTableFromBackup, RestoreTableToPointInTime, Scan, TagResource, TransactGetItems,
+    TransactWriteItems, UntagResource, UpdateContinuousBackups, UpdateContributorInsights, UpdateItem,
+    UpdateKinesisStreamingDestination, UpdateTable, UpdateTimeToLive,
 };
 
 use super::Parts;
@@ -41,6 +43,22 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         }
         Parts::DescribeEndpoints(_) => Ok(Request::DescribeEndpoints),
         Parts::DescribeExport(parts) => DescribeExport::validate(&parts).map(Request::DescribeExport),
+        Parts::DescribeKinesisStreamingDestination(parts) => {
+            DescribeKinesisStreamingDestination::validate(&parts)
+                .map(Request::DescribeKinesisStreamingDestination)
+        }
+        Parts::DisableKinesisStreamingDestination(parts) => {
+            DisableKinesisStreamingDestination::validate(*parts)
+                .map(Request::DisableKinesisStreamingDestination)
+        }
+        Parts::EnableKinesisStreamingDestination(parts) => {
+            EnableKinesisStreamingDestination::validate(*parts)
+                .map(Request::EnableKinesisStreamingDestination)
+        }
+        Parts::UpdateKinesisStreamingDestination(parts) => {
+            UpdateKinesisStreamingDestination::validate(*parts)
+                .map(Request::UpdateKinesisStreamingDestination)
+        }
         Parts::DescribeLimits(_) => Ok(Request::DescribeLimits),
         Parts::DescribeStream(parts) => DescribeStream::validate(*parts).map(Request::DescribeStream),
         Parts::DescribeTable(parts) => DescribeTable::validate(&parts).map(Request::DescribeTable),

@@ -5,6 +5,7 @@
 
 mod backups;
 mod capacity;
+mod destinations;
 mod error;
 mod exports;
 mod insights;
@@ -17,6 +18,7 @@ pub(crate) mod writer;
 
 use keywright_semantics::response::Response;
 
+pub use destinations::kinesis_record;
 pub use error::{RenderedError, error_body_bytes, render_error, unknown_operation};
 use writer::{Render, Writer};
 
@@ -76,6 +78,10 @@ pub fn render(response: &Response) -> Vec<u8> {
             writer.object(|members| members.put("ExportDescription", export.as_ref()));
         }
         Response::ListExports(output) => exports::list(&mut writer, output),
+        Response::DescribeKinesisStreamingDestination(described) => described.render(&mut writer),
+        Response::DisableKinesisStreamingDestination(changed)
+        | Response::EnableKinesisStreamingDestination(changed)
+        | Response::UpdateKinesisStreamingDestination(changed) => changed.render(&mut writer),
         Response::DescribeLimits(limits) => tables::describe_limits(&mut writer, limits),
         Response::DescribeStream(stream) => {
             writer.object(|members| members.put("StreamDescription", stream));

@@ -20,9 +20,14 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::DescribeContributorInsights => Input::of(&DESCRIBE_CONTRIBUTOR_INSIGHTS_INPUT),
         Operation::DescribeEndpoints => Input::of(&DESCRIBE_ENDPOINTS_REQUEST),
         Operation::DescribeExport => Input::of(&DESCRIBE_EXPORT_INPUT),
+        Operation::DescribeKinesisStreamingDestination => {
+            Input::of(&DESCRIBE_KINESIS_STREAMING_DESTINATION_INPUT)
+        }
         Operation::DescribeLimits => Input::of(&DESCRIBE_LIMITS_INPUT),
         Operation::DescribeTable => Input::of(&DESCRIBE_TABLE_INPUT),
         Operation::DescribeTimeToLive => Input::of(&DESCRIBE_TIME_TO_LIVE_INPUT),
+        Operation::DisableKinesisStreamingDestination => Input::of(&KINESIS_STREAMING_DESTINATION_INPUT),
+        Operation::EnableKinesisStreamingDestination => Input::of(&KINESIS_STREAMING_DESTINATION_INPUT),
         Operation::ExecuteStatement => Input::of(&EXECUTE_STATEMENT_INPUT),
         Operation::ExecuteTransaction => Input::of(&EXECUTE_TRANSACTION_INPUT),
         Operation::ExportTableToPointInTime => Input::of(&EXPORT_TABLE_TO_POINT_IN_TIME_INPUT),
@@ -44,6 +49,9 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::UpdateContinuousBackups => Input::of(&UPDATE_CONTINUOUS_BACKUPS_INPUT),
         Operation::UpdateContributorInsights => Input::of(&UPDATE_CONTRIBUTOR_INSIGHTS_INPUT),
         Operation::UpdateItem => Input::of(&UPDATE_ITEM_INPUT),
+        Operation::UpdateKinesisStreamingDestination => {
+            Input::of(&UPDATE_KINESIS_STREAMING_DESTINATION_INPUT)
+        }
         Operation::UpdateTable => Input::of(&UPDATE_TABLE_INPUT),
         Operation::UpdateTimeToLive => Input::of(&UPDATE_TIME_TO_LIVE_INPUT),
         Operation::DescribeStream => Input::of(&DESCRIBE_STREAM_INPUT),
@@ -54,6 +62,8 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
     };
     Some(input)
 }
+
+static APPROXIMATE_CREATION_DATE_TIME_PRECISION: Shape = Shape::choice(&["MILLISECOND", "MICROSECOND"]);
 
 static ATTRIBUTE_ACTION: Shape = Shape::choice(&["ADD", "PUT", "DELETE"]);
 
@@ -326,6 +336,10 @@ static DESCRIBE_ENDPOINTS_REQUEST: Shape = Shape::structure("DescribeEndpointsRe
 
 static DESCRIBE_EXPORT_INPUT: Shape =
     Shape::structure("DescribeExportInput", &[Member::required("ExportArn", &EXPORT_ARN)]);
+static DESCRIBE_KINESIS_STREAMING_DESTINATION_INPUT: Shape = Shape::structure(
+    "DescribeKinesisStreamingDestinationInput",
+    &[Member::required("TableName", &TABLE_ARN)],
+);
 
 static DESCRIBE_LIMITS_INPUT: Shape = Shape::structure("DescribeLimitsInput", &[]);
 
@@ -356,6 +370,11 @@ static DISASSOCIATE_REPLICATION_GROUP_MEMBER_ACTION: Shape = Shape::structure(
 static DISASSOCIATION_MODE: Shape = Shape::choice(&["WAIT_FOR_REPLICATION"]);
 
 static DISASSOCIATION_PROTECTION_ENABLED: Shape = Shape::boolean();
+
+static ENABLE_KINESIS_STREAMING_CONFIGURATION: Shape = Shape::structure(
+    "EnableKinesisStreamingConfiguration",
+    &[Member::optional("ApproximateCreationDateTimePrecision", &APPROXIMATE_CREATION_DATE_TIME_PRECISION)],
+);
 
 static EXECUTE_STATEMENT_INPUT: Shape = Shape::structure(
     "ExecuteStatementInput",
@@ -568,6 +587,15 @@ static KEYS_AND_ATTRIBUTES: Shape = Shape::structure(
         Member::optional("ConsistentRead", &CONSISTENT_READ),
         Member::optional("ProjectionExpression", &PROJECTION_EXPRESSION),
         Member::optional("ExpressionAttributeNames", &EXPRESSION_ATTRIBUTE_NAME_MAP),
+    ],
+);
+
+static KINESIS_STREAMING_DESTINATION_INPUT: Shape = Shape::structure(
+    "KinesisStreamingDestinationInput",
+    &[
+        Member::required("TableName", &TABLE_ARN),
+        Member::required("StreamArn", &STREAM_ARN),
+        Member::optional("EnableKinesisStreamingConfiguration", &ENABLE_KINESIS_STREAMING_CONFIGURATION),
     ],
 );
 
@@ -1096,6 +1124,20 @@ static UPDATE_ITEM_INPUT: Shape = Shape::structure(
         Member::optional("ExpressionAttributeNames", &EXPRESSION_ATTRIBUTE_NAME_MAP),
         Member::optional("ExpressionAttributeValues", &EXPRESSION_ATTRIBUTE_VALUE_MAP),
         Member::optional("ReturnValuesOnConditionCheckFailure", &RETURN_VALUES_ON_CONDITION_CHECK_FAILURE),
+    ],
+);
+
+static UPDATE_KINESIS_STREAMING_CONFIGURATION: Shape = Shape::structure(
+    "UpdateKinesisStreamingConfiguration",
+    &[Member::optional("ApproximateCreationDateTimePrecision", &APPROXIMATE_CREATION_DATE_TIME_PRECISION)],
+);
+
+static UPDATE_KINESIS_STREAMING_DESTINATION_INPUT: Shape = Shape::structure(
+    "UpdateKinesisStreamingDestinationInput",
+    &[
+        Member::required("TableName", &TABLE_ARN),
+        Member::required("StreamArn", &STREAM_ARN),
+        Member::optional("UpdateKinesisStreamingConfiguration", &UPDATE_KINESIS_STREAMING_CONFIGURATION),
     ],
 );
 

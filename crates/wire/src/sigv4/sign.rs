@@ -1,4 +1,5 @@
-//! The signing side of Signature Version 4, for our own clients (the load generator).
+//! The signing side of Signature Version 4, for our own clients: the load generator, commands, and the delivery
+//! to other services.
 //!
 //! It adds no headers: the caller has added `x-amz-date`.
 
@@ -13,6 +14,7 @@ pub struct Signer {
     access_key_id: String,
     secret: String,
     region: String,
+    service: &'static str,
     today: Option<Today>,
     /// The second of the last signature since 1970, and its text.
     second: (u64, String),
@@ -29,7 +31,13 @@ struct Today {
 impl Signer {
     /// A signer with one key for one region.
     pub fn new(access_key_id: &str, secret: &str, region: &str) -> Self {
+        Self::for_service(access_key_id, secret, region, SERVICE)
+    }
+
+    /// The same for another service, by its name in signatures.
+    pub fn for_service(access_key_id: &str, secret: &str, region: &str, service: &'static str) -> Self {
         Self {
+            service,
             access_key_id: access_key_id.to_owned(),
             secret: secret.to_owned(),
             region: region.to_owned(),
@@ -67,7 +75,7 @@ impl Signer {
     }
 
     fn begin(&self, date: &str) -> Today {
-        let scope = format!("{date}/{}/{SERVICE}/{TERMINATOR}", self.region);
+        let scope = format!("{date}/{}/{}/{TERMINATOR}", self.region, self.service);
         Today { date: date.to_owned(), key: derive(&self.secret, &scope), scope }
     }
 }

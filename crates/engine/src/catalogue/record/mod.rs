@@ -10,6 +10,7 @@ mod untagged;
 
 pub(super) use sections::{critical_tags, known_tags};
 
+use super::destination::Destinations;
 use super::history::History;
 use super::refused::RefusedTable;
 use super::rows::record_version;
@@ -23,6 +24,11 @@ const HEAD_BYTES: usize = 9;
 /// Whether a table has history, or is being restored: only releases that know both may serve it.
 pub(super) fn has_history(table: &Table) -> bool {
     table.history != History::default() || table.restoring.is_some()
+}
+
+/// Whether a table has destinations, or logs of some: only releases that know them may serve it.
+pub(super) fn has_destinations(table: &Table) -> bool {
+    table.destinations != Destinations::default() || table.destination_logs().next().is_some()
 }
 
 /// Why a stored table cannot be read.

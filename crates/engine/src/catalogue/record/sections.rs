@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::RecordFault;
 use super::framing::{self, Section};
 use super::schema::{AttributeRecord, IndexRecord, KeyRecord, index_of_record, index_record};
-use crate::catalogue::change_log::{ChangeLog, StreamState};
+use crate::catalogue::change_log::{ChangeLog, DestinationLogRecord, StreamRecord, StreamState};
+use crate::catalogue::destination::Destinations;
 use crate::catalogue::history::History;
 use crate::catalogue::insights::Insights;
 use crate::catalogue::refused::RefusedTable;
@@ -44,11 +45,12 @@ enum Tag {
     Copied,
     History,
     Restoring,
+    Destinations,
 }
 
 impl Tag {
     /// All sections that this release knows, in ascending order.
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::Identity,
         Self::Status,
         Self::Schema,
@@ -65,6 +67,7 @@ impl Tag {
         Self::Copied,
         Self::History,
         Self::Restoring,
+        Self::Destinations,
     ];
 
     /// The stored number: never renumber. The numbers of `PLANNED` are taken too.
@@ -86,6 +89,7 @@ impl Tag {
             Self::Copied => 14,
             Self::History => 32,
             Self::Restoring => 35,
+            Self::Destinations => 36,
         }
     }
 
@@ -100,7 +104,8 @@ impl Tag {
             | Self::TimeToLive
             | Self::Protection
             | Self::History
-            | Self::Restoring => true,
+            | Self::Restoring
+            | Self::Destinations => true,
             Self::Class
             | Self::Encryption
             | Self::Tags
@@ -165,8 +170,14 @@ struct Capacity {
 #[derive(Default, PartialEq, Serialize, Deserialize)]
 struct Streams {
     state: StreamState,
-    all: Vec<ChangeLog>,
+    all: Vec<StreamRecord>,
     next_shard: u32,
+}
+
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+struct OfDestinations {
+    all: Destinations,
+    logs: Vec<DestinationLogRecord>,
 }
 
 #[derive(Default, PartialEq, Serialize, Deserialize)]
@@ -257,8 +268,11 @@ fn add_required(table: &Table, written: &mut Written) {
 
 /// The sections that are left out when they say nothing.
 fn add_others(table: &Table, written: &mut Written) {
-    let streams =
-        Streams { state: table.stream.clone(), all: table.logs.clone(), next_shard: table.next_shard };
+    let streams = Streams {
+        state: table.stream.clone(),
+        all: StreamRecord::of_streams(&table.logs),
+        next_shard: table.next_shard,
+    };
     written.add_unless(&Streams::default(), Tag::Streams, &streams);
     written.add_unless(&TtlState::default(), Tag::TimeToLive, &table.ttl);
     let protection =
@@ -273,6 +287,11 @@ fn add_others(table: &Table, written: &mut Written) {
     written.add_unless(&None, Tag::Copied, &table.copied_bytes);
     written.add_unless(&History::default(), Tag::History, &table.history);
     written.add_unless(&None, Tag::Restoring, &table.restoring);
+    let destinations = OfDestinations {
+        all: table.destinations.clone(),
+        logs: DestinationLogRecord::of_destinations(&table.logs),
+    };
+    written.add_unless(&OfDestinations::default(), Tag::Destinations, &destinations);
 }
 
 /// The sections of a record while it is read.
@@ -294,6 +313,7 @@ struct Parts {
     copied_bytes: Option<u64>,
     history: History,
     restoring: Option<Restoring>,
+    destinations: OfDestinations,
 }
 
 impl Parts {
@@ -315,6 +335,7 @@ impl Parts {
             Tag::Copied => self.copied_bytes = whole(bytes)?,
             Tag::History => self.history = whole(bytes)?,
             Tag::Restoring => self.restoring = whole(bytes)?,
+            Tag::Destinations => self.destinations = whole(bytes)?,
         }
         Ok(())
     }
@@ -357,6 +378,8 @@ pub(super) fn decode(version: u64, bytes: &[u8]) -> Result<Table, RecordFault> {
     let capacity = parts.capacity.ok_or_else(|| lacks("capacity"))?;
     let (indexes, index_states) = schema.indexes.into_iter().map(index_of_record).unzip();
     let doomed = schema.doomed_indexes.into_iter().map(index_of_record);
+    let of_streams = parts.streams.all.into_iter().map(ChangeLog::from);
+    let logs = of_streams.chain(parts.destinations.logs.into_iter().map(ChangeLog::from)).collect();
     Ok(Table {
         id: TableId(identity.id),
         version,
@@ -378,8 +401,9 @@ pub(super) fn decode(version: u64, bytes: &[u8]) -> Result<Table, RecordFault> {
         on_demand: capacity.on_demand,
         warm: capacity.warm,
         stream: parts.streams.state,
-        logs: parts.streams.all,
+        logs,
         next_shard: parts.streams.next_shard,
+        destinations: parts.destinations.all,
         ttl: parts.ttl,
         class: parts.class,
         encryption: parts.encryption,

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::RecordFault;
 use super::schema::{AttributeRecord, IndexRecord, KeyRecord, index_of_record, index_record};
-use crate::catalogue::change_log::{ChangeLog, Purpose, StreamState, StreamTerms};
+use crate::catalogue::change_log::{Purpose, StreamRecord, StreamState, StreamTerms};
+use crate::catalogue::destination::Destinations;
 use crate::catalogue::history::History;
 use crate::catalogue::rows::record_version;
 use crate::catalogue::shards::NewLog;
@@ -60,7 +61,7 @@ struct TableRecord {
 /// The fields that the first format did not have.
 #[derive(Default, Serialize, Deserialize)]
 struct LaterRecord {
-    streams: Vec<ChangeLog>,
+    streams: Vec<StreamRecord>,
     next_shard: u32,
     ttl: TtlState,
 }
@@ -69,16 +70,23 @@ struct LaterRecord {
 ///
 /// # Panics
 ///
-/// If the table has sections of later releases, history or a restore: only stores of tagged records have
-/// those.
+/// If the table has sections of later releases, history, a restore or destinations: only stores of tagged
+/// records have those.
 pub(super) fn encode(table: &Table) -> Vec<u8> {
     assert!(table.later.is_empty(), "sections of later releases are written in tagged records only");
     let is_plain = table.history == History::default() && table.restoring.is_none();
     assert!(is_plain, "history and restores are written in tagged records only");
+    assert!(
+        !super::has_destinations(table),
+        "destinations and their logs are written in tagged records only"
+    );
     let mut start = vec![FORMAT];
     start.extend_from_slice(&table.version.to_be_bytes());
-    let later =
-        LaterRecord { streams: table.logs.clone(), next_shard: table.next_shard, ttl: table.ttl.clone() };
+    let later = LaterRecord {
+        streams: StreamRecord::of_streams(&table.logs),
+        next_shard: table.next_shard,
+        ttl: table.ttl.clone(),
+    };
     postcard::to_extend(&TableRecord::from(table), start)
         .and_then(|bytes| postcard::to_extend(&later, bytes))
         // Releases that do not know it ignore what follows the record they know.
@@ -130,7 +138,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
     } else {
         let (later, rest): (LaterRecord, _) = postcard::take_from_bytes(rest).map_err(malformed)?;
         read_added(&mut table, rest).map_err(malformed)?;
-        table.logs = later.streams;
+        table.logs = later.streams.into_iter().map(Into::into).collect();
         table.next_shard = later.next_shard;
         table.ttl = later.ttl;
     }
@@ -227,6 +235,7 @@ impl From<TableRecord> for Table {
             stream: record.stream,
             logs: Vec::new(),
             next_shard: 0,
+            destinations: Destinations::default(),
             ttl: TtlState::default(),
             class: record.class,
             encryption: record.encryption,
