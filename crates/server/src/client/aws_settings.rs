@@ -76,6 +76,20 @@ pub(crate) fn named_endpoint(flag: Option<&Endpoint>) -> Result<Target, Failure>
     })
 }
 
+/// What a profile says of the requests that are signed with its keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ProfileKeys {
+    pub(crate) access_key_id: Option<String>,
+    pub(crate) secret_access_key: Option<String>,
+    pub(crate) session_token: Option<String>,
+    pub(crate) region: Option<String>,
+}
+
+/// The keys of a profile that `flag` of the command line names.
+pub(crate) fn profile_keys(flag: &str, name: &str) -> Result<ProfileKeys, Failure> {
+    of_process().profile_keys(flag, name)
+}
+
 fn of_process() -> AwsSettings<'static> {
     AwsSettings { variable: &|name| std::env::var(name).ok(), read: &|path| std::fs::read_to_string(path) }
 }
@@ -126,10 +140,25 @@ impl AwsSettings<'_> {
         names.into_iter().find_map(|name| Some((name.to_owned(), self.set(name)?)))
     }
 
+    fn profile_keys(&self, flag: &str, name: &str) -> Result<ProfileKeys, Failure> {
+        let Profile { own, .. } = self.profile_named(flag, Some(name.to_owned()))?;
+        let setting = |name: &str| own.get(name).map(str::to_owned);
+        Ok(ProfileKeys {
+            access_key_id: setting("aws_access_key_id"),
+            secret_access_key: setting("aws_secret_access_key"),
+            session_token: setting("aws_session_token"),
+            region: setting("region"),
+        })
+    }
+
     fn profile(&self) -> Result<Profile, Failure> {
+        self.profile_named(PROFILE_VARIABLE, self.set(PROFILE_VARIABLE))
+    }
+
+    /// The profile that `named_by` names, or the default one.
+    fn profile_named(&self, named_by: &str, named: Option<String>) -> Result<Profile, Failure> {
         let config = self.sections("AWS_CONFIG_FILE", "config")?;
         let credentials = self.sections("AWS_SHARED_CREDENTIALS_FILE", "credentials")?;
-        let named = self.set(PROFILE_VARIABLE);
         let name = named.clone().unwrap_or_else(|| DEFAULT_PROFILE.to_owned());
         let bare = config.found.get(&name).filter(|_| name == DEFAULT_PROFILE);
         let sections = [bare, config.found.get(&format!("profile {name}")), credentials.found.get(&name)];
@@ -139,8 +168,8 @@ impl AwsSettings<'_> {
         });
         if let (Some(named), None) = (&named, &own) {
             return Err(Failure::new(format!(
-                "{PROFILE_VARIABLE} names the profile {named}, which is neither in {} nor in {}: correct the name, or unset \
-                 the variable",
+                "{named_by} names the profile {named}, which is neither in {} nor in {}: correct the name, or leave \
+                 {named_by} out",
                 config.path.display(),
                 credentials.path.display()
             )));
@@ -247,6 +276,16 @@ mod tests {
         }
         let fault = region(&[home, ("AWS_PROFILE", "nobody")], None).unwrap_err();
         assert!(fault.contains("nobody") && fault.contains("/home/ada/.aws/config"), "{fault}");
+    }
+
+    #[test]
+    fn the_keys_of_a_profile_come_from_both_files() {
+        let home = [("HOME", "/home/ada"), ("AWS_PROFILE", "dev")];
+        let keys = |name: &str| with(&home, |own| own.profile_keys("--from-profile", name).map_err(String::from));
+        let expected = ProfileKeys { access_key_id: Some("x".to_owned()), ..ProfileKeys::default() };
+        assert_eq!(keys("keys"), Ok(expected));
+        assert_eq!(keys("dev").unwrap().region.as_deref(), Some("eu-north-1"));
+        assert!(keys("nobody").unwrap_err().starts_with("--from-profile names the profile nobody"));
     }
 
     #[test]

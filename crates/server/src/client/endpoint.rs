@@ -53,6 +53,7 @@ const SILENCE_TIME_MAX: Duration = Duration::from_secs(15);
 const FIND_TABLE_TARGET: &str = "Keywright.FindTable";
 const OWN_PREFIX: &str = "Keywright";
 const SERVICE_PREFIX: &str = "DynamoDB_20120810";
+const STREAMS_PREFIX: &str = "DynamoDBStreams_20120810";
 
 /// Timeout of a request.
 const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);
@@ -96,6 +97,23 @@ pub(crate) struct Credentials {
     /// us-east-1]
     #[arg(long, value_name = "NAME", value_parser = region)]
     region: Option<String>,
+}
+
+impl Credentials {
+    /// The region that the flags name.
+    pub(crate) fn region(&self) -> Option<&str> {
+        self.region.as_deref()
+    }
+
+    /// Credentials that do not come from the flags of this type.
+    pub(crate) fn new(
+        keys: (String, String),
+        session_token: Option<String>,
+        region: Option<String>,
+    ) -> Self {
+        let (access_key_id, secret_access_key) = keys;
+        Self { access_key_id, secret_access_key, session_token, region }
+    }
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -158,6 +176,10 @@ impl<'c> Call<'c> {
     const fn operation(name: &'c str) -> Self {
         Self { name, path: "/", prefix: SERVICE_PREFIX }
     }
+
+    const fn stream_operation(name: &'c str) -> Self {
+        Self { name, path: "/", prefix: STREAMS_PREFIX }
+    }
 }
 
 /// One of our own calls, by its name in errors and its path.
@@ -198,6 +220,11 @@ impl Client {
     /// requests that may happen twice.
     pub(crate) async fn ask_again(&mut self, operation: &str, body: &Json) -> Result<Json, Refusal> {
         self.send_again(Call::operation(operation), body).await
+    }
+
+    /// Sends an operation of the streams' API, as `ask_again`. Of the service it has a host of its own.
+    pub(crate) async fn ask_streams_again(&mut self, operation: &str, body: &Json) -> Result<Json, Refusal> {
+        self.send_again(Call::stream_operation(operation), body).await
     }
 
     /// Sends one of our own calls.

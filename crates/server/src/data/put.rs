@@ -1,4 +1,4 @@
-//! Puts items at an endpoint: in batches, or one by one where an existing item must stay.
+//! Puts items at an endpoint, and deletes some: in batches, or one by one where an existing item must stay.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -50,7 +50,8 @@ pub(crate) async fn batch(
     send(client, table, requests).await
 }
 
-async fn send(client: &mut Client, table: &str, mut requests: Vec<Json>) -> Result<(), Failure> {
+/// Sends requests of BatchWriteItem, at most [`BATCH_ITEMS_MAX`] and no two of one key, until all are done.
+pub(crate) async fn send(client: &mut Client, table: &str, mut requests: Vec<Json>) -> Result<(), Failure> {
     let mut pause = PAUSE_MIN;
     for _ in 0..ROUNDS_MAX {
         if requests.is_empty() {

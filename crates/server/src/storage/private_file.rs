@@ -59,7 +59,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
 /// Locks out other writers between a read and the following write. The lock file stays: removing it would let
 /// two writers lock two files.
 pub(crate) fn lock(path: &Path) -> Result<File, String> {
-    let name = sibling(path, "", ".lock");
+    let name = lock_of(path);
     let explain = |error: io::Error| format!("{}: {}", name.display(), Explained(&error));
     let lock = open_lock(&name).map_err(explain)?;
     for _ in 0..LOCK_TRIES {
@@ -70,6 +70,11 @@ pub(crate) fn lock(path: &Path) -> Result<File, String> {
         }
     }
     Err(format!("another command is changing it and holds {}: try again", name.display()))
+}
+
+/// The file that `lock` locks.
+pub(crate) fn lock_of(path: &Path) -> PathBuf {
+    sibling(path, "", ".lock")
 }
 
 /// A file next to `path` whose name is that of `path` with a prefix and a suffix.
