@@ -9,7 +9,7 @@ use crate::commands::{self, about, copy, credentials, health_check, verify};
 use crate::process::failure::Failure;
 use crate::settings::arguments::ServeArguments;
 use crate::settings::config::Config;
-use crate::{backup, bench, data, mcp, model, serve};
+use crate::{backup, bench, data, mcp, migrate, model, serve};
 
 /// A DynamoDB-compatible database in one binary.
 ///
@@ -44,6 +44,7 @@ enum Command {
     History(backup::history::HistoryArguments),
     Rollback(Box<backup::rollback::RollbackArguments>),
     Jobs(backup::jobs::JobsArguments),
+    Migrate(Box<migrate::MigrateArguments>),
     Copy(copy::CopyArguments),
     Verify(verify::VerifyArguments),
     Health(health_check::HealthArguments),
@@ -71,6 +72,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::History(arguments)) => backup::history::run(&arguments),
         Some(Command::Rollback(arguments)) => backup::rollback::run(&arguments),
         Some(Command::Jobs(arguments)) => backup::jobs::run(&arguments),
+        Some(Command::Migrate(arguments)) => migrate::run(&arguments),
         Some(Command::Copy(arguments)) => copy::run(&arguments),
         Some(Command::Verify(arguments)) => return verify::run(&arguments),
         Some(Command::Health(arguments)) => health_check::run(&arguments),

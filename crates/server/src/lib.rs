@@ -4,7 +4,7 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: limits, clock < storage < http < management < settings < client, jobs < data < backup < model
+//! Layers: limits, clock < storage < http < management < settings < client, jobs < data < backup, migrate < model
 //! < mcp < commands < serve < cli
 //!
 //! - `limits`: the server's bounds; `clock`: the database's time.
@@ -14,7 +14,7 @@
 //! - `management`: metrics and health on a port of their own.
 //! - `settings`: flags, variables and file become what the parts below ask for.
 //! - `jobs`: moves the bytes of jobs that need the backup store, and makes backups that are due.
-//! - `client`: an endpoint as commands see it; `data`, `backup`, `model`, `mcp`: commands over one.
+//! - `client`: an endpoint as commands see it; `data`, `backup`, `migrate`, `model`, `mcp`: commands over one.
 //! - `commands`: the small commands; `serve`: the server as a whole; `cli`: which command runs.
 
 mod backup;
@@ -30,6 +30,7 @@ mod jobs;
 mod limits;
 mod management;
 mod mcp;
+mod migrate;
 mod model;
 mod serve;
 mod settings;

@@ -101,7 +101,7 @@ const FLAGS: &str = "-C strip=symbols";
 const LINUX_FLAGS: &str = "-C target-feature=+crt-static --cfg getrandom_backend=\"linux_getrandom\"";
 
 /// What released binaries have and a build without features leaves out, to build faster.
-pub(super) const FEATURES: &str = "keywright-server/postgres";
+pub(super) const FEATURES: &str = "keywright-server/postgres,keywright-server/sqlite";
 
 /// Builds the binary of the `packaged` profile for this machine; on Linux a static one.
 pub(super) fn build(root: &Path) -> Result<PathBuf, String> {

@@ -63,6 +63,26 @@ pub(super) fn seaweedfs(clients: &Path, scripts: &Path) -> Result<(), String> {
     environment(&clients.join("seaweedfs"), &scripts.with_file_name("backup_sets/stores/seaweedfs.txt"))
 }
 
+/// A server of the API in memory, from which tables are migrated.
+pub(super) fn moto(clients: &Path, scripts: &Path) -> Result<(), String> {
+    environment(&clients.join("moto"), &scripts.with_file_name("migrate/foreign/moto.txt"))
+}
+
+/// Another one, over a file, which is compiled.
+pub(super) fn dynoxide(clients: &Path, scripts: &Path) -> Result<(), String> {
+    let folder = clients.join("dynoxide");
+    let wanted = read(&scripts.with_file_name("migrate/foreign/dynoxide.txt"))?;
+    let receipt = folder.join("installed.txt");
+    if std::fs::read_to_string(&receipt).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    let mut install = Command::new(env!("CARGO"));
+    install.args(["install", "--quiet", "--locked", "--force", "--debug", "--root"]).arg(&folder);
+    install.args(wanted.split_whitespace()).current_dir(clients);
+    quietly(&mut install)?;
+    write(&receipt, &wanted)
+}
+
 /// A virtual environment with the packages of a list, made again when the list changes.
 fn environment(folder: &Path, requirements: &Path) -> Result<(), String> {
     let wanted = read(requirements)?;

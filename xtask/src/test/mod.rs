@@ -39,12 +39,14 @@ const OPTIONAL_CLIENTS: &[(&str, Install, &str)] = &[
     ("JavaScript", clients::javascript, "the_javascript_sdk"),
     ("Chromium", clients::studio, "in_chromium"),
     ("rclone", clients::rclone, "stores::rclone::"),
+    ("moto", clients::moto, "foreign::moto::"),
 ];
-/// Libraries on top of the SDKs and a large store, which take minutes to install. They are installed and run
+/// Libraries on top of the SDKs, a large store and another server, which take minutes to install. They are installed and run
 /// with `--long`, or if a test program's argument names them.
 const LONG_CLIENTS: &[(&str, Install, &str)] = &[
     ("ecosystem", clients::ecosystem, "ecosystem::"),
     ("SeaweedFS", clients::seaweedfs, "stores::seaweedfs::"),
+    ("dynoxide", clients::dynoxide, "foreign::dynoxide::"),
 ];
 /// The public conformance suite: a checkout of it, which is never part of this repository. Its tests are what
 /// the names of ours that need it contain.

@@ -84,8 +84,9 @@ pub(super) fn build(root: &Path, arguments: &[String], has_all_tests: bool) -> R
     if chooses_packages(arguments) {
         return build_some(root, &PROFILE, arguments, has_all_tests);
     }
-    // The store on PostgreSQL is left out of the binary by default, and its tests are not.
-    let mut chosen = vec!["--workspace", "--features", "keywright-server/postgres"];
+    // The store on PostgreSQL and files of SQLite are left out of the binary by default, and their tests are
+    // not.
+    let mut chosen = vec!["--workspace", "--features", "keywright-server/postgres,keywright-server/sqlite"];
     chosen.extend(PROFILE);
     // TiKV's client takes a minute to build, and its tests need an engine that is built by hand.
     if !root.join(TIKV_ENGINE).exists() {

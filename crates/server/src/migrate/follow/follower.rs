@@ -1,0 +1,88 @@
+//! One table that follows another one: what its Scan and its reader of the stream share.
+
+use std::cell::RefCell;
+
+use keywright_semantics::schema::KeyAttribute;
+
+use super::super::side::Side;
+use super::progress::{Progress, Segment};
+use super::shards::Stream;
+use super::tombstones::Tombstones;
+use crate::process::failure::Failure;
+
+/// Notes the progress so that it outlives the process.
+pub(crate) type Keep<'f> = &'f dyn Fn(&Progress) -> Result<(), Failure>;
+
+/// When to stop following.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// Once every item is copied and every change of the stream so far.
+    CaughtUp,
+    /// Never: the caller stops it.
+    Stopped,
+}
+
+/// What is going on, for the person who waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// So many items are copied, of as many as the source counts.
+    Copied { items: u64, of: u64 },
+    /// The Scan has ended.
+    Scanned { items: u64 },
+    /// Changes were applied, so many in all; the last was so long ago at the source.
+    Applied { changes: u64, lag_ms: u64 },
+    /// Everything is copied, and the stream shows nothing more.
+    CaughtUp { changes: u64 },
+}
+
+/// One table that follows another one.
+pub(crate) struct Follower<'f> {
+    pub(super) source: &'f Side,
+    pub(super) target: &'f Side,
+    pub(super) stream: Stream,
+    pub(super) keys: Vec<KeyAttribute>,
+    /// The items that the source counts, for the bar.
+    pub(super) source_items: u64,
+    pub(super) progress: RefCell<Progress>,
+    pub(super) tombstones: Tombstones,
+    keep: Keep<'f>,
+    pub(super) show: &'f dyn Fn(Event),
+}
+
+/// What a follower connects.
+pub(crate) struct Sides<'f> {
+    pub(crate) source: &'f Side,
+    pub(crate) target: &'f Side,
+    pub(crate) keys: Vec<KeyAttribute>,
+    pub(crate) source_items: u64,
+}
+
+impl<'f> Follower<'f> {
+    /// Goes on with this progress; that of a new migration comes from [`Progress::new`].
+    pub(crate) fn new(
+        sides: Sides<'f>,
+        stream: Stream,
+        progress: Progress,
+        keep: Keep<'f>,
+        show: &'f dyn Fn(Event),
+    ) -> Self {
+        let Sides { source, target, keys, source_items } = sides;
+        let tombstones = Tombstones::default();
+        Self { source, target, stream, keys, source_items, progress: RefCell::new(progress), tombstones, keep, show }
+    }
+
+    /// Changes the progress and keeps it. What it says must have been done.
+    pub(super) fn note(&self, change: impl FnOnce(&mut Progress)) -> Result<(), Failure> {
+        let mut progress = self.progress.borrow_mut();
+        change(&mut progress);
+        (self.keep)(&progress)
+    }
+
+    pub(super) fn is_scanned(&self) -> bool {
+        self.progress.borrow().segments.iter().all(Segment::is_done)
+    }
+
+    pub(super) fn copied(&self) -> u64 {
+        self.progress.borrow().segments.iter().map(|segment| segment.items).sum()
+    }
+}

@@ -1,0 +1,59 @@
+//! Follows a table at an endpoint: copies its items while they are written, then every change, into a table
+//! that nothing else writes. It uses the public API of both sides.
+//!
+//! What is read and written, in this order:
+//!
+//! 1. *Positions*: a place in each shard of the source's stream, noted before the first item is read.
+//! 2. *Scan*: consistent pages of all segments. An item is put only where none stands and no change has
+//!    deleted it meanwhile ([`tombstones`]).
+//! 3. *Stream*: at the same time, and until the end, every record from the positions on is put or deleted
+//!    without a condition, in the order of its shard, a shard after the one that it comes from.
+//!
+//! Why nothing is lost and nothing resurrected, item by item:
+//!
+//! - **An item with a record after the positions** ends as its last record says. Records of one item are
+//!   applied in their order, and the Scan changes nothing afterwards: it puts an item only where none
+//!   stands. Where none stands because a record deleted the item, the page with the item may have been read
+//!   before the delete and come later than it. A *tombstone* keeps that page's item out. It is noted while no
+//!   put of the Scan is under way; puts that were under way have ended, so that the delete removes them.
+//! - **An item without one** has not changed since before the Scan began, so that the Scan's consistent page
+//!   holds it as it is, and nothing stands in the Scan's way.
+//! - **A page that is read after a delete was applied** cannot hold the deleted item: the record came from a
+//!   commit that the consistent read sees. So a tombstone is kept only while pages from before it are being
+//!   written, in memory, and a killed process needs none: its pages are read anew.
+//! - **After a kill** some records come again, and some pages. A record that comes again sets its item back
+//!   to an older state until the records after it come again too, which the position says they do. A page
+//!   that comes again finds its items there, or newer ones, or meets the rules above.
+//! - **A position is noted after its records are applied**, with a sync. A shard that was begun at its tip and
+//!   has shown no record has no number to note: a process that goes on reads it from its beginning, which
+//!   repeats up to a day of records and loses nothing.
+//! - **What the source has trimmed** beyond a position cannot be followed: [`stream`] refuses to go on.
+//!
+//! One thing is out of reach of both sides' API: a put that a killed process sent and that the target
+//! executes much later, after a delete. The comparison at the end finds it ([`compare`]).
+//!
+//! It knows neither the command line nor the file in which the progress is kept. A bridge between tables that
+//! are both written needs a rule for conflicts on top of it.
+//!
+//! Layers: tombstones, progress, shards, compare < follower < scan, stream
+
+pub(crate) mod compare;
+mod follower;
+pub(crate) mod progress;
+mod scan;
+mod shards;
+mod stream;
+mod tombstones;
+
+use crate::process::failure::Failure;
+
+pub(crate) use self::follower::{Event, Follower, Sides, Until};
+pub(crate) use self::shards::{Stream, stream_of};
+
+/// Copies and follows.
+pub(crate) async fn follow(follower: &Follower<'_>, until: Until) -> Result<(), Failure> {
+    // The positions first: the Scan must see everything that they leave out.
+    let reader = stream::Reader::open(follower).await?;
+    tokio::try_join!(scan::run(follower), reader.run(until))?;
+    Ok(())
+}

@@ -1,0 +1,339 @@
+//! The changes: every shard read in order, its records applied, its place noted.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use keywright_exchange::table_key::key_text;
+use keywright_model::item_json::write_item;
+use keywright_model::json::Json;
+
+use super::follower::{Event, Follower, Until};
+use super::progress::{Place, Progress, Shard};
+use super::shards::{self, Batch, Change, Described, Start};
+use crate::client::endpoint::{Client, Refusal};
+use crate::data::put;
+use crate::process::environment::{instant, now};
+use crate::process::failure::Failure;
+
+/// How long a stream keeps its records (developer guide: change data capture for DynamoDB Streams).
+const KEPT_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// Connections that read shards side by side.
+const LANES: usize = 4;
+
+/// The pause after a round that found nothing.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// The time between two looks for new shards. A shard that ends is followed by others at once.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// The time between two notes of a place that does not change, so that its age is known.
+const NOTE_EVERY_MS: u64 = 60_000;
+
+/// Rounds in a row without a record before a stream counts as read: a shard may answer with an empty page
+/// before its tip.
+const QUIET_ROUNDS: u32 = 3;
+
+const EXPIRED: &str = "ExpiredIteratorException";
+const TRIMMED: &str = "TrimmedDataAccessException";
+
+/// A connection on each side.
+struct Lane {
+    streams: Client,
+    target: Client,
+}
+
+/// What a round has found.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    records: u64,
+    last_ms: Option<u64>,
+    has_end: bool,
+}
+
+/// The reader of a stream whose positions are noted.
+pub(super) struct Reader<'r, 'f> {
+    follower: &'r Follower<'f>,
+    lanes: RefCell<Vec<Lane>>,
+    iterators: RefCell<HashMap<String, String>>,
+}
+
+impl<'r, 'f> Reader<'r, 'f> {
+    /// Notes the positions of a new follower, or checks that those of an earlier process can be read.
+    pub(super) async fn open(follower: &'r Follower<'f>) -> Result<Self, Failure> {
+        let mut lanes = Vec::new();
+        for _ in 0..LANES {
+            let streams = follower.source.connect_to_streams().await?;
+            lanes.push(Lane { streams, target: follower.target.connect().await? });
+        }
+        let own = Self { follower, lanes: RefCell::new(lanes), iterators: RefCell::new(HashMap::new()) };
+        if follower.progress.borrow().shards.is_empty() {
+            own.begin().await?;
+        } else {
+            own.go_on().await?;
+        }
+        Ok(own)
+    }
+
+    /// Begins every shard at its tip, which of a closed one is its end.
+    async fn begin(&self) -> Result<(), Failure> {
+        let mut lane = self.take_lane()?;
+        let stream = &self.follower.stream;
+        let (mut places, mut batches) = (BTreeMap::new(), Vec::new());
+        for Described { id, parent } in shards::shards(&mut lane.streams, stream).await? {
+            let iterator = shards::iterator(&mut lane.streams, stream, &id, Start::Tip).await?;
+            // A place that is taken when the iterator is first used comes before the Scan, too.
+            batches.push((id.clone(), shards::records(&mut lane.streams, &iterator).await?));
+            places.insert(id, Shard { parent, place: Place::Tip });
+        }
+        // Those that have begun meanwhile are read as a whole.
+        for Described { id, parent } in shards::shards(&mut lane.streams, stream).await? {
+            places.entry(id).or_insert(Shard { parent, place: Place::Beginning });
+        }
+        if places.is_empty() {
+            return Err(Failure::new("the source's stream has no shard yet: try again in a moment"));
+        }
+        // Before the first write: after one whose place is forgotten, the Scan of a second process would not
+        // replace the item, whatever has happened to it meanwhile.
+        self.follower.note(|progress| {
+            progress.shards = places;
+            progress.read_ms = now().0;
+        })?;
+        for (id, batch) in batches {
+            self.take(&mut lane, &id, batch).await?;
+        }
+        self.lanes.borrow_mut().push(lane);
+        self.follower.note(|progress| progress.read_ms = now().0)
+    }
+
+    /// Checks the places of an earlier process.
+    async fn go_on(&self) -> Result<(), Failure> {
+        let (read_ms, places) = {
+            let progress = self.follower.progress.borrow();
+            (progress.read_ms, progress.shards.clone())
+        };
+        if now().0.saturating_sub(read_ms) >= KEPT_MS {
+            return Err(lost("the stream was last read more than 24 hours ago"));
+        }
+        let mut lane = self.take_lane()?;
+        let described = shards::shards(&mut lane.streams, &self.follower.stream).await?;
+        for (id, shard) in places.iter().filter(|(_, shard)| shard.place != Place::End) {
+            if !described.iter().any(|known| known.id == *id) {
+                return Err(lost(&format!("the shard {id} is gone")));
+            }
+            let start = Start::Place(&shard.place);
+            let iterator = shards::iterator(&mut lane.streams, &self.follower.stream, id, start).await;
+            self.iterators.borrow_mut().insert(id.clone(), iterator.map_err(explained)?);
+        }
+        self.lanes.borrow_mut().push(lane);
+        self.follower.note(|progress| add_new(progress, described))
+    }
+
+    fn take_lane(&self) -> Result<Lane, Failure> {
+        self.lanes.borrow_mut().pop().ok_or_else(|| Failure::new("there is no connection to the stream"))
+    }
+
+    /// Reads and applies until it has caught up, or for ever.
+    pub(super) async fn run(&self, until: Until) -> Result<(), Failure> {
+        let (mut quiet, mut has_caught_up) = (0_u32, false);
+        let mut looked = instant();
+        loop {
+            let found = self.round().await?;
+            if found.has_end || looked.elapsed() >= LOOK_EVERY {
+                self.look_for_new().await?;
+                looked = instant();
+            }
+            let changes = self.follower.progress.borrow().changes;
+            if found.records > 0 || found.has_end {
+                quiet = 0;
+                let lag_ms = found.last_ms.map_or(0, |last_ms| now().0.saturating_sub(last_ms));
+                (self.follower.show)(Event::Applied { changes, lag_ms });
+                continue;
+            }
+            quiet = quiet.saturating_add(1);
+            if quiet >= QUIET_ROUNDS && self.follower.is_scanned() {
+                if !has_caught_up {
+                    (self.follower.show)(Event::CaughtUp { changes });
+                    has_caught_up = true;
+                }
+                if until == Until::CaughtUp {
+                    return Ok(());
+                }
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Reads every readable shard once.
+    async fn round(&self) -> Result<Found, Failure> {
+        let readable = readable(&self.follower.progress.borrow());
+        let mut lanes = std::mem::take(&mut *self.lanes.borrow_mut());
+        let share = readable.len().div_ceil(lanes.len().max(1)).max(1);
+        let parts = lanes.iter_mut().zip(readable.chunks(share));
+        let found = try_join_all(parts.map(|(lane, shards)| self.read_each(lane, shards))).await?;
+        *self.lanes.borrow_mut() = lanes;
+        let found = found.into_iter().fold(Found::default(), |sum, one| Found {
+            records: sum.records + one.records,
+            last_ms: sum.last_ms.max(one.last_ms),
+            has_end: sum.has_end || one.has_end,
+        });
+        let is_old = now().0.saturating_sub(self.follower.progress.borrow().read_ms) >= NOTE_EVERY_MS;
+        if found.records > 0 || found.has_end || is_old {
+            self.follower.note(|progress| progress.read_ms = now().0)?;
+        }
+        Ok(found)
+    }
+
+    async fn read_each(&self, lane: &mut Lane, shards: &[String]) -> Result<Found, Failure> {
+        let mut found = Found::default();
+        for shard in shards {
+            let batch = self.batch(lane, shard).await?;
+            found.records += u64::try_from(batch.changes.len()).unwrap_or(u64::MAX);
+            found.last_ms = found.last_ms.max(batch.last_ms);
+            found.has_end |= batch.next.is_none();
+            self.take(lane, shard, batch).await?;
+        }
+        Ok(found)
+    }
+
+    /// Applies the records of a shard, and moves its place after them; the caller keeps it.
+    async fn take(&self, lane: &mut Lane, shard: &str, batch: Batch) -> Result<(), Failure> {
+        let Batch { changes, last, next, .. } = batch;
+        let count = u64::try_from(changes.len()).unwrap_or(u64::MAX);
+        self.apply(&mut lane.target, changes).await?;
+        let mut progress = self.follower.progress.borrow_mut();
+        progress.changes += count;
+        if let Some(own) = progress.shards.get_mut(shard) {
+            match (&next, last) {
+                (None, _) => own.place = Place::End,
+                (Some(_), Some(number)) => own.place = Place::After(number),
+                (Some(_), None) => {}
+            }
+        }
+        let mut iterators = self.iterators.borrow_mut();
+        match next {
+            Some(next) => iterators.insert(shard.to_owned(), next),
+            None => iterators.remove(shard),
+        };
+        Ok(())
+    }
+
+    /// The next records of a shard. An iterator that has expired is taken anew at the shard's place.
+    async fn batch(&self, lane: &mut Lane, shard: &str) -> Result<Batch, Failure> {
+        let known = self.iterators.borrow().get(shard).cloned();
+        if let Some(iterator) = known {
+            match shards::records(&mut lane.streams, &iterator).await {
+                Err(refusal) if refusal.kind == EXPIRED => {}
+                answer => return answer.map_err(explained),
+            }
+        }
+        let place = self.follower.progress.borrow().shards.get(shard).map(|shard| shard.place.clone());
+        let place = place.unwrap_or(Place::Beginning);
+        let stream = &self.follower.stream;
+        let iterator = shards::iterator(&mut lane.streams, stream, shard, Start::Place(&place)).await;
+        shards::records(&mut lane.streams, &iterator.map_err(explained)?).await.map_err(explained)
+    }
+
+    /// Puts and deletes the last state of each item that some records change.
+    async fn apply(&self, target: &mut Client, changes: Vec<Change>) -> Result<(), Failure> {
+        let keys = &self.follower.keys;
+        let last: BTreeMap<String, Change> =
+            changes.into_iter().map(|change| (key_text(keys, &change.key), change)).collect();
+        let deleted = last.iter().filter(|(_, change)| change.image.is_none()).map(|(key, _)| key.clone());
+        let deleted: Vec<String> = deleted.collect();
+        if !deleted.is_empty() {
+            self.follower.tombstones.note(deleted).await;
+        }
+        let mut requests = last.values().map(|change| {
+            let (name, member, item) = match &change.image {
+                Some(image) => ("PutRequest", "Item", image),
+                None => ("DeleteRequest", "Key", &change.key),
+            };
+            Json::object([(name, Json::object([(member, write_item(item, &[]))]))])
+        });
+        loop {
+            let batch: Vec<Json> = requests.by_ref().take(put::BATCH_ITEMS_MAX).collect();
+            if batch.is_empty() {
+                return Ok(());
+            }
+            put::send(target, &self.follower.target.table, batch).await?;
+        }
+    }
+
+    async fn look_for_new(&self) -> Result<(), Failure> {
+        let mut lane = self.take_lane()?;
+        let described = shards::shards(&mut lane.streams, &self.follower.stream).await?;
+        self.lanes.borrow_mut().push(lane);
+        self.follower.note(|progress| add_new(progress, described))
+    }
+}
+
+/// Adds shards that are new, and forgets those at their end that the source has forgotten.
+fn add_new(progress: &mut Progress, described: Vec<Described>) {
+    progress.shards.retain(|id, shard| {
+        shard.place != Place::End || described.iter().any(|known| known.id == *id)
+    });
+    for Described { id, parent } in described {
+        progress.shards.entry(id).or_insert(Shard { parent, place: Place::Beginning });
+    }
+}
+
+/// The shards that have more to read and whose parents have not.
+fn readable(progress: &Progress) -> Vec<String> {
+    let is_read = |id: &String| progress.shards.get(id).is_none_or(|shard| shard.place == Place::End);
+    let open = progress.shards.iter().filter(|(_, shard)| shard.place != Place::End);
+    open.filter(|(_, shard)| shard.parent.as_ref().is_none_or(is_read)).map(|(id, _)| id.clone()).collect()
+}
+
+/// A refusal to read the stream, in words if its records are gone.
+fn explained(refusal: Refusal) -> Failure {
+    if refusal.kind == TRIMMED { lost("the source has trimmed its stream beyond it") } else { refusal.into() }
+}
+
+fn lost(reason: &str) -> Failure {
+    Failure::new(format!(
+        "the migration cannot go on from its place in the source's stream: {reason}, so that changes are lost"
+    ))
+    .advising("delete the target table and the state file, and begin again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shard(parent: Option<&str>, place: Place) -> Shard {
+        Shard { parent: parent.map(str::to_owned), place }
+    }
+
+    fn progress(shards: &[(&str, Shard)]) -> Progress {
+        let mut progress = Progress::new(1);
+        progress.shards = shards.iter().map(|(id, shard)| ((*id).to_owned(), shard.clone())).collect();
+        progress
+    }
+
+    #[test]
+    fn a_shard_is_read_after_the_one_that_it_comes_from() {
+        let after = || Place::After("1".to_owned());
+        let own = progress(&[
+            ("done", shard(None, Place::End)),
+            ("parent", shard(Some("forgotten"), after())),
+            ("child", shard(Some("parent"), Place::Beginning)),
+            ("other", shard(Some("done"), Place::Beginning)),
+        ]);
+        assert_eq!(readable(&own), ["other", "parent"]);
+    }
+
+    #[test]
+    fn shards_at_their_end_are_forgotten_with_the_source_and_new_ones_read_from_their_beginning() {
+        let mut own = progress(&[("old", shard(None, Place::End)), ("kept", shard(None, Place::End))]);
+        let described = |id: &str, parent: Option<&str>| Described {
+            id: id.to_owned(),
+            parent: parent.map(str::to_owned),
+        };
+        add_new(&mut own, vec![described("kept", None), described("new", Some("kept"))]);
+        let expected = progress(&[("kept", shard(None, Place::End)), ("new", shard(Some("kept"), Place::Beginning))]);
+        assert_eq!(own, expected);
+    }
+}

@@ -1,0 +1,320 @@
+//! `keywright migrate --from https://ENDPOINT/TABLE --live`: a table that is in use, copied and followed.
+
+use std::cell::{Cell, RefCell};
+
+use keywright_exchange::create_table::read_document;
+use keywright_model::json::Json;
+use keywright_model::tables::TableDefinition;
+
+use super::extent::Extent;
+use super::follow::compare::{Differences, compare};
+use super::follow::progress::Progress;
+use super::follow::{Event, Follower, Sides, Stream, Until, follow, stream_of};
+use super::side::{Side, identity};
+use super::state_file::StateFile;
+use super::target_table::{self, Begun};
+use crate::client::endpoint::{Client, block_on};
+use crate::client::progress::Spinner;
+use crate::connection::listener::stop_signal;
+use crate::data::table;
+use crate::process::failure::Failure;
+use crate::process::foreign::inline;
+use crate::process::output;
+
+/// How often the tables are compared before what differs is reported: changes may have come meanwhile.
+const COMPARISONS: u32 = 3;
+
+/// What the command line says of a live migration.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choices {
+    pub(super) until: Until,
+    pub(super) stream: Missing,
+    pub(super) comparison: Comparison,
+    pub(super) segments: usize,
+    pub(super) extent: Extent,
+}
+
+/// What to do about a source without a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    Refuse,
+    TurnOn,
+}
+
+/// Whether both sides are compared at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Whole,
+    LeftOut,
+}
+
+pub(super) fn run(
+    source: &Side,
+    target: &Side,
+    state: &StateFile,
+    choices: Choices,
+) -> Result<(), Failure> {
+    block_on(migrate(source, target, state, choices))
+}
+
+async fn migrate(source: &Side, target: &Side, state: &StateFile, choices: Choices) -> Result<(), Failure> {
+    let record = state.read()?;
+    let begun = Begun::read(record.as_ref());
+    let (mut at_source, mut at_target) = (source.connect().await?, target.connect().await?);
+    refuse_itself(source, target)?;
+    target_table::check(&mut at_target, target, &begun).await?;
+    let description = source.describe(&mut at_source).await?;
+    check_source(record.as_ref(), &description)?;
+    let (stream, description) = stream(&mut at_source, source, choices, description).await?;
+    let mut definition = definition(&description)?;
+    definition.ttl = time_to_live(&mut at_source, source).await;
+    say(source, target, &definition, &begun, state, choices)?;
+    let Some(stream) = stream.filter(|_| choices.extent == Extent::Done) else { return Ok(()) };
+    let known = record.as_ref().and_then(|record| record.str_at("stream"));
+    if known.is_some_and(|known| known != stream.0) {
+        return Err(Failure::new(format!(
+            "the stream of {} was turned off and on again since this migration began, so that changes are lost",
+            source.table
+        ))
+        .advising("delete the target table and the state file, and begin again"));
+    }
+    let progress = match record.as_ref().and_then(|record| record.get("progress")) {
+        Some(progress) => Progress::read(progress)?,
+        None => Progress::new(choices.segments),
+    };
+    let source_id = identity(&description).map_or(Json::Null, Json::text);
+    let record = |begun: &Begun, progress: &Progress| {
+        state.write(&Json::object([
+            ("source", source_id.clone()),
+            ("stream", Json::text(&stream.0)),
+            ("table", begun.json()),
+            ("progress", progress.json()),
+        ]))
+    };
+    if begun == Begun::Nothing {
+        record(&Begun::Creating, &progress)?;
+    }
+    let created = Begun::Created(target_table::create(&mut at_target, target, &definition).await?);
+    record(&created, &progress)?;
+    let keep = |progress: &Progress| record(&created, progress);
+    let show = Show::new(source, choices.until);
+    let sides = Sides {
+        source,
+        target,
+        keys: definition.schema.key.attributes().cloned().collect(),
+        source_items: table::item_count(&description),
+    };
+    let keys = sides.keys.clone();
+    let report = |event| show.take(event);
+    let follower = Follower::new(sides, stream.clone(), progress, &keep, &report);
+    let stop = stop_signal()?;
+    tokio::select! {
+        ended = end(&follower, choices, source, target, &keys) => ended?,
+        signalled = stop => {
+            signalled?;
+            show.clear();
+            output::note(&format!(
+                "Stopped. {} says how far the migration has come: the same command goes on, with --cutover to its end.",
+                state.path().display()
+            ));
+            return Ok(());
+        }
+    }
+    target_table::finish(&mut at_target, target, &definition).await?;
+    state.remove()?;
+    show.clear();
+    output::note(&format!("{} is complete: point the application to it.", target.shown()?));
+    Ok(())
+}
+
+/// Follows, and compares at the end. Returns only from a migration that ends by itself.
+async fn end(
+    follower: &Follower<'_>,
+    choices: Choices,
+    source: &Side,
+    target: &Side,
+    keys: &[keywright_semantics::schema::KeyAttribute],
+) -> Result<(), Failure> {
+    follow(follower, choices.until).await?;
+    if choices.comparison == Comparison::LeftOut {
+        return Ok(());
+    }
+    let mut found = compare(source, target, keys, choices.segments).await?;
+    for _ in 1..COMPARISONS {
+        if found.ranges.is_empty() {
+            break;
+        }
+        follow(follower, choices.until).await?;
+        found = compare(source, target, keys, choices.segments).await?;
+    }
+    if found.ranges.is_empty() {
+        output::note(&format!("Both sides are equal: {} items in every range of their keys.", found.items));
+        return Ok(());
+    }
+    Err(differing(&found, source))
+}
+
+fn differing(found: &Differences, source: &Side) -> Failure {
+    for (number, ours, theirs) in &found.ranges {
+        output::say(&format!("range {number:02x}: {ours} items at the source, {theirs} at the target"));
+    }
+    for (key, difference) in &found.keys {
+        output::say(&format!("{} {difference}", inline(key)));
+    }
+    let ranges = found.ranges.len();
+    let noun = if ranges == 1 { "range" } else { "ranges" };
+    Failure::new(format!("the two sides differ in {ranges} {noun} of their keys")).advising(format!(
+        "stop what writes to {} and to the target, then run the same command again",
+        source.table
+    ))
+}
+
+/// The source's stream; `None` if it is to be turned on and this is only shown.
+async fn stream(
+    client: &mut Client,
+    source: &Side,
+    choices: Choices,
+    description: Json,
+) -> Result<(Option<Stream>, Json), Failure> {
+    let is_on = description.at(&["Table", "StreamSpecification", "StreamEnabled"]).and_then(Json::as_bool);
+    if is_on == Some(true) || choices.stream == Missing::Refuse {
+        return Ok((Some(stream_of(&description, &source.table)?), description));
+    }
+    if choices.extent == Extent::Shown {
+        output::note(&format!("{}: turn its stream on, with new and old images", source.table));
+        return Ok((None, description));
+    }
+    let specification = Json::object([
+        ("StreamEnabled", Json::Bool(true)),
+        ("StreamViewType", Json::text("NEW_AND_OLD_IMAGES")),
+    ]);
+    let request =
+        Json::object([("TableName", Json::text(&source.table)), ("StreamSpecification", specification)]);
+    client.ask("UpdateTable", &request).await?;
+    table::wait_until_active(client, &source.table).await?;
+    output::note(&format!("{}: turned its stream on; it stays on", source.table));
+    let description = source.describe(client).await?;
+    Ok((Some(stream_of(&description, &source.table)?), description))
+}
+
+fn refuse_itself(source: &Side, target: &Side) -> Result<(), Failure> {
+    let is_same = source.endpoint == target.endpoint
+        && source.table == target.table
+        && source.region()? == target.region()?;
+    if !is_same {
+        return Ok(());
+    }
+    Err(Failure::new(format!("{} is both the source and the target", source.shown()?))
+        .advising("name another endpoint with --endpoint, or another table with --as"))
+}
+
+/// Refuses a source that is another table than the one that the migration began with.
+fn check_source(record: Option<&Json>, description: &Json) -> Result<(), Failure> {
+    let known = record.and_then(|record| record.str_at("source"));
+    if known.is_none() || known == identity(description).as_deref() {
+        return Ok(());
+    }
+    Err(Failure::new("the source table was deleted and created again since this migration began")
+        .advising("delete the target table and the state file, and begin again"))
+}
+
+fn definition(description: &Json) -> Result<TableDefinition, Failure> {
+    let read = read_document(description);
+    let tables =
+        read.map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+    tables.into_iter().next().ok_or_else(|| Failure::new("DescribeTable: the endpoint describes no table"))
+}
+
+/// The source's time-to-live attribute. An endpoint that does not know the setting has it off.
+async fn time_to_live(client: &mut Client, source: &Side) -> Option<String> {
+    let answer = client.ask("DescribeTimeToLive", &source.about()).await.ok()?;
+    let settings = answer.get("TimeToLiveDescription")?;
+    let is_on = matches!(settings.str_at("TimeToLiveStatus"), Some("ENABLED" | "ENABLING"));
+    settings.str_at("AttributeName").filter(|_| is_on).map(str::to_owned)
+}
+
+/// Says what the command will do.
+fn say(
+    source: &Side,
+    target: &Side,
+    definition: &TableDefinition,
+    begun: &Begun,
+    state: &StateFile,
+    choices: Choices,
+) -> Result<(), Failure> {
+    output::note(&format!("From {} to {}", source.shown()?, target.shown()?));
+    if *begun == Begun::Nothing {
+        output::note(&format!("  create the table: {}", target_table::shown(definition)));
+    } else {
+        output::note("  go on with the table that this migration created");
+    }
+    output::note(&format!(
+        "  copy its items by {} scans, and follow its stream; {} says how far it has come",
+        choices.segments,
+        state.path().display()
+    ));
+    let mut last: Vec<&str> = Vec::new();
+    if definition.ttl.is_some() {
+        last.push("time to live");
+    }
+    if definition.stream.is_some() {
+        last.push("the stream");
+    }
+    if definition.deletion_protection {
+        last.push("protection from deletion");
+    }
+    output::note(&match choices.until {
+        Until::CaughtUp if last.is_empty() => "  compare both sides, and end".to_owned(),
+        Until::CaughtUp => format!("  compare both sides, turn on {}, and end", last.join(", ")),
+        Until::Stopped => "  follow until Ctrl-C".to_owned(),
+    });
+    Ok(())
+}
+
+/// Shows what goes on.
+struct Show<'s> {
+    source: &'s Side,
+    until: Until,
+    spinner: RefCell<Option<Spinner>>,
+    has_scanned: Cell<bool>,
+}
+
+impl<'s> Show<'s> {
+    fn new(source: &'s Side, until: Until) -> Self {
+        Self { source, until, spinner: RefCell::new(Some(Spinner::new())), has_scanned: Cell::new(false) }
+    }
+
+    fn clear(&self) {
+        self.spinner.borrow_mut().take();
+    }
+
+    fn take(&self, event: Event) {
+        let spin = |text: &str| {
+            if let Some(spinner) = self.spinner.borrow().as_ref() {
+                spinner.show(text);
+            }
+        };
+        let table = &self.source.table;
+        match event {
+            Event::Copied { items, of } => spin(&format!("{table}: {items} of about {of} items copied")),
+            Event::Scanned { items } => {
+                if !self.has_scanned.replace(true) {
+                    output::note(&format!("{table}: {items} items are copied; its stream is followed"));
+                }
+            }
+            Event::Applied { changes, lag_ms } => {
+                let seconds = lag_ms / 1000;
+                spin(&format!("{table}: {changes} changes applied, the last one {seconds} s after it was made"));
+            }
+            Event::CaughtUp { changes } => {
+                let next = match self.until {
+                    Until::CaughtUp => "",
+                    Until::Stopped => {
+                        ". To end: stop the writers of the source, Ctrl-C, and the same command with --cutover"
+                    }
+                };
+                output::note(&format!("{table}: caught up after {changes} changes, less than 1 s behind{next}"));
+            }
+        }
+    }
+}

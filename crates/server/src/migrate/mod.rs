@@ -1,0 +1,207 @@
+//! `keywright migrate`: brings tables of other databases to an endpoint, with their keys, indexes and items.
+//!
+//! - `from`: what `--from` names; `side`: a table at an endpoint; `state_file`: how far a migration has come;
+//!   `target_table`: the table that it fills.
+//! - `follow`: a table in use, copied and followed. `live`: the command on top of it.
+//! - `file`: database files of DynamoDB Local and dynoxide.
+//!
+//! Every migration goes over public APIs, says what it will do, and goes on where it was stopped. It writes
+//! only into tables that it created.
+//!
+//! Layers: extent, from, side, state_file < target_table < follow < file, live
+
+mod extent;
+mod file;
+mod follow;
+mod from;
+mod live;
+mod side;
+mod state_file;
+mod target_table;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
+
+use self::extent::Extent;
+use self::from::From;
+use self::live::{Choices, Comparison, Missing};
+use self::side::{Side, region_of_host};
+use self::state_file::StateFile;
+use crate::client::aws_settings::{named_endpoint, profile_keys};
+use crate::client::confirm::confirm;
+use crate::client::endpoint::{Credentials, Endpoint};
+use crate::client::endpoint_url;
+use crate::process::failure::Failure;
+
+/// Segments of the Scan, unless the command line says otherwise, and at most.
+const SEGMENTS: &str = "4";
+const SEGMENTS_MAX: u64 = 64;
+
+/// The access key of an endpoint that verifies none.
+const ANY_KEY: &str = "local";
+
+/// Migrate tables from another database to an endpoint
+///
+/// From a database file of DynamoDB Local or dynoxide: --from FILE.db. From a table that is in use at an
+/// endpoint, such as the service itself: --from https://ENDPOINT/TABLE --live, which copies its items and
+/// follows its stream. The target tables are created; one that exists is refused. The command says what it will
+/// do. After a stop the same command goes on.
+#[derive(Debug, Args)]
+#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
+pub(crate) struct MigrateArguments {
+    /// FILE.db, or https://ENDPOINT/TABLE with --live
+    #[arg(long, value_name = "SOURCE")]
+    from: From,
+    /// Only this table of a file. Can be repeated [default: all]
+    #[arg(long, value_name = "NAME")]
+    table: Vec<String>,
+    /// The name of the target table [default: that of the source]
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<String>,
+    /// Copy a table that is in use, and follow its changes
+    #[arg(long)]
+    live: bool,
+    /// End once the target has caught up: stop the writers of the source first
+    #[arg(long, requires = "live")]
+    cutover: bool,
+    /// Turn the source's stream on if it is off
+    #[arg(long, requires = "live")]
+    enable_stream: bool,
+    /// Do not compare both sides at the end, which reads all items of both
+    #[arg(long, requires = "cutover")]
+    no_compare: bool,
+    /// So many scans of the source side by side
+    #[arg(long, value_name = "COUNT", requires = "live", default_value = SEGMENTS, value_parser = RangedU64ValueParser::<usize>::new().range(1..=SEGMENTS_MAX))]
+    segments: usize,
+    /// The file that says how far the migration has come [default: NAME.migrate.json in this folder]
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// Say what the command would do, and end
+    #[arg(long)]
+    dry_run: bool,
+    /// The endpoint of the target, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB,
+    /// AWS_ENDPOINT_URL, or that of the profile]
+    #[arg(long, alias = "endpoint-url", value_name = "URL")]
+    endpoint: Option<Endpoint>,
+    #[command(flatten)]
+    credentials: Credentials,
+    #[command(flatten)]
+    source: SourceCredentials,
+}
+
+/// Credentials and region of the source. Each falls back to the AWS variable that the target's flag reads.
+#[derive(Debug, Args)]
+#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
+struct SourceCredentials {
+    /// Sign requests to the source with the keys and region of this profile of the AWS CLI
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["from_access_key_id", "from_region"])]
+    from_profile: Option<String>,
+    /// Sign requests to the source with this access key; its secret and session token are read from
+    /// KEYWRIGHT_FROM_SECRET_ACCESS_KEY and KEYWRIGHT_FROM_SESSION_TOKEN [default: AWS_ACCESS_KEY_ID with
+    /// AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN]
+    #[arg(long, value_name = "ID", env = "KEYWRIGHT_FROM_ACCESS_KEY_ID")]
+    from_access_key_id: Option<String>,
+    /// The region of the source [default: that of the service's host, AWS_REGION, AWS_DEFAULT_REGION, or
+    /// that of the profile]
+    #[arg(long, value_name = "NAME", env = "KEYWRIGHT_FROM_REGION", value_parser = endpoint_url::region)]
+    from_region: Option<String>,
+}
+
+impl SourceCredentials {
+    fn credentials(&self, endpoint: &Endpoint) -> Result<Credentials, Failure> {
+        let of_host = || region_of_host(&endpoint.host).map(str::to_owned);
+        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let pair = |id: Option<String>, secret: Option<String>| match (id, secret) {
+            (Some(id), Some(secret)) => Some((id, secret)),
+            _ => None,
+        };
+        if let Some(name) = &self.from_profile {
+            let own = profile_keys("--from-profile", name)?;
+            let keys = pair(own.access_key_id, own.secret_access_key).ok_or_else(|| {
+                Failure::new(format!("the profile {name} has no aws_access_key_id and aws_secret_access_key"))
+                    .advising("name another one with --from-profile")
+            })?;
+            return Ok(Credentials::new(keys, own.session_token, of_host().or(own.region)));
+        }
+        let region = self.from_region.clone().or_else(of_host);
+        if let Some(id) = &self.from_access_key_id {
+            let secret = set("KEYWRIGHT_FROM_SECRET_ACCESS_KEY").ok_or_else(|| {
+                Failure::new("the access key of the source has no secret")
+                    .advising("set KEYWRIGHT_FROM_SECRET_ACCESS_KEY")
+            })?;
+            return Ok(Credentials::new((id.clone(), secret), set("KEYWRIGHT_FROM_SESSION_TOKEN"), region));
+        }
+        let keys = pair(set("AWS_ACCESS_KEY_ID"), set("AWS_SECRET_ACCESS_KEY"));
+        let keys = keys.unwrap_or_else(|| (ANY_KEY.to_owned(), ANY_KEY.to_owned()));
+        Ok(Credentials::new(keys, set("AWS_SESSION_TOKEN"), region))
+    }
+}
+
+pub(crate) fn run(arguments: &MigrateArguments) -> Result<(), Failure> {
+    let target = named_endpoint(arguments.endpoint.as_ref())?;
+    if !arguments.dry_run {
+        confirm(&target, "this creates tables and puts items into them")?;
+    }
+    let side = |table: &str| Side {
+        endpoint: target.endpoint.clone(),
+        credentials: arguments.credentials.clone(),
+        table: arguments.name.clone().unwrap_or_else(|| table.to_owned()),
+    };
+    match &arguments.from {
+        From::File(path) => {
+            let wrong = arguments.live.then_some("--live");
+            refuse(wrong, "is about a table at an endpoint: write --from https://ENDPOINT/TABLE")?;
+            let file = path.file_name().unwrap_or_default().to_string_lossy();
+            let to = format!("{} in {}", target.endpoint, side("").region()?);
+            let state = arguments.state_file(&file, &path.display().to_string(), &to)?;
+            file::run(&file::Request {
+                path,
+                tables: &arguments.table,
+                name: arguments.name.as_deref(),
+                target: side(""),
+                state,
+                extent: arguments.extent(),
+            })
+        }
+        From::Table { endpoint, table } => {
+            refuse((!arguments.table.is_empty()).then_some("--table"), "chooses tables of a file")?;
+            if !arguments.live {
+                return Err(Failure::new(format!("{table} at {endpoint} may be in use"))
+                    .advising("pass --live to copy it and follow its changes"));
+            }
+            let credentials = arguments.source.credentials(endpoint)?;
+            let source = Side { endpoint: endpoint.clone(), credentials, table: table.clone() };
+            let target = side(table);
+            let state = arguments.state_file(&target.table, &source.shown()?, &target.shown()?)?;
+            live::run(&source, &target, &state, arguments.choices())
+        }
+    }
+}
+
+fn refuse(flag: Option<&str>, reason: &str) -> Result<(), Failure> {
+    flag.map_or(Ok(()), |flag| Err(Failure::new(format!("{flag} {reason}"))))
+}
+
+impl MigrateArguments {
+    fn choices(&self) -> Choices {
+        Choices {
+            until: if self.cutover { follow::Until::CaughtUp } else { follow::Until::Stopped },
+            stream: if self.enable_stream { Missing::TurnOn } else { Missing::Refuse },
+            comparison: if self.no_compare { Comparison::LeftOut } else { Comparison::Whole },
+            segments: self.segments,
+            extent: self.extent(),
+        }
+    }
+
+    const fn extent(&self) -> Extent {
+        if self.dry_run { Extent::Shown } else { Extent::Done }
+    }
+
+    /// Takes the state file of a migration.
+    fn state_file(&self, name: &str, from: &str, to: &str) -> Result<StateFile, Failure> {
+        let path = self.state.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.migrate.json")));
+        StateFile::hold(&path, format!("the migration from {from} to {to}"))
+    }
+}

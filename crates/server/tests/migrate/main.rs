@@ -1,0 +1,15 @@
+//! `keywright migrate`: tables in use at other endpoints, files of other servers.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+mod command;
+mod endpoint;
+#[cfg(feature = "sqlite")]
+mod files;
+mod foreign;
+mod kills;
+mod live;
+mod refusals;
+#[path = "../support/mod.rs"]
+mod support;
+mod writers;
