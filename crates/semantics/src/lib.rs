@@ -6,6 +6,7 @@
 pub mod capacity;
 pub mod codec;
 pub mod error;
+pub mod event_sources;
 pub mod expression;
 pub mod key;
 pub mod limits;

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use crate::operation::Operation;
-use crate::{monitoring, scaling};
+use crate::{event_sources, monitoring, scaling};
 
 /// An action, as policies name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +24,8 @@ pub enum Action {
     PartiqlSelect,
     /// An UPDATE statement.
     PartiqlUpdate,
+    /// The action of an operation on triggers.
+    EventSources(event_sources::Operation),
     /// The action of an operation on metrics or alarms.
     Monitoring(monitoring::Operation),
     /// The action of an operation on scalable targets.
@@ -40,6 +42,7 @@ impl Action {
             Self::PartiqlInsert => "PartiQLInsert",
             Self::PartiqlSelect => "PartiQLSelect",
             Self::PartiqlUpdate => "PartiQLUpdate",
+            Self::EventSources(operation) => operation.name(),
             Self::Monitoring(operation) => operation.name(),
             Self::Scaling(operation) => operation.name(),
         }

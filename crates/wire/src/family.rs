@@ -2,6 +2,7 @@
 //!
 //! It knows prefixes, paths and content types; each API knows its own operations.
 
+use crate::event_sources;
 use crate::monitoring::Protocol;
 
 /// An API of the endpoint.
@@ -9,6 +10,8 @@ use crate::monitoring::Protocol;
 pub enum Family {
     /// DynamoDB and its streams.
     DynamoDb,
+    /// Lambda's event source mappings; method and path name the operation.
+    EventSources,
     /// CloudWatch, in one of its protocols.
     Monitoring(Protocol),
     /// Application Auto Scaling.
@@ -29,6 +32,9 @@ impl Family {
         if let Some(operation) = path.strip_prefix(CBOR_PATH) {
             return (Self::Monitoring(Protocol::Cbor), operation);
         }
+        if event_sources::is_path(path) {
+            return (Self::EventSources, "");
+        }
         match target.split_once('.') {
             Some((MONITORING, operation)) => return (Self::Monitoring(Protocol::Json), operation),
             Some((SCALING, operation)) => return (Self::Scaling, operation),
@@ -45,6 +51,7 @@ impl Family {
     pub const fn signature_service(self) -> &'static str {
         match self {
             Self::DynamoDb => "dynamodb",
+            Self::EventSources => "lambda",
             Self::Monitoring(_) => "monitoring",
             Self::Scaling => "application-autoscaling",
         }
@@ -60,6 +67,9 @@ mod tests {
         for (path, target, content_type, expected) in [
             ("/", "DynamoDB_20120810.GetItem", "application/x-amz-json-1.0", (Family::DynamoDb, "")),
             ("/", "", "", (Family::DynamoDb, "")),
+            ("/2015-03-31/event-source-mappings/", "", "application/json", (Family::EventSources, "")),
+            ("/2015-03-31/event-source-mappings/u", "", "", (Family::EventSources, "")),
+            ("/2015-03-31/event-source-mappingsX", "", "", (Family::DynamoDb, "")),
             (
                 "/",
                 "GraniteServiceVersion20100801.ListMetrics",

@@ -13,6 +13,8 @@
 
 mod decode;
 mod document_json;
+mod event_sources;
+pub mod events;
 mod family;
 pub mod files;
 mod json;
@@ -25,6 +27,10 @@ mod shapes;
 pub mod sigv4;
 
 pub use decode::{Parts, Shaped, decode, decode_parts, shape};
+pub use event_sources::{
+    EVENT_SOURCES_CONTENT_TYPE, RenderedMapping, RequestLine, decode_event_sources, render_event_sources,
+    render_event_sources_error, render_event_sources_fault,
+};
 pub use family::Family;
 pub use json::{decoded_bytes_max, is_json, named_table};
 pub use monitoring::{

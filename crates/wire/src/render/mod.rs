@@ -20,7 +20,9 @@ use keywright_semantics::response::Response;
 
 pub use destinations::kinesis_record;
 pub use error::{RenderedError, error_body_bytes, render_error, unknown_operation};
-use writer::{Render, Writer};
+pub(crate) use streams::lambda_record;
+use writer::Render;
+pub(crate) use writer::Writer;
 
 /// Bytes allocated for a response without items; most need no second allocation.
 const RESPONSE_BYTES: usize = 1024;

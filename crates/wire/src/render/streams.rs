@@ -6,7 +6,7 @@ use keywright_semantics::response::{
 };
 use keywright_semantics::sequence::SequenceNumber;
 
-use super::writer::{Array, MS_PER_SECOND, Render, Writer};
+use super::writer::{Array, MS_PER_SECOND, Members, Render, Writer};
 
 /// The version of the record format, as the service numbers it.
 const EVENT_VERSION: &str = "1.1";
@@ -105,23 +105,28 @@ impl Render for Seconds {
     }
 }
 
+/// What a record says in its first members, with its time in this form.
+fn change(members: &mut Members<'_>, record: &StreamRecord, created: impl Render) {
+    members.put("eventID", &record.event_id);
+    members.put("eventName", record.event);
+    members.put("eventVersion", EVENT_VERSION);
+    members.put("eventSource", EVENT_SOURCE);
+    members.put("awsRegion", &record.region);
+    members.put_object("dynamodb", |members| {
+        members.put("ApproximateCreationDateTime", created);
+        members.put("Keys", &record.keys);
+        members.put_if("NewImage", record.new_image.as_ref());
+        members.put_if("OldImage", record.old_image.as_ref());
+        members.put("SequenceNumber", record.sequence_number);
+        members.put("SizeBytes", record.size_bytes);
+        members.put("StreamViewType", record.view.name());
+    });
+}
+
 impl Render for StreamRecord {
     fn render(&self, writer: &mut Writer) {
         writer.object(|members| {
-            members.put("eventID", &self.event_id);
-            members.put("eventName", self.event);
-            members.put("eventVersion", EVENT_VERSION);
-            members.put("eventSource", EVENT_SOURCE);
-            members.put("awsRegion", &self.region);
-            members.put_object("dynamodb", |members| {
-                members.put("ApproximateCreationDateTime", Seconds(self.created));
-                members.put("Keys", &self.keys);
-                members.put_if("NewImage", self.new_image.as_ref());
-                members.put_if("OldImage", self.old_image.as_ref());
-                members.put("SequenceNumber", self.sequence_number);
-                members.put("SizeBytes", self.size_bytes);
-                members.put("StreamViewType", self.view.name());
-            });
+            change(members, self, Seconds(self.created));
             match self.identity {
                 StreamIdentity::Caller => {}
                 StreamIdentity::TimeToLive => members.put_object("userIdentity", |members| {
@@ -131,4 +136,22 @@ impl Render for StreamRecord {
             }
         });
     }
+}
+
+/// A record as Lambda hands it to functions: whole seconds, the identity in lower case, the stream's ARN.
+pub(crate) fn lambda_record(record: &StreamRecord, stream_arn: &str) -> Vec<u8> {
+    let bytes = usize::try_from(record.size_bytes).unwrap_or_default().saturating_mul(2);
+    let mut writer = Writer::with_capacity(bytes.saturating_add(512));
+    writer.object(|members| {
+        change(members, record, record.created.0 / MS_PER_SECOND);
+        match record.identity {
+            StreamIdentity::Caller => {}
+            StreamIdentity::TimeToLive => members.put_object("userIdentity", |members| {
+                members.put("type", SERVICE_TYPE);
+                members.put("principalId", SERVICE_PRINCIPAL);
+            }),
+        }
+        members.put("eventSourceARN", stream_arn);
+    });
+    writer.finish()
 }

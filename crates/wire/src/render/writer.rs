@@ -44,6 +44,11 @@ impl Writer {
         self.out.extend_from_slice(text.as_bytes());
     }
 
+    /// JSON that is written already.
+    pub(crate) fn bytes(&mut self, json: &[u8]) {
+        self.out.extend_from_slice(json);
+    }
+
     /// An object whose members the closure writes.
     pub(crate) fn object(&mut self, members: impl FnOnce(&mut Members<'_>)) {
         self.raw("{");
