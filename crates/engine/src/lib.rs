@@ -7,7 +7,7 @@
 //!
 //! Layers: support < catalogue < throughput, metrics, insights < bind < state < changes, history < read,
 //! write < backfill, load, batch < partiql, streams, ttl < destinations < tables, monitoring < transfers < jobs
-//! < backups, exports, scaling, sets < background < answered, copy < dispatch
+//! < backups, exports, scaling, sets, triggers < background < answered, copy < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.
@@ -32,6 +32,7 @@
 //! - `backups`: operations on backups, continuous backups and restores.
 //! - `exports`: operations on exports.
 //! - `scaling`: targets, policies and scheduled actions that change capacity through `tables`.
+//! - `triggers`: event source mappings of streams, and how far each has delivered.
 //! - `copy`: every row of one store into another.
 //! - `background`: one bounded piece of due work; `answered`: metrics of answered requests; `dispatch`: open,
 //!   execute, step, shut down.
@@ -47,8 +48,7 @@
 //! - Jobs: a variant of `jobs::row::Work` with a file in `jobs`. What reads a table as it
 //!   was takes pages of `history`; what fills a new table is a source for `load`.
 //! - Readers of changes: each that needs other images or another retention is a variant of
-//!   `catalogue::Purpose`, with a log of its own; the header of `changes` lists them. Triggers read the
-//!   stream.
+//!   `catalogue::Purpose`, with a log of its own; the header of `changes` lists them.
 //! - Replication: a folder `replication` next to `streams`. It follows a change log of keys and versions, and
 //!   applies what others send through `write::group`: a `GroupKind` and an `Effect` next to `Expire`. A
 //!   version is a stamp and a region.
@@ -83,6 +83,7 @@ mod support;
 mod tables;
 mod throughput;
 mod transfers;
+mod triggers;
 mod ttl;
 mod write;
 
@@ -114,4 +115,7 @@ pub use support::wake::NextWake;
 pub use tables::branch::{Branch, BranchFault};
 pub use throughput::{LimitState, PartitionLoad, PartitionState, Whole};
 pub use transfers::export::{ExportSpan, ExportTarget};
+pub use triggers::{
+    TriggerLane, TriggerPage, TriggerPosition, TriggerProgress, TriggerRecord, TriggerSection, TriggerWindow,
+};
 pub use ttl::Backlog;

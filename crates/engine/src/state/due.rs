@@ -35,6 +35,8 @@ pub(crate) struct DueWork {
     pub old_transfers: Due,
     /// Backups that expire.
     pub expiring_backups: Due,
+    /// Triggers that deliver, and those to be removed.
+    pub triggers: Due,
     /// What history and jobs take.
     pub measurement: Due,
 }

@@ -13,19 +13,19 @@ use crate::state::Engine;
 use crate::support::env::Namespace;
 
 /// A table that has a stream, and the stream's label.
-pub(super) struct Found {
+pub(crate) struct Found {
     pub table: Arc<Table>,
     label: String,
 }
 
 impl Found {
-    pub(super) fn stream(&self) -> Stream<'_> {
+    pub(crate) fn stream(&self) -> Stream<'_> {
         self.table.stream_labelled(&self.label).expect("the stream was found in this table")
     }
 }
 
 /// The stream with this ARN, of a live or a deleted table.
-pub(super) fn stream<S: Store>(
+pub(crate) fn stream<S: Store>(
     engine: &Engine<S>,
     namespace: &Namespace,
     stream: &StreamRef,

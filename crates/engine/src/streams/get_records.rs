@@ -6,7 +6,7 @@ use keywright_semantics::limits::{SHARD_ITERATOR_MS, STREAM_PAGE_BYTES_MAX};
 use keywright_semantics::messages::stream as messages;
 use keywright_semantics::request::GetRecords;
 use keywright_semantics::response::{GetRecordsOutput, Response, StreamRecord, TimestampMs};
-use keywright_store::{LogEntry, LogRead, Snapshot, Store};
+use keywright_store::{LogEntry, LogPosition, LogRead, Snapshot, Store};
 
 use super::find;
 use super::iterator::ShardIterator;
@@ -41,28 +41,52 @@ pub(crate) async fn get_records<S: Store>(
         (Some(after), Some(horizon)) if after < horizon => return Err(trimmed()),
         (after, _) => after,
     };
+    let bounds = PageBounds { after, entries_max: request.limit, bytes_max: STREAM_PAGE_BYTES_MAX };
+    let page = shard_page(engine, (&found.table, stream, shard), bounds).await?;
+    let last = page.records.last().map(|(position, _)| *position);
+    let records = page.records.into_iter().map(|(_, record)| record).collect();
+    let next = ShardIterator { after: last.or(iterator.after), issued_ms: now_ms, ..iterator };
+    let next_shard_iterator = (!page.is_at_end).then(|| next.to_text());
+    Ok(Response::GetRecords(GetRecordsOutput { records, next_shard_iterator }))
+}
+
+/// Which records of a shard are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageBounds {
+    /// Those after this place; `None`: from the oldest on.
+    pub after: Option<LogPosition>,
+    pub entries_max: usize,
+    pub bytes_max: usize,
+}
+
+/// Some records of a shard.
+pub(crate) struct ShardPage {
+    pub records: Vec<(LogPosition, StreamRecord)>,
+    /// Whether the shard is closed and has no more.
+    pub is_at_end: bool,
+}
+
+/// Reads some records of a shard, which is as it was looked up.
+pub(crate) async fn shard_page<S: Store>(
+    engine: &Engine<S>,
+    (table, stream, shard): (&Table, Stream<'_>, &Shard),
+    PageBounds { after, entries_max, bytes_max }: PageBounds,
+) -> Result<ShardPage, Error> {
     // Taken after the shard was looked up: if the shard is closed, the snapshot has all its records.
     let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    let read = LogRead {
-        id: log_of(found.table.id, shard.number),
-        after,
-        entries_max: request.limit,
-        bytes_max: STREAM_PAGE_BYTES_MAX,
-    };
+    let read = LogRead { id: log_of(table.id, shard.number), after, entries_max, bytes_max };
     let entries = snapshot.read_log(read).await.map_err(|error| fault::storage(&error))?;
     let in_order = entries.is_sorted_by(|one, next| one.position < next.position);
     assert!(in_order, "positions rise within a shard");
     let begins_after = entries.first().is_none_or(|entry| after.is_none_or(|after| entry.position > after));
     assert!(begins_after, "a page begins after the iterator's position");
-    assert!(entries.len() <= request.limit, "a page keeps its limit");
+    assert!(entries.len() <= entries_max, "a page keeps its limit");
     let last = entries.last().map(|entry| entry.position);
-    let at_end =
+    let is_at_end =
         shard.closed.is_some() && is_end(&snapshot, LogRead { after: last.or(after), ..read }).await?;
-    let records = entries.iter().map(|entry| record(&found.table, stream, shard, entry));
-    let records = records.collect::<Result<Vec<_>, Error>>()?;
-    let next = ShardIterator { after: last.or(iterator.after), issued_ms: now_ms, ..iterator };
-    let next_shard_iterator = (!at_end).then(|| next.to_text());
-    Ok(Response::GetRecords(GetRecordsOutput { records, next_shard_iterator }))
+    let record = |entry: &LogEntry| Ok((entry.position, record(table, stream, shard, entry)?));
+    let records = entries.iter().map(record).collect::<Result<Vec<_>, Error>>()?;
+    Ok(ShardPage { records, is_at_end })
 }
 
 /// Whether no record follows.

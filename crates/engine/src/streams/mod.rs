@@ -14,7 +14,9 @@ mod shard_iterator;
 
 pub(crate) use describe::describe_stream;
 pub(crate) use enable::{Moment, are_too_many, disable, enable};
-pub(crate) use get_records::get_records;
+pub(crate) use find::stream as find_stream;
+pub(crate) use get_records::{PageBounds, get_records, shard_page};
 pub(crate) use iterator::stream_of as stream_of_iterator;
 pub(crate) use list::list_streams;
+pub(crate) use names::shard_id;
 pub(crate) use shard_iterator::get_shard_iterator;

@@ -18,7 +18,7 @@ pub(super) fn arn_of(namespace: &Namespace, name: &StreamName) -> String {
 }
 
 /// A shard's id: 28 to 65 characters, in the order of opening.
-pub(super) fn shard_id(shard: &Shard) -> String {
+pub(crate) fn shard_id(shard: &Shard) -> String {
     format!("shardId-{:020}-{:08x}", shard.opened_ms, shard.number)
 }
 

@@ -64,7 +64,9 @@ spaces! {
     Stamps = 0x15, "bound of stamps";
     Sets = 0x16, "sets of tables";
     Transfers = 0x17, "transfers";
+    Triggers = 0x18, "triggers";
     Destinations = 0x19, "deliveries to destinations";
+    TriggerPlaces = 0x1a, "places of triggers";
 }
 
 /// What becomes of a space's rows. Purge, branch, copy and the reports about damaged files read it, and
@@ -147,11 +149,17 @@ impl Space {
             | Self::Backups
             | Self::Jobs
             | Self::Sets
-            | Self::Transfers => of_installation(Always),
-            // A copy makes a bound of stamps of its own, and its destinations begin anew.
-            Self::CleanStop | Self::Members | Self::Uses | Self::Copy | Self::Stamps | Self::Destinations => {
-                of_installation(Never)
-            }
+            | Self::Transfers
+            | Self::Triggers => of_installation(Always),
+            // A copy makes a bound of stamps of its own. The places of records are others in it, so triggers
+            // and destinations begin anew there.
+            Self::CleanStop
+            | Self::Members
+            | Self::Uses
+            | Self::Copy
+            | Self::Stamps
+            | Self::Destinations
+            | Self::TriggerPlaces => of_installation(Never),
         }
     }
 

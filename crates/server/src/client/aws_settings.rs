@@ -281,7 +281,8 @@ mod tests {
     #[test]
     fn the_keys_of_a_profile_come_from_both_files() {
         let home = [("HOME", "/home/ada"), ("AWS_PROFILE", "dev")];
-        let keys = |name: &str| with(&home, |own| own.profile_keys("--from-profile", name).map_err(String::from));
+        let keys =
+            |name: &str| with(&home, |own| own.profile_keys("--from-profile", name).map_err(String::from));
         let expected = ProfileKeys { access_key_id: Some("x".to_owned()), ..ProfileKeys::default() };
         assert_eq!(keys("keys"), Ok(expected));
         assert_eq!(keys("dev").unwrap().region.as_deref(), Some("eu-north-1"));

@@ -106,11 +106,7 @@ impl Credentials {
     }
 
     /// Credentials that do not come from the flags of this type.
-    pub(crate) fn new(
-        keys: (String, String),
-        session_token: Option<String>,
-        region: Option<String>,
-    ) -> Self {
+    pub(crate) fn new(keys: (String, String), session_token: Option<String>, region: Option<String>) -> Self {
         let (access_key_id, secret_access_key) = keys;
         Self { access_key_id, secret_access_key, session_token, region }
     }

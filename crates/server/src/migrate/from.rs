@@ -22,8 +22,9 @@ impl FromStr for From {
     fn from_str(text: &str) -> Result<Self, String> {
         if text.starts_with("http://") || text.starts_with("https://") {
             let parts = text.rsplit_once('/').filter(|(endpoint, _)| endpoint.contains("://"));
-            let (endpoint, table) =
-                parts.filter(|(_, table)| !table.is_empty()).ok_or("name the table too: https://ENDPOINT/TABLE")?;
+            let (endpoint, table) = parts
+                .filter(|(_, table)| !table.is_empty())
+                .ok_or("name the table too: https://ENDPOINT/TABLE")?;
             // Of `https://host` alone, the last part is the host.
             if endpoint.ends_with('/') {
                 return Err("name the table too: https://ENDPOINT/TABLE".to_owned());
@@ -44,11 +45,10 @@ mod tests {
     #[test]
     fn each_kind_of_source_has_its_form() {
         assert_eq!("data/x.db".parse(), Ok(From::File(PathBuf::from("data/x.db"))));
-        let table = From::Table { endpoint: "http://localhost:8000".parse().unwrap(), table: "Orders".to_owned() };
+        let table =
+            From::Table { endpoint: "http://localhost:8000".parse().unwrap(), table: "Orders".to_owned() };
         assert_eq!("http://localhost:8000/Orders".parse(), Ok(table));
-        for text in
-            ["", "http://localhost:8000", "http://localhost:8000/", "ftp://x/T"]
-        {
+        for text in ["", "http://localhost:8000", "http://localhost:8000/", "ftp://x/T"] {
             assert!(text.parse::<From>().is_err(), "{text}");
         }
     }

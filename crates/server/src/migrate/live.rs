@@ -48,12 +48,7 @@ pub(super) enum Comparison {
     LeftOut,
 }
 
-pub(super) fn run(
-    source: &Side,
-    target: &Side,
-    state: &StateFile,
-    choices: Choices,
-) -> Result<(), Failure> {
+pub(super) fn run(source: &Side, target: &Side, state: &StateFile, choices: Choices) -> Result<(), Failure> {
     block_on(migrate(source, target, state, choices))
 }
 
@@ -304,7 +299,9 @@ impl<'s> Show<'s> {
             }
             Event::Applied { changes, lag_ms } => {
                 let seconds = lag_ms / 1000;
-                spin(&format!("{table}: {changes} changes applied, the last one {seconds} s after it was made"));
+                spin(&format!(
+                    "{table}: {changes} changes applied, the last one {seconds} s after it was made"
+                ));
             }
             Event::CaughtUp { changes } => {
                 let next = match self.until {
@@ -313,7 +310,9 @@ impl<'s> Show<'s> {
                         ". To end: stop the writers of the source, Ctrl-C, and the same command with --cutover"
                     }
                 };
-                output::note(&format!("{table}: caught up after {changes} changes, less than 1 s behind{next}"));
+                output::note(&format!(
+                    "{table}: caught up after {changes} changes, less than 1 s behind{next}"
+                ));
             }
         }
     }

@@ -72,10 +72,8 @@ impl StateFile {
 
     /// Replaces the record. What it says must have been done.
     pub(crate) fn write(&self, members: &Json) -> Result<(), Failure> {
-        let mut record = Json::object([
-            ("format", Json::number(FORMAT)),
-            ("migration", Json::text(&self.migration)),
-        ]);
+        let mut record =
+            Json::object([("format", Json::number(FORMAT)), ("migration", Json::text(&self.migration))]);
         for (name, value) in members.members() {
             record.set(name, value.clone());
         }
@@ -126,6 +124,10 @@ mod tests {
         other.remove().unwrap();
         assert_eq!(other.read().unwrap(), None);
         drop(other);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing stays of a migration that ended");
+        assert_eq!(
+            fs::read_dir(folder.path()).unwrap().count(),
+            0,
+            "nothing stays of a migration that ended"
+        );
     }
 }

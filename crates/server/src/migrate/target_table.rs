@@ -87,9 +87,10 @@ pub(crate) async fn create(
         let mut bare = definition.clone();
         bare.name.clone_from(&target.table);
         (bare.stream, bare.deletion_protection) = (None, false);
-        client.ask("CreateTable", &write_request(&bare)).await.map_err(|refusal| {
-            Failure::new(format!("cannot create {}: {}", target.table, refusal.text))
-        })?;
+        client
+            .ask("CreateTable", &write_request(&bare))
+            .await
+            .map_err(|refusal| Failure::new(format!("cannot create {}: {}", target.table, refusal.text)))?;
     }
     wait_until_active(client, &target.table).await?;
     let found = target.describe(client).await?;
@@ -114,7 +115,9 @@ pub(crate) async fn finish(
         }
     }
     let is_on = |path: &[&str]| there.at(path).and_then(Json::as_bool) == Some(true);
-    if let Some(view) = definition.stream.filter(|_| !is_on(&["Table", "StreamSpecification", "StreamEnabled"])) {
+    if let Some(view) =
+        definition.stream.filter(|_| !is_on(&["Table", "StreamSpecification", "StreamEnabled"]))
+    {
         let stream =
             Json::object([("StreamEnabled", Json::Bool(true)), ("StreamViewType", Json::text(view.name()))]);
         calls.push(("UpdateTable", ("StreamSpecification", stream)));
@@ -157,7 +160,11 @@ pub(crate) fn shown(definition: &TableDefinition) -> String {
         .key
         .attributes()
         .map(|key| {
-            format!("{} ({})", inline(&key.name), keywright_exchange::create_table::key_type_name(key.key_type))
+            format!(
+                "{} ({})",
+                inline(&key.name),
+                keywright_exchange::create_table::key_type_name(key.key_type)
+            )
         })
         .collect();
     let indexes: Vec<String> =

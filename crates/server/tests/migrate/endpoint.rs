@@ -56,8 +56,7 @@ pub(crate) fn create_table(endpoint: &str, name: &str, view: Option<&str>) {
 /// All items of a table by their keys, each as it is whatever way its server writes it.
 pub(crate) fn items(endpoint: &str, table: &str) -> BTreeMap<String, Item> {
     let mut found = BTreeMap::new();
-    let mut request =
-        Json::object([("TableName", Json::text(table)), ("ConsistentRead", Json::Bool(true))]);
+    let mut request = Json::object([("TableName", Json::text(table)), ("ConsistentRead", Json::Bool(true))]);
     loop {
         let answer = ask(endpoint, "Scan", &request.compact());
         for element in answer.get("Items").unwrap().elements() {

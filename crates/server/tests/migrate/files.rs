@@ -61,12 +61,20 @@ fn local_file(path: &Path, many: u64) {
         "ProvisionedThroughput":{"ReadCapacityUnits":3,"WriteCapacityUnits":4}}]"#;
     let local = r#""LSIList":[{"IndexName":"by-pk-g","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},
         {"AttributeName":"g","KeyType":"RANGE"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}]"#;
-    local_table(&file, "every.type-1", &format!("{{{attributes},{global},{local},{LOCAL_KEY}}}"), [7, 8], false);
+    local_table(
+        &file,
+        "every.type-1",
+        &format!("{{{attributes},{global},{local},{LOCAL_KEY}}}"),
+        [7, 8],
+        false,
+    );
     local_item(&file, "every.type-1", ("a", "-12.5"), EVERY_TYPE);
     local_table(&file, "Many", &format!("{{{attributes},{LOCAL_KEY}}}"), [0, 0], true);
     file.execute_batch("BEGIN").unwrap();
     for number in 0..many {
-        let json = format!(r#"{{"pk":{{"S":"p{number}"}},"sk":{{"N":"{number}"}},"filler":{{"S":"{number:0100}"}}}}"#);
+        let json = format!(
+            r#"{{"pk":{{"S":"p{number}"}},"sk":{{"N":"{number}"}},"filler":{{"S":"{number:0100}"}}}}"#
+        );
         local_item(&file, "Many", (&format!("p{number}"), &number.to_string()), &json);
     }
     file.execute_batch("COMMIT").unwrap();
@@ -103,7 +111,10 @@ fn tables_of_dynamodb_local_come_with_keys_indexes_capacity_and_every_type() {
     assert_eq!(units(&global.elements()[0]), [Some(3), Some(4)]);
     let projected = global.elements()[0].at(&["Projection", "NonKeyAttributes"]).unwrap();
     assert_eq!(projected.elements()[0].as_str(), Some("yes"));
-    assert_eq!(part("every.type-1", "LocalSecondaryIndexes").elements()[0].str_at("IndexName"), Some("by-pk-g"));
+    assert_eq!(
+        part("every.type-1", "LocalSecondaryIndexes").elements()[0].str_at("IndexName"),
+        Some("by-pk-g")
+    );
     let mode = part("Many", "BillingModeSummary");
     assert_eq!(mode.str_at("BillingMode"), Some("PAY_PER_REQUEST"));
     // Its own tables are not written again, and one can be taken under another name.
@@ -159,7 +170,8 @@ fn tables_of_dynoxide_come_with_their_settings_and_files_of_older_versions_too()
             "INSERT INTO _tables VALUES ('Orders{version}', ?1, ?2, NULL, 1, 'NEW_IMAGE', 'until', 1{values})"
         );
         let key = r#"[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]"#;
-        let attributes = r#"[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"N"}]"#;
+        let attributes =
+            r#"[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"N"}]"#;
         file.execute(&insert, (key, attributes)).unwrap();
         let item = format!("INSERT INTO \"Orders{version}\" VALUES ('S:a', 'N:1', ?1, 1)");
         file.execute(&item, [EVERY_TYPE]).unwrap();
@@ -223,7 +235,15 @@ fn a_file_that_is_no_database_of_either_or_is_damaged_is_refused_by_what_is_wron
     let file = path("ok.db");
     let file = file.to_str().unwrap();
     let to = ["--endpoint", server.endpoint.as_str()];
-    fails(folder.path(), &[&["--from", file, "--table", "No"][..], &to].concat(), &["has no table No", "Many"]);
+    fails(
+        folder.path(),
+        &[&["--from", file, "--table", "No"][..], &to].concat(),
+        &["has no table No", "Many"],
+    );
     fails(folder.path(), &[&["--from", file, "--as", "X"][..], &to].concat(), &["--as names one table"]);
-    fails(folder.path(), &[&["--from", file, "--live"][..], &to].concat(), &["--live is about a table at an endpoint"]);
+    fails(
+        folder.path(),
+        &[&["--from", file, "--live"][..], &to].concat(),
+        &["--live is about a table at an endpoint"],
+    );
 }

@@ -59,8 +59,17 @@ async fn a_migration_takes_another_name_time_to_live_and_turns_the_stream_on() {
     let ttl = r#"{"TableName":"Orders","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"until"}}"#;
     ask(&source.endpoint, "UpdateTimeToLive", ttl);
     let from = format!("{}/Orders", source.endpoint);
-    let arguments =
-        ["--from", &from, "--live", "--cutover", "--enable-stream", "--as", "New", "--endpoint", &target.endpoint];
+    let arguments = [
+        "--from",
+        &from,
+        "--live",
+        "--cutover",
+        "--enable-stream",
+        "--as",
+        "New",
+        "--endpoint",
+        &target.endpoint,
+    ];
     let shown = succeeds(folder.path(), &[&arguments[..], &["--dry-run"]].concat());
     assert!(shown.contains("turn its stream on") && shown.contains("by-state"), "{shown}");
     assert_eq!(ask(&target.endpoint, "ListTables", "{}").get("TableNames").unwrap().elements().len(), 0);
@@ -92,8 +101,15 @@ async fn what_differs_at_the_end_is_named_by_key_and_goes_away_with_its_cause() 
     let ended = command(folder.path(), &cutover).output().unwrap();
     let text = said(&ended);
     assert_eq!(ended.status.code(), Some(1), "{text}");
-    assert!(text.contains("differ in 1 range") && text.contains("stray") && text.contains("target only"), "{text}");
-    ask(&target.endpoint, "DeleteItem", r#"{"TableName":"Orders","Key":{"pk":{"S":"stray"},"sk":{"N":"1"}}}"#);
+    assert!(
+        text.contains("differ in 1 range") && text.contains("stray") && text.contains("target only"),
+        "{text}"
+    );
+    ask(
+        &target.endpoint,
+        "DeleteItem",
+        r#"{"TableName":"Orders","Key":{"pk":{"S":"stray"},"sk":{"N":"1"}}}"#,
+    );
     succeeds(folder.path(), &cutover);
     assert_equal((&source.endpoint, "Orders"), (&target.endpoint, "Orders"));
 }
@@ -104,7 +120,8 @@ fn items_or_none(target: &Server) -> usize {
     if tables.get("TableNames").unwrap().elements().is_empty() {
         return 0;
     }
-    let (status, answer) = crate::endpoint::send(&target.endpoint, "Scan", r#"{"TableName":"Orders","Limit":1}"#);
+    let (status, answer) =
+        crate::endpoint::send(&target.endpoint, "Scan", r#"{"TableName":"Orders","Limit":1}"#);
     if status == 200 && !answer.get("Items").unwrap().elements().is_empty() {
         items(&target.endpoint, "Orders").len()
     } else {

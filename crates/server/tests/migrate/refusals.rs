@@ -27,7 +27,11 @@ fn a_source_without_a_stream_or_with_keys_only_is_refused() {
     migrate("Nothing", &["has no table Nothing"]);
     let from = format!("{}/Plain", source.endpoint);
     fails(folder.path(), &["--from", &from, "--endpoint", &target.endpoint], &["pass --live"]);
-    fails(folder.path(), &["--from", &from, "--live", "--endpoint", &source.endpoint], &["both the source and the target"]);
+    fails(
+        folder.path(),
+        &["--from", &from, "--live", "--endpoint", &source.endpoint],
+        &["both the source and the target"],
+    );
     assert_eq!(tables(&target), 0);
 }
 
@@ -53,7 +57,11 @@ async fn a_target_table_that_another_created_is_refused_also_under_the_state_of_
     create_table(&target.endpoint, "Orders", None);
     fails(folder.path(), &arguments, &["is not the one that this migration created"]);
     let other = ["--from", &from, "--live", "--as", "New", "--state", "Orders.migrate.json", "--endpoint"];
-    fails(folder.path(), &[&other[..], &[&target.endpoint]].concat(), &["is the state of the migration from", "--state"]);
+    fails(
+        folder.path(),
+        &[&other[..], &[&target.endpoint]].concat(),
+        &["is the state of the migration from", "--state"],
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -66,7 +74,8 @@ async fn a_place_in_the_stream_that_the_source_has_trimmed_is_refused() {
     let from = format!("{}/Orders", source.endpoint);
     let arguments = ["--from", &from, "--live", "--endpoint", &target.endpoint];
     let put = |number: u32| {
-        let item = format!(r#"{{"TableName":"Orders","Item":{{"pk":{{"S":"late"}},"sk":{{"N":"{number}"}}}}}}"#);
+        let item =
+            format!(r#"{{"TableName":"Orders","Item":{{"pk":{{"S":"late"}},"sk":{{"N":"{number}"}}}}}}"#);
         ask(&source.endpoint, "PutItem", &item);
     };
     let child = spawn(folder.path(), &arguments);
@@ -88,7 +97,11 @@ async fn a_place_in_the_stream_that_the_source_has_trimmed_is_refused() {
         assert_eq!(Connection::open(&source).send_to("/_keywright/clock", "POST", &[own], hour).status, 200);
     }
     put(1_000_001);
-    fails(folder.path(), &arguments, &["cannot go on from its place", "delete the target table and the state file"]);
+    fails(
+        folder.path(),
+        &arguments,
+        &["cannot go on from its place", "delete the target table and the state file"],
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -115,5 +128,9 @@ async fn a_stream_that_was_turned_off_and_on_again_is_refused() {
 #[test]
 fn a_build_without_sqlite_says_which_has_it() {
     let folder = tempfile::tempdir().unwrap();
-    fails(folder.path(), &["--from", "x.db", "--endpoint", "http://127.0.0.1:1"], &["cannot read x.db", "keywright-server/sqlite"]);
+    fails(
+        folder.path(),
+        &["--from", "x.db", "--endpoint", "http://127.0.0.1:1"],
+        &["cannot read x.db", "keywright-server/sqlite"],
+    );
 }

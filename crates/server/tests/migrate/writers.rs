@@ -65,7 +65,8 @@ async fn write(client: &Client, table: &str, writer: u64, dice: &mut Dice) {
         }
         5..7 => {
             let update = client.update_item().table_name(table).key("pk", pk).key("sk", sk);
-            let update = update.update_expression("SET round = :round").expression_attribute_values(":round", round);
+            let update =
+                update.update_expression("SET round = :round").expression_attribute_values(":round", round);
             update.send().await.unwrap();
         }
         _ => {
@@ -80,7 +81,8 @@ pub(crate) async fn fill(endpoint: &str, table: &str, count: u64) {
     let text = |text: String| AttributeValue::S(text);
     for batch in (0..count).collect::<Vec<_>>().chunks(25) {
         let requests = batch.iter().map(|number| {
-            let list = AttributeValue::L(vec![AttributeValue::Bool(number % 2 == 0), AttributeValue::Null(true)]);
+            let list =
+                AttributeValue::L(vec![AttributeValue::Bool(number % 2 == 0), AttributeValue::Null(true)]);
             let put = PutRequest::builder()
                 .item("pk", text(format!("p{}", number % 50)))
                 .item("sk", AttributeValue::N(format!("{number}.5")))

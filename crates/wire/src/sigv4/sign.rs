@@ -29,7 +29,7 @@ struct Today {
 }
 
 impl Signer {
-    /// A signer with one key for one region.
+    /// A signer with one key for DynamoDB in one region.
     pub fn new(access_key_id: &str, secret: &str, region: &str) -> Self {
         Self::for_service(access_key_id, secret, region, SERVICE)
     }

@@ -34,8 +34,14 @@ pub(super) fn tables(database: &Database) -> Result<Vec<Found>, Failure> {
             inline(&version)
         )));
     }
-    let columns =
-        ["TableName", "TableInfo", "ReadCapacityUnits", "WriteCapacityUnits", "BillingMode", "DeletionProtectionEnabled"];
+    let columns = [
+        "TableName",
+        "TableInfo",
+        "ReadCapacityUnits",
+        "WriteCapacityUnits",
+        "BillingMode",
+        "DeletionProtectionEnabled",
+    ];
     let rows = database.select("dm", columns)?;
     rows.into_iter().map(|row| table(database, row)).collect()
 }
@@ -44,7 +50,8 @@ fn table(database: &Database, row: [Option<String>; 6]) -> Result<Found, Failure
     let [name, info, read, write, billing, protection] = row;
     let name = name.unwrap_or_default();
     let fault = |text: &str| database.fault(&format!("the table {} in dm: {text}", inline(&name)));
-    let info = Json::parse(&info.unwrap_or_default()).map_err(|error| fault(&format!("TableInfo: {error}")))?;
+    let info =
+        Json::parse(&info.unwrap_or_default()).map_err(|error| fault(&format!("TableInfo: {error}")))?;
     let units = |text: Option<String>| text.and_then(|text| text.parse::<u64>().ok()).unwrap_or_default();
     let mut described = Json::object([
         ("TableName", Json::text(&name)),

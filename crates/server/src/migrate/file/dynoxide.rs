@@ -52,7 +52,8 @@ pub(super) fn tables(database: &Database) -> Result<Vec<Found>, Failure> {
 }
 
 fn table(database: &Database, row: [Option<String>; 12]) -> Result<Found, Failure> {
-    let [name, key, attributes, global, local, billing, units, has_stream, view, has_ttl, ttl, protection] = row;
+    let [name, key, attributes, global, local, billing, units, has_stream, view, has_ttl, ttl, protection] =
+        row;
     let name = name.unwrap_or_default();
     let fault = |text: &str| database.fault(&format!("the table {} in _tables: {text}", inline(&name)));
     let mut described = Json::object([("TableName", Json::text(&name))]);

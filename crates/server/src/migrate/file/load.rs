@@ -114,14 +114,15 @@ fn chosen(request: &Request<'_>, found: Vec<Found>) -> Result<Vec<Found>, Failur
     if let Some(missing) = request.tables.iter().find(|name| !names.contains(name)) {
         return Err(Failure::new(format!("{} has no table {missing}, only: {has}", request.path.display())));
     }
-    let wanted =
-        |table: &Found| request.tables.is_empty() || request.tables.contains(&table.definition.name);
+    let wanted = |table: &Found| request.tables.is_empty() || request.tables.contains(&table.definition.name);
     let chosen: Vec<Found> = found.into_iter().filter(wanted).collect();
     if chosen.is_empty() {
         return Err(Failure::new(format!("{} has no table", request.path.display())));
     }
     if request.name.is_some() && chosen.len() > 1 {
-        return Err(Failure::new(format!("--as names one table, and {has} are to be taken: choose one with --table")));
+        return Err(Failure::new(format!(
+            "--as names one table, and {has} are to be taken: choose one with --table"
+        )));
     }
     Ok(chosen)
 }
@@ -167,7 +168,9 @@ impl Load<'_> {
         let rows = self.database.rows(name)?;
         let does = match begun {
             _ if is_done => "is done".to_owned(),
-            Begun::Nothing => format!("create it ({}) and put {rows} items", target_table::shown(&table.definition)),
+            Begun::Nothing => {
+                format!("create it ({}) and put {rows} items", target_table::shown(&table.definition))
+            }
             Begun::Creating | Begun::Created(_) => format!("go on until its {rows} items are put"),
         };
         output::note(&format!("{} to {}: {does}", inline(name), target.shown()?));

@@ -73,7 +73,9 @@ impl Database {
     }
 
     fn count_of(&self, table: &str) -> Result<i64, Failure> {
-        let count = self.connection.query_row(&format!("SELECT count(*) FROM {}", quoted(table)), [], |row| row.get(0));
+        let count =
+            self.connection
+                .query_row(&format!("SELECT count(*) FROM {}", quoted(table)), [], |row| row.get(0));
         count.map_err(|error| self.explain(&error))
     }
 
@@ -108,10 +110,7 @@ impl Database {
         columns: [&str; N],
     ) -> Result<Vec<[Option<String>; N]>, Failure> {
         let explain = |error| self.explain(&error);
-        let mut known = self
-            .connection
-            .prepare("SELECT name FROM pragma_table_info(?1)")
-            .map_err(explain)?;
+        let mut known = self.connection.prepare("SELECT name FROM pragma_table_info(?1)").map_err(explain)?;
         let known: Result<Vec<String>, _> =
             known.query_map([table], |row| row.get(0)).map_err(explain)?.collect();
         let known = known.map_err(explain)?;

@@ -126,9 +126,11 @@ async fn ranges(side: &Side, keys: &[KeyAttribute], segments: usize) -> Result<V
     }))
     .await?;
     let mut whole = vec![Range::default(); RANGES];
-    for (sum, part) in parts.iter().flat_map(|part| part.iter().enumerate()).filter_map(|(number, part)| {
-        (part.items > 0).then_some((number, part))
-    }) {
+    for (sum, part) in parts
+        .iter()
+        .flat_map(|part| part.iter().enumerate())
+        .filter_map(|(number, part)| (part.items > 0).then_some((number, part)))
+    {
         if let Some(range) = whole.get_mut(sum) {
             range.items += part.items;
             range.sum = range.sum.wrapping_add(part.sum);
@@ -149,7 +151,8 @@ async fn sums(
         read(side, number, segments, |item| {
             let (range, sum) = range_of(keys, item)?;
             if wanted.contains(&range) {
-                let key = keys.iter().filter_map(|key| Some((key.name.clone(), item.get(&key.name)?.clone())));
+                let key =
+                    keys.iter().filter_map(|key| Some((key.name.clone(), item.get(&key.name)?.clone())));
                 let key: Item = key.collect();
                 found.insert(key_text(keys, item), (write_item(&key, &[]), sum));
             }
@@ -228,7 +231,8 @@ mod tests {
             let items = items.iter().map(|(key, sum)| ((*key).to_owned(), (Json::text(*key), *sum)));
             items.collect::<BTreeMap<_, _>>()
         };
-        let found = differing_keys(&side(&[("a", 1), ("b", 2), ("c", 3)]), &side(&[("b", 2), ("c", 4), ("d", 5)]));
+        let found =
+            differing_keys(&side(&[("a", 1), ("b", 2), ("c", 3)]), &side(&[("b", 2), ("c", 4), ("d", 5)]));
         let expected = [
             ("\"a\"", Difference::MissingInTarget),
             ("\"c\"", Difference::OtherContent),

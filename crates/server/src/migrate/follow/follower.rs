@@ -68,7 +68,17 @@ impl<'f> Follower<'f> {
     ) -> Self {
         let Sides { source, target, keys, source_items } = sides;
         let tombstones = Tombstones::default();
-        Self { source, target, stream, keys, source_items, progress: RefCell::new(progress), tombstones, keep, show }
+        Self {
+            source,
+            target,
+            stream,
+            keys,
+            source_items,
+            progress: RefCell::new(progress),
+            tombstones,
+            keep,
+            show,
+        }
     }
 
     /// Changes the progress and keeps it. What it says must have been done.

@@ -27,8 +27,10 @@ pub(crate) fn stream_of(description: &Json, table: &str) -> Result<Stream, Failu
     let is_on = settings.and_then(|own| own.get("StreamEnabled")).and_then(Json::as_bool) == Some(true);
     let arn = description.at(&["Table", "LatestStreamArn"]).and_then(Json::as_str);
     let Some(arn) = arn.filter(|_| is_on) else {
-        return Err(Failure::new(format!("the table {table} has no stream, by which its changes are followed"))
-            .advising("pass --enable-stream to turn it on, with new and old images"));
+        return Err(Failure::new(format!(
+            "the table {table} has no stream, by which its changes are followed"
+        ))
+        .advising("pass --enable-stream to turn it on, with new and old images"));
     };
     let view = settings.and_then(|own| own.str_at("StreamViewType")).unwrap_or_default();
     if VIEWS.contains(&view) {
@@ -65,7 +67,8 @@ pub(super) async fn shards(client: &mut Client, stream: &Stream) -> Result<Vec<D
             let parent = shard.str_at("ParentShardId").map(str::to_owned);
             found.push(Described { id: id.to_owned(), parent });
         }
-        let next = description.and_then(|own| own.get("LastEvaluatedShardId")).filter(|next| **next != Json::Null);
+        let next =
+            description.and_then(|own| own.get("LastEvaluatedShardId")).filter(|next| **next != Json::Null);
         pages.note(shards.len(), next)?;
         let Some(next) = next else { return Ok(found) };
         request.set("ExclusiveStartShardId", next.clone());
@@ -187,9 +190,12 @@ mod tests {
     #[test]
     fn records_are_puts_and_deletes() {
         let read = |record: &str| change(&Json::parse(record).unwrap()).map_err(String::from);
-        let put = read(r#"{"eventName":"MODIFY","dynamodb":{"Keys":{"k":{"N":"1"}},"NewImage":{"k":{"N":"1"},"a":{"S":"x"}}}}"#);
+        let put = read(
+            r#"{"eventName":"MODIFY","dynamodb":{"Keys":{"k":{"N":"1"}},"NewImage":{"k":{"N":"1"},"a":{"S":"x"}}}}"#,
+        );
         assert_eq!(put.unwrap().image.unwrap().len(), 2);
-        let delete = read(r#"{"eventName":"REMOVE","dynamodb":{"Keys":{"k":{"N":"1"}},"OldImage":{"k":{"N":"1"}}}}"#);
+        let delete =
+            read(r#"{"eventName":"REMOVE","dynamodb":{"Keys":{"k":{"N":"1"}},"OldImage":{"k":{"N":"1"}}}}"#);
         assert_eq!(delete.unwrap().image, None);
         let without = read(r#"{"eventName":"INSERT","dynamodb":{"Keys":{"k":{"N":"1"}}}}"#);
         assert!(without.unwrap_err().contains("NewImage"));

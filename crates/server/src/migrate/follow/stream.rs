@@ -272,9 +272,9 @@ impl<'r, 'f> Reader<'r, 'f> {
 
 /// Adds shards that are new, and forgets those at their end that the source has forgotten.
 fn add_new(progress: &mut Progress, described: Vec<Described>) {
-    progress.shards.retain(|id, shard| {
-        shard.place != Place::End || described.iter().any(|known| known.id == *id)
-    });
+    progress
+        .shards
+        .retain(|id, shard| shard.place != Place::End || described.iter().any(|known| known.id == *id));
     for Described { id, parent } in described {
         progress.shards.entry(id).or_insert(Shard { parent, place: Place::Beginning });
     }
@@ -333,7 +333,8 @@ mod tests {
             parent: parent.map(str::to_owned),
         };
         add_new(&mut own, vec![described("kept", None), described("new", Some("kept"))]);
-        let expected = progress(&[("kept", shard(None, Place::End)), ("new", shard(Some("kept"), Place::Beginning))]);
+        let expected =
+            progress(&[("kept", shard(None, Place::End)), ("new", shard(Some("kept"), Place::Beginning))]);
         assert_eq!(own, expected);
     }
 }

@@ -59,6 +59,9 @@ async fn a_file_of_dynoxide_is_read_while_its_server_runs_and_after_it_was_kille
         std::fs::copy(entry.path(), kept.join(entry.file_name())).unwrap();
     }
     let again = kept.join("tables.db");
-    succeeds(folder.path(), &["--from", again.to_str().unwrap(), "--as", "Again", "--endpoint", &target.endpoint]);
+    succeeds(
+        folder.path(),
+        &["--from", again.to_str().unwrap(), "--as", "Again", "--endpoint", &target.endpoint],
+    );
     assert_eq!(before, crate::endpoint::items(&target.endpoint, "Again"));
 }
