@@ -8,8 +8,8 @@
 //! < mcp < commands < serve < cli
 //!
 //! - `limits`: the server's bounds; `clock`: the database's time.
-//! - `storage`: the stores, the database over one of them, what watches it, the backup store, files that only
-//!   their owner may read.
+//! - `storage`: the stores, the database over one of them, what watches it, the backup store, the buckets
+//!   that requests may name, files that only their owner may read.
 //! - `http`: a request of the API from head to response.
 //! - `management`: metrics and health on a port of their own.
 //! - `settings`: flags, variables and file become what the parts below ask for.

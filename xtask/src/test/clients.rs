@@ -55,12 +55,17 @@ pub(super) fn ecosystem(clients: &Path, scripts: &Path) -> Result<(), String> {
 
 /// A small S3-compatible store.
 pub(super) fn rclone(clients: &Path, scripts: &Path) -> Result<(), String> {
-    environment(&clients.join("rclone"), &scripts.with_file_name("backup_sets/stores/rclone.txt"))
+    environment(&clients.join("rclone"), &scripts.with_file_name("support/stores/rclone.txt"))
+}
+
+/// A store in memory that checks no secret.
+pub(super) fn moto(clients: &Path, scripts: &Path) -> Result<(), String> {
+    environment(&clients.join("moto"), &scripts.with_file_name("support/stores/moto.txt"))
 }
 
 /// A large one.
 pub(super) fn seaweedfs(clients: &Path, scripts: &Path) -> Result<(), String> {
-    environment(&clients.join("seaweedfs"), &scripts.with_file_name("backup_sets/stores/seaweedfs.txt"))
+    environment(&clients.join("seaweedfs"), &scripts.with_file_name("support/stores/seaweedfs.txt"))
 }
 
 /// A server of the API in memory, from which tables are migrated.

@@ -38,6 +38,7 @@ const OPTIONAL_CLIENTS: &[(&str, Install, &str)] = &[
     ("Java", clients::java, "the_java_sdk"),
     ("JavaScript", clients::javascript, "the_javascript_sdk"),
     ("Chromium", clients::studio, "in_chromium"),
+    ("moto", clients::moto, "stores::moto::"),
     ("rclone", clients::rclone, "stores::rclone::"),
     ("moto", clients::moto, "foreign::moto::"),
 ];

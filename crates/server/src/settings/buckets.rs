@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::s3::{AWS, Named, S3Arguments, SECRET_VARIABLE, Secrets, TOKEN_VARIABLE, variable};
 use crate::process::failure::Failure;
+use crate::storage::buckets::{BucketSettings, Reach};
 
 /// Where buckets are that exports, imports and triggers name. docs/guide/backup.md shows how a store is
 /// named.
@@ -75,26 +76,6 @@ impl std::fmt::Debug for Secret {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("Secret")
     }
-}
-
-/// Which buckets requests may name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct BucketSettings {
-    /// How those without a section are reached; `None`: there are none.
-    pub(crate) others: Option<Reach>,
-    pub(crate) sections: BTreeMap<String, Reach>,
-    /// `None`: all.
-    pub(crate) only: Option<BTreeSet<String>>,
-}
-
-/// How a bucket is reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// It is a folder in this one.
-    Folder(PathBuf),
-    S3(S3Settings),
-    /// What the settings lack for it, as a sentence.
-    Unfit(String),
 }
 
 /// The settings of object stores, merged.

@@ -16,7 +16,7 @@ use super::arguments::{
     WatchArguments, host,
 };
 use super::backups::{self, Backups, InFile, ScheduleInFile};
-use super::buckets::{self, BucketSettings, ObjectStores, StoreArguments};
+use super::buckets::{self, ObjectStores, StoreArguments};
 use super::s3::{S3Arguments, Secrets};
 use super::storage::{Place, STORE, Storage, chosen};
 use super::throughput;
@@ -29,6 +29,7 @@ use crate::management::ManagementConfig;
 use crate::process::failure::Failure;
 use crate::process::io_fault::failed;
 use crate::process::log::{LogFormat, LogSettings};
+use crate::storage::buckets::BucketSettings;
 use crate::storage::scrub::ScrubSetting;
 use crate::storage::store_url::{Password, StoreUrl};
 use crate::studio::{ModelsIn, StudioConfig};

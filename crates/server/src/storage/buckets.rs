@@ -2,15 +2,34 @@
 //!
 //! A bucket is opened when it is first named, and nothing is sent before something is asked of it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
-use keywright_objects::{Bucket, ObjectFault};
-
-use crate::settings::buckets::{BucketSettings, Reach};
+use keywright_objects::{Bucket, ObjectFault, S3Settings};
 
 /// So many opened buckets are kept. Requests choose the names.
 const OPENED_MAX: usize = 64;
+
+/// Which buckets requests may name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BucketSettings {
+    /// How those without a section are reached; `None`: there are none.
+    pub(crate) others: Option<Reach>,
+    pub(crate) sections: BTreeMap<String, Reach>,
+    /// `None`: all.
+    pub(crate) only: Option<BTreeSet<String>>,
+}
+
+/// How a bucket is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// It is a folder in this one.
+    Folder(PathBuf),
+    S3(S3Settings),
+    /// What the settings lack for it, as a sentence.
+    Unfit(String),
+}
 
 /// The buckets of a server.
 #[derive(Debug, Default)]
@@ -65,9 +84,7 @@ impl Buckets {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
-
-    use keywright_objects::{FaultKind, S3Keys, S3Settings};
+    use keywright_objects::{FaultKind, S3Keys};
 
     use super::*;
 

@@ -22,6 +22,7 @@ pub mod raw;
 pub mod register;
 pub mod small_disk;
 pub mod snapshot;
+pub mod stores;
 #[cfg(target_os = "linux")]
 pub mod strace;
 #[cfg(feature = "tikv")]

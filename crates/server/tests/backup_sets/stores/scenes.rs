@@ -4,12 +4,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{BUCKET, KEY, SECRET, Store, free_address, place};
+use super::{manifests, place, run};
 use crate::bank::{ACCOUNTS, TABLES, all, command, id_of, items, open, put, said, text};
 use crate::sealed::{LONG, PAUSE, TABLE, back_up, jobs, refusal, restore, settled};
 use crate::support::Server;
 use crate::support::dice::{Dice, wanted};
 use crate::support::in_process::{Api as _, Http};
+use crate::support::stores::{BUCKET, KEY, SECRET, Store, free_address};
 
 /// `KEYWRIGHT_KILLS` sets another number.
 const KILLS_DEFAULT: u64 = 2;
@@ -36,7 +37,7 @@ async fn rested(server: &Server) {
 /// Waits until there are so many complete copies, and nothing is to be done any more.
 async fn copied(server: &Server, store: &Store, count: usize) {
     let begun = Instant::now();
-    while store.manifests() != count {
+    while manifests(store) != count {
         assert!(begun.elapsed() < LONG, "{}: {:?}", jobs(server), store.objects());
         tokio::time::sleep(PAUSE).await;
     }
@@ -49,7 +50,7 @@ pub(super) async fn commands(store: &Store) {
     open(&server).await;
     let place = place("a prefix/of two parts");
     let backup = |more: &[&str]| {
-        store.run(&[&["backup", "--to", &place, "--endpoint", &server.endpoint], more].concat()).unwrap()
+        run(store, &[&["backup", "--to", &place, "--endpoint", &server.endpoint], more].concat()).unwrap()
     };
     let first = id_of(&backup(&["--keep-history", "1h"]));
     let before = all(&server).await;
@@ -61,32 +62,32 @@ pub(super) async fn commands(store: &Store) {
     assert!(objects.iter().all(|name| name.starts_with("a prefix/of two parts/")), "{objects:?}");
 
     let listed: Value =
-        serde_json::from_str(&store.run(&["backup", "list", &place, "--json"]).unwrap()).unwrap();
+        serde_json::from_str(&run(store, &["backup", "list", &place, "--json"]).unwrap()).unwrap();
     let states = listed["backups"].as_array().unwrap();
     assert!(states.len() == 4 && states.iter().all(|backup| backup["state"] == "complete"), "{listed}");
-    let verified = store.run(&["backup", "verify", &place]).unwrap();
+    let verified = run(store, &["backup", "verify", &place]).unwrap();
     assert!(!verified.is_empty());
 
     let into = folder.path().join("into");
-    store.run(&["restore", &place, &first, "--into", text(&into)]).unwrap();
+    run(store, &["restore", &place, &first, "--into", text(&into)]).unwrap();
     assert_eq!(all(&Server::on(&into)).await, before);
     let other = Server::in_memory();
-    store.run(&["restore", &place, "--endpoint", &other.endpoint]).unwrap();
+    run(store, &["restore", &place, "--endpoint", &other.endpoint]).unwrap();
     assert_eq!(all(&other).await, all(&server).await);
 
-    let refused = store.run(&["backup", "prune", &place, &first]).unwrap_err();
+    let refused = run(store, &["backup", "prune", &place, &first]).unwrap_err();
     assert!(refused.contains("is an increment on it"), "{refused}");
-    let removed = store.run(&["backup", "prune", &place, &second]).unwrap();
+    let removed = run(store, &["backup", "prune", &place, &second]).unwrap();
     assert_eq!(removed.matches("removed ").count(), TABLES.len(), "{removed}");
     let left = store.objects();
     assert!(!left.is_empty() && left.iter().all(|name| !name.contains(&second)), "{left:?}");
-    store.run(&["backup", "verify", &place]).unwrap();
+    run(store, &["backup", "verify", &place]).unwrap();
 }
 
 pub(super) async fn copies(store: &Store) {
     let folder = tempfile::tempdir().unwrap();
     let place = place("server");
-    let server = store.server(&place, &["--data", text(&folder.path().join("data"))]);
+    let server = store.server(&["--backup-to", &place, "--data", text(&folder.path().join("data"))]);
     open(&server).await;
     let http = Http::new(server.address());
     let before = items(&server, TABLE, None).await;
@@ -108,7 +109,7 @@ pub(super) async fn copies(store: &Store) {
     while store.line.connections() < asked + 2 {
         tokio::time::sleep(PAUSE).await;
     }
-    assert_eq!(store.manifests(), 1);
+    assert_eq!(manifests(store), 1);
     store.line.make_whole();
     copied(&server, store, 0).await;
     assert_eq!(store.objects(), Vec::<String>::new());
@@ -145,7 +146,8 @@ pub(super) async fn cuts(store: &Store) -> String {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let place = place("cut");
-    let start = || store.server(&place, &[&["--data", text(&data)], &SMALL_CHUNKS[..]].concat());
+    let start =
+        || store.server(&[&["--backup-to", &place, "--data", text(&data)], &SMALL_CHUNKS[..]].concat());
     let mut server = start();
     make_noise(&server).await;
     let before = items(&server, NOISE, None).await;
@@ -162,7 +164,7 @@ pub(super) async fn cuts(store: &Store) -> String {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let count = usize::try_from(kill).unwrap();
-        assert_eq!(store.manifests(), count, "the copy ended before the cut");
+        assert_eq!(manifests(store), count, "the copy ended before the cut");
         // The first time the server lives on, and the copy goes on once the store answers.
         if kill > 0 {
             tokio::time::sleep(Duration::from_millis(dice.roll(200))).await;
@@ -175,7 +177,7 @@ pub(super) async fn cuts(store: &Store) -> String {
         copied(&server, store, count + 1).await;
         check_objects(store, count + 1);
     }
-    store.run(&["backup", "verify", &place]).unwrap();
+    run(store, &["backup", "verify", &place]).unwrap();
     let http = Http::new(server.address());
     for (number, arn) in arns.iter().enumerate() {
         let target = format!("Copy-{number}");
@@ -223,7 +225,7 @@ pub(super) async fn refusals(store: &Store, of_no_bucket: [&str; 2]) {
     // A server says it in its log, and serves on.
     let folder = tempfile::tempdir().unwrap();
     let log = {
-        let server = store.server(&nowhere, &["--data", text(&folder.path().join("data"))]);
+        let server = store.server(&["--backup-to", &nowhere, "--data", text(&folder.path().join("data"))]);
         open(&server).await;
         back_up(&Http::new(server.address())).await;
         tokio::time::sleep(Duration::from_secs(2)).await;
@@ -240,7 +242,7 @@ type Change = fn(&Store, &str, Option<&[u8]>);
 pub(super) async fn damage(store: &Store, change: Change) {
     let folder = tempfile::tempdir().unwrap();
     let place = place("damaged");
-    let server = store.server(&place, &["--data", text(&folder.path().join("data"))]);
+    let server = store.server(&["--backup-to", &place, "--data", text(&folder.path().join("data"))]);
     open(&server).await;
     let http = Http::new(server.address());
     let arn = back_up(&http).await;
@@ -259,6 +261,6 @@ pub(super) async fn damage(store: &Store, change: Change) {
         assert_eq!(status, 500, "{told}");
         assert!(told.contains(reason) && told.contains(&format!("s3://{BUCKET}/{object}")), "{told}");
     }
-    let listed = store.run(&["backup", "list", &place]).unwrap();
+    let listed = run(store, &["backup", "list", &place]).unwrap();
     assert!(listed.contains("damaged: "), "{listed}");
 }

@@ -9,14 +9,14 @@ use std::thread::Builder;
 /// What is left until the line is cut: this much never goes over it.
 const WHOLE: i64 = i64::MAX / 2;
 
-pub(crate) struct Line {
-    pub(crate) address: SocketAddr,
+pub struct Line {
+    pub address: SocketAddr,
     left: Arc<AtomicI64>,
     connections: Arc<AtomicU64>,
 }
 
 impl Line {
-    pub(crate) fn to(store: SocketAddr) -> Self {
+    pub fn to(store: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (left, connections) = (Arc::new(AtomicI64::new(WHOLE)), Arc::new(AtomicU64::new(0)));
@@ -36,20 +36,20 @@ impl Line {
     }
 
     /// Cuts the line once so many bytes more have gone to the store.
-    pub(crate) fn cut_after(&self, bytes: u64) {
+    pub fn cut_after(&self, bytes: u64) {
         self.left.store(i64::try_from(bytes).unwrap(), Ordering::Relaxed);
     }
 
-    pub(crate) fn is_cut(&self) -> bool {
+    pub fn is_cut(&self) -> bool {
         self.left.load(Ordering::Relaxed) <= 0
     }
 
-    pub(crate) fn make_whole(&self) {
+    pub fn make_whole(&self) {
         self.left.store(WHOLE, Ordering::Relaxed);
     }
 
     /// How many connections were made over it.
-    pub(crate) fn connections(&self) -> u64 {
+    pub fn connections(&self) -> u64 {
         self.connections.load(Ordering::Relaxed)
     }
 }
