@@ -218,9 +218,12 @@ const VALUE_BYTES: usize = 96;
 /// An upper bound of the memory for decoding a body, without the body itself. It is many times the body's
 /// length if the values are small.
 pub fn decoded_bytes_max(body: &[u8]) -> usize {
-    // Each value except the outermost follows an opening bracket or a comma.
-    let values = body.iter().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count();
-    values.saturating_add(1).saturating_mul(VALUE_BYTES)
+    values_max(body).saturating_mul(VALUE_BYTES)
+}
+
+/// An upper bound of the values in a body: each except the outermost follows an opening bracket or a comma.
+pub(crate) fn values_max(body: &[u8]) -> usize {
+    body.iter().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count().saturating_add(1)
 }
 
 /// The table that a body names, even if the values in it have wrong types.

@@ -15,7 +15,7 @@ use memchr::memchr;
 use super::bulk::{self, RecordMembers};
 use super::change::Change;
 use super::line::push_line;
-use super::record::{Contents, End, Fault, RecordFormat, Step};
+use super::record::{Contents, End, Fault, RecordFormat, Step, VALUES_MAX};
 use crate::decode::file_record;
 use crate::json::{self, Node, NotJson};
 use crate::render::writer::{Render, Writer};
@@ -48,10 +48,6 @@ impl Render for WrittenAt {
     }
 }
 
-/// Memory for decoding one record at most, by the estimate for requests' bodies. The largest item, a list of
-/// empty strings, has 820,000 values by it; what has more is over 400 KB.
-const VALUES_BYTES_MAX: usize = 96 * 1_000_000;
-
 /// The lines of an object.
 #[derive(Debug, Default)]
 pub(super) struct JsonLines {
@@ -79,7 +75,7 @@ impl RecordFormat for JsonLines {
     }
 
     fn decode(&self, record: &[u8], contents: Contents) -> Result<FileRecordParts, Fault> {
-        if json::decoded_bytes_max(record) > VALUES_BYTES_MAX {
+        if json::values_max(record) > VALUES_MAX {
             return Err(if json::is_json(record) {
                 Fault::Invalid(data_plane::ITEM_TOO_LARGE.to_owned())
             } else {

@@ -26,9 +26,8 @@
 //! pieces begin and end changes nothing. What needs the table, such as its keys, is not checked.
 //!
 //! **Memory**: a reader holds the last piece and at most [`RECORD_BYTES_MAX`] of a record. A longer record
-//! does not parse, and is noticed before more of it is held. Decoding the largest item that is allowed takes
-//! some 80 MB for a moment if it consists of values without content, and less than ten times its text
-//! otherwise.
+//! does not parse, and is noticed before more of it is held. Decoding a record takes a small multiple of its
+//! text; for an item of 400 KB that consists of 400,000 values without content some 120 MB, for a moment.
 //!
 //! **Resuming**: the state of a reader is not stored. A job notes how many records of an object it has done;
 //! to go on, it feeds the object from its start to [`Records::resumed`], which finds those records again and

@@ -1,10 +1,17 @@
 //! What all readers of records share: where a record stands, what it is, and the form of a format.
 
+use keywright_semantics::limits::ITEM_BYTES_MAX;
 use keywright_semantics::request::{FileRecord, FileRecordParts};
 
-/// The text of one record at most. An item of 400 KB takes 3.7 MB of JSON without spaces if it is a list of
-/// empty strings, and 2.4 MB if it is a text of control characters; what is longer is no item.
+/// The text of one record at most. An item of 400 KB takes 4.9 MB of JSON without spaces if it is a list of
+/// sets of one empty binary value, and 2.4 MB if it is a text of control characters; what is longer is no item.
 pub const RECORD_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Values of a record at most, counted as brackets and commas or as values of Ion. The item with most of them
+/// is the same list of sets: three for each of its bytes. What has more is over 400 KB.
+pub(super) const VALUES_MAX: usize = 1_250_000;
+
+const _: () = assert!(VALUES_MAX > 3 * ITEM_BYTES_MAX, "every item can be read");
 
 /// The place of a record in its object, after decompression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,14 +15,16 @@ mod write;
 
 pub use write::{push_change, push_item};
 
+use std::borrow::Cow;
+
 use keywright_semantics::messages::{Wording, data_plane, files as messages, value as value_messages};
 use keywright_semantics::number::NumberFault;
 use keywright_semantics::request::FileRecordParts;
 use keywright_semantics::value::ValueFault;
 
-use super::record::{Contents, End, Fault, RecordFormat, Step};
+use super::record::{Contents, End, Fault, RecordFormat, Step, VALUES_MAX};
 use binary::BinarySplitter;
-use survey::{Survey, VALUES_MAX};
+use survey::Survey;
 use text::TextSplitter;
 
 /// Annotations of lists that are sets.
@@ -145,12 +147,12 @@ fn fault_of(survey: &Survey) -> Option<String> {
 
 impl Ion {
     /// A value with what must be read before it.
-    fn with_symbols(&self, value: &[u8]) -> Vec<u8> {
-        let marker = match self.encoding {
-            Encoding::Text => &b""[..],
-            Encoding::Binary => binary::VERSION_MARKER,
-        };
-        [marker, &self.symbols, value].concat()
+    fn with_symbols<'v>(&self, value: &'v [u8]) -> Cow<'v, [u8]> {
+        match self.encoding {
+            Encoding::Text if self.symbols.is_empty() => Cow::Borrowed(value),
+            Encoding::Text => [&self.symbols, value].concat().into(),
+            Encoding::Binary => [binary::VERSION_MARKER, &self.symbols, value].concat().into(),
+        }
     }
 
     /// Takes in a table of symbols: the struct at the top in text, the annotated value in binary.

@@ -6,9 +6,6 @@ use keywright_semantics::limits::NESTING_LEVELS_MAX;
 /// with one level too many.
 pub(super) const DEPTH_MAX: usize = 2 + NESTING_LEVELS_MAX;
 
-/// Values of a record at most. The largest item, a list of empty strings, has 409,600.
-pub(super) const VALUES_MAX: usize = 1_000_000;
-
 /// Characters of a number's text, or bytes of a number, at most. A number has 38 digits and may be written
 /// with zeros: 1E+125 has 126 digits. Reading a number takes time with the square of its length.
 pub(super) const NUMBER_LENGTH_MAX: usize = 1024;

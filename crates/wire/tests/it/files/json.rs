@@ -67,15 +67,25 @@ fn bytes_that_are_not_text_do_not_parse() {
 #[test]
 fn an_item_over_400_kb_is_invalid_whatever_it_consists_of() {
     let long_text = format!("{{\"Item\":{{\"a\":{{\"S\":\"{}\"}}}}}}\n", "x".repeat(409_600));
-    let many_values = format!("{{\"Item\":{{\"a\":{{\"L\":[{}1]}}}}}}\n", "[],".repeat(1_100_000));
+    let many_values = format!("{{\"Item\":{{\"a\":{{\"L\":[{}1]}}}}}}\n", "[],".repeat(1_300_000));
     for line in [long_text, many_values] {
         let found = shown_lines(&(line + "{\"Item\":{\"b\":{\"S\":\"1\"}}}\n"));
         assert_eq!(found[0], "0 at 0: invalid: Item size has exceeded the maximum allowed size");
         assert!(found[1].ends_with("[\"b\"]"), "{found:?}");
     }
-    let largest =
-        format!("{{\"Item\":{{\"a\":{{\"L\":[{}{{\"S\":\"\"}}]}}}}}}\n", "{\"S\":\"\"},".repeat(409_594));
-    assert_eq!(shown_lines(&largest), ["0 at 0: [\"a\"]"]);
+    for value in ["{\"S\":\"\"}", "{\"BS\":[\"\"]}", "{\"NULL\":true}"] {
+        let bytes = if value.contains("NULL") { 2 } else { 1 };
+        // The name, the list, and of each element one byte besides its value.
+        let elements = (409_600 - 1 - 3) / bytes;
+        let line = |elements: usize| {
+            format!(
+                "{{\"Item\":{{\"a\":{{\"L\":[{}{value}]}}}}}}\n",
+                format!("{value},").repeat(elements - 1)
+            )
+        };
+        assert_eq!(shown_lines(&line(elements)), ["0 at 0: [\"a\"]"], "{value}");
+        assert!(shown_lines(&line(elements + 1))[0].contains("Item size has exceeded"), "{value}");
+    }
 }
 
 #[test]
