@@ -1,5 +1,5 @@
-//! The protocol: bytes to typed requests, typed responses to bytes, and the error table; and items as files of
-//! exports, imports and bulk puts.
+//! The protocol: bytes to typed requests, typed responses to bytes, and the error table; and items as files
+//! of exports, imports and bulk puts.
 //!
 //! The only crate that knows the JSON of the API. It deliberately does not know tables, storage, sockets or
 //! clocks.

@@ -17,7 +17,7 @@ use keywright_semantics::value::AttributeValue;
 
 use super::record::{Contents, End, Fault, RecordFormat, Step};
 
-/// Columns of a file at most (API reference: CsvOptions).
+/// Columns of a file at most (API reference: `CsvOptions`).
 pub const COLUMNS_MAX: usize = 255;
 
 /// What stands between two fields.
@@ -229,9 +229,9 @@ impl<'l> Fields<'l> {
             let length = memchr::memchr(b'"', left).ok_or_else(|| OPEN_QUOTE.to_owned())?;
             let plain = utf8(left.get(..length).unwrap_or_default())?;
             if content.is_empty() {
-                content = Cow::Borrowed(plain)
+                content = Cow::Borrowed(plain);
             } else {
-                content.to_mut().push_str(plain)
+                content.to_mut().push_str(plain);
             }
             left = left.get(length + 1..).unwrap_or_default();
             match left.split_first() {

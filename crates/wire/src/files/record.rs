@@ -4,7 +4,8 @@ use keywright_semantics::limits::ITEM_BYTES_MAX;
 use keywright_semantics::request::{FileRecord, FileRecordParts};
 
 /// The text of one record at most. An item of 400 KB takes 4.9 MB of JSON without spaces if it is a list of
-/// sets of one empty binary value, and 2.4 MB if it is a text of control characters; what is longer is no item.
+/// sets of one empty binary value, and 2.4 MB if it is a text of control characters. What is longer is no
+/// item.
 pub const RECORD_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Values of a record at most, counted as brackets and commas or as values of Ion. The item with most of them
