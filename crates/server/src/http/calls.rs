@@ -167,6 +167,7 @@ impl Service {
                 let answer = self.backups_answer(namespace, body, Access::Write).await?;
                 answer.ok_or_else(internal_error)
             }
+            SignedCall::Destinations => self.destinations_answer(namespace).await,
             SignedCall::FindTable => self.regions_answer(namespace, body),
             SignedCall::History => self.history_answer(namespace, body).await,
             SignedCall::Jobs => self.jobs_answer(namespace, body).await,

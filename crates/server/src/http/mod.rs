@@ -24,6 +24,7 @@ mod calls;
 mod context;
 mod copy_check;
 pub(crate) mod credentials;
+mod destinations;
 mod dynamodb;
 mod failed_signatures;
 pub(crate) mod find_table;

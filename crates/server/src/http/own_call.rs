@@ -3,7 +3,7 @@
 use hyper::Method;
 use hyper::http::request::Parts;
 
-use super::{backups, branches, find_table, history, jobs, restores, rollbacks, sets};
+use super::{backups, branches, destinations, find_table, history, jobs, restores, rollbacks, sets};
 
 /// A call of our own below `/_keywright/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,7 @@ pub(super) enum OwnCall {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SignedCall {
     Backups,
+    Destinations,
     FindTable,
     History,
     Jobs,
@@ -33,6 +34,7 @@ impl OwnCall {
             restores::PATH if is_post => Some(Self::Restores),
             sets::PATH if is_post => Some(Self::Sets),
             backups::PATH if is_post => Some(Self::Signed(SignedCall::Backups)),
+            destinations::PATH if is_post => Some(Self::Signed(SignedCall::Destinations)),
             find_table::PATH if is_post => Some(Self::Signed(SignedCall::FindTable)),
             history::PATH if is_post => Some(Self::Signed(SignedCall::History)),
             jobs::PATH if is_post => Some(Self::Signed(SignedCall::Jobs)),

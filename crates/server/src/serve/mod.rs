@@ -22,6 +22,7 @@ use crate::clock::{Clock, Desk};
 use crate::commands::about::LONG_VERSION;
 use crate::connection::handshake::Handshakes;
 use crate::connection::listener::{self, Bound};
+use crate::destinations;
 use crate::http::auth::Authenticator;
 use crate::http::branches;
 use crate::http::credentials::CredentialFile;
@@ -187,6 +188,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     };
     let service = Arc::new(Service::new(parts, stopping.clone()));
     let heartbeat = Arc::new(Heartbeat::new());
+    let deliveries = Arc::new(destinations::Figures::default());
     let addresses = Addresses {
         api: bound.address(),
         secure: bound.secure(),
@@ -206,7 +208,9 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let listener = bound.listen()?;
     if let Some(management) = &management {
         let heartbeat = Arc::clone(&heartbeat);
-        management.watch(Arc::new(Overview::new(Arc::clone(&service), heartbeat, stopping.clone())));
+        let figures = Arc::clone(&deliveries);
+        let overview = Overview::new(Arc::clone(&service), heartbeat, figures, stopping.clone());
+        management.watch(Arc::new(overview));
     }
     let ready_file = config.ready_file.as_deref().map(|path| ReadyFile::write(path, &endpoint, &listening));
     let ready_file = ready_file.transpose()?;
@@ -217,6 +221,8 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     tasks.spawn("the watch over the store", recovery::run(Arc::clone(&database), stopping.clone()));
     let stores = jobs::Stores { backups, buckets };
     tasks.spawn("the jobs", jobs::run(Arc::clone(&database), stores, config.backups, stopping.clone()));
+    let delivering = destinations::run(Arc::clone(&database), config.kinesis, deliveries, stopping.clone());
+    tasks.spawn("the deliveries to Kinesis", delivering);
     tasks.spawn("the scrub", scrub::run(Arc::clone(&database), stopping.clone()));
     tasks.spawn("the heartbeat", heartbeat.run(stopping.clone()));
     if let Some((own, _, listener)) = studio {

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use keywright_engine::Env as _;
 use tokio::sync::watch;
 
 use crate::connection::listener::Serving as _;
+use crate::destinations;
 use crate::http::Service;
 use crate::limits::{BEAT_SECONDS, STUCK_SECONDS_MIN};
 use crate::management::Watched;
@@ -19,6 +21,7 @@ use crate::storage::health::Health;
 pub(crate) struct Overview {
     service: Arc<Service>,
     heartbeat: Arc<Heartbeat>,
+    deliveries: Arc<destinations::Figures>,
     stopping: watch::Receiver<bool>,
     started_ms: u64,
 }
@@ -27,9 +30,10 @@ impl Overview {
     pub(crate) fn new(
         service: Arc<Service>,
         heartbeat: Arc<Heartbeat>,
+        deliveries: Arc<destinations::Figures>,
         stopping: watch::Receiver<bool>,
     ) -> Self {
-        Self { service, heartbeat, stopping, started_ms: environment::now().0 }
+        Self { service, heartbeat, deliveries, stopping, started_ms: environment::now().0 }
     }
 }
 
@@ -53,6 +57,7 @@ impl Watched for Overview {
         if let Some((figures, lag_ms)) = self.service.database().keeping() {
             report::keeping(exposition, &figures, lag_ms, environment::now().0);
         }
+        self.deliveries.describe(exposition, self.service.database().clock().now_ms());
         if let Some(sharing) = self.service.database().sharing() {
             report::shared_store(exposition, &sharing);
         }

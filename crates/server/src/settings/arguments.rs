@@ -9,6 +9,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 
 use super::buckets::StoreArguments;
+use super::kinesis::KinesisArguments;
 use crate::clock::{ManualStart, Pace};
 use crate::http::request_log::RequestLog;
 use crate::process::log::{LogFormat, LogLevel};
@@ -117,6 +118,7 @@ pub(crate) struct ServeArguments {
     pub(crate) backups: BackupArguments,
     #[command(flatten)]
     pub(crate) stores: StoreArguments,
+    pub(crate) kinesis: KinesisArguments,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
 }

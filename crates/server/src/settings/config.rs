@@ -17,6 +17,7 @@ use super::arguments::{
 };
 use super::backups::{self, Backups, InFile, ScheduleInFile};
 use super::buckets::{self, ObjectStores, StoreArguments};
+use super::kinesis::{self, Kinesis, KinesisArguments};
 use super::s3::{S3Arguments, Secrets};
 use super::storage::{Place, STORE, Storage, chosen};
 use super::throughput;
@@ -81,6 +82,8 @@ pub(crate) struct Config {
     pub(crate) branches: BranchLimits,
     pub(crate) backups: Backups,
     pub(crate) buckets: BucketSettings,
+    /// `None` if no Kinesis is named.
+    pub(crate) kinesis: Option<Kinesis>,
     /// `None` if it is off.
     pub(crate) management: Option<ManagementConfig>,
     /// `None` if it is off.
@@ -200,6 +203,18 @@ struct File {
     s3_buckets: Vec<String>,
     #[serde(default)]
     s3: buckets::Sections,
+    #[serde(alias = "kinesis_endpoint")]
+    kinesis_endpoint: Option<String>,
+    #[serde(alias = "kinesis_region")]
+    kinesis_region: Option<String>,
+    #[serde(alias = "kinesis_access_key_id")]
+    kinesis_access_key_id: Option<String>,
+    #[serde(alias = "kinesis_secret_access_key")]
+    kinesis_secret_access_key: Option<String>,
+    #[serde(alias = "kinesis_session_token")]
+    kinesis_session_token: Option<String>,
+    #[serde(alias = "kinesis_allow_http")]
+    kinesis_allow_http: Option<bool>,
     #[serde(alias = "branches_per_account")]
     branches_per_account: Option<usize>,
     #[serde(alias = "branch_mib_per_account")]
@@ -266,6 +281,19 @@ impl File {
         }
     }
 
+    fn kinesis(&mut self) -> kinesis::InFile {
+        kinesis::InFile {
+            arguments: KinesisArguments {
+                kinesis_endpoint: self.kinesis_endpoint.take(),
+                kinesis_region: self.kinesis_region.take(),
+                kinesis_access_key_id: self.kinesis_access_key_id.take(),
+                kinesis_allow_http: self.kinesis_allow_http,
+            },
+            secret_access_key: self.kinesis_secret_access_key.take(),
+            session_token: self.kinesis_session_token.take(),
+        }
+    }
+
     fn durability(&self) -> Result<Option<DurabilityArgument>, Failure> {
         match self.durability.as_deref() {
             None => Ok(None),
@@ -313,6 +341,7 @@ impl Config {
         let stores = ObjectStores::merge(arguments.stores, file.stores());
         let backups = backups::merge(&arguments.backups, file.backups(), &storage, &stores)?;
         let buckets = stores.buckets()?;
+        let kinesis = kinesis::merge(&arguments.kinesis, &file.kinesis())?;
         let branches = branch_limits(&arguments.limits, &file, verifies);
         let allowed_hosts = first_given(arguments.allowed_host, std::mem::take(&mut file.allowed_host));
         let management = watching.management(&allowed_hosts)?;
@@ -348,6 +377,7 @@ impl Config {
             branches,
             backups,
             buckets,
+            kinesis,
             management,
             studio,
             request_log: watching.request_log,

@@ -4,6 +4,7 @@ pub(crate) mod arguments;
 pub(crate) mod backups;
 pub(crate) mod buckets;
 pub(crate) mod config;
+pub(crate) mod kinesis;
 pub(crate) mod s3;
 pub(crate) mod storage;
 pub(crate) mod throughput;
