@@ -88,6 +88,17 @@ pub(super) fn dynoxide(clients: &Path, scripts: &Path) -> Result<(), String> {
     write(&receipt, &wanted)
 }
 
+/// Many services in one process, Kinesis among them.
+pub(super) fn moto(clients: &Path, scripts: &Path) -> Result<(), String> {
+    environment(&clients.join("moto"), &scripts.with_file_name("destinations/kinesis/moto.txt"))
+}
+
+/// Kinesis alone.
+pub(super) fn kinesalite(clients: &Path, scripts: &Path) -> Result<(), String> {
+    quietly(Command::new("node").arg("--version"))?;
+    npm(&clients.join("kinesalite"), &scripts.with_file_name("destinations/kinesis"))
+}
+
 /// A virtual environment with the packages of a list, made again when the list changes.
 fn environment(folder: &Path, requirements: &Path) -> Result<(), String> {
     let wanted = read(requirements)?;

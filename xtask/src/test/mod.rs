@@ -38,9 +38,9 @@ const OPTIONAL_CLIENTS: &[(&str, Install, &str)] = &[
     ("Java", clients::java, "the_java_sdk"),
     ("JavaScript", clients::javascript, "the_javascript_sdk"),
     ("Chromium", clients::studio, "in_chromium"),
-    ("moto", clients::moto, "stores::moto::"),
+    ("moto", clients::moto, "moto::"),
     ("rclone", clients::rclone, "stores::rclone::"),
-    ("moto", clients::moto, "foreign::moto::"),
+    ("kinesalite", clients::kinesalite, "kinesis::kinesalite::"),
 ];
 /// Libraries on top of the SDKs, a large store and another server, which take minutes to install. They are installed and run
 /// with `--long`, or if a test program's argument names them.

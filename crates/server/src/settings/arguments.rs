@@ -118,6 +118,7 @@ pub(crate) struct ServeArguments {
     pub(crate) backups: BackupArguments,
     #[command(flatten)]
     pub(crate) stores: StoreArguments,
+    #[command(flatten)]
     pub(crate) kinesis: KinesisArguments,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
