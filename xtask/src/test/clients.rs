@@ -58,7 +58,7 @@ pub(super) fn rclone(clients: &Path, scripts: &Path) -> Result<(), String> {
     environment(&clients.join("rclone"), &scripts.with_file_name("support/stores/rclone.txt"))
 }
 
-/// A store in memory that checks no secret.
+/// Many services in one process and in memory, which check no secret.
 pub(super) fn moto(clients: &Path, scripts: &Path) -> Result<(), String> {
     environment(&clients.join("moto"), &scripts.with_file_name("support/stores/moto.txt"))
 }
@@ -66,11 +66,6 @@ pub(super) fn moto(clients: &Path, scripts: &Path) -> Result<(), String> {
 /// A large one.
 pub(super) fn seaweedfs(clients: &Path, scripts: &Path) -> Result<(), String> {
     environment(&clients.join("seaweedfs"), &scripts.with_file_name("support/stores/seaweedfs.txt"))
-}
-
-/// A server of the API in memory, from which tables are migrated.
-pub(super) fn moto(clients: &Path, scripts: &Path) -> Result<(), String> {
-    environment(&clients.join("moto"), &scripts.with_file_name("migrate/foreign/moto.txt"))
 }
 
 /// Another one, over a file, which is compiled.
@@ -86,11 +81,6 @@ pub(super) fn dynoxide(clients: &Path, scripts: &Path) -> Result<(), String> {
     install.args(wanted.split_whitespace()).current_dir(clients);
     quietly(&mut install)?;
     write(&receipt, &wanted)
-}
-
-/// Many services in one process, Kinesis among them.
-pub(super) fn moto(clients: &Path, scripts: &Path) -> Result<(), String> {
-    environment(&clients.join("moto"), &scripts.with_file_name("destinations/kinesis/moto.txt"))
 }
 
 /// Kinesis alone.

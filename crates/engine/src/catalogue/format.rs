@@ -24,12 +24,20 @@ use crate::support::rows::each_row;
 
 /// The format of stores whose tables have history, or were restored: their writers must write undo rows.
 const HISTORY: u8 = 4;
+/// The format of stores with tables that have Kinesis destinations: their writers must log changes for them.
+const DESTINATIONS: u8 = 5;
 /// The newest format that this release knows.
-pub(super) const NEWEST: u8 = HISTORY;
+pub(super) const NEWEST: u8 = DESTINATIONS;
 
 /// The format that a store must have for this table to be in it.
 fn needed_for(table: &Table) -> u8 {
-    if record::has_history(table) { HISTORY } else { TAGGED }
+    if record::has_destinations(table) {
+        DESTINATIONS
+    } else if record::has_history(table) {
+        HISTORY
+    } else {
+        TAGGED
+    }
 }
 
 /// Which records this release reads, as its processes publish it.
@@ -59,10 +67,6 @@ impl<S: Store> Catalogue<S> {
         if stored < needed {
             let is_shared = self.store.capabilities().is_shared;
             if is_shared && !all_know(&**txn, needed).await.map_err(|fault| fault::storage(&fault))? {
-                if let Some(table) = txn.records().find(|table| record::has_destinations(table)) {
-                    let text = destination::older_servers(&table.name);
-                    return Err(Error::new(ErrorKind::ResourceInUse, text));
-                }
                 if needed > TAGGED {
                     return Err(not_yet(txn.records()));
                 }
@@ -77,8 +81,12 @@ impl<S: Store> Catalogue<S> {
 }
 
 /// The error of a change that must wait until no process of an older release serves the store.
-fn not_yet<'t>(mut records: impl Iterator<Item = &'t Table>) -> Error {
-    let name = records.find(|table| needed_for(table) > TAGGED).map_or("", |table| &table.name);
+fn not_yet<'t>(records: impl Iterator<Item = &'t Table>) -> Error {
+    let newest = records.max_by_key(|table| needed_for(table));
+    let name = newest.map_or("", |table| &table.name);
+    if newest.is_some_and(record::has_destinations) {
+        return Error::new(ErrorKind::ResourceInUse, destination::older_servers(name));
+    }
     Error::new(ErrorKind::ContinuousBackupsUnavailable, messages::being_enabled(name))
 }
 

@@ -38,6 +38,13 @@ pub(crate) fn shards_of(record: &[u8]) -> Result<(u64, Vec<u32>), RecordFault> {
     Ok((table.id.0, shards.collect()))
 }
 
+/// Whether a table's changes are for a Kinesis stream.
+pub(crate) fn has_destination(record: &[u8]) -> Result<bool, RecordFault> {
+    let table = record::decode(record)?;
+    let has_one = table.destination_logs().next().is_some();
+    Ok(has_one)
+}
+
 /// The record with other places in its change logs, in the form that it has. `last` has the place of each
 /// shard's last record; shards without records are left out.
 pub(crate) fn with_places(record: &Bytes, last: &BTreeMap<u32, RecordPlace>) -> Result<Bytes, RecordFault> {

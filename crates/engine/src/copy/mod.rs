@@ -297,6 +297,22 @@ impl<A: Store, B: Store> Copy<A, B> {
         Err(failed("the target did not take a page of rows"))
     }
 
+    /// Tables whose changes are for Kinesis streams. What their logs hold is sent again from the target.
+    pub async fn tables_with_destinations(&self) -> Result<u64, CopyFault> {
+        let view = self.from.snapshot().await?;
+        let (mut count, mut fault) = (0, None);
+        each_row(&view, layout::prefix_range(vec![Space::Catalogue.byte()]), |row| {
+            if record_copy::is_record(&row.key) {
+                match record_copy::has_destination(&row.value) {
+                    Ok(has_one) => count += u64::from(has_one),
+                    Err(found) => fault = Some(unread(&found)),
+                }
+            }
+        })
+        .await?;
+        fault.map_or(Ok(count), Err)
+    }
+
     /// Reads both sides whole and compares them. Returns what they have in common, by the kind of rows.
     pub async fn verify(
         &self,

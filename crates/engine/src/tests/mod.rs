@@ -7,6 +7,7 @@ mod branches;
 mod capacity;
 mod client_bounds;
 mod conflicts;
+mod destinations;
 mod errors;
 mod exports;
 mod flaky;

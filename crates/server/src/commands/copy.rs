@@ -156,6 +156,13 @@ async fn carry(
     copy.run(&mut progress("copied")).await.map_err(said)?;
     let sums = copy.verify(&mut progress("verified")).await.map_err(said)?;
     copy.check_source_unused().await.map_err(said)?;
+    let delivering = copy.tables_with_destinations().await.map_err(said)?;
+    if delivering > 0 {
+        output::note(&format!(
+            "Kinesis destinations of {delivering} tables begin anew: servers on the target send again what the copied \
+             logs still hold"
+        ));
+    }
     copy.finish().await.map_err(said)?;
     Ok(sums)
 }
