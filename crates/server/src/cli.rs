@@ -9,7 +9,7 @@ use crate::commands::{self, about, copy, credentials, health_check, verify};
 use crate::process::failure::Failure;
 use crate::settings::arguments::ServeArguments;
 use crate::settings::config::Config;
-use crate::{backup, bench, data, mcp, migrate, model, serve};
+use crate::{backup, bench, data, mcp, migrate, model, serve, transfer};
 
 /// A DynamoDB-compatible database in one binary.
 ///
@@ -43,6 +43,7 @@ enum Command {
     Restore(Box<backup::restore::RestoreArguments>),
     History(backup::history::HistoryArguments),
     Rollback(Box<backup::rollback::RollbackArguments>),
+    Export(Box<transfer::export::ExportArguments>),
     Jobs(backup::jobs::JobsArguments),
     Migrate(Box<migrate::MigrateArguments>),
     Copy(copy::CopyArguments),
@@ -71,6 +72,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Restore(arguments)) => backup::restore::run(&arguments),
         Some(Command::History(arguments)) => backup::history::run(&arguments),
         Some(Command::Rollback(arguments)) => backup::rollback::run(&arguments),
+        Some(Command::Export(arguments)) => transfer::export::run(&arguments),
         Some(Command::Jobs(arguments)) => backup::jobs::run(&arguments),
         Some(Command::Migrate(arguments)) => migrate::run(&arguments),
         Some(Command::Copy(arguments)) => copy::run(&arguments),

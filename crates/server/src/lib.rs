@@ -4,8 +4,8 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: limits, clock < storage < http < management < settings < client, jobs, destinations < data < backup,
-//! migrate < model < mcp < commands < serve < cli
+//! Layers: limits, clock < storage < http < management < settings < client, jobs, destinations, triggers < data
+//! < backup, migrate, transfer < model < mcp < commands < serve < cli
 //!
 //! - `limits`: the server's bounds; `clock`: the database's time.
 //! - `storage`: the stores, the database over one of them, what watches it, the backup store, the buckets
@@ -15,7 +15,9 @@
 //! - `settings`: flags, variables and file become what the parts below ask for.
 //! - `jobs`: moves the bytes of jobs that need the backup store, and makes backups that are due.
 //! - `destinations`: sends the changes of tables to Kinesis streams.
-//! - `client`: an endpoint as commands see it; `data`, `backup`, `migrate`, `model`, `mcp`: commands over one.
+//! - `triggers`: delivers the changes of streams to functions, hosts and buckets.
+//! - `client`: an endpoint as commands see it; `data`, `backup`, `migrate`, `transfer`, `model`, `mcp`: commands
+//!   over one.
 //! - `commands`: the small commands; `serve`: the server as a whole; `cli`: which command runs.
 
 mod backup;
@@ -37,6 +39,7 @@ mod model;
 mod serve;
 mod settings;
 mod storage;
+mod transfer;
 
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;

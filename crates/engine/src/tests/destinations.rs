@@ -67,8 +67,7 @@ impl Bench<MemoryStore> {
     }
 
     fn disable(&self) {
-        let request =
-            DisableKinesisStreamingDestination { table: table_ref(), stream_arn: ARN.to_owned() };
+        let request = DisableKinesisStreamingDestination { table: table_ref(), stream_arn: ARN.to_owned() };
         block_on(self.engine.execute(&caller(), Request::DisableKinesisStreamingDestination(request)))
             .expect("it is active");
     }
@@ -101,7 +100,8 @@ impl Bench<MemoryStore> {
                     let image = paged.record.new_image.as_ref().expect("an item was written");
                     let image = image.decode().expect("it was stored");
                     let text = |name: &str| format!("{:?}", image[name]);
-                    let digits = |name: &str| text(name).chars().filter(char::is_ascii_digit).collect::<String>();
+                    let digits =
+                        |name: &str| text(name).chars().filter(char::is_ascii_digit).collect::<String>();
                     (digits("pk"), digits("x").parse().expect("a number"))
                 }));
                 let count = page.records.len();

@@ -14,7 +14,7 @@ use super::jobs::follow;
 use crate::client::aws_settings::{Target, named_endpoint};
 use crate::client::confirm::{confirm, confirm_always};
 use crate::client::endpoint::{Client, Credentials, Endpoint, OwnCall, block_on};
-use crate::client::key_argument;
+use crate::client::key_argument::{self, Names};
 use crate::client::progress::{Bar, Spinner};
 use crate::client::time_argument::TimeArgument;
 use crate::data::table;
@@ -52,7 +52,7 @@ pub(crate) struct RollbackArguments {
     #[arg(long, value_name = "JSON", value_parser = key_argument::key, requires = "filter")]
     values: Option<Item>,
     /// The filter's names, such as `{"#s": "status"}`
-    #[arg(long, value_name = "JSON", value_parser = names, requires = "filter")]
+    #[arg(long, value_name = "JSON", value_parser = key_argument::names, requires = "filter")]
     names: Option<Names>,
     /// Also put back items whose time to live has passed; it deletes them again
     #[arg(long)]
@@ -69,18 +69,6 @@ pub(crate) struct RollbackArguments {
     endpoint: Option<Endpoint>,
     #[command(flatten)]
     credentials: Credentials,
-}
-
-/// Placeholders of names, and what they stand for.
-#[derive(Clone, Debug)]
-struct Names(Vec<(String, String)>);
-
-fn names(text: &str) -> Result<Names, String> {
-    let form = r##"write JSON such as {"#s": "status"}"##;
-    let json = Json::parse(text).map_err(|fault| format!("{fault}; {form}"))?;
-    let name = |(name, value): &(String, Json)| Some((name.clone(), value.as_str()?.to_owned()));
-    let names: Option<Vec<_>> = json.members().iter().map(name).collect();
-    names.filter(|names| !names.is_empty()).map(Names).ok_or_else(|| form.to_owned())
 }
 
 /// Runs the command. An error is a message for the person at the terminal.

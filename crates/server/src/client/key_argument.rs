@@ -1,4 +1,4 @@
-//! A key on the command line, as JSON.
+//! A key, or names of an expression, on the command line as JSON.
 
 use keywright_model::item_json::read_item;
 use keywright_model::json::Json;
@@ -9,6 +9,19 @@ pub(crate) fn key(text: &str) -> Result<Item, String> {
     let form = r#"write JSON such as {"pk": "a", "sk": 7} or {"pk": {"S": "a"}, "sk": {"N": "7"}}"#;
     let json = Json::parse(text).map_err(|fault| format!("{fault}; {form}"))?;
     read_item(&json).map(|read| read.item).filter(|key| !key.is_empty()).ok_or_else(|| form.to_owned())
+}
+
+/// Placeholders of names, and what they stand for.
+#[derive(Clone, Debug)]
+pub(crate) struct Names(pub(crate) Vec<(String, String)>);
+
+/// Reads placeholders of names: `{"#s": "status"}`.
+pub(crate) fn names(text: &str) -> Result<Names, String> {
+    let form = r##"write JSON such as {"#s": "status"}"##;
+    let json = Json::parse(text).map_err(|fault| format!("{fault}; {form}"))?;
+    let name = |(name, value): &(String, Json)| Some((name.clone(), value.as_str()?.to_owned()));
+    let names: Option<Vec<_>> = json.members().iter().map(name).collect();
+    names.filter(|names| !names.is_empty()).map(Names).ok_or_else(|| form.to_owned())
 }
 
 #[cfg(test)]

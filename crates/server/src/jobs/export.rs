@@ -13,15 +13,16 @@ use keywright_engine::{
     ExportPage, ExportPart, ExportSpan, ExportTarget, ExportWork, Exported, ExportedContent, ExportedItem,
     ObjectJob, ObjectWork,
 };
-use keywright_objects::{Bucket, Encryption};
-use keywright_semantics::request::parts::{ExportFormat, ExportViewType};
+use keywright_objects::{Bucket, Encryption, FaultKind};
 use keywright_semantics::request::S3Encryption;
+use keywright_semantics::request::parts::{ExportFormat, ExportViewType};
 use keywright_wire::files::{
     Change, Checksum, DataFile, DataFormat, ExportFolder, Part, SUM_EXTENSIONS, Span, Summary, View,
     data_file_name, ion, json_lines, sum_key,
 };
 
 use super::{Stop, Tools};
+use crate::storage::object_faults::sentence;
 
 /// Bytes of lines after which a file ends. The lines of an increment are held to be sorted.
 const FULL_FILE_BYTES: usize = 16 * 1024 * 1024;
@@ -128,13 +129,17 @@ struct File {
 }
 
 impl File {
-    const fn new(to: &Destination) -> Self {
-        let (bytes_max, is_sorted) = match to.span {
+    fn new(to: &Destination) -> Self {
+        Self::of(to.span, to.format)
+    }
+
+    fn of(span: Span, format: DataFormat) -> Self {
+        let (bytes_max, is_sorted) = match span {
             Span::Full { .. } => (FULL_FILE_BYTES, false),
             Span::Incremental { .. } => (INCREMENT_FILE_BYTES, true),
         };
         let (lines, ends) = (Vec::new(), Vec::new());
-        Self { format: to.format, bytes_max, is_sorted, lines, ends, items: 0, read_bytes: 0 }
+        Self { format, bytes_max, is_sorted, lines, ends, items: 0, read_bytes: 0 }
     }
 
     fn push(&mut self, item: ExportedItem) {
@@ -198,11 +203,11 @@ struct Destination {
 impl Destination {
     fn open(tools: &Tools, job_id: &str, work: &ExportWork) -> Result<Self, Stop> {
         let ExportTarget { bucket, prefix, encryption, format, span: of, .. } = &work.asked;
-        let mut opened = tools.buckets.open(bucket).map_err(|fault| Stop::of_object(&fault))?;
+        let mut opened = tools.buckets.open(bucket)?;
         // What a store does with keys of its own is its default.
         if let S3Encryption::Kms { key } = encryption {
             let encryption = Encryption::Kms { key_id: key.clone() };
-            opened = opened.encrypted(&encryption).map_err(|fault| Stop::of_object(&fault))?;
+            opened = opened.encrypted(&encryption)?;
         }
         Ok(Self {
             bucket: opened,
@@ -217,7 +222,7 @@ impl Destination {
     }
 
     async fn put(&self, key: &str, content: Bytes) -> Result<String, Stop> {
-        let etag = self.bucket.put(key, content).await.map_err(|fault| Stop::of_object(&fault))?;
+        let etag = self.bucket.put(key, content).await?;
         Ok(etag.as_str().to_owned())
     }
 
@@ -240,7 +245,7 @@ impl Destination {
     /// Checks that the files that were noted are still there.
     async fn check(&self, tools: &Tools, job: &ObjectJob) -> Result<(), Stop> {
         for file in noted_files(tools, job).await? {
-            self.bucket.stat(&file.key).await.map_err(|fault| Stop::of_object(&fault))?;
+            self.bucket.stat(&file.key).await?;
         }
         Ok(())
     }
@@ -301,9 +306,14 @@ impl Destination {
         keys.extend(noted_files(tools, job).await.unwrap_or_default().into_iter().map(|file| file.key));
         keys.push(self.folder.started_key());
         for key in keys {
-            if let Err(fault) = self.bucket.remove(&key).await {
-                tracing::warn!("an object of an export that failed stays: {}", sentence(&fault));
-                return;
+            match self.bucket.remove(&key).await {
+                Ok(()) => {}
+                // Nothing was written.
+                Err(fault) if fault.kind() == FaultKind::NoSuchBucket => return,
+                Err(fault) => {
+                    tracing::warn!("objects of an export that failed may stay: {}", sentence(&fault));
+                    return;
+                }
             }
         }
     }
@@ -332,5 +342,59 @@ const fn span(span: ExportSpan) -> Span {
             };
             Span::Incremental { from_ms, to_ms, view }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use keywright_semantics::codec::EncodedItem;
+    use keywright_semantics::value::{AttributeValue, Item};
+
+    use super::*;
+
+    fn item(text: &str) -> EncodedItem {
+        let item: Item = [("pk".to_owned(), AttributeValue::S(text.to_owned()))].into();
+        EncodedItem::encode(&item)
+    }
+
+    fn exported(content: ExportedContent) -> ExportedItem {
+        ExportedItem { key: Bytes::new(), read_bytes: 7, content }
+    }
+
+    fn text(file: File) -> String {
+        let mut text = String::new();
+        let read = flate2::read::GzDecoder::new(&file.compressed()[..]).read_to_string(&mut text);
+        read.expect("it was just written");
+        text
+    }
+
+    #[test]
+    fn an_empty_file_has_twenty_bytes_and_none_has_a_time() {
+        let span = Span::Full { at_ms: 1 };
+        assert_eq!(File::of(span, DataFormat::Json).compressed().len(), 20);
+        let mut file = File::of(span, DataFormat::Json);
+        file.push(exported(ExportedContent::Item(item("a"))));
+        assert_eq!((file.items, file.read_bytes), (1, 7));
+        let bytes = file.compressed();
+        assert_eq!(bytes.get(4..8), Some(&[0; 4][..]));
+    }
+
+    #[test]
+    fn lines_of_a_full_export_stay_in_their_order_and_those_of_an_increment_are_by_time() {
+        let change = |name: &str, written_us| {
+            let content = ExportedContent::Change { keys: item(name), old: None, new: None, written_us };
+            exported(content)
+        };
+        let mut increment =
+            File::of(Span::Incremental { from_ms: 1, to_ms: 2, view: View::NewImage }, DataFormat::Json);
+        [("late", 9), ("early", 1), ("second", 1)].map(|(name, us)| increment.push(change(name, us)));
+        let found = text(increment);
+        let places = ["early", "second", "late"].map(|name| found.find(name));
+        assert!(places.is_sorted() && places.iter().all(Option::is_some), "{found}");
+        let mut full = File::of(Span::Full { at_ms: 1 }, DataFormat::Ion);
+        ["b", "a"].map(|name| full.push(exported(ExportedContent::Item(item(name)))));
+        assert_eq!(text(full), "$ion_1_0 {Item:{pk:\"b\"}}\n$ion_1_0 {Item:{pk:\"a\"}}\n");
     }
 }

@@ -1,5 +1,5 @@
-//! Jobs that need the backup store: the engine says what is to be done and gives or takes rows, this moves
-//! the bytes. It also makes the backups that are due by a schedule.
+//! Jobs that need objects, in the backup store or in buckets: the engine says what is to be done and gives or
+//! takes rows, this moves the bytes. It also makes the backups that are due by a schedule.
 //!
 //! Each job runs on a thread of its own, because compression and sums take long; so no request waits for
 //! it. What a job has done is in its row, so it may stop at any moment: the next look begins it again. A
@@ -9,8 +9,10 @@
 //! - `seal`: a backup becomes objects.
 //! - `load`: a table is filled from them.
 //! - `verify`: they are read whole.
+//! - `export`: a table, or what changed in it, becomes objects in a bucket that a request names.
 //! - `schedule`: backups that are due.
 
+mod export;
 mod load;
 mod schedule;
 mod seal;
@@ -97,7 +99,6 @@ struct Tools {
     job_memory_bytes: u64,
     backups: Arc<BackupStore>,
     /// The buckets that requests may name.
-    #[expect(dead_code, reason = "exports and imports are about to read it")]
     buckets: Arc<Buckets>,
 }
 
@@ -178,6 +179,7 @@ impl Tools {
             ObjectWork::Seal { .. } => seal::seal(self, job.clone()).await,
             ObjectWork::Restore { place, from } => load::load(self, job.clone(), place, from.clone()).await,
             ObjectWork::Verify { place, from, .. } => verify::verify(self, job.clone(), place, from).await,
+            ObjectWork::Export(_) => export::export(self, job.clone()).await,
             ObjectWork::Delete { backup, place } => {
                 let copy = match place {
                     Some(place) => Copy::read(place)?,
@@ -238,6 +240,7 @@ fn shown(job: &ObjectJob) -> String {
         ObjectWork::Verify { backup, .. } => {
             format!("the verification of the copy of backup {backup} of table {table} (job {id})")
         }
+        ObjectWork::Export(_) => format!("the export of table {table} (job {id})"),
         ObjectWork::Delete { backup, .. } => {
             format!("the removal of the copy of backup {backup} of table {table} (job {id})")
         }

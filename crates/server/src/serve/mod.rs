@@ -131,6 +131,7 @@ fn engine_config(config: &Config, metrics: &Arc<RequestMetrics>) -> EngineConfig
         branches: config.branches,
         pitr_default: config.backups.pitr_default,
         pitr_lag_ms: config.backups.pitr_lag_ms,
+        export_window_ms_min: config.backups.export_min_window_ms,
         job_threads: config.backups.job_threads,
         load_rate: config.backups.load_rate,
         seals: config.backups.to.is_some(),

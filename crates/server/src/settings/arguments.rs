@@ -139,6 +139,9 @@ pub(crate) struct BackupArguments {
     /// How far the latest time to which a table can be restored is behind, in milliseconds [default: 0]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_PITR_LAG_MS")]
     pub(crate) pitr_lag_ms: Option<u64>,
+    /// The shortest window of an incremental export, in milliseconds [default: 900000]
+    #[arg(long, value_name = "MS", env = "KEYWRIGHT_EXPORT_MIN_WINDOW_MS")]
+    pub(crate) export_min_window_ms: Option<u64>,
     /// Jobs at work at a time; further ones wait [default: 2]
     #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_JOB_THREADS")]
     pub(crate) job_threads: Option<usize>,

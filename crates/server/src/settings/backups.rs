@@ -3,6 +3,7 @@
 
 use keywright_archive::Address;
 use keywright_objects::S3Settings;
+use keywright_semantics::limits::EXPORT_WINDOW_MS_MIN;
 use keywright_semantics::place::{ACCOUNT_DIGITS, RegionName};
 use serde::Deserialize;
 
@@ -34,6 +35,7 @@ pub(crate) struct Backups {
     pub(crate) s3: Option<S3Settings>,
     pub(crate) pitr_default: bool,
     pub(crate) pitr_lag_ms: u64,
+    pub(crate) export_min_window_ms: u64,
     pub(crate) job_threads: usize,
     pub(crate) job_memory_bytes: u64,
     /// Rows that all restores together write in a second; `None` for no limit.
@@ -78,6 +80,7 @@ pub(crate) struct InFile {
     pub(crate) to: Option<String>,
     pub(crate) pitr_default: Option<bool>,
     pub(crate) pitr_lag_ms: Option<u64>,
+    pub(crate) export_min_window_ms: Option<u64>,
     pub(crate) job_threads: Option<usize>,
     pub(crate) job_memory_mib: Option<u64>,
     pub(crate) load_rate: Option<u64>,
@@ -120,6 +123,10 @@ pub(crate) fn merge(
         s3,
         pitr_default: arguments.pitr_default.or(file.pitr_default).unwrap_or(false),
         pitr_lag_ms: arguments.pitr_lag_ms.or(file.pitr_lag_ms).unwrap_or(0),
+        export_min_window_ms: arguments
+            .export_min_window_ms
+            .or(file.export_min_window_ms)
+            .unwrap_or(EXPORT_WINDOW_MS_MIN),
         job_threads,
         job_memory_bytes: job_memory_mib.saturating_mul(MIB),
         load_rate,

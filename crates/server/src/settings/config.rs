@@ -175,6 +175,8 @@ struct File {
     pitr_default: Option<bool>,
     #[serde(alias = "pitr_lag_ms")]
     pitr_lag_ms: Option<u64>,
+    #[serde(alias = "export_min_window_ms")]
+    export_min_window_ms: Option<u64>,
     #[serde(alias = "job_threads")]
     job_threads: Option<usize>,
     #[serde(alias = "job_memory_mib")]
@@ -255,6 +257,7 @@ impl File {
             to: self.backup_place.take(),
             pitr_default: self.pitr_default,
             pitr_lag_ms: self.pitr_lag_ms,
+            export_min_window_ms: self.export_min_window_ms,
             job_threads: self.job_threads,
             job_memory_mib: self.job_memory_mib,
             load_rate: self.load_rate,

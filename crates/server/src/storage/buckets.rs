@@ -44,7 +44,6 @@ impl Buckets {
     }
 
     /// A bucket that a request names. That it is there is only known of a folder.
-    #[cfg_attr(not(test), expect(dead_code, reason = "exports and imports are about to call it"))]
     pub(crate) fn open(&self, name: &str) -> Result<Bucket, ObjectFault> {
         let mut opened = self.opened.lock().expect("nobody panics with the opened buckets");
         if let Some(bucket) = opened.get(name) {

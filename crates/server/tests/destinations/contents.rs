@@ -49,9 +49,18 @@ fn every_change_arrives_with_both_images_without_a_stream_of_the_table() {
     let records: Vec<(u64, Value)> = puts.iter().map(taken).collect();
     // A write that changes nothing is no change.
     let expected = [
-        record("INSERT", &json!({"ApproximateCreationDateTime": null, "Keys": key, "NewImage": first, "SizeBytes": 17})),
-        record("MODIFY", &json!({"ApproximateCreationDateTime": null, "Keys": key, "NewImage": second, "OldImage": first, "SizeBytes": 27})),
-        record("REMOVE", &json!({"ApproximateCreationDateTime": null, "Keys": key, "OldImage": second, "SizeBytes": 17})),
+        record(
+            "INSERT",
+            &json!({"ApproximateCreationDateTime": null, "Keys": key, "NewImage": first, "SizeBytes": 17}),
+        ),
+        record(
+            "MODIFY",
+            &json!({"ApproximateCreationDateTime": null, "Keys": key, "NewImage": second, "OldImage": first, "SizeBytes": 27}),
+        ),
+        record(
+            "REMOVE",
+            &json!({"ApproximateCreationDateTime": null, "Keys": key, "OldImage": second, "SizeBytes": 17}),
+        ),
     ];
     assert_eq!(records.iter().map(|(_, record)| record.clone()).collect::<Vec<_>>(), expected);
     assert!(records.iter().all(|(created, _)| (begun_ms..=now_ms()).contains(created)), "milliseconds");

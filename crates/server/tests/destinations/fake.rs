@@ -157,13 +157,17 @@ impl Fake {
             state.records += 1;
             if state.mode == Mode::FailsSome && state.records % 3 == 0 {
                 failed += 1;
-                answers.push(json!({"ErrorCode": "ProvisionedThroughputExceededException", "ErrorMessage": "m"}));
+                answers.push(
+                    json!({"ErrorCode": "ProvisionedThroughputExceededException", "ErrorMessage": "m"}),
+                );
                 continue;
             }
             let partition_key = record["PartitionKey"].as_str().unwrap().to_owned();
             let data = base64(record["Data"].as_str().unwrap());
             state.puts.push(Put { stream: name.to_owned(), partition_key, data });
-            answers.push(json!({"SequenceNumber": state.records.to_string(), "ShardId": "shardId-000000000000"}));
+            answers.push(
+                json!({"SequenceNumber": state.records.to_string(), "ShardId": "shardId-000000000000"}),
+            );
         }
         state.failed += failed;
         (200, json!({"FailedRecordCount": failed, "Records": answers}))

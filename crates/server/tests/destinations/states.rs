@@ -30,7 +30,9 @@ const DISABLE: &str = "DisableKinesisStreamingDestination";
 const UPDATE: &str = "UpdateKinesisStreamingDestination";
 
 fn not_enabled() -> String {
-    format!("{NOT_VALID}EnableKinesisStreamingDestination must be DISABLED or ENABLE_FAILED to perform ENABLE operation.")
+    format!(
+        "{NOT_VALID}EnableKinesisStreamingDestination must be DISABLED or ENABLE_FAILED to perform ENABLE operation."
+    )
 }
 
 fn not_disabled() -> String {

@@ -12,7 +12,8 @@ use crate::support::Server;
 /// The local ports of a process's sockets that are connected, or about to be.
 fn connected_ports(process: u32) -> BTreeSet<u16> {
     let folder = format!("/proc/{process}/fd");
-    let links = std::fs::read_dir(folder).unwrap().filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+    let links =
+        std::fs::read_dir(folder).unwrap().filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
     let sockets: BTreeSet<String> = links
         .filter_map(|link| Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
         .collect();

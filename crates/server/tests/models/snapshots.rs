@@ -7,7 +7,7 @@ use crate::support::model_command;
 use crate::support::snapshot::{assert_snapshot, session};
 
 /// Commands with a help text of their own.
-const COMMANDS: [&str; 34] = [
+const COMMANDS: [&str; 35] = [
     "",
     "serve",
     "credentials",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 34] = [
     "bench",
     "completions",
     "copy",
+    "export",
     "man",
     "history",
     "jobs",

@@ -50,13 +50,8 @@ impl Kinesis {
         let (now, target) = (now(), format!("Kinesis_20131202.{operation}"));
         let date = now.to_basic();
         let headers = [("host", host.as_str()), ("x-amz-date", date.as_str()), ("x-amz-target", &target)];
-        let request = SignedRequest {
-            method: "POST",
-            path: "/",
-            query: "",
-            headers: &headers,
-            body: body.as_bytes(),
-        };
+        let request =
+            SignedRequest { method: "POST", path: "/", query: "", headers: &headers, body: body.as_bytes() };
         let mut signer = Signer::for_service("AK", "secret", "us-east-1", "kinesis");
         let authorization = signer.authorization(&request, &["host", "x-amz-date", "x-amz-target"], now);
         let mut call = self.client.post(format!("{}/", self.endpoint()));

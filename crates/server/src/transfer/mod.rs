@@ -1,0 +1,6 @@
+//! Commands that move items between tables and buckets, over an endpoint: the server reads and writes the
+//! objects.
+//!
+//! - `export`: a table as of a time, or what changed in it, becomes objects.
+
+pub(crate) mod export;

@@ -1,0 +1,18 @@
+//! Exports from outside: folders that a reader of their own understands, filters, chains, kills, faults of
+//! buckets.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+#[allow(dead_code, reason = "the tests of backups call more of it")]
+#[path = "../backups/db.rs"]
+mod db;
+mod exports;
+mod folder;
+mod full_bucket;
+mod kills;
+mod rules;
+mod sdk;
+mod stores;
+#[path = "../support/mod.rs"]
+mod support;
+mod table;
