@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::credentials::CredentialArguments;
-use crate::commands::{self, about, copy, credentials, health_check, verify};
+use crate::commands::{self, about, copy, credentials, health_check, triggers, verify};
 use crate::process::failure::Failure;
 use crate::settings::arguments::ServeArguments;
 use crate::settings::config::Config;
@@ -46,6 +46,7 @@ enum Command {
     Export(Box<transfer::export::ExportArguments>),
     Jobs(backup::jobs::JobsArguments),
     Migrate(Box<migrate::MigrateArguments>),
+    Triggers(triggers::TriggersArguments),
     Copy(copy::CopyArguments),
     Verify(verify::VerifyArguments),
     Health(health_check::HealthArguments),
@@ -75,6 +76,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Export(arguments)) => transfer::export::run(&arguments),
         Some(Command::Jobs(arguments)) => backup::jobs::run(&arguments),
         Some(Command::Migrate(arguments)) => migrate::run(&arguments),
+        Some(Command::Triggers(arguments)) => triggers::run(&arguments),
         Some(Command::Copy(arguments)) => copy::run(&arguments),
         Some(Command::Verify(arguments)) => return verify::run(&arguments),
         Some(Command::Health(arguments)) => health_check::run(&arguments),

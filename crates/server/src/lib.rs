@@ -4,18 +4,19 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: limits, clock < storage < http < management < settings < client, jobs, destinations, triggers < data
-//! < backup, migrate, transfer < model < mcp < commands < serve < cli
+//! Layers: limits, clock < storage < targets < http < management < settings < client, jobs, destinations,
+//! triggers < data < backup, migrate, transfer < model < mcp < commands < serve < cli
 //!
 //! - `limits`: the server's bounds; `clock`: the database's time.
 //! - `storage`: the stores, the database over one of them, what watches it, the backup store, the buckets
 //!   that requests may name, files that only their owner may read.
+//! - `targets`: where triggers may send records.
 //! - `http`: a request of the API from head to response.
 //! - `management`: metrics and health on a port of their own.
 //! - `settings`: flags, variables and file become what the parts below ask for.
 //! - `jobs`: moves the bytes of jobs that need the backup store, and makes backups that are due.
 //! - `destinations`: sends the changes of tables to Kinesis streams.
-//! - `triggers`: delivers the changes of streams to functions, hosts and buckets.
+//! - `triggers`: delivers records of streams to the targets of triggers.
 //! - `client`: an endpoint as commands see it; `data`, `backup`, `migrate`, `transfer`, `model`, `mcp`: commands
 //!   over one.
 //! - `commands`: the small commands; `serve`: the server as a whole; `cli`: which command runs.
@@ -39,7 +40,9 @@ mod model;
 mod serve;
 mod settings;
 mod storage;
+mod targets;
 mod transfer;
+mod triggers;
 
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;

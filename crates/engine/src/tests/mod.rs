@@ -42,5 +42,6 @@ mod streams;
 mod tables;
 mod throttling;
 mod transactions;
+mod triggers;
 mod ttl;
 mod writes;

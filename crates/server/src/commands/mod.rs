@@ -5,4 +5,5 @@ pub(crate) mod bench;
 pub(crate) mod copy;
 pub(crate) mod credentials;
 pub(crate) mod health_check;
+pub(crate) mod triggers;
 pub(crate) mod verify;

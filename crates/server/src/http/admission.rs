@@ -1,5 +1,5 @@
 //! Admission: the one place that every request passes on its way to the engine's doors (`execute`, `monitor`,
-//! `scale`), from the network and from the studio.
+//! `scale`, `map_event_sources`), from the network and from the studio.
 //!
 //! It knows who makes a request and what the request touches before its faults are reported. A decision on
 //! access belongs here, before `judge`. Only an [`Admitted`] request goes through a door, and only [`admit`]
@@ -10,7 +10,7 @@ use keywright_semantics::error::Error;
 use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
 use keywright_semantics::touches::Touches;
-use keywright_semantics::{monitoring, scaling};
+use keywright_semantics::{event_sources, monitoring, scaling};
 
 use super::request_trace::Trace;
 use crate::storage::any_store::AnyStore;
@@ -49,6 +49,12 @@ impl Asked for monitoring::request::Request {
 }
 
 impl Asked for scaling::request::Request {
+    fn changes_something(&self) -> bool {
+        self.changes_something()
+    }
+}
+
+impl Asked for event_sources::request::Request {
     fn changes_something(&self) -> bool {
         self.changes_something()
     }
@@ -116,5 +122,14 @@ impl Admitted<scaling::request::Request> {
         engine: &Engine<AnyStore>,
     ) -> Result<scaling::response::Response, scaling::fault::Fault> {
         engine.scale(&self.caller, self.request).await
+    }
+}
+
+impl Admitted<event_sources::request::Request> {
+    pub(super) async fn map_event_sources(
+        self,
+        engine: &Engine<AnyStore>,
+    ) -> Result<event_sources::view::Response, event_sources::fault::Fault> {
+        engine.map_event_sources(&self.caller, self.request).await
     }
 }

@@ -4,7 +4,7 @@
 
 use keywright_semantics::limits::ITEM_BYTES_MAX;
 use keywright_semantics::request::Request;
-use keywright_semantics::{monitoring, scaling};
+use keywright_semantics::{event_sources, monitoring, scaling};
 
 use crate::limits::{BATCH_ANSWER_BYTES, PAGE_ANSWER_BYTES, TRANSACTION_ANSWER_BYTES, WRITES_READ_BYTES};
 
@@ -54,6 +54,15 @@ pub(crate) const fn of_monitoring(request: &monitoring::request::Request) -> Opt
         | Asked::PutMetricAlarm(_)
         | Asked::PutMetricData(_)
         | Asked::SetAlarmState(_) => None,
+    }
+}
+
+/// The same for a request on event source mappings: only lists are long.
+pub(crate) const fn of_event_sources(request: &event_sources::request::Request) -> Option<usize> {
+    use event_sources::request::Request as Asked;
+    match request {
+        Asked::List(_) => Some(PAGE_ANSWER_BYTES),
+        Asked::Create(_) | Asked::Delete(_) | Asked::Get(_) | Asked::Update(_) => None,
     }
 }
 

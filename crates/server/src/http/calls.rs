@@ -24,6 +24,7 @@ use super::restores;
 use super::run_to_completion::RunToCompletion;
 use super::service::{Service, internal_error};
 use super::sets;
+use super::triggers;
 use crate::clock::{Desk, endpoint as clock};
 use crate::connection::body;
 use crate::connection::refused::Cause;
@@ -171,6 +172,10 @@ impl Service {
             SignedCall::FindTable => self.regions_answer(namespace, body),
             SignedCall::History => self.history_answer(namespace, body).await,
             SignedCall::Jobs => self.jobs_answer(namespace, body).await,
+            SignedCall::Triggers => {
+                let found = self.engine()?.triggers(Some(namespace)).await?;
+                Ok(Answer::json(triggers::shown(&found).compact().into_bytes(), None))
+            }
             SignedCall::Rollback => {
                 let answer = self.rollback_answer(namespace, body, Access::Write).await?;
                 answer.ok_or_else(internal_error)

@@ -7,10 +7,10 @@
 //!   `failed_signatures`, `inflate`).
 //! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
-//! - The APIs: `dynamodb`, `monitoring`, `scaling`; our own `calls` (which: `own_call`; `branches`,
-//!   `destinations`, `find_table`, `history`, and with bytes in `frames` and `hex`: `sets`, `restores`) and `job_calls`
-//!   (`backups`, `jobs`, `rollbacks`); `studio_calls` without signatures. `copy_check`: what `dynamodb` asks
-//!   the backup store before a restore.
+//! - The APIs: `dynamodb`, `event_sources`, `monitoring`, `scaling`; our own `calls` (which: `own_call`;
+//!   `branches`, `destinations`, `find_table`, `history`, `triggers`, and with bytes in `frames` and `hex`:
+//!   `sets`, `restores`) and `job_calls` (`backups`, `jobs`, `rollbacks`); `studio_calls` without signatures.
+//!   `copy_check`: what `dynamodb` asks the backup store before a restore.
 //! - `request_trace`, `request_metrics` and `request_log`: what is noted about a request.
 //!
 //! It does not know what any operation does, or how bytes arrive (`connection`).
@@ -26,6 +26,7 @@ mod copy_check;
 pub(crate) mod credentials;
 mod destinations;
 mod dynamodb;
+mod event_sources;
 mod failed_signatures;
 pub(crate) mod find_table;
 pub(crate) mod frames;
@@ -48,6 +49,7 @@ mod scaling;
 mod service;
 pub(crate) mod sets;
 mod studio_calls;
+pub(crate) mod triggers;
 pub(crate) mod web_guard;
 mod work;
 

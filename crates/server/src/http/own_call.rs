@@ -3,7 +3,7 @@
 use hyper::Method;
 use hyper::http::request::Parts;
 
-use super::{backups, branches, destinations, find_table, history, jobs, restores, rollbacks, sets};
+use super::{backups, branches, destinations, find_table, history, jobs, restores, rollbacks, sets, triggers};
 
 /// A call of our own below `/_keywright/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,7 @@ pub(super) enum SignedCall {
     History,
     Jobs,
     Rollback,
+    Triggers,
 }
 
 impl OwnCall {
@@ -39,6 +40,7 @@ impl OwnCall {
             history::PATH if is_post => Some(Self::Signed(SignedCall::History)),
             jobs::PATH if is_post => Some(Self::Signed(SignedCall::Jobs)),
             rollbacks::PATH if is_post => Some(Self::Signed(SignedCall::Rollback)),
+            triggers::PATH if is_post => Some(Self::Signed(SignedCall::Triggers)),
             _ => None,
         }
     }

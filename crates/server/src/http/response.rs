@@ -16,7 +16,9 @@ use hyper::header::{
 };
 use hyper::{HeaderMap, Response, StatusCode};
 
-use keywright_wire::{Protocol, Rendered, RenderedScaling, SCALING_CONTENT_TYPE};
+use keywright_wire::{
+    EVENT_SOURCES_CONTENT_TYPE, Protocol, Rendered, RenderedMapping, RenderedScaling, SCALING_CONTENT_TYPE,
+};
 
 use crate::connection::budget::Share;
 use crate::connection::coding::{Coding, preferred_coding};
@@ -30,6 +32,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
 const QUERY_ERROR: HeaderName = HeaderName::from_static("x-amzn-query-error");
 const SMITHY_PROTOCOL: HeaderName = HeaderName::from_static("smithy-protocol");
 const RPC_V2_CBOR: HeaderValue = HeaderValue::from_static("rpc-v2-cbor");
+const ERROR_TYPE: HeaderName = HeaderName::from_static("x-amzn-errortype");
 const CHECKSUM: HeaderName = HeaderName::from_static("x-amz-crc32");
 
 /// The service compresses nothing smaller.
@@ -115,6 +118,17 @@ impl Answer {
     pub(crate) fn scaling(rendered: RenderedScaling) -> Self {
         let status = StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Self::new(status, Some(HeaderValue::from_static(SCALING_CONTENT_TYPE)), rendered.body)
+    }
+
+    /// A response of Lambda about event source mappings.
+    pub(crate) fn event_sources(rendered: RenderedMapping) -> Self {
+        let status = StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let content_type = HeaderValue::from_static(EVENT_SOURCES_CONTENT_TYPE);
+        let mut answer = Self::new(status, Some(content_type), rendered.body);
+        if let Some(name) = rendered.error_type.and_then(|name| HeaderValue::from_str(&name).ok()) {
+            answer.extra.insert(ERROR_TYPE, name);
+        }
+        answer
     }
 
     /// Attaches the memory that the body takes; a small body takes none.

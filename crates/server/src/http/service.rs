@@ -42,11 +42,13 @@ use crate::connection::request_head::{self, RequestHead};
 use crate::limits::{HEAD_BYTES_MAX, Limits, READERS_MAX, UNVERIFIED_DISCARDS_MAX};
 use crate::storage::copies::BackupStore;
 use crate::storage::database::Database;
+use crate::targets::Targets;
 
 /// Everything a connection needs to answer requests.
 pub(crate) struct Service {
     pub(super) database: Arc<Database>,
     pub(super) backups: Arc<BackupStore>,
+    pub(super) targets: Arc<Targets>,
     /// For long computations, shared with the engine.
     pub(super) lane: Arc<Lane>,
     pub(super) metrics: Arc<RequestMetrics>,
@@ -73,6 +75,7 @@ pub(crate) struct Service {
 pub(crate) struct ServiceParts {
     pub(crate) database: Arc<Database>,
     pub(crate) backups: Arc<BackupStore>,
+    pub(crate) targets: Arc<Targets>,
     pub(crate) lane: Arc<Lane>,
     pub(crate) metrics: Arc<RequestMetrics>,
     pub(crate) authenticator: Authenticator,
@@ -88,6 +91,7 @@ impl Service {
         let ServiceParts {
             database,
             backups,
+            targets,
             lane,
             metrics,
             authenticator,
@@ -100,6 +104,7 @@ impl Service {
         Self {
             database,
             backups,
+            targets,
             lane,
             metrics,
             request_log,
@@ -183,7 +188,8 @@ impl Service {
                 && matches!(head.method, Method::GET | Method::POST)
                 && client.address.is_loopback()
         });
-        trace.is_call = own.is_some() || head.method == Method::POST;
+        let is_mapping = family(head, fields).0 == Family::EventSources;
+        trace.is_call = own.is_some() || is_mapping || head.method == Method::POST;
         let early = match admitted {
             Ok(()) if !is_usual || clock.is_some() => None,
             admitted => self.reject_early(head, fields, &body, admitted),
@@ -203,6 +209,7 @@ impl Service {
             _ if let Some(call) = own => self.serve_own(&context, call, body, trace).await,
             _ if let Some(clock) = clock => Ok(self.serve_clock(&context, clock, body).await),
             (Family::DynamoDb, _) => self.serve(&context, body, trace).await,
+            (Family::EventSources, _) => Ok(self.serve_event_sources(&context, body, trace).await),
             (Family::Monitoring(protocol), operation) => {
                 Ok(self.serve_monitoring(&context, (protocol, operation), body, trace).await)
             }
@@ -233,9 +240,15 @@ impl Service {
         match head.method {
             _ if line_bytes(head).max(fields.bytes) > HEAD_BYTES_MAX => Some(Answer::bad_head()),
             Method::GET if head.uri.path() == "/" => Some(Answer::health(host(&head.headers))),
-            // Only POST and preflight requests are guarded. A GET reads no data, and load balancers use any
-            // name.
+            // Of requests to other paths, only POST and preflight requests are guarded. A GET reads no data
+            // there, and load balancers use any name.
             Method::OPTIONS | Method::POST if let Err(refusal) = admitted => {
+                self.refused.count(Cause::WebPage);
+                Some(failure(&refused(refusal)))
+            }
+            // A GET of mappings reads data.
+            Method::GET | Method::PUT | Method::DELETE if family(head, fields).0 == Family::EventSources => {
+                let refusal = admitted.err()?;
                 self.refused.count(Cause::WebPage);
                 Some(failure(&refused(refusal)))
             }

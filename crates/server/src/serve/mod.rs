@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use keywright_engine::{EngineConfig, Lane, Observer};
+use keywright_semantics::event_sources::target::Target;
 use keywright_store_local::{Durability, LocalOptions};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -48,6 +49,9 @@ use crate::storage::database::Database;
 use crate::storage::private_file;
 use crate::storage::{recovery, scrub};
 use crate::studio::{Api, Studio, Surroundings};
+use crate::targets::Targets;
+use crate::triggers;
+use crate::triggers::figures::Figures;
 use banner::{Addresses, StudioLine};
 use descriptors::DataIn;
 use overview::{Heartbeat, Overview};
@@ -139,6 +143,21 @@ fn engine_config(config: &Config, metrics: &Arc<RequestMetrics>) -> EngineConfig
     }
 }
 
+/// Where triggers may send records.
+fn targets(config: &Config, buckets: &Arc<Buckets>) -> Targets {
+    let triggers = &config.triggers;
+    let of_sections = triggers.sections.iter().flat_map(|section| {
+        let settings = &section.settings;
+        [Some(&settings.target), settings.on_failure.as_ref()].into_iter().flatten().map(Target::text)
+    });
+    Targets {
+        functions: triggers.functions.clone(),
+        hosts: triggers.hosts.clone(),
+        buckets: Arc::clone(buckets),
+        of_sections: of_sections.collect(),
+    }
+}
+
 /// Number of threads for long computations: all processors but one, so that short requests always find one
 /// free. A machine with one processor shares it.
 fn lane() -> Lane {
@@ -173,12 +192,14 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let backups = BackupStore::new(config.backups.to.clone(), config.backups.s3.clone().unwrap_or_default());
     let backups = Arc::new(backups);
     let buckets = Arc::new(Buckets::new(config.buckets.clone()));
+    let targets = Arc::new(targets(&config, &buckets));
     let (moves, wishes) = mpsc::channel(1);
 
     let (stop, stopping) = watch::channel(false);
     let parts = ServiceParts {
         database: Arc::clone(&database),
         backups: Arc::clone(&backups),
+        targets: Arc::clone(&targets),
         lane,
         metrics,
         authenticator,
@@ -190,6 +211,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let service = Arc::new(Service::new(parts, stopping.clone()));
     let heartbeat = Arc::new(Heartbeat::new());
     let deliveries = Arc::new(destinations::Figures::default());
+    let figures = Arc::new(Figures::default());
     let addresses = Addresses {
         api: bound.address(),
         secure: bound.secure(),
@@ -209,8 +231,8 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let listener = bound.listen()?;
     if let Some(management) = &management {
         let heartbeat = Arc::clone(&heartbeat);
-        let figures = Arc::clone(&deliveries);
-        let overview = Overview::new(Arc::clone(&service), heartbeat, figures, stopping.clone());
+        let delivered = (Arc::clone(&deliveries), Arc::clone(&figures));
+        let overview = Overview::new(Arc::clone(&service), heartbeat, delivered, stopping.clone());
         management.watch(Arc::new(overview));
     }
     let ready_file = config.ready_file.as_deref().map(|path| ReadyFile::write(path, &endpoint, &listening));
@@ -224,6 +246,8 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     tasks.spawn("the jobs", jobs::run(Arc::clone(&database), stores, config.backups, stopping.clone()));
     let delivering = destinations::run(Arc::clone(&database), config.kinesis, deliveries, stopping.clone());
     tasks.spawn("the deliveries to Kinesis", delivering);
+    let tools = triggers::Tools::new(Arc::clone(&database), targets, figures);
+    tasks.spawn("the triggers", triggers::run(Arc::new(tools), config.triggers.sections, stopping.clone()));
     tasks.spawn("the scrub", scrub::run(Arc::clone(&database), stopping.clone()));
     tasks.spawn("the heartbeat", heartbeat.run(stopping.clone()));
     if let Some((own, _, listener)) = studio {

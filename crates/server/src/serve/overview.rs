@@ -12,16 +12,18 @@ use crate::destinations;
 use crate::http::Service;
 use crate::limits::{BEAT_SECONDS, STUCK_SECONDS_MIN};
 use crate::management::Watched;
-use crate::management::exposition::Exposition;
+use crate::management::exposition::{Exposition, Kind, Millionths};
 use crate::management::report;
 use crate::process::environment;
 use crate::storage::health::Health;
+use crate::triggers::figures::Figures;
 
 /// One server.
 pub(crate) struct Overview {
     service: Arc<Service>,
     heartbeat: Arc<Heartbeat>,
     deliveries: Arc<destinations::Figures>,
+    triggers: Arc<Figures>,
     stopping: watch::Receiver<bool>,
     started_ms: u64,
 }
@@ -30,10 +32,10 @@ impl Overview {
     pub(crate) fn new(
         service: Arc<Service>,
         heartbeat: Arc<Heartbeat>,
-        deliveries: Arc<destinations::Figures>,
+        (deliveries, triggers): (Arc<destinations::Figures>, Arc<Figures>),
         stopping: watch::Receiver<bool>,
     ) -> Self {
-        Self { service, heartbeat, deliveries, stopping, started_ms: environment::now().0 }
+        Self { service, heartbeat, deliveries, triggers, stopping, started_ms: environment::now().0 }
     }
 }
 
@@ -58,9 +60,58 @@ impl Watched for Overview {
             report::keeping(exposition, &figures, lag_ms, environment::now().0);
         }
         self.deliveries.describe(exposition, self.service.database().clock().now_ms());
+        triggers(exposition, &self.triggers, environment::now().0);
         if let Some(sharing) = self.service.database().sharing() {
             report::shared_store(exposition, &sharing);
         }
+    }
+}
+
+/// Triggers that this process delivers.
+fn triggers(exposition: &mut Exposition, figures: &Figures, now_ms: u64) {
+    let figures = figures.all();
+    let each = || {
+        figures
+            .iter()
+            .map(|(id, figure)| ([("trigger", id.as_str()), ("table", figure.table.as_str())], figure))
+    };
+    exposition.metric(
+        Kind::Gauge,
+        "keywright_trigger_lag_seconds",
+        "The age of the oldest record that a trigger of this server has not delivered; 0 without one.",
+    );
+    for (labels, figure) in each() {
+        exposition.sample(&labels, Millionths(figure.lag_ms(now_ms).saturating_mul(1_000)));
+    }
+    exposition.metric(
+        Kind::Gauge,
+        "keywright_trigger_failing",
+        "Lanes of shards whose target fails at present.",
+    );
+    for (labels, figure) in each() {
+        exposition.sample(&labels, figure.failing());
+    }
+    exposition.metric(
+        Kind::Counter,
+        "keywright_trigger_records_total",
+        "Records of triggers: delivered (also into an archive), filtered (no filter matches), discarded (failed or too old).",
+    );
+    for (id, figure) in &figures {
+        let counts = figure.counts;
+        for (outcome, count) in
+            [("delivered", counts.delivered), ("filtered", counts.filtered), ("discarded", counts.discarded)]
+        {
+            let labels = [("trigger", id.as_str()), ("table", figure.table.as_str()), ("outcome", outcome)];
+            exposition.sample(&labels, count);
+        }
+    }
+    exposition.metric(
+        Kind::Counter,
+        "keywright_trigger_retries_total",
+        "Batches of triggers that were sent again, because the target failed.",
+    );
+    for (labels, figure) in each() {
+        exposition.sample(&labels, figure.counts.retries);
     }
 }
 

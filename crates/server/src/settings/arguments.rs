@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 
 use super::buckets::StoreArguments;
 use super::kinesis::KinesisArguments;
+use super::triggers::TriggerArguments;
 use crate::clock::{ManualStart, Pace};
 use crate::http::request_log::RequestLog;
 use crate::process::log::{LogFormat, LogLevel};
@@ -120,6 +121,8 @@ pub(crate) struct ServeArguments {
     pub(crate) stores: StoreArguments,
     #[command(flatten)]
     pub(crate) kinesis: KinesisArguments,
+    #[command(flatten)]
+    pub(crate) triggers: TriggerArguments,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
 }

@@ -21,6 +21,7 @@ use super::kinesis::{self, Kinesis, KinesisArguments};
 use super::s3::{S3Arguments, Secrets};
 use super::storage::{Place, STORE, Storage, chosen};
 use super::throughput;
+use super::triggers::{self, TriggerInFile, Triggers};
 use crate::clock::{ClockSetting, ManualStart, Pace};
 use crate::connection::hosts::AllowedHosts;
 use crate::http::request_log::RequestLog;
@@ -84,6 +85,7 @@ pub(crate) struct Config {
     pub(crate) buckets: BucketSettings,
     /// `None` if no Kinesis is named.
     pub(crate) kinesis: Option<Kinesis>,
+    pub(crate) triggers: Triggers,
     /// `None` if it is off.
     pub(crate) management: Option<ManagementConfig>,
     /// `None` if it is off.
@@ -217,6 +219,14 @@ struct File {
     kinesis_session_token: Option<String>,
     #[serde(alias = "kinesis_allow_http")]
     kinesis_allow_http: Option<bool>,
+    #[serde(alias = "lambda_endpoint")]
+    lambda_endpoint: Option<String>,
+    #[serde(alias = "lambda_access_key_id")]
+    lambda_access_key_id: Option<String>,
+    #[serde(default, alias = "trigger_hosts")]
+    trigger_hosts: Vec<String>,
+    #[serde(default)]
+    trigger: Vec<TriggerInFile>,
     #[serde(alias = "branches_per_account")]
     branches_per_account: Option<usize>,
     #[serde(alias = "branch_mib_per_account")]
@@ -297,6 +307,15 @@ impl File {
         }
     }
 
+    fn triggers(&mut self) -> triggers::InFile {
+        triggers::InFile {
+            lambda_endpoint: self.lambda_endpoint.take(),
+            lambda_access_key_id: self.lambda_access_key_id.take(),
+            trigger_hosts: std::mem::take(&mut self.trigger_hosts),
+            sections: std::mem::take(&mut self.trigger),
+        }
+    }
+
     fn durability(&self) -> Result<Option<DurabilityArgument>, Failure> {
         match self.durability.as_deref() {
             None => Ok(None),
@@ -345,6 +364,7 @@ impl Config {
         let backups = backups::merge(&arguments.backups, file.backups(), &storage, &stores)?;
         let buckets = stores.buckets()?;
         let kinesis = kinesis::merge(&arguments.kinesis, &file.kinesis())?;
+        let triggers = triggers::merge(arguments.triggers, file.triggers())?;
         let branches = branch_limits(&arguments.limits, &file, verifies);
         let allowed_hosts = first_given(arguments.allowed_host, std::mem::take(&mut file.allowed_host));
         let management = watching.management(&allowed_hosts)?;
@@ -381,6 +401,7 @@ impl Config {
             backups,
             buckets,
             kinesis,
+            triggers,
             management,
             studio,
             request_log: watching.request_log,

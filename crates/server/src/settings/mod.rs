@@ -8,4 +8,5 @@ pub(crate) mod kinesis;
 pub(crate) mod s3;
 pub(crate) mod storage;
 pub(crate) mod throughput;
+pub(crate) mod triggers;
 pub(crate) mod variables;

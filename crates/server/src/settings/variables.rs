@@ -5,12 +5,14 @@ use clap::Command;
 
 const PREFIX: &str = "KEYWRIGHT_";
 /// Settings that are read by `config`, one by the studio of a debug build, not by the command line's library.
-const READ_BY_HAND: [&str; 11] = [
+const READ_BY_HAND: [&str; 13] = [
     "KEYWRIGHT_DATA",
     "KEYWRIGHT_FROM_PASSWORD",
     "KEYWRIGHT_IN_MEMORY",
     "KEYWRIGHT_KINESIS_SECRET_ACCESS_KEY",
     "KEYWRIGHT_KINESIS_SESSION_TOKEN",
+    "KEYWRIGHT_LAMBDA_SECRET_ACCESS_KEY",
+    "KEYWRIGHT_LAMBDA_SESSION_TOKEN",
     "KEYWRIGHT_S3_SECRET_ACCESS_KEY",
     "KEYWRIGHT_S3_SESSION_TOKEN",
     "KEYWRIGHT_STORE",

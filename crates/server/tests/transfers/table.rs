@@ -10,7 +10,7 @@ use crate::folder::{self, Folder};
 use crate::support::Server;
 
 pub(crate) const TABLE: &str = "Shop";
-pub(crate) const BUCKET: &str = "exports";
+pub(crate) use crate::support::stores::BUCKET;
 
 /// Items by key.
 pub(crate) type Items = BTreeMap<String, Value>;

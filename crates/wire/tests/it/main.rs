@@ -11,6 +11,7 @@ mod backups;
 mod case_file;
 mod cases;
 mod files;
+mod patterns;
 mod responses;
 mod touches;
 mod values;

@@ -1,0 +1,81 @@
+//! A request on event source mappings, in Lambda's protocol.
+//!
+//! It does not know what any operation does. Between admission and execution it asks whether the settings
+//! name the targets, which the engine does not know.
+
+use hyper::body::Incoming;
+use keywright_semantics::error::Error;
+use keywright_semantics::event_sources::fault::Fault;
+use keywright_semantics::touches::{Action, Touches};
+use keywright_wire::{
+    Family, RequestLine, decode_event_sources, render_event_sources, render_event_sources_error,
+    render_event_sources_fault,
+};
+
+use super::admission::{Asker, admit};
+use super::answer_size;
+use super::context::RequestContext;
+use super::receive::BodyForm;
+use super::request_trace::Trace;
+use super::response::Answer;
+use super::service::Service;
+
+impl Service {
+    /// Answers a request on event source mappings, faults too.
+    pub(super) async fn serve_event_sources(
+        &self,
+        context: &RequestContext<'_>,
+        body: Incoming,
+        trace: &mut Trace,
+    ) -> Answer {
+        match self.map_event_sources(context, body, trace).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                trace.error = Some(error.kind);
+                self.delay_failed_signature(&error, context.client).await;
+                Answer::event_sources(render_event_sources_error(&error))
+            }
+        }
+    }
+
+    /// Executes a request on event source mappings.
+    async fn map_event_sources(
+        &self,
+        context: &RequestContext<'_>,
+        body: Incoming,
+        trace: &mut Trace,
+    ) -> Result<Answer, Error> {
+        let expected = (Family::EventSources, BodyForm::Short);
+        let signed = self.receive_signed(context, expected, body, trace).await?;
+        let head = context.head;
+        let line = RequestLine {
+            method: head.method.as_str(),
+            path: head.uri.path(),
+            query: head.uri.query().unwrap_or_default(),
+        };
+        let decode = || decode_event_sources(line, &signed.body);
+        let (decoded, _memory) = self.decode_other(&signed.body, decode).await?;
+        let refused = |fault: &Fault| Answer::event_sources(render_event_sources_fault(fault));
+        let request = match decoded {
+            Ok(request) => request,
+            Err(fault) => return Ok(refused(&fault)),
+        };
+        let touches = Touches::account(Action::EventSources(request.operation()));
+        let asker = Asker::of_network(signed.caller);
+        let admitted = admit(asker, &touches, trace, |_| Ok::<_, Error>(request))?;
+        let admitted = admitted.expect("a caller who may write is admitted");
+        for target in admitted.request().targets() {
+            if let Err(message) = self.targets.check(target) {
+                return Ok(refused(&Fault::parameter(message)));
+            }
+        }
+        let share = self.answer_share(answer_size::of_event_sources(admitted.request())).await?;
+        let engine = self.engine()?;
+        let changes = admitted.changes_something();
+        let work = async move { admitted.map_event_sources(&engine).await };
+        Ok(match self.complete(changes, work).await {
+            Ok(response) => Answer::event_sources(render_event_sources(&response, changes)).holding(share),
+            Err(fault) => refused(&fault),
+        })
+    }
+}

@@ -1,0 +1,59 @@
+"""Changes of every type, and what libraries make of the events about them. Usage: events.py write ENDPOINT | read FILE"""
+
+import json
+import sys
+import time
+from decimal import Decimal
+
+import boto3
+from boto3.dynamodb.types import TypeDeserializer
+
+EVERY = {"pk": "a", "sk": "1", "s": "text", "n": Decimal("-1.5E-120"), "b": b"\x00\xff", "yes": True, "none": None,
+         "list": [1, "two", [b"3"]], "map": {"inner": {"set": {Decimal(1), Decimal(2)}}}, "ss": {"a", "b"}, "bs": {b"1", b"2"},
+         "empty": "", "status": "NEW"}
+
+
+def write(endpoint):
+    table = boto3.resource("dynamodb", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="local",
+                           aws_secret_access_key="local").Table("T")
+    table.put_item(Item=EVERY)
+    table.put_item(Item={**EVERY, "status": "PAID"})
+    table.delete_item(Key={"pk": "a", "sk": "1"})
+    for number in range(3):
+        table.put_item(Item={"pk": "b", "sk": str(number), "expires": int(time.time()) - 5 if number == 2 else 2_000_000_000})
+    table.meta.client.update_time_to_live(TableName="T", TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires"})
+
+
+def read(file):
+    from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+    from aws_lambda_powertools.utilities.data_classes import DynamoDBStreamEvent
+
+    with open(file) as text:
+        event = json.load(text)
+    deserialize = TypeDeserializer().deserialize
+    for record in event["Records"]:
+        for image in ("Keys", "OldImage", "NewImage"):
+            for value in record["dynamodb"].get(image, {}).values():
+                # JSON has binary values as text.
+                if "B" not in value and "BS" not in value:
+                    deserialize(value)
+    inserted, modified, removed = list(DynamoDBStreamEvent(event).records)[:3]
+    assert (inserted.event_name.name, modified.event_name.name, removed.event_name.name) == ("INSERT", "MODIFY", "REMOVE")
+    assert inserted.dynamodb.new_image["n"] == EVERY["n"] and inserted.dynamodb.new_image["map"] == EVERY["map"]
+    assert (modified.dynamodb.old_image["status"], modified.dynamodb.new_image["status"]) == ("NEW", "PAID")
+    assert removed.user_identity in (None, {}), removed.user_identity
+    expired = [record for record in DynamoDBStreamEvent(event).records if record.user_identity]
+    assert [record.user_identity for record in expired] == [{"type": "Service", "principalId": "dynamodb.amazonaws.com"}]
+
+    def handle(record):
+        if record.dynamodb.keys["pk"] == "b":
+            raise ValueError("it fails")
+
+    context = type("Context", (), {"get_remaining_time_in_millis": lambda self: 1000})()
+    answer = process_partial_response(event=event, record_handler=handle, context=context,
+                                      processor=BatchProcessor(event_type=EventType.DynamoDBStreams))
+    failed = [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+    assert failed == [record["dynamodb"]["SequenceNumber"] for record in event["Records"][3:]], answer
+
+
+{"write": write, "read": read}[sys.argv[1]](sys.argv[2])
