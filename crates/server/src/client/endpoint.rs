@@ -61,8 +61,12 @@ const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);
 /// Attempts of a request that the endpoint is too busy for, or whose connection breaks.
 const ATTEMPTS_MAX: u32 = 8;
 
-/// The pause before the second attempt; it doubles with each further one.
+/// The same of a client that waits for an endpoint that is being restarted: four minutes in all.
+const PATIENT_ATTEMPTS_MAX: u32 = 30;
+
+/// The pause before the second attempt; it doubles with each further one, up to the longest.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(10);
 
 /// Errors after which the same request may succeed.
 const TEMPORARY: [&str; 6] = [
@@ -197,6 +201,7 @@ pub(crate) struct Client {
     session_token: Option<String>,
     signer: Signer,
     sender: SendRequest<Full<Bytes>>,
+    attempts_max: u32,
 }
 
 impl Client {
@@ -209,7 +214,13 @@ impl Client {
             region,
             session_token: credentials.session_token.clone(),
             signer,
+            attempts_max: ATTEMPTS_MAX,
         })
+    }
+
+    /// A client for work of hours or days, which does not end because an endpoint is away for a minute.
+    pub(crate) fn patient(self) -> Self {
+        Self { attempts_max: PATIENT_ATTEMPTS_MAX, ..self }
     }
 
     /// Sends a request again while the endpoint is too busy for it or the connection breaks. Only for
@@ -235,7 +246,7 @@ impl Client {
 
     async fn send_again(&mut self, call: Call<'_>, body: &Json) -> Result<Json, Refusal> {
         let mut pause = PAUSE_MIN;
-        for _ in 1..ATTEMPTS_MAX {
+        for _ in 1..self.attempts_max {
             match self.send(call, body).await {
                 Err(refusal) if refusal.cause == Cause::Silence => return Err(refusal),
                 Err(refusal) if refusal.kind.is_empty() => {
@@ -247,7 +258,7 @@ impl Client {
                 Err(refusal) if TEMPORARY.contains(&refusal.kind.as_str()) => tokio::time::sleep(pause).await,
                 answer => return answer,
             }
-            pause *= 2;
+            pause = (pause * 2).min(PAUSE_MAX);
         }
         self.send(call, body).await
     }

@@ -1,11 +1,13 @@
-//! What `--from` names: a file, or a table at an endpoint.
+//! What `--from` names: a file, a table at an endpoint, or a folder of exports.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::client::endpoint::Endpoint;
 
-const FORM: &str = "write FILE.db, or https://ENDPOINT/TABLE";
+const FORM: &str = "write FILE.db, https://ENDPOINT/TABLE or aws://TABLE?export=PLACE/ID";
+const EXPORT_SCHEME: &str = "aws://";
+const EXPORT_PARAMETER: &str = "?export=";
 
 /// The source of a migration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,12 +16,28 @@ pub(crate) enum From {
     File(PathBuf),
     /// A table at an endpoint.
     Table { endpoint: Endpoint, table: String },
+    /// Exports of the service.
+    Exports(ExportPlace),
+}
+
+/// Where exports of a table are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ExportPlace {
+    /// The table that they are of.
+    pub(crate) table: String,
+    /// What holds their folders: a local folder, or `s3://BUCKET/PREFIX`.
+    pub(crate) root: String,
+    /// Their ids, the full export first.
+    pub(crate) ids: Vec<String>,
 }
 
 impl FromStr for From {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(rest) = text.strip_prefix(EXPORT_SCHEME) {
+            return exports(rest).map(Self::Exports);
+        }
         if text.starts_with("http://") || text.starts_with("https://") {
             let parts = text.rsplit_once('/').filter(|(endpoint, _)| endpoint.contains("://"));
             let (endpoint, table) = parts
@@ -38,6 +56,20 @@ impl FromStr for From {
     }
 }
 
+fn exports(rest: &str) -> Result<ExportPlace, String> {
+    let form = "write aws://TABLE?export=s3://BUCKET/PREFIX/AWSDynamoDB/ID, or a folder in place of s3://, with the \
+                ids of increments after commas";
+    let (table, place) = rest.split_once(EXPORT_PARAMETER).ok_or(form)?;
+    let mut parts = place.split(',');
+    let first = parts.next().unwrap_or_default().trim_end_matches('/');
+    let (root, id) = first.rsplit_once('/').unwrap_or((".", first));
+    let ids: Vec<String> = std::iter::once(id).chain(parts).map(str::to_owned).collect();
+    if table.is_empty() || ids.iter().any(|id| id.is_empty() || id.contains('/')) {
+        return Err(form.to_owned());
+    }
+    Ok(ExportPlace { table: table.to_owned(), root: root.to_owned(), ids })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,7 +80,18 @@ mod tests {
         let table =
             From::Table { endpoint: "http://localhost:8000".parse().unwrap(), table: "Orders".to_owned() };
         assert_eq!("http://localhost:8000/Orders".parse(), Ok(table));
-        for text in ["", "http://localhost:8000", "http://localhost:8000/", "ftp://x/T"] {
+        let exports = |root: &str, ids: &[&str]| {
+            From::Exports(ExportPlace {
+                table: "T".to_owned(),
+                root: root.to_owned(),
+                ids: ids.iter().map(|id| (*id).to_owned()).collect(),
+            })
+        };
+        assert_eq!("aws://T?export=s3://b/p/AWSDynamoDB/1,2".parse(), Ok(exports("s3://b/p/AWSDynamoDB", &["1", "2"])));
+        assert_eq!("aws://T?export=x/AWSDynamoDB/1/".parse(), Ok(exports("x/AWSDynamoDB", &["1"])));
+        for text in
+            ["", "http://localhost:8000", "http://localhost:8000/", "ftp://x/T", "aws://T", "aws://?export=a/b", "aws://T?export=a/1,"]
+        {
             assert!(text.parse::<From>().is_err(), "{text}");
         }
     }

@@ -53,6 +53,8 @@ pub(super) fn run(source: &Side, target: &Side, state: &StateFile, choices: Choi
 }
 
 async fn migrate(source: &Side, target: &Side, state: &StateFile, choices: Choices) -> Result<(), Failure> {
+    // A signal that comes before the follower is there stops it at once.
+    let stop = stop_signal()?;
     let record = state.read()?;
     let begun = Begun::read(record.as_ref());
     let (mut at_source, mut at_target) = (source.connect().await?, target.connect().await?);
@@ -102,7 +104,6 @@ async fn migrate(source: &Side, target: &Side, state: &StateFile, choices: Choic
     let keys = sides.keys.clone();
     let report = |event| show.take(event);
     let follower = Follower::new(sides, stream.clone(), progress, &keep, &report);
-    let stop = stop_signal()?;
     tokio::select! {
         ended = end(&follower, choices, source, target, &keys) => ended?,
         signalled = stop => {

@@ -3,21 +3,25 @@
 //! - `from`: what `--from` names; `side`: a table at an endpoint; `state_file`: how far a migration has come;
 //!   `target_table`: the table that it fills.
 //! - `follow`: a table in use, copied and followed. `live`: the command on top of it.
-//! - `file`: database files of DynamoDB Local and dynoxide.
+//! - `file`: database files of DynamoDB Local and dynoxide. `export`: exports of the service, with increments;
+//!   `key_schema`: the key that they do not say.
 //!
 //! Every migration goes over public APIs, says what it will do, and goes on where it was stopped. It writes
 //! only into tables that it created.
 //!
-//! Layers: extent, from, side, state_file < target_table < follow < file, live
+//! Layers: extent, from, key_schema, side, state_file, writes < target_table < follow < export, file, live
 
+mod export;
 mod extent;
 mod file;
 mod follow;
 mod from;
+mod key_schema;
 mod live;
 mod side;
 mod state_file;
 mod target_table;
+mod writes;
 
 use std::path::PathBuf;
 
@@ -26,6 +30,7 @@ use clap::builder::RangedU64ValueParser;
 
 use self::extent::Extent;
 use self::from::From;
+use self::key_schema::KeyArgument;
 use self::live::{Choices, Comparison, Missing};
 use self::side::{Side, region_of_host};
 use self::state_file::StateFile;
@@ -34,6 +39,7 @@ use crate::client::confirm::confirm;
 use crate::client::endpoint::{Credentials, Endpoint};
 use crate::client::endpoint_url;
 use crate::process::failure::Failure;
+use crate::settings::s3::S3Arguments;
 
 /// Segments of the Scan, unless the command line says otherwise, and at most.
 const SEGMENTS: &str = "4";
@@ -46,12 +52,14 @@ const ANY_KEY: &str = "local";
 ///
 /// From a database file of DynamoDB Local or dynoxide: --from FILE.db. From a table that is in use at an
 /// endpoint, such as the service itself: --from https://ENDPOINT/TABLE --live, which copies its items and
-/// follows its stream. The target tables are created; one that exists is refused. The command says what it will
-/// do. After a stop the same command goes on.
+/// follows its stream. From exports of the service, a full one and increments:
+/// --from aws://TABLE?export=PLACE/ID,ID. The target tables are created; one that exists is refused, but an empty
+/// one for exports. The command says what it will do. After a stop the same command goes on.
 #[derive(Debug, Args)]
 #[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct MigrateArguments {
-    /// FILE.db, or https://ENDPOINT/TABLE with --live
+    /// FILE.db, https://ENDPOINT/TABLE with --live, or <aws://TABLE?export=PLACE/ID>, where PLACE is a folder or
+    /// <s3://BUCKET/PREFIX>
     #[arg(long, value_name = "SOURCE")]
     from: From,
     /// Only this table of a file. Can be repeated [default: all]
@@ -78,6 +86,12 @@ pub(crate) struct MigrateArguments {
     /// The file that says how far the migration has come [default: NAME.migrate.json in this folder]
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
+    /// The key of the table that exports are of, such as pk:S,sk:N
+    #[arg(long, value_name = "KEY", conflicts_with = "like")]
+    key: Option<KeyArgument>,
+    /// Create the table of exports as this file describes it, which has the answer of DescribeTable
+    #[arg(long, value_name = "FILE")]
+    like: Option<PathBuf>,
     /// Say what the command would do, and end
     #[arg(long)]
     dry_run: bool,
@@ -89,6 +103,8 @@ pub(crate) struct MigrateArguments {
     credentials: Credentials,
     #[command(flatten)]
     source: SourceCredentials,
+    #[command(flatten)]
+    s3: S3Arguments,
 }
 
 /// Credentials and region of the source. Each falls back to the AWS variable that the target's flag reads.
@@ -151,8 +167,8 @@ pub(crate) fn run(arguments: &MigrateArguments) -> Result<(), Failure> {
     };
     match &arguments.from {
         From::File(path) => {
-            let wrong = arguments.live.then_some("--live");
-            refuse(wrong, "is about a table at an endpoint: write --from https://ENDPOINT/TABLE")?;
+            arguments.refuse_live()?;
+            arguments.refuse_key()?;
             let file = path.file_name().unwrap_or_default().to_string_lossy();
             let to = format!("{} in {}", target.endpoint, side("").region()?);
             let state = arguments.state_file(&file, &path.display().to_string(), &to)?;
@@ -166,7 +182,8 @@ pub(crate) fn run(arguments: &MigrateArguments) -> Result<(), Failure> {
             })
         }
         From::Table { endpoint, table } => {
-            refuse((!arguments.table.is_empty()).then_some("--table"), "chooses tables of a file")?;
+            arguments.refuse_table()?;
+            arguments.refuse_key()?;
             if !arguments.live {
                 return Err(Failure::new(format!("{table} at {endpoint} may be in use"))
                     .advising("pass --live to copy it and follow its changes"));
@@ -177,6 +194,20 @@ pub(crate) fn run(arguments: &MigrateArguments) -> Result<(), Failure> {
             let state = arguments.state_file(&target.table, &source.shown()?, &target.shown()?)?;
             live::run(&source, &target, &state, arguments.choices())
         }
+        From::Exports(place) => {
+            arguments.refuse_live()?;
+            arguments.refuse_table()?;
+            let definition = match (&arguments.key, &arguments.like) {
+                (Some(key), _) => Some(key.definition(&place.table)),
+                (None, Some(path)) => Some(key_schema::like(path)?),
+                (None, None) => None,
+            };
+            let target = side(&place.table);
+            let from = format!("{} in {}", place.ids.join(", "), place.root);
+            let state = arguments.state_file(&target.table, &from, &target.shown()?)?;
+            let extent = arguments.extent();
+            export::run(&export::Request { place, s3: &arguments.s3, definition, target, state, extent })
+        }
     }
 }
 
@@ -185,6 +216,20 @@ fn refuse(flag: Option<&str>, reason: &str) -> Result<(), Failure> {
 }
 
 impl MigrateArguments {
+    fn refuse_live(&self) -> Result<(), Failure> {
+        let wrong = self.live.then_some("--live");
+        refuse(wrong, "is about a table at an endpoint: write --from https://ENDPOINT/TABLE")
+    }
+
+    fn refuse_table(&self) -> Result<(), Failure> {
+        refuse((!self.table.is_empty()).then_some("--table"), "chooses tables of a file")
+    }
+
+    fn refuse_key(&self) -> Result<(), Failure> {
+        let wrong = self.key.as_ref().map(|_| "--key").or(self.like.as_ref().map(|_| "--like"));
+        refuse(wrong, "is about exports, which do not say the key of their table")
+    }
+
     fn choices(&self) -> Choices {
         Choices {
             until: if self.cutover { follow::Until::CaughtUp } else { follow::Until::Stopped },

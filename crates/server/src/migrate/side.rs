@@ -23,12 +23,12 @@ pub(crate) struct Side {
 
 impl Side {
     pub(crate) async fn connect(&self) -> Result<Client, Failure> {
-        Client::connect(&self.endpoint, &self.credentials).await
+        Client::connect(&self.endpoint, &self.credentials).await.map(Client::patient)
     }
 
     /// A connection for reading streams, for which the service has hosts of their own.
     pub(crate) async fn connect_to_streams(&self) -> Result<Client, Failure> {
-        Client::connect(&streams_endpoint(&self.endpoint), &self.credentials).await
+        Client::connect(&streams_endpoint(&self.endpoint), &self.credentials).await.map(Client::patient)
     }
 
     /// So many connections.

@@ -36,6 +36,7 @@ const fn page(name: &'static str, tables: Tables) -> Page {
 const PAGES: &[Page] = &[
     page("auto-scaling.md", Tables::Made),
     page("backup.md", Tables::OfThePage),
+    page("bring-tables.md", Tables::Made),
     page("clock.md", Tables::Made),
     page("data.md", Tables::OfThePage),
     page("dynamodb-local.md", Tables::Made),
@@ -60,6 +61,9 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("keywright --store tikv://", "the same; tests/tikv runs it"),
     ("keywright copy --from embedded:", "the same; tests/cluster/copies.rs runs it"),
     ("keywright model import --endpoint https://dynamodb.", "needs an account at AWS"),
+    ("keywright migrate --from https://dynamodb.", "the same"),
+    ("keywright migrate --from 'aws://", "needs the reader's exports; tests/migrate/exports.rs runs it"),
+    ("keywright migrate --from shared-local-instance.db", "needs the reader's file; tests/migrate/files.rs runs it"),
     ("systemctl ", "changes the machine"),
 ];
 
@@ -321,6 +325,7 @@ pages! {
     the_guide_to_the_clock_runs: "clock.md",
     the_guide_to_data_runs: "data.md",
     the_guide_from_dynamodb_local_runs: "dynamodb-local.md",
+    the_guide_to_bringing_tables_runs: "bring-tables.md",
     the_guide_to_imports_runs: "import.md",
     the_guide_for_assistants_runs: "mcp.md",
     the_guide_to_metrics_runs: "metrics.md",

@@ -34,7 +34,7 @@ const LOCAL_KEY: &str = r#""SQLiteIndex":{"":[
     {"DynamoDBAttribute":{"AttributeName":"pk","AttributeType":"S"},"KeyType":"HASH","SQLiteColumnName":"hashKey"},
     {"DynamoDBAttribute":{"AttributeName":"sk","AttributeType":"N"},"KeyType":"RANGE","SQLiteColumnName":"rangeKey"}]}"#;
 
-fn local_table(file: &Connection, name: &str, info: &str, units: [u64; 2], on_demand: bool) {
+fn local_table(file: &Connection, name: &str, info: &str, units: [u32; 2], on_demand: bool) {
     let create = format!(
         "CREATE TABLE \"{name}\" (hashKey TEXT DEFAULT NULL, rangeKey BLOB DEFAULT NULL, hashValue BLOB NOT NULL, \
          rangeValue BLOB NOT NULL, itemSize INTEGER DEFAULT 0, ObjectJSON BLOB NOT NULL, PRIMARY KEY(hashKey, rangeKey))"

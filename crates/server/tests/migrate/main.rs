@@ -4,10 +4,12 @@
 
 mod command;
 mod endpoint;
+mod exports;
 #[cfg(feature = "sqlite")]
 mod files;
 mod foreign;
 mod kills;
+mod late_pages;
 mod live;
 mod refusals;
 #[path = "../support/mod.rs"]

@@ -18,6 +18,7 @@ use keywright_semantics::schema::KeyAttribute;
 use keywright_semantics::value::Item;
 
 use super::super::side::Side;
+use super::super::writes::key_of;
 use crate::client::paging::Pages;
 use crate::process::failure::Failure;
 
@@ -151,9 +152,7 @@ async fn sums(
         read(side, number, segments, |item| {
             let (range, sum) = range_of(keys, item)?;
             if wanted.contains(&range) {
-                let key =
-                    keys.iter().filter_map(|key| Some((key.name.clone(), item.get(&key.name)?.clone())));
-                let key: Item = key.collect();
+                let key = key_of(keys, item)?;
                 found.insert(key_text(keys, item), (write_item(&key, &[]), sum));
             }
             Some(())

@@ -29,8 +29,8 @@
 //!   repeats up to a day of records and loses nothing.
 //! - **What the source has trimmed** beyond a position cannot be followed: [`stream`] refuses to go on.
 //!
-//! One thing is out of reach of both sides' API: a put that a killed process sent and that the target
-//! executes much later, after a delete. The comparison at the end finds it ([`compare`]).
+//! One thing is out of reach of both sides' API: a write whose connection broke, or whose process was killed,
+//! and that the target executes much later, after newer ones. The comparison at the end finds it ([`compare`]).
 //!
 //! It knows neither the command line nor the file in which the progress is kept. A bridge between tables that
 //! are both written needs a rule for conflicts on top of it.

@@ -2,8 +2,8 @@
 
 use keywright_model::item_json::read_item;
 use keywright_model::json::Json;
-use keywright_semantics::value::Item;
 
+use super::super::writes::Change;
 use super::progress::Place;
 use crate::client::endpoint::{Client, Refusal};
 use crate::client::paging::Pages;
@@ -104,14 +104,6 @@ pub(super) async fn iterator(
     let answer = client.ask_streams_again("GetShardIterator", &request).await?;
     let iterator = answer.str_at("ShardIterator").map(str::to_owned);
     iterator.ok_or_else(|| "GetShardIterator: the answer has no ShardIterator".to_owned().into())
-}
-
-/// One change of an item.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Change {
-    pub(super) key: Item,
-    /// The item after the change; `None` if it was deleted.
-    pub(super) image: Option<Item>,
 }
 
 /// Some records of a shard.

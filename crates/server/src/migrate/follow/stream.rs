@@ -5,15 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use keywright_exchange::table_key::key_text;
-use keywright_model::item_json::write_item;
-use keywright_model::json::Json;
 
+use super::super::writes::{self, Change, last_of_each};
 use super::follower::{Event, Follower, Until};
 use super::progress::{Place, Progress, Shard};
-use super::shards::{self, Batch, Change, Described, Start};
+use super::shards::{self, Batch, Described, Start};
 use crate::client::endpoint::{Client, Refusal};
-use crate::data::put;
 use crate::process::environment::{instant, now};
 use crate::process::failure::Failure;
 
@@ -238,28 +235,13 @@ impl<'r, 'f> Reader<'r, 'f> {
 
     /// Puts and deletes the last state of each item that some records change.
     async fn apply(&self, target: &mut Client, changes: Vec<Change>) -> Result<(), Failure> {
-        let keys = &self.follower.keys;
-        let last: BTreeMap<String, Change> =
-            changes.into_iter().map(|change| (key_text(keys, &change.key), change)).collect();
+        let last = last_of_each(&self.follower.keys, changes);
         let deleted = last.iter().filter(|(_, change)| change.image.is_none()).map(|(key, _)| key.clone());
         let deleted: Vec<String> = deleted.collect();
         if !deleted.is_empty() {
             self.follower.tombstones.note(deleted).await;
         }
-        let mut requests = last.values().map(|change| {
-            let (name, member, item) = match &change.image {
-                Some(image) => ("PutRequest", "Item", image),
-                None => ("DeleteRequest", "Key", &change.key),
-            };
-            Json::object([(name, Json::object([(member, write_item(item, &[]))]))])
-        });
-        loop {
-            let batch: Vec<Json> = requests.by_ref().take(put::BATCH_ITEMS_MAX).collect();
-            if batch.is_empty() {
-                return Ok(());
-            }
-            put::send(target, &self.follower.target.table, batch).await?;
-        }
+        writes::apply(target, &self.follower.target.table, last.values()).await
     }
 
     async fn look_for_new(&self) -> Result<(), Failure> {
