@@ -87,11 +87,20 @@ mod tests {
                 ids: ids.iter().map(|id| (*id).to_owned()).collect(),
             })
         };
-        assert_eq!("aws://T?export=s3://b/p/AWSDynamoDB/1,2".parse(), Ok(exports("s3://b/p/AWSDynamoDB", &["1", "2"])));
+        assert_eq!(
+            "aws://T?export=s3://b/p/AWSDynamoDB/1,2".parse(),
+            Ok(exports("s3://b/p/AWSDynamoDB", &["1", "2"]))
+        );
         assert_eq!("aws://T?export=x/AWSDynamoDB/1/".parse(), Ok(exports("x/AWSDynamoDB", &["1"])));
-        for text in
-            ["", "http://localhost:8000", "http://localhost:8000/", "ftp://x/T", "aws://T", "aws://?export=a/b", "aws://T?export=a/1,"]
-        {
+        for text in [
+            "",
+            "http://localhost:8000",
+            "http://localhost:8000/",
+            "ftp://x/T",
+            "aws://T",
+            "aws://?export=a/b",
+            "aws://T?export=a/1,",
+        ] {
             assert!(text.parse::<From>().is_err(), "{text}");
         }
     }

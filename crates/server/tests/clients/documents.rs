@@ -63,7 +63,10 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("keywright model import --endpoint https://dynamodb.", "needs an account at AWS"),
     ("keywright migrate --from https://dynamodb.", "the same"),
     ("keywright migrate --from 'aws://", "needs the reader's exports; tests/migrate/exports.rs runs it"),
-    ("keywright migrate --from shared-local-instance.db", "needs the reader's file; tests/migrate/files.rs runs it"),
+    (
+        "keywright migrate --from shared-local-instance.db",
+        "needs the reader's file; tests/migrate/files.rs runs it",
+    ),
     ("systemctl ", "changes the machine"),
 ];
 

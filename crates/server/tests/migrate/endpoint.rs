@@ -18,10 +18,15 @@ pub(crate) fn ask(endpoint: &str, operation: &str, body: &str) -> Json {
 }
 
 pub(crate) fn send(endpoint: &str, operation: &str, body: &str) -> (u16, Json) {
+    send_to(endpoint, &format!("DynamoDB_20120810.{operation}"), body)
+}
+
+/// Sends a request with this header that names what it calls.
+pub(crate) fn send_to(endpoint: &str, target: &str, body: &str) -> (u16, Json) {
     let mut stream = TcpStream::connect(endpoint.strip_prefix("http://").unwrap()).unwrap();
     let head = format!(
         "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/x-amz-json-1.0\r\n\
-         X-Amz-Target: DynamoDB_20120810.{operation}\r\nX-Amz-Date: 20261121T000000Z\r\n\
+         X-Amz-Target: {target}\r\nX-Amz-Date: 20261121T000000Z\r\n\
          Authorization: {AUTHORIZATION}\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );

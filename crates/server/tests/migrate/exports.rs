@@ -57,7 +57,8 @@ impl Exports {
     /// An increment from the end of one day to the end of another one.
     pub(crate) fn increment(&self, id: &'static str, days: (u64, u64), lines: &[&str]) {
         let at_ms = |day: u64| BEGUN_MS + day * DAY_MS;
-        let span = Span::Incremental { from_ms: at_ms(days.0), to_ms: at_ms(days.1), view: View::NewAndOldImages };
+        let span =
+            Span::Incremental { from_ms: at_ms(days.0), to_ms: at_ms(days.1), view: View::NewAndOldImages };
         let files = vec![lines.iter().map(|line| (*line).to_owned()).collect()];
         self.write(&Written { id, span, format: DataFormat::Json, files });
     }
@@ -127,7 +128,9 @@ fn item(text: &str) -> Item {
 }
 
 pub(crate) fn order(pk: &str, sk: u64, round: u64) -> String {
-    format!(r#"{{"pk":{{"S":"{pk}"}},"sk":{{"N":"{sk}"}},"round":{{"N":"{round}"}},"b":{{"B":"AP8="}},"ns":{{"NS":["1","2.5"]}}}}"#)
+    format!(
+        r#"{{"pk":{{"S":"{pk}"}},"sk":{{"N":"{sk}"}},"round":{{"N":"{round}"}},"b":{{"B":"AP8="}},"ns":{{"NS":["1","2.5"]}}}}"#
+    )
 }
 
 fn change(pk: &str, sk: u64, image: Option<&str>) -> String {
@@ -219,7 +222,8 @@ fn exports_with_a_gap_in_another_order_or_changed_since_are_refused_before_a_tab
     };
     refused("0full", &append("0full/manifest-summary.json"), &["manifest-summary.md5", "was changed after"]);
     refused("0full", &append("0full/manifest-files.json"), &["manifest-files.md5", "was changed after"]);
-    let without_sum = |exports: &Exports| std::fs::remove_file(exports.path("0full/manifest-files.md5")).unwrap();
+    let without_sum =
+        |exports: &Exports| std::fs::remove_file(exports.path("0full/manifest-files.md5")).unwrap();
     refused("0full", &without_sum, &["has no sum next to it"]);
     let by_the_guide = |exports: &Exports| {
         let sum = exports.path("0full/manifest-files.md5");

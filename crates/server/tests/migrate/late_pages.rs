@@ -26,7 +26,8 @@ impl Line {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let own = Self { address, is_open: Arc::default(), pages: Arc::default() };
-        let (is_open, pages, server) = (Arc::clone(&own.is_open), Arc::clone(&own.pages), server.address().to_owned());
+        let (is_open, pages, server) =
+            (Arc::clone(&own.is_open), Arc::clone(&own.pages), server.address().to_owned());
         let accept = move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let (is_open, pages, server) = (Arc::clone(&is_open), Arc::clone(&pages), server.clone());
@@ -90,18 +91,25 @@ async fn what_is_deleted_or_changed_before_its_page_arrives_stays_so() {
     fill(&source.endpoint, "Orders", 60).await;
     let line = Line::to(&source);
     let from = format!("http://{}/Orders", line.address);
-    let arguments = ["--from", &from, "--live", "--cutover", "--segments", "2", "--endpoint", &target.endpoint];
+    let arguments =
+        ["--from", &from, "--live", "--cutover", "--segments", "2", "--endpoint", &target.endpoint];
     let child = spawn(folder.path(), &arguments);
     while line.pages.load(Ordering::SeqCst) < 2 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     for (number, item) in items(&source.endpoint, "Orders").into_values().enumerate() {
-        let text = |name: &str| keywright_model::item_json::write_item(&item, &[]).get(name).unwrap().compact();
+        let text =
+            |name: &str| keywright_model::item_json::write_item(&item, &[]).get(name).unwrap().compact();
         let (pk, sk) = (text("pk"), text("sk"));
         if number % 2 == 0 {
-            ask(&source.endpoint, "DeleteItem", &format!(r#"{{"TableName":"Orders","Key":{{"pk":{pk},"sk":{sk}}}}}"#));
+            ask(
+                &source.endpoint,
+                "DeleteItem",
+                &format!(r#"{{"TableName":"Orders","Key":{{"pk":{pk},"sk":{sk}}}}}"#),
+            );
         } else if number % 3 == 0 {
-            let put = format!(r#"{{"TableName":"Orders","Item":{{"pk":{pk},"sk":{sk},"round":{{"N":"9"}}}}}}"#);
+            let put =
+                format!(r#"{{"TableName":"Orders","Item":{{"pk":{pk},"sk":{sk},"round":{{"N":"9"}}}}}}"#);
             ask(&source.endpoint, "PutItem", &put);
         }
     }

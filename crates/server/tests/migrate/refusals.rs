@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use keywright_model::json::Json;
+
 use crate::command::{fails, interrupt, spawn};
-use crate::endpoint::{ask, create_table};
+use crate::endpoint::{ask, create_table, send_to};
 use crate::support::Server;
 use crate::support::raw::Connection;
 use crate::writers::fill;
@@ -91,10 +93,23 @@ async fn a_place_in_the_stream_that_the_source_has_trimmed_is_refused() {
     }
     interrupt(child);
     put(1_000_000);
-    for _ in 0..26 {
+    let record = Json::parse(&std::fs::read_to_string(&state).unwrap()).unwrap();
+    let shards = record.at(&["progress", "shards"]).unwrap().members().iter();
+    let mut places = shards.filter_map(|(id, shard)| Some((id, shard.at(&["place", "after"])?.as_str()?)));
+    let (shard, number) = places.next().unwrap();
+    let stream = record.str_at("stream").unwrap();
+    let after = format!(
+        r#"{{"StreamArn":"{stream}","ShardId":"{shard}","ShardIteratorType":"AFTER_SEQUENCE_NUMBER","SequenceNumber":"{number}"}}"#
+    );
+    for hours in 0.. {
         let hour = br#"{"advance-ms": 3600000}"#;
         let own = ("X-Keywright", "clock");
         assert_eq!(Connection::open(&source).send_to("/_keywright/clock", "POST", &[own], hour).status, 200);
+        if send_to(&source.endpoint, "DynamoDBStreams_20120810.GetShardIterator", &after).0 == 400 {
+            break;
+        }
+        assert!(hours < 100, "the stream keeps its records for a day");
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
     put(1_000_001);
     fails(

@@ -1,7 +1,9 @@
 //! The exports of a migration: their manifests, checked by their sums, each beginning no later than the one
 //! before it ends.
 
-use keywright_wire::files::{Checksum, DataFile, DataFormat, ManifestFault, SUM_EXTENSIONS, Span, Summary, sum_key};
+use keywright_wire::files::{
+    Checksum, DataFile, DataFormat, ManifestFault, SUM_EXTENSIONS, Span, Summary, sum_key,
+};
 
 use super::place::Place;
 use crate::process::failure::Failure;
@@ -42,8 +44,10 @@ async fn export(place: &Place, id: &str) -> Result<Export, Failure> {
         )));
     }
     if summary.format == DataFormat::Ion && matches!(summary.span, Span::Incremental { .. }) {
-        return Err(Failure::new(format!("the export {id} has changes as Ion, which this command does not read"))
-            .advising("export them again with the format DYNAMODB_JSON"));
+        return Err(Failure::new(format!(
+            "the export {id} has changes as Ion, which this command does not read"
+        ))
+        .advising("export them again with the format DYNAMODB_JSON"));
     }
     Ok(Export { id: id.to_owned(), summary, files })
 }

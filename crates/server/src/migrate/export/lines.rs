@@ -7,7 +7,9 @@ use keywright_model::item_json::read_item;
 use keywright_model::json::Json;
 use keywright_objects::Content;
 use keywright_semantics::schema::KeyAttribute;
-use keywright_wire::files::{Checksummer, Contents, DataFile, DataFormat, Format, Outcome, RECORD_BYTES_MAX, Records, Span};
+use keywright_wire::files::{
+    Checksummer, Contents, DataFile, DataFormat, Format, Outcome, RECORD_BYTES_MAX, Records, Span,
+};
 
 use super::super::writes::{Change, key_of};
 use super::chain::Export;
@@ -99,13 +101,16 @@ impl<'l> Lines<'l> {
     fn end(&mut self) -> Result<Vec<Change>, Failure> {
         let sum = self.sum.take().map(Checksummer::finish);
         if sum != Some(self.file.checksum) {
-            return Err(self.fault("it does not have the sum that the export's list says: it is damaged, or another file"));
+            return Err(self.fault(
+                "it does not have the sum that the export's list says: it is damaged, or another file",
+            ));
         }
         let ended = self.expanded.try_finish();
         ended.map_err(|error| self.damaged(&error))?;
         let changes = self.lines(true)?;
         if self.count != self.file.item_count {
-            let text = format!("it has {} lines, and the export's list says {}", self.count, self.file.item_count);
+            let text =
+                format!("it has {} lines, and the export's list says {}", self.count, self.file.item_count);
             return Err(self.fault(&text));
         }
         Ok(changes)
@@ -166,14 +171,21 @@ fn items(
 fn changes(pending: &mut Vec<u8>, bytes: &[u8], is_end: bool) -> Result<Vec<Change>, LineFault> {
     let mut found = Vec::new();
     pending.extend_from_slice(bytes);
-    let whole = if is_end { pending.len() } else { pending.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1) };
+    let whole = if is_end {
+        pending.len()
+    } else {
+        pending.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
+    };
     let lines: Vec<u8> = pending.drain(..whole).collect();
     for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
         let change = change(line).map_err(|text| (u64::try_from(found.len()).unwrap_or(u64::MAX), text))?;
         found.push(change);
     }
     if pending.len() > RECORD_BYTES_MAX {
-        return Err((u64::try_from(found.len()).unwrap_or(u64::MAX), "it is longer than any item".to_owned()));
+        return Err((
+            u64::try_from(found.len()).unwrap_or(u64::MAX),
+            "it is longer than any item".to_owned(),
+        ));
     }
     Ok(found)
 }
@@ -207,6 +219,9 @@ mod tests {
             again.extend(changes(&mut pending, &text[cut..], true).unwrap());
             assert_eq!(again, found, "{cut}");
         }
-        assert_eq!(changes(&mut Vec::new(), b"{\"NewImage\":{}}\n", false), Err((0, "it has no Keys".to_owned())));
+        assert_eq!(
+            changes(&mut Vec::new(), b"{\"NewImage\":{}}\n", false),
+            Err((0, "it has no Keys".to_owned()))
+        );
     }
 }

@@ -17,10 +17,10 @@ use super::super::extent::Extent;
 use super::super::side::identity;
 use super::super::target_table::{self, Begun};
 use super::super::writes::{self, last_of_each};
+use super::Request;
 use super::chain::{self, Export, end_ms};
 use super::lines::Lines;
 use super::place::Place;
-use super::Request;
 use crate::client::endpoint::{Client, block_on};
 use crate::client::progress::Bar;
 use crate::process::failure::Failure;
@@ -97,8 +97,11 @@ impl Table {
                 target_table::check(client, &request.target, &begun).await?;
             }
             if target_table::has_items(client, name).await? {
-                return Err(Failure::new(format!("the table {name} at {} is not empty", request.target.endpoint))
-                    .advising("empty it, or choose another name with --as"));
+                return Err(Failure::new(format!(
+                    "the table {name} at {} is not empty",
+                    request.target.endpoint
+                ))
+                .advising("empty it, or choose another name with --as"));
             }
         } else {
             target_table::check(client, &request.target, &begun).await?;

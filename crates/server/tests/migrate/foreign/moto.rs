@@ -60,7 +60,8 @@ async fn upload(store: &Foreign, folder: &Path) {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.contains(" 200 "), "{answer}");
-    let keys = S3Keys { access_key_id: "x".to_owned(), secret_access_key: "y".to_owned(), session_token: None };
+    let keys =
+        S3Keys { access_key_id: "x".to_owned(), secret_access_key: "y".to_owned(), session_token: None };
     let settings = S3Settings {
         endpoint: Some(store.endpoint()),
         region: "us-east-1".to_owned(),
