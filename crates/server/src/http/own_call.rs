@@ -3,7 +3,9 @@
 use hyper::Method;
 use hyper::http::request::Parts;
 
-use super::{backups, branches, destinations, find_table, history, jobs, restores, rollbacks, sets, triggers};
+use super::{
+    backups, branches, destinations, find_table, history, jobs, restores, rollbacks, sets, triggers,
+};
 
 /// A call of our own below `/_keywright/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
