@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use keywright_objects::{Bucket, ObjectFault, S3Settings};
 
@@ -45,8 +45,7 @@ impl Buckets {
 
     /// A bucket that a request names. That it is there is only known of a folder.
     pub(crate) fn open(&self, name: &str) -> Result<Bucket, ObjectFault> {
-        let mut opened = self.opened.lock().expect("nobody panics with the opened buckets");
-        if let Some(bucket) = opened.get(name) {
+        if let Some(bucket) = self.opened().get(name) {
             return Ok(bucket.clone());
         }
         let bucket = match self.reach(name)? {
@@ -54,11 +53,16 @@ impl Buckets {
             Reach::S3(settings) => Bucket::in_s3(name, settings)?,
             Reach::Unfit(lacking) => return Err(ObjectFault::not_allowed(name, lacking.as_str())),
         };
+        let mut opened = self.opened();
         if opened.len() >= OPENED_MAX {
             opened.clear();
         }
         opened.insert(name.to_owned(), bucket.clone());
         Ok(bucket)
+    }
+
+    fn opened(&self) -> MutexGuard<'_, HashMap<String, Bucket>> {
+        self.opened.lock().expect("nobody panics with the opened buckets")
     }
 
     fn reach(&self, name: &str) -> Result<&Reach, ObjectFault> {

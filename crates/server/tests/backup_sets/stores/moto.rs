@@ -8,7 +8,9 @@ use crate::support::stores::{BUCKET, moto};
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs moto: run `cargo xtask test`"]
 async fn a_bucket_of_moto_lists_streams_and_removes_as_a_folder_does() {
-    objects::uses(&moto::start()).await;
+    let store = moto::start();
+    objects::uses(&store).await;
+    objects::ranges(&store).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

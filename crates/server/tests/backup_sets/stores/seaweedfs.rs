@@ -33,7 +33,10 @@ async fn what_seaweedfs_refuses_is_named_with_what_helps() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs SeaweedFS: run `cargo xtask test --long`"]
 async fn a_bucket_of_seaweedfs_lists_streams_and_removes_as_a_folder_does() {
-    objects::uses(&seaweedfs::start()).await;
+    let store = seaweedfs::start();
+    objects::uses(&store).await;
+    objects::ranges(&store).await;
+    objects::pages(&store).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,4 @@
-//! moto: it remembers in memory what it is asked for, and checks no secret. Requests may be without a
-//! signature.
+//! moto: it remembers in memory what it is asked for, and checks no signature.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -17,13 +16,18 @@ pub fn start() -> Store {
     store
 }
 
+/// A signature that is none.
+const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 \
+    Credential=AK/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
+
 /// Sends a request without a body; returns head and body of the answer.
 pub fn ask(store: &Store, method: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(store.line.address).unwrap();
     let host = store.line.address;
     write!(
         stream,
-        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {AUTHORIZATION}\r\nContent-Length: 0\r\n\
+         Connection: close\r\n\r\n"
     )
     .unwrap();
     let mut answer = Vec::new();
