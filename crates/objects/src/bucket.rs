@@ -229,8 +229,9 @@ impl Bucket {
         Ok(Content::new(object, fault, found.into_stream(), again))
     }
 
-    /// At most so many objects whose keys start with a string, and come after a key if one is given, in the
-    /// order of the keys' bytes. Fewer than `max` are all that there are.
+    /// At most so many objects whose keys start with a string. With `after`, the last key of a page, it is the
+    /// next page. Fewer than `max` are all that there are. The order is that of the keys' bytes; a store may
+    /// have another one and keep to it, as `SeaweedFS` does, which lists `a/b` before `a-b`.
     pub async fn list(
         &self,
         prefix: &str,
@@ -246,7 +247,9 @@ impl Bucket {
                 let found: Result<Vec<ObjectMeta>, Error> = self.store.list(None).try_collect().await;
                 let found = found.map_err(|error| self.fault("", "list").of(error))?;
                 let mut objects: Vec<Object> = found.iter().map(Object::of).collect();
-                objects.retain(|object| is_listed(object, prefix, after));
+                objects.retain(|object| {
+                    object.key.starts_with(prefix) && after.is_none_or(|after| object.key.as_str() > after)
+                });
                 objects.sort_unstable_by(|a, b| a.key.cmp(&b.key));
                 objects.truncate(max);
                 Ok(objects)
@@ -292,7 +295,7 @@ impl Bucket {
         after: Option<&str>,
         max: usize,
     ) -> Result<Vec<Object>, ObjectFault> {
-        let mut objects = Vec::new();
+        let mut objects: Vec<Object> = Vec::new();
         let mut page_token = None;
         while objects.len() < max {
             let options = PaginatedListOptions {
@@ -304,7 +307,12 @@ impl Bucket {
             let page = client.list_paginated((!prefix.is_empty()).then_some(prefix), options).await;
             let page = page.map_err(|error| self.fault("", "list").of(error))?;
             for object in page.result.objects.iter().map(Object::of) {
-                if is_listed(&object, prefix, after) && (object.bytes > 0 || self.is_there(&object).await?) {
+                if after == Some(object.key.as_str()) {
+                    // The store begins at the start of the list.
+                    objects.clear();
+                } else if object.key.starts_with(prefix)
+                    && (object.bytes > 0 || self.is_there(&object).await?)
+                {
                     objects.push(object);
                 }
             }
@@ -373,11 +381,6 @@ impl Bucket {
     pub async fn check(&self) -> Result<(), ObjectFault> {
         self.list("", None, 1).await.map(|_| ())
     }
-}
-
-/// Whether an object belongs to a list: not all stores begin after the key that they are given.
-fn is_listed(object: &Object, prefix: &str, after: Option<&str>) -> bool {
-    object.key.starts_with(prefix) && after.is_none_or(|after| object.key.as_str() > after)
 }
 
 /// Does what may wait for a disk on a thread for such work, or here where there is none.

@@ -1,8 +1,8 @@
 //! Buckets of objects: in folders, in S3-compatible stores, in memory.
 //!
-//! A [`Bucket`] has objects under keys, which are strings as in S3: a prefix is the start of a string, and a
-//! list is in the order of the keys' bytes. What went wrong is an [`ObjectFault`], whose kind says whether it
-//! may pass and which code an operation reports.
+//! A [`Bucket`] has objects under keys, which are strings as in S3: a prefix is the start of a string, and
+//! lists come in pages. What went wrong is an [`ObjectFault`], whose kind says whether it may pass and which
+//! code an operation reports.
 //!
 //! ```text
 //! in_folder   <root>/<bucket>/<key>    a temporary name, fsync, rename; links are not followed

@@ -102,7 +102,14 @@ impl Drop for Store {
 
 /// An address that nobody has.
 pub fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    let [address] = free_addresses();
+    address
+}
+
+/// Addresses that nobody has, each another one.
+fn free_addresses<const COUNT: usize>() -> [SocketAddr; COUNT] {
+    let held = [(); COUNT].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    held.each_ref().map(|listener| listener.local_addr().unwrap())
 }
 
 /// A program of a store that `cargo xtask test` has installed.

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{BUCKET, KEY, SECRET, START_TIME_MAX, Store, free_address, program, text};
+use super::{BUCKET, KEY, SECRET, START_TIME_MAX, Store, free_addresses, program, text};
 
 /// A store whose bucket is empty.
 pub fn start() -> Store {
-    let (address, folder) = (free_address(), tempfile::tempdir().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let [address, master, grpc, more @ ..] = free_addresses::<8>();
     // Who may write anywhere makes a bucket that is not there.
     let actions = ["Read", "List", "Write"].map(|action| format!("{action}:{BUCKET}"));
     let keys = json!({"identities": [{
@@ -27,8 +28,7 @@ pub fn start() -> Store {
     weed.arg(format!("-s3.port={}", address.port())).arg(format!("-s3.config={}", text(&config)));
     weed.arg(format!("-dir={}", text(&data))).arg("-master.volumeSizeLimitMB=64");
     let ports = ["s3.port.grpc", "volume.port", "volume.port.grpc", "filer.port", "filer.port.grpc"];
-    weed.args(ports.map(|port| format!("-{port}={}", free_address().port())));
-    let (master, grpc) = (free_address(), free_address());
+    weed.args(ports.iter().zip(more).map(|(port, address)| format!("-{port}={}", address.port())));
     weed.arg(format!("-master.port={}", master.port())).arg(format!("-master.port.grpc={}", grpc.port()));
     std::fs::write(folder.path().join("master"), format!("{master}.{}", grpc.port())).unwrap();
     let store = Store::start(weed, (address, folder), objects);
