@@ -58,7 +58,7 @@ fn check_nothing_possible(db: &mut Db) {
 #[test]
 fn a_destination_goes_through_its_states_and_every_other_request_is_refused_with_the_services_text() {
     let fake = Fake::start(&["one", "two"]);
-    let server = in_memory(&fake.endpoint(), &["--transition-ms", "700"]);
+    let server = in_memory(&fake.endpoint(), &["--transition-ms", "1500"]);
     let mut db = Db::of(&server);
     db.create(TABLE);
     let described = db.call("DescribeKinesisStreamingDestination", &json!({"TableName": TABLE}));
@@ -71,7 +71,7 @@ fn a_destination_goes_through_its_states_and_every_other_request_is_refused_with
     assert_eq!(db.call(ENABLE, &named("one")), expected);
     check_nothing_possible(&mut db);
     let active = db.wait_for_status(TABLE, "ACTIVE");
-    assert!(begun.elapsed() >= Duration::from_millis(700));
+    assert!(begun.elapsed() >= Duration::from_millis(1_500));
     assert_eq!(active, json!({"StreamArn": arn("one"), "DestinationStatus": "ACTIVE"}));
     assert_eq!(refused(&mut db, ENABLE, &named("two")), not_enabled());
 
