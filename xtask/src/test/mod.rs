@@ -42,8 +42,8 @@ const OPTIONAL_CLIENTS: &[(&str, Install, &str)] = &[
     ("rclone", clients::rclone, "stores::rclone::"),
     ("kinesalite", clients::kinesalite, "kinesis::kinesalite::"),
 ];
-/// Libraries on top of the SDKs, a large store and another server, which take minutes to install. They are installed and run
-/// with `--long`, or if a test program's argument names them.
+/// Libraries on top of the SDKs, a large store and another server, which take minutes to install. They are
+/// installed and run with `--long`, or if a test program's argument names them.
 const LONG_CLIENTS: &[(&str, Install, &str)] = &[
     ("ecosystem", clients::ecosystem, "ecosystem::"),
     ("SeaweedFS", clients::seaweedfs, "stores::seaweedfs::"),

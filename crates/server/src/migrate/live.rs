@@ -2,10 +2,10 @@
 
 use std::cell::{Cell, RefCell};
 
-use keywright_exchange::create_table::read_document;
 use keywright_model::json::Json;
 use keywright_model::tables::TableDefinition;
 
+use super::definition;
 use super::extent::Extent;
 use super::follow::compare::{Differences, compare};
 use super::follow::progress::Progress;
@@ -63,7 +63,7 @@ async fn migrate(source: &Side, target: &Side, state: &StateFile, choices: Choic
     let description = source.describe(&mut at_source).await?;
     check_source(record.as_ref(), &description)?;
     let (stream, description) = stream(&mut at_source, source, choices, description).await?;
-    let mut definition = definition(&description)?;
+    let mut definition = definition::of_description(&description)?;
     definition.ttl = time_to_live(&mut at_source, source).await;
     say(source, target, &definition, &begun, state, choices)?;
     let Some(stream) = stream.filter(|_| choices.extent == Extent::Done) else { return Ok(()) };
@@ -212,13 +212,6 @@ fn check_source(record: Option<&Json>, description: &Json) -> Result<(), Failure
     }
     Err(Failure::new("the source table was deleted and created again since this migration began")
         .advising("delete the target table and the state file, and begin again"))
-}
-
-fn definition(description: &Json) -> Result<TableDefinition, Failure> {
-    let read = read_document(description);
-    let tables =
-        read.map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
-    tables.into_iter().next().ok_or_else(|| Failure::new("DescribeTable: the endpoint describes no table"))
 }
 
 /// The source's time-to-live attribute. An endpoint that does not know the setting has it off.

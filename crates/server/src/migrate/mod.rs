@@ -1,22 +1,21 @@
 //! `keywright migrate`: brings tables of other databases to an endpoint, with their keys, indexes and items.
 //!
-//! - `from`: what `--from` names; `side`: a table at an endpoint; `state_file`: how far a migration has come;
-//!   `target_table`: the table that it fills.
+//! - `from`: what `--from` names; `definition`: the table to create; `side`: a table at an endpoint;
+//!   `state_file`: how far a migration has come; `target_table`: the table that it fills, by `writes`.
 //! - `follow`: a table in use, copied and followed. `live`: the command on top of it.
-//! - `file`: database files of DynamoDB Local and dynoxide. `export`: exports of the service, with increments;
-//!   `key_schema`: the key that they do not say.
+//! - `file`: database files of DynamoDB Local and dynoxide. `export`: exports of the service and increments.
 //!
 //! Every migration goes over public APIs, says what it will do, and goes on where it was stopped. It writes
 //! only into tables that it created.
 //!
-//! Layers: extent, from, key_schema, side, state_file, writes < target_table < follow < export, file, live
+//! Layers: definition, extent, from, side, state_file, writes < target_table < follow < export, file, live
 
+mod definition;
 mod export;
 mod extent;
 mod file;
 mod follow;
 mod from;
-mod key_schema;
 mod live;
 mod side;
 mod state_file;
@@ -28,9 +27,9 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
+use self::definition::KeyArgument;
 use self::extent::Extent;
 use self::from::From;
-use self::key_schema::KeyArgument;
 use self::live::{Choices, Comparison, Missing};
 use self::side::{Side, region_of_host};
 use self::state_file::StateFile;
@@ -53,8 +52,8 @@ const ANY_KEY: &str = "local";
 /// From a database file of DynamoDB Local or dynoxide: --from FILE.db. From a table that is in use at an
 /// endpoint, such as the service itself: --from https://ENDPOINT/TABLE --live, which copies its items and
 /// follows its stream. From exports of the service, a full one and increments:
-/// --from aws://TABLE?export=PLACE/ID,ID. The target tables are created; one that exists is refused, but an empty
-/// one for exports. The command says what it will do. After a stop the same command goes on.
+/// --from aws://TABLE?export=PLACE/ID,ID. The target tables are created; one that exists is refused, but an
+/// empty one for exports. The command says what it will do. After a stop the same command goes on.
 #[derive(Debug, Args)]
 #[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct MigrateArguments {
@@ -199,7 +198,7 @@ pub(crate) fn run(arguments: &MigrateArguments) -> Result<(), Failure> {
             arguments.refuse_table()?;
             let definition = match (&arguments.key, &arguments.like) {
                 (Some(key), _) => Some(key.definition(&place.table)),
-                (None, Some(path)) => Some(key_schema::like(path)?),
+                (None, Some(path)) => Some(definition::like(path)?),
                 (None, None) => None,
             };
             let target = side(&place.table);

@@ -228,6 +228,10 @@ fn a_file_that_is_no_database_of_either_or_is_damaged_is_refused_by_what_is_wron
     changed("lacks.db", "DROP TABLE Many", &["lists the table Many and does not hold it"]);
     changed("info.db", "UPDATE dm SET TableInfo = '{'", &["the table Many in dm: TableInfo"]);
     changed("key.db", "UPDATE dm SET TableInfo = '{}'", &["does not say its key"]);
+    let index = "UPDATE dm SET TableInfo = replace(CAST(TableInfo AS TEXT), 'LSIList', 'LSIs')";
+    let columns = "UPDATE dm SET TableInfo = replace(TableInfo, '\"RANGE\",\"SQLiteColumnName\":\"rangeKey\"}]}', \
+                   '\"RANGE\"}],\"by-pk-g\":[]}')";
+    changed("index.db", &format!("{index}; {columns}"), &["does not say what the index by-pk-g is"]);
     assert_eq!(ask(&server.endpoint, "ListTables", "{}").get("TableNames").unwrap().elements().len(), 0);
     let row = "UPDATE \"every.type-1\" SET ObjectJSON = '{\"pk\":{\"S\":1}}'";
     changed("row.db", row, &["row 1 of the table every.type-1 is no item"]);

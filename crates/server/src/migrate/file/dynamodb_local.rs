@@ -5,10 +5,10 @@
 //! This is what files of the versions from 2018 to 2025 hold; there is no published description. Where a
 //! file says more, such as its streams in `sm`, `ss` and `us`, it is not read.
 
-use keywright_exchange::create_table::read_document;
 use keywright_model::json::Json;
 use keywright_model::tables::TableDefinition;
 
+use super::super::definition;
 use super::sqlite::{Database, Found};
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
@@ -73,7 +73,14 @@ fn table(database: &Database, row: [Option<String>; 6]) -> Result<Found, Failure
             described.set(member, indexes.clone());
         }
     }
-    let definition = definition(&described).map_err(|text| fault(&text))?;
+    let named = |index: &Json| index.str_at("IndexName").map(str::to_owned);
+    let known = ["GSIList", "LSIList"].iter().filter_map(|list| info.get(list)).flat_map(Json::elements);
+    let known: Vec<String> = known.filter_map(named).collect();
+    let columns = info.get("SQLiteIndex").map_or(&[][..], Json::members);
+    if let Some((index, _)) = columns.iter().find(|(index, _)| !index.is_empty() && !known.contains(index)) {
+        return Err(fault(&format!("TableInfo does not say what the index {} is", inline(index))));
+    }
+    let definition = definition::of_description(&described).map_err(|text| fault(&text))?;
     let deletion_protection = protection.as_deref() == Some("1");
     Ok(Found { definition: TableDefinition { deletion_protection, ..definition }, column: "ObjectJSON" })
 }
@@ -85,12 +92,4 @@ fn key(info: &Json) -> Option<Json> {
         Some(Json::object([("AttributeName", name.clone()), ("KeyType", element.get("KeyType")?.clone())]))
     });
     elements.collect::<Option<Vec<_>>>().map(Json::List)
-}
-
-/// A table from members named as in its description.
-pub(super) fn definition(described: &Json) -> Result<TableDefinition, String> {
-    let read = read_document(described);
-    let tables =
-        read.map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
-    tables.into_iter().next().ok_or_else(|| "there is no table".to_owned())
 }

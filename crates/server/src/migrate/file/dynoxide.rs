@@ -8,7 +8,7 @@ use keywright_model::json::Json;
 use keywright_model::tables::TableDefinition;
 use keywright_semantics::request::parts::StreamViewType;
 
-use super::dynamodb_local::definition;
+use super::super::definition;
 use super::sqlite::{Database, Found};
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
@@ -77,7 +77,7 @@ fn table(database: &Database, row: [Option<String>; 12]) -> Result<Found, Failur
         stream: view.and_then(|view| StreamViewType::from_name(&view)).filter(|_| is_on(has_stream)),
         ttl: ttl.filter(|_| is_on(has_ttl)),
         deletion_protection: is_on(protection),
-        ..definition(&described).map_err(|text| fault(&text))?
+        ..definition::of_description(&described).map_err(|text| fault(&text))?
     };
     Ok(Found { definition, column: "item_json" })
 }

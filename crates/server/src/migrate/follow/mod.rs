@@ -24,18 +24,19 @@
 //! - **After a kill** some records come again, and some pages. A record that comes again sets its item back
 //!   to an older state until the records after it come again too, which the position says they do. A page
 //!   that comes again finds its items there, or newer ones, or meets the rules above.
-//! - **A position is noted after its records are applied**, with a sync. A shard that was begun at its tip and
-//!   has shown no record has no number to note: a process that goes on reads it from its beginning, which
-//!   repeats up to a day of records and loses nothing.
+//! - **A position is noted after its records are applied**, with a sync. A shard that was begun at its tip
+//!   and has shown no record has no number to note: a process that goes on reads it from its beginning,
+//!   which repeats up to a day of records and loses nothing.
 //! - **What the source has trimmed** beyond a position cannot be followed: [`stream`] refuses to go on.
 //!
-//! One thing is out of reach of both sides' API: a write whose connection broke, or whose process was killed,
-//! and that the target executes much later, after newer ones. The comparison at the end finds it ([`compare`]).
+//! One thing is out of reach of both sides' API: a write whose connection broke, or whose process was
+//! killed, and that the target executes much later, after newer ones. The comparison at the end finds it
+//! ([`compare`]).
 //!
 //! It knows neither the command line nor the file in which the progress is kept. A bridge between tables that
 //! are both written needs a rule for conflicts on top of it.
 //!
-//! Layers: tombstones, progress, shards, compare < follower < scan, stream
+//! Layers: tombstones, progress < shards, compare < follower < scan, stream
 
 pub(crate) mod compare;
 mod follower;

@@ -1,9 +1,10 @@
-//! The table to create where the source does not say it: `--key pk:S,sk:N`, or a description in a file.
+//! The table to create: as it is described, as a file describes it, or as `--key pk:S,sk:N` says.
 
 use std::path::Path;
 use std::str::FromStr;
 
 use keywright_exchange::create_table::{key_type, read_document};
+use keywright_exchange::fault::ExchangeFault;
 use keywright_model::json::Json;
 use keywright_model::tables::TableDefinition;
 use keywright_semantics::schema::{KeyAttribute, KeySchema, TableSchema};
@@ -45,6 +46,18 @@ impl KeyArgument {
     }
 }
 
+/// The table that a description describes: the answer of DescribeTable, or members of that name.
+pub(crate) fn of_description(description: &Json) -> Result<TableDefinition, String> {
+    let faults = |faults: Vec<ExchangeFault>| {
+        faults.iter().map(ToString::to_string).collect::<Vec<String>>().join("; ")
+    };
+    let tables = read_document(description).map_err(faults)?;
+    match <[TableDefinition; 1]>::try_from(tables) {
+        Ok([table]) => Ok(table),
+        Err(tables) => Err(format!("it describes {} tables, not one", tables.len())),
+    }
+}
+
 /// The table that a file describes: the answer of DescribeTable, or a request of CreateTable.
 pub(crate) fn like(path: &Path) -> Result<TableDefinition, Failure> {
     let text = std::fs::read_to_string(path).map_err(failed("read", path))?;
@@ -53,12 +66,7 @@ pub(crate) fn like(path: &Path) -> Result<TableDefinition, Failure> {
             .advising("write what `aws dynamodb describe-table --table-name NAME` prints to it")
     };
     let json = Json::parse(&text).map_err(|error| fault(&error.to_string()))?;
-    let tables = read_document(&json)
-        .map_err(|faults| fault(&faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
-    match <[TableDefinition; 1]>::try_from(tables) {
-        Ok([table]) => Ok(table),
-        Err(tables) => Err(fault(&format!("it describes {} tables, not one", tables.len()))),
-    }
+    of_description(&json).map_err(|text| fault(&text))
 }
 
 #[cfg(test)]
