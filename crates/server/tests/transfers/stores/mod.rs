@@ -1,3 +1,3 @@
-//! Exports into a store that speaks S3 and checks signatures. `cargo xtask test` installs rclone's.
+//! Exports into a store that speaks S3 and checks signatures. `cargo xtask test` installs it.
 
 mod rclone;

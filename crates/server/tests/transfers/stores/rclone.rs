@@ -1,57 +1,64 @@
 //! rclone: a small store over a folder.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::json;
 
 use crate::db::Db;
-use crate::folder::{self, files_below};
+use crate::exports::and;
+use crate::folder;
 use crate::support::Server;
-use crate::support::stores::{SECRET, Store, rclone};
+use crate::support::stores::rclone::{file, start};
+use crate::support::stores::{BUCKET, KEY, Store};
 use crate::table::{TABLE, create, id_of, row};
 
-/// A server with a table of a hundred items, which reaches the store with this secret.
-fn server(store: &Store, secret: &str) -> (Server, Db) {
-    let mut runner = Command::new("env");
-    runner.args(store.variables().map(|(name, value)| format!("{name}={value}")));
-    runner.arg(format!("KEYWRIGHT_S3_SECRET_ACCESS_KEY={secret}"));
-    let server = Server::under(runner, &["--in-memory"]).unwrap();
-    let mut db = Db::of(&server);
+/// A table of a hundred items.
+fn table(server: &Server) -> Db {
+    let mut db = Db::of(server);
     create(&mut db);
     db.put_all(TABLE, &(0..100).map(|number| row(number, 0)).collect::<Vec<_>>());
-    (server, db)
+    db
 }
 
-fn bucket(store: &Store) -> PathBuf {
-    rclone::file(store, "")
+fn with_wrong_secret(store: &Store) -> Server {
+    let endpoint = store.endpoint();
+    let variables =
+        [("S3_ENDPOINT", endpoint.as_str()), ("S3_ACCESS_KEY_ID", KEY), ("S3_SECRET_ACCESS_KEY", "another")];
+    let mut runner = Command::new("env");
+    runner.args(variables.map(|(name, value)| format!("KEYWRIGHT_{name}={value}")));
+    Server::under(runner, &["--in-memory"]).unwrap()
 }
 
 #[test]
 #[ignore = "needs rclone: run `cargo xtask test`"]
 fn an_export_into_a_bucket_is_the_table_and_a_wrong_secret_fails_it() {
-    let store = rclone::start();
-    let (_server, mut db) = server(&store, SECRET);
+    let store = start();
+    let server = store.server(&["--in-memory"]);
+    let mut db = table(&server);
     let expected = db.items();
-    let (_, folder) = db.export(&bucket(&store), &json!({"S3Prefix": "some/where"}));
+    let to = |prefix: &str| json!({"S3Bucket": BUCKET, "S3Prefix": prefix});
+    let (_, folder) = db.export(&file(&store, ""), &to("some/where"));
     assert_eq!(folder.items(), expected);
-    let (_server, mut db) = server(&store, "another");
-    let begun = db.begin_export(&json!({"S3Prefix": "other"}));
+    let begun = db.begin_export(&json!({"S3Bucket": "nowhere"}));
+    let ended = db.end_of(&begun);
+    assert_eq!((&ended["ExportStatus"], &ended["FailureCode"]), (&json!("FAILED"), &json!("S3NoSuchBucket")));
+    let server = with_wrong_secret(&store);
+    let mut db = table(&server);
+    let begun = db.begin_export(&to("other"));
     let ended = db.end_of(&begun);
     assert_eq!((&ended["ExportStatus"], &ended["FailureCode"]), (&json!("FAILED"), &json!("S3AccessDenied")));
-    assert!(!bucket(&store).join("other").exists());
-    let begun = db.begin_export(&json!({"S3Bucket": "nowhere"}));
-    assert_eq!(db.end_of(&begun)["ExportStatus"], "FAILED");
+    assert!(!store.objects().iter().any(|key| key.starts_with("other")));
 }
 
 #[test]
 #[ignore = "needs rclone: run `cargo xtask test`"]
 fn an_export_waits_while_the_store_does_not_answer_and_then_goes_on() {
-    let store = rclone::start();
-    let (_server, mut db) = server(&store, SECRET);
+    let store = start();
+    let server = store.server(&["--in-memory"]);
+    let mut db = table(&server);
     let expected = db.items();
     store.line.cut_after(3_000);
-    let begun = db.begin_export(&json!({}));
+    let begun = db.begin_export(&and(json!({}), &json!({"S3Bucket": BUCKET})));
     db.wait("the line is cut", |_| store.line.is_cut());
     let before = store.line.connections();
     db.wait("it is tried again", |_| store.line.connections() > before + 1);
@@ -59,6 +66,6 @@ fn an_export_waits_while_the_store_does_not_answer_and_then_goes_on() {
     store.line.make_whole();
     let ended = db.end_of(&begun);
     assert_eq!(ended["ExportStatus"], "COMPLETED", "{ended}");
-    assert_eq!(folder::read(&bucket(&store), "", id_of(&ended)).items(), expected);
-    assert_eq!(files_below(&bucket(&store)).len(), 9, "a marker, four files, two manifests and their sums");
+    assert_eq!(folder::read(&file(&store, ""), "", id_of(&ended)).items(), expected);
+    assert_eq!(store.objects().len(), 9, "a marker, four files, two manifests and their sums");
 }
