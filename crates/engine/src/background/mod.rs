@@ -115,7 +115,7 @@ async fn work_on<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Re
     }
     match table.status {
         // The job that fills it ends it.
-        TableStatus::Creating if table.restoring.is_some() => return Ok(NextWake::default()),
+        TableStatus::Creating if table.filling.is_some() => return Ok(NextWake::default()),
         TableStatus::Creating | TableStatus::Updating => {
             let activate = |table: &mut Table| {
                 table.status = TableStatus::Active;

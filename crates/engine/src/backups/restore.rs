@@ -20,7 +20,7 @@ use super::describe::{find, not_found};
 use super::settings::creation_of;
 use super::{lookup, scope};
 use crate::catalogue::backup::{Backup, BackupName, Items};
-use crate::catalogue::{NewName, OtherRows, Restoring, Table, TableStatus};
+use crate::catalogue::{Filling, NewName, OtherRows, Table, TableStatus};
 use crate::jobs::row::{Job, NewJob, Restore, Source, Work, last_restore_key, open_restores};
 use crate::state::Engine;
 use crate::support::env::Namespace;
@@ -67,13 +67,13 @@ pub(crate) async fn to_point_in_time<S: Store>(
             RestoreTime::Latest => stamp.ms(),
             RestoreTime::At(ms) => ms,
         };
-        let restoring = Restoring {
+        let filling = Filling {
             job: new.job_id.clone(),
             source_table_arn: Some(table.arn()),
             source_backup_arn: None,
             restore_ms,
         };
-        Ok(new.build(id, Restore { source: from, backup: None }, restoring, rows))
+        Ok(new.build(id, Restore { source: from, backup: None }, filling, rows))
     };
     let table = new.create(engine, (&[source.id], &[]), build).await?;
     Ok(Response::RestoreTableToPointInTime(Box::new(answer(engine, &table))))
@@ -109,13 +109,13 @@ pub(crate) async fn from_backup<S: Store>(
                 return Err(stale());
             }
             rows.put(key.clone(), backup.clone().restored_by(&new.job_id).encode());
-            let restoring = Restoring {
+            let filling = Filling {
                 job: new.job_id.clone(),
                 source_table_arn: Some(settings.arn()),
                 source_backup_arn: Some(arn.clone()),
                 restore_ms: backup.created_ms,
             };
-            Ok(new.build(id, Restore { source, backup: Some(name.clone()) }, restoring, rows))
+            Ok(new.build(id, Restore { source, backup: Some(name.clone()) }, filling, rows))
         };
         let sources: &[TableId] = match backup.items {
             Items::Held { .. } => &[backup.table()],
@@ -210,12 +210,12 @@ impl<'r> Target<'r> {
     }
 
     /// The new table; its job is among the rows.
-    fn build(&self, id: TableId, restore: Restore, restoring: Restoring, rows: &mut OtherRows) -> Table {
+    fn build(&self, id: TableId, restore: Restore, filling: Filling, rows: &mut OtherRows) -> Table {
         let table = Table {
             public_id: self.public_id.clone(),
             status: TableStatus::Creating,
             status_until_ms: self.status_until_ms,
-            restoring: Some(restoring),
+            filling: Some(filling),
             ..new_table(self.namespace, &self.creation, id, self.now_ms)
         };
         let new = NewJob {
@@ -281,8 +281,8 @@ fn check_name<S: Store>(engine: &Engine<S>, namespace: &Namespace, name: &str) -
     let Some(table) = engine.catalogue().find(namespace, name) else {
         return engine.catalogue().refused(namespace, name).map_or(Ok(()), Err);
     };
-    let Some(restoring) = &table.restoring else { return Err(exists(name)) };
-    let source = restoring.source_backup_arn.as_ref().or(restoring.source_table_arn.as_ref());
+    let Some(filling) = &table.filling else { return Err(exists(name)) };
+    let source = filling.source_backup_arn.as_ref().or(filling.source_table_arn.as_ref());
     let text = messages::table_being_restored(name, source.map_or("", String::as_str));
     Err(Error::new(ErrorKind::TableInUse, text))
 }

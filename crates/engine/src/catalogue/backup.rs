@@ -163,7 +163,7 @@ impl Backup {
 pub(crate) fn settings(table: &Table) -> Vec<u8> {
     record::encode(&Table {
         history: History::default(),
-        restoring: None,
+        filling: None,
         logs: Vec::new(),
         destinations: Destinations::default(),
         doomed_indexes: Vec::new(),

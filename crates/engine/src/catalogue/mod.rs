@@ -7,6 +7,7 @@ pub(crate) mod backup;
 mod branches;
 mod change_log;
 mod destination;
+mod filling;
 mod follow;
 mod format;
 mod guard;
@@ -18,7 +19,6 @@ mod other_rows;
 mod record;
 pub(crate) mod record_copy;
 mod refused;
-mod restoring;
 mod rows;
 mod shards;
 mod stored;
@@ -51,10 +51,10 @@ pub(crate) use change_log::{
 pub(crate) use destination::{
     Counts, Destination, DestinationId, DestinationTerms, Destinations, Phase, Precision, Rest,
 };
+pub(crate) use filling::Filling;
 pub(crate) use history::{History, HistoryGeneration, RECOVERY_PERIOD_DAYS, Recovery};
 pub(crate) use insights::{InsightsPhase, InsightsState, Rule, RuleKind};
 pub(crate) use other_rows::OtherRows;
-pub(crate) use restoring::Restoring;
 pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
 pub(crate) use shards::{NewLog, Succession};
 pub(crate) use stream::Stream;
@@ -223,7 +223,7 @@ impl<S: Store> Catalogue<S> {
         table: &TableRef,
     ) -> Result<Arc<Table>, Error> {
         let found = self.lookup_any(namespace, table)?;
-        if found.restoring.is_some() {
+        if found.filling.is_some() {
             return Err(Error::new(ErrorKind::ResourceNotFound, messages::table_not_found(&table.name)));
         }
         Ok(found)

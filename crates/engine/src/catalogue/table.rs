@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use super::change_log::{ChangeLog, StreamState};
 use super::destination::Destinations;
+use super::filling::Filling;
 use super::history::History;
 use super::insights::Insights;
-use super::restoring::Restoring;
 use super::stored::TableClassRecord;
 use super::ttl::TtlState;
 use crate::support::layout::{IndexId, TableId};
@@ -223,7 +223,7 @@ pub(crate) struct Table {
     pub copied_bytes: Option<u64>,
     pub history: History,
     /// Only while the table is being restored; its status is `Creating` then.
-    pub restoring: Option<Restoring>,
+    pub filling: Option<Filling>,
     /// Optional sections of the record that a later release wrote, in ascending order of their tags.
     pub later: Vec<LaterSection>,
     /// Not stored.
@@ -273,7 +273,7 @@ impl Table {
         self.check_destinations();
         self.history.check();
         assert!(
-            self.restoring.is_none() || self.status == TableStatus::Creating,
+            self.filling.is_none() || self.status == TableStatus::Creating,
             "a table that is being restored is still being created"
         );
         let enabled = self.streams().filter(|stream| stream.log.is_open()).count();

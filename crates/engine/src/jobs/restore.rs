@@ -79,7 +79,7 @@ pub(super) async fn target_of<S: Store>(
     job: &Job,
 ) -> Result<Option<std::sync::Arc<Table>>, Error> {
     let target = table_of(engine, job.owner()).await?;
-    Ok(target.filter(|table| table.restoring.as_ref().is_some_and(|restoring| restoring.job == job.id)))
+    Ok(target.filter(|table| table.filling.as_ref().is_some_and(|filling| filling.job == job.id)))
 }
 
 /// Whether the store has the table that a job fills. The commit that makes it is in the store a moment before
@@ -87,7 +87,7 @@ pub(super) async fn target_of<S: Store>(
 async fn is_stored<S: Store>(engine: &Engine<S>, job: &Job) -> Result<bool, Error> {
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let stored = record_in(&view, job.owner()).await?;
-    Ok(stored.and_then(|table| table.restoring).is_some_and(|restoring| restoring.job == job.id))
+    Ok(stored.and_then(|table| table.filling).is_some_and(|filling| filling.job == job.id))
 }
 
 /// Writes some items with the job's new row. Returns the job as it is now, and the number of written items;
@@ -145,7 +145,7 @@ async fn complete<S: Store>(
     target: &Table,
 ) -> Result<(), Error> {
     let activate = |table: &mut Table| {
-        if table.restoring.take_if(|restoring| restoring.job == job.id).is_some() {
+        if table.filling.take_if(|filling| filling.job == job.id).is_some() {
             table.status = TableStatus::Active;
         }
     };
@@ -165,7 +165,7 @@ async fn complete<S: Store>(
 pub(super) async fn fail<S: Store>(engine: &Engine<S>, job: &Job, state: &State) -> Result<(), Error> {
     let Work::Restore(restore) = &job.work else { return Err(fault::internal()) };
     let doom = |table: &mut Table| {
-        if table.restoring.take_if(|restoring| restoring.job == job.id).is_some() {
+        if table.filling.take_if(|filling| filling.job == job.id).is_some() {
             table.status = TableStatus::Deleting;
             table.status_until_ms = 0;
         }

@@ -24,8 +24,8 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<Ne
     let tables = engine.catalogue().all();
     let holds = tables.iter().flat_map(|table| table.history.holds());
     let sets: BTreeSet<&str> = holds.filter_map(|hold| rows::set_of(&hold.owner)).collect();
-    let restoring = tables.iter().filter_map(|table| table.restoring.as_ref());
-    let restores: BTreeSet<&str> = restoring.filter_map(|restoring| rows::set_of(&restoring.job)).collect();
+    let filling = tables.iter().filter_map(|table| table.filling.as_ref());
+    let restores: BTreeSet<&str> = filling.filter_map(|filling| rows::set_of(&filling.job)).collect();
     let mut wake = NextWake::default();
     // Without a row another process has ended it, and this one does not know yet.
     for id in sets {

@@ -18,7 +18,7 @@ use keywright_store::{CommitError, Store, Transaction as _};
 use super::rows::{self, Progress, RestoreRow, Stored as _};
 use super::{EXPIRY_MS, RENEWED_WITHIN_MS};
 use crate::catalogue::{
-    Destinations, History, IndexStatus, NewName, OtherRows, Restoring, StreamState, Table, TableStatus,
+    Destinations, Filling, History, IndexStatus, NewName, OtherRows, StreamState, Table, TableStatus,
     TtlState, owner, read_settings,
 };
 use crate::history::as_of::OldItem;
@@ -171,14 +171,14 @@ impl<S: Store> Engine<S> {
             row.tables.push(number.0);
             others.put(key.clone(), row.encode());
             others.put(rows::progress_key(id, number.0), progress.encode());
-            let restoring = Restoring {
+            let filling = Filling {
                 job: rows::owner(id),
                 source_table_arn: Some(source.arn()),
                 source_backup_arn: None,
                 restore_ms: now_ms,
             };
             let table = renamed(source.clone(), place, new, (number, now_ms));
-            Ok(Table { status: TableStatus::Creating, restoring: Some(restoring), ..table })
+            Ok(Table { status: TableStatus::Creating, filling: Some(filling), ..table })
         };
         let permit = || {
             self.pace().check_presence()?;
@@ -278,7 +278,7 @@ impl<S: Store> Engine<S> {
             for (place, table) in tables.iter_mut().enumerate() {
                 let progress = others.found(place + 1).and_then(|found| Progress::decode(found));
                 let progress = progress.ok_or_else(fault::internal)?;
-                table.restoring = None;
+                table.filling = None;
                 table.status = TableStatus::Active;
                 table.status_until_ms = now_ms;
                 if let Some(attribute) = &progress.ttl {
@@ -336,7 +336,7 @@ async fn restore_row<S: Store>(
 
 /// The newest copy of a table that is being restored; another process may have made it.
 async fn table_of<S: Store>(engine: &Engine<S>, number: u64) -> Result<Option<Arc<Table>>, Error> {
-    let find = || engine.catalogue().with_id(TableId(number)).filter(|table| table.restoring.is_some());
+    let find = || engine.catalogue().with_id(TableId(number)).filter(|table| table.filling.is_some());
     if find().is_none() && engine.is_shared() {
         engine.catalogue().follow(engine.env().now_ms()).await?;
     }
@@ -394,7 +394,7 @@ fn renamed(source: Table, place: &Namespace, new: NewName<'_>, (id, now_ms): (Ta
         warm_jobs: Vec::new(),
         copied_bytes: None,
         history: History::default(),
-        restoring: None,
+        filling: None,
         // They may speak of the source alone.
         later: Vec::new(),
         ..source
@@ -424,7 +424,7 @@ pub(super) async fn drop_tables<S: Store>(engine: &Engine<S>, id: &str) -> Resul
             return Ok(());
         }
         for table in tables {
-            table.restoring = None;
+            table.filling = None;
             table.status = TableStatus::Deleting;
             table.status_until_ms = 0;
             others.delete(rows::progress_key(id, table.id.0));

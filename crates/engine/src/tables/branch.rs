@@ -149,7 +149,7 @@ impl<S: Store> Engine<S> {
     pub async fn drop_branch(&self, branch: &Namespace) -> Result<Branch, BranchFault> {
         let doom = |table: &mut Table| {
             table.status = TableStatus::Deleting;
-            table.restoring = None;
+            table.filling = None;
             // Nobody asked to keep what a branch did; its backups stay.
             table.history.disable_recovery();
             table.stream.view = None;
@@ -211,7 +211,7 @@ pub(crate) fn copy_of(source: &Table, to: &Namespace, id: TableId, public_id: &s
         copied_bytes: Some(0),
         // A branch begins without history.
         history: History::default(),
-        restoring: None,
+        filling: None,
         doomed_indexes: Vec::new(),
         // They may be ignored, and may speak of the source alone.
         later: Vec::new(),

@@ -32,7 +32,7 @@ pub(crate) async fn run<S: Store>(
 ) -> Result<Response, Error> {
     if let Some(existing) = engine.catalogue().find(namespace, &request.name) {
         let text = match existing.status {
-            TableStatus::Creating if existing.restoring.is_some() => backup::table_in_use(&request.name),
+            TableStatus::Creating if existing.filling.is_some() => backup::table_in_use(&request.name),
             TableStatus::Creating => messages::being_created(&request.name),
             TableStatus::Deleting => messages::being_deleted(&request.name),
             TableStatus::Active | TableStatus::Updating => messages::table_exists(&request.name),
@@ -211,7 +211,7 @@ pub(crate) fn new_table(namespace: &Namespace, request: &CreateTable, id: TableI
         warm_jobs: Vec::new(),
         copied_bytes: None,
         history: History::default(),
-        restoring: None,
+        filling: None,
         later: Vec::new(),
         seen: Seen::default(),
     }

@@ -97,7 +97,7 @@ fn check(table: &Table) -> Result<(), Error> {
     }
     let in_use = |text: String| Err(Error::new(ErrorKind::ResourceInUse, text));
     match table.status {
-        TableStatus::Creating if table.restoring.is_some() => {
+        TableStatus::Creating if table.filling.is_some() => {
             return in_use(backup_messages::table_in_use(&table.name));
         }
         TableStatus::Creating => return in_use(messages::being_created(&table.name)),

@@ -19,7 +19,7 @@ use keywright_store::Store;
 
 use crate::catalogue::names::{index_status_name, key_schema, status_name};
 use crate::catalogue::{
-    Backfill, EncryptionState, IndexState, IndexStatus, OnDemandLimits, Restoring, Table, TableStatus,
+    Backfill, EncryptionState, Filling, IndexState, IndexStatus, OnDemandLimits, Table, TableStatus,
     Throughput, Warm,
 };
 use crate::state::Engine;
@@ -92,7 +92,7 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
             .map(|view| StreamSpecification { stream_enabled: true, stream_view_type: Some(view) }),
         latest_stream_label: labelled.cloned(),
         latest_stream_arn: labelled.map(|label| format!("{arn}/stream/{label}")),
-        restore_summary: table.restoring.as_ref().map(restore_summary),
+        restore_summary: table.filling.as_ref().map(restore_summary),
         sse_description: table.encryption.as_ref().map(sse),
         table_class_summary: table.class.map(|state| TableClassSummary {
             table_class: state.class,
@@ -119,11 +119,11 @@ pub(crate) fn sse(encryption: &EncryptionState) -> SseDescription {
     }
 }
 
-fn restore_summary(restoring: &Restoring) -> RestoreSummary {
+fn restore_summary(filling: &Filling) -> RestoreSummary {
     RestoreSummary {
-        source_backup_arn: restoring.source_backup_arn.clone(),
-        source_table_arn: restoring.source_table_arn.clone().unwrap_or_default(),
-        restored_to: TimestampMs(restoring.restore_ms),
+        source_backup_arn: filling.source_backup_arn.clone(),
+        source_table_arn: filling.source_table_arn.clone().unwrap_or_default(),
+        restored_to: TimestampMs(filling.restore_ms),
     }
 }
 

@@ -31,7 +31,7 @@ fn find<S: Store>(
     }
     let found = engine.catalogue().find(namespace, &resource.table);
     found.clone().filter(|table| table.status != TableStatus::Creating).ok_or_else(|| {
-        let is_restored = found.is_some_and(|table| table.restoring.is_some());
+        let is_restored = found.is_some_and(|table| table.filling.is_some());
         let not_found = if is_restored {
             messages::table_not_found(&resource.table)
         } else {

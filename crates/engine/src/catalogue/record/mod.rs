@@ -23,7 +23,7 @@ const HEAD_BYTES: usize = 9;
 
 /// Whether a table has history, or is being restored: only releases that know both may serve it.
 pub(super) fn has_history(table: &Table) -> bool {
-    table.history != History::default() || table.restoring.is_some()
+    table.history != History::default() || table.filling.is_some()
 }
 
 /// Whether a table has destinations, or logs of some: only releases that know them may serve it.

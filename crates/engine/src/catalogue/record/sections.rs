@@ -14,10 +14,10 @@ use super::framing::{self, Section};
 use super::schema::{AttributeRecord, IndexRecord, KeyRecord, index_of_record, index_record};
 use crate::catalogue::change_log::{ChangeLog, DestinationLogRecord, StreamRecord, StreamState};
 use crate::catalogue::destination::Destinations;
+use crate::catalogue::filling::Filling;
 use crate::catalogue::history::History;
 use crate::catalogue::insights::Insights;
 use crate::catalogue::refused::RefusedTable;
-use crate::catalogue::restoring::Restoring;
 use crate::catalogue::stored::BillingModeRecord;
 use crate::catalogue::table::{
     ClassState, DoomedIndex, EncryptionState, LaterSection, ModeChanges, OnDemandLimits, Seen, Table,
@@ -44,7 +44,7 @@ enum Tag {
     WarmJobs,
     Copied,
     History,
-    Restoring,
+    Filling,
     Destinations,
 }
 
@@ -66,7 +66,7 @@ impl Tag {
         Self::WarmJobs,
         Self::Copied,
         Self::History,
-        Self::Restoring,
+        Self::Filling,
         Self::Destinations,
     ];
 
@@ -88,7 +88,7 @@ impl Tag {
             Self::WarmJobs => 13,
             Self::Copied => 14,
             Self::History => 32,
-            Self::Restoring => 35,
+            Self::Filling => 35,
             Self::Destinations => 36,
         }
     }
@@ -104,7 +104,7 @@ impl Tag {
             | Self::TimeToLive
             | Self::Protection
             | Self::History
-            | Self::Restoring
+            | Self::Filling
             | Self::Destinations => true,
             Self::Class
             | Self::Encryption
@@ -286,7 +286,7 @@ fn add_others(table: &Table, written: &mut Written) {
     written.add_unless(&Vec::new(), Tag::WarmJobs, &table.warm_jobs);
     written.add_unless(&None, Tag::Copied, &table.copied_bytes);
     written.add_unless(&History::default(), Tag::History, &table.history);
-    written.add_unless(&None, Tag::Restoring, &table.restoring);
+    written.add_unless(&None, Tag::Filling, &table.filling);
     let destinations = OfDestinations {
         all: table.destinations.clone(),
         logs: DestinationLogRecord::of_destinations(&table.logs),
@@ -312,7 +312,7 @@ struct Parts {
     warm_jobs: Vec<WarmJob>,
     copied_bytes: Option<u64>,
     history: History,
-    restoring: Option<Restoring>,
+    filling: Option<Filling>,
     destinations: OfDestinations,
 }
 
@@ -334,7 +334,7 @@ impl Parts {
             Tag::WarmJobs => self.warm_jobs = whole(bytes)?,
             Tag::Copied => self.copied_bytes = whole(bytes)?,
             Tag::History => self.history = whole(bytes)?,
-            Tag::Restoring => self.restoring = whole(bytes)?,
+            Tag::Filling => self.filling = whole(bytes)?,
             Tag::Destinations => self.destinations = whole(bytes)?,
         }
         Ok(())
@@ -415,7 +415,7 @@ pub(super) fn decode(version: u64, bytes: &[u8]) -> Result<Table, RecordFault> {
         warm_jobs: parts.warm_jobs,
         copied_bytes: parts.copied_bytes,
         history: parts.history,
-        restoring: parts.restoring,
+        filling: parts.filling,
         later,
         seen: Seen::default(),
     })

@@ -74,7 +74,7 @@ struct LaterRecord {
 /// records have those.
 pub(super) fn encode(table: &Table) -> Vec<u8> {
     assert!(table.later.is_empty(), "sections of later releases are written in tagged records only");
-    let is_plain = table.history == History::default() && table.restoring.is_none();
+    let is_plain = table.history == History::default() && table.filling.is_none();
     assert!(is_plain, "history and restores are written in tagged records only");
     assert!(
         !super::has_destinations(table),
@@ -247,7 +247,7 @@ impl From<TableRecord> for Table {
             warm_jobs: Vec::new(),
             copied_bytes: None,
             history: History::default(),
-            restoring: None,
+            filling: None,
             later: Vec::new(),
             seen: Seen::default(),
         }
