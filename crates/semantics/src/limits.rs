@@ -168,6 +168,12 @@ pub const INCREMENT_BILLED_BYTES_MIN: u64 = 10_000_000;
 pub const EXPORT_WINDOW_MS_MIN: u64 = 900_000;
 /// The longest window of an incremental export (developer guide: requesting a table export).
 pub const EXPORT_WINDOW_MS_MAX: u64 = 86_400_000;
+/// Imports of one page of ListImports (API reference).
+pub const IMPORTS_PER_PAGE_MAX: usize = 25;
+/// Imports of an account at a time (API reference: `LimitExceededException`).
+pub const IMPORTS_MAX: usize = 50;
+/// Objects of one import (developer guide, "DynamoDB data import from Amazon S3: quotas").
+pub const IMPORT_OBJECTS_MAX: usize = 50_000;
 /// Entries on one page of ListContributorInsights (API reference: ListContributorInsights).
 pub const INSIGHTS_PER_PAGE_MAX: usize = 100;
 /// Rules of contributor insights that one account has in one region (observed: the quota of CloudWatch).

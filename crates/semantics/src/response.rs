@@ -6,6 +6,7 @@
 mod backups;
 mod destinations;
 mod exports;
+mod imports;
 
 use std::collections::BTreeMap;
 
@@ -32,6 +33,8 @@ pub use destinations::{
 pub use exports::{
     ExportDescription, ExportStatus, ExportSummary, FilterDescription, IncrementalExport, ListExportsOutput,
 };
+
+pub use imports::{ImportDescription, ImportFailure, ImportStatus, ListImportsOutput};
 
 /// A time in milliseconds since 1970. The wire renders it in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -677,6 +680,7 @@ pub enum Response {
     DescribeEndpoints(Vec<Endpoint>),
     DescribeExport(Box<ExportDescription>),
     DescribeKinesisStreamingDestination(DestinationsDescription),
+    DescribeImport(Box<ImportDescription>),
     DescribeLimits(DescribeLimitsOutput),
     DescribeStream(StreamDescription),
     DescribeTable(Box<TableDescription>),
@@ -690,9 +694,11 @@ pub enum Response {
     GetRecords(GetRecordsOutput),
     /// The shard iterator.
     GetShardIterator(String),
+    ImportTable(Box<ImportDescription>),
     ListBackups(ListBackupsOutput),
     ListContributorInsights(ListContributorInsightsOutput),
     ListExports(ListExportsOutput),
+    ListImports(ListImportsOutput),
     ListStreams(ListStreamsOutput),
     ListTables(ListTablesOutput),
     ListTagsOfResource(ListTagsOfResourceOutput),
@@ -741,6 +747,7 @@ impl Response {
             | Self::DescribeEndpoints(_)
             | Self::DescribeExport(_)
             | Self::DescribeKinesisStreamingDestination(_)
+            | Self::DescribeImport(_)
             | Self::DescribeLimits(_)
             | Self::DescribeStream(_)
             | Self::DescribeTable(_)
@@ -749,9 +756,11 @@ impl Response {
             | Self::DisableKinesisStreamingDestination(_)
             | Self::EnableKinesisStreamingDestination(_)
             | Self::GetShardIterator(_)
+            | Self::ImportTable(_)
             | Self::ListBackups(_)
             | Self::ListContributorInsights(_)
             | Self::ListExports(_)
+            | Self::ListImports(_)
             | Self::ListStreams(_)
             | Self::ListTables(_)
             | Self::ListTagsOfResource(_)

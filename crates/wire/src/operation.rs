@@ -70,7 +70,7 @@ operations! {
     DescribeExport DynamoDb Yes;
     DescribeGlobalTable DynamoDb No;
     DescribeGlobalTableSettings DynamoDb No;
-    DescribeImport DynamoDb No;
+    DescribeImport DynamoDb Yes;
     DescribeKinesisStreamingDestination DynamoDb Yes;
     DescribeLimits DynamoDb Yes;
     DescribeTable DynamoDb Yes;
@@ -83,13 +83,13 @@ operations! {
     ExportTableToPointInTime DynamoDb Yes;
     GetItem DynamoDb Yes;
     GetResourcePolicy DynamoDb No;
-    ImportTable DynamoDb No;
+    ImportTable DynamoDb Yes;
     ListBackups DynamoDb Yes;
     ListBulkOperations DynamoDb No;
     ListContributorInsights DynamoDb Yes;
     ListExports DynamoDb Yes;
     ListGlobalTables DynamoDb No;
-    ListImports DynamoDb No;
+    ListImports DynamoDb Yes;
     ListTables DynamoDb Yes;
     ListTagsOfResource DynamoDb Yes;
     PutItem DynamoDb Yes;

@@ -296,9 +296,12 @@ fn table_shape(name: &str, shape: &Shape, extras: &Extras) -> Result<String, Str
         None => {}
         Some("[a-zA-Z0-9_.-]+") => row.push_str(".pattern(Pattern::Name)"),
         Some("empty-or-[a-zA-Z0-9_.-]+") => row.push_str(".pattern(Pattern::NameOrEmpty)"),
-        Some(r"^[^\$]+$") => row.push_str(".pattern(Pattern::ClientToken)"),
-        Some(r"^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$") => row.push_str(".pattern(Pattern::Bucket)"),
         Some("[0-9]{12}") => row.push_str(".pattern(Pattern::Account)"),
+        Some(r"^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$") => row.push_str(".pattern(Pattern::Bucket)"),
+        Some(r"^[^\$]+$") => row.push_str(".pattern(Pattern::ClientToken)"),
+        Some(r"[,;:|\t ]") => row.push_str(".pattern(Pattern::Delimiter)"),
+        Some(r"[\x20-\x21\x23-\x2B\x2D-\x7E]*") => row.push_str(".pattern(Pattern::Header)"),
+        Some("([0-9a-f]{16})+") => row.push_str(".pattern(Pattern::PageToken)"),
         Some(other) => return Err(format!("{name}: crates/wire/src/shapes has no pattern {other}")),
     }
     Ok(row)

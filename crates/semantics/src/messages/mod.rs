@@ -11,6 +11,7 @@ pub mod export;
 pub mod expression;
 pub mod files;
 pub mod hash_order;
+pub mod import;
 pub mod item;
 pub mod partiql;
 pub mod shape;

@@ -72,7 +72,7 @@ impl Digest {
         self.0.update(bytes);
     }
 
-    fn count(&mut self, count: usize) {
+    pub(super) fn count(&mut self, count: usize) {
         self.0.update(&u64::try_from(count).unwrap_or(u64::MAX).to_be_bytes());
     }
 }

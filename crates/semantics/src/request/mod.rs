@@ -20,6 +20,7 @@ mod fingerprint;
 pub mod get_item;
 pub mod get_records;
 pub mod get_shard_iterator;
+pub mod imports;
 pub mod key_part;
 pub mod list_streams;
 pub mod list_tables;
@@ -67,6 +68,7 @@ pub use file_record::{FileRecord, FileRecordParts};
 pub use get_item::GetItem;
 pub use get_records::GetRecords;
 pub use get_shard_iterator::{GetShardIterator, ShardPosition};
+pub use imports::{DescribeImport, ImportArn, ImportTable, ListImports};
 pub use key_part::KeyPart;
 pub use list_streams::ListStreams;
 pub use list_tables::ListTables;
@@ -113,6 +115,7 @@ pub enum Request {
     DescribeEndpoints,
     DescribeExport(DescribeExport),
     DescribeKinesisStreamingDestination(DescribeKinesisStreamingDestination),
+    DescribeImport(DescribeImport),
     DescribeLimits,
     DescribeStream(DescribeStream),
     DescribeTable(DescribeTable),
@@ -125,9 +128,11 @@ pub enum Request {
     GetItem(GetItem),
     GetRecords(GetRecords),
     GetShardIterator(GetShardIterator),
+    ImportTable(Box<ImportTable>),
     ListBackups(Box<ListBackups>),
     ListContributorInsights(ListContributorInsights),
     ListExports(ListExports),
+    ListImports(Box<ListImports>),
     ListStreams(ListStreams),
     ListTables(ListTables),
     ListTagsOfResource(ListTagsOfResource),

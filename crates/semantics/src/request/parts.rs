@@ -426,6 +426,66 @@ impl GlobalTableSettingsReplicationMode {
     }
 }
 
+/// `InputCompressionType` of the service model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InputCompressionType {
+    /// `GZIP` on the wire.
+    Gzip,
+    /// `ZSTD` on the wire.
+    Zstd,
+    /// `NONE` on the wire.
+    None,
+}
+
+impl InputCompressionType {
+    /// All values, in the service model's order.
+    pub const ALL: &'static [Self] = &[Self::Gzip, Self::Zstd, Self::None];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "GZIP",
+            Self::Zstd => "ZSTD",
+            Self::None => "NONE",
+        }
+    }
+
+    /// The value of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+}
+
+/// `InputFormat` of the service model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InputFormat {
+    /// `DYNAMODB_JSON` on the wire.
+    DynamodbJson,
+    /// `ION` on the wire.
+    Ion,
+    /// `CSV` on the wire.
+    Csv,
+}
+
+impl InputFormat {
+    /// All values, in the service model's order.
+    pub const ALL: &'static [Self] = &[Self::DynamodbJson, Self::Ion, Self::Csv];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DynamodbJson => "DYNAMODB_JSON",
+            Self::Ion => "ION",
+            Self::Csv => "CSV",
+        }
+    }
+
+    /// The value of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+}
+
 /// `KeyType` of the service model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyType {
@@ -1111,6 +1171,15 @@ pub struct CreateVectorIndexActionParts {
     pub distance_function: VectorDistanceFunction,
 }
 
+/// `CsvOptions` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CsvOptionsParts {
+    /// Member `Delimiter`, 1 to 1 characters.
+    pub delimiter: Option<String>,
+    /// Member `HeaderList`, 1 to 255 elements.
+    pub header_list: Option<Vec<String>>,
+}
+
 /// `DeleteBackupInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeleteBackupParts {
@@ -1219,6 +1288,13 @@ pub struct DescribeEndpointsParts {}
 pub struct DescribeExportParts {
     /// Member `ExportArn`, 37 to 1024 characters.
     pub export_arn: String,
+}
+
+/// `DescribeImportInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeImportParts {
+    /// Member `ImportArn`, 37 to 1024 characters.
+    pub import_arn: String,
 }
 
 /// `DescribeKinesisStreamingDestinationInput` of the service model.
@@ -1453,6 +1529,23 @@ pub struct GlobalTableWitnessGroupUpdateParts {
     pub delete: Option<DeleteGlobalTableWitnessGroupMemberActionParts>,
 }
 
+/// `ImportTableInput` of the service model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportTableParts {
+    /// Member `ClientToken`.
+    pub client_token: Option<String>,
+    /// Member `S3BucketSource`.
+    pub s3_bucket_source: S3BucketSourceParts,
+    /// Member `InputFormat`.
+    pub input_format: InputFormat,
+    /// Member `InputFormatOptions`.
+    pub input_format_options: Option<InputFormatOptionsParts>,
+    /// Member `InputCompressionType`.
+    pub input_compression_type: Option<InputCompressionType>,
+    /// Member `TableCreationParameters`.
+    pub table_creation_parameters: TableCreationParametersParts,
+}
+
 /// `IncrementalExportSpecification` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IncrementalExportSpecificationParts {
@@ -1462,6 +1555,13 @@ pub struct IncrementalExportSpecificationParts {
     pub export_to_time: Option<i64>,
     /// Member `ExportViewType`.
     pub export_view_type: Option<ExportViewType>,
+}
+
+/// `InputFormatOptions` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InputFormatOptionsParts {
+    /// Member `Csv`.
+    pub csv: Option<CsvOptionsParts>,
 }
 
 /// `KeySchemaElement` of the service model.
@@ -1524,6 +1624,17 @@ pub struct ListExportsParts {
     /// Member `MaxResults`, 1 to 25.
     pub max_results: Option<i64>,
     /// Member `NextToken`.
+    pub next_token: Option<String>,
+}
+
+/// `ListImportsInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListImportsParts {
+    /// Member `TableArn`, 1 to 1024 characters.
+    pub table_arn: Option<String>,
+    /// Member `PageSize`, 1 to 25.
+    pub page_size: Option<i64>,
+    /// Member `NextToken`, 112 to 1024 characters.
     pub next_token: Option<String>,
 }
 
@@ -1777,6 +1888,17 @@ pub struct RestoreTableToPointInTimeParts {
     pub vector_index_override: Option<Vec<VectorIndexParts>>,
 }
 
+/// `S3BucketSource` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct S3BucketSourceParts {
+    /// Member `S3BucketOwner`.
+    pub s3_bucket_owner: Option<String>,
+    /// Member `S3Bucket`, at most 255 characters.
+    pub s3_bucket: String,
+    /// Member `S3KeyPrefix`, at most 1024 characters.
+    pub s3_key_prefix: Option<String>,
+}
+
 /// `ScanInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScanParts {
@@ -1850,6 +1972,29 @@ pub struct StreamSpecificationParts {
     pub stream_enabled: bool,
     /// Member `StreamViewType`.
     pub stream_view_type: Option<StreamViewType>,
+}
+
+/// `TableCreationParameters` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableCreationParametersParts {
+    /// Member `TableName`, 3 to 255 characters.
+    pub table_name: String,
+    /// Member `AttributeDefinitions`.
+    pub attribute_definitions: Vec<AttributeDefinitionParts>,
+    /// Member `KeySchema`, 1 to 2 elements.
+    pub key_schema: Vec<KeySchemaElementParts>,
+    /// Member `BillingMode`.
+    pub billing_mode: Option<BillingMode>,
+    /// Member `ProvisionedThroughput`.
+    pub provisioned_throughput: Option<ProvisionedThroughputParts>,
+    /// Member `OnDemandThroughput`.
+    pub on_demand_throughput: Option<OnDemandThroughputParts>,
+    /// Member `SSESpecification`.
+    pub sse_specification: Option<SseSpecificationParts>,
+    /// Member `GlobalSecondaryIndexes`.
+    pub global_secondary_indexes: Option<Vec<GlobalSecondaryIndexParts>>,
+    /// Member `VectorIndexes`.
+    pub vector_indexes: Option<Vec<VectorIndexParts>>,
 }
 
 /// `Tag` of the service model.

@@ -52,6 +52,7 @@ impl Request {
             Self::DescribeEndpoints => Operation::DescribeEndpoints,
             Self::DescribeExport(_) => Operation::DescribeExport,
             Self::DescribeKinesisStreamingDestination(_) => Operation::DescribeKinesisStreamingDestination,
+            Self::DescribeImport(_) => Operation::DescribeImport,
             Self::DescribeLimits => Operation::DescribeLimits,
             Self::DescribeStream(_) => Operation::DescribeStream,
             Self::DescribeTable(_) => Operation::DescribeTable,
@@ -64,9 +65,11 @@ impl Request {
             Self::GetItem(_) => Operation::GetItem,
             Self::GetRecords(_) => Operation::GetRecords,
             Self::GetShardIterator(_) => Operation::GetShardIterator,
+            Self::ImportTable(_) => Operation::ImportTable,
             Self::ListBackups(_) => Operation::ListBackups,
             Self::ListContributorInsights(_) => Operation::ListContributorInsights,
             Self::ListExports(_) => Operation::ListExports,
+            Self::ListImports(_) => Operation::ListImports,
             Self::ListStreams(_) => Operation::ListStreams,
             Self::ListTables(_) => Operation::ListTables,
             Self::ListTagsOfResource(_) => Operation::ListTagsOfResource,
@@ -164,6 +167,14 @@ impl Request {
             Self::UntagResource(request) => one(own, Resource::of_arn(&request.resource.arn)),
             Self::DeleteBackup(request) => one(own, backup(&request.backup)),
             Self::DescribeBackup(request) => one(own, backup(&request.backup)),
+            Self::ImportTable(request) => one(own, Resource::Table(Cow::Borrowed(&request.creation.name))),
+            Self::DescribeImport(request) => {
+                one(own, Resource::Transfer(Cow::Borrowed(&request.import.as_given)))
+            }
+            Self::ListImports(request) => {
+                let only = request.table.as_ref().map(|table| Cow::Borrowed(table.as_given.as_str()));
+                one(own, Resource::Account { only })
+            }
             Self::ListBackups(request) => {
                 let only = request.table.as_ref().map(|table| Cow::Borrowed(table.as_given.as_str()));
                 one(own, Resource::Account { only })

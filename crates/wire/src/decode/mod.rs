@@ -32,6 +32,7 @@ use keywright_semantics::request::parts::{
     TransactGetItemsParts, TransactWriteItemsParts, UntagResourceParts, UpdateContinuousBackupsParts,
     UpdateContributorInsightsParts, UpdateItemParts, UpdateKinesisStreamingDestinationParts,
     UpdateTableParts, UpdateTimeToLiveParts,
+    DescribeImportParts, ImportTableParts, ListImportsParts,
 };
 use keywright_semantics::touches::Touches;
 
@@ -127,6 +128,7 @@ parts_by_operation! {
     DescribeEndpoints DescribeEndpointsParts,
     DescribeExport DescribeExportParts,
     DescribeKinesisStreamingDestination DescribeKinesisStreamingDestinationParts,
+    DescribeImport DescribeImportParts,
     DescribeLimits DescribeLimitsParts,
     DescribeStream DescribeStreamParts,
     DescribeTable DescribeTableParts,
@@ -139,9 +141,11 @@ parts_by_operation! {
     GetItem GetItemParts,
     GetRecords GetRecordsParts,
     GetShardIterator GetShardIteratorParts,
+    ImportTable ImportTableParts,
     ListBackups ListBackupsParts,
     ListContributorInsights ListContributorInsightsParts,
     ListExports ListExportsParts,
+    ListImports ListImportsParts,
     ListStreams ListStreamsParts,
     ListTables ListTablesParts,
     ListTagsOfResource ListTagsOfResourceParts,

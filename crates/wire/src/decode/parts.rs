@@ -7,11 +7,11 @@ use keywright_semantics::request::parts::{
     BatchStatementRequestParts, BatchWriteItemParts, BillingMode, ComparisonOperator, ConditionParts,
     ConditionalOperator, ContributorInsightsAction, ContributorInsightsMode, CreateBackupParts,
     CreateGlobalSecondaryIndexActionParts, CreateGlobalTableWitnessGroupMemberActionParts,
-    CreateReplicationGroupMemberActionParts, CreateTableParts, CreateVectorIndexActionParts,
+    CreateReplicationGroupMemberActionParts, CreateTableParts, CreateVectorIndexActionParts, CsvOptionsParts,
     DeleteBackupParts, DeleteGlobalSecondaryIndexActionParts, DeleteGlobalTableWitnessGroupMemberActionParts,
     DeleteItemParts, DeleteReplicationGroupMemberActionParts, DeleteRequestParts, DeleteTableParts,
     DeleteVectorIndexActionParts, DescribeBackupParts, DescribeContinuousBackupsParts,
-    DescribeContributorInsightsParts, DescribeEndpointsParts, DescribeExportParts,
+    DescribeContributorInsightsParts, DescribeEndpointsParts, DescribeExportParts, DescribeImportParts,
     DescribeKinesisStreamingDestinationParts, DescribeLimitsParts, DescribeStreamParts, DescribeTableParts,
     DescribeTimeToLiveParts, DisableKinesisStreamingDestinationParts,
     DisassociateReplicationGroupMemberActionParts, DisassociationMode,
@@ -19,25 +19,26 @@ use keywright_semantics::request::parts::{
     ExpectedAttributeValueParts, ExportFormat, ExportTableToPointInTimeParts, ExportType, ExportViewType,
     FilterSpecificationParts, GetItemParts, GetRecordsParts, GetShardIteratorParts,
     GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts, GlobalTableSettingsReplicationMode,
-    GlobalTableWitnessGroupUpdateParts, IncrementalExportSpecificationParts, KeySchemaElementParts, KeyType,
+    GlobalTableWitnessGroupUpdateParts, ImportTableParts, IncrementalExportSpecificationParts,
+    InputCompressionType, InputFormat, InputFormatOptionsParts, KeySchemaElementParts, KeyType,
     KeysAndAttributesParts, ListBackupsParts, ListContributorInsightsParts, ListExportsParts,
-    ListStreamsParts, ListTablesParts, ListTagsOfResourceParts, LocalSecondaryIndexParts,
+    ListImportsParts, ListStreamsParts, ListTablesParts, ListTagsOfResourceParts, LocalSecondaryIndexParts,
     MultiRegionConsistency, OnDemandThroughputOverrideParts, OnDemandThroughputParts,
     ParameterizedStatementParts, PointInTimeRecoverySpecificationParts, ProjectionParts, ProjectionType,
     ProvisionedThroughputOverrideParts, ProvisionedThroughputParts, PutItemParts, PutRequestParts,
     QueryParts, ReplicaGlobalSecondaryIndexParts, ReplicationGroupUpdateParts, RestoreTableFromBackupParts,
     RestoreTableToPointInTimeParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue,
-    ReturnValuesOnConditionCheckFailure, S3SseAlgorithm, ScalarAttributeType, ScanParts,
+    ReturnValuesOnConditionCheckFailure, S3BucketSourceParts, S3SseAlgorithm, ScalarAttributeType, ScanParts,
     SearchSchemaElementParts, SearchSchemaElementType, Select, ShardFilterParts, ShardFilterType,
     ShardIteratorType, SseSpecificationParts, SseType, StreamSpecificationParts, StreamViewType, TableClass,
-    TagParts, TagResourceParts, TimeToLiveSpecificationParts, TransactConditionCheckParts,
-    TransactDeleteParts, TransactGetItemParts, TransactGetItemsParts, TransactGetParts, TransactPutParts,
-    TransactUpdateParts, TransactWriteItemParts, TransactWriteItemsParts, UntagResourceParts,
-    UpdateContinuousBackupsParts, UpdateContributorInsightsParts, UpdateGlobalSecondaryIndexActionParts,
-    UpdateItemParts, UpdateKinesisStreamingConfigurationParts, UpdateKinesisStreamingDestinationParts,
-    UpdateReplicationGroupMemberActionParts, UpdateTableParts, UpdateTimeToLiveParts,
-    VectorAttributeDefinitionParts, VectorDistanceFunction, VectorIndexParts, VectorIndexUpdateParts,
-    WarmThroughputParts, WriteRequestParts,
+    TableCreationParametersParts, TagParts, TagResourceParts, TimeToLiveSpecificationParts,
+    TransactConditionCheckParts, TransactDeleteParts, TransactGetItemParts, TransactGetItemsParts,
+    TransactGetParts, TransactPutParts, TransactUpdateParts, TransactWriteItemParts, TransactWriteItemsParts,
+    UntagResourceParts, UpdateContinuousBackupsParts, UpdateContributorInsightsParts,
+    UpdateGlobalSecondaryIndexActionParts, UpdateItemParts, UpdateKinesisStreamingConfigurationParts,
+    UpdateKinesisStreamingDestinationParts, UpdateReplicationGroupMemberActionParts, UpdateTableParts,
+    UpdateTimeToLiveParts, VectorAttributeDefinitionParts, VectorDistanceFunction, VectorIndexParts,
+    VectorIndexUpdateParts, WarmThroughputParts, WriteRequestParts,
 };
 
 use super::build::{FromNode, Members, choice, choices, structures};
@@ -57,6 +58,8 @@ choices! {
     ExportType,
     ExportViewType,
     GlobalTableSettingsReplicationMode,
+    InputCompressionType,
+    InputFormat,
     KeyType,
     MultiRegionConsistency,
     ProjectionType,
@@ -160,6 +163,10 @@ structures! {
         dimensions: "Dimensions",
         distance_function: "DistanceFunction",
     }
+    CsvOptionsParts {
+        delimiter: "Delimiter",
+        header_list: "HeaderList",
+    }
     DeleteBackupParts {
         backup_arn: "BackupArn",
     }
@@ -208,6 +215,9 @@ structures! {
     }
     DescribeExportParts {
         export_arn: "ExportArn",
+    }
+    DescribeImportParts {
+        import_arn: "ImportArn",
     }
     DescribeKinesisStreamingDestinationParts {
         table_name: "TableName",
@@ -316,10 +326,21 @@ structures! {
         create: "Create",
         delete: "Delete",
     }
+    ImportTableParts {
+        client_token: "ClientToken",
+        s3_bucket_source: "S3BucketSource",
+        input_format: "InputFormat",
+        input_format_options: "InputFormatOptions",
+        input_compression_type: "InputCompressionType",
+        table_creation_parameters: "TableCreationParameters",
+    }
     IncrementalExportSpecificationParts {
         export_from_time: "ExportFromTime",
         export_to_time: "ExportToTime",
         export_view_type: "ExportViewType",
+    }
+    InputFormatOptionsParts {
+        csv: "Csv",
     }
     KeySchemaElementParts {
         attribute_name: "AttributeName",
@@ -348,6 +369,11 @@ structures! {
     ListExportsParts {
         table_arn: "TableArn",
         max_results: "MaxResults",
+        next_token: "NextToken",
+    }
+    ListImportsParts {
+        table_arn: "TableArn",
+        page_size: "PageSize",
         next_token: "NextToken",
     }
     ListStreamsParts {
@@ -466,6 +492,11 @@ structures! {
         sse_specification_override: "SSESpecificationOverride",
         vector_index_override: "VectorIndexOverride",
     }
+    S3BucketSourceParts {
+        s3_bucket_owner: "S3BucketOwner",
+        s3_bucket: "S3Bucket",
+        s3_key_prefix: "S3KeyPrefix",
+    }
     ScanParts {
         table_name: "TableName",
         index_name: "IndexName",
@@ -500,6 +531,17 @@ structures! {
     StreamSpecificationParts {
         stream_enabled: "StreamEnabled",
         stream_view_type: "StreamViewType",
+    }
+    TableCreationParametersParts {
+        table_name: "TableName",
+        attribute_definitions: "AttributeDefinitions",
+        key_schema: "KeySchema",
+        billing_mode: "BillingMode",
+        provisioned_throughput: "ProvisionedThroughput",
+        on_demand_throughput: "OnDemandThroughput",
+        sse_specification: "SSESpecification",
+        global_secondary_indexes: "GlobalSecondaryIndexes",
+        vector_indexes: "VectorIndexes",
     }
     TagParts {
         key: "Key",

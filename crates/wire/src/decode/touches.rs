@@ -61,6 +61,11 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
         Operation::ListExports => one(Resource::Account { only: text(body, "TableArn") }),
         Operation::RestoreTableFromBackup => restore(operation, body, backup(body)),
         Operation::RestoreTableToPointInTime => restore(operation, body, source_table(body)),
+        Operation::ImportTable => {
+            one(value(body, "TableCreationParameters").map_or(Resource::Unnamed, table))
+        }
+        Operation::DescribeImport => one(text(body, "ImportArn").map_or(Resource::Unnamed, Resource::Transfer)),
+        Operation::ListImports => one(Resource::Account { only: text(body, "TableArn") }),
         Operation::ListBackups | Operation::ListContributorInsights | Operation::ListStreams => {
             one(Resource::Account { only: text(body, "TableName") })
         }

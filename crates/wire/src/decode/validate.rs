@@ -11,6 +11,7 @@ use keywright_semantics::request::{
     Request, RestoreTableFromBackup, RestoreTableToPointInTime, Scan, TagResource, TransactGetItems,
     TransactWriteItems, UntagResource, UpdateContinuousBackups, UpdateContributorInsights, UpdateItem,
     UpdateKinesisStreamingDestination, UpdateTable, UpdateTimeToLive,
+    DescribeImport, ImportTable, ListImports,
 };
 
 use super::Parts;
@@ -59,6 +60,7 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
             UpdateKinesisStreamingDestination::validate(*parts)
                 .map(Request::UpdateKinesisStreamingDestination)
         }
+        Parts::DescribeImport(parts) => DescribeImport::validate(&parts).map(Request::DescribeImport),
         Parts::DescribeLimits(_) => Ok(Request::DescribeLimits),
         Parts::DescribeStream(parts) => DescribeStream::validate(*parts).map(Request::DescribeStream),
         Parts::DescribeTable(parts) => DescribeTable::validate(&parts).map(Request::DescribeTable),
@@ -69,6 +71,7 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         Parts::GetItem(parts) => GetItem::validate(*parts).map(Request::GetItem),
         Parts::GetRecords(parts) => Ok(Request::GetRecords(GetRecords::validate(*parts))),
         Parts::GetShardIterator(parts) => GetShardIterator::validate(*parts).map(Request::GetShardIterator),
+        Parts::ImportTable(parts) => ImportTable::validate(*parts).map(Box::new).map(Request::ImportTable),
         Parts::ListBackups(parts) => ListBackups::validate(&parts).map(Box::new).map(Request::ListBackups),
         Parts::ExportTableToPointInTime(parts) => {
             ExportTable::validate(*parts).map(Box::new).map(Request::ExportTableToPointInTime)
@@ -77,6 +80,7 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         Parts::ListContributorInsights(parts) => {
             ListContributorInsights::validate(*parts).map(Request::ListContributorInsights)
         }
+        Parts::ListImports(parts) => ListImports::validate(*parts).map(Box::new).map(Request::ListImports),
         Parts::ListStreams(parts) => ListStreams::validate(*parts).map(Request::ListStreams),
         Parts::ListTables(parts) => Ok(Request::ListTables(ListTables::validate(*parts))),
         Parts::ListTagsOfResource(parts) => {

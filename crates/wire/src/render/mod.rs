@@ -8,6 +8,7 @@ mod capacity;
 mod destinations;
 mod error;
 mod exports;
+mod imports;
 mod insights;
 mod items;
 mod partiql;
@@ -56,6 +57,10 @@ pub fn render(response: &Response) -> Vec<u8> {
         Response::DeleteBackup(backup) | Response::DescribeBackup(backup) => {
             writer.object(|members| members.put("BackupDescription", backup.as_ref()));
         }
+        Response::DescribeImport(import) | Response::ImportTable(import) => {
+            writer.object(|members| members.put("ImportTableDescription", import.as_ref()));
+        }
+        Response::ListImports(output) => imports::list(&mut writer, output),
         Response::ListBackups(output) => backups::list(&mut writer, output),
         Response::DescribeContinuousBackups(backups) | Response::UpdateContinuousBackups(backups) => {
             writer.object(|members| members.put("ContinuousBackupsDescription", backups));

@@ -63,12 +63,18 @@ pub(crate) enum Pattern {
     Name,
     /// The same, but it accepts an empty text, whose length is already a violation.
     NameOrEmpty,
-    /// Tokens of clients.
-    ClientToken,
+    /// Ids of accounts.
+    Account,
     /// Names of buckets.
     Bucket,
-    /// The id of an account.
-    Account,
+    /// Tokens of clients that make requests idempotent.
+    ClientToken,
+    /// The sign between two fields of a CSV file.
+    Delimiter,
+    /// The name of a field of a CSV file.
+    Header,
+    /// Where the next page of a list begins.
+    PageToken,
 }
 
 impl Pattern {
@@ -76,9 +82,12 @@ impl Pattern {
     pub(crate) const fn text(self) -> &'static str {
         match self {
             Self::Name | Self::NameOrEmpty => "[a-zA-Z0-9_.-]+",
-            Self::ClientToken => r"^[^\$]+$",
-            Self::Bucket => r"^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$",
             Self::Account => "[0-9]{12}",
+            Self::Bucket => r"^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$",
+            Self::ClientToken => r"^[^\$]+$",
+            Self::Delimiter => r"[,;:|\t ]",
+            Self::Header => r"[\x20-\x21\x23-\x2B\x2D-\x7E]*",
+            Self::PageToken => "([0-9a-f]{16})+",
         }
     }
 
@@ -87,13 +96,21 @@ impl Pattern {
         match self {
             Self::Name => !text.is_empty() && text.bytes().all(letter),
             Self::NameOrEmpty => text.bytes().all(letter),
-            Self::ClientToken => !text.is_empty() && !text.contains('$'),
-            Self::Bucket => {
-                let is_end = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
-                let ends = is_end(text.bytes().next()) && is_end(text.bytes().last());
-                text.len() >= 2 && ends && text.bytes().all(letter)
-            }
             Self::Account => text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit()),
+            Self::Bucket => {
+                let ends = [text.bytes().next(), text.bytes().next_back()];
+                text.len() > 1
+                    && text.bytes().all(letter)
+                    && ends.iter().flatten().all(u8::is_ascii_alphanumeric)
+            }
+            Self::ClientToken => !text.is_empty() && !text.contains('$'),
+            Self::Delimiter => matches!(text, "," | ";" | ":" | "|" | "\t" | " "),
+            Self::Header => text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !b"\",".contains(&byte)),
+            Self::PageToken => {
+                !text.is_empty()
+                    && text.len().is_multiple_of(16)
+                    && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+            }
         }
     }
 }

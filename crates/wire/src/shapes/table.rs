@@ -20,6 +20,7 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::DescribeContributorInsights => Input::of(&DESCRIBE_CONTRIBUTOR_INSIGHTS_INPUT),
         Operation::DescribeEndpoints => Input::of(&DESCRIBE_ENDPOINTS_REQUEST),
         Operation::DescribeExport => Input::of(&DESCRIBE_EXPORT_INPUT),
+        Operation::DescribeImport => Input::of(&DESCRIBE_IMPORT_INPUT),
         Operation::DescribeKinesisStreamingDestination => {
             Input::of(&DESCRIBE_KINESIS_STREAMING_DESTINATION_INPUT)
         }
@@ -32,9 +33,11 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::ExecuteTransaction => Input::of(&EXECUTE_TRANSACTION_INPUT),
         Operation::ExportTableToPointInTime => Input::of(&EXPORT_TABLE_TO_POINT_IN_TIME_INPUT),
         Operation::GetItem => Input::of(&GET_ITEM_INPUT).unechoed(Constraint::Length),
+        Operation::ImportTable => Input::of(&IMPORT_TABLE_INPUT),
         Operation::ListBackups => Input::of(&LIST_BACKUPS_INPUT),
         Operation::ListContributorInsights => Input::of(&LIST_CONTRIBUTOR_INSIGHTS_INPUT),
         Operation::ListExports => Input::of(&LIST_EXPORTS_INPUT),
+        Operation::ListImports => Input::of(&LIST_IMPORTS_INPUT),
         Operation::ListTables => Input::of(&LIST_TABLES_INPUT),
         Operation::ListTagsOfResource => Input::of(&LIST_TAGS_OF_RESOURCE_INPUT),
         Operation::PutItem => Input::of(&PUT_ITEM_INPUT),
@@ -266,6 +269,17 @@ static CREATE_VECTOR_INDEX_ACTION: Shape = Shape::structure(
     ],
 );
 
+static CSV_DELIMITER: Shape = Shape::text().min(1).max(1).pattern(Pattern::Delimiter);
+
+static CSV_HEADER: Shape = Shape::text().min(1).max(65_536).pattern(Pattern::Header);
+
+static CSV_HEADER_LIST: Shape = Shape::list(&CSV_HEADER).min(1).max(255);
+
+static CSV_OPTIONS: Shape = Shape::structure(
+    "CsvOptions",
+    &[Member::optional("Delimiter", &CSV_DELIMITER), Member::optional("HeaderList", &CSV_HEADER_LIST)],
+);
+
 static DATE: Shape = Shape::timestamp();
 
 static DELETE: Shape = Shape::structure(
@@ -336,6 +350,10 @@ static DESCRIBE_ENDPOINTS_REQUEST: Shape = Shape::structure("DescribeEndpointsRe
 
 static DESCRIBE_EXPORT_INPUT: Shape =
     Shape::structure("DescribeExportInput", &[Member::required("ExportArn", &EXPORT_ARN)]);
+
+static DESCRIBE_IMPORT_INPUT: Shape =
+    Shape::structure("DescribeImportInput", &[Member::required("ImportArn", &IMPORT_ARN)]);
+
 static DESCRIBE_KINESIS_STREAMING_DESTINATION_INPUT: Shape = Shape::structure(
     "DescribeKinesisStreamingDestinationInput",
     &[Member::required("TableName", &TABLE_ARN)],
@@ -547,6 +565,22 @@ static GLOBAL_TABLE_WITNESS_GROUP_UPDATE: Shape = Shape::structure(
 static GLOBAL_TABLE_WITNESS_GROUP_UPDATE_LIST: Shape =
     Shape::list(&GLOBAL_TABLE_WITNESS_GROUP_UPDATE).min(1).max(1);
 
+static IMPORT_ARN: Shape = Shape::text().min(37).max(1024);
+
+static IMPORT_NEXT_TOKEN: Shape = Shape::text().min(112).max(1024).pattern(Pattern::PageToken);
+
+static IMPORT_TABLE_INPUT: Shape = Shape::structure(
+    "ImportTableInput",
+    &[
+        Member::optional("ClientToken", &CLIENT_TOKEN),
+        Member::required("S3BucketSource", &S3_BUCKET_SOURCE),
+        Member::required("InputFormat", &INPUT_FORMAT),
+        Member::optional("InputFormatOptions", &INPUT_FORMAT_OPTIONS),
+        Member::optional("InputCompressionType", &INPUT_COMPRESSION_TYPE),
+        Member::required("TableCreationParameters", &TABLE_CREATION_PARAMETERS),
+    ],
+);
+
 static INCREMENTAL_EXPORT_SPECIFICATION: Shape = Shape::structure(
     "IncrementalExportSpecification",
     &[
@@ -557,6 +591,13 @@ static INCREMENTAL_EXPORT_SPECIFICATION: Shape = Shape::structure(
 );
 
 static INDEX_NAME: Shape = Shape::text().min(3).max(255).pattern(Pattern::Name);
+
+static INPUT_COMPRESSION_TYPE: Shape = Shape::choice(&["GZIP", "ZSTD", "NONE"]);
+
+static INPUT_FORMAT: Shape = Shape::choice(&["DYNAMODB_JSON", "ION", "CSV"]);
+
+static INPUT_FORMAT_OPTIONS: Shape =
+    Shape::structure("InputFormatOptions", &[Member::optional("Csv", &CSV_OPTIONS)]);
 
 static KMS_MASTER_KEY_ID: Shape = Shape::text().min(1);
 
@@ -632,6 +673,17 @@ static LIST_EXPORTS_INPUT: Shape = Shape::structure(
 );
 
 static LIST_EXPORTS_MAX_LIMIT: Shape = Shape::integer().min(1).max(25);
+
+static LIST_IMPORTS_INPUT: Shape = Shape::structure(
+    "ListImportsInput",
+    &[
+        Member::optional("TableArn", &SOURCE_TABLE_ARN),
+        Member::optional("PageSize", &LIST_IMPORTS_MAX_LIMIT),
+        Member::optional("NextToken", &IMPORT_NEXT_TOKEN),
+    ],
+);
+
+static LIST_IMPORTS_MAX_LIMIT: Shape = Shape::integer().min(1).max(25);
 
 static LIST_STREAMS_INPUT: Shape = Shape::structure(
     "ListStreamsInput",
@@ -881,6 +933,15 @@ static S3_BUCKET: Shape = Shape::text().max(255).pattern(Pattern::Bucket);
 
 static S3_BUCKET_OWNER: Shape = Shape::text().pattern(Pattern::Account);
 
+static S3_BUCKET_SOURCE: Shape = Shape::structure(
+    "S3BucketSource",
+    &[
+        Member::optional("S3BucketOwner", &S3_BUCKET_OWNER),
+        Member::required("S3Bucket", &S3_BUCKET),
+        Member::optional("S3KeyPrefix", &S3_PREFIX),
+    ],
+);
+
 static S3_PREFIX: Shape = Shape::text().max(1024);
 
 static S3_SSE_ALGORITHM: Shape = Shape::choice(&["AES256", "KMS"]);
@@ -985,6 +1046,21 @@ static STREAM_VIEW_TYPE: Shape =
 static TABLE_ARN: Shape = Shape::text().min(1).max(255).arn_passes().pattern(Pattern::NameOrEmpty);
 
 static TABLE_CLASS: Shape = Shape::text();
+
+static TABLE_CREATION_PARAMETERS: Shape = Shape::structure(
+    "TableCreationParameters",
+    &[
+        Member::required("TableName", &TABLE_NAME),
+        Member::required("AttributeDefinitions", &ATTRIBUTE_DEFINITIONS),
+        Member::required("KeySchema", &KEY_SCHEMA),
+        Member::optional("BillingMode", &BILLING_MODE),
+        Member::optional("ProvisionedThroughput", &PROVISIONED_THROUGHPUT),
+        Member::optional("OnDemandThroughput", &ON_DEMAND_THROUGHPUT),
+        Member::optional("SSESpecification", &SSE_SPECIFICATION),
+        Member::optional("GlobalSecondaryIndexes", &GLOBAL_SECONDARY_INDEX_LIST),
+        Member::optional("VectorIndexes", &VECTOR_INDEX_LIST),
+    ],
+);
 
 static TABLE_NAME: Shape = Shape::text().min(3).max(255).pattern(Pattern::Name);
 
