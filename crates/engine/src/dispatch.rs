@@ -29,7 +29,9 @@ use crate::ttl::{self, Backlog};
 use crate::write::delete_item::delete_item;
 use crate::write::put_item::put_item;
 use crate::write::update_item::update_item;
-use crate::{answered, backups, copy, destinations, exports, monitoring, partiql, scaling, streams, tables};
+use crate::{
+    answered, backups, copy, destinations, exports, imports, monitoring, partiql, scaling, streams, tables,
+};
 
 /// How old the catalogue may be for an operation on items.
 const CATALOGUE_AGE_MS_MAX: u64 = 1_000;
@@ -201,6 +203,9 @@ impl<S: Store> Engine<S> {
             Request::UpdateContinuousBackups(request) => {
                 Box::pin(backups::update_continuous(self, namespace, request)).await
             }
+            Request::ImportTable(request) => Box::pin(imports::import(self, namespace, request)).await,
+            Request::DescribeImport(request) => Box::pin(imports::describe(self, namespace, request)).await,
+            Request::ListImports(request) => Box::pin(imports::list(self, namespace, request)).await,
             Request::CreateTable(request) => Box::pin(tables::create::run(self, namespace, request)).await,
             Request::DeleteTable(request) => Box::pin(tables::delete::run(self, namespace, request)).await,
             Request::DescribeContributorInsights(request) => {

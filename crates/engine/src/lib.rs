@@ -7,7 +7,7 @@
 //!
 //! Layers: support < catalogue < throughput, metrics, insights < bind < state < changes, history < read,
 //! write < backfill, load, batch < partiql, streams, ttl < destinations < tables, monitoring < transfers < jobs
-//! < backups, exports, scaling, sets, triggers < background < answered, copy < dispatch
+//! < backups, exports, imports, scaling, sets, triggers < background < answered, copy < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.
@@ -31,6 +31,7 @@
 //! - `jobs`: long work with a row of its own: restores, and what needs an object store.
 //! - `backups`: operations on backups, continuous backups and restores.
 //! - `exports`: operations on exports.
+//! - `imports`: operations on imports.
 //! - `scaling`: targets, policies and scheduled actions that change capacity through `tables`.
 //! - `triggers`: event source mappings of streams, and how far each has delivered.
 //! - `copy`: every row of one store into another.
@@ -68,6 +69,7 @@ mod destinations;
 mod dispatch;
 mod exports;
 mod history;
+mod imports;
 mod insights;
 mod jobs;
 mod load;
@@ -96,10 +98,11 @@ pub use copy::{Copied, Copy, CopyFault};
 pub use destinations::{Contact, Delivery, DeliveryPage, DestinationView, PagedRecord, Sent, Want};
 pub use dispatch::OpenError;
 pub use history::item::{ChangedBy, HistoryFault, HistorySpan, ItemChange, ItemHistory, ItemVersion};
+pub use imports::ImportErrors;
 pub use jobs::{
-    ExportPage, ExportPart, ExportWork, Exported, ExportedContent, ExportedItem, JobKind, JobState, JobView,
-    ObjectJob, ObjectWork, RollbackCounts, RollbackExample, RollbackFilter, RollbackPreview, RollbackRequest,
-    Row, RowPage, Sealed,
+    Broken, ExportPage, ExportPart, ExportWork, Exported, ExportedContent, ExportedItem, JobKind, JobState,
+    JobView, ObjectJob, ObjectSource, ObjectWork, Piece, Read, RollbackCounts, RollbackExample,
+    RollbackFilter, RollbackPreview, RollbackRequest, Row, RowPage, Sealed, SourceError,
 };
 pub use sets::{
     BegunRestore, BegunSet, NewSet, RestoreFault, RestoredTable, SetFault, SetPage, SetTable, Wanted,

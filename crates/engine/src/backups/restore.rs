@@ -282,6 +282,9 @@ fn check_name<S: Store>(engine: &Engine<S>, namespace: &Namespace, name: &str) -
         return engine.catalogue().refused(namespace, name).map_or(Ok(()), Err);
     };
     let Some(filling) = &table.filling else { return Err(exists(name)) };
+    if filling.is_import() {
+        return Err(exists(name));
+    }
     let source = filling.source_backup_arn.as_ref().or(filling.source_table_arn.as_ref());
     let text = messages::table_being_restored(name, source.map_or("", String::as_str));
     Err(Error::new(ErrorKind::TableInUse, text))

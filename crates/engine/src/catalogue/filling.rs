@@ -14,3 +14,15 @@ pub(crate) struct Filling {
     /// The time as of which the table is restored.
     pub restore_ms: u64,
 }
+
+impl Filling {
+    /// An import, by the id of its job.
+    pub(crate) const fn by_import(job: String) -> Self {
+        Self { job, source_table_arn: None, source_backup_arn: None, restore_ms: 0 }
+    }
+
+    /// Whether an import fills the table.
+    pub(crate) const fn is_import(&self) -> bool {
+        self.source_table_arn.is_none()
+    }
+}

@@ -12,6 +12,8 @@
 //! - `rollback`: a table becomes what it was.
 //! - `objects`: jobs that need an object store, which the engine does not reach: it gives and takes pages.
 //! - `export`: one of them, that writes a table or its changes to a bucket.
+//! - `source`: what imports and bulk puts share: the objects that they read, and the errors in them.
+//! - `import`: objects become the items of a new table.
 //! - `verify`: one of them, that reads the copy of a backup.
 //!
 //! A new kind of job is a variant at the end of [`row::Work`], whose struct and step have a file here, and an
@@ -19,10 +21,12 @@
 
 pub(crate) mod end;
 pub(crate) mod export;
+mod import;
 pub(crate) mod objects;
 pub(crate) mod restore;
 pub(crate) mod rollback;
 pub(crate) mod row;
+pub(crate) mod source;
 pub(crate) mod transfer;
 mod verify;
 mod view;
@@ -34,6 +38,7 @@ use keywright_store::{Store, Transaction};
 pub use export::{ExportPage, ExportPart, ExportWork, Exported, ExportedContent, ExportedItem};
 pub use objects::{ObjectJob, ObjectWork, Row, RowPage, Sealed};
 pub use rollback::{RollbackCounts, RollbackExample, RollbackFilter, RollbackPreview, RollbackRequest};
+pub use source::{Broken, ObjectSource, Piece, Read, SourceError};
 pub use view::{JobKind, JobState, JobView};
 
 use crate::catalogue::Table;
@@ -112,12 +117,10 @@ async fn run<S: Store>(engine: &Engine<S>, job: &Job, now_ms: u64) -> Result<Nex
     match &job.work {
         Work::Restore(restore) => restore::step(engine, job, restore, now_ms).await,
         Work::Rollback(rollback) => rollback::step(engine, job, rollback, now_ms).await,
-        Work::Seal(_)
-        | Work::DeleteObjects(_)
-        | Work::Verify(_)
-        | Work::Export(_)
-        | Work::Import(_)
-        | Work::BulkPut(_) => Ok(Next::Never),
+        Work::Import(import) => import::step(engine, job, *import, now_ms).await,
+        Work::Seal(_) | Work::DeleteObjects(_) | Work::Verify(_) | Work::Export(_) | Work::BulkPut(_) => {
+            Ok(Next::Never)
+        }
     }
 }
 
@@ -134,6 +137,9 @@ async fn forget<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, E
     let mut old = row::ended_before(&view, before_ms, FORGOTTEN_MAX).await?;
     old.retain(|job| job.ended_ms.is_some_and(|ended_ms| ended_ms < before_ms));
     let mut keys: Vec<Bytes> = old.iter().map(Job::ended_key).collect();
+    for job in old.iter().filter(|job| source::reading(job).is_some()) {
+        keys.extend(row::error_rows(&view, &job.id).await?.into_iter().map(|entry| entry.key));
+    }
     keys.extend(row::objects_of_ended(&view, FORGOTTEN_MAX).await?);
     drop(view);
     if !keys.is_empty() {

@@ -12,6 +12,8 @@
 //! - *Verify*: the caller reads the objects, [`Engine::note_verified`] remembers how far it is, and
 //!   [`Engine::end_verification`] what was found.
 //! - *Export*: in [`super::export`].
+//! - *Import*: the caller lists the objects once ([`Engine::note_listed`]), reads them in their order, and gives
+//!   their records to [`Engine::import`]. [`Engine::end_import`] ends it.
 //! - *Delete*: the caller removes all objects of the backup, then [`Engine::end_deletion`].
 //!
 //! Each of these takes the job as it was read, and gives `None` if it is not so any more: another process
@@ -25,8 +27,10 @@ use keywright_store::{CommitError, Store, Transaction};
 
 use super::end::{end, failed};
 use super::export::ExportWork;
+use super::import;
 use super::restore::{self, advance, target_of};
 use super::row::{self, Counts, Cursor, Job, Seal, Source, State, Work};
+use super::source::{self, ObjectSource};
 use super::transfer::end_transfer;
 use super::{FOLLOW_MS, LOOK_MAX, LOOK_MS};
 use crate::catalogue::backup::{Backup, Items};
@@ -92,6 +96,15 @@ pub enum ObjectWork {
         /// Where the next rows begin, in the caller's words; empty at the beginning.
         from: Bytes,
     },
+    /// A table is to be filled with the records of objects.
+    Import {
+        /// Which objects, and what they hold.
+        source: Box<ObjectSource>,
+        /// Objects that are listed; `None` until all are.
+        objects: Option<u32>,
+        /// The next record: the number of its object, and how many records of that come before it.
+        from: (u32, u64),
+    },
     /// The objects of a sealed backup are to be read whole.
     Verify {
         /// The backup's id.
@@ -152,12 +165,8 @@ pub(super) const fn needs_objects(job: &Job) -> bool {
     match &job.work {
         Work::Restore(restore) => matches!(restore.source, Source::Sealed { .. }) && !job.cursor.is_at_end,
         Work::Rollback(_) => false,
-        Work::Seal(_)
-        | Work::DeleteObjects(_)
-        | Work::Verify(_)
-        | Work::Export(_)
-        | Work::Import(_)
-        | Work::BulkPut(_) => true,
+        Work::Seal(_) | Work::DeleteObjects(_) | Work::Verify(_) | Work::Export(_) | Work::BulkPut(_) => true,
+        Work::Import(_) => !job.cursor.is_at_end,
     }
 }
 
@@ -404,7 +413,8 @@ impl<S: Store> Engine<S> {
         let Work::Seal(seal) = &job.job.work else {
             return match &job.job.work {
                 Work::Restore(_) => restore::fail(self, &job.job, &state).await,
-                Work::Export(_) | Work::Import(_) | Work::BulkPut(_) => {
+                Work::Import(import) => import::fail(self, &job.job, *import, &state).await,
+                Work::Export(_) | Work::BulkPut(_) => {
                     let nothing = |transfer: Transfer| transfer;
                     let release = |tables: &mut [Table]| {
                         tables.iter_mut().for_each(|table| table.history.release(&job.id));
@@ -458,7 +468,11 @@ impl<S: Store> Engine<S> {
                 Some(work) => work,
                 None => return Ok(None),
             },
-            Work::Rollback(_) | Work::Import(_) | Work::BulkPut(_) => return Ok(None),
+            Work::Rollback(_) | Work::BulkPut(_) => return Ok(None),
+            Work::Import(_) => match source::work_of(self, &job).await? {
+                Some(work) => work,
+                None => return Ok(None),
+            },
             Work::Verify(verify) => ObjectWork::Verify {
                 backup: verify.backup.id.clone(),
                 place: bytes(&verify.place),

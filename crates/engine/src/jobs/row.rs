@@ -6,6 +6,7 @@
 //! jobs | 2 | id | number    what a caller remembers of an object that a job has written, from number 0 on
 //! jobs | 3 | account        the last restore that has begun in an account
 //! jobs | 4 | kind | account the last transfer of a kind that has begun in an account
+//! jobs | 5 | id | number    errors of a job that reads objects, the first of which has this number
 //! ```
 //!
 //! An id begins with the time of the request, so jobs are in the order of their beginning. All ids have the
@@ -27,7 +28,7 @@ use crate::support::fault;
 use crate::support::layout::{self, Space, TableId};
 use crate::support::rows::{each_row_until, keep};
 use crate::support::stamp::Stamp;
-use crate::transfers::row::Kind;
+use crate::transfers::row::{Counts as TransferCounts, Kind};
 
 /// The first byte of a row: its format.
 const FORMAT: u8 = 1;
@@ -36,6 +37,7 @@ const ENDED: u8 = 1;
 const OBJECTS: u8 = 2;
 const LAST_RESTORE: u8 = 3;
 const LAST_TRANSFER: u8 = 4;
+const ERRORS: u8 = 5;
 
 /// What a job does. Stored as its place in this list: a new kind comes at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,9 +135,25 @@ impl Export {
     }
 }
 
+/// How far the objects of an import or a bulk put are listed and read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Reading {
+    /// Objects that are listed so far. What the caller remembers of each is in a row of its own.
+    pub objects: u32,
+    /// The sum of their sizes.
+    pub objects_bytes: u64,
+    /// Whether the list is complete. Nothing is read before.
+    pub is_listed: bool,
+    pub counts: TransferCounts,
+    /// Errors that are kept, in rows of their own: the first ones.
+    pub errors_kept: u32,
+}
+
 /// An import, whose id is the job's. The table of the job is the new one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Import;
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Import {
+    pub reading: Reading,
+}
 
 /// A bulk put, whose id is the job's. The table of the job is the one that is written to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -288,6 +306,38 @@ fn key(stage: u8, id: &str) -> Bytes {
 /// The key of what the caller remembers of an object.
 pub(crate) fn object_key(id: &str, number: u32) -> Bytes {
     [&key(OBJECTS, id)[..], &number.to_be_bytes()].concat().into()
+}
+
+/// The same of some of the objects, from a number on.
+pub(crate) async fn objects_from(
+    view: &impl Snapshot,
+    id: &str,
+    from: u32,
+    most: usize,
+) -> Result<Vec<Bytes>, Error> {
+    let mut found = Vec::new();
+    let range = KeyRange { start: object_key(id, from), ..layout::prefix_range(key(OBJECTS, id).into()) };
+    let take = |entry: &Entry| keep(&mut found, entry.value.clone(), most);
+    let read = each_row_until(view, (range, Direction::Forward), take);
+    read.await.map_err(|error| fault::storage(&error))?;
+    Ok(found)
+}
+
+/// The key of errors, the first of which has this number.
+pub(crate) fn error_key(id: &str, number: u32) -> Bytes {
+    [&key(ERRORS, id)[..], &number.to_be_bytes()].concat().into()
+}
+
+/// The rows of a job's errors, in their order.
+pub(crate) async fn error_rows(view: &impl Snapshot, id: &str) -> Result<Vec<Entry>, Error> {
+    let mut found = Vec::new();
+    let range = layout::prefix_range(key(ERRORS, id).into());
+    let read = each_row_until(view, (range, Direction::Forward), |entry| {
+        found.push(entry.clone());
+        ControlFlow::Continue(())
+    });
+    read.await.map_err(|error| fault::storage(&error))?;
+    Ok(found)
 }
 
 /// What the caller remembers of the objects of a job, in their order.

@@ -92,7 +92,7 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
             .map(|view| StreamSpecification { stream_enabled: true, stream_view_type: Some(view) }),
         latest_stream_label: labelled.cloned(),
         latest_stream_arn: labelled.map(|label| format!("{arn}/stream/{label}")),
-        restore_summary: table.filling.as_ref().map(restore_summary),
+        restore_summary: table.filling.as_ref().and_then(restore_summary),
         sse_description: table.encryption.as_ref().map(sse),
         table_class_summary: table.class.map(|state| TableClassSummary {
             table_class: state.class,
@@ -119,12 +119,13 @@ pub(crate) fn sse(encryption: &EncryptionState) -> SseDescription {
     }
 }
 
-fn restore_summary(filling: &Filling) -> RestoreSummary {
-    RestoreSummary {
+/// What a table is restored from. An import restores nothing.
+fn restore_summary(filling: &Filling) -> Option<RestoreSummary> {
+    Some(RestoreSummary {
         source_backup_arn: filling.source_backup_arn.clone(),
-        source_table_arn: filling.source_table_arn.clone().unwrap_or_default(),
+        source_table_arn: filling.source_table_arn.clone()?,
         restored_to: TimestampMs(filling.restore_ms),
-    }
+    })
 }
 
 /// The service lists definitions by name if the table has indexes, and otherwise in the order of the request.

@@ -7,6 +7,7 @@ use keywright_semantics::capacity::{HalfUnits, TableUsage, Usage, WriteMode, wri
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_semantics::expression::{Condition, Update, Updated, Work};
+use keywright_semantics::key::PartitionHash;
 use keywright_semantics::messages::data_plane::UPDATED_TOO_DEEP;
 use keywright_semantics::schema::IndexKind;
 use keywright_semantics::value::{AttributeValue, Item};
@@ -203,7 +204,8 @@ pub(crate) fn evaluate(action: &Action<'_>, old: Option<EncodedItem>) -> Result<
         Effect::Update { key, update } => updated(&action.table, key, *update, old)?,
     };
     if change.changes_item() {
-        change.indexes = index_changes(action, &change);
+        change.indexes =
+            index_changes(&action.table, action.key.base, change.old.as_ref(), change.new.as_ref());
     }
     Ok(change)
 }
@@ -239,14 +241,19 @@ fn updated(
     Ok(Change { old, new: Some(new), updated: Some(updated), ..Change::default() })
 }
 
-fn index_changes(action: &Action<'_>, change: &Change) -> Vec<(usize, IndexChange)> {
-    let Some(base) = action.key.base else { return Vec::new() };
-    let table = &action.table;
+/// The changes of a table's indexes by a change of an item. `base` is there if the table has indexes.
+pub(crate) fn index_changes(
+    table: &Table,
+    base: Option<PartitionHash>,
+    old: Option<&EncodedItem>,
+    new: Option<&EncodedItem>,
+) -> Vec<(usize, IndexChange)> {
+    let Some(base) = base else { return Vec::new() };
     table
         .indexes()
         .filter_map(|(position, id, schema)| {
             let target = Target { table: table.id, table_key: &table.schema.key, index: id, schema };
-            let change = index::delta(target, change.old.as_ref(), change.new.as_ref(), base)?;
+            let change = index::delta(target, old, new, base)?;
             Some((position, change))
         })
         .collect()

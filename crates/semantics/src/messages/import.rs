@@ -18,6 +18,11 @@ pub fn not_found(arn: &str) -> String {
     format!("Import not found: Import not found: {arn}")
 }
 
+/// ListImports with a token that no response has given. Inferred from the text about exports.
+pub fn invalid_token(token: &str) -> String {
+    format!("Invalid Request: Provided nextToken is invalid: {token}")
+}
+
 /// Options for CSV with another format.
 pub fn unsupported_options(format: &str) -> String {
     format!("Invalid Request: Unsupported InputFormatOptions for the given input format: {format}.")

@@ -64,7 +64,9 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
         Operation::ImportTable => {
             one(value(body, "TableCreationParameters").map_or(Resource::Unnamed, table))
         }
-        Operation::DescribeImport => one(text(body, "ImportArn").map_or(Resource::Unnamed, Resource::Transfer)),
+        Operation::DescribeImport => {
+            one(text(body, "ImportArn").map_or(Resource::Unnamed, Resource::Transfer))
+        }
         Operation::ListImports => one(Resource::Account { only: text(body, "TableArn") }),
         Operation::ListBackups | Operation::ListContributorInsights | Operation::ListStreams => {
             one(Resource::Account { only: text(body, "TableName") })

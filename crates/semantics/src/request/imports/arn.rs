@@ -39,7 +39,7 @@ impl ImportArn {
 
     /// Checks that the ARN is of the caller's region and account. As with exports, another region has no such
     /// import (inferred).
-    pub(super) fn check_caller(&self, caller: &ArnScope) -> Result<(), Error> {
+    pub fn check_caller(&self, caller: &ArnScope) -> Result<(), Error> {
         if self.scope.account != caller.account {
             return Err(Error::new(ErrorKind::AccessDenied, crate::messages::table::ACCESS_DENIED));
         }
