@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::limits::IMPORTS_MAX;
 use keywright_semantics::messages::{import as messages, table as table_messages};
-use keywright_semantics::request::imports::import_not_found;
-use keywright_semantics::request::{ArnScope, DescribeImport, ImportArn, ImportTable, ListImports};
+use keywright_semantics::request::imports::{check_caller, import_not_found, import_of_arn};
+use keywright_semantics::request::{ArnScope, DescribeImport, ImportTable, ListImports, TransferArn};
 use keywright_semantics::response::{
     ImportDescription, ImportFailure, ImportStatus, ListImportsOutput, Response, TimestampMs,
 };
@@ -230,7 +230,7 @@ pub(crate) async fn describe<S: Store>(
     namespace: &Namespace,
     request: &DescribeImport,
 ) -> Result<Response, Error> {
-    request.check_caller(&scope(namespace))?;
+    check_caller(&request.import, &scope(namespace))?;
     let (transfer, job) = look(engine, namespace, &request.import).await?;
     Ok(Response::DescribeImport(Box::new(described(&transfer, job.as_ref())?)))
 }
@@ -259,8 +259,8 @@ pub(crate) async fn list<S: Store>(
 impl<S: Store> Engine<S> {
     /// The errors of an import of the caller's.
     pub async fn import_errors(&self, namespace: &Namespace, arn: &str) -> Result<ImportErrors, Error> {
-        let arn = ImportArn::parse(arn)?;
-        arn.check_caller(&scope(namespace))?;
+        let arn = import_of_arn(arn)?;
+        check_caller(&arn, &scope(namespace))?;
         let (transfer, job) = look(self, namespace, &arn).await?;
         let kept = errors_of(self, &transfer.id).await?;
         let described = described(&transfer, job.as_ref())?;
@@ -281,7 +281,7 @@ fn scope(namespace: &Namespace) -> ArnScope {
 async fn look<S: Store>(
     engine: &Engine<S>,
     namespace: &Namespace,
-    arn: &ImportArn,
+    arn: &TransferArn,
 ) -> Result<(Transfer, Option<Job>), Error> {
     let name = TransferName { kind: Kind::Import, table: arn.table_name.clone(), id: arn.id.clone() };
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;

@@ -13,7 +13,7 @@ use keywright_store::Store;
 
 use super::end::failed;
 use super::objects::ObjectJob;
-use super::restore::target_of;
+use super::restore::{is_stored, target_of};
 use super::row::{Counts, Cursor, Import, Job, State, Work};
 use super::source::{Effect, Piece, Read, advanced, cursor_at};
 use super::transfer::end_transfer;
@@ -39,7 +39,7 @@ pub(super) async fn step<S: Store>(
             // Another import makes the table of this name.
             failed(messages::TABLE_ALREADY_EXISTS, table_exists(&job.table_name))
         } else {
-            failed("TableDeleted", format!("table {} was deleted while it was imported", job.table_name))
+            deleted(job)
         };
         return fail(engine, job, import, &state).await.map(|()| Next::Never);
     };
@@ -86,6 +86,11 @@ async fn complete<S: Store>(
     Ok(())
 }
 
+/// The table is gone: its branch was dropped.
+fn deleted(job: &Job) -> State {
+    failed("TableDeleted", format!("table {} was deleted while it was imported", job.table_name))
+}
+
 fn with_counts(transfer: Transfer, import: Import) -> Transfer {
     Transfer { counts: import.reading.counts, ..transfer }
 }
@@ -121,7 +126,14 @@ impl<S: Store> Engine<S> {
     /// record.
     pub async fn import(&self, job: &ObjectJob, pieces: &[Piece]) -> Result<Option<ObjectJob>, Error> {
         let mut job = job.job.clone();
-        let Some(target) = target_of(self, &job).await? else { return Ok(None) };
+        let Some(target) = target_of(self, &job).await? else {
+            if let Work::Import(import) = job.work
+                && !is_stored(self, &job).await?
+            {
+                fail(self, &job, import, &deleted(&job)).await?;
+            }
+            return Ok(None);
+        };
         let bound: Vec<(Option<BoundPut>, Effect)> =
             pieces.iter().map(|piece| bind(&target, piece)).collect();
         let (puts, effects): (Vec<Option<BoundPut>>, Vec<Effect>) = bound.into_iter().unzip();

@@ -98,6 +98,8 @@ pub enum ObjectWork {
     },
     /// A table is to be filled with the records of objects.
     Import {
+        /// The import's ARN.
+        arn: String,
         /// Which objects, and what they hold.
         source: Box<ObjectSource>,
         /// Objects that are listed; `None` until all are.

@@ -84,7 +84,7 @@ pub(super) async fn target_of<S: Store>(
 
 /// Whether the store has the table that a job fills. The commit that makes it is in the store a moment before
 /// it is in the catalogue's copy.
-async fn is_stored<S: Store>(engine: &Engine<S>, job: &Job) -> Result<bool, Error> {
+pub(super) async fn is_stored<S: Store>(engine: &Engine<S>, job: &Job) -> Result<bool, Error> {
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let stored = record_in(&view, job.owner()).await?;
     Ok(stored.and_then(|table| table.filling).is_some_and(|filling| filling.job == job.id))

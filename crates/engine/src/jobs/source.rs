@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use keywright_semantics::error::Error;
+use keywright_semantics::request::create_table::validate_definitions;
 use keywright_semantics::request::parts::{InputCompressionType, InputFormat};
 use keywright_semantics::schema::KeyAttribute;
 use keywright_semantics::value::Item;
@@ -16,7 +17,6 @@ use serde::{Deserialize, Serialize};
 
 use super::objects::{ObjectJob, ObjectWork};
 use super::row::{self, Cursor, Import, Job, Reading, Work};
-use super::table_of;
 use super::transfer::name_of;
 use crate::state::Engine;
 use crate::support::fault;
@@ -206,15 +206,12 @@ pub(super) fn cursor_at((object, records): (u32, u64)) -> Cursor {
     Cursor { place: object.to_be_bytes().to_vec(), taken: records, is_at_end: false }
 }
 
-/// What a job asks of its caller; `None` if its table or what was asked for is gone.
+/// What a job asks of its caller; `None` if what was asked for is gone.
 pub(super) async fn work_of<S: Store>(engine: &Engine<S>, job: &Job) -> Result<Option<ObjectWork>, Error> {
     let Some((name, reading)) = name_of(job).zip(reading(job)) else { return Ok(None) };
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let transfer = find(&view, &job.namespace(), &name).await?;
-    drop(view);
-    let (Some(transfer), Some(table)) = (transfer, table_of(engine, job.owner()).await?) else {
-        return Ok(None);
-    };
+    let Some(transfer) = transfer else { return Ok(None) };
     let objects = reading.is_listed.then_some(reading.objects);
     let from = place(&job.cursor);
     let Asked::Import(import) = &transfer.asked else { return Ok(None) };
@@ -227,9 +224,9 @@ pub(super) async fn work_of<S: Store>(engine: &Engine<S>, job: &Job) -> Result<O
         compression: parts.input_compression_type.unwrap_or(InputCompressionType::None),
         delimiter: csv.delimiter,
         header: csv.header_list,
-        definitions: table.definitions.clone(),
+        definitions: validate_definitions(&parts.table_creation_parameters.attribute_definitions),
     });
-    Ok(Some(ObjectWork::Import { source, objects, from }))
+    Ok(Some(ObjectWork::Import { arn: name.arn(&job.namespace()), source, objects, from }))
 }
 
 impl<S: Store> Engine<S> {

@@ -17,6 +17,7 @@ mod guard;
 pub(crate) mod harness;
 mod history;
 mod history_of_several;
+mod imports;
 mod insights;
 mod item_history;
 mod lane;

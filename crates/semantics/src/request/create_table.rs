@@ -175,7 +175,8 @@ fn validate_capacity(parts: &CreateTableParts) -> Result<(BillingMode, Option<Th
     }
 }
 
-pub(super) fn validate_definitions(parts: &[AttributeDefinitionParts]) -> Vec<KeyAttribute> {
+/// The attributes that definitions name, with their types.
+pub fn validate_definitions(parts: &[AttributeDefinitionParts]) -> Vec<KeyAttribute> {
     let key_type = |part: &AttributeDefinitionParts| match part.attribute_type {
         ScalarAttributeType::S => KeyType::S,
         ScalarAttributeType::N => KeyType::N,

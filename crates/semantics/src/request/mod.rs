@@ -68,7 +68,7 @@ pub use file_record::{FileRecord, FileRecordParts};
 pub use get_item::GetItem;
 pub use get_records::GetRecords;
 pub use get_shard_iterator::{GetShardIterator, ShardPosition};
-pub use imports::{DescribeImport, ImportArn, ImportTable, ListImports};
+pub use imports::{DescribeImport, ImportTable, ListImports};
 pub use key_part::KeyPart;
 pub use list_streams::ListStreams;
 pub use list_tables::ListTables;

@@ -14,6 +14,7 @@ mod batch_write_item;
 mod delete_item;
 mod get_item;
 mod get_shard_iterator;
+mod imports;
 mod put_item;
 mod query;
 mod scan;

@@ -171,6 +171,7 @@ impl Service {
             SignedCall::Destinations => self.destinations_answer(namespace).await,
             SignedCall::FindTable => self.regions_answer(namespace, body),
             SignedCall::History => self.history_answer(namespace, body).await,
+            SignedCall::ImportErrors => self.import_errors_answer(namespace, body).await,
             SignedCall::Jobs => self.jobs_answer(namespace, body).await,
             SignedCall::Triggers => {
                 let found = self.engine()?.triggers(Some(namespace)).await?;

@@ -1,4 +1,4 @@
-//! Our own calls about jobs: their list, rollbacks, and backups with their copies.
+//! Our own calls about jobs: their list, the errors of imports, rollbacks, and backups with their copies.
 //!
 //! Their forms are in `jobs`, `rollbacks` and `backups`.
 
@@ -6,11 +6,11 @@ use keywright_archive::Scope;
 use keywright_engine::Namespace;
 use keywright_semantics::error::{Error, ErrorKind};
 
-use super::backups;
 use super::jobs::{self, Question};
 use super::response::Answer;
 use super::rollbacks::{self, Wish};
 use super::service::Service;
+use super::{backups, import_errors};
 use crate::studio::Access;
 
 impl Service {
@@ -26,6 +26,20 @@ impl Service {
             }
         };
         Ok(Answer::json(jobs::shown(&jobs).compact().into_bytes(), None))
+    }
+
+    /// Answers the errors of an import.
+    pub(super) async fn import_errors_answer(
+        &self,
+        namespace: &Namespace,
+        body: &[u8],
+    ) -> Result<Answer, Error> {
+        let arn = import_errors::read(body)?;
+        let share = self.answer_share(Some(import_errors::ANSWER_BYTES)).await?;
+        let errors = self.engine()?.import_errors(namespace, &arn).await?;
+        let answer =
+            self.offload(import_errors::ANSWER_BYTES, || import_errors::shown(&errors).compact()).await;
+        Ok(Answer::json(answer.into_bytes(), share))
     }
 
     /// Begins a rollback, or answers a page of what it would do; none if it would change something and may

@@ -32,6 +32,7 @@ pub(crate) mod find_table;
 pub(crate) mod frames;
 pub(crate) mod hex;
 pub(crate) mod history;
+pub(crate) mod import_errors;
 mod inflate;
 mod job_calls;
 pub(crate) mod jobs;

@@ -4,7 +4,8 @@ use hyper::Method;
 use hyper::http::request::Parts;
 
 use super::{
-    backups, branches, destinations, find_table, history, jobs, restores, rollbacks, sets, triggers,
+    backups, branches, destinations, find_table, history, import_errors, jobs, restores, rollbacks, sets,
+    triggers,
 };
 
 /// A call of our own below `/_keywright/`.
@@ -23,6 +24,7 @@ pub(super) enum SignedCall {
     Destinations,
     FindTable,
     History,
+    ImportErrors,
     Jobs,
     Rollback,
     Triggers,
@@ -40,6 +42,7 @@ impl OwnCall {
             destinations::PATH if is_post => Some(Self::Signed(SignedCall::Destinations)),
             find_table::PATH if is_post => Some(Self::Signed(SignedCall::FindTable)),
             history::PATH if is_post => Some(Self::Signed(SignedCall::History)),
+            import_errors::PATH if is_post => Some(Self::Signed(SignedCall::ImportErrors)),
             jobs::PATH if is_post => Some(Self::Signed(SignedCall::Jobs)),
             rollbacks::PATH if is_post => Some(Self::Signed(SignedCall::Rollback)),
             triggers::PATH if is_post => Some(Self::Signed(SignedCall::Triggers)),

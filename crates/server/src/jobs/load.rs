@@ -44,7 +44,7 @@ pub(super) async fn load(tools: &Tools, mut job: ObjectJob, at: &Bytes, from: By
 }
 
 /// Waits until the rows that were written have had their time. A clock that stands may be moved at any time.
-async fn wait(tools: &Tools) {
+pub(super) async fn wait(tools: &Tools) {
     while let Ok(engine) = tools.engine() {
         let wait_ms = engine.load_wait_ms();
         drop(engine);

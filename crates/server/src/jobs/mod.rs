@@ -8,14 +8,17 @@
 //!
 //! - `seal`: a backup becomes objects.
 //! - `load`: a table is filled from them.
+//! - `import`: a table is filled with the records of objects; `source` reads these.
 //! - `verify`: they are read whole.
 //! - `export`: a table, or what changed in it, becomes objects in a bucket that a request names.
 //! - `schedule`: backups that are due.
 
 mod export;
+mod import;
 mod load;
 mod schedule;
 mod seal;
+mod source;
 mod verify;
 
 use std::collections::HashMap;
@@ -178,6 +181,7 @@ impl Tools {
         match &job.work {
             ObjectWork::Seal { .. } => seal::seal(self, job.clone()).await,
             ObjectWork::Restore { place, from } => load::load(self, job.clone(), place, from.clone()).await,
+            ObjectWork::Import { source, .. } => import::import(self, job.clone(), source).await,
             ObjectWork::Verify { place, from, .. } => verify::verify(self, job.clone(), place, from).await,
             ObjectWork::Export(_) => export::export(self, job.clone()).await,
             ObjectWork::Delete { backup, place } => {
@@ -237,6 +241,7 @@ fn shown(job: &ObjectJob) -> String {
     match &job.work {
         ObjectWork::Seal { backup, .. } => format!("the copy of backup {backup} of table {table} (job {id})"),
         ObjectWork::Restore { .. } => format!("the restore of table {table} (job {id})"),
+        ObjectWork::Import { .. } => format!("the import into table {table} (job {id})"),
         ObjectWork::Verify { backup, .. } => {
             format!("the verification of the copy of backup {backup} of table {table} (job {id})")
         }

@@ -1,5 +1,5 @@
-//! Exports from outside: folders that a reader of their own understands, filters, chains, kills, faults of
-//! buckets.
+//! Exports and imports from outside: folders that a reader of their own understands, tables that a client
+//! reads, filters, chains, kills, faults of buckets.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
@@ -9,6 +9,7 @@ mod db;
 mod exports;
 mod folder;
 mod full_bucket;
+mod imports;
 mod kills;
 mod rules;
 mod sdk;

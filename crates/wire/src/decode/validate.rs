@@ -4,14 +4,13 @@ use keywright_semantics::error::Error;
 use keywright_semantics::request::{
     BatchExecuteStatement, BatchGetItem, BatchWriteItem, CreateBackup, CreateTable, DeleteBackup, DeleteItem,
     DeleteTable, DescribeBackup, DescribeContinuousBackups, DescribeContributorInsights, DescribeExport,
-    DescribeKinesisStreamingDestination, DescribeStream, DescribeTable, DescribeTimeToLive,
+    DescribeImport, DescribeKinesisStreamingDestination, DescribeStream, DescribeTable, DescribeTimeToLive,
     DisableKinesisStreamingDestination, EnableKinesisStreamingDestination, ExecuteStatement,
-    ExecuteTransaction, ExportTable, GetItem, GetRecords, GetShardIterator, ListBackups,
-    ListContributorInsights, ListExports, ListStreams, ListTables, ListTagsOfResource, PutItem, Query,
-    Request, RestoreTableFromBackup, RestoreTableToPointInTime, Scan, TagResource, TransactGetItems,
+    ExecuteTransaction, ExportTable, GetItem, GetRecords, GetShardIterator, ImportTable, ListBackups,
+    ListContributorInsights, ListExports, ListImports, ListStreams, ListTables, ListTagsOfResource, PutItem,
+    Query, Request, RestoreTableFromBackup, RestoreTableToPointInTime, Scan, TagResource, TransactGetItems,
     TransactWriteItems, UntagResource, UpdateContinuousBackups, UpdateContributorInsights, UpdateItem,
     UpdateKinesisStreamingDestination, UpdateTable, UpdateTimeToLive,
-    DescribeImport, ImportTable, ListImports,
 };
 
 use super::Parts;

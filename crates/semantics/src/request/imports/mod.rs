@@ -1,9 +1,5 @@
 //! ImportTable, DescribeImport and ListImports: their typed requests, and every rule that needs no table.
 
-mod arn;
-
-pub use arn::ImportArn;
-
 use super::create_table::CreateTable;
 use super::fingerprint::Digest;
 use super::parts::{
@@ -13,10 +9,14 @@ use super::parts::{
 };
 use super::table_ref::{ArnScope, TableRef};
 use super::transact_write_items::Fingerprint;
+use super::transfer_arn::TransferArn;
 use super::unserved::{Unserved, VECTOR_INDEXES, refuse};
 use crate::error::{Error, ErrorKind};
 use crate::limits::IMPORTS_PER_PAGE_MAX;
 use crate::messages::{import, table};
+
+/// The word in an import's ARN.
+const KIND: &str = "import";
 
 /// An ImportTable.
 #[derive(Clone, Debug)]
@@ -154,19 +154,31 @@ fn add_index(digest: &mut Digest, index: &GlobalSecondaryIndexParts) {
 #[derive(Clone, Debug)]
 pub struct DescribeImport {
     /// The import.
-    pub import: ImportArn,
+    pub import: TransferArn,
 }
 
 impl DescribeImport {
     /// Validates the parts.
     pub fn validate(parts: &DescribeImportParts) -> Result<Self, Error> {
-        Ok(Self { import: ImportArn::parse(&parts.import_arn)? })
+        Ok(Self { import: import_of_arn(&parts.import_arn)? })
     }
+}
 
-    /// Checks that the import is one of the caller's region and account.
-    pub fn check_caller(&self, caller: &ArnScope) -> Result<(), Error> {
-        self.import.check_caller(caller)
+/// The import of an ARN.
+pub fn import_of_arn(arn: &str) -> Result<TransferArn, Error> {
+    TransferArn::parse(arn, KIND).ok_or_else(|| Error::validation(import::INVALID_ARN))
+}
+
+/// Checks that an import is one of the caller's region and account. As with exports, another region has no
+/// such import (inferred).
+pub fn check_caller(named: &TransferArn, caller: &ArnScope) -> Result<(), Error> {
+    if named.scope.region != caller.region {
+        return Err(Error::new(ErrorKind::ImportNotFound, import::ARN_OF_OTHER_REGION));
     }
+    if named.scope.account != caller.account {
+        return Err(Error::new(ErrorKind::AccessDenied, table::ACCESS_DENIED));
+    }
+    Ok(())
 }
 
 /// A ListImports.

@@ -1,0 +1,129 @@
+//! Imports, with a caller that has the records in memory: the table and its indexes are those of puts in the
+//! same order, whatever becomes of single commits.
+
+use bytes::Bytes;
+use keywright_semantics::request::parts::{
+    ImportTableParts, InputFormat, S3BucketSourceParts, TableCreationParametersParts,
+};
+use keywright_semantics::request::{Fingerprint, ImportTable, Request};
+use keywright_semantics::response::{ImportDescription, ImportStatus, Response};
+use keywright_semantics::value::Item;
+use keywright_store::Store;
+
+use super::backups::bed_with;
+use super::flaky_store::Fate::{self, Conflict, TooLarge, UnknownLost, UnknownWritten};
+use super::flaky_store::FlakyStore;
+use super::harness::*;
+use super::tables::{Bed, creation, open};
+use crate::{Broken, EngineConfig, ObjectJob, ObjectWork, Piece, Read};
+
+const STORIES: [&[Fate]; 6] = [
+    &[],
+    &[Conflict, Conflict],
+    &[UnknownWritten],
+    &[UnknownLost, UnknownWritten],
+    &[UnknownLost, Conflict, UnknownLost],
+    &[TooLarge, TooLarge, UnknownWritten],
+];
+const RECORDS: u64 = 700;
+
+/// An import into a table with both kinds of indexes.
+fn begin<S: Store>(bed: &Bed<S>, table: &str) -> ImportDescription {
+    let request = ImportTable {
+        parts: ImportTableParts {
+            client_token: None,
+            s3_bucket_source: S3BucketSourceParts::default(),
+            input_format: InputFormat::DynamodbJson,
+            input_format_options: None,
+            input_compression_type: None,
+            table_creation_parameters: TableCreationParametersParts::default(),
+        },
+        creation: creation(table, schema()),
+        fingerprint: Fingerprint([0; 32]),
+    };
+    match block_on(bed.engine.execute(&caller(), Request::ImportTable(Box::new(request)))) {
+        Ok(Response::ImportTable(import)) => *import,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn job<S: Store>(bed: &Bed<S>) -> ObjectJob {
+    let mut jobs = block_on(bed.engine.object_jobs()).expect("they are listed");
+    assert_eq!(jobs.len(), 1, "{jobs:?}");
+    jobs.remove(0)
+}
+
+/// A row with few keys, whose entries come, go and move.
+fn row(number: u64) -> Item {
+    let digit = |of: u64| s(&(number * 7_919 / (of + 1) % of).to_string());
+    let mut row = item([("pk", digit(7)), ("sk", digit(31)), ("x", s(&number.to_string()))]);
+    if number % 3 > 0 {
+        row.insert("g".into(), digit(5));
+    }
+    if number % 5 > 1 {
+        row.insert("l".into(), digit(3));
+    }
+    if number % 4 > 0 {
+        row.insert("h".into(), n(i64::try_from(number % 3).expect("it is small")));
+        row.insert("m".into(), digit(2));
+    }
+    row
+}
+
+fn piece(number: u64, read: Read) -> Piece {
+    Piece { object: 0, key: "in/0".into(), record: number, read }
+}
+
+/// Reads the one object, each batch under the next story, and ends the import.
+fn read_all(bed: &Bed<FlakyStore>, store: &FlakyStore) {
+    let listed = [(Bytes::from_static(b"in/0"), 9)];
+    block_on(bed.engine.note_listed(&job(bed), (0, &listed), true))
+        .expect("it is noted")
+        .expect("it is the job");
+    for (number, story) in (0..RECORDS).step_by(100).zip(STORIES.into_iter().cycle()) {
+        let pieces: Vec<Piece> =
+            (number..number + 100).map(|number| piece(number, Read::Item(row(number)))).collect();
+        store.next(story);
+        let before = job(bed);
+        block_on(bed.engine.import(&before, &pieces)).expect("it is settled").expect("it is the job");
+        assert_eq!(block_on(bed.engine.import(&before, &pieces)).expect("it is refused"), None, "{story:?}");
+    }
+    let end = piece(RECORDS, Read::End { bytes: 9, broken: Some(Broken::Object("cut".to_owned())) });
+    let after = block_on(bed.engine.import(&job(bed), &[end])).expect("it is noted").expect("it is the job");
+    let ObjectWork::Import { from, objects, .. } = after.work else { panic!("{after:?}") };
+    assert_eq!((from, objects), ((1, 0), Some(1)));
+    assert!(block_on(bed.engine.end_import(&after)).expect("it is noted"));
+}
+
+#[test]
+fn a_table_is_that_of_puts_in_the_order_of_the_records_whatever_becomes_of_commits() {
+    let store = FlakyStore::default();
+    let bed = open(store.clone(), EngineConfig::default());
+    let begun = begin(&bed, "Shop");
+    read_all(&bed, &store);
+    store.calm();
+    bed.settle();
+    let reference = bed_with(EngineConfig::default());
+    reference.create(creation("Shop", schema())).expect("it is new");
+    (0..RECORDS).for_each(|number| reference.put("Shop", row(number)));
+    bed.contents("Shop").assert_eq(&reference.contents("Shop"), "");
+    let ended = match block_on(bed.engine.import_errors(&namespace(), &begun.import_arn)) {
+        Ok(errors) => errors,
+        Err(error) => panic!("{error:?}"),
+    };
+    assert_eq!((ended.count, ended.kept.len()), (1, 1));
+    assert_eq!((ended.kept[0].record, ended.kept[0].text.as_str()), (None, "cut"));
+    assert_eq!(begun.status, ImportStatus::InProgress);
+}
+
+#[test]
+fn an_import_whose_objects_cannot_be_read_takes_its_table_with_it() {
+    let store = FlakyStore::default();
+    let bed = open(store, EngineConfig::default());
+    begin(&bed, "Shop");
+    block_on(bed.engine.fail_job(&job(&bed), "S3NoSuchBucket", "there is none")).expect("it is noted");
+    bed.settle();
+    assert!(bed.describe("Shop").is_err());
+    assert!(block_on(bed.engine.object_jobs()).expect("they are listed").is_empty());
+    begin(&bed, "Shop");
+}

@@ -1,0 +1,60 @@
+//! The objects of a source are listed once, and noted in rows of the job.
+
+use bytes::Bytes;
+use keywright_engine::{ObjectJob, ObjectSource, ObjectWork};
+use keywright_objects::Bucket;
+use keywright_semantics::limits::IMPORT_OBJECTS_MAX;
+
+use super::super::{Stop, Tools};
+use super::{Listed, stop};
+
+/// Objects of one page.
+const PAGE_OBJECTS: usize = 500;
+
+/// Lists the objects of a job, unless that is done. Returns the job as it is then, and how many there are.
+pub(in crate::jobs) async fn list(
+    tools: &Tools,
+    mut job: ObjectJob,
+    (bucket, source): (&Bucket, &ObjectSource),
+) -> Result<(ObjectJob, u32), Stop> {
+    if let ObjectWork::Import { objects: Some(objects), .. } = &job.work {
+        let objects = *objects;
+        return Ok((job, objects));
+    }
+    let prefix = source.prefix.as_deref().unwrap_or_default();
+    let (mut count, mut after): (usize, Option<String>) = (0, None);
+    loop {
+        let page = bucket.list(prefix, after.as_deref(), PAGE_OBJECTS).await.map_err(|fault| stop(&fault))?;
+        let is_last = page.len() < PAGE_OBJECTS;
+        after = page.last().map(|object| object.key.clone());
+        let from = u32::try_from(count).unwrap_or(u32::MAX);
+        count += page.len();
+        if count > IMPORT_OBJECTS_MAX {
+            return Err(too_many(source));
+        }
+        let rows: Vec<(Bytes, u64)> = page
+            .into_iter()
+            .map(|object| {
+                let (bytes, etag) = (object.bytes, object.etag.as_str().to_owned());
+                (Listed { key: object.key, bytes, etag }.to_bytes().into(), bytes)
+            })
+            .collect();
+        let noted = tools.engine()?.note_listed(&job, (from, &rows), is_last).await?;
+        job = noted.ok_or(Stop::Overtaken)?;
+        if is_last {
+            return Ok((job, u32::try_from(count).unwrap_or(u32::MAX)));
+        }
+    }
+}
+
+fn too_many(source: &ObjectSource) -> Stop {
+    let ObjectSource { bucket, prefix, .. } = source;
+    let below = prefix.as_ref().map_or_else(String::new, |prefix| format!(" whose keys begin with {prefix}"));
+    Stop::Failed {
+        code: "TooManyObjects",
+        message: format!(
+            "bucket {bucket} has more than {IMPORT_OBJECTS_MAX} objects{below}, and one import reads no more: \
+             name a longer prefix, and import the rest by itself"
+        ),
+    }
+}
