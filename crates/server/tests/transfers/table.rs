@@ -54,7 +54,7 @@ pub(crate) fn create(db: &mut Db) {
 }
 
 pub(crate) fn arn() -> String {
-    format!("arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}")
+    format!("arn:aws:dynamodb:us-east-1:123456789012:table/{TABLE}")
 }
 
 /// The request of a full export, with these members too.
