@@ -341,15 +341,4 @@ mod tests {
         let on_demand = described(r#", "ProvisionedThroughput": {"WriteCapacityUnits": 0}"#);
         assert!(cost(1, &on_demand).starts_with("1 write units: < $0.01"), "{}", cost(1, &on_demand));
     }
-
-    #[test]
-    fn names_are_texts() {
-        assert_eq!(
-            names(r##"{"#s": "status"}"##).expect("names").0,
-            [("#s".to_owned(), "status".to_owned())]
-        );
-        for text in ["", "{}", r##"{"#s": 1}"##] {
-            assert!(names(text).expect_err(text).contains("#s"), "{text}");
-        }
-    }
 }

@@ -37,4 +37,15 @@ mod tests {
             assert!(key(text).expect_err(text).contains("write JSON"), "{text}");
         }
     }
+
+    #[test]
+    fn names_are_texts() {
+        assert_eq!(
+            names(r##"{"#s": "status"}"##).expect("names").0,
+            [("#s".to_owned(), "status".to_owned())]
+        );
+        for text in ["", "{}", r##"{"#s": 1}"##] {
+            assert!(names(text).expect_err(text).contains("#s"), "{text}");
+        }
+    }
 }

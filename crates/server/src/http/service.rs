@@ -213,7 +213,6 @@ impl Service {
             (Family::Monitoring(protocol), operation) => {
                 Ok(self.serve_monitoring(&context, (protocol, operation), body, trace).await)
             }
-            (Family::EventSources, _) => Err(internal_error()),
             (Family::Scaling, operation) => Ok(self.serve_scaling(&context, operation, body, trace).await),
         };
         match served {
