@@ -35,6 +35,11 @@ pub fn ion_type_not_supported(ion_type: &str) -> String {
     )
 }
 
+/// A member of a record, or of a map of placeholders, that has another type of Ion than it must.
+pub fn ion_type_mismatch(expected: &str, ion_type: &str) -> String {
+    format!("The record has a value of the Ion type {ion_type} where a {expected} must stand")
+}
+
 /// A member of a set in Ion that has another type than the set's annotation says.
 pub fn ion_set_member(annotation: &str, ion_type: &str) -> String {
     format!("A set with the annotation {annotation} has a member of the Ion type {ion_type}")

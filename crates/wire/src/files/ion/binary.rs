@@ -1,6 +1,6 @@
 //! Finds the ends of the values at the top of binary Ion 1.0 by their lengths, without decoding them.
 
-use super::survey::{DEPTH_MAX, NUMBER_LENGTH_MAX, Survey};
+use super::survey::{DEPTH_MAX, NUMBER_BYTES_MAX, Survey};
 use super::{Kind, Split, Splitter};
 use crate::files::record::RECORD_BYTES_MAX;
 use crate::files::record::{End, Step};
@@ -9,16 +9,22 @@ use crate::files::record::{End, Step};
 pub(super) const VERSION_MARKER: &[u8] = &[0xe0, 0x01, 0x00, 0xea];
 
 /// Types of values, in the upper half of their first byte.
-mod types {
-    pub(super) const NULL: u8 = 0;
-    pub(super) const BOOL: u8 = 1;
-    pub(super) const POSITIVE_INT: u8 = 2;
-    pub(super) const NEGATIVE_INT: u8 = 3;
-    pub(super) const DECIMAL: u8 = 5;
-    pub(super) const LIST: u8 = 11;
-    pub(super) const SEXP: u8 = 12;
-    pub(super) const STRUCT: u8 = 13;
-    pub(super) const ANNOTATION: u8 = 14;
+pub(super) mod types {
+    pub(in crate::files::ion) const NULL: u8 = 0;
+    pub(in crate::files::ion) const BOOL: u8 = 1;
+    pub(in crate::files::ion) const POSITIVE_INT: u8 = 2;
+    pub(in crate::files::ion) const NEGATIVE_INT: u8 = 3;
+    pub(in crate::files::ion) const FLOAT: u8 = 4;
+    pub(in crate::files::ion) const DECIMAL: u8 = 5;
+    pub(in crate::files::ion) const TIMESTAMP: u8 = 6;
+    pub(in crate::files::ion) const SYMBOL: u8 = 7;
+    pub(in crate::files::ion) const STRING: u8 = 8;
+    pub(in crate::files::ion) const CLOB: u8 = 9;
+    pub(in crate::files::ion) const BLOB: u8 = 10;
+    pub(in crate::files::ion) const LIST: u8 = 11;
+    pub(in crate::files::ion) const SEXP: u8 = 12;
+    pub(in crate::files::ion) const STRUCT: u8 = 13;
+    pub(in crate::files::ion) const ANNOTATION: u8 = 14;
 }
 
 /// Lengths in the lower half: a null value, and a length that follows.
@@ -77,20 +83,20 @@ impl Splitter for BinarySplitter {
 }
 
 /// The type and length of a value.
-struct Header {
-    value_type: u8,
-    is_null: bool,
+pub(super) struct Header {
+    pub(super) value_type: u8,
+    pub(super) is_null: bool,
     /// Bytes before the content.
-    bytes: usize,
-    content_bytes: usize,
+    pub(super) bytes: usize,
+    pub(super) content_bytes: usize,
 }
 
 /// A length that no value has.
-struct Malformed;
+pub(super) struct Malformed;
 
 impl Header {
     /// The header at the start of the bytes; none if it is not complete.
-    fn read(bytes: &[u8]) -> Result<Option<Self>, Malformed> {
+    pub(super) fn read(bytes: &[u8]) -> Result<Option<Self>, Malformed> {
         let Some((first, rest)) = bytes.split_first() else { return Ok(None) };
         let (value_type, length) = (first >> 4, first & 0x0f);
         let has_length = match (value_type, length) {
@@ -119,7 +125,7 @@ impl Header {
 const VARIABLE_BYTES_MAX: usize = 5;
 
 /// The number of variable length at the start of the bytes, and its own length; none if it is not complete.
-fn variable_length(bytes: &[u8]) -> Result<Option<(usize, usize)>, Malformed> {
+pub(super) fn variable_length(bytes: &[u8]) -> Result<Option<(usize, usize)>, Malformed> {
     let mut number = 0_usize;
     for (place, byte) in bytes.iter().enumerate().take(VARIABLE_BYTES_MAX) {
         number = number << 7 | usize::from(byte & 0x7f);
@@ -149,7 +155,7 @@ fn look_at(mut bytes: &[u8], depth: usize, survey: &mut Survey) {
         survey.values += 1;
         match header.value_type {
             types::POSITIVE_INT | types::NEGATIVE_INT | types::DECIMAL => {
-                survey.long_number |= content.len() > NUMBER_LENGTH_MAX;
+                survey.long_number |= content.len() > NUMBER_BYTES_MAX;
             }
             types::SEXP => survey.has_sexp = true,
             types::LIST => look_at(content, depth + 1, survey),

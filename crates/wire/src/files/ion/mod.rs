@@ -1,21 +1,26 @@
 //! Ion: the data files of exports, and the records of imports and bulk puts, in text; records in binary too.
 //!
-//! Writing is our own, straight from stored bytes. Reading splits an object into the structs at its top
-//! (`text`, `binary`) and leaves each struct to `ion-rs`, after a look at what that would take (`survey`):
-//! its reader has no bounds of its own on depth, on the number of values or on the length of numbers, and
-//! holds a whole value. Only Ion 1.0 is read, without shared tables of symbols.
+//! An object is split into the structs at its top (`text`, `binary`), and each is read (`text_reader`,
+//! `binary_reader`) after a look at what that would take (`survey`). Only Ion 1.0 is read, without shared tables
+//! of symbols.
 //!
-//! Layers: survey < text, binary < values.
+//! The reader is our own. `ion-rs` 1.2 panics on damaged input (`"\xff"` in a text, a length beyond its value),
+//! which an import must report, and bounds neither depth nor numbers.
+//!
+//! Layers: value < symbols, survey < text, binary < text_reader, binary_reader.
+
+#![expect(clippy::doc_markdown, reason = "the order of layers names modules")]
 
 mod binary;
+mod binary_reader;
 mod survey;
+mod symbols;
 mod text;
-mod values;
+mod text_reader;
+mod value;
 mod write;
 
 pub use write::{push_change, push_item};
-
-use std::borrow::Cow;
 
 use keywright_semantics::messages::{Wording, data_plane, files as messages, value as value_messages};
 use keywright_semantics::number::NumberFault;
@@ -25,7 +30,9 @@ use keywright_semantics::value::ValueFault;
 use super::record::{Contents, End, Fault, RecordFormat, Step, VALUES_MAX};
 use binary::BinarySplitter;
 use survey::Survey;
+use symbols::Symbols;
 use text::TextSplitter;
+use value::Value;
 
 /// Annotations of lists that are sets.
 const ANNOTATION_SS: &str = "$dynamodb_SS";
@@ -62,17 +69,14 @@ trait Splitter: std::fmt::Debug + Send {
     fn split(&mut self, pending: &[u8], end: End) -> Split;
 }
 
-/// Symbols of an object's tables at most, in bytes of Ion: they are read again with each record.
-const SYMBOLS_BYTES_MAX: usize = 256 * 1024;
-
 /// The structs of an object.
 #[derive(Debug, Default)]
 pub(super) struct Ion {
     /// Text or binary, once the first byte is known.
     splitter: Option<Box<dyn Splitter>>,
     encoding: Encoding,
-    /// The tables of symbols since the last version marker. Each adds to those before it.
-    symbols: Vec<u8>,
+    /// The symbols since the last version marker.
+    symbols: Symbols,
     /// What the last piece is.
     kind: Kind,
     survey: Survey,
@@ -120,8 +124,8 @@ impl RecordFormat for Ion {
         if let Some(fault) = fault_of(&self.survey) {
             return Err(Fault::Invalid(fault));
         }
-        let element = values::read(&self.with_symbols(record)).map_err(|fault| unreadable(&fault))?;
-        values::record_parts(&element, contents).map_err(Fault::Invalid)
+        let value = self.read(record).map_err(|fault| unreadable(&fault))?;
+        value::record_parts(value, contents).map_err(Fault::Invalid)
     }
 }
 
@@ -146,12 +150,10 @@ fn fault_of(survey: &Survey) -> Option<String> {
 }
 
 impl Ion {
-    /// A value with what must be read before it.
-    fn with_symbols<'v>(&self, value: &'v [u8]) -> Cow<'v, [u8]> {
+    fn read(&self, value: &[u8]) -> Result<Value, String> {
         match self.encoding {
-            Encoding::Text if self.symbols.is_empty() => Cow::Borrowed(value),
-            Encoding::Text => [&self.symbols, value].concat().into(),
-            Encoding::Binary => [binary::VERSION_MARKER, &self.symbols, value].concat().into(),
+            Encoding::Text => text_reader::read(value, &self.symbols),
+            Encoding::Binary => binary_reader::read(value, &self.symbols),
         }
     }
 
@@ -160,23 +162,13 @@ impl Ion {
         if fault_of(&self.survey).is_some() {
             return Err("a table of symbols has other values than symbols".to_owned());
         }
-        let (table, prefix) = match self.encoding {
-            Encoding::Text => (piece, &b"$ion_symbol_table::"[..]),
-            Encoding::Binary => (
-                binary::symbol_table_in(piece).ok_or("a value with an annotation is not a record")?,
-                &b""[..],
-            ),
+        let table = match self.encoding {
+            Encoding::Text => piece,
+            Encoding::Binary => {
+                binary::symbol_table_in(piece).ok_or("a value with an annotation is not a record")?
+            }
         };
-        // Without its annotation the table is an ordinary struct.
-        let element = values::read(&self.with_symbols(table))?;
-        if !values::adds_to_symbols(&element)? {
-            self.symbols.clear();
-        }
-        self.symbols.extend_from_slice(prefix);
-        self.symbols.extend_from_slice(piece);
-        if self.symbols.len() > SYMBOLS_BYTES_MAX {
-            return Err(format!("tables of symbols are longer than {SYMBOLS_BYTES_MAX} bytes"));
-        }
-        Ok(())
+        let table = self.read(table)?;
+        self.symbols.take_in(&table)
     }
 }

@@ -152,7 +152,7 @@ fn field_name(out: &mut Vec<u8>, name: &[u8]) {
 fn is_identifier(name: &[u8]) -> bool {
     let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$');
     let Some((first, rest)) = name.split_first() else { return false };
-    // `$10` is a symbol's number, and ion-rs 1.2 reads `$10a` as one too.
+    // `$10` is a symbol's number, and some readers take `$10a` for one too.
     let is_symbol_id = *first == b'$' && rest.first().is_some_and(u8::is_ascii_digit);
     is_letter(first)
         && rest.iter().all(|byte| is_letter(byte) || byte.is_ascii_digit())

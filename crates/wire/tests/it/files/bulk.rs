@@ -62,8 +62,10 @@ fn records_have_items_and_conditions_in_either_format() {
             .collect();
         assert!(messages[0].starts_with("Invalid ConditionExpression: Syntax error; "), "{messages:?}");
         assert_eq!(messages[1], "ExpressionAttributeNames can only be specified when using expressions");
-        let wrong_type =
-            ["NUMBER_VALUE cannot be converted to String", "An attribute has the Ion type int; "];
+        let wrong_type = [
+            "NUMBER_VALUE cannot be converted to String",
+            "The record has a value of the Ion type number where a string must stand",
+        ];
         assert!(wrong_type.iter().any(|text| messages[2].starts_with(text)), "{messages:?}");
     }
 }

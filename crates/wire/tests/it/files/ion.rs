@@ -1,5 +1,6 @@
 //! Ion, in text and in binary.
 
+use keywright_semantics::value::{AttributeValue, Item};
 use keywright_wire::files::{Format, ion, json_lines};
 
 use super::{in_pieces, items, records, sample_items, shown, written};
@@ -43,6 +44,24 @@ fn numbers_of_any_ion_type_are_numbers() {
 }
 
 #[test]
+fn texts_have_every_escape_and_form_of_quotes() {
+    let text = concat!(
+        r#"{'Item':{"a":"\0\a\b\t\n\f\r\v\"\'\?\\\/\x41\u00e9\U0001f388\ud83c\udf88","#,
+        r"'''b''':'''one ''' /* two */ '''two",
+        "\r\nthree\\\n''',",
+        r#"c: note::"x", d:[1,2,], e:{f:{{ dGVz dA== }},},}}"#,
+    );
+    let read = items(records(&Format::Ion, text.as_bytes())).remove(0);
+    let expected = "\0\u{7}\u{8}\t\n\u{c}\r\u{b}\"'?\\/A\u{e9}\u{1f388}\u{1f388}";
+    assert_eq!(read["a"], AttributeValue::from(expected));
+    assert_eq!(read["b"], AttributeValue::from("one two\nthree"));
+    assert_eq!(read["c"], AttributeValue::from("x"));
+    assert_eq!(read["d"], AttributeValue::L(vec![1.into(), 2.into()]));
+    let blob = Item::from([("f".to_owned(), AttributeValue::B(b"test".to_vec()))]);
+    assert_eq!(read["e"], AttributeValue::M(blob));
+}
+
+#[test]
 fn an_invalid_item_is_passed() {
     let long_number = format!("{{Item:{{a:{}}}}}", "7".repeat(2000));
     let deep = format!("{{Item:{{a:{}{}}}}}", "[".repeat(100_000), "]".repeat(100_000));
@@ -66,7 +85,7 @@ fn an_invalid_item_is_passed() {
             "A set with the annotation $dynamodb_NS has a member of the Ion type string",
         ),
         ("{Item:{a:1d126}}", "Number overflow. "),
-        ("{Item:5}", "An attribute has the Ion type int; "),
+        ("{Item:5}", "The record has a value of the Ion type number where a struct must stand"),
         ("{}", "The record has no member Item: "),
         (&long_number, "Attempting to store more than 38 significant digits in a Number"),
         (&deep, "Nesting Levels have exceeded supported limits"),
@@ -97,6 +116,18 @@ fn what_does_not_parse_ends_the_object() {
         "{Item {a:1}}",
         "{Item:{a:\"x}}",
         "{Item:{a:$99}}",
+        "{Item:{a:01}}",
+        "{Item:{a:1_}}",
+        "{Item:{a:1d}}",
+        "{Item:{a:1.5.2}}",
+        "{Item:{null:1}}",
+        "{Item:{a:null.text}}",
+        "{Item:{a:\"\\q\"}}",
+        "{Item:{a:\"\\ud800\"}}",
+        "{Item:{a:\"line\n\"}}",
+        "{Item:{a:{{dGV}}}}",
+        "{Item:{a:1 b:2}}",
+        "{Item:{a::1}}",
         "/* open",
         "[{Item:{}}",
     ] {
