@@ -1,11 +1,11 @@
 //! Ion: the data files of exports, and the records of imports and bulk puts, in text; records in binary too.
 //!
 //! An object is split into the structs at its top (`text`, `binary`), and each is read (`text_reader`,
-//! `binary_reader`) after a look at what that would take (`survey`). Only Ion 1.0 is read, without shared tables
-//! of symbols.
+//! `binary_reader`) after a look at what that would take (`survey`). Only Ion 1.0 is read, without shared
+//! tables of symbols.
 //!
-//! The reader is our own. `ion-rs` 1.2 panics on damaged input (`"\xff"` in a text, a length beyond its value),
-//! which an import must report, and bounds neither depth nor numbers.
+//! The readers are our own. `ion-rs` 1.2 panics on damaged input: on bytes that are not UTF-8 in a text, on a
+//! length beyond its value. It bounds neither depth nor numbers.
 //!
 //! Layers: value < symbols, survey < text, binary < text_reader, binary_reader.
 
