@@ -11,7 +11,7 @@ use crate::table::{BUCKET, arn};
 #[tokio::test(flavor = "multi_thread")]
 async fn the_sdk_begins_describes_and_lists_exports() {
     let mut scene = tokio::task::spawn_blocking(|| Scene::with(20)).await.unwrap();
-    let sdk = client(scene.server.address(), Caller::default());
+    let sdk = client(&scene.server.endpoint, Caller::default());
     let begun = sdk.export_table_to_point_in_time().table_arn(arn()).s3_bucket(BUCKET).send().await.unwrap();
     let begun = begun.export_description.unwrap();
     assert_eq!(begun.export_status, Some(ExportStatus::InProgress));

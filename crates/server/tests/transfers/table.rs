@@ -38,13 +38,9 @@ pub(crate) fn buckets(folder: &Path) -> String {
 
 /// A server over a data folder whose buckets are folders next to it. Increments may be short.
 pub(crate) fn server(folder: &Path) -> Server {
-    server_with(folder, &[])
-}
-
-pub(crate) fn server_with(folder: &Path, more: &[&str]) -> Server {
     let (data, buckets) = (folder.join("data"), buckets(folder));
-    let own = ["--data", data.to_str().unwrap(), "--s3-folder", &buckets, "--export-min-window-ms", "1"];
-    Server::start(&[&own[..], more].concat())
+    let data = data.to_str().unwrap();
+    Server::start(&["--data", data, "--s3-folder", &buckets, "--export-min-window-ms", "1"])
 }
 
 /// A plain table with recovery.
