@@ -92,6 +92,7 @@ impl Fuzzed {
         let parts = ServiceParts {
             database: Arc::new(database),
             backups: Arc::default(),
+            targets: Arc::default(),
             lane,
             metrics: Arc::default(),
             authenticator: Authenticator::Unverified,

@@ -10,7 +10,7 @@ use keywright_semantics::event_sources::target::Target;
 use crate::storage::buckets::Buckets;
 
 /// What the settings name.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Targets {
     pub(crate) functions: Option<FunctionEndpoint>,
     pub(crate) hosts: Vec<AllowedHost>,
@@ -133,12 +133,8 @@ mod tests {
 
     fn targets(hosts: &[&str]) -> Targets {
         let hosts = hosts.iter().map(|host| host.parse().unwrap()).collect();
-        Targets {
-            functions: None,
-            hosts,
-            buckets: Arc::new(Buckets::default()),
-            of_sections: BTreeSet::from(["https://of.file/".to_owned()]),
-        }
+        let of_sections = BTreeSet::from(["https://of.file/".to_owned()]);
+        Targets { hosts, of_sections, ..Targets::default() }
     }
 
     #[test]

@@ -28,7 +28,7 @@ const WINDOW_GRACE_MS: u64 = 1_000;
 const STATE_BYTES_MAX: usize = 1024 * 1024;
 
 /// Delivers until the shard ends, the mapping changes, or another process has the lane.
-pub(super) async fn run(tools: &Tools, lane: TriggerLane, stopped: watch::Receiver<bool>) {
+pub(super) async fn run(tools: &Tools, lane: TriggerLane, mut stopped: watch::Receiver<bool>) {
     let patterns: Result<Vec<Pattern>, String> =
         lane.settings.filters.iter().map(|pattern| Pattern::compile(pattern)).collect();
     let patterns = match patterns {
@@ -40,6 +40,8 @@ pub(super) async fn run(tools: &Tools, lane: TriggerLane, stopped: watch::Receiv
                 lane.uuid,
                 lane.table
             );
+            // A dropped sender means stopping too.
+            let _ = stopped.wait_for(|stopped| *stopped).await;
             return;
         }
     };

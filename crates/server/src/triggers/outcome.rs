@@ -132,10 +132,12 @@ pub(super) fn failed(lane: &TriggerLane, batch: &Batch, text: String, now_ms: u6
     let before = &lane.progress;
     let is_halved = lane.settings.bisects && batch.lines.len() > 1;
     let half = batch.lines.get(batch.lines.len().div_ceil(2).saturating_sub(1)).map(|line| line.position);
+    let attempts = if is_halved { 0 } else { before.attempts.saturating_add(1) };
+    let retries = u64::from(!is_exhausted(&lane.settings, attempts));
     TriggerProgress {
         until: if is_halved { half } else { batch.end },
-        attempts: if is_halved { 0 } else { before.attempts.saturating_add(1) },
-        counts: before.counts.plus(Counts { retries: 1, ..Counts::default() }),
+        attempts,
+        counts: before.counts.plus(Counts { retries, ..Counts::default() }),
         failure: Some(Failure { at_ms: now_ms, text, is_present: true }),
         ..before.clone()
     }

@@ -103,7 +103,7 @@ async fn the_archive_holds_exactly_what_expired_also_after_kills() {
     };
     let figures = eventually("the archive", done);
     assert_eq!(figures["failure"], Value::Null, "seed {seed}");
-    let records = archived(&buckets.path().join("archive/expired/T"));
+    let records = archived(&buckets.path().join("archive/expired/Orders"));
     let keys: BTreeSet<String> = records.iter().map(|record| key(record, "pk")).collect();
     assert_eq!(keys, expiring.iter().cloned().collect(), "seed {seed}");
     assert_eq!(records.len(), 500, "seed {seed}: each once");

@@ -11,7 +11,7 @@ use crate::scene::{Scene, TABLE};
 use crate::support::without_aws_settings;
 
 /// A program of Python with the clients that `cargo xtask test` installed.
-fn python(script: &str) -> Command {
+pub(crate) fn python(script: &str) -> Command {
     let clients = std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` sets it");
     let mut command = Command::new(Path::new(&clients).join("python/bin/python"));
     without_aws_settings(&mut command);
@@ -19,7 +19,7 @@ fn python(script: &str) -> Command {
     command
 }
 
-fn run(mut command: Command) {
+pub(crate) fn run(mut command: Command) {
     let ended = command.output().unwrap();
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(ended.status.success(), "{}{}", said(&ended.stdout), said(&ended.stderr));

@@ -15,13 +15,13 @@ EVERY = {"pk": "a", "sk": "1", "s": "text", "n": Decimal("-1.5E-120"), "b": b"\x
 
 def write(endpoint):
     table = boto3.resource("dynamodb", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="local",
-                           aws_secret_access_key="local").Table("T")
+                           aws_secret_access_key="local").Table("Orders")
     table.put_item(Item=EVERY)
     table.put_item(Item={**EVERY, "status": "PAID"})
     table.delete_item(Key={"pk": "a", "sk": "1"})
     for number in range(3):
         table.put_item(Item={"pk": "b", "sk": str(number), "expires": int(time.time()) - 5 if number == 2 else 2_000_000_000})
-    table.meta.client.update_time_to_live(TableName="T", TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires"})
+    table.meta.client.update_time_to_live(TableName="Orders", TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires"})
 
 
 def read(file):

@@ -12,6 +12,7 @@ mod function;
 mod kills;
 mod mappings;
 mod scene;
+mod stores;
 #[path = "../support/mod.rs"]
 mod support;
 mod windows;

@@ -33,7 +33,7 @@ client.get_waiter  # The client has no waiter of mappings.
 read = client.get_event_source_mapping(UUID=uuid)
 assert (read["State"], read["StateTransitionReason"]) == ("Enabled", "User action"), read
 assert read["FilterCriteria"] == {"Filters": [{"Pattern": pattern}]}, read
-assert read["FunctionArn"] == "arn:aws:lambda:us-east-1:000000000000:function:orders", read
+assert read["FunctionArn"] == "arn:aws:lambda:us-east-1:123456789012:function:orders", read
 assert read["LastModified"].year > 2000, read
 code, text = fault(client.create_event_source_mapping, EventSourceArn=STREAM, FunctionName="orders", StartingPosition="LATEST")
 assert code == "ResourceConflictException" and uuid in text, (code, text)

@@ -30,13 +30,13 @@ async fn a_function_gets_the_changes_of_a_table_in_their_order() {
     eventually("the note of it", || (scene.figures()["delivered"] == 30).then_some(()));
     let mapping = scene.get(&uuid);
     assert_eq!((&mapping["State"], &mapping["LastProcessingResult"]), (&json!("Enabled"), &json!("OK")));
-    assert_eq!(mapping["FunctionArn"], "arn:aws:lambda:us-east-1:000000000000:function:orders");
-    let metrics = get(scene.server.management(), "/metrics").await.body;
+    assert_eq!(mapping["FunctionArn"], "arn:aws:lambda:us-east-1:123456789012:function:orders");
+    let (_, metrics) = get(&scene.server, "/metrics");
     assert_eq!(
         sample(
             &metrics,
             &format!(
-                "keywright_trigger_records_total{{trigger=\"{uuid}\",table=\"T\",outcome=\"delivered\"}}"
+                "keywright_trigger_records_total{{trigger=\"{uuid}\",table=\"Orders\",outcome=\"delivered\"}}"
             )
         ),
         Some(30.0)
@@ -123,7 +123,7 @@ async fn a_trigger_of_the_settings_file_waits_for_its_table() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("k.toml");
     let section = |more: &str| {
-        let text = format!("[[trigger]]\ntable = \"T\"\ntarget = \"{}/hook\"\n{more}", function.url);
+        let text = format!("[[trigger]]\ntable = \"Orders\"\ntarget = \"{}/hook\"\n{more}", function.url);
         std::fs::write(&file, text).unwrap();
     };
     section("");

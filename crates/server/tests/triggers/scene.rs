@@ -11,7 +11,7 @@ use crate::support::Server;
 use crate::support::client::{Caller, client};
 use crate::support::raw::{Answer, Connection, DATE};
 
-pub(crate) const TABLE: &str = "T";
+pub(crate) const TABLE: &str = "Orders";
 const PATH: &str = "/2015-03-31/event-source-mappings";
 const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 Credential=local/20261121/us-east-1/lambda/aws4_request, \
                              SignedHeaders=host, Signature=00";
