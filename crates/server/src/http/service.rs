@@ -188,8 +188,8 @@ impl Service {
                 && matches!(head.method, Method::GET | Method::POST)
                 && client.address.is_loopback()
         });
-        let is_mapping = family(head, fields).0 == Family::EventSources;
-        trace.is_call = own.is_some() || is_mapping || head.method == Method::POST;
+        let (api, operation) = family(head, fields);
+        trace.is_call = own.is_some() || api == Family::EventSources || head.method == Method::POST;
         let early = match admitted {
             Ok(()) if !is_usual || clock.is_some() => None,
             admitted => self.reject_early(head, fields, &body, admitted),
@@ -205,7 +205,7 @@ impl Service {
         };
         let headers = signed_headers(head, self.authenticator.verifies());
         let context = RequestContext { head, fields, headers: &headers, client };
-        let served = match family(head, fields) {
+        let served = match (api, operation) {
             _ if let Some(call) = own => self.serve_own(&context, call, body, trace).await,
             _ if let Some(clock) = clock => Ok(self.serve_clock(&context, clock, body).await),
             (Family::DynamoDb, _) => self.serve(&context, body, trace).await,
