@@ -1,5 +1,6 @@
 """Changes of every type, and what libraries make of the events about them. Usage: events.py write ENDPOINT | read FILE"""
 
+import base64
 import json
 import sys
 import time
@@ -8,7 +9,7 @@ from decimal import Decimal
 import boto3
 from boto3.dynamodb.types import TypeDeserializer
 
-EVERY = {"pk": "a", "sk": "1", "s": "text", "n": Decimal("-1.5E-120"), "b": b"\x00\xff", "yes": True, "none": None,
+EVERY = {"pk": "a", "sk": "1", "s": "text", "n": Decimal("-15.5"), "b": b"\x00\xff", "yes": True, "none": None,
          "list": [1, "two", [b"3"]], "map": {"inner": {"set": {Decimal(1), Decimal(2)}}}, "ss": {"a", "b"}, "bs": {b"1", b"2"},
          "empty": "", "status": "NEW"}
 
@@ -24,6 +25,21 @@ def write(endpoint):
     table.meta.client.update_time_to_live(TableName="Orders", TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires"})
 
 
+def with_bytes(value):
+    """A value whose binary parts are bytes: JSON has them as text."""
+    [(kind, content)] = value.items()
+    match kind:
+        case "B":
+            return {kind: base64.b64decode(content)}
+        case "BS":
+            return {kind: [base64.b64decode(one) for one in content]}
+        case "L":
+            return {kind: [with_bytes(one) for one in content]}
+        case "M":
+            return {kind: {name: with_bytes(one) for name, one in content.items()}}
+    return value
+
+
 def read(file):
     from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
     from aws_lambda_powertools.utilities.data_classes import DynamoDBStreamEvent
@@ -34,9 +50,7 @@ def read(file):
     for record in event["Records"]:
         for image in ("Keys", "OldImage", "NewImage"):
             for value in record["dynamodb"].get(image, {}).values():
-                # JSON has binary values as text.
-                if "B" not in value and "BS" not in value:
-                    deserialize(value)
+                deserialize(with_bytes(value))
     inserted, modified, removed = list(DynamoDBStreamEvent(event).records)[:3]
     assert (inserted.event_name.name, modified.event_name.name, removed.event_name.name) == ("INSERT", "MODIFY", "REMOVE")
     assert inserted.dynamodb.new_image["n"] == EVERY["n"] and inserted.dynamodb.new_image["map"] == EVERY["map"]
