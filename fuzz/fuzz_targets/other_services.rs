@@ -1,6 +1,6 @@
-//! Any bytes as a request to CloudWatch in each of its protocols, as one to Application Auto Scaling, as one on
-//! event source mappings, as a pattern of events, and as a schedule: none panics, a fault can be rendered, and
-//! the next time of a schedule lies in the future.
+//! Any bytes as a request to CloudWatch in each of its protocols, as one to Application Auto Scaling, as one
+//! on event source mappings, as a pattern of events, and as a schedule: none panics, a fault can be rendered,
+//! and the next time of a schedule lies in the future.
 
 #![no_main]
 

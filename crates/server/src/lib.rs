@@ -17,7 +17,8 @@
 //! - `jobs`: moves the bytes of jobs that need the backup store, and makes backups that are due.
 //! - `destinations`: sends the changes of tables to Kinesis streams.
 //! - `triggers`: delivers records of streams to the targets of triggers.
-//! - `client`: an endpoint as commands see it; `data`, `backup`, `migrate`, `transfer`, `model`, `mcp`: commands
+//! - `client`: an endpoint as commands see it; `data`, `backup`, `migrate`, `transfer`, `model`, `mcp`:
+//!   commands
 //!   over one.
 //! - `commands`: the small commands; `serve`: the server as a whole; `cli`: which command runs.
 

@@ -1,5 +1,5 @@
-//! What the caller does: it asks for the lanes that this process delivers, reads their records, and notes what
-//! their target has taken.
+//! What the caller does: it asks for the lanes that this process delivers, reads their records, and notes
+//! what their target has taken.
 //!
 //! Every note compares the lane's row with the one that the caller knows. `None` means that another process
 //! has moved it, or that the mapping is gone: then the caller asks again.
@@ -307,8 +307,8 @@ impl<S: Store> Engine<S> {
         Ok(())
     }
 
-    /// Removes the places of shards that are forgotten. What they have counted goes to a shard that is done and
-    /// still there, of which no place moves.
+    /// Removes the places of shards that are forgotten. What they have counted goes to a shard that is done
+    /// and still there, of which no place moves.
     async fn forget_places(&self, stored: &Stored, log: &ChangeLog, kept: &[Kept]) -> Result<(), Error> {
         let is_old = |kept: &&Kept| kept.place.is_done && log.shard(kept.shard).is_none();
         let old: Vec<&Kept> = kept.iter().filter(is_old).collect();

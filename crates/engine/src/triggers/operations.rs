@@ -44,7 +44,8 @@ pub(super) struct Seen {
 }
 
 /// Commits what `make` makes of a mapping's row, again after a conflict. It writes nothing if `make` has
-/// nothing to write. Of two commits that make a mapping, or give one another target, the later sees the other.
+/// nothing to write. Of two commits that make a mapping, or give one another target, the later sees the
+/// other.
 pub(super) async fn commit<S: Store, R>(
     engine: &Engine<S>,
     uuid: &str,

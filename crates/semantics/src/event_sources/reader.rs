@@ -60,6 +60,7 @@ impl<'d> Reader<'d> {
             Document::Integer(number) => *number,
             _ => return Err(malformed(name, "a whole number")),
         };
+        assert!(range.least <= range.most, "a range has numbers");
         if number < range.least {
             self.violate(name, &number.to_string(), &shape::value_at_least(range.least));
         } else if number > range.most {

@@ -213,6 +213,7 @@ impl Request {
                 number
             }
         };
+        assert!((1..=PAGE_MAX).contains(&limit), "the reader keeps the bounds of the model");
         Ok(Self::List(List {
             stream: named("EventSourceArn").cloned(),
             target: named("FunctionName").cloned(),

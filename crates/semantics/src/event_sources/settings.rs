@@ -87,6 +87,8 @@ impl Settings {
     }
 
     fn check(&self) -> Result<(), Fault> {
+        assert!(self.batch_size > 0 && self.parallelization > 0, "the reader keeps the bounds of the model");
+        assert!(self.tumbling_window_s <= 900, "the reader keeps the bounds of the model");
         if self.filters.len() > FILTERS_MAX {
             return Err(Fault::parameter(format!(
                 "FilterCriteria has {} filters: at most {FILTERS_MAX} are allowed.",

@@ -74,6 +74,7 @@ impl Target {
 
     /// The ARN of a function in a region and account; other targets as they are.
     pub fn arn(&self, region: &str, account: &str) -> String {
+        assert!(!region.is_empty() && !account.is_empty(), "a trigger has a place");
         match self {
             Self::Function(name) if !name.starts_with("arn:") => {
                 let name = name.rsplit_once("function:").map_or(name.as_str(), |(_, name)| name);

@@ -1,7 +1,8 @@
 //! Objects in buckets: batches of an archive, and reports about records that were passed over.
 //!
-//! An archive's object is named after its shard and its first record, and a batch that was begun is made again
-//! as it was. So what is written again, also by another process, is the same object with the same bytes.
+//! An archive's object is named after its shard and its first record, and a batch that was begun is made
+//! again as it was. So what is written again, also by another process, is the same object with the same
+//! bytes.
 
 use std::io::Write as _;
 

@@ -117,8 +117,8 @@ impl Lane<'_> {
         self.tools.figures.note(uuid, (shard, self.lane.lane), oldest_ms, fails);
     }
 
-    /// Notes how far the lane is. It goes on while the store is away for a moment, as the answer of the target
-    /// would be lost.
+    /// Notes how far the lane is. It goes on while the store is away for a moment, as the answer of the
+    /// target would be lost.
     async fn note(&mut self, progress: TriggerProgress) -> Result<(), NoBatch> {
         let before = self.lane.progress.counts;
         for _ in 0..NOTES_MAX {

@@ -72,7 +72,8 @@ pub(super) fn over(failure: Option<Failure>) -> Option<Failure> {
     failure.map(|failure| Failure { is_present: false, ..failure })
 }
 
-/// The progress after a batch whose records are all done or passed over. `window` is the one that is open now.
+/// The progress after a batch whose records are all done or passed over. `window` is the one that is open
+/// now.
 pub(super) fn done(lane: &TriggerLane, batch: &Batch, window: Option<TriggerWindow>) -> TriggerProgress {
     let before = &lane.progress;
     TriggerProgress {
@@ -109,7 +110,8 @@ pub(super) fn discarded(lane: &TriggerLane, batch: &Batch, text: String, now_ms:
     }
 }
 
-/// The progress after only the first records of a batch are done. The rest is sent again, and has failed once.
+/// The progress after only the first records of a batch are done. The rest is sent again, and has failed
+/// once.
 pub(super) fn partly_done(lane: &TriggerLane, batch: &Batch, first: usize, now_ms: u64) -> TriggerProgress {
     assert!(first > 0 && first < batch.lines.len(), "a part of the batch is done");
     let before = &lane.progress;

@@ -1,5 +1,5 @@
-//! Real clients: boto3 and the AWS CLI make mappings, Powertools and boto3's deserializer read events, and the
-//! programs of articles archive into a bucket.
+//! Real clients: boto3 and the AWS CLI make mappings, Powertools and boto3's deserializer read events, and
+//! the programs of articles archive into a bucket.
 
 use std::path::Path;
 use std::process::Command;

@@ -69,6 +69,7 @@ fn ms(ms: u64) -> String {
 
 /// The report.
 pub fn failed_batch(batch: &FailedBatch<'_>, payload: Payload<'_>) -> Vec<u8> {
+    assert!(batch.records > 0, "a report is about records");
     let mut writer = Writer::with_capacity(1024);
     writer.object(|members| {
         members.put_object("requestContext", |members| {

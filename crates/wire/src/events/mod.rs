@@ -53,6 +53,8 @@ pub fn lambda_event<R: AsRef<[u8]>>(records: &[R], window: Option<&Window<'_>>) 
     }
     writer.raw("]");
     if let Some(window) = window {
+        assert!(window.start_ms < window.end_ms, "a window has a length");
+        assert!(!window.state.is_empty(), "a state is JSON");
         writer.raw(",\"window\":{\"start\":");
         writer.text(&seconds(window.start_ms));
         writer.raw(",\"end\":");

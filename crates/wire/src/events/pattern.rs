@@ -305,6 +305,7 @@ impl Texts {
 
 /// Whether a text is made of these parts in their order, with anything between them.
 fn has_parts(text: &str, parts: &[String]) -> bool {
+    assert!(!parts.is_empty(), "a text without a star is one part");
     let [first, middle @ .., last] = parts else { return parts.first().is_some_and(|only| only == text) };
     let Some(mut rest) = text.strip_prefix(first.as_str()) else { return false };
     for part in middle {

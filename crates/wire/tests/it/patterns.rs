@@ -1,5 +1,5 @@
-//! Patterns of events as the guides of EventBridge and Lambda describe them: sixty patterns, each with what it
-//! means for a record, against sixty records.
+//! Patterns of events as the guides of EventBridge and Lambda describe them: sixty patterns, each with what
+//! it means for a record, against sixty records.
 
 use keywright_wire::events::Pattern;
 use serde_json::{Value, json};

@@ -79,10 +79,15 @@ async fn old_data_is_archived(store: &Store) {
     scene.create(TABLE).await;
     scene.enable_ttl().await;
     let names: Vec<String> = (0..40).map(|number| format!("e{number}")).collect();
-    scene.trigger(&format!("s3://{BUCKET}/expired"), json!({
-        "BatchSize": 7,
-        "FilterCriteria": {"Filters": [{"Pattern": "{\"userIdentity\":{\"type\":[\"Service\"]}}"}]},
-    })).await;
+    scene
+        .trigger(
+            &format!("s3://{BUCKET}/expired"),
+            json!({
+                "BatchSize": 7,
+                "FilterCriteria": {"Filters": [{"Pattern": "{\"userIdentity\":{\"type\":[\"Service\"]}}"}]},
+            }),
+        )
+        .await;
     scene.put_expiring(&names, 1_790_000_000).await;
     eventually("the archive", || (scene.figures()["archived"] == 40).then_some(()));
     let mut check = python("archival.py");

@@ -10,6 +10,10 @@ async fn old_data_is_archived_by_a_program_and_expired_items_by_a_trigger() {
     std::fs::create_dir_all(objects.join(BUCKET)).unwrap();
     let mut rclone = program("rclone", "rclone");
     rclone.args(["serve", "s3"]).arg(&objects).args(["--addr", &address.to_string(), "--config", ""]);
-    rclone.arg("--auth-key").arg(format!("{KEY},{SECRET}")).arg("--cache-dir").arg(folder.path().join("cache"));
+    rclone
+        .arg("--auth-key")
+        .arg(format!("{KEY},{SECRET}"))
+        .arg("--cache-dir")
+        .arg(folder.path().join("cache"));
     old_data_is_archived(&Store::start(rclone, address, folder)).await;
 }
