@@ -1,4 +1,4 @@
-//! The table to create: as it is described, as a file describes it, or as `--key pk:S,sk:N` says.
+//! The table to create: as it is described, as a file describes it, or as `--key` and `--sort` say.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -12,38 +12,30 @@ use keywright_semantics::schema::{KeyAttribute, KeySchema, TableSchema};
 use crate::process::failure::Failure;
 use crate::process::io_fault::failed;
 
-/// A key as the command line names it.
+/// An attribute of the key as the command line names it, with its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct KeyArgument(KeySchema);
+pub(crate) struct KeyArgument(KeyAttribute);
 
 impl FromStr for KeyArgument {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let form = "write the partition key and the sort key with their types, S, N or B: pk:S or pk:S,sk:N";
-        let attributes: Option<Vec<KeyAttribute>> = text
-            .split(',')
-            .map(|part| {
-                let (name, kind) = part.rsplit_once(':')?;
-                let key_type = key_type(kind)?;
-                (!name.is_empty()).then(|| KeyAttribute { name: name.to_owned(), key_type })
-            })
-            .collect();
-        let mut attributes = attributes.ok_or(form)?.into_iter();
-        let partition: Vec<KeyAttribute> = attributes.by_ref().take(1).collect();
-        let sort: Vec<KeyAttribute> = attributes.collect();
-        if partition.is_empty() || sort.len() > 1 || sort.first() == partition.first() {
-            return Err(form.to_owned());
-        }
-        Ok(Self(KeySchema { partition, sort }))
+        let attribute = text.rsplit_once(':').and_then(|(name, kind)| {
+            let key_type = key_type(kind)?;
+            (!name.is_empty()).then(|| KeyAttribute { name: name.to_owned(), key_type })
+        });
+        let form = "write the attribute with its type, S, N or B: pk:S";
+        attribute.map(Self).ok_or_else(|| form.to_owned())
     }
 }
 
-impl KeyArgument {
-    /// An on-demand table with this key.
-    pub(crate) fn definition(&self, name: &str) -> TableDefinition {
-        TableDefinition::new(name, TableSchema { key: self.0.clone(), indexes: Vec::new() })
-    }
+/// An on-demand table with this key.
+pub(crate) fn with_key(name: &str, partition: &KeyArgument, sort: Option<&KeyArgument>) -> TableDefinition {
+    let key = KeySchema {
+        partition: vec![partition.0.clone()],
+        sort: sort.map(|sort| sort.0.clone()).into_iter().collect(),
+    };
+    TableDefinition::new(name, TableSchema { key, indexes: Vec::new() })
 }
 
 /// The table that a description describes: the answer of DescribeTable, or members of that name.
@@ -75,14 +67,14 @@ mod tests {
     use keywright_semantics::schema::KeyType;
 
     #[test]
-    fn a_key_has_one_or_two_attributes_with_their_types() {
-        let read = |text: &str| text.parse::<KeyArgument>().map(|key| key.definition("T").schema.key);
-        let key = read("a:b:S,sk:N").unwrap();
+    fn an_attribute_of_a_key_has_a_type() {
+        let read = |text: &str| text.parse::<KeyArgument>();
+        let (partition, sort) = (read("a:b:S").unwrap(), read("sk:N").unwrap());
+        let key = with_key("T", &partition, Some(&sort)).schema.key;
         assert_eq!(key.partition, [KeyAttribute { name: "a:b".to_owned(), key_type: KeyType::S }]);
         assert_eq!(key.sort, [KeyAttribute { name: "sk".to_owned(), key_type: KeyType::N }]);
-        assert!(read("pk:B").is_ok());
-        for text in ["", "pk", "pk:X", ":S", "pk:S,pk:S", "a:S,b:S,c:S", "pk:S,"] {
-            assert!(read(text).unwrap_err().contains("pk:S,sk:N"), "{text}");
+        for text in ["", "pk", "pk:X", ":S"] {
+            assert!(read(text).unwrap_err().contains("pk:S"), "{text}");
         }
     }
 }

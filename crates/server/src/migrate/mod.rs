@@ -85,9 +85,12 @@ pub(crate) struct MigrateArguments {
     /// The file that says how far the migration has come [default: NAME.migrate.json in this folder]
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// The key of the table that exports are of, such as pk:S,sk:N
-    #[arg(long, value_name = "KEY", conflicts_with = "like")]
+    /// The partition key of the table that exports are of, with its type, such as pk:S
+    #[arg(long, value_name = "NAME:TYPE", conflicts_with = "like")]
     key: Option<KeyArgument>,
+    /// The sort key, such as sk:N
+    #[arg(long, value_name = "NAME:TYPE", requires = "key")]
+    sort: Option<KeyArgument>,
     /// Create the table of exports as this file describes it, which has the answer of DescribeTable
     #[arg(long, value_name = "FILE")]
     like: Option<PathBuf>,
@@ -197,7 +200,7 @@ pub(crate) fn run(arguments: &MigrateArguments) -> Result<(), Failure> {
             arguments.refuse_live()?;
             arguments.refuse_table()?;
             let definition = match (&arguments.key, &arguments.like) {
-                (Some(key), _) => Some(key.definition(&place.table)),
+                (Some(key), _) => Some(definition::with_key(&place.table, key, arguments.sort.as_ref())),
                 (None, Some(path)) => Some(definition::like(path)?),
                 (None, None) => None,
             };

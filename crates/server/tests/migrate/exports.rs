@@ -140,7 +140,7 @@ fn change(pk: &str, sk: u64, image: Option<&str>) -> String {
     )
 }
 
-const KEY: [&str; 2] = ["--key", "pk:S,sk:N"];
+const KEY: [&str; 4] = ["--key", "pk:S", "--sort", "sk:N"];
 
 #[test]
 fn a_full_export_and_increments_give_the_table_of_their_last_moment() {
@@ -284,4 +284,55 @@ fn a_migration_of_exports_that_is_killed_goes_on_and_ends_equal() {
     let found = items(&server.endpoint, "Orders");
     assert_eq!(found.len(), 11 * 300);
     assert!(!found.values().any(|item| format!("{item:?}").contains("f0\"")));
+}
+
+#[test]
+fn exports_of_another_keywright_are_read() {
+    let (folder, target) = (tempfile::tempdir().unwrap(), Server::in_memory());
+    let (data, buckets) = (folder.path().join("data"), folder.path().join("buckets"));
+    std::fs::create_dir_all(buckets.join("far")).unwrap();
+    let (data, named) = (data.to_str().unwrap(), buckets.to_str().unwrap());
+    let source = Server::start(&["--data", data, "--s3-folder", named, "--export-min-window-ms", "0"]);
+    crate::endpoint::create_table(&source.endpoint, "Orders", None);
+    let recovery = r#"{"TableName":"Orders","PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true}}"#;
+    ask(&source.endpoint, "UpdateContinuousBackups", recovery);
+    let put = |pk: &str, sk: u64| {
+        let item = order(pk, sk, 1);
+        ask(&source.endpoint, "PutItem", &format!(r#"{{"TableName":"Orders","Item":{item}}}"#));
+    };
+    let arn = described(&source.endpoint, "Orders", "TableArn");
+    let export = |more: &str| {
+        let request = format!(r#"{{"TableArn":{},"S3Bucket":"far","S3Prefix":"p"{more}}}"#, arn.compact());
+        let begun = ask(&source.endpoint, "ExportTableToPointInTime", &request);
+        let own = begun.at(&["ExportDescription", "ExportArn"]).unwrap().clone();
+        let describe = Json::object([("ExportArn", own.clone())]).compact();
+        loop {
+            let found = ask(&source.endpoint, "DescribeExport", &describe);
+            match found.at(&["ExportDescription", "ExportStatus"]).and_then(Json::as_str) {
+                Some("COMPLETED") => break,
+                Some("IN_PROGRESS") => std::thread::sleep(std::time::Duration::from_millis(50)),
+                other => panic!("{other:?}: {}", found.compact()),
+            }
+        }
+        let description = ask(&source.endpoint, "DescribeExport", &describe);
+        let part = |name: &str| description.at(&["ExportDescription", name]).cloned();
+        (own.as_str().unwrap().rsplit('/').next().unwrap().to_owned(), part("ExportTime"))
+    };
+    (0..30).for_each(|sk| put("a", sk));
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let (full, time) = export("");
+    put("b", 1);
+    ask(&source.endpoint, "DeleteItem", r#"{"TableName":"Orders","Key":{"pk":{"S":"a"},"sk":{"N":"7"}}}"#);
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let seconds = |json: &Json| json.compact().split('.').next().unwrap().parse::<u64>().unwrap();
+    let from = seconds(&time.unwrap());
+    let window = format!(
+        r#","ExportType":"INCREMENTAL_EXPORT","IncrementalExportSpecification":{{"ExportFromTime":{from}}}"#
+    );
+    let (increment, _) = export(&window);
+    let from = format!("aws://Orders?export={named}/far/p/AWSDynamoDB/{full},{increment}");
+    let arguments = ["--from", &from, "--endpoint", &target.endpoint];
+    succeeds(folder.path(), &[&arguments[..], &KEY].concat());
+    crate::endpoint::assert_equal((&source.endpoint, "Orders"), (&target.endpoint, "Orders"));
+    assert_eq!(items(&target.endpoint, "Orders").len(), 30);
 }

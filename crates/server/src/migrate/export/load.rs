@@ -88,7 +88,7 @@ impl Table {
             target_table::check(client, &request.target, &begun).await?;
             let Some(definition) = &request.definition else {
                 return Err(Failure::new(format!("an export does not say the key of its table, and {} has no table {name}", request.target.endpoint))
-                    .advising("pass --key pk:S,sk:N, or --like FILE with the answer of DescribeTable, or create the table first"));
+                    .advising("pass --key pk:S --sort sk:N, or --like FILE with the answer of DescribeTable, or create the table first"));
             };
             return Ok(Self::Missing(Box::new(definition.clone())));
         };

@@ -38,7 +38,7 @@ async fn exports_are_read_from_a_bucket() {
     let folder = tempfile::tempdir().unwrap();
     let from = "aws://Orders?export=s3://exports/deep/AWSDynamoDB/0full";
     let endpoint = store.endpoint();
-    let arguments = ["--from", from, "--key", "pk:S,sk:N", "--endpoint", &server.endpoint];
+    let arguments = ["--from", from, "--key", "pk:S", "--sort", "sk:N", "--endpoint", &server.endpoint];
     let without = command(folder.path(), &arguments).output().unwrap();
     assert!(said(&without).contains("--s3-endpoint"), "{}", said(&without));
     let mut migrate = command(folder.path(), &[&arguments[..], &["--s3-endpoint", &endpoint]].concat());
