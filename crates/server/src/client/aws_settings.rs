@@ -141,7 +141,7 @@ impl AwsSettings<'_> {
     }
 
     fn profile_keys(&self, flag: &str, name: &str) -> Result<ProfileKeys, Failure> {
-        let Profile { own, .. } = self.profile_named(flag, Some(name.to_owned()))?;
+        let Profile { own, .. } = self.profile_named(flag, Some(name))?;
         let setting = |name: &str| own.get(name).map(str::to_owned);
         Ok(ProfileKeys {
             access_key_id: setting("aws_access_key_id"),
@@ -152,14 +152,14 @@ impl AwsSettings<'_> {
     }
 
     fn profile(&self) -> Result<Profile, Failure> {
-        self.profile_named(PROFILE_VARIABLE, self.set(PROFILE_VARIABLE))
+        self.profile_named(PROFILE_VARIABLE, self.set(PROFILE_VARIABLE).as_deref())
     }
 
     /// The profile that `named_by` names, or the default one.
-    fn profile_named(&self, named_by: &str, named: Option<String>) -> Result<Profile, Failure> {
+    fn profile_named(&self, named_by: &str, named: Option<&str>) -> Result<Profile, Failure> {
         let config = self.sections("AWS_CONFIG_FILE", "config")?;
         let credentials = self.sections("AWS_SHARED_CREDENTIALS_FILE", "credentials")?;
-        let name = named.clone().unwrap_or_else(|| DEFAULT_PROFILE.to_owned());
+        let name = named.unwrap_or(DEFAULT_PROFILE).to_owned();
         let bare = config.found.get(&name).filter(|_| name == DEFAULT_PROFILE);
         let sections = [bare, config.found.get(&format!("profile {name}")), credentials.found.get(&name)];
         let own = sections.into_iter().flatten().cloned().reduce(|mut own, more| {

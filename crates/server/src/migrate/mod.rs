@@ -10,6 +10,8 @@
 //!
 //! Layers: definition, extent, from, side, state_file, writes < target_table < follow < export, file, live
 
+#![expect(clippy::doc_markdown, reason = "the order of layers names modules")]
+
 mod definition;
 mod export;
 mod extent;
@@ -55,7 +57,7 @@ const ANY_KEY: &str = "local";
 /// --from aws://TABLE?export=PLACE/ID,ID. The target tables are created; one that exists is refused, but an
 /// empty one for exports. The command says what it will do. After a stop the same command goes on.
 #[derive(Debug, Args)]
-#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct MigrateArguments {
     /// FILE.db, https://ENDPOINT/TABLE with --live, or <aws://TABLE?export=PLACE/ID>, where PLACE is a folder or
     /// <s3://BUCKET/PREFIX>
@@ -111,7 +113,7 @@ pub(crate) struct MigrateArguments {
 
 /// Credentials and region of the source. Each falls back to the AWS variable that the target's flag reads.
 #[derive(Debug, Args)]
-#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
+#[expect(clippy::struct_field_names, reason = "the names are those of the flags")]
 struct SourceCredentials {
     /// Sign requests to the source with the keys and region of this profile of the AWS CLI
     #[arg(long, value_name = "NAME", conflicts_with_all = ["from_access_key_id", "from_region"])]

@@ -294,7 +294,8 @@ fn exports_of_another_keywright_are_read() {
     let (data, named) = (data.to_str().unwrap(), buckets.to_str().unwrap());
     let source = Server::start(&["--data", data, "--s3-folder", named, "--export-min-window-ms", "0"]);
     crate::endpoint::create_table(&source.endpoint, "Orders", None);
-    let recovery = r#"{"TableName":"Orders","PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true}}"#;
+    let recovery =
+        r#"{"TableName":"Orders","PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true}}"#;
     ask(&source.endpoint, "UpdateContinuousBackups", recovery);
     let put = |pk: &str, sk: u64| {
         let item = order(pk, sk, 1);

@@ -33,9 +33,9 @@ async fn a_migration_that_is_killed_goes_on_and_ends_equal() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    let writes = writers.stop().await;
+    let count = writers.stop().await;
     let said = succeeds(folder.path(), &[&arguments[..], &["--cutover"]].concat());
     assert!(said.contains("Both sides are equal"), "{said}");
     assert_equal((&source.endpoint, "Orders"), (&target.endpoint, "Orders"));
-    println!("seed {seed}: {kills} kills during {writes} writes");
+    println!("seed {seed}: {kills} kills during {count} writes");
 }

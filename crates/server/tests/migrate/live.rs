@@ -26,7 +26,7 @@ pub(crate) async fn scene(source: &str, seed: u64, pause: Duration) -> String {
     tokio::time::sleep(Duration::from_millis(300)).await;
     let child = spawn(folder.path(), &[&arguments[..], &["--cutover"]].concat());
     tokio::time::sleep(Duration::from_millis(700)).await;
-    let writes = writers.stop().await;
+    let count = writers.stop().await;
     let ended = child.wait_with_output().unwrap();
     assert!(ended.status.success(), "{}", said(&ended));
     assert_equal((source, "Orders"), (&target.endpoint, "Orders"));
@@ -41,7 +41,7 @@ pub(crate) async fn scene(source: &str, seed: u64, pause: Duration) -> String {
     assert_eq!(stream.get("StreamEnabled"), Some(&Json::Bool(true)));
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert!(left.is_empty(), "of a migration that has ended no state stays: {left:?}");
-    format!("{writes} writes during the migration: {first}")
+    format!("{count} writes during the migration: {first}")
 }
 
 #[tokio::test(flavor = "multi_thread")]
