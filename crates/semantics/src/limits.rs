@@ -99,8 +99,8 @@ pub const STREAM_RECORDS_PER_PAGE_MAX: usize = 1000;
 pub const STREAM_PAGE_BYTES_MAX: usize = 1024 * 1024;
 /// Time for which a stream record can be read (developer guide: Streams).
 pub const STREAM_RETENTION_MS: u64 = 24 * 60 * 60 * 1000;
-/// Time for which a change that cannot be delivered to a Kinesis stream is kept (developer guide: Kinesis Data
-/// Streams).
+/// Time for which a change that cannot be delivered to a Kinesis stream is kept (developer guide: Kinesis
+/// Data Streams).
 pub const DESTINATION_RETENTION_MS: u64 = 24 * 60 * 60 * 1000;
 /// Lifetime of a shard iterator (API reference: GetShardIterator).
 pub const SHARD_ITERATOR_MS: u64 = 15 * 60 * 1000;

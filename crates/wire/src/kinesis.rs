@@ -8,14 +8,14 @@ use serde_json::Value;
 
 /// The media type of bodies.
 pub const CONTENT_TYPE: &str = "application/x-amz-json-1.1";
-/// The `x-amz-target` of DescribeStreamSummary.
+/// The `x-amz-target` of `DescribeStreamSummary`.
 pub const DESCRIBE_TARGET: &str = "Kinesis_20131202.DescribeStreamSummary";
-/// The `x-amz-target` of PutRecords.
+/// The `x-amz-target` of `PutRecords`.
 pub const PUT_TARGET: &str = "Kinesis_20131202.PutRecords";
-/// Records of one PutRecords.
+/// Records of one `PutRecords`.
 pub const RECORDS_MAX: usize = 500;
-/// Bytes of data and partition keys of one PutRecords.
-pub const REQUEST_BYTES_MAX: usize = 5 * 1024 * 1024;
+/// Bytes of data and partition keys of one `PutRecords`.
+pub const PUT_BYTES_MAX: usize = 5 * 1024 * 1024;
 /// Bytes of one record's data and partition key.
 pub const RECORD_BYTES_MAX: usize = 1024 * 1024;
 
@@ -60,12 +60,12 @@ impl Record {
     }
 }
 
-/// The body of a DescribeStreamSummary.
+/// The body of a `DescribeStreamSummary`.
 pub fn describe_body(arn: &str, name: &str) -> Vec<u8> {
     serde_json::json!({ "StreamARN": arn, "StreamName": name }).to_string().into_bytes()
 }
 
-/// The body of a PutRecords.
+/// The body of a `PutRecords`.
 pub fn put_body<'r>(arn: &str, name: &str, records: impl IntoIterator<Item = &'r Record>) -> Vec<u8> {
     let text = |text: &str| Value::from(text).to_string();
     let mut body = format!("{{\"StreamARN\":{},\"StreamName\":{},\"Records\":[", text(arn), text(name));
@@ -83,7 +83,7 @@ pub fn put_body<'r>(arn: &str, name: &str, records: impl IntoIterator<Item = &'r
     body.into_bytes()
 }
 
-/// Whether each of `count` records of a PutRecords was put; `None` if the answer does not say.
+/// Whether each of `count` records of a `PutRecords` was put; `None` if the answer does not say.
 pub fn put_records(answer: &[u8], count: usize) -> Option<Vec<bool>> {
     let answer: Value = serde_json::from_slice(answer).ok()?;
     let records = answer.get("Records")?.as_array()?;
@@ -94,14 +94,14 @@ pub fn put_records(answer: &[u8], count: usize) -> Option<Vec<bool>> {
     (records.len() == count).then(|| records.iter().map(is_put).collect())
 }
 
-/// The first `ErrorCode` of a PutRecords' answer.
+/// The first `ErrorCode` of a `PutRecords` answer.
 pub fn first_error(answer: &[u8]) -> Option<String> {
     let answer: Value = serde_json::from_slice(answer).ok()?;
     let records = answer.get("Records")?.as_array()?;
     records.iter().find_map(|record| Some(record.get("ErrorCode")?.as_str()?.to_owned()))
 }
 
-/// Whether a DescribeStreamSummary's answer tells of a stream that takes records; `None` if it tells of none.
+/// Whether a `DescribeStreamSummary` answer tells of a stream that takes records; `None` if it tells of none.
 pub fn is_active(answer: &[u8]) -> Option<bool> {
     let answer: Value = serde_json::from_slice(answer).ok()?;
     let status = answer.get("StreamDescriptionSummary")?.get("StreamStatus")?.as_str()?;

@@ -223,7 +223,8 @@ pub(super) fn table(reached: &Reached<'_>, extras: &Extras, version: &str) -> Re
     let mut out = TABLE_HEADER.replace("VERSION", version).replace("CONSTRAINT", constraint);
     out.push_str("\n/// The input of each operation that is decoded.\n");
     out.push_str(
-        "pub(crate) fn input(operation: Operation) -> Option<Input> {\n    let input = match operation {\n",
+        "#[allow(clippy::match_same_arms, reason = \"some operations have one input shape\")]\n\
+         pub(crate) fn input(operation: Operation) -> Option<Input> {\n    let input = match operation {\n",
     );
     for (operation, input) in &reached.inputs {
         let words: Vec<&str> = extras

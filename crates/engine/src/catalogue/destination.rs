@@ -7,9 +7,6 @@ use keywright_semantics::request::parts::ApproximateCreationDateTimePrecision;
 use keywright_semantics::response::DestinationStatus;
 use serde::{Deserialize, Serialize};
 
-use super::change_log::{ChangeLog, Purpose};
-use super::table::Table;
-
 /// Entries of a table that are disabled or have failed. The service keeps any number; here the oldest are
 /// forgotten, because every writer depends on the record.
 const ENDED_MAX: usize = 20;
@@ -105,7 +102,7 @@ impl Destination {
     }
 
     /// Whether it gets the changes that are made now, or will once its stream is reached.
-    const fn is_on(&self) -> bool {
+    pub(super) const fn is_on(&self) -> bool {
         match self.phase {
             Phase::Enabling | Phase::Active | Phase::Updating => true,
             Phase::Disabled | Phase::Failed(_) => false,
@@ -160,62 +157,6 @@ impl Destinations {
             destination.is_on() || ended <= ENDED_MAX
         });
         id
-    }
-}
-
-impl Table {
-    /// Logs of destinations, each with its terms, the oldest first.
-    pub(crate) fn destination_logs(&self) -> impl Iterator<Item = (&ChangeLog, &DestinationTerms)> {
-        self.logs.iter().filter_map(|log| match &log.purpose {
-            Purpose::Destination(terms) => Some((log, terms)),
-            Purpose::Stream(_) => None,
-        })
-    }
-
-    /// The log of an enabling takes no more changes. What it holds is still delivered, or is discarded.
-    pub(crate) fn close_destination(&mut self, id: DestinationId, now_ms: u64, rest: Rest) {
-        for log in &mut self.logs {
-            let Purpose::Destination(terms) = &mut log.purpose else { continue };
-            if terms.id == id {
-                terms.is_discarded |= rest == Rest::Discarded;
-                if log.is_open() {
-                    log.close(now_ms);
-                }
-            }
-        }
-    }
-
-    /// Ends all destinations, because the table is deleted.
-    pub(crate) fn end_destinations(&mut self, now_ms: u64, rest: Rest) {
-        let on: Vec<(DestinationId, bool)> = self
-            .destinations
-            .all
-            .iter_mut()
-            .filter(|destination| destination.is_on())
-            .map(|destination| {
-                let is_reached = destination.phase != Phase::Enabling;
-                destination.phase = Phase::Disabled;
-                destination.settled_ms = now_ms;
-                (destination.id, is_reached)
-            })
-            .collect();
-        for (id, is_reached) in on {
-            // Nobody knows whether a stream that was never reached takes records.
-            self.close_destination(id, now_ms, if is_reached { rest } else { Rest::Discarded });
-        }
-    }
-
-    /// Checks the invariant on destinations.
-    ///
-    /// # Panics
-    ///
-    /// If it does not hold.
-    pub(super) fn check_destinations(&self) {
-        let on = self.destinations.all.iter().filter(|destination| destination.is_on());
-        let on: Vec<DestinationId> = on.map(|destination| destination.id).collect();
-        assert!(on.len() <= 1, "a table has one live destination at most");
-        let open = self.destination_logs().filter(|(log, _)| log.is_open()).map(|(_, terms)| terms.id);
-        assert_eq!(open.collect::<Vec<_>>(), on, "the live destination has the one open log");
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod backup;
 mod branches;
 mod change_log;
 mod destination;
+mod destination_logs;
 mod filling;
 mod follow;
 mod format;

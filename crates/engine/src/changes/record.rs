@@ -29,7 +29,7 @@ pub(crate) struct ChangeRecord {
     pub identity: StreamIdentity,
     pub at_ms: u64,
     /// Microseconds of its time beyond the millisecond, in logs that keep them.
-    pub at_us: Option<u16>,
+    pub extra_us: Option<u16>,
     pub keys: EncodedItem,
     pub old: Option<EncodedItem>,
     pub new: Option<EncodedItem>,
@@ -54,7 +54,7 @@ impl ChangeRecord {
         let keys = image.view().encode_subset(is_key);
         let old = old.filter(|_| images.old).cloned();
         let new = new.filter(|_| images.new).cloned();
-        Some(Self { event, identity, at_ms, at_us: None, keys, old, new })
+        Some(Self { event, identity, at_ms, extra_us: None, keys, old, new })
     }
 
     /// The size of keys and images, as the service reports it.
@@ -67,9 +67,9 @@ impl ChangeRecord {
         let parts = [Some(&self.keys), self.old.as_ref(), self.new.as_ref()];
         let length = |item: &EncodedItem| item.as_bytes().len();
         let bytes: usize = parts.iter().flatten().map(|item| length(item)).sum();
-        let fine_bytes = if self.at_us.is_some() { size_of::<u16>() } else { 0 };
+        let fine_bytes = if self.extra_us.is_some() { size_of::<u16>() } else { 0 };
         let mut out = BytesMut::with_capacity(HEAD_BYTES + fine_bytes + bytes);
-        out.put_u8(if self.at_us.is_some() { FINE } else { FORMAT });
+        out.put_u8(if self.extra_us.is_some() { FINE } else { FORMAT });
         out.put_u8(match self.event {
             StreamEvent::Insert => 0,
             StreamEvent::Modify => 1,
@@ -84,7 +84,7 @@ impl ChangeRecord {
             let stored = part.map(|item| u32::try_from(length(item)).expect("an item is below 400 KB"));
             out.put_u32(stored.unwrap_or(ABSENT));
         }
-        if let Some(us) = self.at_us {
+        if let Some(us) = self.extra_us {
             out.put_u16(us);
         }
         for part in parts.into_iter().flatten() {
@@ -96,7 +96,7 @@ impl ChangeRecord {
 
     pub(crate) fn decode(stored: &Bytes) -> Result<Self, BadRecord> {
         let mut head = stored.get(..HEAD_BYTES).ok_or(BadRecord)?;
-        let (mut at, at_us) = match head.get_u8() {
+        let (mut at, extra_us) = match head.get_u8() {
             FORMAT => (HEAD_BYTES, None),
             FINE => {
                 let us = stored.get(HEAD_BYTES..).and_then(<[u8]>::first_chunk).ok_or(BadRecord)?;
@@ -129,7 +129,7 @@ impl ChangeRecord {
         };
         let keys = part()?.ok_or(BadRecord)?;
         let (old, new) = (part()?, part()?);
-        Ok(Self { event, identity, at_ms, at_us, keys, old, new })
+        Ok(Self { event, identity, at_ms, extra_us, keys, old, new })
     }
 }
 

@@ -328,7 +328,7 @@ fn paged(
     let named = [shard.number.to_string(), place.version.to_string(), place.index.to_string()];
     let named = std::iter::once(table.public_id.as_str()).chain(named.iter().map(String::as_str));
     let hash = partition_hash(named.map(KeyValueRef::S)).0;
-    let fine_us = u64::from(change.at_us.unwrap_or(0));
+    let fine_us = u64::from(change.extra_us.unwrap_or(0));
     let record = DestinationRecord {
         event_id: uuid(&hash),
         event: change.event,

@@ -1,14 +1,14 @@
 //! Kinesis destinations: the operations on them, and what the caller needs to deliver a table's changes.
 //!
-//! Each enabling has a change log of its own (`catalogue::Purpose::Destination`), whose records the commit of
-//! a change appends (`write::append`). The engine reaches no stream: the caller asks which logs of tables that
-//! this process owns have something to do ([`Engine::deliveries`]), tells how the first contact went, and
-//! sends pages of records. How far a shard is delivered is a row of its own, which each commit
-//! compares (`changes::delivered`): of two callers that believe to own a table, one is overtaken. A record may be sent twice, after
-//! a crash or by two owners for a moment; it is never left out.
+//! Each enabling has a change log of its own (`catalogue::Purpose::Destination`), whose records the commit
+//! of a change appends (`write::append`). The engine reaches no stream: the caller asks which logs of tables
+//! that this process owns have something to do ([`Engine::deliveries`]), tells how the first contact went,
+//! and sends pages of records. How far a shard is delivered is a row of its own, which each commit compares
+//! (`changes::delivered`): of two callers that believe to own a table, one is overtaken. A record may be sent
+//! twice, after a crash or by two owners for a moment; it is never left out.
 //!
-//! The order of an item's changes is kept: a shard waits until its parent is delivered, a log until older logs
-//! of the same stream are.
+//! The order of an item's changes is kept: a shard waits until its parent is delivered, a log until older
+//! logs of the same stream are.
 
 mod deliver;
 mod disable;

@@ -49,7 +49,7 @@ pub(crate) fn append<T: Transaction>(
 fn refine(record: &mut ChangeRecord, env: &dyn Env) {
     let now_us = env.now_us().max(record.at_ms.saturating_mul(US_PER_MS));
     record.at_ms = now_us / US_PER_MS;
-    record.at_us = Some(u16::try_from(now_us % US_PER_MS).expect("a millisecond has a thousand of them"));
+    record.extra_us = Some(u16::try_from(now_us % US_PER_MS).expect("a millisecond has a thousand of them"));
 }
 
 /// The shard of an open log that takes changes of this item.

@@ -1,11 +1,11 @@
-//! Which records go into one PutRecords.
+//! Which records go into one `PutRecords`.
 //!
 //! A call may fail for some of its records only. So that an item's changes never change their order, a call
 //! has one record of each item at most, and the next one waits until it is done.
 
 use std::collections::HashSet;
 
-use keywright_wire::kinesis::{RECORDS_MAX, REQUEST_BYTES_MAX, Record};
+use keywright_wire::kinesis::{PUT_BYTES_MAX, RECORDS_MAX, Record};
 
 /// A page of records on its way, in the order of the changes.
 pub(super) struct Page {
@@ -23,7 +23,7 @@ impl Page {
         let (mut places, mut bytes, mut items) = (Vec::new(), 0, HashSet::new());
         for (place, record) in self.waiting() {
             let grown = bytes + record.counted_bytes();
-            if places.len() == RECORDS_MAX || (grown > REQUEST_BYTES_MAX && !places.is_empty()) {
+            if places.len() == RECORDS_MAX || (grown > PUT_BYTES_MAX && !places.is_empty()) {
                 break;
             }
             if items.insert(record.partition_key.as_str()) {
@@ -85,8 +85,8 @@ mod tests {
         let large = Page::new((0..9).map(|number| record(&number.to_string(), 1024 * 1024 - 1)).collect());
         assert_eq!(large.next().len(), 5);
         let mut bytes = large.records(&large.next()).map(Record::counted_bytes).sum::<usize>();
-        assert!(bytes <= REQUEST_BYTES_MAX);
+        assert!(bytes <= PUT_BYTES_MAX);
         bytes += 1024 * 1024;
-        assert!(bytes > REQUEST_BYTES_MAX);
+        assert!(bytes > PUT_BYTES_MAX);
     }
 }

@@ -19,8 +19,8 @@ const IDLE: Duration = Duration::from_millis(200);
 /// The time until a page that could not be sent is tried again, which doubles up to the second.
 const AGAIN_MIN: Duration = Duration::from_millis(500);
 const AGAIN_MAX: Duration = Duration::from_secs(15);
-/// The time until records of a page that were refused are sent again, and how often that is done before the
-/// page is given up for a while.
+/// The time until records of a page that were refused are sent again, and how many calls in succession may
+/// put none before the page is given up for a while.
 const REFUSED_AGAIN: Duration = Duration::from_millis(100);
 const REFUSALS_MAX: u32 = 5;
 /// Bytes of a page, in their stored form. As JSON they may take several times as much.
@@ -194,7 +194,8 @@ async fn send_all(
             }
         }
         if are_put.contains(&false) {
-            refusals += 1;
+            // A stream that takes some of them is busy, and the rest gets its turn.
+            refusals = if are_put.contains(&true) { 1 } else { refusals + 1 };
             if refusals > REFUSALS_MAX {
                 let name = first_error(&answer).unwrap_or_default();
                 return Outcome::Later(CallFault::Busy(name).to_string());

@@ -1,27 +1,19 @@
-//! The call `POST /_keywright/destinations`: the Kinesis destinations of the caller's account and region, with
-//! figures.
+//! The call `POST /_keywright/destinations`: the Kinesis destinations of the caller's account and region,
+//! with figures.
 
-use keywright_engine::{DestinationView, Namespace};
+use keywright_engine::DestinationView;
 use keywright_model::json::Json;
-use keywright_semantics::error::Error;
 use keywright_semantics::request::parts::ApproximateCreationDateTimePrecision as Precision;
 use keywright_semantics::response::DestinationStatus;
 
-use super::response::Answer;
-use super::service::Service;
-
 pub(super) const PATH: &str = "/_keywright/destinations";
 
-impl Service {
-    /// Answers how the destinations of the caller's account and region stand. The body says nothing.
-    pub(super) async fn destinations_answer(&self, namespace: &Namespace) -> Result<Answer, Error> {
-        let views = self.engine()?.destinations(namespace).await?;
-        let shown = Json::object([("destinations", Json::List(views.iter().map(shown).collect()))]);
-        Ok(Answer::json(shown.compact().into_bytes(), None))
-    }
+/// The body of a response.
+pub(super) fn shown(views: &[DestinationView]) -> Json {
+    Json::object([("destinations", Json::List(views.iter().map(destination).collect()))])
 }
 
-fn shown(view: &DestinationView) -> Json {
+fn destination(view: &DestinationView) -> Json {
     let description = &view.description;
     let mut shown = Json::object([
         ("table", Json::text(&view.table)),

@@ -1,6 +1,7 @@
-//! Our own calls about jobs: their list, the errors of imports, rollbacks, and backups with their copies.
+//! Our own calls about jobs: their list, the errors of imports, rollbacks, and backups with their copies; and
+//! about the deliveries to destinations.
 //!
-//! Their forms are in `jobs`, `rollbacks` and `backups`.
+//! Their forms are in `jobs`, `rollbacks`, `backups` and `destinations`.
 
 use keywright_archive::Scope;
 use keywright_engine::Namespace;
@@ -10,7 +11,7 @@ use super::jobs::{self, Question};
 use super::response::Answer;
 use super::rollbacks::{self, Wish};
 use super::service::Service;
-use super::{backups, import_errors};
+use super::{backups, destinations, import_errors};
 use crate::studio::Access;
 
 impl Service {
@@ -40,6 +41,12 @@ impl Service {
         let answer =
             self.offload(import_errors::ANSWER_BYTES, || import_errors::shown(&errors).compact()).await;
         Ok(Answer::json(answer.into_bytes(), share))
+    }
+
+    /// Answers how the destinations of the caller's account and region stand. The body says nothing.
+    pub(super) async fn destinations_answer(&self, namespace: &Namespace) -> Result<Answer, Error> {
+        let views = self.engine()?.destinations(namespace).await?;
+        Ok(Answer::json(destinations::shown(&views).compact().into_bytes(), None))
     }
 
     /// Begins a rollback, or answers a page of what it would do; none if it would change something and may

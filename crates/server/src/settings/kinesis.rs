@@ -13,8 +13,8 @@ const AWS: &str = "aws";
 const SECRET_VARIABLE: &str = "KEYWRIGHT_KINESIS_SECRET_ACCESS_KEY";
 const TOKEN_VARIABLE: &str = "KEYWRIGHT_KINESIS_SESSION_TOKEN";
 
-/// Kinesis destinations. docs/guide/streams-ttl.md explains them. The secret and a session token are read from
-/// `KEYWRIGHT_KINESIS_SECRET_ACCESS_KEY` and `KEYWRIGHT_KINESIS_SESSION_TOKEN`.
+/// Kinesis destinations. docs/guide/streams-ttl.md explains them. The secret and a session token are read
+/// from `KEYWRIGHT_KINESIS_SECRET_ACCESS_KEY` and `KEYWRIGHT_KINESIS_SESSION_TOKEN`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Kinesis destinations")]
 #[expect(clippy::struct_field_names, reason = "the names are those of the flags")]

@@ -5,6 +5,7 @@ use super::{Constraint, Input, Member, Pattern, Shape};
 use crate::operation::Operation;
 
 /// The input of each operation that is decoded.
+#[allow(clippy::match_same_arms, reason = "some operations have one input shape")]
 pub(crate) fn input(operation: Operation) -> Option<Input> {
     let input = match operation {
         Operation::BatchExecuteStatement => Input::of(&BATCH_EXECUTE_STATEMENT_INPUT),

@@ -1,5 +1,5 @@
-//! The signing side of Signature Version 4, for our own clients: the load generator, commands, and the delivery
-//! to other services.
+//! The signing side of Signature Version 4, for our own clients: the load generator, commands, and calls of
+//! other services.
 //!
 //! It adds no headers: the caller has added `x-amz-date`.
 
