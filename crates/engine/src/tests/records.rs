@@ -29,7 +29,7 @@ use crate::{BranchFault, Copy, CopyFault, Engine, EngineConfig};
 const UNTAGGED: u8 = 2;
 const TAGGED: u8 = 3;
 /// The first format that this release does not know.
-const LATER: u8 = 5;
+const LATER: u8 = 6;
 /// The tag of resource policies, which this release does not know.
 pub(super) const POLICY: u16 = 33;
 
@@ -192,7 +192,7 @@ fn a_copy_does_not_begin_while_a_table_is_refused_or_the_format_is_later() {
     assert!(begin(&store).contains("The table Shop "));
     let store = two_tables();
     write(&store, record_key(0), Some(Bytes::from_static(&[LATER])));
-    assert!(begin(&store).contains("format 5"));
+    assert!(begin(&store).contains("format 6"));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn a_store_of_a_later_format_is_not_opened() {
     assert_eq!(fault, OpenError::Catalogue(CatalogueFault::LaterFormat(LATER)));
     let text = fault.to_string();
     assert!(
-        text.contains("format 5") && text.contains("up to 4") && text.contains("newer release"),
+        text.contains("format 6") && text.contains("up to 4") && text.contains("newer release"),
         "{text}"
     );
 }
