@@ -204,7 +204,7 @@ fn a_store_of_a_later_format_is_not_opened() {
     assert_eq!(fault, OpenError::Catalogue(CatalogueFault::LaterFormat(LATER)));
     let text = fault.to_string();
     assert!(
-        text.contains("format 6") && text.contains("up to 4") && text.contains("newer release"),
+        text.contains("format 6") && text.contains("up to 5") && text.contains("newer release"),
         "{text}"
     );
 }
