@@ -15,11 +15,11 @@ fn compressed(table: &str, prefix: &str, kind: &str) -> Value {
 #[test]
 fn each_compression_is_read_also_of_several_members() {
     let mut scene = Scene::new();
-    scene.put("gz/1", [gzip(lines(0, 10).as_bytes()), gzip(lines(10, 20).as_bytes())].concat());
+    scene.put("gzip/1", [gzip(lines(0, 10).as_bytes()), gzip(lines(10, 20).as_bytes())].concat());
     let zstd = |text: String| zstd::encode_all(text.as_bytes(), 3).unwrap();
     scene.put("zstd/1", [zstd(lines(0, 10)), zstd(lines(10, 20))].concat());
     scene.put("none/1", lines(0, 20));
-    for (table, kind) in [("gz", "GZIP"), ("zstd", "ZSTD"), ("none", "NONE")] {
+    for (table, kind) in [("gzip", "GZIP"), ("zstd", "ZSTD"), ("none", "NONE")] {
         let import = scene.imported(&compressed(table, &format!("{table}/"), kind));
         assert_eq!((counts(&import), &import["ImportStatus"]), ([20, 20, 0], &json!("COMPLETED")), "{kind}");
         assert_eq!(
@@ -34,7 +34,7 @@ fn an_object_that_is_not_of_the_compression_is_an_error_and_the_next_one_is_read
     let mut scene = Scene::new();
     scene.put("in/1", lines(0, 10));
     scene.put("in/2", gzip(lines(10, 20).as_bytes()));
-    let import = scene.imported(&compressed("Gz", "in/", "GZIP"));
+    let import = scene.imported(&compressed("Gzip", "in/", "GZIP"));
     assert_eq!(counts(&import), [10, 10, 1]);
     let (_, errors) = scene.errors(&import);
     assert_eq!(errors[0]["itemS3Pointer"], json!({"bucket": "imports", "key": "in/1"}));

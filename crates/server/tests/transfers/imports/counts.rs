@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Scene, counts, gzip, line, request, with};
+use super::{Scene, counts, gzip, key_of, line, request, with};
 
 fn item(number: u64) -> Value {
     json!({"pk": {"S": format!("k{number:03}")}, "n": {"N": number.to_string()}})
@@ -108,10 +108,10 @@ fn indexes_are_right_when_the_table_is_active_also_where_items_were_overwritten(
     assert_eq!(import["ImportStatus"], "COMPLETED", "{import}");
     let index = scene.db.call("Scan", &json!({"TableName": "New", "IndexName": "byG"}));
     let mut entries = index["Items"].as_array().unwrap().clone();
-    entries.sort_by_key(Value::to_string);
+    entries.sort_by_key(key_of);
     let mut expected: Vec<Value> =
         (0..400).filter(|number| number % 2 == 0).map(|number| row(number, Some(number % 5))).collect();
-    expected.sort_by_key(Value::to_string);
+    expected.sort_by_key(key_of);
     assert_eq!(entries, expected);
     scene.db.wait("entries are counted", |db| {
         db.describe("New")["GlobalSecondaryIndexes"][0]["ItemCount"] == 200

@@ -40,8 +40,8 @@ fn fields_may_be_quoted_and_empty_and_keys_have_the_types_of_their_definitions()
     assert_eq!(
         scene.items("New"),
         [
-            json!({"n": {"S": ""}, "note": {"S": ""}, "pk": {"N": "2"}}),
             json!({"n": {"S": "103"}, "note": {"S": "a, \"b\"\nc"}, "pk": {"N": "1"}}),
+            json!({"n": {"S": ""}, "note": {"S": ""}, "pk": {"N": "2"}}),
         ]
     );
 }

@@ -4,6 +4,7 @@ mod command;
 mod compressions;
 mod counts;
 mod csv;
+mod exported;
 mod kills;
 mod large;
 mod rules;
@@ -18,7 +19,7 @@ use crate::support::Server;
 use crate::support::raw::{Connection, signed};
 
 const BUCKET: &str = "imports";
-const ACCOUNT: &str = "000000000000";
+const ACCOUNT: &str = "123456789012";
 
 /// A server whose buckets are folders next to its data, with one bucket.
 struct Scene {
@@ -110,7 +111,7 @@ impl Scene {
                 None => break,
             }
         }
-        items.sort_by_key(Value::to_string);
+        items.sort_by_key(key_of);
         items
     }
 }
@@ -143,6 +144,11 @@ fn with(mut request: Value, name: &str, value: Value) -> Value {
 
 fn line(item: &Value) -> String {
     format!("{}\n", json!({"Item": item}))
+}
+
+/// The key of an item, to sort by.
+fn key_of(item: &Value) -> String {
+    format!("{} {}", item["pk"], item["sk"])
 }
 
 /// Counts of an import: processed, imported, errors.

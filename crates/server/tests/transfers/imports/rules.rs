@@ -159,7 +159,7 @@ async fn the_sdk_begins_describes_and_lists_imports() {
         scene
     });
     let mut scene = scene.await.unwrap();
-    let sdk = client(scene.server().address(), Caller::default());
+    let sdk = client(&scene.server().endpoint, Caller::default());
     let key = KeySchemaElement::builder().attribute_name("pk").key_type(KeyType::Hash).build().unwrap();
     let definition = AttributeDefinition::builder()
         .attribute_name("pk")
