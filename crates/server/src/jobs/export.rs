@@ -389,12 +389,16 @@ mod tests {
         };
         let mut increment =
             File::of(Span::Incremental { from_ms: 1, to_ms: 2, view: View::NewImage }, DataFormat::Json);
-        [("late", 9), ("early", 1), ("second", 1)].map(|(name, us)| increment.push(change(name, us)));
+        for (name, us) in [("late", 9), ("early", 1), ("second", 1)] {
+            increment.push(change(name, us));
+        }
         let found = text(increment);
         let places = ["early", "second", "late"].map(|name| found.find(name));
         assert!(places.is_sorted() && places.iter().all(Option::is_some), "{found}");
         let mut full = File::of(Span::Full { at_ms: 1 }, DataFormat::Ion);
-        ["b", "a"].map(|name| full.push(exported(ExportedContent::Item(item(name)))));
+        for name in ["b", "a"] {
+            full.push(exported(ExportedContent::Item(item(name))));
+        }
         assert_eq!(text(full), "$ion_1_0 {Item:{pk:\"b\"}}\n$ion_1_0 {Item:{pk:\"a\"}}\n");
     }
 }

@@ -29,7 +29,7 @@ fn items() -> Vec<Item> {
         AttributeValue::Bool(false),
         AttributeValue::Null,
         AttributeValue::string_set(vec![String::new(), "a\"".to_owned()]).unwrap(),
-        AttributeValue::number_set(vec![1.into(), (-25).into()]).unwrap(),
+        AttributeValue::number_set(vec![1_i64.into(), (-25_i64).into()]).unwrap(),
         AttributeValue::binary_set(vec![vec![], vec![255]]).unwrap(),
     ]);
     let named = names.map(|name| Item::from([(name.to_owned(), AttributeValue::Null)]));
