@@ -124,11 +124,7 @@ impl Bench<MemoryStore> {
         views.into_iter().next().expect("it has one")
     }
 
-<<<<<<< HEAD
     fn go_on(&self, ms: u64) {
-=======
-    fn pass_and_step(&self, ms: u64) {
->>>>>>> 2ac7a00a (tests: two steps of time have two names)
         let now_ms = self.env.now_ms.fetch_add(ms, Ordering::Relaxed) + ms;
         for _ in 0..20 {
             block_on(self.engine.step(now_ms));
@@ -178,7 +174,6 @@ fn records_that_waited_for_a_day_are_dropped_and_counted_and_younger_ones_are_se
     let bench = bed();
     bench.put(row("1", 1)).expect("put");
     bench.put(row("2", 1)).expect("put");
-<<<<<<< HEAD
     bench.go_on(DESTINATION_RETENTION_MS);
     bench.put(row("1", 2)).expect("put");
     assert_eq!(bench.view().lag_ms, DESTINATION_RETENTION_MS);
@@ -188,17 +183,6 @@ fn records_that_waited_for_a_day_are_dropped_and_counted_and_younger_ones_are_se
     let view = bench.view();
     assert_eq!((view.delivered, view.dropped, view.lag_ms), (1, 2, 0));
     bench.go_on(10 * 60_000);
-=======
-    bench.pass_and_step(DESTINATION_RETENTION_MS);
-    bench.put(row("1", 2)).expect("put");
-    assert_eq!(bench.view().lag_ms, DESTINATION_RETENTION_MS);
-    assert_eq!(bench.logged(2), 3, "what was not delivered is not trimmed");
-    bench.pass_and_step(1);
-    assert_eq!(bench.deliver(), [("1".to_owned(), 2)]);
-    let view = bench.view();
-    assert_eq!((view.delivered, view.dropped, view.lag_ms), (1, 2, 0));
-    bench.pass_and_step(10 * 60_000);
->>>>>>> 2ac7a00a (tests: two steps of time have two names)
     assert_eq!(bench.logged(2), 0, "what is done is trimmed");
 }
 
@@ -216,15 +200,10 @@ fn the_shards_of_a_split_one_wait_until_it_is_delivered() {
         Ok(())
     };
     block_on(bench.engine.catalogue().change(id, split)).expect("split");
-<<<<<<< HEAD
     for pk in &numbers {
         bench.put(row(pk, 2)).expect("put");
     }
     bench.go_on(1);
-=======
-    numbers.iter().for_each(|pk| drop(bench.put(row(pk, 2)).expect("put")));
-    bench.pass_and_step(1);
->>>>>>> 2ac7a00a (tests: two steps of time have two names)
     assert_eq!(bench.due(), [(delivery, parent)]);
     let mut last: BTreeMap<String, i64> = BTreeMap::new();
     let first = bench.deliver();
@@ -245,11 +224,7 @@ fn a_log_of_the_same_stream_waits_for_the_one_before_and_delivered_ones_are_forg
     bench.put(row("1", 2)).expect("put");
     bench.activate();
     bench.put(row("1", 3)).expect("put");
-<<<<<<< HEAD
     bench.go_on(1);
-=======
-    bench.pass_and_step(1);
->>>>>>> 2ac7a00a (tests: two steps of time have two names)
     assert_eq!(bench.due().len(), 1);
     assert_eq!(bench.deliver(), [("1".to_owned(), 1)]);
     assert_eq!(bench.deliver(), [("1".to_owned(), 3)], "nothing was logged while it was disabled");
@@ -257,17 +232,10 @@ fn a_log_of_the_same_stream_waits_for_the_one_before_and_delivered_ones_are_forg
     assert_eq!(table.destination_logs().count(), 1);
     let delete = Request::DeleteTable(DeleteTable { table: table_ref() });
     block_on(bench.engine.execute(&caller(), delete)).expect("it is there");
-<<<<<<< HEAD
     bench.go_on(1);
     assert_eq!(bench.engine.catalogue().all().len(), 1, "its log may hold something");
     assert_eq!(bench.deliver(), []);
     bench.go_on(1);
-=======
-    bench.pass_and_step(1);
-    assert_eq!(bench.engine.catalogue().all().len(), 1, "its log may hold something");
-    assert_eq!(bench.deliver(), []);
-    bench.pass_and_step(1);
->>>>>>> 2ac7a00a (tests: two steps of time have two names)
     assert_eq!(bench.engine.catalogue().all().len(), 0);
     assert_eq!(bench.engine.deliveries(), []);
     let rows = crate::support::layout::prefix_range(vec![crate::support::layout::Space::Destinations.byte()]);
@@ -285,13 +253,8 @@ fn what_a_destination_that_failed_has_logged_is_discarded() {
     assert_eq!((bench.due(), bench.logged(2)), (Vec::new(), 1), "nothing is sent before the first contact");
     bench.contact(&Contact::Refused("why".to_owned()));
     bench.put(row("1", 2)).expect("put");
-<<<<<<< HEAD
     bench.go_on(1);
     assert_eq!((bench.engine.deliveries(), bench.logged(2)), (Vec::new(), 0));
-=======
-    bench.pass_and_step(1);
-    assert_eq!((bench.engine.deliveries(), bench.logged(1)), (Vec::new(), 0));
->>>>>>> 2ac7a00a (tests: two steps of time have two names)
     let description = bench.view().description;
     assert_eq!(description.status, DestinationStatus::EnableFailed);
     assert_eq!(description.description.as_deref(), Some("why"));
