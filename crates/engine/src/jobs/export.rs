@@ -16,7 +16,7 @@ use keywright_semantics::request::parts::FilterSpecificationParts;
 use keywright_semantics::request::{ExportFilter, TableRef};
 use keywright_store::{KeyRange, Store};
 
-use super::objects::{ObjectJob, ObjectWork};
+use super::object_job::{ExportPart, ExportWork, ObjectJob, ObjectWork};
 use super::row::{self, Counts, Cursor, Export as ExportRow, Job, State, Work};
 use super::transfer::{end_transfer, name_of};
 use crate::bind::source::Output;
@@ -31,7 +31,7 @@ use crate::support::fault;
 use crate::support::layout::{segment_range, within_items};
 use crate::support::rows::Budget;
 use crate::support::stamp::Stamp;
-use crate::transfers::export::{Export, ExportTarget, Extent, FilterTexts, View};
+use crate::transfers::export::{Export, Extent, FilterTexts, View};
 use crate::transfers::row::{Asked, Status, Transfer, find};
 
 /// Rows of one page.
@@ -40,36 +40,6 @@ const PAGE_ROWS_MAX: usize = 2_000;
 const PARTS_MAX: usize = 4096;
 /// Microseconds of a millisecond, less one.
 const US_IN_MS_MAX: u64 = 999;
-
-/// What a caller has to know of an export to write its files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExportWork {
-    /// The export's ARN.
-    pub arn: String,
-    /// The ARN of the table.
-    pub table_arn: String,
-    /// The table's id for clients.
-    pub table_id: String,
-    /// Where the objects are written to, in which form, and what they are of.
-    pub asked: ExportTarget,
-    /// The time of the request, in milliseconds since 1970.
-    pub started_ms: u64,
-    /// The export does not end before this time.
-    pub not_before_ms: u64,
-    /// The part that is exported next; `None` once all are.
-    pub part: Option<ExportPart>,
-}
-
-/// A part of an export, and how far it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExportPart {
-    /// Its number, from zero on.
-    pub number: u32,
-    /// Files of it that stand.
-    pub files: u32,
-    /// Where the next items begin; `None` at the beginning of the part.
-    pub from: Option<Bytes>,
-}
 
 /// Items of an export in the order of their keys.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -12,7 +12,7 @@ use keywright_semantics::messages::table::table_exists;
 use keywright_store::Store;
 
 use super::end::failed;
-use super::objects::ObjectJob;
+use super::object_job::ObjectJob;
 use super::restore::{is_stored, target_of};
 use super::row::{Counts, Cursor, Import, Job, State, Work};
 use super::source::{Effect, Piece, Read, advanced, cursor_at};

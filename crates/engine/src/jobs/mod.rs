@@ -10,7 +10,8 @@
 //! - `transfer`: the beginning and the end of a job whose client sees it as a transfer.
 //! - `restore`: a table's items as of a stamp become a new table.
 //! - `rollback`: a table becomes what it was.
-//! - `objects`: jobs that need an object store, which the engine does not reach: it gives and takes pages.
+//! - `objects`: jobs that need an object store, which the engine does not reach: it gives and takes pages;
+//!   `object_job`: what the caller knows of one.
 //! - `export`: one of them, that writes a table or its changes to a bucket.
 //! - `source`: what imports and bulk puts share: the objects that they read, and the errors in them.
 //! - `import`: objects become the items of a new table.
@@ -22,6 +23,7 @@
 pub(crate) mod end;
 pub(crate) mod export;
 mod import;
+mod object_job;
 pub(crate) mod objects;
 pub(crate) mod restore;
 pub(crate) mod rollback;
@@ -35,10 +37,11 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{Store, Transaction};
 
-pub use export::{ExportPage, ExportPart, ExportWork, Exported, ExportedContent, ExportedItem};
-pub use objects::{ObjectJob, ObjectWork, Row, RowPage, Sealed};
+pub use export::{ExportPage, Exported, ExportedContent, ExportedItem};
+pub use object_job::{ExportPart, ExportWork, ObjectJob, ObjectSource, ObjectWork};
+pub use objects::{Row, RowPage, Sealed};
 pub use rollback::{RollbackCounts, RollbackExample, RollbackFilter, RollbackPreview, RollbackRequest};
-pub use source::{Broken, ObjectSource, Piece, Read, SourceError};
+pub use source::{Broken, Piece, Read, SourceError};
 pub use view::{JobKind, JobState, JobView};
 
 use crate::catalogue::Table;

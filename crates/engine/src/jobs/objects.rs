@@ -19,18 +19,16 @@
 //! Each of these takes the job as it was read, and gives `None` if it is not so any more: another process
 //! does the work, or the job has ended. Then the caller asks again.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Store, Transaction};
 
 use super::end::{end, failed};
-use super::export::ExportWork;
 use super::import;
+use super::object_job::{ObjectJob, ObjectWork};
 use super::restore::{self, advance, target_of};
 use super::row::{self, Counts, Cursor, Job, Seal, Source, State, Work};
-use super::source::{self, ObjectSource};
+use super::source;
 use super::transfer::end_transfer;
 use super::{FOLLOW_MS, LOOK_MAX, LOOK_MS};
 use crate::catalogue::backup::{Backup, Items};
@@ -40,7 +38,6 @@ use crate::history::merge::{Part, after_item};
 use crate::history::window::{Changed, Window};
 use crate::load::LoadFault;
 use crate::state::Engine;
-use crate::support::env::Namespace;
 use crate::support::fault;
 use crate::support::rows::Budget;
 use crate::support::stamp::Stamp;
@@ -50,82 +47,6 @@ use crate::transfers::row::{Status, Transfer};
 const PAGE_ROWS_MAX: usize = 10_000;
 /// Tries of a commit that notes progress.
 const TRIES_MAX: u32 = 20;
-
-/// A job for the caller.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObjectJob {
-    /// The job's id.
-    pub id: String,
-    /// The account and region of its table.
-    pub namespace: Namespace,
-    /// The name of the table; of a restore, of the new one.
-    pub table: String,
-    /// Items that are done.
-    pub items: u64,
-    /// What is to be done.
-    pub work: ObjectWork,
-    pub(super) job: Job,
-}
-
-/// What is to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ObjectWork {
-    /// A backup is to be copied to the backup store.
-    Seal {
-        /// The backup's id.
-        backup: String,
-        /// The stamp as of which its table is copied. Stamps are in the order of time.
-        stamp: u64,
-        /// When the backup was asked for, in milliseconds since 1970.
-        created_ms: u64,
-        /// The table's id for clients.
-        public_id: String,
-        /// The settings of the table, in the stored form that a restore from outside takes.
-        settings: Bytes,
-        /// The same settings for people.
-        described: BTreeMap<String, String>,
-        /// Where the next rows begin; `None` at the beginning.
-        from: Option<Bytes>,
-        /// Whether all objects were noted.
-        is_at_end: bool,
-    },
-    /// A table is to be filled from a sealed backup.
-    Restore {
-        /// The place that the caller gave when the backup was sealed.
-        place: Bytes,
-        /// Where the next rows begin, in the caller's words; empty at the beginning.
-        from: Bytes,
-    },
-    /// A table is to be filled with the records of objects.
-    Import {
-        /// The import's ARN.
-        arn: String,
-        /// Which objects, and what they hold.
-        source: Box<ObjectSource>,
-        /// Objects that are listed; `None` until all are.
-        objects: Option<u32>,
-        /// The next record: the number of its object, and how many records of that come before it.
-        from: (u32, u64),
-    },
-    /// The objects of a sealed backup are to be read whole.
-    Verify {
-        /// The backup's id.
-        backup: String,
-        /// The place that the caller gave when the backup was sealed.
-        place: Bytes,
-        /// Where the next objects begin, in the caller's words; empty at the beginning.
-        from: Bytes,
-    },
-    /// A table, or what changed in it, is to be written to a bucket.
-    Export(Box<ExportWork>),
-    /// The objects of a deleted backup are to be removed.
-    Delete {
-        /// The backup's id.
-        backup: String,
-        /// The place that the caller gave when the backup was sealed; `None` if it was not.
-        place: Option<Bytes>,
-    },
-}
 
 /// An item in its stored form.
 #[derive(Clone, Debug, PartialEq, Eq)]

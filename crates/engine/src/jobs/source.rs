@@ -9,13 +9,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_semantics::request::create_table::validate_definitions;
-use keywright_semantics::request::parts::{InputCompressionType, InputFormat};
-use keywright_semantics::schema::KeyAttribute;
+use keywright_semantics::request::parts::InputCompressionType;
 use keywright_semantics::value::Item;
 use keywright_store::Store;
 use serde::{Deserialize, Serialize};
 
-use super::objects::{ObjectJob, ObjectWork};
+use super::object_job::{ObjectJob, ObjectSource, ObjectWork};
 use super::row::{self, Cursor, Import, Job, Reading, Work};
 use super::transfer::name_of;
 use crate::state::Engine;
@@ -26,25 +25,6 @@ use crate::transfers::row::{Asked, find};
 pub(crate) const ERRORS_KEPT_MAX: u32 = 1_000;
 /// Bytes of an error's text that are kept.
 const ERROR_BYTES_MAX: usize = 1_024;
-
-/// The objects that a job reads, and what they hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObjectSource {
-    /// The bucket.
-    pub bucket: String,
-    /// What the keys of the objects begin with; absent: all of them.
-    pub prefix: Option<String>,
-    /// The format of the records.
-    pub format: InputFormat,
-    /// How the objects are compressed.
-    pub compression: InputCompressionType,
-    /// The sign between two fields of CSV; absent: a comma.
-    pub delimiter: Option<String>,
-    /// The names of the fields of CSV; absent: the first line has them.
-    pub header: Option<Vec<String>>,
-    /// The attributes of keys with their types, which CSV does not have.
-    pub definitions: Vec<KeyAttribute>,
-}
 
 /// One piece of what is read from objects.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use keywright_semantics::messages::backup as messages;
 use keywright_store::Store;
 
 use super::end::{end, failed};
-use super::objects::ObjectJob;
+use super::object_job::ObjectJob;
 use super::row::{self, Counts, Cursor, Job, NewJob, State, Verify, Work, new_id};
 use super::view::JobView;
 use crate::catalogue::backup::{self, Backup, BackupName, Items};

@@ -44,8 +44,7 @@ fn an_export_in_each_format_imports_to_an_equal_table_with_its_index() {
         let mut wish = with(request(table, &data), "InputFormat", json!(format));
         wish["InputCompressionType"] = json!("GZIP");
         let index = &described["GlobalSecondaryIndexes"][0];
-        let definitions =
-            ["pk", "sk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+        let definitions = ["pk", "sk", "g"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
         wish["TableCreationParameters"] = json!({
             "TableName": table, "BillingMode": "PAY_PER_REQUEST", "KeySchema": described["KeySchema"],
             "AttributeDefinitions": definitions,
