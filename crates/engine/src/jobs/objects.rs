@@ -12,8 +12,8 @@
 //! - *Verify*: the caller reads the objects, [`Engine::note_verified`] remembers how far it is, and
 //!   [`Engine::end_verification`] what was found.
 //! - *Export*: in [`super::export`].
-//! - *Import*: the caller lists the objects once ([`Engine::note_listed`]), reads them in their order, and gives
-//!   their records to [`Engine::import`]. [`Engine::end_import`] ends it.
+//! - *Import*: the caller lists the objects once ([`Engine::note_listed`]), reads them in their order, and
+//!   gives their records to [`Engine::import`]. [`Engine::end_import`] ends it.
 //! - *Delete*: the caller removes all objects of the backup, then [`Engine::end_deletion`].
 //!
 //! Each of these takes the job as it was read, and gives `None` if it is not so any more: another process
