@@ -179,6 +179,7 @@ impl<S: Store> Engine<S> {
 
     /// All operations but the shortest are boxed: this future is as large as the largest future in it, and it
     /// is copied several times on its way to the executor.
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     async fn run(&self, caller: &Caller, request: &Request) -> Result<Response, Error> {
         let namespace = &caller.namespace;
         match request {

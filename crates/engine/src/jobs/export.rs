@@ -301,7 +301,9 @@ impl<S: Store> Engine<S> {
             transfer
         };
         let release = |tables: &mut [Table]| {
-            tables.iter_mut().for_each(|table| table.history.release(&job.id));
+            for table in tables.iter_mut() {
+                table.history.release(&job.id);
+            }
             Ok(())
         };
         let end = (&State::Completed, Status::Completed);

@@ -340,7 +340,9 @@ impl<S: Store> Engine<S> {
                 Work::Export(_) | Work::BulkPut(_) => {
                     let nothing = |transfer: Transfer| transfer;
                     let release = |tables: &mut [Table]| {
-                        tables.iter_mut().for_each(|table| table.history.release(&job.id));
+                        for table in tables.iter_mut() {
+                            table.history.release(&job.id);
+                        }
                         Ok(())
                     };
                     let tables = &[job.job.owner()];

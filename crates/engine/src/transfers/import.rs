@@ -18,6 +18,7 @@ pub(crate) struct Import {
     pub prefix: Option<String>,
     pub format: String,
     /// Whether the request had options of the format; then those of CSV.
+    #[expect(clippy::option_option, reason = "options without those of CSV are options too")]
     pub options: Option<Option<Csv>>,
     pub compression: Option<String>,
     pub table: NewTable,
@@ -105,6 +106,7 @@ impl Import {
 }
 
 /// A value that may be absent; `None` if it is there and not known.
+#[expect(clippy::option_option, reason = "absent and unknown are two things")]
 fn known<T>(name: Option<&str>, of: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
     match name {
         None => Some(None),

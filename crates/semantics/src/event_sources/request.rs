@@ -58,7 +58,7 @@ impl Start {
     }
 }
 
-/// The parts of CreateEventSourceMapping.
+/// The parts of `CreateEventSourceMapping`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Create {
     /// The stream.
@@ -71,7 +71,7 @@ pub struct Create {
     pub settings: Settings,
 }
 
-/// The parts of UpdateEventSourceMapping.
+/// The parts of `UpdateEventSourceMapping`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
     /// The mapping.
@@ -82,7 +82,7 @@ pub struct Update {
     pub changes: Changes,
 }
 
-/// The parts of ListEventSourceMappings.
+/// The parts of `ListEventSourceMappings`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
     /// Only of this stream.
@@ -308,6 +308,7 @@ fn response_types(reader: &mut Reader<'_>) -> Result<Option<bool>, Fault> {
 }
 
 /// The destination of reports; an empty one takes it away.
+#[expect(clippy::option_option, reason = "a change that takes it away is not no change")]
 fn on_failure(reader: &Reader<'_>) -> Result<Option<Option<Target>>, Fault> {
     let Some(config) = reader.object("DestinationConfig")? else { return Ok(None) };
     let config = Reader::new(config);

@@ -70,7 +70,7 @@ impl Settings {
 
     /// With a change made; a fault says which settings exclude each other.
     pub fn changed(self, changes: Changes) -> Result<Self, Fault> {
-        let changed = Self {
+        let settings = Self {
             target: changes.target.unwrap_or(self.target),
             batch_size: changes.batch_size.unwrap_or(self.batch_size),
             batching_window_s: changes.batching_window_s.unwrap_or(self.batching_window_s),
@@ -83,7 +83,7 @@ impl Settings {
             tumbling_window_s: changes.tumbling_window_s.unwrap_or(self.tumbling_window_s),
             on_failure: changes.on_failure.unwrap_or(self.on_failure),
         };
-        changed.check().map(|()| changed)
+        settings.check().map(|()| settings)
     }
 
     fn check(&self) -> Result<(), Fault> {

@@ -93,6 +93,7 @@ impl Request {
 
     /// What it touches, in its own order: for transactions one entry for each action, for batches one for
     /// each table, for statements one each.
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     pub fn resources(&self) -> Touches<'_> {
         let own = self.operation();
         match self {

@@ -60,6 +60,7 @@ impl Page {
 mod tests {
     use super::*;
 
+    #[expect(clippy::unnecessary_wraps, reason = "a page has gaps too")]
     fn record(key: &str, bytes: usize) -> Option<Record> {
         Some(Record { partition_key: key.to_owned(), data: vec![0; bytes] })
     }

@@ -1,4 +1,4 @@
-//! The first contact with a stream, which decides whether a destination becomes ACTIVE or ENABLE_FAILED.
+//! The first contact with a stream, which decides whether a destination becomes ACTIVE or `ENABLE_FAILED`.
 
 use std::time::Duration;
 

@@ -57,14 +57,14 @@ pub(super) struct Entered<'l> {
 impl Lanes {
     /// Waits for a place.
     pub(super) async fn enter<'l>(&'l self, own: &'l Own) -> Entered<'l> {
-        let _own = own.places.acquire().await.expect("it is never closed");
+        let place = own.places.acquire().await.expect("it is never closed");
         loop {
             let is_failing = own.is_failing();
             let lane = if is_failing { &self.failing } else { &self.working };
             let shared = lane.acquire().await.expect("it is never closed");
             // It may have begun to fail while this waited.
             if is_failing || !own.is_failing() {
-                return Entered { _own, _shared: shared };
+                return Entered { _own: place, _shared: shared };
             }
         }
     }
@@ -80,7 +80,9 @@ mod tests {
     async fn destinations_that_fail_leave_the_places_of_the_others() {
         let lanes = Lanes::default();
         let failing: Vec<Own> = std::iter::repeat_with(Own::default).take(20).collect();
-        failing.iter().for_each(|own| own.set_failing(true));
+        for own in &failing {
+            own.set_failing(true);
+        }
         let mut held = Vec::new();
         for own in &failing {
             held.extend(lanes.enter(own).now_or_never());

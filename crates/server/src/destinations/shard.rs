@@ -85,9 +85,8 @@ async fn round(tools: &Tools, (delivery, shard): (&Delivery, u32), own: &Own, be
     }
     // The engine is not held during calls: the store may be opened again meanwhile.
     drop(engine);
-    let (done, sent, outcome) = match send(tools, delivery, &page.records, begun).await {
-        Some(sent) => sent,
-        None => return stopped(),
+    let Some((done, sent, outcome)) = send(tools, delivery, &page.records, begun).await else {
+        return stopped();
     };
     let Some(engine) = tools.database.engine() else {
         return Outcome::Later("the database is being opened again".to_owned());

@@ -82,7 +82,7 @@ async fn write_part(
         let ExportPage { items, passed_bytes, next } = page;
         for item in items {
             let last = item.key.clone();
-            file.push(item);
+            file.push(&item);
             if file.is_full() {
                 let whole = std::mem::replace(&mut file, File::new(to));
                 part.files += note(tools, to, job, (number, part.files), (whole, Some(&last))).await?;
@@ -142,7 +142,7 @@ impl File {
         Self { format, bytes_max, is_sorted, lines, ends, items: 0, read_bytes: 0 }
     }
 
-    fn push(&mut self, item: ExportedItem) {
+    fn push(&mut self, item: &ExportedItem) {
         let mut time_us = 0;
         match (&item.content, self.format) {
             (ExportedContent::Item(item), DataFormat::Json) => json_lines::push_item(&mut self.lines, item),
@@ -183,7 +183,9 @@ impl File {
                 .map(|(start, (time_us, end))| (*time_us, self.lines.get(start..*end).unwrap_or_default()))
                 .collect();
             lines.sort_by_key(|(time_us, _)| *time_us);
-            lines.iter().for_each(|(_, line)| write(line));
+            for (_, line) in lines {
+                write(line);
+            }
         } else {
             write(&self.lines);
         }
@@ -375,7 +377,7 @@ mod tests {
         let span = Span::Full { at_ms: 1 };
         assert_eq!(File::of(span, DataFormat::Json).compressed().len(), 20);
         let mut file = File::of(span, DataFormat::Json);
-        file.push(exported(ExportedContent::Item(item("a"))));
+        file.push(&exported(ExportedContent::Item(item("a"))));
         assert_eq!((file.items, file.read_bytes), (1, 7));
         let bytes = file.compressed();
         assert_eq!(bytes.get(4..8), Some(&[0; 4][..]));
@@ -390,14 +392,14 @@ mod tests {
         let mut increment =
             File::of(Span::Incremental { from_ms: 1, to_ms: 2, view: View::NewImage }, DataFormat::Json);
         for (name, us) in [("late", 9), ("early", 1), ("second", 1)] {
-            increment.push(change(name, us));
+            increment.push(&change(name, us));
         }
         let found = text(increment);
         let places = ["early", "second", "late"].map(|name| found.find(name));
         assert!(places.is_sorted() && places.iter().all(Option::is_some), "{found}");
         let mut full = File::of(Span::Full { at_ms: 1 }, DataFormat::Ion);
         for name in ["b", "a"] {
-            full.push(exported(ExportedContent::Item(item(name))));
+            full.push(&exported(ExportedContent::Item(item(name))));
         }
         assert_eq!(text(full), "$ion_1_0 {Item:{pk:\"b\"}}\n$ion_1_0 {Item:{pk:\"a\"}}\n");
     }

@@ -40,6 +40,7 @@ pub(super) struct Line {
 }
 
 /// The next records of a lane.
+#[expect(clippy::struct_excessive_bools, reason = "each says another thing of the same batch")]
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) lines: Vec<Line>,

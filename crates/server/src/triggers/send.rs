@@ -176,9 +176,9 @@ fn sign(request: &mut Request, keys: &FunctionKeys, region: &str) -> Result<(), 
     }
     let names: Vec<&str> = headers.iter().map(|(name, _)| *name).collect();
     let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default();
-    let signed = SignedRequest { method: "POST", path: url.path(), query: "", headers: &headers, body };
+    let to_sign = SignedRequest { method: "POST", path: url.path(), query: "", headers: &headers, body };
     let mut signer = Signer::for_service(&keys.access_key_id, &keys.secret_access_key, region, SERVICE);
-    let authorization = signer.authorization(&signed, &names, now);
+    let authorization = signer.authorization(&to_sign, &names, now);
     let mut added = vec![(AUTHORIZATION, authorization), (HOST, host.clone())];
     added.push((HeaderName::from_static(DATE), date.clone()));
     if let Some(token) = &keys.session_token {

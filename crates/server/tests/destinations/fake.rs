@@ -155,7 +155,7 @@ impl Fake {
         let (mut answers, mut failed) = (Vec::new(), 0);
         for record in records {
             state.records += 1;
-            if state.mode == Mode::FailsSome && state.records % 3 == 0 {
+            if state.mode == Mode::FailsSome && state.records.is_multiple_of(3) {
                 failed += 1;
                 answers.push(
                     json!({"ErrorCode": "ProvisionedThroughputExceededException", "ErrorMessage": "m"}),

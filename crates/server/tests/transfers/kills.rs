@@ -75,7 +75,7 @@ fn a_killed_export_goes_on_and_ends_with_the_same_files() {
         assert!(met > 0, "no kill met an export");
     }
     assert_eq!(
-        folder::files_below(&bucket).iter().filter(|file| file.to_str().unwrap().contains("#")).count(),
+        folder::files_below(&bucket).iter().filter(|file| file.to_str().unwrap().contains('#')).count(),
         0,
         "nothing unfinished is left"
     );

@@ -108,7 +108,9 @@ async fn the_archive_holds_exactly_what_expired_also_after_kills() {
     assert_eq!(keys, expiring.iter().cloned().collect(), "seed {seed}");
     assert_eq!(records.len(), 500, "seed {seed}: each once");
     assert!(
-        records.iter().all(|record| record["dynamodb"]["OldImage"]["expires"]["N"] == soon_s.to_string())
+        records
+            .iter()
+            .all(|record| record["dynamodb"]["OldImage"]["expires"]["N"] == soon_s.to_string().as_str())
     );
 }
 

@@ -117,7 +117,7 @@ fn serve(stream: &TcpStream, noted: &Mutex<Vec<Invocation>>, answer: &dyn Fn(&In
             }
             Answer::Status(status) => (status, "", String::new()),
             Answer::Hang => loop {
-                std::thread::sleep(Duration::from_secs(3600));
+                std::thread::sleep(Duration::from_hours(1));
             },
         };
         let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n{error}\r\n", body.len());
@@ -135,7 +135,7 @@ pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> 
         if let Some(found) = look() {
             return found;
         }
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what} has not happened");
+        assert!(begun.elapsed() < Duration::from_mins(1), "{what} has not happened");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

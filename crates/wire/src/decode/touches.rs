@@ -58,7 +58,9 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
         Operation::ExportTableToPointInTime => {
             one(text(body, "TableArn").map_or(Resource::Unnamed, Resource::Table))
         }
-        Operation::ListExports => one(Resource::Account { only: text(body, "TableArn") }),
+        Operation::ListExports | Operation::ListImports => {
+            one(Resource::Account { only: text(body, "TableArn") })
+        }
         Operation::RestoreTableFromBackup => restore(operation, body, backup(body)),
         Operation::RestoreTableToPointInTime => restore(operation, body, source_table(body)),
         Operation::ImportTable => {
@@ -67,7 +69,6 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
         Operation::DescribeImport => {
             one(text(body, "ImportArn").map_or(Resource::Unnamed, Resource::Transfer))
         }
-        Operation::ListImports => one(Resource::Account { only: text(body, "TableArn") }),
         Operation::ListBackups | Operation::ListContributorInsights | Operation::ListStreams => {
             one(Resource::Account { only: text(body, "TableName") })
         }

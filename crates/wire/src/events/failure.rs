@@ -86,13 +86,13 @@ pub fn failed_batch(batch: &FailedBatch<'_>, payload: Payload<'_>) -> Vec<u8> {
             });
         }
         members.put("version", "1.0");
-        members.put("timestamp", &ms(batch.now_ms));
+        members.put("timestamp", ms(batch.now_ms));
         members.put_object("DDBStreamBatchInfo", |members| {
             members.put("shardId", batch.shard_id);
             members.put("startSequenceNumber", batch.first);
             members.put("endSequenceNumber", batch.last);
-            members.put("approximateArrivalOfFirstRecord", &ms(batch.first_ms));
-            members.put("approximateArrivalOfLastRecord", &ms(batch.last_ms));
+            members.put("approximateArrivalOfFirstRecord", ms(batch.first_ms));
+            members.put("approximateArrivalOfLastRecord", ms(batch.last_ms));
             members.put("batchSize", u64::try_from(batch.records).unwrap_or(u64::MAX));
             members.put("streamArn", batch.stream_arn);
         });

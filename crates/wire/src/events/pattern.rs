@@ -1,8 +1,8 @@
-//! Patterns of events, in EventBridge's language, as filters of mappings use them.
+//! Patterns of events, in `EventBridge`'s language, as filters of mappings use them.
 //!
 //! A pattern is an object whose leaves are lists: of the rules in a list one must match, and all leaves must.
 //! A list in the event matches if one of its elements does. A name that is absent matches only
-//! `{"exists": false}`. Source: EventBridge's guide on comparison operators, Lambda's guide on filters.
+//! `{"exists": false}`. Source: `EventBridge`'s guide on comparison operators, Lambda's guide on filters.
 
 use serde_json::{Map, Number, Value};
 

@@ -1,9 +1,10 @@
 //! Renders responses about imports. What was asked is rendered as it was asked.
 
 use keywright_semantics::request::parts::{
-    AttributeDefinitionParts, CsvOptionsParts, GlobalSecondaryIndexParts, InputFormatOptionsParts,
-    KeySchemaElementParts, OnDemandThroughputParts, ProjectionParts, ProvisionedThroughputParts,
-    S3BucketSourceParts, SseSpecificationParts, TableCreationParametersParts, WarmThroughputParts,
+    AttributeDefinitionParts, BillingMode, CsvOptionsParts, GlobalSecondaryIndexParts, InputCompressionType,
+    InputFormatOptionsParts, KeySchemaElementParts, OnDemandThroughputParts, ProjectionParts, ProjectionType,
+    ProvisionedThroughputParts, S3BucketSourceParts, SseSpecificationParts, SseType,
+    TableCreationParametersParts, WarmThroughputParts,
 };
 use keywright_semantics::response::{ImportDescription, ImportStatus, ListImportsOutput};
 
@@ -93,7 +94,7 @@ impl Render for SseSpecificationParts {
     fn render(&self, writer: &mut Writer) {
         writer.object(|members| {
             members.put_if("Enabled", self.enabled);
-            members.put_if("SSEType", self.sse_type.map(|kind| kind.name()));
+            members.put_if("SSEType", self.sse_type.map(SseType::name));
             members.put_if("KMSMasterKeyId", self.kms_master_key_id.as_ref());
         });
     }
@@ -102,7 +103,7 @@ impl Render for SseSpecificationParts {
 impl Render for ProjectionParts {
     fn render(&self, writer: &mut Writer) {
         writer.object(|members| {
-            members.put_if("ProjectionType", self.projection_type.map(|kind| kind.name()));
+            members.put_if("ProjectionType", self.projection_type.map(ProjectionType::name));
             members.put_if("NonKeyAttributes", self.non_key_attributes.as_deref().map(Array));
         });
     }
@@ -127,7 +128,7 @@ impl Render for TableCreationParametersParts {
             members.put("TableName", &self.table_name);
             members.put("AttributeDefinitions", Array(&self.attribute_definitions));
             members.put("KeySchema", Array(&self.key_schema));
-            members.put_if("BillingMode", self.billing_mode.map(|mode| mode.name()));
+            members.put_if("BillingMode", self.billing_mode.map(BillingMode::name));
             members.put_if("ProvisionedThroughput", self.provisioned_throughput.as_ref());
             members.put_if("OnDemandThroughput", self.on_demand_throughput.as_ref());
             members.put_if("SSESpecification", self.sse_specification.as_ref());
@@ -150,7 +151,10 @@ impl Render for ImportDescription {
             members.put("CloudWatchLogGroupArn", &self.log_group_arn);
             members.put("InputFormat", request.input_format.name());
             members.put_if("InputFormatOptions", request.input_format_options.as_ref());
-            members.put_if("InputCompressionType", request.input_compression_type.map(|kind| kind.name()));
+            members.put_if(
+                "InputCompressionType",
+                request.input_compression_type.map(InputCompressionType::name),
+            );
             members.put("TableCreationParameters", &request.table_creation_parameters);
             members.put("StartTime", self.start);
             members.put_if("EndTime", self.end);

@@ -1,4 +1,4 @@
-//! Patterns of events as the guides of EventBridge and Lambda describe them: sixty patterns, each with what
+//! Patterns of events as the guides of `EventBridge` and Lambda describe them: sixty patterns, each with what
 //! it means for a record, against sixty records.
 
 use keywright_wire::events::Pattern;

@@ -146,7 +146,7 @@ fn since_1970(ms: i64) -> u64 {
 fn fingerprint(parts: &ExportTableToPointInTimeParts) -> Fingerprint {
     let mut digest = Digest::new();
     let text = |digest: &mut Digest, text: Option<&str>| {
-        digest.optional(text.as_ref(), |digest, text| digest.text(text))
+        digest.optional(text.as_ref(), |digest, text| digest.text(text));
     };
     let time = |digest: &mut Digest, time: Option<i64>| {
         digest.optional(time.as_ref(), |digest, time| digest.bytes(&time.to_be_bytes()));
@@ -174,7 +174,7 @@ fn fingerprint(parts: &ExportTableToPointInTimeParts) -> Fingerprint {
         text(digest, filter.filter_expression.as_deref());
         text(digest, filter.projection_expression.as_deref());
         digest.optional(filter.expression_attribute_names.as_ref(), |digest, names| digest.names(names));
-        digest.optional(filter.expression_attribute_values.as_ref(), |digest, values| digest.values(values));
+        digest.optional(filter.expression_attribute_values.as_ref(), Digest::values);
     });
     Fingerprint(digest.finish())
 }

@@ -80,7 +80,9 @@ fn fingerprint(parts: &ImportTableParts) -> Fingerprint {
         digest.optional(csv.delimiter.as_ref(), text);
         digest.optional(csv.header_list.as_ref(), |digest, names| {
             digest.count(names.len());
-            names.iter().for_each(|name| digest.text(name));
+            for name in names {
+                digest.text(name);
+            }
         });
     });
     digest.optional(parts.input_compression_type.as_ref(), |digest, kind| digest.text(kind.name()));
@@ -107,7 +109,9 @@ fn add_table(digest: &mut Digest, table: &TableCreationParametersParts) {
     });
     digest.optional(table.global_secondary_indexes.as_ref(), |digest, indexes| {
         digest.count(indexes.len());
-        indexes.iter().for_each(|index| add_index(digest, index));
+        for index in indexes {
+            add_index(digest, index);
+        }
     });
 }
 
@@ -119,6 +123,7 @@ fn add_key(digest: &mut Digest, key: &[KeySchemaElementParts]) {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what `Digest::optional` calls takes a reference")]
 fn add_number(digest: &mut Digest, number: &i64) {
     digest.bytes(&number.to_be_bytes());
 }
@@ -140,7 +145,9 @@ fn add_index(digest: &mut Digest, index: &GlobalSecondaryIndexParts) {
     digest.optional(projection_type.as_ref(), |digest, kind| digest.text(kind.name()));
     digest.optional(non_key_attributes.as_ref(), |digest, names| {
         digest.count(names.len());
-        names.iter().for_each(|name| digest.text(name));
+        for name in names {
+            digest.text(name);
+        }
     });
     digest.optional(index.provisioned_throughput.as_ref(), add_units);
     digest.optional(index.on_demand_throughput.as_ref(), add_ceilings);

@@ -47,7 +47,7 @@ struct Cut {
 /// Reads listed objects: the first one has the number in `from`, and so many records of it are done.
 pub(in crate::jobs) fn read(
     (bucket, source): (&Bucket, &ObjectSource),
-    objects: Vec<Bytes>,
+    objects: &[Bytes],
     (first, done): (u32, u64),
     (memory_bytes, pieces_max): (u64, usize),
 ) -> Result<Batches, Stop> {
@@ -133,7 +133,7 @@ fn objects_of(mut fetch: Fetch, batch: &mut Batch, mut done: u64) -> Result<(), 
         let Fetched::Begin { number, listed, opened } = fetched else { continue };
         let object = Object { number, key: listed.key.as_str().into() };
         let (record, broken) = match opened {
-            Err(fault) => (done, Some(Fault::of(fault))),
+            Err(fault) => (done, Some(Fault::of(&fault))),
             Ok(()) => {
                 let mut records = Records::resumed(&batch.cut.format, batch.cut.contents, done);
                 let broken = one_object(&mut fetch, &object, &mut records, batch)?;
@@ -169,14 +169,14 @@ enum Fault {
 
 impl Fault {
     /// What a store says of one object. What is wrong with the bucket ends the job.
-    fn of(fault: ObjectFault) -> Self {
+    fn of(fault: &ObjectFault) -> Self {
         match fault.kind() {
-            FaultKind::NoSuchKey | FaultKind::Changed | FaultKind::Other => Self::Object(sentence(&fault)),
+            FaultKind::NoSuchKey | FaultKind::Changed | FaultKind::Other => Self::Object(sentence(fault)),
             FaultKind::NoSuchBucket
             | FaultKind::AccessDenied
             | FaultKind::Full
             | FaultKind::EncryptionKey
-            | FaultKind::Temporary => Self::Stop(stop(&fault)),
+            | FaultKind::Temporary => Self::Stop(stop(fault)),
         }
     }
 }
@@ -198,7 +198,7 @@ fn one_object(
     }
     match (fault, source.ended) {
         // The store's own fault says more than what the decoder makes of it.
-        (_, Some(Err(fault))) => Ok(Some(Fault::of(fault))),
+        (_, Some(Err(fault))) => Ok(Some(Fault::of(&fault))),
         (None, _) => Ok(None),
         (Some(Unread::Record(text)), _) => Ok(Some(Fault::Record(text))),
         (Some(Unread::Io(error)), _) => {

@@ -29,7 +29,7 @@ fn write(scene: &Scene) {
         };
         let mut lines: Vec<String> = (0..RECORDS).map(record).collect();
         if object == 4 {
-            lines[600] = "garbage\n".to_owned();
+            "garbage\n".clone_into(&mut lines[600]);
         }
         let content = lines.concat();
         let content = if object == 7 { content.into_bytes() } else { gzip(content.as_bytes()) };
@@ -62,7 +62,9 @@ fn left(scene: &mut Scene, table: &str, import: &Value) -> Value {
     }
     entries.sort_by_key(Value::to_string);
     let (count, mut errors) = scene.errors(import);
-    errors.iter_mut().for_each(|error| error["importArn"] = Value::Null);
+    for error in &mut errors {
+        error["importArn"] = Value::Null;
+    }
     json!({
         "counts": counts(import), "bytes": import["ProcessedSizeBytes"], "status": import["ImportStatus"],
         "items": scene.items(table), "entries": entries, "count": count, "errors": errors,

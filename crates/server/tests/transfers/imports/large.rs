@@ -26,8 +26,9 @@ fn an_object_without_a_line_end_is_one_error_and_takes_no_memory() {
     let bytes = if factor() > 1 { 1024 * MIB } else { 200 * MIB };
     let mut file = BufWriter::new(std::fs::File::create(scene.object("in/2")).unwrap());
     file.write_all(b"{\"Item\":{\"pk\":{\"S\":\"").unwrap();
+    let piece = "x".repeat(1024 * 1024);
     for _ in 0..bytes / MIB {
-        file.write_all(&[b'x'; 1024 * 1024]).unwrap();
+        file.write_all(piece.as_bytes()).unwrap();
     }
     drop(file);
     scene.put("in/3", line(&json!({"pk": {"S": "b"}})));
