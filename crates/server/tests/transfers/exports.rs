@@ -232,7 +232,8 @@ fn each_form_of_a_filter_chooses_what_a_query_or_scan_would() {
     };
     assert_eq!(folder.items(), of(&all, &is_chosen));
     assert!(of_key["BilledSizeBytes"].as_u64().unwrap() * 10 < export["BilledSizeBytes"].as_u64().unwrap());
-    let projected = json!({"FilterSpecification": {"ProjectionExpression": "pk, sk, deep.list[0]"}});
+    let projected = json!({"FilterSpecification": {
+        "ProjectionExpression": "pk, sk, deep.#l[0]", "ExpressionAttributeNames": {"#l": "list"}}});
     let (_, folder) = scene.export(&projected);
     let one = &folder.items()[&key_of(&row(3, 0))];
     assert_eq!(
