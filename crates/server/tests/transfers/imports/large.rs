@@ -8,8 +8,8 @@ use super::{Scene, counts, line, request};
 use crate::db::factor;
 
 const MIB: u64 = 1024 * 1024;
-/// What an import may take more than an idle server: twice the memory of all jobs.
-const MORE_BYTES: u64 = 128 * MIB;
+/// What an import may take more than an idle server, with the store's write buffer and caches: as restores.
+const MORE_BYTES: u64 = 256 * MIB;
 
 /// The most memory that the server has held, in bytes.
 fn peak(scene: &Scene) -> u64 {
