@@ -421,6 +421,6 @@ mod tests {
         };
         let bytes: &[u8] = &[1, 1, 1, 2, 0, 4, 1, 6, 2, b'{', b'}', 0, 1, 2, 3, 4, 1, 3, 1, b'f', 1];
         assert_eq!(place.encode(), bytes);
-        assert_eq!(Place::decode(bytes), Ok(place));
+        assert_eq!(Place::decode(bytes).expect("it is of this format"), place);
     }
 }
