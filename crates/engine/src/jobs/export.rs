@@ -253,16 +253,13 @@ impl<S: Store> Engine<S> {
         let before = &job.job;
         let new_files = u32::from(exported.file.is_some());
         let objects = export.objects + new_files;
-        let (next, place) = match exported.last {
-            Some(last) => {
-                let place = after_item(last).ok_or_else(fault::internal)?;
-                assert!(before.cursor.place < place, "each file has items after those of the one before");
-                (ExportRow { files: export.files + new_files, objects, ..export.clone() }, place.to_vec())
-            }
-            None => {
-                assert!(export.files + new_files > 0, "each part has a file");
-                (ExportRow { part: export.part + 1, files: 0, objects, ..export.clone() }, Vec::new())
-            }
+        let (next, place) = if let Some(last) = exported.last {
+            let place = after_item(last).ok_or_else(fault::internal)?;
+            assert!(before.cursor.place < place, "each file has items after those of the one before");
+            (ExportRow { files: export.files + new_files, objects, ..export.clone() }, place.to_vec())
+        } else {
+            assert!(export.files + new_files > 0, "each part has a file");
+            (ExportRow { part: export.part + 1, files: 0, objects, ..export.clone() }, Vec::new())
         };
         let is_at_end = next.part >= next.parts;
         let after = Job {

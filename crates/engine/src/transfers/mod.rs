@@ -13,6 +13,8 @@
 //!
 //! Layers: export, import, bulk_put < row < token, list < expiry
 
+#![expect(clippy::doc_markdown, reason = "names of files")]
+
 pub(crate) mod bulk_put;
 pub(crate) mod expiry;
 pub(crate) mod export;

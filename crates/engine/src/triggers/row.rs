@@ -406,7 +406,7 @@ mod tests {
             b'}', 1, 3, 0, 0, 0, 0, 0, 1, 1, 4, 5, 1, b'x', 9, 0, 1,
         ];
         assert_eq!(stored.encode(), bytes);
-        assert_eq!(Stored::decode(bytes), Ok(stored.clone()));
+        assert_eq!(Stored::decode(bytes).expect("it is of this format"), stored);
         assert_eq!(stored.settings(), settings);
         assert_eq!((stored.state(4), stored.state(5)), (Some(State::Deleting), None));
         let failure = Failure { at_ms: 3, text: "f".to_owned(), is_present: true };

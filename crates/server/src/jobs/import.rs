@@ -27,7 +27,7 @@ pub(super) async fn import(tools: &Tools, job: ObjectJob, source: &ObjectSource)
         }
         let some: Vec<Bytes> = tools.engine()?.listed_objects(&job, from.0, OBJECTS).await?;
         let records_max = tools.engine()?.load_rows_at_once().min(BATCH_RECORDS);
-        let mut batches = read((&bucket, source), some, from, (tools.job_memory_bytes, records_max))?;
+        let mut batches = read((&bucket, source), &some, from, (tools.job_memory_bytes, records_max))?;
         while let Some(pieces) = batches.next().await? {
             let written = tools.engine()?.import(&job, &pieces).await?;
             job = written.ok_or(Stop::Overtaken)?;
