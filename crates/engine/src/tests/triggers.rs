@@ -38,7 +38,7 @@ impl<S: Store> Bench<S> {
     fn mapped(&self, request: Request) -> Result<Mapping, FaultKind> {
         match self.map(request)? {
             Response::One(mapping) => Ok(*mapping),
-            page => panic!("{page:?}"),
+            page @ Response::Page { .. } => panic!("{page:?}"),
         }
     }
 

@@ -210,8 +210,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     };
     let service = Arc::new(Service::new(parts, stopping.clone()));
     let heartbeat = Arc::new(Heartbeat::new());
-    let deliveries = Arc::new(destinations::Figures::default());
-    let figures = Arc::new(Figures::default());
+    let (deliveries, figures) = (Arc::default(), Arc::<Figures>::default());
     let addresses = Addresses {
         api: bound.address(),
         secure: bound.secure(),
@@ -226,8 +225,8 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
         management: addresses.management.map(|address| banner::endpoint(address, false)),
     };
     let banner = banner::serving(addresses, &config.storage, verifies);
-    let endpoint = banner::endpoint(bound.address(), bound.secure());
     let secure = bound.secure();
+    let endpoint = banner::endpoint(bound.address(), secure);
     let listener = bound.listen()?;
     if let Some(management) = &management {
         let heartbeat = Arc::clone(&heartbeat);

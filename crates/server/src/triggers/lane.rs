@@ -47,7 +47,7 @@ pub(super) async fn run(tools: &Tools, lane: TriggerLane, mut stopped: watch::Re
     };
     let reader = Reader { tools, patterns, stopped, empty_looks: 0 };
     let mut work =
-        Lane { tools, lane, reader, failures: 0, noted: Instant::now(), invocations: 0, answer: None };
+        Lane { tools, at: lane, reader, failures: 0, noted: Instant::now(), invocations: 0, answer: None };
     loop {
         match work.turn().await {
             Ok(true) => {}
@@ -64,7 +64,8 @@ pub(super) async fn run(tools: &Tools, lane: TriggerLane, mut stopped: watch::Re
 /// A lane at work.
 struct Lane<'t> {
     tools: &'t Tools,
-    lane: TriggerLane,
+    /// The lane, and how far it is.
+    at: TriggerLane,
     reader: Reader<'t>,
     /// Failures in succession.
     failures: u32,
@@ -86,7 +87,7 @@ impl Lane<'_> {
             return self.wait_for_target(text).await;
         }
         // The share is held until the batch is done.
-        let (batch, _share) = self.reader.next(&self.lane).await?;
+        let (batch, _share) = self.reader.next(&self.at).await?;
         if batch.has_lost {
             self.note_lost().await?;
         }
@@ -98,7 +99,7 @@ impl Lane<'_> {
         if batch.is_too_old {
             return self.discard(&batch, Condition::RecordAgeExceeded).await;
         }
-        if outcome::is_exhausted(&self.lane.settings, self.lane.progress.attempts) {
+        if outcome::is_exhausted(&self.at.settings, self.at.progress.attempts) {
             return self.discard(&batch, Condition::RetryAttemptsExhausted).await;
         }
         self.deliver(&batch).await
@@ -106,24 +107,24 @@ impl Lane<'_> {
 
     /// The settings may be others than when the mapping was made.
     fn check_targets(&self) -> Result<(), String> {
-        let settings = &self.lane.settings;
+        let settings = &self.at.settings;
         let targets = [Some(&settings.target), settings.on_failure.as_ref()];
         targets.into_iter().flatten().try_for_each(|target| self.tools.targets.check_kept(target))
     }
 
     fn figure(&self, oldest_ms: Option<u64>) {
-        let (uuid, shard) = (&self.lane.uuid, self.lane.shard_id.as_str());
-        let fails = self.lane.progress.failure.as_ref().is_some_and(|failure| failure.is_present);
-        self.tools.figures.note(uuid, (shard, self.lane.lane), oldest_ms, fails);
+        let (uuid, shard) = (&self.at.uuid, self.at.shard_id.as_str());
+        let fails = self.at.progress.failure.as_ref().is_some_and(|failure| failure.is_present);
+        self.tools.figures.note(uuid, (shard, self.at.lane), oldest_ms, fails);
     }
 
     /// Notes how far the lane is. It goes on while the store is away for a moment, as the answer of the
     /// target would be lost.
     async fn note(&mut self, progress: TriggerProgress) -> Result<(), NoBatch> {
-        let before = self.lane.progress.counts;
+        let before = self.at.progress.counts;
         for _ in 0..NOTES_MAX {
             let noted = match self.tools.engine() {
-                Some(engine) => engine.note_trigger(&self.lane, progress.clone()).await.ok(),
+                Some(engine) => engine.note_trigger(&self.at, progress.clone()).await.ok(),
                 None => None,
             };
             match noted {
@@ -137,7 +138,7 @@ impl Lane<'_> {
                         retries: since(|counts| counts.retries),
                     };
                     self.tools.figures.add(&lane.uuid, &lane.table, done);
-                    self.lane = lane;
+                    self.at = lane;
                     self.noted = Instant::now();
                     return Ok(());
                 }
@@ -156,24 +157,24 @@ impl Lane<'_> {
     /// Records were trimmed that were not delivered.
     async fn note_lost(&mut self) -> Result<(), NoBatch> {
         let text = "records were older than a day before they could be delivered, and are lost".to_owned();
-        tracing::warn!("trigger {} of table {}: {text}", self.lane.uuid, self.lane.table);
+        tracing::warn!("trigger {} of table {}: {text}", self.at.uuid, self.at.table);
         let failure = Failure { at_ms: self.tools.now_ms(), text, is_present: false };
-        let progress = TriggerProgress { failure: Some(failure), ..self.lane.progress.clone() };
+        let progress = TriggerProgress { failure: Some(failure), ..self.at.progress.clone() };
         self.note(progress).await
     }
 
     /// Nothing is to be sent: ends windows, notes what was passed over, and rests.
     async fn without_records(&mut self, batch: &Batch) -> Result<bool, NoBatch> {
-        if let Some(window) = self.lane.progress.window.clone() {
-            let length_ms = u64::from(self.lane.settings.tumbling_window_s) * 1_000;
+        if let Some(window) = self.at.progress.window.clone() {
+            let length_ms = u64::from(self.at.settings.tumbling_window_s) * 1_000;
             let end_ms = window.start_ms.saturating_add(length_ms).saturating_add(WINDOW_GRACE_MS);
             if batch.is_at_end || batch.ends_window || self.tools.now_ms() >= end_ms {
                 return self.end_window(&window).await;
             }
         }
-        let has_moved = batch.end > self.lane.progress.after || self.lane.progress.until.is_some();
+        let has_moved = batch.end > self.at.progress.after || self.at.progress.until.is_some();
         if batch.is_at_end || (has_moved && self.noted.elapsed() >= PASSED_OVER) {
-            self.note(outcome::passed_over(&self.lane, batch)).await?;
+            self.note(outcome::passed_over(&self.at, batch)).await?;
         }
         if batch.is_at_end {
             return Ok(false);
@@ -183,15 +184,15 @@ impl Lane<'_> {
 
     /// Sends a batch, and notes what the target says.
     async fn deliver(&mut self, batch: &Batch) -> Result<bool, NoBatch> {
-        let window = outcome::window_of(&self.lane, batch);
-        let sent = match self.lane.settings.target.clone() {
+        let window = outcome::window_of(&self.at, batch);
+        let sent = match self.at.settings.target.clone() {
             Target::Bucket { bucket, prefix } => {
-                if self.lane.progress.until.is_none() {
+                if self.at.progress.until.is_none() {
                     // From now on the object has these records, also if another process writes it.
-                    let begun = TriggerProgress { until: batch.end, ..self.lane.progress.clone() };
+                    let begun = TriggerProgress { until: batch.end, ..self.at.progress.clone() };
                     self.note(begun).await?;
                 }
-                let put = archive::put(self.tools, (&bucket, &prefix), &self.lane, &batch.lines).await;
+                let put = archive::put(self.tools, (&bucket, &prefix), &self.at, &batch.lines).await;
                 put.map(|()| Verdict::Done(None)).map_err(SendFault::Unavailable)
             }
             target => {
@@ -200,7 +201,7 @@ impl Lane<'_> {
                 let event = lambda_event(&records, shown.as_ref());
                 self.invocations += 1;
                 self.send(&target, event).await.map(|answered| {
-                    let verdict = outcome::judge(&self.lane.settings, batch, &answered.body);
+                    let verdict = outcome::judge(&self.at.settings, batch, &answered.body);
                     self.answer = Some(answered);
                     verdict
                 })
@@ -210,7 +211,7 @@ impl Lane<'_> {
             Ok(Verdict::Done(state)) => self.taken(batch, window, state).await,
             Ok(Verdict::DoneUpTo(first)) => {
                 self.failures = 0;
-                let progress = outcome::partly_done(&self.lane, batch, first, self.tools.now_ms());
+                let progress = outcome::partly_done(&self.at, batch, first, self.tools.now_ms());
                 self.note(progress).await?;
                 self.back_off().await
             }
@@ -238,7 +239,7 @@ impl Lane<'_> {
             }
             window = None;
         }
-        let progress = outcome::done(&self.lane, batch, window);
+        let progress = outcome::done(&self.at, batch, window);
         self.note(progress).await?;
         self.succeeded();
         Ok(true)
@@ -246,7 +247,7 @@ impl Lane<'_> {
 
     fn succeeded(&mut self) {
         if self.failures > 0 {
-            tracing::info!("trigger {} of table {} delivers again", self.lane.uuid, self.lane.table);
+            tracing::info!("trigger {} of table {} delivers again", self.at.uuid, self.at.table);
         }
         (self.failures, self.invocations, self.answer) = (0, 0, None);
         self.figure(None);
@@ -255,9 +256,9 @@ impl Lane<'_> {
     /// The target has failed: the batch is sent again, in halves or after a pause.
     async fn fail(&mut self, batch: &Batch, text: String) -> Result<bool, NoBatch> {
         self.complain(&text);
-        let progress = outcome::failed(&self.lane, batch, text, self.tools.now_ms());
+        let progress = outcome::failed(&self.at, batch, text, self.tools.now_ms());
         let is_halved = progress.attempts == 0;
-        let is_last = outcome::is_exhausted(&self.lane.settings, progress.attempts);
+        let is_last = outcome::is_exhausted(&self.at.settings, progress.attempts);
         self.note(progress).await?;
         if is_halved || is_last { Ok(true) } else { self.back_off().await }
     }
@@ -265,7 +266,7 @@ impl Lane<'_> {
     /// The target cannot be called. That counts as no try.
     async fn wait_for_target(&mut self, text: String) -> Result<bool, NoBatch> {
         self.complain(&text);
-        let progress = outcome::unavailable(&self.lane, text, self.tools.now_ms());
+        let progress = outcome::unavailable(&self.at, text, self.tools.now_ms());
         self.note(progress).await?;
         self.back_off().await
     }
@@ -275,8 +276,8 @@ impl Lane<'_> {
         if self.failures == 0 {
             tracing::warn!(
                 "trigger {} of table {} fails and goes on trying: {text}",
-                self.lane.uuid,
-                self.lane.table
+                self.at.uuid,
+                self.at.table
             );
         }
     }
@@ -293,7 +294,7 @@ impl Lane<'_> {
             Condition::RetryAttemptsExhausted => "failed in all tries",
             Condition::RecordAgeExceeded => "are too old",
         };
-        if let Some(destination) = self.lane.settings.on_failure.clone()
+        if let Some(destination) = self.at.settings.on_failure.clone()
             && let Err(text) = self.report(&destination, batch, condition).await
         {
             return self
@@ -301,12 +302,12 @@ impl Lane<'_> {
                 .await;
         }
         let text = format!("{} records {why} and were passed over", batch.lines.len());
-        let text = match self.lane.progress.failure.as_ref().filter(|failure| failure.is_present) {
+        let text = match self.at.progress.failure.as_ref().filter(|failure| failure.is_present) {
             Some(failure) => format!("{text}: {}", failure.text),
             None => text,
         };
-        tracing::warn!("trigger {} of table {}: {text}", self.lane.uuid, self.lane.table);
-        let progress = outcome::discarded(&self.lane, batch, text, self.tools.now_ms());
+        tracing::warn!("trigger {} of table {}: {text}", self.at.uuid, self.at.table);
+        let progress = outcome::discarded(&self.at, batch, text, self.tools.now_ms());
         self.note(progress).await?;
         self.succeeded();
         Ok(true)
@@ -314,7 +315,7 @@ impl Lane<'_> {
 
     async fn report(&self, destination: &Target, batch: &Batch, condition: Condition) -> Result<(), String> {
         let (Some(first), Some(last)) = (batch.lines.first(), batch.lines.last()) else { return Ok(()) };
-        let lane = &self.lane;
+        let lane = &self.at;
         let (account, region) = (lane.namespace.account.as_str(), lane.namespace.region.as_str());
         let function_arn = lane.settings.target.arn(region, account);
         let answer = self.answer.as_ref().map(|answer| (answer.status, answer.error.as_deref()));
@@ -353,7 +354,7 @@ impl Lane<'_> {
     async fn send(&self, target: &Target, body: Vec<u8>) -> Result<Answered, SendFault> {
         match target {
             Target::Function(name) => {
-                self.tools.sender.call(name, self.lane.namespace.region.as_str(), body).await
+                self.tools.sender.call(name, self.at.namespace.region.as_str(), body).await
             }
             Target::Http(url) => self.tools.sender.post(url, body).await,
             Target::Bucket { .. } => unreachable!("a bucket is not sent requests"),
@@ -362,13 +363,13 @@ impl Lane<'_> {
 
     /// A window as its events show it.
     fn shown<'w>(&'w self, window: &'w TriggerWindow, is_final: bool) -> Window<'w> {
-        let length_ms = u64::from(self.lane.settings.tumbling_window_s) * 1_000;
+        let length_ms = u64::from(self.at.settings.tumbling_window_s) * 1_000;
         Window {
             start_ms: window.start_ms,
             end_ms: window.start_ms.saturating_add(length_ms),
             state: &window.state,
-            shard_id: &self.lane.shard_id,
-            stream_arn: &self.lane.stream_arn,
+            shard_id: &self.at.shard_id,
+            stream_arn: &self.at.stream_arn,
             is_final,
             is_early: false,
         }
@@ -379,7 +380,7 @@ impl Lane<'_> {
         let shown = Window { is_early, ..self.shown(window, true) };
         let none: [&[u8]; 0] = [];
         let event = lambda_event(&none, Some(&shown));
-        match self.send(&self.lane.settings.target, event).await {
+        match self.send(&self.at.settings.target, event).await {
             Ok(_) => Ok(()),
             Err(SendFault::Failed { text, .. } | SendFault::Unavailable(text)) => Err(text),
         }
@@ -387,7 +388,7 @@ impl Lane<'_> {
 
     /// Ends the open window. Its state is passed over if that fails too often.
     async fn end_window(&mut self, window: &TriggerWindow) -> Result<bool, NoBatch> {
-        let before = self.lane.progress.clone();
+        let before = self.at.progress.clone();
         match self.send_end(window, false).await {
             Ok(()) => {
                 let failure = outcome::over(before.failure.clone());
@@ -398,7 +399,7 @@ impl Lane<'_> {
             Err(text) => {
                 self.complain(&text);
                 let attempts = before.attempts.saturating_add(1);
-                let is_over = outcome::is_exhausted(&self.lane.settings, attempts);
+                let is_over = outcome::is_exhausted(&self.at.settings, attempts);
                 let failure = Some(Failure { at_ms: self.tools.now_ms(), text, is_present: !is_over });
                 let (window, attempts) = if is_over { (None, 0) } else { (before.window.clone(), attempts) };
                 self.note(TriggerProgress { window, attempts, failure, ..before }).await?;

@@ -32,8 +32,8 @@ fn items() -> Vec<Item> {
         AttributeValue::number_set(vec![1_i64.into(), (-25_i64).into()]).unwrap(),
         AttributeValue::binary_set(vec![vec![], vec![255]]).unwrap(),
     ]);
-    let named = names.map(|name| Item::from([(name.to_owned(), AttributeValue::Null)]));
-    values.map(|value| Item::from([("v".to_owned(), value)])).chain(named).collect()
+    let under_names = names.map(|name| Item::from([(name.to_owned(), AttributeValue::Null)]));
+    values.map(|value| Item::from([("v".to_owned(), value)])).chain(under_names).collect()
 }
 
 fn read(bytes: &[u8]) -> Vec<Item> {

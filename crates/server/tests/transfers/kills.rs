@@ -12,15 +12,11 @@ use crate::folder;
 use crate::support::dice::{Dice, wanted};
 use crate::table::{TABLE, create, id_of, increment, row, server};
 
-/// Items; four times as many in a long run.
+/// Items.
 const ITEMS: u64 = 1_000;
 /// Kills of each kind of export; twenty in a long run.
 const KILLS: u64 = 3;
 const KILLS_LONG: u64 = 20;
-
-fn items() -> u64 {
-    if factor() > 1 { 4 * ITEMS } else { ITEMS }
-}
 
 /// An item of some KiB, which compresses badly.
 fn large_row(number: u64, generation: u64) -> Value {

@@ -132,13 +132,12 @@ fn objects_of(mut fetch: Fetch, batch: &mut Batch, mut done: u64) -> Result<(), 
     while let Some(fetched) = fetch.pieces.blocking_recv() {
         let Fetched::Begin { number, listed, opened } = fetched else { continue };
         let object = Object { number, key: listed.key.as_str().into() };
-        let (record, broken) = match opened {
-            Err(fault) => (done, Some(Fault::of(&fault))),
-            Ok(()) => {
-                let mut records = Records::resumed(&batch.cut.format, batch.cut.contents, done);
-                let broken = one_object(&mut fetch, &object, &mut records, batch)?;
-                (records.position().index, broken)
-            }
+        let (record, broken) = if let Err(fault) = opened {
+            (done, Some(Fault::of(&fault)))
+        } else {
+            let mut records = Records::resumed(&batch.cut.format, batch.cut.contents, done);
+            let broken = one_object(&mut fetch, &object, &mut records, batch)?;
+            (records.position().index, broken)
         };
         let broken = match broken {
             None => None,
