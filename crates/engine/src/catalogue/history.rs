@@ -1,8 +1,8 @@
 //! A table's history, as stored in its record: whether undo rows are kept, since when, and what for.
 //!
 //! History is on while point-in-time recovery is on, or while something holds it: a backup whose copy is not
-//! sealed yet, a restore, a rollback, an export. One span in which it is on is a *generation*. Its number is never
-//! reused, so that the rows of an ended span can be purged while a new one has begun.
+//! sealed yet, a restore, a rollback, an export. One span in which it is on is a *generation*. Its number is
+//! never reused, so that the rows of an ended span can be purged while a new one has begun.
 //!
 //! It does not know the rows themselves (`history`).
 

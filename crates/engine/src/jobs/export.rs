@@ -335,7 +335,7 @@ impl<S: Store> Engine<S> {
 }
 
 impl ObjectJob {
-    /// Bytes that a client of an export is told to pay for.
+    /// Bytes that an export reports as billed.
     pub fn billed_bytes(&self) -> u64 {
         billed_bytes(&self.job)
     }
