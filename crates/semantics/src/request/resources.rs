@@ -30,6 +30,11 @@ fn indexed<'r>(table: &'r TableRef, index: Option<&'r String>) -> Resource<'r> {
     Resource::of_table(&table.as_given, index)
 }
 
+/// The account, narrowed to a table if there is one.
+fn account(table: Option<&TableRef>) -> Resource<'_> {
+    Resource::Account { only: table.map(|table| Cow::Borrowed(table.as_given.as_str())) }
+}
+
 fn all<'r>(touches: impl Iterator<Item = Touch<'r>>) -> Touches<'r> {
     Touches::Several(touches.collect())
 }
@@ -93,17 +98,13 @@ impl Request {
 
     /// What it touches, in its own order: for transactions one entry for each action, for batches one for
     /// each table, for statements one each.
-    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     pub fn resources(&self) -> Touches<'_> {
         let own = self.operation();
         match self {
             Self::CreateBackup(request) => one(own, table(&request.table)),
             Self::ExportTableToPointInTime(request) => one(own, table(&request.table)),
             Self::DescribeExport(request) => one(own, transfer(&request.export)),
-            Self::ListExports(request) => {
-                let only = request.table.as_ref().map(|table| Cow::Borrowed(table.as_given.as_str()));
-                one(own, Resource::Account { only })
-            }
+            Self::ListExports(request) => one(own, account(request.table.as_ref())),
             Self::DeleteItem(request) => one(own, table(&request.table)),
             Self::DeleteTable(request) => one(own, table(&request.table)),
             Self::DescribeContinuousBackups(request) => one(own, table(&request.table)),
@@ -172,14 +173,8 @@ impl Request {
             Self::DescribeImport(request) => {
                 one(own, Resource::Transfer(Cow::Borrowed(&request.import.as_given)))
             }
-            Self::ListImports(request) => {
-                let only = request.table.as_ref().map(|table| Cow::Borrowed(table.as_given.as_str()));
-                one(own, Resource::Account { only })
-            }
-            Self::ListBackups(request) => {
-                let only = request.table.as_ref().map(|table| Cow::Borrowed(table.as_given.as_str()));
-                one(own, Resource::Account { only })
-            }
+            Self::ListImports(request) => one(own, account(request.table.as_ref())),
+            Self::ListBackups(request) => one(own, account(request.table.as_ref())),
             Self::RestoreTableFromBackup(request) => {
                 Touches::restore(own, backup(&request.backup), Cow::Borrowed(&request.target))
             }
@@ -190,10 +185,7 @@ impl Request {
                 let only = request.table_name.as_deref().map(Cow::Borrowed);
                 one(own, Resource::Account { only })
             }
-            Self::ListContributorInsights(request) => {
-                let only = request.table.as_ref().map(|table| Cow::Borrowed(table.as_given.as_str()));
-                one(own, Resource::Account { only })
-            }
+            Self::ListContributorInsights(request) => one(own, account(request.table.as_ref())),
             Self::DescribeEndpoints | Self::DescribeLimits | Self::ListTables(_) => {
                 Touches::account(Action::Operation(own))
             }

@@ -78,12 +78,7 @@ fn fingerprint(parts: &ImportTableParts) -> Fingerprint {
     let csv = parts.input_format_options.as_ref().and_then(|options| options.csv.as_ref());
     digest.optional(csv, |digest, csv| {
         digest.optional(csv.delimiter.as_ref(), text);
-        digest.optional(csv.header_list.as_ref(), |digest, names| {
-            digest.count(names.len());
-            for name in names {
-                digest.text(name);
-            }
-        });
+        digest.optional(csv.header_list.as_ref(), add_names);
     });
     digest.optional(parts.input_compression_type.as_ref(), |digest, kind| digest.text(kind.name()));
     add_table(&mut digest, &parts.table_creation_parameters);
@@ -123,19 +118,30 @@ fn add_key(digest: &mut Digest, key: &[KeySchemaElementParts]) {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "what `Digest::optional` calls takes a reference")]
-fn add_number(digest: &mut Digest, number: &i64) {
+fn add_names(digest: &mut Digest, names: &Vec<String>) {
+    digest.count(names.len());
+    for name in names {
+        digest.text(name);
+    }
+}
+
+fn add_number(digest: &mut Digest, number: i64) {
     digest.bytes(&number.to_be_bytes());
 }
 
+/// A number that may be absent.
+fn add_if(digest: &mut Digest, number: Option<i64>) {
+    digest.optional(number.as_ref(), |digest, number| add_number(digest, *number));
+}
+
 fn add_units(digest: &mut Digest, units: &ProvisionedThroughputParts) {
-    add_number(digest, &units.read_capacity_units);
-    add_number(digest, &units.write_capacity_units);
+    add_number(digest, units.read_capacity_units);
+    add_number(digest, units.write_capacity_units);
 }
 
 fn add_ceilings(digest: &mut Digest, ceilings: &OnDemandThroughputParts) {
-    digest.optional(ceilings.max_read_request_units.as_ref(), add_number);
-    digest.optional(ceilings.max_write_request_units.as_ref(), add_number);
+    add_if(digest, ceilings.max_read_request_units);
+    add_if(digest, ceilings.max_write_request_units);
 }
 
 fn add_index(digest: &mut Digest, index: &GlobalSecondaryIndexParts) {
@@ -143,17 +149,12 @@ fn add_index(digest: &mut Digest, index: &GlobalSecondaryIndexParts) {
     add_key(digest, &index.key_schema);
     let ProjectionParts { projection_type, non_key_attributes } = &index.projection;
     digest.optional(projection_type.as_ref(), |digest, kind| digest.text(kind.name()));
-    digest.optional(non_key_attributes.as_ref(), |digest, names| {
-        digest.count(names.len());
-        for name in names {
-            digest.text(name);
-        }
-    });
+    digest.optional(non_key_attributes.as_ref(), add_names);
     digest.optional(index.provisioned_throughput.as_ref(), add_units);
     digest.optional(index.on_demand_throughput.as_ref(), add_ceilings);
     digest.optional(index.warm_throughput.as_ref(), |digest, warm: &WarmThroughputParts| {
-        digest.optional(warm.read_units_per_second.as_ref(), add_number);
-        digest.optional(warm.write_units_per_second.as_ref(), add_number);
+        add_if(digest, warm.read_units_per_second);
+        add_if(digest, warm.write_units_per_second);
     });
 }
 
