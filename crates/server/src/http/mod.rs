@@ -8,9 +8,9 @@
 //! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
 //! - The APIs: `dynamodb`, `event_sources`, `monitoring`, `scaling`; our own `calls` (which: `own_call`;
-//!   `branches`, `find_table`, `history`, `triggers`, and with bytes in `frames` and `hex`: `sets`, `restores`)
-//!   and `job_calls` (`backups`, `destinations`, `import_errors`, `jobs`, `rollbacks`); `studio_calls` without
-//!   signatures. `copy_check`: what `dynamodb` asks the backup store before a restore.
+//!   `branches`, `find_table`, `history`, `triggers`, and with bytes in `frames` and `hex`: `sets`,
+//!   `restores`) and `job_calls` (`backups`, `destinations`, `import_errors`, `jobs`, `rollbacks`);
+//!   `studio_calls` without signatures. `copy_check`: what `dynamodb` asks the backup store before a restore.
 //! - `request_trace`, `request_metrics` and `request_log`: what is noted about a request.
 //!
 //! It does not know what any operation does, or how bytes arrive (`connection`).
