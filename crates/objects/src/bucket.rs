@@ -230,8 +230,8 @@ impl Bucket {
     }
 
     /// At most so many objects whose keys start with a string. With `after`, the last key of a page, it is
-    /// the next page. Fewer than `max` are all that there are. The order is that of the keys' bytes; a store may
-    /// have another one and keep to it, as `SeaweedFS` does, which lists `a/b` before `a-b`.
+    /// the next page. Fewer than `max` are all that there are. The order is that of the keys' bytes; a store
+    /// may have another one and keep to it, as `SeaweedFS` does, which lists `a/b` before `a-b`.
     pub async fn list(
         &self,
         prefix: &str,
