@@ -19,7 +19,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Looks in succession that may find no server: it may be starting again.
 const MISSES_MAX: u32 = 10;
 
-/// List long work: restores, rollbacks, copies of backups
+/// List long work: restores, rollbacks, copies of backups, exports, imports
 ///
 /// Shows the jobs of the account and region that have not ended, and those that ended in the last 35 days.
 #[derive(Debug, Args)]
