@@ -1,5 +1,6 @@
 //! What cannot be migrated is refused with a sentence, and nothing is written.
 
+use std::path::Path;
 use std::time::Duration;
 
 use keywright_model::json::Json;
@@ -66,6 +67,15 @@ async fn a_target_table_that_another_created_is_refused_also_under_the_state_of_
     );
 }
 
+/// The stream of a state, a shard of it that has a place, and the sequence number of the place.
+fn place_in(state: &Path) -> Option<(String, String, String)> {
+    let record = Json::parse(&std::fs::read_to_string(state).ok()?).ok()?;
+    let shards = record.at(&["progress", "shards"])?.members().iter();
+    let mut places = shards.filter_map(|(id, shard)| Some((id, shard.at(&["place", "after"])?.as_str()?)));
+    let (shard, number) = places.next()?;
+    Some((record.str_at("stream")?.to_owned(), shard.clone(), number.to_owned()))
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_place_in_the_stream_that_the_source_has_trimmed_is_refused() {
     let source = Server::start(&["--in-memory", "--clock", "manual@2026-11-27T16:00:00Z"]);
@@ -86,18 +96,14 @@ async fn a_place_in_the_stream_that_the_source_has_trimmed_is_refused() {
     for number in 0.. {
         put(number);
         tokio::time::sleep(Duration::from_millis(100)).await;
-        if std::fs::read_to_string(&state).is_ok_and(|text| text.contains("after\":\"")) {
+        if place_in(&state).is_some() {
             break;
         }
         assert!(number < 100, "{:?}", std::fs::read_to_string(&state));
     }
     interrupt(child);
     put(1_000_000);
-    let record = Json::parse(&std::fs::read_to_string(&state).unwrap()).unwrap();
-    let shards = record.at(&["progress", "shards"]).unwrap().members().iter();
-    let mut places = shards.filter_map(|(id, shard)| Some((id, shard.at(&["place", "after"])?.as_str()?)));
-    let (shard, number) = places.next().unwrap();
-    let stream = record.str_at("stream").unwrap();
+    let (stream, shard, number) = place_in(&state).unwrap();
     let after = format!(
         r#"{{"StreamArn":"{stream}","ShardId":"{shard}","ShardIteratorType":"AFTER_SEQUENCE_NUMBER","SequenceNumber":"{number}"}}"#
     );
