@@ -82,7 +82,7 @@ fn each_refusal_of_a_store_is_a_sentence_with_its_place_and_what_helps() {
         let refused = store.list(&[]).unwrap_err();
         assert!(parts.iter().all(|part| refused.contains(part)), "{code}: {refused}");
         assert!(
-            refused.contains(&format!("cannot list {PLACE}/: the store at {}", store.endpoint())),
+            refused.contains(&format!("cannot list {PLACE}: the store at {}", store.endpoint())),
             "{refused}"
         );
         assert_eq!(store.heads().len(), 1, "{code}: it does not pass");
