@@ -151,8 +151,8 @@ fn tables_of_symbols_are_read_until_the_next_version_marker() {
 
 /// The sample items but the one with the longest name, as Amazon's library for Python wrote them (0.15.0,
 /// `crates/server/tests/clients/run_ion.py`).
-const AMAZON_TEXT: &[u8] = include_bytes!("../../cases/ion/amazon_text.ion");
-const AMAZON_BINARY: &[u8] = include_bytes!("../../cases/ion/amazon_binary.10n");
+const AMAZON_TEXT: &[u8] = include_bytes!("../../ion/amazon_text.ion");
+const AMAZON_BINARY: &[u8] = include_bytes!("../../ion/amazon_binary.10n");
 
 #[test]
 fn text_and_binary_of_amazons_library_are_read() {
