@@ -58,7 +58,7 @@ function found() {
   const region = context.region ?? state.info?.place?.region ?? "us-east-1";
   const all = [
     ["Tables", `/${region}/tables`], ["Models", "/models"], ["Operate: overview", `/${region}/operate`], ["Operate: hottest keys", `/${region}/operate/keys`], ["Operate: streams", `/${region}/operate/streams`], ["Operate: time to live", `/${region}/operate/ttl`],
-    ["Operate: backups", `/${region}/operate/backups`], ["Operate: jobs", `/${region}/operate/jobs`],
+    ["Operate: backups", `/${region}/operate/backups`], ["Operate: exports and imports", `/${region}/operate/transfers`], ["Operate: triggers and Kinesis destinations", `/${region}/operate/triggers`], ["Operate: jobs", `/${region}/operate/jobs`],
     ["Start", "/start"], ["Tour", "/start?step=1"],
     ...state.tables.flatMap((name) => [[name, `/${region}/t/${encodeURIComponent(name)}/items`], [`${name}: collections`, `/${region}/t/${encodeURIComponent(name)}/collections`], [`${name}: schema`, `/${region}/t/${encodeURIComponent(name)}?tab=schema`], [`${name}: metrics`, `/${region}/t/${encodeURIComponent(name)}?tab=metrics`], [`${name}: history`, `/${region}/t/${encodeURIComponent(name)}?tab=history`], [`${name}: requests and PartiQL`, `/${region}/t/${encodeURIComponent(name)}?tab=request`]]),
   ];

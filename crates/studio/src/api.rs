@@ -49,17 +49,38 @@ pub struct MonitoringCall<'a> {
     pub access: Access,
 }
 
+/// A request on event source mappings, in Lambda's protocol.
+#[derive(Debug)]
+pub struct EventSourcesCall<'a> {
+    /// The method, such as `PUT`.
+    pub method: &'a str,
+    /// The mapping that the path names; empty for all.
+    pub mapping: &'a str,
+    /// For whom.
+    pub caller: Caller,
+    /// The JSON of the request.
+    pub body: &'a [u8],
+    /// Whether it may change something.
+    pub access: Access,
+}
+
 /// Calls of Keywright's own that the API's port serves below `/_keywright/`, and pages use too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeywrightOperation {
     /// Where backups and their copies are, or the verification of a copy.
     Backups,
+    /// How the deliveries to Kinesis streams stand.
+    Destinations,
     /// What an item has been.
     History,
+    /// What was wrong with the objects of an import.
+    ImportErrors,
     /// How jobs stand.
     Jobs,
     /// Brings a table back to a time, or shows what that would do.
     Rollback,
+    /// How triggers stand.
+    Triggers,
 }
 
 impl KeywrightOperation {
@@ -67,9 +88,12 @@ impl KeywrightOperation {
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "backups" => Some(Self::Backups),
+            "destinations" => Some(Self::Destinations),
             "history" => Some(Self::History),
+            "import-errors" => Some(Self::ImportErrors),
             "jobs" => Some(Self::Jobs),
             "rollback" => Some(Self::Rollback),
+            "triggers" => Some(Self::Triggers),
             _ => None,
         }
     }
@@ -109,6 +133,13 @@ pub trait Api: Send + Sync {
 
     /// Executes a request on metrics or alarms. It is no request of a client: no figure counts it.
     fn monitor<'a>(&'a self, call: MonitoringCall<'a>, head: RequestHead<'a>) -> BoxFuture<'a, Called>;
+
+    /// Executes a request on event source mappings. No figure counts it.
+    fn event_sources<'a>(
+        &'a self,
+        call: EventSourcesCall<'a>,
+        head: RequestHead<'a>,
+    ) -> BoxFuture<'a, Called>;
 
     /// Executes a request to one of Keywright's own calls. No figure counts it.
     fn call_keywright<'a>(&'a self, call: KeywrightCall<'a>, head: RequestHead<'a>) -> BoxFuture<'a, Called>;

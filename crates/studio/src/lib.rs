@@ -38,7 +38,9 @@ mod tables;
 mod worker;
 mod workers;
 
-pub use api::{Access, Api, Call, Called, KeywrightCall, KeywrightOperation, MonitoringCall};
+pub use api::{
+    Access, Api, Call, Called, EventSourcesCall, KeywrightCall, KeywrightOperation, MonitoringCall,
+};
 pub use cancel::Cancel;
 pub use jobs::Pace;
 pub use portions::Answers;

@@ -48,8 +48,8 @@ use super::reply::{self, Reply};
 use super::sessions::{Failed, Session, Sessions};
 use super::workers::{Asked, Ended, ModelCall, Workers};
 use super::{
-    Access, Api, Call, Called, KeywrightCall, KeywrightOperation, MonitoringCall, Surroundings, assets,
-    members, tables,
+    Access, Api, Call, Called, EventSourcesCall, KeywrightCall, KeywrightOperation, MonitoringCall,
+    Surroundings, assets, members, tables,
 };
 use crate::StudioConfig;
 use crate::limits::{
@@ -78,6 +78,7 @@ const SIGN_OUT: &str = "sign-out";
 const DATABASE: &str = "dynamodb";
 const MONITORING: &str = "monitoring";
 const KEYWRIGHT: &str = "keywright";
+const EVENT_SOURCES: &str = "event-sources";
 
 /// What all calls share.
 pub(super) struct Shared {
@@ -318,6 +319,7 @@ impl Studio {
                 Some((DATABASE, operation)) => self.database(operation, head, body, visitor).await,
                 Some((MONITORING, operation)) => self.monitoring(operation, head, &body, visitor).await,
                 Some((KEYWRIGHT, operation)) => self.keywright(operation, head, &body, visitor).await,
+                Some((EVENT_SOURCES, line)) => self.event_sources(line, head, &body, visitor).await,
                 _ => self.endpoint(name, head, body, visitor, client).await,
             },
         }
@@ -448,6 +450,22 @@ impl Studio {
         let fields = RequestHead::read(&head.headers);
         let call = MonitoringCall { operation, caller: visitor.caller, body, access: self.shared.access };
         answered(self.shared.api.monitor(call, fields).await)
+    }
+
+    /// A request on event source mappings: its method and the mapping, answered as it would be on the API's
+    /// port.
+    async fn event_sources(
+        &self,
+        line: &str,
+        head: &Parts,
+        body: &[u8],
+        visitor: Visitor,
+    ) -> Result<Response<Reply>, Refusal> {
+        let (method, mapping) = line.split_once('/').unwrap_or((line, ""));
+        let fields = RequestHead::read(&head.headers);
+        let access = self.shared.access;
+        let call = EventSourcesCall { method, mapping, caller: visitor.caller, body, access };
+        answered(self.shared.api.event_sources(call, fields).await)
     }
 
     /// A request to a call of Keywright's own, answered as it would be on the API's port.

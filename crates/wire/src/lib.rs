@@ -29,8 +29,8 @@ pub mod sigv4;
 
 pub use decode::{Parts, Shaped, decode, decode_parts, shape};
 pub use event_sources::{
-    EVENT_SOURCES_CONTENT_TYPE, RenderedMapping, RequestLine, decode_event_sources, render_event_sources,
-    render_event_sources_error, render_event_sources_fault,
+    EVENT_SOURCES_CONTENT_TYPE, EVENT_SOURCES_PATH, RenderedMapping, RequestLine, decode_event_sources,
+    render_event_sources, render_event_sources_error, render_event_sources_fault,
 };
 pub use family::Family;
 pub use json::{decoded_bytes_max, is_json, named_table};

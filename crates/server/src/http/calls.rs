@@ -24,7 +24,6 @@ use super::restores;
 use super::run_to_completion::RunToCompletion;
 use super::service::{Service, internal_error};
 use super::sets;
-use super::triggers;
 use crate::clock::{Desk, endpoint as clock};
 use crate::connection::body;
 use crate::connection::refused::Cause;
@@ -173,10 +172,7 @@ impl Service {
             SignedCall::History => self.history_answer(namespace, body).await,
             SignedCall::ImportErrors => self.import_errors_answer(namespace, body).await,
             SignedCall::Jobs => self.jobs_answer(namespace, body).await,
-            SignedCall::Triggers => {
-                let found = self.engine()?.triggers(Some(namespace)).await?;
-                Ok(Answer::json(triggers::shown(&found).compact().into_bytes(), None))
-            }
+            SignedCall::Triggers => self.triggers_answer(namespace).await,
             SignedCall::Rollback => {
                 let answer = self.rollback_answer(namespace, body, Access::Write).await?;
                 answer.ok_or_else(internal_error)

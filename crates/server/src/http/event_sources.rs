@@ -53,29 +53,39 @@ impl Service {
             path: head.uri.path(),
             query: head.uri.query().unwrap_or_default(),
         };
-        let decode = || decode_event_sources(line, &signed.body);
-        let (decoded, _memory) = self.decode_other(&signed.body, decode).await?;
+        let answer = self.mapped(line, Asker::of_network(signed.caller), &signed.body, trace).await?;
+        Ok(answer.expect("a caller who may write is answered"))
+    }
+
+    /// The response to a request on event source mappings; none if it would change something and may not.
+    pub(super) async fn mapped(
+        &self,
+        line: RequestLine<'_>,
+        asker: Asker,
+        body: &[u8],
+        trace: &mut Trace,
+    ) -> Result<Option<Answer>, Error> {
+        let (decoded, _memory) = self.decode_other(body, || decode_event_sources(line, body)).await?;
         let refused = |fault: &Fault| Answer::event_sources(render_event_sources_fault(fault));
         let request = match decoded {
             Ok(request) => request,
-            Err(fault) => return Ok(refused(&fault)),
+            Err(fault) => return Ok(Some(refused(&fault))),
         };
         let touches = Touches::account(Action::EventSources(request.operation()));
-        let asker = Asker::of_network(signed.caller);
         let admitted = admit(asker, &touches, trace, |_| Ok::<_, Error>(request))?;
-        let admitted = admitted.expect("a caller who may write is admitted");
+        let Some(admitted) = admitted else { return Ok(None) };
         for target in admitted.request().targets() {
             if let Err(message) = self.targets.check(target) {
-                return Ok(refused(&Fault::parameter(message)));
+                return Ok(Some(refused(&Fault::parameter(message))));
             }
         }
         let share = self.answer_share(answer_size::of_event_sources(admitted.request())).await?;
         let engine = self.engine()?;
         let changes = admitted.changes_something();
         let work = async move { admitted.map_event_sources(&engine).await };
-        Ok(match self.complete(changes, work).await {
+        Ok(Some(match self.complete(changes, work).await {
             Ok(response) => Answer::event_sources(render_event_sources(&response, changes)).holding(share),
             Err(fault) => refused(&fault),
-        })
+        }))
     }
 }

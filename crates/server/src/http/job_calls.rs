@@ -1,7 +1,7 @@
 //! Our own calls about jobs: their list, the errors of imports, rollbacks, and backups with their copies; and
-//! about the deliveries to destinations.
+//! about the deliveries of triggers and to destinations.
 //!
-//! Their forms are in `jobs`, `rollbacks`, `backups` and `destinations`.
+//! Their forms are in `jobs`, `rollbacks`, `backups`, `triggers` and `destinations`.
 
 use keywright_archive::Scope;
 use keywright_engine::Namespace;
@@ -11,7 +11,7 @@ use super::jobs::{self, Question};
 use super::response::Answer;
 use super::rollbacks::{self, Wish};
 use super::service::Service;
-use super::{backups, destinations, import_errors};
+use super::{backups, destinations, import_errors, triggers};
 use crate::studio::Access;
 
 impl Service {
@@ -47,6 +47,12 @@ impl Service {
     pub(super) async fn destinations_answer(&self, namespace: &Namespace) -> Result<Answer, Error> {
         let views = self.engine()?.destinations(namespace).await?;
         Ok(Answer::json(destinations::shown(&views).compact().into_bytes(), None))
+    }
+
+    /// Answers how the triggers of the caller's account and region stand. The body says nothing.
+    pub(super) async fn triggers_answer(&self, namespace: &Namespace) -> Result<Answer, Error> {
+        let found = self.engine()?.triggers(Some(namespace)).await?;
+        Ok(Answer::json(triggers::shown(&found).compact().into_bytes(), None))
     }
 
     /// Begins a rollback, or answers a page of what it would do; none if it would change something and may

@@ -9,7 +9,9 @@ use futures_util::future::BoxFuture;
 use keywright_engine::{Backlog, Caller, Env as _, Heat, HistoryFault, HistorySpan, Namespace};
 use keywright_semantics::error::Error;
 use keywright_wire::sigv4::SignedRequest;
-use keywright_wire::{Protocol, render_common_error};
+use keywright_wire::{
+    EVENT_SOURCES_PATH, Protocol, RequestLine, render_common_error, render_event_sources_error,
+};
 
 use super::admission::Asker;
 use super::request_trace::Trace;
@@ -17,7 +19,7 @@ use super::response::{Answer, ResponsePrefs};
 use super::service::{Service, internal_error};
 use crate::connection::request_head::RequestHead;
 use crate::process::environment;
-use crate::studio::{Api, Call, Called, KeywrightCall, KeywrightOperation, MonitoringCall};
+use crate::studio::{Api, Call, Called, EventSourcesCall, KeywrightCall, KeywrightOperation, MonitoringCall};
 
 impl Service {
     /// Executes a request of the studio.
@@ -58,6 +60,23 @@ impl Service {
         Called::Answered { response, took: trace.elapsed() }
     }
 
+    /// Executes a request of the studio on event source mappings. No figure counts it.
+    async fn mapped_in_json(&self, call: EventSourcesCall<'_>, prefs: ResponsePrefs<'_>) -> Called {
+        let EventSourcesCall { method, mapping, caller, body, access } = call;
+        let mut trace = Trace::begin();
+        let path = format!("{EVENT_SOURCES_PATH}/{mapping}");
+        let line = RequestLine { method, path: &path, query: "" };
+        let answered = self.mapped(line, Asker { caller, access }, body, &mut trace);
+        let answer = AssertUnwindSafe(answered).catch_unwind().await;
+        let answer = match answer.unwrap_or_else(|_panic| Err(internal_error())) {
+            Ok(Some(answer)) => answer,
+            Ok(None) => return Called::Changes,
+            Err(error) => Answer::event_sources(render_event_sources_error(&error)),
+        };
+        let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
+        Called::Answered { response, took: trace.elapsed() }
+    }
+
     /// Executes a request of the studio to one of our own calls. No figure counts it.
     async fn called_keywright(&self, call: KeywrightCall<'_>, prefs: ResponsePrefs<'_>) -> Called {
         let trace = Trace::begin();
@@ -65,8 +84,11 @@ impl Service {
         let answered = async {
             let namespace = &caller.namespace;
             Ok(Some(match operation {
+                KeywrightOperation::Destinations => self.destinations_answer(namespace).await?,
                 KeywrightOperation::History => self.history_answer(namespace, body).await?,
+                KeywrightOperation::ImportErrors => self.import_errors_answer(namespace, body).await?,
                 KeywrightOperation::Jobs => self.jobs_answer(namespace, body).await?,
+                KeywrightOperation::Triggers => self.triggers_answer(namespace).await?,
                 KeywrightOperation::Backups => return self.backups_answer(namespace, body, access).await,
                 KeywrightOperation::Rollback => return self.rollback_answer(namespace, body, access).await,
             }))
@@ -97,6 +119,14 @@ impl Api for Service {
 
     fn monitor<'a>(&'a self, call: MonitoringCall<'a>, head: RequestHead<'a>) -> BoxFuture<'a, Called> {
         self.monitored_in_json(call, ResponsePrefs::read(&head, false)).boxed()
+    }
+
+    fn event_sources<'a>(
+        &'a self,
+        call: EventSourcesCall<'a>,
+        head: RequestHead<'a>,
+    ) -> BoxFuture<'a, Called> {
+        self.mapped_in_json(call, ResponsePrefs::read(&head, false)).boxed()
     }
 
     fn call_keywright<'a>(&'a self, call: KeywrightCall<'a>, head: RequestHead<'a>) -> BoxFuture<'a, Called> {

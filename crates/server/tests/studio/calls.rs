@@ -353,6 +353,51 @@ fn a_simulation_too_long_for_the_page_is_sent_to_the_command() {
 }
 
 #[test]
+fn triggers_and_destinations_are_those_of_the_place_of_the_call() {
+    let server =
+        Server::start(&["--in-memory", "--studio-port", "0", "--trigger-hosts", "http://127.0.0.1:9"]);
+    let database = |operation: &str, body: &Value| {
+        let answer = call(&server, &format!("dynamodb/{operation}"), body);
+        assert_eq!(answer.status, 200, "{operation}: {}", answer.body);
+        answer.json()
+    };
+    let made = database(
+        "CreateTable",
+        &json!({"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}}),
+    );
+    let stream = &made["TableDescription"]["LatestStreamArn"];
+    let mapping = |target: &str| {
+        let body = json!({"EventSourceArn": stream, "FunctionName": target, "StartingPosition": "LATEST"});
+        call(&server, "event-sources/POST", &body)
+    };
+    let refused = mapping("http://127.0.0.1:10/");
+    assert_eq!(refused.status, 400, "{}", refused.body);
+    assert!(refused.body.contains("trigger-hosts"), "{}", refused.body);
+    let trigger = mapping("http://127.0.0.1:9/").json();
+    let uuid = trigger["UUID"].as_str().unwrap();
+    let kinesis = "arn:aws:kinesis:us-east-1:123456789012:stream/changes";
+    database("EnableKinesisStreamingDestination", &json!({"TableName": "Orders", "StreamArn": kinesis}));
+
+    let triggers = call(&server, "keywright/triggers", &json!({})).json()["triggers"].clone();
+    assert_eq!((&triggers[0]["id"], &triggers[0]["table"]), (&json!(uuid), &json!("Orders")), "{triggers}");
+    let found = call(&server, "keywright/destinations", &json!({})).json()["destinations"].clone();
+    assert_eq!((&found[0]["table"], &found[0]["stream"]), (&json!("Orders"), &json!(kinesis)), "{found}");
+
+    let elsewhere = [("x-keywright-region", "eu-west-1")];
+    for name in ["triggers", "destinations"] {
+        let answer = call_with(&server, &format!("keywright/{name}"), &elsewhere, &json!({})).json();
+        assert_eq!(answer[name], json!([]), "{name}");
+    }
+    let disabled = json!({"Enabled": false});
+    let line = format!("event-sources/PUT/{uuid}");
+    assert_eq!(call_with(&server, &line, &elsewhere, &disabled).status, 404);
+    let answer = call(&server, &line, &disabled);
+    assert_eq!(answer.status, 202, "{}", answer.body);
+    let errors = call(&server, "keywright/import-errors", &json!({"arn": "none"}));
+    assert_eq!(errors.status, 400, "{}", errors.body);
+}
+
+#[test]
 fn history_jobs_and_backups_are_those_of_the_place_of_the_call() {
     let server = start();
     let database = |operation: &str, body: &Value| {

@@ -33,6 +33,7 @@ pages! {
     model_operate_in_chromium: "model-operate.mjs",
     model_rules_in_chromium: "model-rules.mjs",
     model_simulate_in_chromium: "model-simulate.mjs",
+    model_transfers_in_chromium: "model-transfers.mjs",
     model_workspace_in_chromium: "model-workspace.mjs",
 }
 

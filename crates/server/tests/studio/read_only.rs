@@ -43,6 +43,7 @@ async fn the_process_refuses_every_write_and_answers_every_read() {
             "UpdateContinuousBackups",
             json!({"TableName": "Tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": false}}),
         ),
+        ("ExportTableToPointInTime", json!({"TableArn": arn, "S3Bucket": "bucket"})),
         ("CreateBackup", json!({"TableName": "Tab", "BackupName": "backup"})),
         (
             "RestoreTableToPointInTime",
@@ -79,6 +80,9 @@ async fn the_process_refuses_every_write_and_answers_every_read() {
     let answer = call(&server, "keywright/backups", &verify);
     assert_eq!((answer.status, answer.kind().as_str()), (403, "read-only"), "{}", answer.body);
     assert_eq!(call(&server, "keywright/backups", &json!({"stored": true})).status, 200);
+    let disable = "event-sources/PUT/3b1e0b05-8b51-4c0f-a9a1-4d1d6f1a2c3d";
+    let answer = call(&server, disable, &json!({"Enabled": false}));
+    assert_eq!((answer.status, answer.kind().as_str()), (403, "read-only"), "{}", answer.body);
     let alarm = json!({
         "AlarmName": "a", "Namespace": "AWS/DynamoDB", "MetricName": "UserErrors", "Statistic": "Sum", "Period": 60,
         "EvaluationPeriods": 1, "Threshold": 1, "ComparisonOperator": "GreaterThanThreshold"

@@ -32,6 +32,7 @@ function ofWrites(deletes, puts) {
  * @returns {string[]}
  */
 export function lossesOf(name, body) {
+  if (name.startsWith("event-sources/")) return body.Enabled === false ? ["what the trigger would deliver meanwhile"] : [];
   switch (name) {
     case "models/delete": return [`the model file ${body.name}`];
     case "dynamodb/DeleteTable": return [`the table ${body.TableName ?? ""} with its items and indexes`];
@@ -55,6 +56,7 @@ export function lossesOf(name, body) {
     ];
     case "dynamodb/UpdateTimeToLive": return [body.TimeToLiveSpecification?.Enabled === true ? "items whose time is past" : "time to live: expired items stay"];
     case "dynamodb/UpdateContinuousBackups": return body.PointInTimeRecoverySpecification?.PointInTimeRecoveryEnabled === false ? ["the history of the table"] : [];
+    case "dynamodb/DisableKinesisStreamingDestination": return ["changes from now on: the Kinesis stream gets none"];
     case "keywright/rollback": return body.preview ? [] : ["what the items became since"];
     case "dynamodb/DeleteBackup": return ["the backup"];
     case "dynamodb/UntagResource": return [`${listed(body.TagKeys).length} of its tags`];

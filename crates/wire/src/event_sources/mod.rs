@@ -12,7 +12,7 @@ use crate::events::Pattern;
 use crate::render::render_error;
 
 /// The path of all mappings.
-pub(crate) const PATH: &str = "/2015-03-31/event-source-mappings";
+pub const EVENT_SOURCES_PATH: &str = "/2015-03-31/event-source-mappings";
 /// The content type of requests and responses.
 pub const EVENT_SOURCES_CONTENT_TYPE: &str = "application/json";
 const ACCEPTED: u16 = 202;
@@ -42,12 +42,12 @@ pub struct RequestLine<'r> {
 
 /// Whether a path is that of mappings.
 pub(crate) fn is_path(path: &str) -> bool {
-    path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    path.strip_prefix(EVENT_SOURCES_PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The typed request of a line and a body.
 pub fn decode_event_sources(line: RequestLine<'_>, body: &[u8]) -> Result<Request, Fault> {
-    let uuid = line.path.strip_prefix(PATH).unwrap_or_default().trim_matches('/');
+    let uuid = line.path.strip_prefix(EVENT_SOURCES_PATH).unwrap_or_default().trim_matches('/');
     let malformed = || Fault::new(FaultKind::Serialization, "The body is not a JSON object.");
     let document = || json::read(body).ok_or_else(malformed);
     let request = match (line.method, uuid) {
@@ -173,34 +173,36 @@ mod tests {
     #[test]
     fn a_request_is_told_by_its_method_and_path_with_a_slash_at_the_end_or_not() {
         let of = |method, path: &str, body: &[u8]| decode_event_sources(line(method, path), body);
-        let one = format!("{PATH}/3b1e0b05-8b51-4c0f-a9a1-4d1d6f1a2c3d");
+        let one = format!("{EVENT_SOURCES_PATH}/3b1e0b05-8b51-4c0f-a9a1-4d1d6f1a2c3d");
         for path in [one.clone(), format!("{one}/")] {
             let Ok(Request::Get(uuid)) = of("GET", &path, b"") else { panic!("{path}") };
             assert_eq!(uuid, "3b1e0b05-8b51-4c0f-a9a1-4d1d6f1a2c3d");
         }
         assert!(matches!(of("DELETE", &one, b""), Ok(Request::Delete(_))));
         assert!(matches!(of("PUT", &one, b"{\"Enabled\":false}"), Ok(Request::Update(_))));
-        assert!(matches!(of("GET", &format!("{PATH}/"), b""), Ok(Request::List(_))));
-        assert_eq!(of("DELETE", PATH, b"").unwrap_err().kind, FaultKind::ResourceNotFound);
+        assert!(matches!(of("GET", &format!("{EVENT_SOURCES_PATH}/"), b""), Ok(Request::List(_))));
+        assert_eq!(of("DELETE", EVENT_SOURCES_PATH, b"").unwrap_err().kind, FaultKind::ResourceNotFound);
         assert_eq!(of("PUT", &one, b"[]").unwrap_err().kind, FaultKind::Serialization);
     }
 
     #[test]
     fn a_list_reads_the_parameters_of_its_query() {
         let query = "FunctionName=f&MaxItems=2&EventSourceArn=arn%3Aaws%3Ax&Marker=";
-        let request = decode_event_sources(RequestLine { method: "GET", path: PATH, query }, b"");
+        let request =
+            decode_event_sources(RequestLine { method: "GET", path: EVENT_SOURCES_PATH, query }, b"");
         let Ok(Request::List(list)) = request else { panic!("{request:?}") };
         assert_eq!((list.limit, list.stream.as_deref()), (2, Some("arn:aws:x")));
         assert_eq!((list.target.as_deref(), list.marker), (Some("f"), None));
         let query = "MaxItems=0";
-        let refused = decode_event_sources(RequestLine { method: "GET", path: PATH, query }, b"");
+        let refused =
+            decode_event_sources(RequestLine { method: "GET", path: EVENT_SOURCES_PATH, query }, b"");
         assert_eq!(refused.unwrap_err().kind, FaultKind::Validation);
     }
 
     #[test]
     fn a_bad_pattern_is_refused_with_its_place() {
         let body = br#"{"FilterCriteria":{"Filters":[{"Pattern":"{\"eventName\":\"REMOVE\"}"}]}}"#;
-        let fault = decode_event_sources(line("PUT", &format!("{PATH}/u")), body).unwrap_err();
+        let fault = decode_event_sources(line("PUT", &format!("{EVENT_SOURCES_PATH}/u")), body).unwrap_err();
         assert_eq!(fault.kind, FaultKind::InvalidParameterValue);
         assert!(
             fault.message.starts_with("Invalid filter pattern definition. eventName"),

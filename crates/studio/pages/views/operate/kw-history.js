@@ -331,7 +331,8 @@ export class KwHistory extends Watching {
     return html`${readOnly ? nothing : html`<h2>Restore</h2><p class="dim">The table as of ${asOf(chosen)} becomes a new table; ${table} stays as it is. Stream, time to live, tags and point-in-time recovery are not taken along.</p>
       <form class="sm-bar" @submit=${(event) => this.restore(event)}>${nameField("New table", this.target, (text) => { this.target = text; }, `${table}-restored`)}
         <button class="md-button" ?disabled=${this.busy}>Restore table</button></form>
-      ${this.job ? html`<kw-job .of=${this.job}></kw-job>` : nothing}`}
+      ${this.job ? html`<kw-job .of=${this.job}></kw-job>` : nothing}
+      <p><a class="md-link" href=${`/${region}/operate/transfers?table=${encodeURIComponent(table)}${chosen === null ? "" : `&at=${chosen}`}`}>Export the table as of ${asOf(chosen)}</a></p>`}
       <h2>${readOnly ? "Changes since that second" : "Roll back"}</h2><p class="dim">${readOnly ? `What a rollback of ${table} to that second would change.` : `Changes since that second are undone in ${table} itself, by ordinary writes. What would change is shown first.`}</p>
       <kw-rollback .of=${{ region, table, second: chosen, when: timeText(this.picked), key: this.versions ? this.shown : null, keys: this.keys, pk: keyOf(this.facts).pk, types: this.types, readOnly }}></kw-rollback>`;
   }

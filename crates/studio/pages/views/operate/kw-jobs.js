@@ -1,4 +1,4 @@
-// <kw-jobs>: the jobs of this place (restores, rollbacks, copies of backups): how far each has come, and how it ended.
+// <kw-jobs>: the jobs of this place (restores, rollbacks, copies of backups, exports, imports): how far each has come, and how it ended.
 // <kw-job>: one of them, next to the form that began it.
 
 import { html, nothing } from "../../vendor/lit-html/lit-html.js";
@@ -8,7 +8,7 @@ import { count } from "../model/words.js";
 import { timeOf, Watching } from "./watching.js";
 
 const LISTED = 200;
-const WORDS = { restore: "restore a table", seal: "copy a backup", "delete-objects": "remove a deleted backup", rollback: "roll back", verify: "verify a copy" };
+const WORDS = { restore: "restore a table", seal: "copy a backup", "delete-objects": "remove a deleted backup", rollback: "roll back", verify: "verify a copy", export: "export a table", import: "import a table", "bulk-put": "put items of a bucket" };
 
 /** How a job stands, and why it failed or waits. */
 export const stateOf = ({ state, error, "waits-for": reason }) => (!error && !reason ? state : html`<b class="tl-bad">${error ? `failed: ${error.code}` : "waiting, tried again"}</b><br>${error?.message ?? reason}`);
@@ -37,7 +37,7 @@ export class KwJobs extends Watching {
 
   view() {
     if (!this.jobs) return this.error ? this.fault : html`<div aria-busy="true" class="op-wait"></div>`;
-    if (this.jobs.length === 0) return html`${this.fault}<div class="md-empty"><h2>No job in ${this.region}</h2><p>Restores, rollbacks, and copies of backups with their verification run as jobs: they go on after a restart of the server, and are listed for 35 days after their end.</p></div>`;
+    if (this.jobs.length === 0) return html`${this.fault}<div class="md-empty"><h2>No job in ${this.region}</h2><p>Restores, rollbacks, exports, imports, and copies of backups with their verification run as jobs: they go on after a restart of the server, and are listed for 35 days after their end.</p></div>`;
     return html`${this.fault}<p class="sm-bar"><span>${this.jobs.filter((one) => one.ended === undefined).length.toLocaleString("en")} at work or waiting</span>${this.at}</p>
       <div class="md-table-room" tabindex="0" role="region" aria-label="Jobs"><table class="md-table mf-table"><thead><tr><th scope="col">job</th><th scope="col">table</th><th scope="col">state</th><th scope="col" class="is-number">items done</th><th scope="col" class="is-number">bytes</th><th scope="col">began</th><th scope="col" class="is-number">took</th></tr></thead>
       <tbody>${this.jobs.map((job) => this.row(job))}</tbody></table></div>

@@ -6,17 +6,20 @@ import { call, dynamodb, go, tableNames } from "../model/api.js";
 import { insightsSwitch, insightsView, readInsights } from "./insights.js";
 import { keysView, partitionsView } from "./keys.js";
 import "./kw-backups.js";
+import "./kw-destinations.js";
 import "./kw-history.js";
 import "./kw-jobs.js";
 import { keyOf } from "./kw-metrics.js";
 import "./kw-overview.js";
 import "./kw-stream.js";
+import "./kw-transfers.js";
+import "./kw-triggers.js";
 import { RANGES } from "./series.js";
 import { Watching } from "./watching.js";
 
-const PANELS = [["", "Overview"], ["keys", "Hottest keys"], ["streams", "Streams"], ["ttl", "Time to live"], ["history", "History"], ["backups", "Backups"], ["jobs", "Jobs"]];
+const PANELS = [["", "Overview"], ["keys", "Hottest keys"], ["streams", "Streams"], ["ttl", "Time to live"], ["history", "History"], ["backups", "Backups"], ["transfers", "Exports and imports"], ["triggers", "Triggers and Kinesis"], ["jobs", "Jobs"]];
 /** Panels whose element asks by itself. */
-const OWN = ["", "backups", "jobs"];
+const OWN = ["", "backups", "transfers", "triggers", "jobs"];
 /** Tables that a list to choose from has, and that are looked at for time to live. */
 const TABLES = 300;
 
@@ -138,6 +141,8 @@ export class KwOperate extends Watching {
       case "ttl": return this.expiryView();
       case "history": return this.history();
       case "backups": return html`<kw-backups .route=${{ region, table, readOnly }}></kw-backups>`;
+      case "transfers": return html`<kw-transfers .second=${Number(query.get("at")) || null} .route=${{ region, table, readOnly }}></kw-transfers>`;
+      case "triggers": return html`<kw-triggers .route=${{ region, table, readOnly }}></kw-triggers><h2>Kinesis destinations</h2><kw-destinations .route=${{ region, table, readOnly }}></kw-destinations>`;
       case "jobs": return html`<kw-jobs .route=${{ region }}></kw-jobs>`;
       default: return html`<kw-overview .route=${{ region, query }}></kw-overview>`;
     }

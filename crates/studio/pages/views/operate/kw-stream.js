@@ -1,12 +1,15 @@
 // <kw-stream>: the tail of a table's stream: each change as old → new, in the order of its shard. A pause loses
-// nothing: each shard goes on after the last record that was shown.
+// nothing: each shard goes on after the last record that was shown. On a table's page its triggers and Kinesis
+// destinations stand below.
 
 import { html, nothing, render } from "../../vendor/lit-html/lit-html.js";
 import { repeat } from "../../vendor/lit-html/directives/repeat.js";
 import { shortText } from "../collections/typed.js";
-import { dynamodb } from "../model/api.js";
+import { call, dynamodb } from "../model/api.js";
 import { shell } from "../quote.js";
 import { sideBySide, summary } from "./images.js";
+import "./kw-destinations.js";
+import "./kw-triggers.js";
 
 const EVERY_MS = 1000;
 /** So many records are kept; the oldest go. */
@@ -23,6 +26,8 @@ const PAGE = 1000;
 export class KwStream extends HTMLElement {
   constructor() {
     super();
+    this.region = "";
+    this.readOnly = true;
     this.table = "";
     this.arn = /** @type {string|null} */ (null);
     this.view_ = "";
@@ -43,8 +48,9 @@ export class KwStream extends HTMLElement {
     this.turn = 0;
   }
 
-  /** @param {{table: string, arn?: string|null}} route */
-  set route({ table, arn }) {
+  /** @param {{region?: string, table: string, arn?: string|null}} route with a region on a table's page */
+  set route({ region = "", table, arn }) {
+    this.region = region;
     if (table === this.table && (arn ?? null) === (this.wanted ?? null)) return;
     this.table = table;
     this.wanted = arn ?? null;
@@ -54,6 +60,7 @@ export class KwStream extends HTMLElement {
   connectedCallback() {
     this.classList.add("op", "sm");
     this.timer = window.setInterval(() => this.poll(), EVERY_MS);
+    if (this.region) call("state", {}).then((state) => { this.readOnly = state.readOnly; this.update(); }, () => {});
     this.update();
   }
 
@@ -177,6 +184,12 @@ export class KwStream extends HTMLElement {
   }
 
   view() {
+    const { region, table, readOnly } = this;
+    return html`${this.tail()}${region ? html`<h2>Triggers</h2><kw-triggers .route=${{ region, table, readOnly }}></kw-triggers>
+      <h2>Kinesis destinations</h2><kw-destinations .route=${{ region, table, readOnly }}></kw-destinations>` : nothing}`;
+  }
+
+  tail() {
     if (this.loading) return html`<div aria-busy="true"></div>`;
     if (this.missing) {
       return html`<div class="md-empty"><h2>${this.table} has no stream</h2>

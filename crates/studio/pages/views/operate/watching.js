@@ -116,9 +116,46 @@ export class Watching extends HTMLElement {
   }
 }
 
+/** A view of a place, or of one table of it. A subclass has `forget()`, which drops what it knows of another one. */
+export class OfPlace extends Watching {
+  constructor() {
+    super();
+    this.region = "";
+    this.table = /** @type {string|null} */ (null);
+    this.readOnly = true;
+  }
+
+  /** @param {{region: string, table: string|null, readOnly: boolean}} route */
+  set route({ region, table, readOnly }) {
+    const isOther = region !== this.region || table !== this.table;
+    if (!isOther && readOnly === this.readOnly) return;
+    this.readOnly = readOnly;
+    if (!isOther) { this.update(); return; }
+    this.region = region;
+    this.table = table;
+    this.refused = "";
+    this.said = nothing;
+    this.forget();
+    this.restart();
+  }
+
+  get asks() { return this.region !== ""; }
+
+  forget() {}
+}
+
 /** A field for the name of a new table or backup. */
 export function nameField(words, value, input, placeholder = "") {
   return html`<label>${words} <input data-name required pattern="[A-Za-z0-9_.\\-]{3,255}" title="3 to 255 letters, digits, _ . -" .value=${value} placeholder=${placeholder} @input=${(event) => input(event.target.value)}></label>`;
+}
+
+/** A field that chooses one of several values. */
+export const choice = (words, options, value, input) => html`<label>${words} <select @change=${(event) => input(event.target.value)}>${options.map(([id, text]) => html`<option value=${id} ?selected=${id === value}>${text}</option>`)}</select></label>`;
+
+/** An age of milliseconds. */
+export function lagText(ms) {
+  const [value, unit] = ms < 1000 ? [ms, "ms"] : ms < 120_000 ? [ms / 1000, "s"] : ms < 7_200_000 ? [ms / 60_000, "min"] : [ms / 3_600_000, "h"];
+  return `${Math.round(value).toLocaleString("en")} ${unit}`;
 }
 
 /** A time of milliseconds. */

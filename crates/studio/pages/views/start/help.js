@@ -12,7 +12,7 @@ const VIEWS = new Map([
   ["kw-live", ["The item collections of the table and its indexes: what a request reads, returns and leaves out.", "The tabs of a table"]],
   ["kw-schema", ["Keys, indexes and settings of the table, and the table as other tools write it.", "The tabs of a table"]],
   ["kw-request", ["Any request by hand, PartiQL too.", "The tabs of a table"]],
-  ["kw-stream", ["Each change of an item as old → new, in order.", "The tabs of a table"]],
+  ["kw-stream", ["Each change of an item as old → new, in order; where changes are sent.", "The tabs of a table"]],
   ["kw-history", ["What an item was at any second, and the way back: restore to a new table, or roll back.", "History, backups and jobs"]],
   ["kw-metrics", ["What the table consumes against what is provisioned, and what was refused.", "What the database does"]],
   ["kw-operate", ["What all tables here consume, how fast they answer, what was refused.", "What the database does"]],
