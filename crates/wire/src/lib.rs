@@ -18,10 +18,12 @@ mod event_sources;
 pub mod events;
 mod family;
 pub mod files;
+mod identity;
 mod json;
 pub mod kinesis;
 mod monitoring;
 mod operation;
+mod query;
 mod render;
 mod scaling;
 mod shapes;
@@ -33,6 +35,10 @@ pub use event_sources::{
     render_event_sources, render_event_sources_error, render_event_sources_fault,
 };
 pub use family::Family;
+pub use identity::{
+    IDENTITY_CONTENT_TYPE, IdentityApi, IdentityForm, IdentityOperation, IdentityRequest, RenderedIdentity,
+    read_identity, render_iam, render_identity_error, render_identity_fault, render_sts,
+};
 pub use json::{decoded_bytes_max, is_json, named_table};
 pub use monitoring::{
     Protocol, Rendered, decode_monitoring, render_common_error, render_fault, render_monitoring,

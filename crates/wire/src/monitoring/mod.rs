@@ -3,8 +3,6 @@
 //! It knows JSON, CBOR, forms and XML; what a request means is in `semantics`.
 
 mod cbor;
-mod form;
-mod xml;
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::monitoring::Operation;
@@ -14,7 +12,12 @@ use keywright_semantics::monitoring::request::Request;
 use keywright_semantics::monitoring::response::Response;
 
 use crate::document_json as json;
+use crate::query::form::{self, FormFault};
+use crate::query::xml;
 use crate::render::render_error;
+
+/// The namespace of CloudWatch's XML.
+const NAMESPACE: &str = "http://monitoring.amazonaws.com/doc/2010-08-01/";
 
 /// A protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,10 +64,18 @@ pub fn decode_monitoring(
             (operation.to_owned(), json::read(body).ok_or_else(malformed)?)
         }
         Protocol::Cbor => (operation.to_owned(), cbor::read(body)?),
-        Protocol::Query => form::read(body)?,
+        Protocol::Query => form::read(body).map_err(of_form)?,
     };
     let operation = Operation::from_name(&named).ok_or_else(|| Fault::unknown_operation(&named))?;
     Ok((operation, Request::validate(operation, &document)?))
+}
+
+fn of_form(fault: FormFault) -> Fault {
+    let message = match fault {
+        FormFault::TooLarge => "The form has too many fields.",
+        FormFault::NoAction => "The form has no parameter Action.",
+    };
+    Fault::new(FaultKind::Serialization, message)
 }
 
 /// The bytes of a response.
@@ -73,7 +84,7 @@ pub fn render_monitoring(protocol: Protocol, operation: Operation, response: &Re
     let body = match protocol {
         Protocol::Json => json::write(&document.unwrap_or(Document::Object(Vec::new()))),
         Protocol::Cbor => cbor::write(&document.unwrap_or(Document::Object(Vec::new()))),
-        Protocol::Query => xml::response(operation.name(), document.as_ref()),
+        Protocol::Query => xml::response(NAMESPACE, operation.name(), document.as_ref()),
     };
     Rendered { status: 200, body, query_error: None }
 }
@@ -86,7 +97,7 @@ fn written(protocol: Protocol, status: u16, (type_name, code, message): (String,
     match protocol {
         Protocol::Json => Rendered { status, body: json::write(&document), query_error },
         Protocol::Cbor => Rendered { status, body: cbor::write(&document), query_error },
-        Protocol::Query => Rendered { status, body: xml::error(sender, code, message), query_error: None },
+        Protocol::Query => Rendered { status, body: xml::error(NAMESPACE, [sender, code, message]), query_error: None },
     }
 }
 

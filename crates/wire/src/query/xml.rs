@@ -6,10 +6,9 @@ use keywright_semantics::monitoring::document::{Document, TimeMs};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-const NAMESPACE: &str = "http://monitoring.amazonaws.com/doc/2010-08-01/";
-
-pub(super) fn response(operation: &str, document: Option<&Document>) -> Vec<u8> {
-    let mut out = format!("<{operation}Response xmlns=\"{NAMESPACE}\">");
+/// A response. `namespace` names the API and its version.
+pub(crate) fn response(namespace: &str, operation: &str, document: Option<&Document>) -> Vec<u8> {
+    let mut out = format!("<{operation}Response xmlns=\"{namespace}\">");
     if let Some(document) = document {
         element(&mut out, &format!("{operation}Result"), document);
     }
@@ -18,8 +17,9 @@ pub(super) fn response(operation: &str, document: Option<&Document>) -> Vec<u8> 
     out.into_bytes()
 }
 
-pub(super) fn error(sender: &str, code: &str, message: &str) -> Vec<u8> {
-    let mut out = format!("<ErrorResponse xmlns=\"{NAMESPACE}\"><Error>");
+/// An error. `sender` says whose fault it is.
+pub(crate) fn error(namespace: &str, [sender, code, message]: [&str; 3]) -> Vec<u8> {
+    let mut out = format!("<ErrorResponse xmlns=\"{namespace}\"><Error>");
     for (name, text) in [("Type", sender), ("Code", code), ("Message", message)] {
         element(&mut out, name, &Document::text(text));
     }

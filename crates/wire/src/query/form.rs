@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use keywright_semantics::monitoring::document::Document;
-use keywright_semantics::monitoring::fault::{Fault, FaultKind};
 
 /// Fields of one form. The largest request has some thousands.
 const FIELDS_MAX: usize = 20_000;
@@ -17,13 +16,21 @@ struct Node {
     inner: BTreeMap<String, Node>,
 }
 
+/// Why a form is no request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FormFault {
+    /// It has too many fields, or too deep ones.
+    TooLarge,
+    /// It names no operation.
+    NoAction,
+}
+
 /// The operation that a form names, and its parameters.
-pub(super) fn read(body: &[u8]) -> Result<(String, Document), Fault> {
-    let malformed = |message: &str| Fault::new(FaultKind::Serialization, message);
+pub(crate) fn read(body: &[u8]) -> Result<(String, Document), FormFault> {
     let mut root = Node::default();
     for (place, (name, text)) in form_urlencoded::parse(body).enumerate() {
         if place >= FIELDS_MAX || name.split('.').count() > DEPTH_MAX {
-            return Err(malformed("The form has too many fields."));
+            return Err(FormFault::TooLarge);
         }
         let mut node = &mut root;
         for part in name.split('.') {
@@ -32,8 +39,7 @@ pub(super) fn read(body: &[u8]) -> Result<(String, Document), Fault> {
         node.text = Some(text.into_owned());
     }
     let action = root.inner.remove("Action").and_then(|node| node.text);
-    let action = action.ok_or_else(|| malformed("The form has no parameter Action."))?;
-    Ok((action, document(root)))
+    Ok((action.ok_or(FormFault::NoAction)?, document(root)))
 }
 
 fn document(mut node: Node) -> Document {
