@@ -17,6 +17,7 @@ use crate::batch::batch_write_item::batch_write_item;
 use crate::batch::transact_get_items::transact_get_items;
 use crate::batch::transact_write_items::transact_write_items;
 use crate::catalogue::{Catalogue, CatalogueFault, KeyMap};
+use crate::directory::{Directory, DirectoryFault};
 use crate::history::bound;
 use crate::read::get_item::get_item;
 use crate::read::query::query;
@@ -41,6 +42,8 @@ const CATALOGUE_AGE_MS_MAX: u64 = 1_000;
 pub enum OpenError {
     /// The catalogue cannot be read.
     Catalogue(CatalogueFault),
+    /// The users, groups, roles and policies cannot be read.
+    Principals(String),
     /// The store failed.
     Store(StoreError),
     /// The store is an unfinished copy of the installation of this name.
@@ -51,6 +54,7 @@ impl std::fmt::Display for OpenError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Catalogue(fault) => fault.fmt(formatter),
+            Self::Principals(text) => formatter.write_str(text),
             Self::Store(fault) => fault.fmt(formatter),
             Self::UnfinishedCopy(source) => write!(
                 formatter,
@@ -66,6 +70,15 @@ impl std::error::Error for OpenError {}
 impl From<CatalogueFault> for OpenError {
     fn from(fault: CatalogueFault) -> Self {
         Self::Catalogue(fault)
+    }
+}
+
+impl From<DirectoryFault> for OpenError {
+    fn from(fault: DirectoryFault) -> Self {
+        match fault {
+            DirectoryFault::Store(fault) => Self::Store(fault),
+            DirectoryFault::Row(text) => Self::Principals(text),
+        }
     }
 }
 
@@ -88,7 +101,8 @@ impl<S: Store> Engine<S> {
         }
         let catalogue = Catalogue::open(store.clone()).await?;
         let opened_ms = env.now_ms();
-        let engine = Self::new(store, env, config, catalogue);
+        let directory = Directory::open(store.clone(), opened_ms).await?;
+        let engine = Self::new(store, env, config, (catalogue, directory));
         engine.catalogue().note_followed(opened_ms);
         engine.begin_stamps(opened_ms).await?;
         stats_rows::load(&engine).await?;

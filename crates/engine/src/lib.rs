@@ -5,12 +5,13 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: support < catalogue < throughput, metrics, insights < bind < state < changes, history < read,
+//! Layers: support < catalogue, directory < throughput, metrics, insights < bind < state < changes, history < read,
 //! write < backfill, load, batch < partiql, streams, ttl < destinations < tables, monitoring < transfers
-//! < jobs < backups, exports, imports, scaling, sets, triggers < background < answered, copy < dispatch
+//! < jobs < backups, exports, imports, scaling, sets, triggers, principals < background < answered, copy < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.
+//! - `directory`: every account's users, groups, roles, policies and keys, and their shared copy in memory.
 //! - `throughput`: which request a limit refuses, and what each request leaves; pure.
 //! - `bind`: a request and a table's schema become keys, ranges and plans.
 //! - `metrics`: what requests consumed, per table and minute, in memory.
@@ -34,6 +35,7 @@
 //! - `imports`: operations on imports.
 //! - `scaling`: targets, policies and scheduled actions that change capacity through `tables`.
 //! - `triggers`: event source mappings of streams, and how far each has delivered.
+//! - `principals`: IAM's operations on the directory.
 //! - `copy`: every row of one store into another.
 //! - `background`: one bounded piece of due work; `answered`: metrics of answered requests; `dispatch`: open,
 //!   execute, step, shut down.
@@ -66,6 +68,7 @@ mod catalogue;
 mod changes;
 mod copy;
 mod destinations;
+mod directory;
 mod dispatch;
 mod exports;
 mod history;
@@ -76,6 +79,7 @@ mod load;
 mod metrics;
 mod monitoring;
 mod partiql;
+mod principals;
 mod read;
 mod scaling;
 mod sets;
@@ -104,12 +108,13 @@ pub use jobs::{
     JobView, ObjectJob, ObjectSource, ObjectWork, Piece, Read, RollbackCounts, RollbackExample,
     RollbackFilter, RollbackPreview, RollbackRequest, Row, RowPage, Sealed, SourceError,
 };
+pub use principals::{FoundKey, FoundPolicies, FoundPrincipal, FoundRole, SessionKey};
 pub use sets::{
     BegunRestore, BegunSet, NewSet, RestoreFault, RestoredTable, SetFault, SetPage, SetTable, Wanted,
 };
 pub use state::{Engine, Heat, HotItem, HotKey, KeepingFigures, PartitionHeat, Trial, TrialArm, TrialPart};
 pub use support::config::{BranchLimits, CountedTogether, EngineConfig};
-pub use support::env::{AccountId, Caller, Env, Namespace, Principal, Region};
+pub use support::env::{AccountId, Caller, Env, Limited, Namespace, Principal, Region};
 pub use support::image_memory::ImageMemory;
 pub use support::lane::{Aside, Lane, Presence};
 pub use support::observer::Observer;

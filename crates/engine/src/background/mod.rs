@@ -88,6 +88,9 @@ async fn follow<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> 
     if !engine.catalogue().is_followed_since(now_ms.saturating_sub(FOLLOW_MS)) {
         engine.catalogue().follow(now_ms).await?;
     }
+    if !engine.directory().is_followed_since(now_ms.saturating_sub(FOLLOW_MS)) {
+        engine.directory().follow(now_ms).await?;
+    }
     members::step(engine, now_ms).await?;
     use_rows::step(engine, now_ms).await
 }

@@ -31,6 +31,7 @@ use keywright_store::Store;
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::catalogue::{Catalogue, Table, record_bytes};
+use crate::directory::Directory;
 use crate::insights::Insights;
 use crate::metrics::Metrics;
 use crate::metrics::series::Naming;
@@ -90,6 +91,7 @@ struct Shared<S: Store> {
     config: EngineConfig,
     opened_ms: u64,
     catalogue: Catalogue<S>,
+    directory: Directory<S>,
     stats: Stats,
     metrics: Metrics,
     insights: Insights,
@@ -118,7 +120,12 @@ struct Shared<S: Store> {
 
 impl<S: Store> Engine<S> {
     /// An engine over a store whose catalogue has been read.
-    pub(crate) fn new(store: S, env: Arc<dyn Env>, config: EngineConfig, catalogue: Catalogue<S>) -> Self {
+    pub(crate) fn new(
+        store: S,
+        env: Arc<dyn Env>,
+        config: EngineConfig,
+        (catalogue, directory): (Catalogue<S>, Directory<S>),
+    ) -> Self {
         let seed = env.random_u128();
         let latches = Latches::new(seed);
         let insights = Insights::new(seed);
@@ -133,6 +140,7 @@ impl<S: Store> Engine<S> {
             env,
             config,
             catalogue,
+            directory,
             stats: Stats::default(),
             metrics,
             insights,
@@ -344,6 +352,10 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn catalogue(&self) -> &Catalogue<S> {
         &self.shared.catalogue
+    }
+
+    pub(crate) fn directory(&self) -> &Directory<S> {
+        &self.shared.directory
     }
 
     pub(crate) fn latches(&self) -> &Arc<Latches> {

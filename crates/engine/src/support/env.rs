@@ -102,8 +102,23 @@ impl Namespace {
 pub enum Principal {
     /// The account itself: no signature was verified.
     Account,
-    /// The holder of the access key with this id, whose signature was verified.
+    /// The account itself, by the access key with this id, whose signature was verified.
     AccessKey(Arc<str>),
+    /// A user, or the session of a user or role, who may do only what policies allow.
+    Limited(Arc<Limited>),
+}
+
+/// A principal whose rights its policies give.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Limited {
+    /// The ARN of the user or of the role's session.
+    pub arn: String,
+    /// The user's id, or the role's with the name of the session.
+    pub user_id: String,
+    /// The name of the user; none for the session of a role.
+    pub user: Option<String>,
+    /// The id of the access key.
+    pub access_key_id: String,
 }
 
 /// Who makes a request, and in which namespace. Names of tables are looked up in the namespace alone; a

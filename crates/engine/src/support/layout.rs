@@ -67,6 +67,7 @@ spaces! {
     Triggers = 0x18, "triggers";
     Destinations = 0x19, "deliveries to destinations";
     TriggerPlaces = 0x1a, "places of triggers";
+    Principals = 0x1b, "principals";
 }
 
 /// What becomes of a space's rows. Purge, branch, copy and the reports about damaged files read it, and
@@ -150,7 +151,8 @@ impl Space {
             | Self::Jobs
             | Self::Sets
             | Self::Transfers
-            | Self::Triggers => of_installation(Always),
+            | Self::Triggers
+            | Self::Principals => of_installation(Always),
             // A copy makes a bound of stamps of its own. The places of records are others in it, so triggers
             // and destinations begin anew there.
             Self::CleanStop

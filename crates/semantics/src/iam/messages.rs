@@ -48,6 +48,11 @@ pub fn no_key(id: &str) -> String {
     format!("The Access Key with id {id} cannot be found.")
 }
 
+/// A user that is not in the group.
+pub fn not_member(user: &str, group: &str) -> String {
+    format!("The user with name {user} is not in the group with name {group}.")
+}
+
 /// An entity without a boundary.
 pub fn no_boundary(kind: Kind, name: &str) -> String {
     format!("{} {name} does not have a permissions boundary.", kind.title())

@@ -1,0 +1,123 @@
+//! How the copy in memory follows the store when other processes change it too.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use bytes::Bytes;
+use keywright_semantics::error::Error;
+use keywright_store::{Direction, Entry, Snapshot, Store, StoreError};
+
+use super::account::Account;
+use super::record::decode;
+use super::rows::{self, RowOf, epoch_key};
+use super::{Directory, Known};
+use crate::support::env::AccountId;
+use crate::support::fault;
+use crate::support::layout::{Space, prefix_range};
+use crate::support::rows::each_row_until;
+
+pub(super) fn epoch(row: Option<Bytes>) -> u64 {
+    row.and_then(|row| Some(u64::from_be_bytes(*row.first_chunk::<8>()?))).unwrap_or(0)
+}
+
+/// Why the directory cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DirectoryFault {
+    /// The store failed.
+    Store(StoreError),
+    /// A row is damaged, or a later release wrote it.
+    Row(String),
+}
+
+impl From<StoreError> for DirectoryFault {
+    fn from(fault: StoreError) -> Self {
+        Self::Store(fault)
+    }
+}
+
+impl From<DirectoryFault> for Error {
+    fn from(fault: DirectoryFault) -> Self {
+        match fault {
+            DirectoryFault::Store(fault) => fault::storage(&fault),
+            DirectoryFault::Row(_) => fault::internal(),
+        }
+    }
+}
+
+impl<S: Store> Directory<S> {
+    /// Whether the epoch was read at this time or later, and nothing is uncertain.
+    pub(crate) fn is_followed_since(&self, time_ms: u64) -> bool {
+        !self.is_uncertain.load(Ordering::Acquire) && self.followed_ms.load(Ordering::Relaxed) >= time_ms
+    }
+
+    pub(super) fn is_behind(&self, stored: u64) -> bool {
+        self.is_uncertain.load(Ordering::Acquire) || self.known().epoch != stored
+    }
+
+    /// Reads what other processes have changed.
+    pub(crate) async fn follow(&self, now_ms: u64) -> Result<(), DirectoryFault> {
+        let _turn = self.turn.lock().await;
+        let view = self.store.snapshot().await?;
+        let stored = epoch(view.get(&epoch_key()).await?);
+        if self.is_behind(stored) {
+            self.reload(&view).await?;
+        }
+        self.followed_ms.fetch_max(now_ms, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Reads the accounts that have changed. The caller has the turn.
+    pub(super) async fn reload(&self, view: &impl Snapshot) -> Result<(), DirectoryFault> {
+        let stored = epoch(view.get(&epoch_key()).await?);
+        let read = read_all(view).await?;
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut next = Known { epoch: stored, ..Known::default() };
+        for (id, account) in read {
+            let same = known.accounts.remove(&id).filter(|known| **known == account);
+            next.replace(same.unwrap_or_else(|| Arc::new(account)));
+        }
+        *known = next;
+        drop(known);
+        self.is_uncertain.store(false, Ordering::Release);
+        Ok(())
+    }
+}
+
+/// All accounts of a view.
+async fn read_all(view: &impl Snapshot) -> Result<BTreeMap<AccountId, Account>, DirectoryFault> {
+    let mut accounts: BTreeMap<AccountId, Account> = BTreeMap::new();
+    let mut failed = None;
+    let take = |entry: &Entry| match take_row(&mut accounts, entry) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            failed = Some(error);
+            ControlFlow::Break(())
+        }
+    };
+    let range = prefix_range(vec![Space::Principals.byte()]);
+    each_row_until(view, (range, Direction::Forward), take).await?;
+    failed.map_or(Ok(accounts), Err)
+}
+
+fn take_row(accounts: &mut BTreeMap<AccountId, Account>, entry: &Entry) -> Result<(), DirectoryFault> {
+    let Some((id, row)) = rows::read(&entry.key) else { return Ok(()) };
+    let unreadable = || {
+        DirectoryFault::Row(format!(
+            "a row of account {id}'s users, groups, roles or policies is damaged, or a later release of Keywright \
+             wrote it"
+        ))
+    };
+    let account = accounts.entry(id.clone()).or_insert_with(|| Account::empty(id.clone()));
+    match row {
+        RowOf::Changed => account.changed = epoch(Some(entry.value.clone())),
+        RowOf::Entity(kind, name) => {
+            account.entities.insert((kind, name), Arc::new(decode(&entry.value).ok_or_else(unreadable)?));
+        }
+        RowOf::Policy(name) => {
+            account.policies.insert(name, Arc::new(decode(&entry.value).ok_or_else(unreadable)?));
+        }
+    }
+    Ok(())
+}
