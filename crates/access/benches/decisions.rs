@@ -1,0 +1,5 @@
+//! Time of decisions. `cargo bench -p keywright-access`.
+
+fn main() {
+    divan::main();
+}
