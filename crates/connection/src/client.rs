@@ -152,6 +152,8 @@ pub struct Client {
     /// What its connection is doing.
     pub activity: Arc<Activity>,
     /// Where it connects from.
+    pub ip: IpAddr,
+    /// The unit in which that is counted.
     pub address: Address,
     limits: AddressLimits,
     counts: Counts,
@@ -173,7 +175,7 @@ impl Client {
     /// The client of a new connection, without an admitted request.
     pub fn new(ip: IpAddr, limits: AddressLimits, counts: Counts) -> Self {
         counts.unadmitted.fetch_add(1, Ordering::Relaxed);
-        Self { activity: Arc::new(Activity::new()), address: Address::of(ip), limits, counts }
+        Self { activity: Arc::new(Activity::new()), ip, address: Address::of(ip), limits, counts }
     }
 
     /// Counts a TLS handshake, unless its address is at its limit.

@@ -108,7 +108,9 @@ pub use jobs::{
     JobView, ObjectJob, ObjectSource, ObjectWork, Piece, Read, RollbackCounts, RollbackExample,
     RollbackFilter, RollbackPreview, RollbackRequest, Row, RowPage, Sealed, SourceError,
 };
-pub use principals::{FoundKey, FoundPolicies, FoundPrincipal, FoundRole, SessionKey};
+pub use principals::{
+    FoundKey, FoundPrincipal, FoundRole, HeldPolicies, SessionKey, Subject, compiled_policy,
+};
 pub use sets::{
     BegunRestore, BegunSet, NewSet, RestoreFault, RestoredTable, SetFault, SetPage, SetTable, Wanted,
 };

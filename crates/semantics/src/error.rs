@@ -24,6 +24,8 @@ pub enum ErrorKind {
     DuplicateItem,
     /// A shard iterator is older than its lifetime.
     ExpiredIterator,
+    /// The session of the access key has ended.
+    ExpiredToken,
     /// A client token of an export was reused with a different request.
     ExportConflict,
     /// The export does not exist.
@@ -94,7 +96,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds, in their order.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 41] = [
         Self::AccessDenied,
         Self::BackupInUse,
         Self::BackupNotFound,
@@ -102,6 +104,7 @@ impl ErrorKind {
         Self::ContinuousBackupsUnavailable,
         Self::DuplicateItem,
         Self::ExpiredIterator,
+        Self::ExpiredToken,
         Self::ExportConflict,
         Self::ExportNotFound,
         Self::IdempotentParameterMismatch,

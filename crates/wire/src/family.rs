@@ -3,6 +3,7 @@
 //! It knows prefixes, paths and content types; each API knows its own operations.
 
 use crate::event_sources;
+use crate::identity::IdentityApi;
 use crate::monitoring::Protocol;
 
 /// An API of the endpoint.
@@ -12,6 +13,9 @@ pub enum Family {
     DynamoDb,
     /// Lambda's event source mappings; method and path name the operation.
     EventSources,
+    /// IAM or STS. A form of theirs has the head of one of CloudWatch's: the signature's scope tells them
+    /// apart.
+    Identity(IdentityApi),
     /// CloudWatch, in one of its protocols.
     Monitoring(Protocol),
     /// Application Auto Scaling.
@@ -47,11 +51,23 @@ impl Family {
         (Self::DynamoDb, "")
     }
 
+    /// The API of a form whose signature is scoped to this service.
+    #[must_use]
+    pub fn of_form(self, scope_service: &str) -> Self {
+        match (self, scope_service) {
+            (Self::Monitoring(Protocol::Query), "iam") => Self::Identity(IdentityApi::Iam),
+            (Self::Monitoring(Protocol::Query), "sts") => Self::Identity(IdentityApi::Sts),
+            (other, _) => other,
+        }
+    }
+
     /// The name of the service in the scope of a signature.
     pub const fn signature_service(self) -> &'static str {
         match self {
             Self::DynamoDb => "dynamodb",
             Self::EventSources => "lambda",
+            Self::Identity(IdentityApi::Iam) => "iam",
+            Self::Identity(IdentityApi::Sts) => "sts",
             Self::Monitoring(_) => "monitoring",
             Self::Scaling => "application-autoscaling",
         }

@@ -29,7 +29,7 @@ mod scaling;
 mod shapes;
 pub mod sigv4;
 
-pub use decode::{Parts, Shaped, decode, decode_parts, shape};
+pub use decode::{GivenTags, Parts, Shaped, decode, decode_parts, shape};
 pub use event_sources::{
     EVENT_SOURCES_CONTENT_TYPE, EVENT_SOURCES_PATH, RenderedMapping, RequestLine, decode_event_sources,
     render_event_sources, render_event_sources_error, render_event_sources_fault,

@@ -24,7 +24,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "keywright-designer",
         &["keywright-exchange", "keywright-model", "keywright-semantics", "keywright-workbench"],
     ),
-    ("keywright-engine", &["keywright-semantics", "keywright-store"]),
+    ("keywright-engine", &["keywright-access", "keywright-semantics", "keywright-store"]),
     ("keywright-exchange", &["keywright-model", "keywright-semantics"]),
     ("keywright-hot", &["keywright-engine", "keywright-store", "keywright-wire"]),
     ("keywright-model", &["keywright-semantics"]),

@@ -1,8 +1,9 @@
 //! One account's principals and policies as of one change, and a draft of the next one.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use keywright_access::policies::Policy;
 use keywright_semantics::iam::names::{IamArn, Kind, folded};
 
 use super::record::{Entity, ManagedPolicy};
@@ -19,11 +20,57 @@ pub(crate) struct Account {
     pub(super) entities: BTreeMap<(Kind, String), Arc<Entity>>,
     /// By folded name.
     pub(super) policies: BTreeMap<String, Arc<ManagedPolicy>>,
+    compiled: Compiled,
 }
 
+/// The policies that bind a user or role, compiled for decisions.
+#[derive(Debug, Default)]
+pub struct HeldPolicies {
+    /// Of the entity itself and of its groups.
+    pub identity: Vec<Arc<Policy>>,
+    /// The boundary.
+    pub boundary: Option<Arc<Policy>>,
+}
+
+/// Policies that were compiled as a request needed them. Another state of the account has others.
+#[derive(Debug, Default)]
+struct Compiled(Mutex<HashMap<(Kind, String), Arc<HeldPolicies>>>);
+
+impl Clone for Compiled {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+/// Two states of an account are equal whatever was compiled.
+impl PartialEq for Compiled {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Compiled {}
+
 impl Account {
-    pub(super) const fn empty(id: AccountId) -> Self {
-        Self { id, changed: 0, entities: BTreeMap::new(), policies: BTreeMap::new() }
+    pub(super) fn empty(id: AccountId) -> Self {
+        Self {
+            id,
+            changed: 0,
+            entities: BTreeMap::new(),
+            policies: BTreeMap::new(),
+            compiled: Compiled::default(),
+        }
+    }
+
+    /// The compiled policies of an entity, which `compile` makes once for this state.
+    pub(crate) fn compiled(
+        &self,
+        (kind, name): (Kind, &str),
+        compile: impl FnOnce() -> HeldPolicies,
+    ) -> Arc<HeldPolicies> {
+        let mut held = self.compiled.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = held.entry((kind, folded(name))).or_insert_with(|| Arc::new(compile()));
+        Arc::clone(held)
     }
 
     pub(crate) fn entity(&self, kind: Kind, name: &str) -> Option<&Arc<Entity>> {
@@ -92,7 +139,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    pub(super) const fn new(account: Account) -> Self {
+    pub(super) fn new(account: Account) -> Self {
         Self { account, touched: BTreeSet::new() }
     }
 

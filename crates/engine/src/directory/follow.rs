@@ -56,15 +56,22 @@ impl<S: Store> Directory<S> {
         self.is_uncertain.load(Ordering::Acquire) || self.known().epoch != stored
     }
 
-    /// Reads what other processes have changed.
+    /// Reads what other processes have changed. Of several callers one reads and the others wait for it.
     pub(crate) async fn follow(&self, now_ms: u64) -> Result<(), DirectoryFault> {
+        let begun = self.follows_begun.load(Ordering::Acquire);
         let _turn = self.turn.lock().await;
+        if self.follows_done.load(Ordering::Acquire) > begun {
+            // Another caller began to read after this call.
+            return Ok(());
+        }
+        let number = self.follows_begun.fetch_add(1, Ordering::AcqRel) + 1;
         let view = self.store.snapshot().await?;
         let stored = epoch(view.get(&epoch_key()).await?);
         if self.is_behind(stored) {
             self.reload(&view).await?;
         }
         self.followed_ms.fetch_max(now_ms, Ordering::Relaxed);
+        self.follows_done.store(number, Ordering::Release);
         Ok(())
     }
 

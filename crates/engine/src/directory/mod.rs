@@ -30,6 +30,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use crate::support::env::{AccountId, Env};
 use crate::support::fault;
 
+pub use account::HeldPolicies;
 pub(crate) use account::{Account, Draft};
 pub(crate) use follow::DirectoryFault;
 pub(crate) use record::{Entity, ManagedPolicy, Part, StoredKey, Version, characters};
@@ -85,6 +86,9 @@ pub(crate) struct Directory<S: Store> {
     known: RwLock<Known>,
     /// Held by each change and each reading of the store.
     turn: AsyncMutex<()>,
+    /// How many readings have begun, and how many of them had when the last one that ended began.
+    follows_begun: AtomicU64,
+    follows_done: AtomicU64,
     /// Whether the copy may be behind a commit of this process whose outcome is not known.
     is_uncertain: AtomicBool,
     followed_ms: AtomicU64,
@@ -98,6 +102,8 @@ impl<S: Store> Directory<S> {
             store,
             known: RwLock::default(),
             turn: AsyncMutex::default(),
+            follows_begun: AtomicU64::new(0),
+            follows_done: AtomicU64::new(0),
             is_uncertain: AtomicBool::new(false),
             followed_ms: AtomicU64::new(0),
             uses: Mutex::default(),

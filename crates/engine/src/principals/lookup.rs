@@ -1,14 +1,18 @@
 //! What signatures, sessions and decisions need to know of principals. All of it is in memory.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use keywright_semantics::iam::names::{Kind, folded};
+use keywright_access::document::{Document, PolicyKind};
+use keywright_access::policies::Policy;
+use keywright_semantics::iam::names::{IamArn, Kind};
+use keywright_semantics::iam::request::{Owner, Request};
 use keywright_store::Store;
 
 use super::built_in;
-use crate::directory::{Account, Entity, Part};
+use crate::directory::{Account, Entity, HeldPolicies, Part};
 use crate::state::Engine;
-use crate::support::env::AccountId;
+use crate::support::env::{AccountId, Namespace};
 
 /// An access key of a user, which may be used.
 #[derive(Clone)]
@@ -38,6 +42,24 @@ pub struct FoundPrincipal {
     pub tags: Vec<(String, String)>,
 }
 
+/// What a request of IAM is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// Its ARN.
+    pub arn: String,
+    /// The tags that it has.
+    pub tags: Vec<(String, String)>,
+    /// The boundary that it has.
+    pub boundary: Option<String>,
+}
+
+impl Subject {
+    /// The path in its ARN.
+    pub fn path(&self) -> &str {
+        IamArn::parse(&self.arn).map_or("/", |arn| arn.path)
+    }
+}
+
 /// A role as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRole {
@@ -49,15 +71,6 @@ pub struct FoundRole {
     pub session_seconds_max: u32,
 }
 
-/// The policies of a user or role, as of one change of the directory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FoundPolicies {
-    /// Inline and attached policies, also those of groups: names or ARNs, and documents.
-    pub identity: Vec<(String, String)>,
-    /// The boundary. A boundary whose policy is gone allows nothing.
-    pub boundary: Option<(String, Option<String>)>,
-}
-
 fn found(account: &Account, entity: &Entity) -> FoundPrincipal {
     FoundPrincipal {
         account: account.id.clone(),
@@ -66,13 +79,44 @@ fn found(account: &Account, entity: &Entity) -> FoundPrincipal {
         path: entity.path.clone(),
         id: entity.id.clone(),
         arn: entity.arn(account.id.as_str()),
-        tags: entity.tags.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+        tags: pairs(&entity.tags),
     }
 }
 
-fn document(account: &Account, arn: &str) -> Option<String> {
+/// A policy that allows nothing: what stands for a policy that is gone.
+const NOTHING: &str =
+    r#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Action":"keywright:None","Resource":"*"}}"#;
+/// A policy that denies everything: what stands for a stored text that this release does not understand.
+const DENY_ALL: &str = r#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Action":"*","Resource":"*"}}"#;
+
+/// A stored policy, compiled. A text that was checked when it was stored is understood.
+pub fn compiled_policy(name: &str, text: &str, kind: PolicyKind) -> Arc<Policy> {
+    let document = Document::parse(text, kind).or_else(|_| Document::parse(DENY_ALL, kind));
+    Arc::new(Policy::new(name, document.expect("our own policy is one")))
+}
+
+fn document<'a>(account: &'a Account, arn: &str) -> Option<&'a str> {
     let own = account.policy(arn).map(|policy| &**policy);
-    own.or_else(|| built_in::find(arn)).and_then(|policy| policy.document()).map(str::to_owned)
+    own.or_else(|| built_in::find(arn)).and_then(|policy| policy.document())
+}
+
+/// A managed policy, compiled. One that is gone allows nothing.
+fn managed(account: &Account, arn: &str, kind: PolicyKind) -> Arc<Policy> {
+    compiled_policy(arn, document(account, arn).unwrap_or(NOTHING), kind)
+}
+
+fn held(account: &Account, entity: &Entity) -> HeldPolicies {
+    let groups = entity.groups().filter_map(|name| account.entity(Kind::Group, name)).map(|group| &**group);
+    let mut policies = HeldPolicies::default();
+    for holder in groups.chain([entity]) {
+        let inline = holder.inline.iter();
+        policies.identity.extend(inline.map(|(name, text)| compiled_policy(name, text, PolicyKind::Identity)));
+        let attached = holder.attached.iter();
+        policies.identity.extend(attached.map(|arn| managed(account, arn, PolicyKind::Identity)));
+    }
+    let boundary = entity.boundary.as_ref();
+    policies.boundary = boundary.map(|arn| managed(account, arn, PolicyKind::Boundary));
+    policies
 }
 
 impl<S: Store> Engine<S> {
@@ -118,28 +162,53 @@ impl<S: Store> Engine<S> {
     }
 
     /// The policies of a user or role; none at all if it is gone.
-    pub fn policies_of(&self, principal: &FoundPrincipal) -> FoundPolicies {
+    pub fn policies_of(&self, principal: &FoundPrincipal) -> Arc<HeldPolicies> {
         let account = self.directory().account(&principal.account);
-        let entity = account.entity(principal.kind, &folded(&principal.name));
-        let Some(entity) = entity.filter(|entity| entity.id == principal.id) else {
-            return FoundPolicies::default();
-        };
-        let groups = entity.groups().filter_map(|name| account.entity(Kind::Group, name));
-        let mut policies = FoundPolicies::default();
-        for holder in groups.chain([entity]) {
-            let inline = holder.inline.iter().map(|(name, document)| (name.clone(), document.clone()));
-            policies.identity.extend(inline);
-            let attached = holder.attached.iter();
-            policies
-                .identity
-                .extend(attached.filter_map(|arn| Some((arn.clone(), document(&account, arn)?))));
+        let entity = account.entity(principal.kind, &principal.name);
+        match entity.filter(|entity| entity.id == principal.id) {
+            None => Arc::default(),
+            Some(entity) => account.compiled((entity.kind(), &entity.name), || held(&account, entity)),
         }
-        policies.boundary = entity.boundary.as_ref().map(|arn| (arn.clone(), document(&account, arn)));
-        policies
     }
 
-    /// The document in force of a managed policy of an account, or of a built-in one.
-    pub fn managed_document(&self, account: &AccountId, arn: &str) -> Option<String> {
-        document(&self.directory().account(account), arn)
+    /// A managed policy of an account, or a built-in one, as the policy of a session.
+    pub fn session_policy(&self, account: &AccountId, arn: &str) -> Arc<Policy> {
+        managed(&self.directory().account(account), arn, PolicyKind::Session)
     }
+
+    /// Whether a managed policy exists.
+    pub fn has_managed_policy(&self, account: &AccountId, arn: &str) -> bool {
+        document(&self.directory().account(account), arn).is_some()
+    }
+
+    /// What a request of IAM is about, with the paths of entities that exist.
+    pub fn subject_of(&self, account: &AccountId, request: &Request, caller: Option<&str>) -> Subject {
+        let account = self.directory().account(account);
+        let own = || caller.map(|name| Owner { kind: Kind::User, name: name.to_owned() });
+        let owner = request.owner().or_else(|| request.is_about_user_of_key().then(own).flatten());
+        let entity = owner.as_ref().and_then(|owner| account.entity(owner.kind, &owner.name));
+        let plain = || match &owner {
+            Some(owner) => owner.kind.arn(account.id.as_str(), "/", &owner.name),
+            None => request.resource(account.id.as_str()),
+        };
+        Subject {
+            arn: entity.map_or_else(plain, |entity| entity.arn(account.id.as_str())),
+            tags: entity.map(|entity| pairs(&entity.tags)).unwrap_or_default(),
+            boundary: entity.and_then(|entity| entity.boundary.clone()),
+        }
+    }
+
+    /// The tags of a table, in memory; none if there is no such table.
+    pub fn table_tags(&self, namespace: &Namespace, table: &str) -> Vec<(String, String)> {
+        self.catalogue().find(namespace, table).map(|table| pairs(&table.tags)).unwrap_or_default()
+    }
+
+    /// The ARN of the stream that a shard iterator is of; none if it was never issued.
+    pub fn stream_of_iterator(&self, text: &str) -> Option<String> {
+        crate::streams::stream_of_iterator(text).map(|stream| stream.arn)
+    }
+}
+
+fn pairs(tags: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    tags.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
 }

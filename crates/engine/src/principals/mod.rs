@@ -29,8 +29,8 @@ use keywright_store::Store;
 use crate::state::Engine;
 use crate::support::env::{Caller, Principal};
 
-pub use crate::directory::SessionKey;
-pub use lookup::{FoundKey, FoundPolicies, FoundPrincipal, FoundRole};
+pub use crate::directory::{HeldPolicies, SessionKey};
+pub use lookup::{FoundKey, FoundPrincipal, FoundRole, Subject, compiled_policy};
 
 /// How old the copy in memory may be when a request is judged by it, over a store that other processes
 /// change.

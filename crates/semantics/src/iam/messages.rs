@@ -106,6 +106,8 @@ pub const DUPLICATE_TAGS: &str =
 pub const BUSY: &str = "Another request changes the principals of this account. Try again.";
 /// The store failed.
 pub const FAILED: &str = "The request processing has failed because of an unknown error, exception or failure.";
+/// A session that is to have another source identity than its caller's.
+pub const OTHER_SOURCE_IDENTITY: &str = "The source identity of a session cannot be changed.";
 /// The session's policies are too large.
 pub const PACKED: &str = "Packed size of session policies or tags consumes more than 100% of the allotted space.";
 

@@ -462,10 +462,9 @@ impl Request {
         Self::Untag { owner, keys: reader.texts("TagKeys", Length::of(1, 128), super::reader::TAGS_MAX) }
     }
 
-    /// What the request is about, as policies name it, for a caller of this account. Paths of entities that
-    /// a request names are not known before they are looked up.
-    pub fn resource(&self, account: &str) -> String {
-        let of = |kind: Kind, name: &str| kind.arn(account, "/", name);
+    /// The entity that the request is about, if it names one that may exist.
+    pub fn owner(&self) -> Option<Owner> {
+        let of = |kind, name: &String| Some(Owner { kind, name: name.clone() });
         match self {
             Self::Attach { owner, .. }
             | Self::Delete(owner)
@@ -480,10 +479,89 @@ impl Request {
             | Self::PutInline { owner, .. }
             | Self::Rename { owner, .. }
             | Self::Tag { owner, .. }
-            | Self::Untag { owner, .. } => of(owner.kind, &owner.name),
+            | Self::Untag { owner, .. } => Some(owner.clone()),
             Self::AddUserToGroup { group, .. }
             | Self::GetGroup { group, .. }
             | Self::RemoveUserFromGroup { group, .. } => of(Kind::Group, group),
+            Self::CreateAccessKey { user }
+            | Self::DeleteAccessKey { user, .. }
+            | Self::GetUser { user }
+            | Self::ListAccessKeys { user, .. }
+            | Self::UpdateAccessKey { user, .. } => user.as_ref().and_then(|user| of(Kind::User, user)),
+            Self::GetRole { role }
+            | Self::ListInstanceProfilesForRole { role }
+            | Self::UpdateAssumeRolePolicy { role, .. }
+            | Self::UpdateRole { role, .. } => of(Kind::Role, role),
+            Self::ListGroupsForUser { user, .. } => of(Kind::User, user),
+            Self::CreateGroup(_)
+            | Self::CreatePolicy(_)
+            | Self::CreatePolicyVersion { .. }
+            | Self::CreateRole(_)
+            | Self::CreateUser(_)
+            | Self::DeletePolicy { .. }
+            | Self::DeletePolicyVersion { .. }
+            | Self::GetAccessKeyLastUsed { .. }
+            | Self::GetPolicy { .. }
+            | Self::GetPolicyVersion { .. }
+            | Self::List { .. }
+            | Self::ListEntitiesForPolicy(_)
+            | Self::ListPolicies(_)
+            | Self::ListPolicyVersions { .. }
+            | Self::SetDefaultPolicyVersion { .. } => None,
+        }
+    }
+
+    /// Whether a request that names no user is about the caller.
+    pub const fn is_about_user_of_key(&self) -> bool {
+        matches!(
+            self,
+            Self::CreateAccessKey { .. }
+                | Self::DeleteAccessKey { .. }
+                | Self::GetUser { .. }
+                | Self::ListAccessKeys { .. }
+                | Self::UpdateAccessKey { .. }
+        )
+    }
+
+    /// The boundary that the request gives.
+    pub fn given_boundary(&self) -> Option<&String> {
+        match self {
+            Self::CreateUser(new) => new.boundary.as_ref(),
+            Self::CreateRole(new) => new.entity.boundary.as_ref(),
+            Self::PutBoundary { arn, .. } => Some(arn),
+            _ => None,
+        }
+    }
+
+    /// The managed policy that the request attaches or detaches.
+    pub fn attached_policy(&self) -> Option<&String> {
+        match self {
+            Self::Attach { arn, .. } | Self::Detach { arn, .. } => Some(arn),
+            _ => None,
+        }
+    }
+
+    /// The tags that the request gives, and the keys of all that it names.
+    pub fn given_tags(&self) -> (Vec<(String, String)>, Vec<String>) {
+        let tags = match self {
+            Self::CreateUser(new) => &new.tags,
+            Self::CreateRole(new) => &new.entity.tags,
+            Self::CreatePolicy(new) => &new.tags,
+            Self::Tag { tags, .. } => tags,
+            Self::Untag { keys, .. } => return (Vec::new(), keys.clone()),
+            _ => return (Vec::new(), Vec::new()),
+        };
+        let pairs = tags.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        (pairs, tags.keys().cloned().collect())
+    }
+
+    /// What the request is about, as policies name it, for a caller of this account. Paths of entities that
+    /// a request names are not known before they are looked up.
+    pub fn resource(&self, account: &str) -> String {
+        if let Some(owner) = self.owner() {
+            return owner.kind.arn(account, "/", &owner.name);
+        }
+        match self {
             Self::CreateGroup(new) => Kind::Group.arn(account, &new.path, &new.name),
             Self::CreateUser(new) => Kind::User.arn(account, &new.path, &new.name),
             Self::CreateRole(new) => Kind::Role.arn(account, &new.entity.path, &new.entity.name),
@@ -496,21 +574,10 @@ impl Request {
             | Self::ListPolicyVersions { arn, .. }
             | Self::SetDefaultPolicyVersion { arn, .. } => arn.clone(),
             Self::ListEntitiesForPolicy(list) => list.arn.clone(),
-            Self::CreateAccessKey { user }
-            | Self::DeleteAccessKey { user, .. }
-            | Self::GetUser { user }
-            | Self::ListAccessKeys { user, .. }
-            | Self::UpdateAccessKey { user, .. } => {
-                user.as_ref().map_or_else(|| root_arn(account), |user| of(Kind::User, user))
-            }
-            Self::GetRole { role }
-            | Self::ListInstanceProfilesForRole { role }
-            | Self::UpdateAssumeRolePolicy { role, .. }
-            | Self::UpdateRole { role, .. } => of(Kind::Role, role),
-            Self::ListGroupsForUser { user, .. } => of(Kind::User, user),
             Self::List { kind, path_prefix, .. } => kind.arn(account, path_prefix, ""),
             Self::ListPolicies(list) => policy_arn(account, &list.path_prefix, ""),
             Self::GetAccessKeyLastUsed { .. } => "*".to_owned(),
+            _ => root_arn(account),
         }
     }
 

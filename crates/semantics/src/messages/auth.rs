@@ -9,6 +9,10 @@ pub const MISSING_TOKEN: &str = "Request is missing Authentication Token";
 pub const UNKNOWN_KEY: &str = "The security token included in the request is invalid.";
 /// A session token together with an access key that belongs to no session.
 pub const FOREIGN_TOKEN: &str = "The security token included in the request is invalid";
+/// A session that has ended.
+pub const EXPIRED_TOKEN: &str = "The security token included in the request is expired";
+/// A user or session that no policy lets do anything.
+pub const NOT_ALLOWED: &str = "User is not authorized to perform this action";
 /// A header signature and a presigned query in one request.
 pub const BOTH_HEADER_AND_QUERY: &str =
     "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.";

@@ -2,31 +2,47 @@
 //! `scale`, `map_event_sources`), from the network and from the studio.
 //!
 //! It knows who makes a request and what the request touches before its faults are reported. A decision on
-//! access belongs here, before `judge`. Only an [`Admitted`] request goes through a door, and only [`admit`]
+//! access is made here, before `validate`. Only an [`Admitted`] request goes through a door, and only [`admit`]
 //! makes one.
 
-use keywright_engine::{Caller, Engine};
-use keywright_semantics::error::Error;
+use keywright_engine::{Caller, Engine, Principal};
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::auth;
 use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
 use keywright_semantics::touches::Touches;
 use keywright_semantics::{event_sources, monitoring, scaling};
 
+use super::auth::Signer;
+use super::judgement::{Judge, Look};
+use keywright_wire::GivenTags;
 use super::request_trace::Trace;
 use crate::storage::any_store::AnyStore;
 use crate::studio::Access;
 
 /// Who makes a request, and what the way by which it came allows.
-#[derive(Debug)]
 pub(super) struct Asker {
     pub(super) caller: Caller,
     pub(super) access: Access,
+    /// By which policies the request is judged; none for the account itself.
+    pub(super) judge: Option<Box<Judge>>,
 }
 
 impl Asker {
     /// A caller whose request came by the network, where the caller alone decides.
-    pub(super) const fn of_network(caller: Caller) -> Self {
-        Self { caller, access: Access::Write }
+    pub(super) fn of_network(signer: Signer, judge: Option<Judge>) -> Self {
+        Self { caller: signer.caller, access: Access::Write, judge: judge.map(Box::new) }
+    }
+
+    /// The same with the tags that the request gives, if it is to be judged.
+    pub(super) fn giving(self, given: impl FnOnce() -> GivenTags) -> Self {
+        let judge = self.judge.map(|judge| Box::new(judge.giving(given())));
+        Self { judge, ..self }
+    }
+
+    /// The account itself, in the studio.
+    pub(super) const fn of_studio(caller: Caller, access: Access) -> Self {
+        Self { caller, access, judge: None }
     }
 }
 
@@ -34,6 +50,12 @@ impl Asker {
 pub(super) trait Asked {
     /// Whether executing it can write to the store.
     fn changes_something(&self) -> bool;
+
+    /// Judges what the first look left open. Requests without keys and attributes leave nothing open that
+    /// could be decided: they are denied.
+    fn second_look(&self, judge: &Judge, touches: &Touches<'_>) -> Result<(), Error> {
+        Err(judge.undecided_touches(touches))
+    }
 }
 
 impl Asked for Request {
@@ -67,16 +89,24 @@ pub(super) struct Admitted<R> {
     changes: bool,
 }
 
-/// Admits a request; none if it would change something and may not. `judge` reports all faults of the request
-/// but those of its JSON and types.
-pub(super) fn admit<R: Asked, F>(
+/// Admits a request; none if it would change something and may not. `validate` reports all faults of the request
+/// but those of its JSON and types. A denied caller learns none of them.
+pub(super) fn admit<R: Asked>(
     asker: Asker,
     touches: &Touches<'_>,
     trace: &mut Trace,
-    judge: impl FnOnce(&Caller) -> Result<R, F>,
-) -> Result<Option<Admitted<R>>, F> {
-    let Asker { caller, access } = asker;
-    let request = judge(&caller)?;
+    validate: impl FnOnce(&Caller) -> Result<R, Error>,
+) -> Result<Option<Admitted<R>>, Error> {
+    let Asker { caller, access, judge } = asker;
+    let look = match (&judge, &caller.principal) {
+        (Some(judge), _) => judge.first_look(touches)?,
+        (None, Principal::Account | Principal::AccessKey(_)) => Look::Allowed,
+        (None, Principal::Limited(_)) => return Err(Error::new(ErrorKind::AccessDenied, auth::NOT_ALLOWED)),
+    };
+    let request = validate(&caller)?;
+    if let (Some(judge), Look::Depends) = (&judge, look) {
+        request.second_look(judge, touches)?;
+    }
     // The names of a request that is refused may be anything, also secrets.
     if let Some(detail) = &mut trace.detail {
         detail.note_names(touches);

@@ -1,8 +1,11 @@
-//! Authentication: maps a request's signature to the account and region whose tables it can use.
+//! Authentication: maps a request's signature to the account and region whose tables it can use, and to who
+//! made it.
 //!
 //! With keys configured every signature is verified; without, every well-formed signature is accepted. The
 //! claim is checked before the body is read. The signature is checked after it, because it covers the body.
+//! Keys of the file are those of the accounts themselves; `signers` finds all others.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,17 +17,18 @@ use keywright_wire::sigv4::{
 };
 
 use super::credentials::Credential;
+use super::rights::Rights;
 
 /// How requests are authenticated.
 #[derive(Debug)]
 pub(crate) enum Authenticator {
     /// Signatures must be well-formed. An access key of twelve digits names its account.
     Unverified,
-    /// Signatures are verified with these keys.
+    /// Signatures are verified with these keys, and with those of users and sessions.
     Keys { credentials: Credentials, signing_keys: SigningKeys },
 }
 
-/// The keys by their ids.
+/// The keys of the file by their ids.
 #[derive(Debug)]
 pub(crate) struct Credentials(BTreeMap<String, Credential>);
 
@@ -32,6 +36,20 @@ impl Keyring for Credentials {
     fn secret(&self, access_key_id: &str) -> Option<&str> {
         self.0.get(access_key_id).map(|credential| credential.secret_access_key.as_str())
     }
+}
+
+/// A claim whose key is not in the file.
+pub(super) struct Unknown<'a> {
+    pub(super) claim: Claim<'a>,
+    signing_keys: &'a SigningKeys,
+}
+
+/// What the head of a request is worth as far as the file goes.
+pub(super) enum Begun<'a> {
+    /// The caller is known.
+    Checked(CheckedClaim<'a>),
+    /// The key may be one of a user or a session.
+    Unknown(Unknown<'a>),
 }
 
 impl Authenticator {
@@ -43,28 +61,82 @@ impl Authenticator {
         matches!(self, Self::Keys { .. })
     }
 
+    /// The account of a key of the file.
+    pub(super) fn account_of(&self, access_key_id: &str) -> Option<&str> {
+        match self {
+            Self::Unverified => None,
+            Self::Keys { credentials, .. } => {
+                credentials.0.get(access_key_id).map(|credential| credential.account.as_str())
+            }
+        }
+    }
+
     /// Checks the claim in a request's head. Without keys it reads neither the clock nor any header but those
     /// of the claim.
+    pub(super) fn begin<'a>(
+        &'a self,
+        request: &SignedRequest<'a>,
+        service: &'static str,
+        now: impl FnOnce() -> TimeMs,
+    ) -> Result<Begun<'a>, Error> {
+        match self {
+            Self::Unverified => {
+                let claim = read_claim(request, service, TimeCheck::Skip)?;
+                let account = account_of_open_key(claim.access_key_id());
+                let caller = Caller::account(namespace(account, claim.region()));
+                Ok(Begun::Checked(CheckedClaim::Trusted(caller)))
+            }
+            Self::Keys { credentials, signing_keys } => {
+                let claim = read_claim(request, service, TimeCheck::Now(now()))?;
+                let Some(credential) = credentials.0.get(claim.access_key_id()) else {
+                    return Ok(Begun::Unknown(Unknown { claim, signing_keys }));
+                };
+                let secret = Cow::Borrowed(check_key(request, &claim, credentials)?);
+                let (account, rights) = (Cow::Borrowed(credential.account.as_str()), None);
+                Ok(Begun::Checked(CheckedClaim::Signed(Box::new(Signed {
+                    claim,
+                    secret,
+                    account,
+                    rights,
+                    signing_keys,
+                }))))
+            }
+        }
+    }
+
+    /// The same for keys of the file alone.
     pub(crate) fn check_claim<'a>(
         &'a self,
         request: &SignedRequest<'a>,
         service: &'static str,
         now: impl FnOnce() -> TimeMs,
     ) -> Result<CheckedClaim<'a>, Error> {
-        match self {
-            Self::Unverified => {
-                let claim = read_claim(request, service, TimeCheck::Skip)?;
-                let account = account_of_open_key(claim.access_key_id());
-                Ok(CheckedClaim::Trusted(Caller::account(namespace(account, claim.region()))))
+        match (self.begin(request, service, now)?, self) {
+            (Begun::Checked(checked), _) => Ok(checked),
+            (Begun::Unknown(unknown), Self::Keys { credentials, .. }) => {
+                // It fails, because the file has no such key.
+                let secret = Cow::Borrowed(check_key(request, &unknown.claim, credentials)?);
+                let account = Cow::Borrowed(DEFAULT_ACCOUNT);
+                Ok(unknown.with(SignerKey { secret, account, rights: None }))
             }
-            Self::Keys { credentials, signing_keys } => {
-                let claim = read_claim(request, service, TimeCheck::Now(now()))?;
-                let secret = check_key(request, &claim, credentials)?;
-                let credential = credentials.0.get(claim.access_key_id());
-                let account = credential.map_or(DEFAULT_ACCOUNT, |credential| credential.account.as_str());
-                Ok(CheckedClaim::Signed(Box::new(Signed { claim, secret, account, signing_keys })))
-            }
+            (Begun::Unknown(_), Self::Unverified) => unreachable!("without keys every key is known"),
         }
+    }
+}
+
+/// What is known of a key's holder.
+pub(super) struct SignerKey<'a> {
+    pub(super) secret: Cow<'a, str>,
+    pub(super) account: Cow<'a, str>,
+    /// None for the account itself.
+    pub(super) rights: Option<Arc<Rights>>,
+}
+
+impl<'a> Unknown<'a> {
+    /// The claim of a key that was found.
+    pub(super) fn with(self, key: SignerKey<'a>) -> CheckedClaim<'a> {
+        let (Self { claim, signing_keys }, SignerKey { secret, account, rights }) = (self, key);
+        CheckedClaim::Signed(Box::new(Signed { claim, secret, account, rights, signing_keys }))
     }
 }
 
@@ -80,9 +152,18 @@ pub(crate) enum CheckedClaim<'a> {
 #[derive(Debug)]
 pub(crate) struct Signed<'a> {
     claim: Claim<'a>,
-    secret: &'a str,
-    account: &'a str,
+    secret: Cow<'a, str>,
+    account: Cow<'a, str>,
+    rights: Option<Arc<Rights>>,
     signing_keys: &'a SigningKeys,
+}
+
+/// A caller whose signature is verified, where signatures are.
+#[derive(Clone, Debug)]
+pub(crate) struct Signer {
+    pub(crate) caller: Caller,
+    /// What a user or session may do; none for the account itself.
+    pub(crate) rights: Option<Arc<Rights>>,
 }
 
 impl CheckedClaim<'_> {
@@ -95,14 +176,18 @@ impl CheckedClaim<'_> {
     }
 
     /// Verifies the signature of a request whose body has been read, and returns the caller.
-    pub(crate) fn verify(self, request: &SignedRequest<'_>) -> Result<Caller, Error> {
+    pub(crate) fn verify(self, request: &SignedRequest<'_>) -> Result<Signer, Error> {
         match self {
-            Self::Trusted(caller) => Ok(caller),
+            Self::Trusted(caller) => Ok(Signer { caller, rights: None }),
             Self::Signed(signed) => {
-                let Signed { claim, secret, account, signing_keys } = *signed;
-                verify_signature(request, &claim, secret, signing_keys)?;
-                let principal = Principal::AccessKey(Arc::from(claim.access_key_id()));
-                Ok(Caller { namespace: namespace(account, claim.region()), principal })
+                let Signed { claim, secret, account, rights, signing_keys } = *signed;
+                verify_signature(request, &claim, &secret, signing_keys)?;
+                let principal = match &rights {
+                    None => Principal::AccessKey(Arc::from(claim.access_key_id())),
+                    Some(rights) => Principal::Limited(Arc::new(rights.limited(claim.access_key_id()))),
+                };
+                let caller = Caller { namespace: namespace(&account, claim.region()), principal };
+                Ok(Signer { caller, rights })
             }
         }
     }

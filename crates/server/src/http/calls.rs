@@ -8,10 +8,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::Method;
 use hyper::body::Incoming;
+use keywright_access::action::Own;
 use keywright_engine::{Caller, Namespace, Presence};
 use keywright_semantics::error::Error;
 use keywright_wire::Family;
 
+use super::auth::Signer;
 use super::branches::{self, Command, Refusal};
 use super::context::RequestContext;
 use super::find_table;
@@ -99,7 +101,7 @@ impl Service {
     async fn receive_own(
         &self,
         context: &RequestContext<'_>,
-        (header_value, bytes_max): (&str, usize),
+        (header_value, bytes_max, action): (&str, usize, Own),
         mut body: Incoming,
     ) -> Result<(Option<Caller>, Bytes), Turned> {
         let verifies = self.authenticator.verifies();
@@ -113,12 +115,16 @@ impl Service {
             );
             return Err(Refusal::new(403, message).into());
         }
-        let claimed = match verifies.then(|| self.check_claim(context, Family::DynamoDb)) {
-            Some(Err(error)) => {
-                self.discard(context.head, &mut body, context.client).await;
-                return Err(error.into());
+        let claimed = if verifies {
+            match self.check_claim(context, Family::DynamoDb).await {
+                Ok(claimed) => Some(claimed),
+                Err(error) => {
+                    self.discard(context.head, &mut body, context.client).await;
+                    return Err(error.into());
+                }
             }
-            claimed => claimed.and_then(Result::ok),
+        } else {
+            None
         };
         let mut hold = self.bodies.hold(self.trusts(context.client));
         let read = body::read(&mut body, bytes_max, &mut hold);
@@ -127,8 +133,16 @@ impl Service {
             return Err(Refusal::new(400, message).into());
         };
         let signer = claimed.map(|claimed| claimed.verify(&context.signed(&sent))).transpose()?;
+        if let Some(signer) = &signer {
+            self.allow_own(context, signer, action)?;
+        }
         context.client.admit();
-        Ok((signer, hold.over(sent)))
+        Ok((signer.map(|signer| signer.caller), hold.over(sent)))
+    }
+
+    /// Judges a call of our own.
+    fn allow_own(&self, context: &RequestContext<'_>, signer: &Signer, action: Own) -> Result<(), Error> {
+        self.judge(context, signer)?.map_or(Ok(()), |judge| judge.own_call(action))
     }
 
     /// Answers one of our own calls.
@@ -161,7 +175,8 @@ impl Service {
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         let signed = self.receive_signed(context, (Family::DynamoDb, BodyForm::Short), body, trace).await?;
-        let (namespace, body) = (&signed.caller.namespace, &signed.body);
+        self.allow_own(context, &signed.signer, call.action())?;
+        let (namespace, body) = (&signed.signer.caller.namespace, &signed.body);
         match call {
             SignedCall::Backups => {
                 let answer = self.backups_answer(namespace, body, Access::Write).await?;
@@ -182,7 +197,7 @@ impl Service {
 
     /// Begins, reads or ends a set of tables.
     async fn serve_sets(&self, context: &RequestContext<'_>, body: Incoming) -> Result<Answer, Turned> {
-        let expected = (sets::HEADER_VALUE, sets::BODY_BYTES_MAX);
+        let expected = (sets::HEADER_VALUE, sets::BODY_BYTES_MAX, Own::BackUpTables);
         let (signer, sent) = self.receive_own(context, expected, body).await?;
         let request = sets::read(&sent)?;
         let share = self.answer_share(Some(sets::ANSWER_BYTES)).await?;
@@ -198,7 +213,7 @@ impl Service {
 
     /// Begins, feeds or ends a restore of tables.
     async fn serve_restores(&self, context: &RequestContext<'_>, body: Incoming) -> Result<Answer, Turned> {
-        let expected = (restores::HEADER_VALUE, restores::BODY_BYTES_MAX);
+        let expected = (restores::HEADER_VALUE, restores::BODY_BYTES_MAX, Own::RestoreTables);
         let (signer, sent) = self.receive_own(context, expected, body).await?;
         let (request, rows) = restores::read(&sent)?;
         let engine = self.engine()?;
@@ -211,13 +226,15 @@ impl Service {
 
     /// Makes or drops a branch.
     async fn serve_branches(&self, context: &RequestContext<'_>, body: Incoming) -> Result<Answer, Turned> {
-        let expected = (branches::HEADER_VALUE, branches::BODY_BYTES_MAX);
+        let deletes = context.head.method == Method::DELETE;
+        let action = if deletes { Own::DeleteBranch } else { Own::BranchTables };
+        let expected = (branches::HEADER_VALUE, branches::BODY_BYTES_MAX, action);
         let (signer, sent) = self.receive_own(context, expected, body).await?;
         let engine = self.engine()?;
         let is_left = |place: &Namespace| engine.has_tables(place);
         let naming =
             branches::Naming { signer: signer.as_ref().map(|caller| &caller.namespace), is_left: &is_left };
-        let command = branches::read(context.head.method == Method::DELETE, &sent, naming)?;
+        let command = branches::read(deletes, &sent, naming)?;
         let presence = Presence::default();
         let engine = engine.for_client(presence.clone());
         let running = Arc::clone(&self.changes).read_owned().await;

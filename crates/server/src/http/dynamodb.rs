@@ -52,14 +52,15 @@ impl Service {
         };
         trace.operation = Some(operation);
         let expected = (Family::DynamoDb, BodyForm::Json);
-        let Signed { caller, body, hold: _hold } =
+        let Signed { signer, body, hold: _hold } =
             match self.receive_signed(context, expected, body, trace).await {
                 Ok(signed) => signed,
                 Err(Unreceived::TooLarge) => return Ok(self.refuse(Answer::too_large(), Cause::BodyTooLarge)),
                 Err(Unreceived::TooSlow) => return Ok(self.refuse(Answer::too_slow(), Cause::BodyTooSlow)),
                 Err(Unreceived::Other(error)) => return Err(error),
             };
-        let answer = self.execute(operation, Asker::of_network(caller), body, trace).await?;
+        let judge = self.judge(context, &signer)?.map(|judge| judge.of_operation(operation));
+        let answer = self.execute(operation, Asker::of_network(signer, judge), body, trace).await?;
         Ok(answer.expect("a caller who may write is answered"))
     }
 
@@ -141,6 +142,7 @@ impl Service {
             }
         };
         let touches = shaped.touches();
+        let asker = asker.giving(|| shaped.given_tags());
         admit(asker, &touches, trace, |caller| {
             shaped.judge().inspect_err(|error| self.note_refused(caller, touches.only_table(), error))
         })

@@ -53,7 +53,9 @@ impl Service {
             path: head.uri.path(),
             query: head.uri.query().unwrap_or_default(),
         };
-        let answer = self.mapped(line, Asker::of_network(signed.caller), &signed.body, trace).await?;
+        let judge = self.judge(context, &signed.signer)?;
+        let asker = Asker::of_network(signed.signer, judge);
+        let answer = self.mapped(line, asker, &signed.body, trace).await?;
         Ok(answer.expect("a caller who may write is answered"))
     }
 
@@ -72,7 +74,7 @@ impl Service {
             Err(fault) => return Ok(Some(refused(&fault))),
         };
         let touches = Touches::account(Action::EventSources(request.operation()));
-        let admitted = admit(asker, &touches, trace, |_| Ok::<_, Error>(request))?;
+        let admitted = admit(asker, &touches, trace, |_| Ok(request))?;
         let Some(admitted) = admitted else { return Ok(None) };
         for target in admitted.request().targets() {
             if let Err(message) = self.targets.check(target) {

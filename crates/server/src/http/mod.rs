@@ -4,10 +4,11 @@
 //! - `service`: what all requests share, and the way of a request in the large; `web_guard`: which requests
 //!   of browsers are admitted; `response`: how an answer is framed.
 //! - `context`: the head of a request. `receive`: a body and who signed it (`auth`, `credentials`,
-//!   `failed_signatures`, `inflate`).
+//!   `failed_signatures`, `inflate`, and for users and sessions `signers`).
 //! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
-//! - The APIs: `dynamodb`, `event_sources`, `monitoring`, `scaling`; our own `calls` (which: `own_call`;
+//! - `judgement`: whether policies allow a request (`rights`). `sessions`: tokens of STS.
+//! - The APIs: `dynamodb`, `event_sources`, `identity` (`assume`), `monitoring`, `scaling`; our own `calls` (which: `own_call`;
 //!   `branches`, `find_table`, `history`, `triggers`, and with bytes in `frames` and `hex`: `sets`,
 //!   `restores`) and `job_calls` (`backups`, `destinations`, `import_errors`, `jobs`, `rollbacks`);
 //!   `studio_calls` without signatures. `copy_check`: what `dynamodb` asks the backup store before a restore.
@@ -17,6 +18,7 @@
 
 mod admission;
 mod answer_size;
+mod assume;
 pub(crate) mod auth;
 mod backups;
 pub(crate) mod branches;
@@ -32,10 +34,12 @@ pub(crate) mod find_table;
 pub(crate) mod frames;
 pub(crate) mod hex;
 pub(crate) mod history;
+mod identity;
 pub(crate) mod import_errors;
 mod inflate;
 mod job_calls;
 pub(crate) mod jobs;
+mod judgement;
 mod monitoring;
 mod own_call;
 mod receive;
@@ -45,10 +49,13 @@ mod request_trace;
 pub(crate) mod response;
 pub(crate) mod restores;
 pub(crate) mod rollbacks;
+mod rights;
 mod run_to_completion;
 mod scaling;
 mod service;
+mod sessions;
 pub(crate) mod sets;
+mod signers;
 mod studio_calls;
 pub(crate) mod triggers;
 pub(crate) mod web_guard;

@@ -46,7 +46,8 @@ impl Service {
     ) -> Result<Answer, Error> {
         let expected = (Family::Monitoring(protocol), BodyForm::Short);
         let signed = self.receive_signed(context, expected, body, trace).await?;
-        let asker = Asker::of_network(signed.caller);
+        let judge = self.judge(context, &signed.signer)?;
+        let asker = Asker::of_network(signed.signer, judge);
         let answer = self.monitored((protocol, operation), asker, &signed.body, trace).await?;
         Ok(answer.expect("a caller who may write is answered"))
     }
@@ -67,7 +68,7 @@ impl Service {
             Err(fault) => return Ok(Some(refused(&fault))),
         };
         let touches = Touches::account(Action::Monitoring(operation));
-        let admitted = admit(asker, &touches, trace, |_| Ok::<_, Error>(request))?;
+        let admitted = admit(asker, &touches, trace, |_| Ok(request))?;
         let Some(admitted) = admitted else { return Ok(None) };
         let share = self.answer_share(answer_size::of_monitoring(admitted.request())).await?;
         let engine = self.engine()?;

@@ -2,6 +2,7 @@
 
 use hyper::Method;
 use hyper::http::request::Parts;
+use keywright_access::action::Own;
 
 use super::{
     backups, branches, destinations, find_table, history, import_errors, jobs, restores, rollbacks, sets,
@@ -28,6 +29,22 @@ pub(super) enum SignedCall {
     Jobs,
     Rollback,
     Triggers,
+}
+
+impl SignedCall {
+    /// The action that policies name.
+    pub(super) const fn action(self) -> Own {
+        match self {
+            Self::Backups => Own::BackUpTables,
+            Self::Destinations => Own::ListDestinations,
+            Self::FindTable => Own::FindTable,
+            Self::History => Own::GetItemHistory,
+            Self::ImportErrors => Own::GetImportErrors,
+            Self::Jobs => Own::ListJobs,
+            Self::Rollback => Own::RollBackTable,
+            Self::Triggers => Own::ListTriggers,
+        }
+    }
 }
 
 impl OwnCall {

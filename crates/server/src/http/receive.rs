@@ -9,11 +9,10 @@ use futures_util::future::poll_immediate;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::EXPECT;
 use hyper::http::request::Parts;
-use keywright_engine::Caller;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_wire::{Family, is_json};
 
-use super::auth::CheckedClaim;
+use super::auth::Signer;
 use super::context::RequestContext;
 use super::inflate::{InflateFault, inflate};
 use super::request_trace::Trace;
@@ -30,7 +29,7 @@ use crate::process::environment;
 
 /// A body whose signature is verified, where signatures are.
 pub(super) struct Signed<'b> {
-    pub(super) caller: Caller,
+    pub(super) signer: Signer,
     pub(super) body: Bytes,
     /// The memory of the body.
     pub(super) hold: Hold<'b>,
@@ -85,7 +84,7 @@ impl Service {
         mut body: Incoming,
         trace: &mut Trace,
     ) -> Result<Signed<'_>, Unreceived> {
-        let claimed = match self.check_claim(context, family) {
+        let claimed = match self.check_claim(context, family).await {
             Ok(claimed) => claimed,
             Err(error) if form == BodyForm::Json => {
                 return Err(self.prefer_syntax_fault(error, context, body).await.into());
@@ -111,7 +110,8 @@ impl Service {
             verified.map_err(|error| if is_readable { or_not_json(error, &sent) } else { error })
         };
         let hashed = if self.authenticator.verifies() { sent.len() } else { 0 };
-        let caller = self.offload(hashed, verify).await?;
+        let signer = self.offload(hashed, verify).await?;
+        self.note_key_use(&signer, family);
         context.client.admit();
         hold.verify();
         let body = match context.fields.content_encoding {
@@ -122,16 +122,7 @@ impl Service {
             }
         };
         form.check_length(&body)?;
-        Ok(Signed { caller, body, hold })
-    }
-
-    /// Checks the claim in a request's head, without its body.
-    pub(super) fn check_claim<'a>(
-        &'a self,
-        context: &RequestContext<'a>,
-        family: Family,
-    ) -> Result<CheckedClaim<'a>, Error> {
-        self.authenticator.check_claim(&context.signed(&[]), family.signature_service(), environment::now)
+        Ok(Signed { signer, body, hold })
     }
 
     /// Reads a body within its limits of size, memory and time. A body that is too large is discarded.

@@ -17,7 +17,8 @@ use hyper::header::{
 use hyper::{HeaderMap, Response, StatusCode};
 
 use keywright_wire::{
-    EVENT_SOURCES_CONTENT_TYPE, Protocol, Rendered, RenderedMapping, RenderedScaling, SCALING_CONTENT_TYPE,
+    EVENT_SOURCES_CONTENT_TYPE, IDENTITY_CONTENT_TYPE, Protocol, Rendered, RenderedIdentity, RenderedMapping,
+    RenderedScaling, SCALING_CONTENT_TYPE,
 };
 
 use crate::connection::budget::Share;
@@ -112,6 +113,12 @@ impl Answer {
             answer.extra.insert(SMITHY_PROTOCOL, RPC_V2_CBOR);
         }
         answer
+    }
+
+    /// A response of IAM or STS.
+    pub(crate) fn identity(rendered: RenderedIdentity) -> Self {
+        let status = StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self::new(status, Some(HeaderValue::from_static(IDENTITY_CONTENT_TYPE)), rendered.body)
     }
 
     /// A response of Application Auto Scaling.

@@ -50,8 +50,9 @@ impl Service {
             Err(fault) => return Ok(Answer::scaling(render_scaling_fault(&fault))),
         };
         let touches = Touches::account(Action::Scaling(operation));
-        let asker = Asker::of_network(signed.caller);
-        let admitted = admit(asker, &touches, trace, |_| Ok::<_, Error>(request))?;
+        let judge = self.judge(context, &signed.signer)?;
+        let asker = Asker::of_network(signed.signer, judge);
+        let admitted = admit(asker, &touches, trace, |_| Ok(request))?;
         let admitted = admitted.expect("a caller who may write is admitted");
         let share = self.answer_share(answer_size::of_scaling(admitted.request())).await?;
         let engine = self.engine()?;

@@ -11,15 +11,16 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http_body_util::Full;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::HOST;
+use hyper::header::{AUTHORIZATION, HOST};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response};
 use keywright_engine::Lane;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages;
-use keywright_wire::{Family, render_error};
+use keywright_wire::sigv4::scope_service;
+use keywright_wire::{Family, Protocol, render_error};
 use tokio::io::AsyncRead;
-use tokio::sync::{RwLock, Semaphore, watch};
+use tokio::sync::{OnceCell, RwLock, Semaphore, watch};
 
 use super::auth::Authenticator;
 use super::context::{RequestContext, signed_headers};
@@ -29,6 +30,7 @@ use super::request_log::{Outcome, RequestLog};
 use super::request_metrics::RequestMetrics;
 use super::request_trace::Trace;
 use super::response::{self, Answer, ResponsePrefs};
+use super::sessions::Sessions;
 use super::web_guard::{Refusal, WebGuard};
 use crate::clock::{Desk, endpoint as clock};
 use crate::connection::body::{self, BodyBudgets};
@@ -56,6 +58,10 @@ pub(crate) struct Service {
     pub(super) clock: Option<Desk>,
     pub(super) connection_figures: Arc<ConnectionFigures>,
     pub(super) authenticator: Authenticator,
+    /// Made with the first session.
+    pub(super) sessions: OnceCell<Sessions>,
+    /// Whether requests come by TLS.
+    pub(super) is_secure: bool,
     pub(super) web_guard: WebGuard,
     pub(super) limits: Limits,
     pub(super) bodies: BodyBudgets,
@@ -79,6 +85,7 @@ pub(crate) struct ServiceParts {
     pub(crate) lane: Arc<Lane>,
     pub(crate) metrics: Arc<RequestMetrics>,
     pub(crate) authenticator: Authenticator,
+    pub(crate) is_secure: bool,
     pub(crate) web_guard: WebGuard,
     pub(crate) limits: Limits,
     pub(crate) request_log: Option<RequestLog>,
@@ -95,6 +102,7 @@ impl Service {
             lane,
             metrics,
             authenticator,
+            is_secure,
             web_guard,
             limits,
             request_log,
@@ -111,6 +119,8 @@ impl Service {
             clock,
             connection_figures: Arc::new(ConnectionFigures::new(&limits)),
             authenticator,
+            sessions: OnceCell::new(),
+            is_secure,
             web_guard,
             bodies: BodyBudgets::new(&limits),
             decoding: Budget::new(limits.decode_budget_bytes, wait),
@@ -189,6 +199,7 @@ impl Service {
                 && client.address.is_loopback()
         });
         let (api, operation) = family(head, fields);
+        let api = self.of_form(api, head);
         trace.is_call = own.is_some() || api == Family::EventSources || head.method == Method::POST;
         let early = match admitted {
             Ok(()) if !is_usual || clock.is_some() => None,
@@ -213,6 +224,7 @@ impl Service {
             (Family::Monitoring(protocol), operation) => {
                 Ok(self.serve_monitoring(&context, (protocol, operation), body, trace).await)
             }
+            (Family::Identity(api), _) => Ok(self.serve_identity(&context, api, body, trace).await),
             (Family::Scaling, operation) => Ok(self.serve_scaling(&context, operation, body, trace).await),
         };
         match served {
@@ -223,6 +235,17 @@ impl Service {
                 self.failed(error).await
             }
         }
+    }
+
+    /// The API of a form: IAM's and STS's are served only where signatures are verified.
+    fn of_form(&self, api: Family, head: &Parts) -> Family {
+        if api != Family::Monitoring(Protocol::Query) || !self.authenticator.verifies() {
+            return api;
+        }
+        let authorization = head.headers.get(AUTHORIZATION).and_then(request_head::visible);
+        let service =
+            scope_service(authorization.unwrap_or_default(), head.uri.query().unwrap_or_default());
+        service.map_or(api, |service| api.of_form(&service))
     }
 
     /// Answers requests that are not DynamoDB requests, judged by the head alone.

@@ -29,7 +29,7 @@ impl Service {
         trace.is_call = true;
         trace.operation = Some(operation);
         trace.received_bytes = body.len();
-        let executed = self.execute(operation, Asker { caller, access }, body, &mut trace);
+        let executed = self.execute(operation, Asker::of_studio(caller, access), body, &mut trace);
         let executed = AssertUnwindSafe(executed).catch_unwind().await;
         let answer = match executed.unwrap_or_else(|_panic| Err(internal_error())) {
             Ok(Some(answer)) => answer,
@@ -48,7 +48,7 @@ impl Service {
     async fn monitored_in_json(&self, call: MonitoringCall<'_>, prefs: ResponsePrefs<'_>) -> Called {
         let MonitoringCall { operation, caller, body, access } = call;
         let mut trace = Trace::begin();
-        let asker = Asker { caller, access };
+        let asker = Asker::of_studio(caller, access);
         let answered = self.monitored((Protocol::Json, operation), asker, body, &mut trace);
         let answer = AssertUnwindSafe(answered).catch_unwind().await;
         let answer = match answer.unwrap_or_else(|_panic| Err(internal_error())) {
@@ -66,7 +66,7 @@ impl Service {
         let mut trace = Trace::begin();
         let path = format!("{EVENT_SOURCES_PATH}/{mapping}");
         let line = RequestLine { method, path: &path, query: "" };
-        let answered = self.mapped(line, Asker { caller, access }, body, &mut trace);
+        let answered = self.mapped(line, Asker::of_studio(caller, access), body, &mut trace);
         let answer = AssertUnwindSafe(answered).catch_unwind().await;
         let answer = match answer.unwrap_or_else(|_panic| Err(internal_error())) {
             Ok(Some(answer)) => answer,
@@ -169,6 +169,6 @@ impl Api for Service {
     fn signer(&self, request: &SignedRequest<'_>) -> Result<(Caller, String), Error> {
         let claim = self.authenticator.check_claim(request, "dynamodb", environment::now)?;
         let signature = claim.signature().unwrap_or_default().to_owned();
-        Ok((claim.verify(request)?, signature))
+        Ok((claim.verify(request)?.caller, signature))
     }
 }

@@ -203,6 +203,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
         lane,
         metrics,
         authenticator,
+        is_secure: config.tls.is_some(),
         web_guard: config.web_guard,
         limits: config.limits,
         request_log: config.request_log,

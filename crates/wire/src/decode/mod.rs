@@ -42,6 +42,8 @@ use crate::render::unknown_operation;
 use crate::shapes::{self, Input};
 use build::FromNode;
 
+pub use touches::GivenTags;
+
 /// The request in the body, or the error with which the service answers it.
 pub fn decode(operation: Operation, body: &[u8]) -> Result<Request, Error> {
     shape(operation, body)?.judge()
@@ -79,6 +81,11 @@ impl<'b> Shaped<'b> {
     /// names twice stands twice.
     pub fn touches(&self) -> Touches<'b> {
         touches::of(self.operation, &self.node)
+    }
+
+    /// The tags that the request gives, valid or not.
+    pub fn given_tags(&self) -> GivenTags {
+        touches::given_tags(&self.node)
     }
 
     /// The request, or its first fault that needs no table.

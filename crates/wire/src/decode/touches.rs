@@ -76,6 +76,32 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
     }
 }
 
+/// Tags that a request gives to what it makes or changes, and the keys of all that it names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GivenTags {
+    /// Keys and values.
+    pub tags: Vec<(String, String)>,
+    /// The keys, also of tags that it takes away.
+    pub keys: Vec<String>,
+}
+
+/// The tags in the members `Tags` and `TagKeys`.
+pub(super) fn given_tags(body: &Node<'_>) -> GivenTags {
+    let mut given = GivenTags::default();
+    for tag in elements(body, "Tags") {
+        if let (Some(key), Some(value)) = (text(tag, "Key"), text(tag, "Value")) {
+            given.keys.push(key.clone().into_owned());
+            given.tags.push((key.into_owned(), value.into_owned()));
+        }
+    }
+    for key in elements(body, "TagKeys") {
+        if let Node::Text(key) = key {
+            given.keys.push(key.clone().into_owned());
+        }
+    }
+    given
+}
+
 /// The value of a text member.
 fn text<'b>(node: &Node<'b>, name: &str) -> Option<Cow<'b, str>> {
     match value(node, name)? {

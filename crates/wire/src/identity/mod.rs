@@ -160,6 +160,8 @@ pub fn render_identity_error(api: IdentityApi, error: &Error) -> RenderedIdentit
     let (status, code) = match error.kind {
         ErrorKind::InvalidSignature => (403, "SignatureDoesNotMatch"),
         ErrorKind::UnrecognizedClient => (403, "InvalidClientTokenId"),
+        ErrorKind::ExpiredToken => (403, "ExpiredToken"),
+        ErrorKind::AccessDenied => (403, "AccessDenied"),
         ErrorKind::MissingAuthenticationToken => (403, "MissingAuthenticationToken"),
         ErrorKind::InternalServerError => (500, "ServiceFailure"),
         _ => (rendered.status, shape.strip_suffix("Exception").unwrap_or(shape)),

@@ -117,6 +117,7 @@ const fn status(kind: ErrorKind) -> u16 {
         | ErrorKind::ImportConflict
         | ErrorKind::ImportNotFound
         | ErrorKind::IncompleteSignature
+        | ErrorKind::ExpiredToken
         | ErrorKind::InvalidExportTime
         | ErrorKind::InvalidRestoreTime
         | ErrorKind::InvalidSignature
@@ -157,6 +158,7 @@ const fn type_name(kind: ErrorKind) -> &'static str {
         }
         ErrorKind::DuplicateItem => "com.amazonaws.dynamodb.v20120810#DuplicateItemException",
         ErrorKind::ExpiredIterator => "com.amazonaws.dynamodb.v20120810#ExpiredIteratorException",
+        ErrorKind::ExpiredToken => "com.amazon.coral.service#ExpiredTokenException",
         ErrorKind::ExportConflict => "com.amazonaws.dynamodb.v20120810#ExportConflictException",
         ErrorKind::ExportNotFound => "com.amazonaws.dynamodb.v20120810#ExportNotFoundException",
         ErrorKind::IdempotentParameterMismatch => {

@@ -346,6 +346,15 @@ fn build<'a>(raw: RawClaim<'a>, wanted: &'static str) -> Result<Claim<'a>, Error
     })
 }
 
+/// The service that a request's signature is scoped to, as it was sent: nothing is checked.
+pub fn scope_service(authorization: &str, query: &str) -> Option<String> {
+    let of = |credential: &str| credential.split('/').nth(3).map(str::to_owned);
+    match authorization.split_once("Credential=") {
+        Some((_, rest)) => of(rest.split([',', ' ']).next().unwrap_or_default()),
+        None => of(&query_value(query, "X-Amz-Credential")?),
+    }
+}
+
 /// The decoded value of the first query parameter of that name.
 pub(super) fn query_value(query: &str, name: &str) -> Option<String> {
     if query.is_empty() {

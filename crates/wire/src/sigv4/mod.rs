@@ -11,10 +11,10 @@ mod sign;
 mod time;
 mod verify;
 
-pub use claim::{CLAIM_HEADERS, Claim, Placement, TimeCheck, read_claim};
+pub use claim::{CLAIM_HEADERS, Claim, Placement, TimeCheck, read_claim, scope_service};
 pub use sign::Signer;
 pub use time::TimeMs;
-pub use verify::{Keyring, SigningKeys, check_key, verify, verify_signature};
+pub use verify::{Keyring, SigningKeys, check_key, session_token, verify, verify_signature};
 
 /// The parts of an HTTP request that a signature covers, borrowed from the server.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,7 @@
 //! Derived signing keys are cached per access key, day, region and service, because deriving one costs more
 //! than the rest of the verification.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -104,8 +105,8 @@ pub fn check_key<'k>(
     let secret = keyring
         .secret(claim.access_key_id())
         .ok_or_else(|| Error::new(ErrorKind::UnrecognizedClient, auth::UNKNOWN_KEY))?;
-    // All keys here are long-term keys, which have no session token.
-    if request.header("x-amz-security-token").is_some() || has_query_token(request) {
+    // These are long-term keys, which have no session token.
+    if session_token(request).is_some() {
         return Err(Error::new(ErrorKind::UnrecognizedClient, auth::FOREIGN_TOKEN));
     }
     Ok(secret)
@@ -143,6 +144,8 @@ pub fn verify_signature(
     Err(Error::new(ErrorKind::InvalidSignature, auth::SIGNATURE_MISMATCH))
 }
 
-fn has_query_token(request: &SignedRequest<'_>) -> bool {
-    !request.query.is_empty() && query_value(request.query, "X-Amz-Security-Token").is_some()
+/// The token of a session that a request brings with its key.
+pub fn session_token<'a>(request: &SignedRequest<'a>) -> Option<Cow<'a, str>> {
+    let header = request.header("x-amz-security-token").map(Cow::Borrowed);
+    header.or_else(|| query_value(request.query, "X-Amz-Security-Token").map(Cow::Owned))
 }

@@ -1,0 +1,228 @@
+//! Judgement: whether the policies of a user or session allow a request, before anything of it is validated.
+//!
+//! The account itself is not judged here. It does not know operations: what a request touches says what it
+//! needs.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use keywright_access::action::{Action, Own, Verb};
+use keywright_access::arn::{Arn, Target};
+use keywright_access::context::{Context, Known, Value};
+use keywright_access::decide::{Decision, Denial, Question, decide};
+use keywright_access::needs::{Scope, needs};
+use keywright_access::policies::{Policies, Policy};
+use keywright_engine::{AccountId, Engine, Namespace, Region};
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::access::PolicyLayer;
+use keywright_semantics::messages::auth;
+use keywright_semantics::operation::Operation;
+use keywright_semantics::touches::{Action as Touched, Resource, Touch, Touches};
+use keywright_wire::GivenTags;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::rights::{Binding, Rights};
+use super::sessions::Session;
+use crate::process::environment;
+use crate::storage::any_store::AnyStore;
+
+/// What is not known of a request before it is validated.
+const NOT_VALIDATED: [Known; 4] =
+    [Known::Select, Known::ReturnValues, Known::ReturnConsumedCapacity, Known::FullTableScan];
+
+/// What a request's head says about it.
+#[derive(Clone, Debug)]
+pub(super) struct Circumstances {
+    pub(super) ip: IpAddr,
+    pub(super) is_secure: bool,
+    pub(super) user_agent: Option<String>,
+    pub(super) referer: Option<String>,
+    pub(super) namespace: Namespace,
+}
+
+/// One request of a user or session, to be judged.
+pub(super) struct Judge {
+    rights: Arc<Rights>,
+    binding: Binding,
+    engine: Engine<AnyStore>,
+    circumstances: Circumstances,
+    given: GivenTags,
+    transaction: Option<Operation>,
+    now: (String, String),
+}
+
+/// What the first look says of a request that is not denied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Every policy is satisfied.
+    Allowed,
+    /// It depends on what only validation and binding say.
+    Depends,
+}
+
+impl Judge {
+    pub(super) fn new(rights: Arc<Rights>, engine: Engine<AnyStore>, circumstances: Circumstances) -> Self {
+        let binding = rights.binding(&engine);
+        let now_ms = environment::now().0;
+        let now = (iso(now_ms), (now_ms / 1000).to_string());
+        Self { rights, binding, engine, circumstances, given: GivenTags::default(), transaction: None, now }
+    }
+
+    /// The same with the tags that the request gives.
+    #[must_use]
+    pub(super) fn giving(self, given: GivenTags) -> Self {
+        Self { given, ..self }
+    }
+
+    /// The same for an operation of DynamoDB, which may be a transaction.
+    #[must_use]
+    pub(super) fn of_operation(self, operation: Operation) -> Self {
+        let is_transaction = matches!(
+            operation,
+            Operation::TransactGetItems | Operation::TransactWriteItems | Operation::ExecuteTransaction
+        );
+        Self { transaction: is_transaction.then_some(operation), ..self }
+    }
+
+    pub(super) fn rights(&self) -> &Rights {
+        &self.rights
+    }
+
+    pub(super) fn engine(&self) -> &Engine<AnyStore> {
+        &self.engine
+    }
+
+    fn policies(&self) -> Policies<'_> {
+        self.binding.policies(None)
+    }
+
+    /// The policies, with the one that says who may take a role.
+    pub(super) fn policies_with<'p>(&'p self, trust: &'p Policy) -> Policies<'p> {
+        self.binding.policies(Some(trust))
+    }
+
+    /// Looks at a request whose JSON has the right types.
+    pub(super) fn first_look(&self, touches: &Touches<'_>) -> Result<Look, Error> {
+        let Circumstances { namespace, .. } = &self.circumstances;
+        let scope = Scope { account: namespace.account.as_str(), region: namespace.region.as_str() };
+        let named = self.named(touches);
+        let mut look = Look::Allowed;
+        for need in needs(named.as_ref().unwrap_or(touches), scope) {
+            let tags = self.tags_of(&need.target);
+            let context = NOT_VALIDATED
+                .into_iter()
+                .fold(self.context().unbound(), |context, key| context.with(key, Value::Unknown));
+            let context = context.with(Known::EnclosingOperation, self.enclosing(need.verb));
+            let context = context.with_resource_tags(&tags);
+            match self.decide((Action::Served(need.verb), &need.target), &context)? {
+                Look::Allowed => {}
+                Look::Depends => look = Look::Depends,
+            }
+        }
+        Ok(look)
+    }
+
+    /// The transaction that an action stands in; checks of conditions do not say it.
+    fn enclosing(&self, verb: Verb) -> Value<'static> {
+        match (verb, self.transaction) {
+            (Verb::Touched(Touched::ConditionCheckItem), _) | (_, None) => Value::Absent,
+            (_, Some(operation)) => Value::one(operation.name()),
+        }
+    }
+
+    /// Judges one action on one resource, with what the request's head says and these values.
+    pub(super) fn decide(
+        &self,
+        (action, target): (Action<'_>, &Target<'_>),
+        context: &Context<'_>,
+    ) -> Result<Look, Error> {
+        let question = Question { principal: &self.rights.principal, action, target, context };
+        match decide(&question, &self.policies()) {
+            Decision::Allow => Ok(Look::Allowed),
+            Decision::Depends => Ok(Look::Depends),
+            Decision::Deny(denial) => Err(denied(&denial, &question)),
+        }
+    }
+
+    /// Judges one of our own calls.
+    pub(super) fn own_call(&self, own: Own) -> Result<(), Error> {
+        let (action, target) = (Action::Served(Verb::Own(own)), Target::Everything);
+        match self.decide((action, &target), &self.context())? {
+            Look::Allowed => Ok(()),
+            Look::Depends => Err(self.undecided(action, &target)),
+        }
+    }
+
+    /// The denial of a request that policies allow under conditions which nothing decides.
+    pub(super) fn undecided(&self, action: Action<'_>, target: &Target<'_>) -> Error {
+        let context = self.context();
+        let question = Question { principal: &self.rights.principal, action, target, context: &context };
+        denied(&Denial::Implicit { layer: PolicyLayer::Identity }, &question)
+    }
+
+    /// The denial of the first thing that a request touches.
+    pub(super) fn undecided_touches(&self, touches: &Touches<'_>) -> Error {
+        let Circumstances { namespace, .. } = &self.circumstances;
+        let scope = Scope { account: namespace.account.as_str(), region: namespace.region.as_str() };
+        let named = self.named(touches);
+        let first = needs(named.as_ref().unwrap_or(touches), scope).next();
+        match first {
+            Some(need) => self.undecided(Action::Served(need.verb), &need.target),
+            None => Error::new(ErrorKind::AccessDenied, auth::NOT_ALLOWED),
+        }
+    }
+
+    /// The same touches with streams in place of shard iterators; none if there are no iterators.
+    fn named<'t>(&self, touches: &Touches<'t>) -> Option<Touches<'t>> {
+        let Touches::One(Touch { action, resource: Resource::ShardIterator(text) }) = touches else {
+            return None;
+        };
+        let stream = self.engine.stream_of_iterator(text)?;
+        Some(Touches::One(Touch { action: *action, resource: Resource::Stream(Cow::Owned(stream)) }))
+    }
+
+    /// The tags of the table that a target is or belongs to.
+    fn tags_of(&self, target: &Target<'_>) -> Vec<(String, String)> {
+        let Target::One(Arn { service, account, region, resource, .. }) = target else { return Vec::new() };
+        let table = resource.strip_prefix("table/").and_then(|path| path.split('/').next());
+        let Some(table) = table.filter(|_| service == "dynamodb") else { return Vec::new() };
+        let namespace =
+            Namespace { account: AccountId::from(&**account), region: Region::stored(region) };
+        self.engine.table_tags(&namespace, table)
+    }
+
+    /// What conditions see of a request's head, its signer and the time.
+    pub(super) fn context(&self) -> Context<'_> {
+        let Circumstances { ip, is_secure, user_agent, referer, namespace } = &self.circumstances;
+        let maybe = |text: &'_ Option<String>| text.clone().map_or(Value::Absent, Value::one);
+        let keys = self.given.keys.iter().map(|key| Cow::Borrowed(key.as_str())).collect();
+        let context = Context::default()
+            .with(Known::SourceIp, Value::one(ip.to_canonical().to_string()))
+            .with(Known::SecureTransport, Value::flag(*is_secure))
+            .with(Known::UserAgent, maybe(user_agent))
+            .with(Known::Referer, maybe(referer))
+            .with(Known::RequestedRegion, Value::one(namespace.region.as_str()))
+            .with(Known::CurrentTime, Value::one(self.now.0.as_str()))
+            .with(Known::EpochTime, Value::one(self.now.1.as_str()))
+            .with(Known::TagKeys, Value::Many(keys))
+            .with_request_tags(&self.given.tags);
+        match &self.rights.session {
+            None => context,
+            Some(Session { issued_ms, .. }) => context
+                .with(Known::TokenIssueTime, Value::one(iso(*issued_ms)))
+                .with(Known::MultiFactorAuthPresent, Value::flag(false)),
+        }
+    }
+}
+
+/// A time as conditions compare it.
+fn iso(ms: u64) -> String {
+    let at = i64::try_from(ms / 1000).ok().and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
+    at.and_then(|at| at.format(&Rfc3339).ok()).unwrap_or_default()
+}
+
+fn denied(denial: &Denial<'_>, question: &Question<'_>) -> Error {
+    Error::new(ErrorKind::AccessDenied, denial.message(question))
+}

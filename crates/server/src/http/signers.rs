@@ -1,0 +1,140 @@
+//! Signers that are not in the credentials file: keys of users, and sessions.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use hyper::header::{REFERER, USER_AGENT};
+use keywright_engine::{AccountId, Engine, Principal};
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::iam::names::Kind;
+use keywright_semantics::messages::auth;
+use keywright_wire::Family;
+use keywright_wire::sigv4::{SignedRequest, session_token};
+
+use super::auth::{Begun, CheckedClaim, Signer, SignerKey, Unknown};
+use super::context::RequestContext;
+use super::judgement::{Circumstances, Judge};
+use super::rights::Rights;
+use super::service::Service;
+use super::sessions::{Holder, Session, Sessions};
+use crate::connection::request_head;
+use crate::process::environment;
+use crate::storage::any_store::AnyStore;
+
+fn unknown_key() -> Error {
+    Error::new(ErrorKind::UnrecognizedClient, auth::UNKNOWN_KEY)
+}
+
+fn foreign_token() -> Error {
+    Error::new(ErrorKind::UnrecognizedClient, auth::FOREIGN_TOKEN)
+}
+
+impl Service {
+    /// Checks the claim in a request's head, without its body.
+    pub(super) async fn check_claim<'a>(
+        &'a self,
+        context: &RequestContext<'a>,
+        family: Family,
+    ) -> Result<CheckedClaim<'a>, Error> {
+        let request = context.signed(&[]);
+        let service = family.signature_service();
+        match self.authenticator.begin(&request, service, environment::now)? {
+            Begun::Checked(checked) => Ok(checked),
+            Begun::Unknown(unknown) => self.find_signer(unknown, &request).await,
+        }
+    }
+
+    /// Finds the user or session of a key. What other processes changed is read first, unless that was done
+    /// within the last second.
+    async fn find_signer<'a>(
+        &self,
+        unknown: Unknown<'a>,
+        request: &SignedRequest<'a>,
+    ) -> Result<CheckedClaim<'a>, Error> {
+        let engine = self.engine()?;
+        engine.follow_principals().await?;
+        let id = unknown.claim.access_key_id();
+        let key = match session_token(request) {
+            Some(token) => {
+                let session = self.sessions(&engine).await?.open(id, &token).ok_or_else(foreign_token)?;
+                if session.expires_ms <= environment::now().0 {
+                    return Err(Error::new(ErrorKind::ExpiredToken, auth::EXPIRED_TOKEN));
+                }
+                let secret = self.sessions(&engine).await?.secret(id);
+                of_session(&engine, session, secret)?
+            }
+            None => {
+                if engine.find_key(id).is_none() {
+                    engine.find_new_principals().await?;
+                }
+                let found = engine.find_key(id).ok_or_else(unknown_key)?;
+                SignerKey {
+                    secret: Cow::Owned(found.secret),
+                    account: Cow::Owned(found.user.account.to_string()),
+                    rights: Some(Arc::new(Rights::of_user(found.user))),
+                }
+            }
+        };
+        Ok(unknown.with(key))
+    }
+
+    /// Notes that a user's key was used.
+    pub(super) fn note_key_use(&self, signer: &Signer, family: Family) {
+        let Principal::Limited(limited) = &signer.caller.principal else { return };
+        let is_of_user = signer.rights.as_ref().is_some_and(|rights| rights.session.is_none());
+        if let Some(engine) = self.database.engine().filter(|_| is_of_user) {
+            let region = signer.caller.namespace.region.as_str();
+            engine.note_key_use(&limited.access_key_id, (family.signature_service(), region));
+        }
+    }
+
+    /// By which policies a signer's request is judged; none for the account itself.
+    pub(super) fn judge(
+        &self,
+        context: &RequestContext<'_>,
+        signer: &Signer,
+    ) -> Result<Option<Judge>, Error> {
+        let Some(rights) = &signer.rights else { return Ok(None) };
+        let header = |name| {
+            let value = context.head.headers.get(name).and_then(request_head::visible);
+            value.map(str::to_owned)
+        };
+        let circumstances = Circumstances {
+            ip: context.client.ip,
+            is_secure: self.is_secure,
+            user_agent: header(USER_AGENT),
+            referer: header(REFERER),
+            namespace: signer.caller.namespace.clone(),
+        };
+        Ok(Some(Judge::new(Arc::clone(rights), self.engine()?, circumstances)))
+    }
+
+    /// Seals and opens sessions, under the key that the first process over the store made.
+    pub(super) async fn sessions(&self, engine: &Engine<AnyStore>) -> Result<&Sessions, Error> {
+        self.sessions
+            .get_or_try_init(|| async { Ok(Sessions::new(&engine.session_key().await?)) })
+            .await
+    }
+}
+
+/// The holder of a session. A user or role that was deleted has none.
+fn of_session(
+    engine: &Engine<AnyStore>,
+    session: Session,
+    secret: String,
+) -> Result<SignerKey<'static>, Error> {
+    let account = AccountId::from(session.account.as_str());
+    let principal = match &session.holder {
+        Holder::Root => None,
+        Holder::User { name, id } => Some(((Kind::User, name), id)),
+        Holder::Role { name, id, .. } => Some(((Kind::Role, name), id)),
+    };
+    let rights = match principal {
+        None => None,
+        Some(((kind, name), id)) => {
+            let found = engine.find_principal(&account, (kind, name), id).ok_or_else(unknown_key)?;
+            Some(Arc::new(Rights::of_session(found, session).ok_or_else(unknown_key)?))
+        }
+    };
+    Ok(SignerKey { secret: Cow::Owned(secret), account: Cow::Owned(account.to_string()), rights })
+}
