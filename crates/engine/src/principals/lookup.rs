@@ -203,6 +203,21 @@ impl<S: Store> Engine<S> {
         self.catalogue().find(namespace, table).map(|table| pairs(&table.tags)).unwrap_or_default()
     }
 
+    /// The attributes of the partition key of a table or index, in memory; none if there is no such one.
+    pub fn partition_names(
+        &self,
+        namespace: &Namespace,
+        table: &str,
+        index: Option<&str>,
+    ) -> Option<Vec<String>> {
+        let table = self.catalogue().find(namespace, table)?;
+        let key = match index {
+            None => &table.schema.key,
+            Some(name) => &table.schema.indexes.iter().find(|index| *index.name == *name)?.key,
+        };
+        Some(key.partition.iter().map(|attribute| attribute.name.to_string()).collect())
+    }
+
     /// The ARN of the stream that a shard iterator is of; none if it was never issued.
     pub fn stream_of_iterator(&self, text: &str) -> Option<String> {
         crate::streams::stream_of_iterator(text).map(|stream| stream.arn)

@@ -29,6 +29,7 @@ mod pages;
 mod partiql;
 mod partiql_reads;
 mod partiql_transactions;
+mod principals;
 mod records;
 mod restart;
 mod restores;

@@ -17,6 +17,7 @@ use super::auth::Signer;
 use super::judgement::{Judge, Look};
 use keywright_wire::GivenTags;
 use super::request_trace::Trace;
+use super::second_look;
 use crate::storage::any_store::AnyStore;
 use crate::studio::Access;
 
@@ -51,16 +52,19 @@ pub(super) trait Asked {
     /// Whether executing it can write to the store.
     fn changes_something(&self) -> bool;
 
-    /// Judges what the first look left open. Requests without keys and attributes leave nothing open that
-    /// could be decided: they are denied.
+    /// Judges what the first look left open.
     fn second_look(&self, judge: &Judge, touches: &Touches<'_>) -> Result<(), Error> {
-        Err(judge.undecided_touches(touches))
+        judge.look_without_items(touches)
     }
 }
 
 impl Asked for Request {
     fn changes_something(&self) -> bool {
         self.changes_something()
+    }
+
+    fn second_look(&self, judge: &Judge, touches: &Touches<'_>) -> Result<(), Error> {
+        second_look::look(self, judge, touches)
     }
 }
 

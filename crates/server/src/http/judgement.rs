@@ -24,6 +24,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::rights::{Binding, Rights};
+use super::second_look;
 use super::sessions::Session;
 use crate::process::environment;
 use crate::storage::any_store::AnyStore;
@@ -125,11 +126,34 @@ impl Judge {
     }
 
     /// The transaction that an action stands in; checks of conditions do not say it.
-    fn enclosing(&self, verb: Verb) -> Value<'static> {
+    pub(super) fn enclosing(&self, verb: Verb) -> Value<'static> {
         match (verb, self.transaction) {
             (Verb::Touched(Touched::ConditionCheckItem), _) | (_, None) => Value::Absent,
             (_, Some(operation)) => Value::one(operation.name()),
         }
+    }
+
+    /// Looks again at what a request does with one table or index, of which nothing is unknown any more.
+    pub(super) fn look_again(&self, touches: &Touches<'_>, context: &Context<'_>) -> Result<(), Error> {
+        let Circumstances { namespace, .. } = &self.circumstances;
+        let scope = Scope { account: namespace.account.as_str(), region: namespace.region.as_str() };
+        for need in needs(touches, scope) {
+            let tags = self.tags_of(&need.target);
+            let context = context.clone().with_resource_tags(&tags);
+            second_look::decided(self, (need.verb, &need.target), &context)?;
+        }
+        Ok(())
+    }
+
+    /// Looks again at a request that is about no items: what only those have is absent.
+    pub(super) fn look_without_items(&self, touches: &Touches<'_>) -> Result<(), Error> {
+        let named = self.named(touches);
+        self.look_again(named.as_ref().unwrap_or(touches), &self.context())
+    }
+
+    /// The attributes of the partition key of a table or index of the caller; none if there is no such one.
+    pub(super) fn partition_names(&self, table: &str, index: Option<&str>) -> Option<Vec<String>> {
+        self.engine.partition_names(&self.circumstances.namespace, table, index)
     }
 
     /// Judges one action on one resource, with what the request's head says and these values.

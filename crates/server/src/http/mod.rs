@@ -7,7 +7,8 @@
 //!   `failed_signatures`, `inflate`, and for users and sessions `signers`).
 //! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
-//! - `judgement`: whether policies allow a request (`rights`). `sessions`: tokens of STS.
+//! - `judgement`: whether policies allow a request (`rights`); `second_look`: by keys and
+//!   attributes. `sessions`: tokens of STS.
 //! - The APIs: `dynamodb`, `event_sources`, `identity` (`assume`), `monitoring`, `scaling`; our own `calls` (which: `own_call`;
 //!   `branches`, `find_table`, `history`, `triggers`, and with bytes in `frames` and `hex`: `sets`,
 //!   `restores`) and `job_calls` (`backups`, `destinations`, `import_errors`, `jobs`, `rollbacks`);
@@ -52,6 +53,7 @@ pub(crate) mod rollbacks;
 mod rights;
 mod run_to_completion;
 mod scaling;
+mod second_look;
 mod service;
 mod sessions;
 pub(crate) mod sets;

@@ -7,6 +7,7 @@ mod conformance;
 mod documents;
 mod ecosystem;
 mod foreign_clients;
+mod identity;
 mod ion_files;
 mod requirements;
 mod rust_sdk;

@@ -1,0 +1,283 @@
+//! The second look: what policies say of keys and attributes, once a request is validated and the names of
+//! the table's key attributes are known.
+//!
+//! Sources: service authorization reference for DynamoDB, developer guide "Using IAM policy conditions for
+//! fine-grained access control". It does not know policies.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use keywright_access::action::{Action as Asked, Verb};
+use keywright_access::context::{Context, Known, Value};
+use keywright_semantics::error::Error;
+use keywright_semantics::expression::{Condition, KeyPredicate, Projection, Update};
+use keywright_semantics::operation::Operation;
+use keywright_semantics::request::common::SelectMode;
+use keywright_semantics::request::parts::{ReturnConsumedCapacity, ReturnValue};
+use keywright_semantics::request::{
+    BatchGetTable, BatchWrite, ConditionalWrite, Query, Request, Scan, TableRef, TransactAction, TransactWrite,
+};
+use keywright_semantics::touches::{Action, Resource, Touch, Touches};
+use keywright_semantics::value::{AttributeValue, Item};
+
+use super::judgement::{Judge, Look};
+
+/// The keys of further attributes of a partition key.
+const PARTITION_KEYS: [Known; 4] = [
+    Known::LeadingKeys,
+    Known::SecondPartitionKeyValues,
+    Known::ThirdPartitionKeyValues,
+    Known::FourthPartitionKeyValues,
+];
+
+/// One use of a table or index by a request.
+struct Use<'r> {
+    action: Action,
+    table: &'r TableRef,
+    index: Option<&'r str>,
+    keys: Keys<'r>,
+    /// Top-level names that the request mentions.
+    names: BTreeSet<&'r str>,
+    select: Option<&'static str>,
+    return_values: Option<ReturnValue>,
+    capacity: ReturnConsumedCapacity,
+}
+
+/// Where the values of partition keys are.
+enum Keys<'r> {
+    /// In keys or items.
+    Of(Vec<&'r Item>),
+    /// In the condition on keys.
+    Query(&'r Query),
+    /// Nowhere: every item is addressed.
+    None,
+}
+
+impl<'r> Use<'r> {
+    fn new(operation: Operation, table: &'r TableRef, capacity: ReturnConsumedCapacity) -> Self {
+        Self {
+            action: Action::Operation(operation),
+            table,
+            index: None,
+            keys: Keys::None,
+            names: BTreeSet::new(),
+            select: None,
+            return_values: None,
+            capacity,
+        }
+    }
+
+    fn of_items(mut self, items: impl IntoIterator<Item = &'r Item>) -> Self {
+        let items: Vec<&Item> = items.into_iter().collect();
+        self.names.extend(items.iter().flat_map(|item| item.keys()).map(String::as_str));
+        self.keys = Keys::Of(items);
+        self
+    }
+
+    fn mentioning(mut self, condition: Option<&'r Condition>) -> Self {
+        self.names.extend(condition.map(Condition::attributes).unwrap_or_default());
+        self
+    }
+
+    fn updating(mut self, update: Option<&'r Update>) -> Self {
+        let paths = update.into_iter().flat_map(Update::paths);
+        self.names.extend(paths.map(|path| path.attribute.as_str()));
+        self
+    }
+
+    /// A read with this projection, and what it selects unless the client says so.
+    fn reading(mut self, projection: Option<&'r Projection>, select: Option<SelectMode>) -> Self {
+        self.names.extend(projection.map(Projection::attributes).unwrap_or_default());
+        self.select = Some(match (select, projection, self.index) {
+            (Some(SelectMode::Count), ..) => "COUNT",
+            (Some(SelectMode::SpecificAttributes), ..) | (None, Some(_), _) => "SPECIFIC_ATTRIBUTES",
+            (Some(SelectMode::AllProjectedAttributes), ..) | (None, None, Some(_)) => {
+                "ALL_PROJECTED_ATTRIBUTES"
+            }
+            (Some(SelectMode::AllAttributes), ..) | (None, None, None) => "ALL_ATTRIBUTES",
+        });
+        self
+    }
+
+    const fn returning(mut self, values: ReturnValue) -> Self {
+        self.return_values = Some(values);
+        self
+    }
+
+    /// A write with a condition.
+    fn writing(operation: Operation, table: &'r TableRef, write: &'r ConditionalWrite) -> Self {
+        let made = Self::new(operation, table, write.capacity).returning(write.return_values);
+        made.mentioning(write.condition.as_ref())
+    }
+
+    fn query(query: &'r Query) -> Self {
+        let mut made = Self::new(Operation::Query, &query.table, query.capacity);
+        made.index = query.index.as_deref();
+        made.keys = Keys::Query(query);
+        made.names.extend(query.key_condition.clauses.iter().map(|clause| clause.attribute.as_str()));
+        made.mentioning(query.filter.as_ref())
+            .reading(query.projection.as_ref(), query.select)
+            .returning(ReturnValue::None)
+    }
+
+    fn scan(scan: &'r Scan) -> Self {
+        let mut made = Self::new(Operation::Scan, &scan.table, scan.capacity);
+        made.index = scan.index.as_deref();
+        made.mentioning(scan.filter.as_ref())
+            .reading(scan.projection.as_ref(), scan.select)
+            .returning(ReturnValue::None)
+    }
+
+    fn of_batch_get(table: &'r BatchGetTable, capacity: ReturnConsumedCapacity) -> Self {
+        let made = Self::new(Operation::BatchGetItem, &table.table, capacity);
+        made.of_items(&table.keys).reading(table.projection.as_ref(), None)
+    }
+
+    fn member(write: &'r TransactWrite, capacity: ReturnConsumedCapacity) -> Self {
+        let of = |operation, item| {
+            Self::new(operation, &write.table, capacity).of_items([item]).returning(ReturnValue::None)
+        };
+        let made = match &write.action {
+            TransactAction::Check { key } => {
+                let mut made = of(Operation::GetItem, key);
+                made.action = Action::ConditionCheckItem;
+                made
+            }
+            TransactAction::Put { item } => of(Operation::PutItem, item),
+            TransactAction::Update { key, update } => of(Operation::UpdateItem, key).updating(Some(update)),
+            TransactAction::Delete { key } => of(Operation::DeleteItem, key),
+        };
+        made.mentioning(write.condition.as_ref())
+    }
+
+    /// What conditions see of this use, in addition to the request's head.
+    fn context<'c>(&'c self, judge: &'c Judge) -> Option<Context<'c>> {
+        let partition = judge.partition_names(&self.table.name, self.index)?;
+        let names = self.names.iter().map(|name| Cow::Borrowed(*name)).collect();
+        let mut context = judge
+            .context()
+            .with(Known::Attributes, Value::Many(names))
+            .with(Known::Select, self.select.map_or(Value::Absent, Value::one))
+            .with(Known::ReturnValues, self.return_values.map_or(Value::Absent, |one| Value::one(one.name())))
+            .with(Known::ReturnConsumedCapacity, Value::one(self.capacity.name()))
+            .with(Known::EnclosingOperation, judge.enclosing(Verb::Touched(self.action)));
+        for (key, name) in PARTITION_KEYS.into_iter().zip(&partition) {
+            context = context.with(key, self.values(name));
+        }
+        Some(context)
+    }
+
+    /// The values of a key attribute in the request.
+    fn values(&self, attribute: &str) -> Value<'_> {
+        let values = match &self.keys {
+            Keys::None => return Value::Absent,
+            Keys::Of(items) => items.iter().filter_map(|item| text(item.get(attribute)?)).collect(),
+            Keys::Query(query) => {
+                let clauses = query.key_condition.clauses.iter();
+                let equal = clauses.filter(|clause| clause.attribute == attribute);
+                equal.filter_map(|clause| match &clause.predicate {
+                    KeyPredicate::Eq(value) => text(value),
+                    _ => None,
+                })
+                .collect()
+            }
+        };
+        Value::Many(values)
+    }
+}
+
+/// The value of a key as policies compare it.
+fn text(value: &AttributeValue) -> Option<Cow<'_, str>> {
+    match value {
+        AttributeValue::S(text) => Some(Cow::Borrowed(text)),
+        AttributeValue::N(number) => Some(Cow::Owned(number.to_string())),
+        AttributeValue::B(bytes) => Some(Cow::Owned(STANDARD.encode(bytes))),
+        _ => None,
+    }
+}
+
+/// The uses of tables by a request on items; none for other requests.
+fn uses(request: &Request) -> Option<Vec<Use<'_>>> {
+    Some(match request {
+        Request::GetItem(get) => vec![
+            Use::new(Operation::GetItem, &get.table, get.capacity)
+                .of_items([&get.key])
+                .reading(get.projection.as_ref(), None),
+        ],
+        Request::PutItem(put) => {
+            vec![Use::writing(Operation::PutItem, &put.table, &put.write).of_items([&put.item])]
+        }
+        Request::UpdateItem(update) => vec![
+            Use::writing(Operation::UpdateItem, &update.table, &update.write)
+                .of_items([&update.key])
+                .updating(update.update.as_ref()),
+        ],
+        Request::DeleteItem(delete) => {
+            vec![Use::writing(Operation::DeleteItem, &delete.table, &delete.write).of_items([&delete.key])]
+        }
+        Request::Query(query) => vec![Use::query(query)],
+        Request::Scan(scan) => vec![Use::scan(scan)],
+        Request::BatchGetItem(batch) => {
+            let of = |table| Use::of_batch_get(table, batch.capacity);
+            batch.tables.iter().map(of).collect()
+        }
+        Request::BatchWriteItem(batch) => batch
+            .tables
+            .iter()
+            .map(|table| {
+                let items = table.writes.iter().map(|write| match write {
+                    BatchWrite::Put(item) | BatchWrite::Delete(item) => item,
+                });
+                Use::new(Operation::BatchWriteItem, &table.table, batch.capacity).of_items(items)
+            })
+            .collect(),
+        Request::TransactGetItems(transaction) => transaction
+            .gets
+            .iter()
+            .map(|get| {
+                Use::new(Operation::GetItem, &get.table, transaction.capacity)
+                    .of_items([&get.key])
+                    .reading(get.projection.as_ref(), None)
+            })
+            .collect(),
+        Request::TransactWriteItems(transaction) => {
+            transaction.actions.iter().map(|write| Use::member(write, transaction.capacity)).collect()
+        }
+        _ => return None,
+    })
+}
+
+/// Judges what the first look left open. A table that does not exist has no keys: whoever may reach only some
+/// of its items is denied.
+pub(super) fn look(request: &Request, judge: &Judge, touches: &Touches<'_>) -> Result<(), Error> {
+    match request {
+        // What statements address is not known here: whoever may reach only some items uses no statements.
+        Request::ExecuteStatement(_) | Request::ExecuteTransaction(_) | Request::BatchExecuteStatement(_) => {
+            return Err(judge.undecided_touches(touches));
+        }
+        _ => {}
+    }
+    let Some(uses) = uses(request) else { return judge.look_without_items(touches) };
+    for used in uses {
+        let resource = Resource::of_table(used.table.as_given.as_str(), used.index);
+        let touched = Touches::One(Touch { action: used.action, resource });
+        let Some(context) = used.context(judge) else { return Err(judge.undecided_touches(&touched)) };
+        judge.look_again(&touched, &context)?;
+    }
+    Ok(())
+}
+
+/// Denies what is still open: nothing is unknown any more.
+pub(super) fn decided(
+    judge: &Judge,
+    (verb, target): (Verb, &keywright_access::arn::Target<'_>),
+    context: &Context<'_>,
+) -> Result<(), Error> {
+    let action = Asked::Served(verb);
+    match judge.decide((action, target), context)? {
+        Look::Allowed => Ok(()),
+        Look::Depends => Err(judge.undecided(action, target)),
+    }
+}
