@@ -24,7 +24,12 @@ type Members = [(String, Json)];
 pub(super) fn document(text: &str, kind: PolicyKind) -> Result<Document, DocumentFault> {
     check_text(text, kind)?;
     let json = Json::parse(text).ok_or(DocumentFault::Json)?;
-    let members = match &json {
+    of_json(&json, kind)
+}
+
+/// The document of a value of JSON, whose text has been checked.
+pub(super) fn of_json(json: &Json, kind: PolicyKind) -> Result<Document, DocumentFault> {
+    let members = match json {
         Json::Object(members) => members,
         Json::Null => return Err(DocumentFault::NotAPolicy),
         // The service reads a list or a text as no JSON at all.
