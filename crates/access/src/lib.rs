@@ -6,10 +6,13 @@
 pub mod action;
 pub mod arn;
 mod arn_pattern;
+pub mod check;
 mod condition;
 pub mod context;
 pub mod decide;
 pub mod document;
+pub mod explain;
+pub mod lint;
 pub mod needs;
 mod pattern;
 pub mod policies;

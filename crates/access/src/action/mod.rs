@@ -7,6 +7,7 @@ mod names;
 mod set;
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use keywright_semantics::touches::Action as Touched;
 use keywright_semantics::{event_sources, monitoring, operation::Operation, scaling};
@@ -83,7 +84,18 @@ const OWN_START: usize = STS_START + Sts::ALL.len();
 const END: usize = OWN_START + Own::ALL.len();
 const _: () = assert!(END <= set::ACTIONS_MAX, "every action has a bit");
 
+/// The actions that policies can name, each with its full name in lower case.
+static NAMES: LazyLock<Vec<(Verb, String)>> = LazyLock::new(|| {
+    let named = Verb::all().filter(|verb| verb.is_in_policies());
+    named.map(|verb| (verb, verb.to_string().to_ascii_lowercase())).collect()
+});
+
 impl Verb {
+    /// The actions that policies can name, each with its full name in lower case.
+    pub(crate) fn names() -> impl Iterator<Item = (Self, &'static str)> {
+        NAMES.iter().map(|(verb, name)| (*verb, name.as_str()))
+    }
+
     /// All actions, in the order of their places.
     pub fn all() -> impl Iterator<Item = Self> {
         let operations = Operation::ALL.iter().map(|operation| Touched::Operation(*operation));
@@ -163,12 +175,7 @@ impl Verb {
 
     /// The action of a text such as `dynamodb:GetItem`. Case makes no difference.
     pub fn parse(text: &str) -> Option<Self> {
-        let (prefix, name) = text.split_once(':')?;
-        Self::all().find(|verb| {
-            verb.is_in_policies()
-                && verb.service().prefix().eq_ignore_ascii_case(prefix)
-                && verb.name().eq_ignore_ascii_case(name)
-        })
+        Self::names().find(|(_, name)| name.eq_ignore_ascii_case(text)).map(|(verb, _)| verb)
     }
 }
 

@@ -17,15 +17,20 @@ pub struct ActionSet {
 }
 
 impl ActionSet {
-    /// Every action for which this holds.
-    pub(crate) fn of(holds: impl Fn(Verb) -> bool) -> Self {
-        let mut set = Self::default();
-        for verb in Verb::all().filter(|verb| holds(*verb)) {
-            if let Some(word) = set.words.get_mut(verb.place() / WORD_BITS) {
-                *word |= 1 << (verb.place() % WORD_BITS);
-            }
+    /// The set with one more action.
+    #[must_use]
+    pub(crate) fn with(mut self, verb: Verb) -> Self {
+        if let Some(word) = self.words.get_mut(verb.place() / WORD_BITS) {
+            *word |= 1 << (verb.place() % WORD_BITS);
         }
-        set
+        self
+    }
+
+    /// The actions that policies can name and that are not in it.
+    #[must_use]
+    pub(crate) fn others(&self) -> Self {
+        let others = Verb::names().filter(|(verb, _)| !self.contains(*verb));
+        others.fold(Self::default(), |set, (verb, _)| set.with(verb))
     }
 
     /// Whether an action is in it.

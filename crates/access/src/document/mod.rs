@@ -8,11 +8,13 @@ mod json;
 mod kind;
 mod parse;
 mod principals;
+mod public;
 mod statement;
 
 use crate::action::ActionSet;
 
 pub use fault::DocumentFault;
+pub(crate) use json::Json;
 pub use kind::PolicyKind;
 pub use principals::{Naming, PrincipalName, Principals};
 pub use statement::{Effect, Statement};
@@ -45,6 +47,11 @@ impl Document {
         parse::document(text, kind)
     }
 
+    /// The document within another, whose text has been checked.
+    pub(crate) fn of_json(json: &Json, kind: PolicyKind) -> Result<Self, DocumentFault> {
+        parse::of_json(json, kind)
+    }
+
     /// What it is for.
     pub const fn kind(&self) -> PolicyKind {
         self.kind
@@ -63,6 +70,12 @@ impl Document {
     /// Its statements, at least one.
     pub fn statements(&self) -> &[Statement] {
         &self.statements
+    }
+
+    /// Whether a statement lets everyone in, narrowed by nothing that is fixed (developer guide,
+    /// rbac-bpa-rbp). The service refuses such a policy of a table or stream.
+    pub fn is_public(&self) -> bool {
+        self.statements.iter().any(public::is_public)
     }
 
     /// The served actions that one of its statements is about.

@@ -24,7 +24,12 @@ type Members = [(String, Json)];
 pub(super) fn document(text: &str, kind: PolicyKind) -> Result<Document, DocumentFault> {
     check_text(text, kind)?;
     let json = Json::parse(text).ok_or(DocumentFault::Json)?;
-    let members = match &json {
+    of_json(&json, kind)
+}
+
+/// The document of a value of JSON, whose text has been checked.
+pub(super) fn of_json(json: &Json, kind: PolicyKind) -> Result<Document, DocumentFault> {
+    let members = match json {
         Json::Object(members) => members,
         Json::Null => return Err(DocumentFault::NotAPolicy),
         // The service reads a list or a text as no JSON at all.
@@ -213,29 +218,26 @@ impl Form {
             return Err(DocumentFault::ActionPrefix(text.clone()));
         }
         let patterns: Vec<_> = texts.iter().map(|text| Pattern::parse(&text.to_ascii_lowercase())).collect();
-        let is_listed = |verb: Verb| {
-            let name = verb.to_string().to_ascii_lowercase();
-            verb.is_in_policies() && patterns.iter().any(|pattern| pattern.matches(&name))
-        };
-        let named = ActionSet::of(is_listed);
+        let is_listed = |name: &str| patterns.iter().any(|pattern| pattern.matches(name));
+        let named = Verb::names().filter(|(_, name)| is_listed(name));
+        let named = named.fold(ActionSet::default(), |set, (verb, _)| set.with(verb));
         self.check_actions(&texts, &patterns)?;
         let served = match listed {
             Listed::These => named,
-            Listed::AllBut => ActionSet::of(|verb| !named.contains(verb)),
+            Listed::AllBut => named.others(),
         };
         Ok(Actions { listed, texts, patterns, served })
     }
 
     /// Policies of tables and streams, and of roles' trust, name actions of their own alone.
     fn check_actions(self, texts: &[String], patterns: &[Pattern]) -> Result<(), DocumentFault> {
-        let fits = |pattern: &Pattern| {
-            let own = Verb::all().filter(|verb| verb.is_in_policies() && is_own(self.kind, *verb));
-            pattern.is_any()
-                || own.map(|verb| verb.to_string().to_ascii_lowercase()).any(|name| pattern.matches(&name))
-        };
         if !self.kind.has_principals() {
             return Ok(());
         }
+        let fits = |pattern: &Pattern| {
+            let mut own = Verb::names().filter(|(verb, _)| is_own(self.kind, *verb));
+            pattern.is_any() || own.any(|(_, name)| pattern.matches(name))
+        };
         let foreign = texts.iter().zip(patterns).filter(|(_, pattern)| !fits(pattern));
         let foreign: Vec<String> = foreign.map(|(text, _)| text.clone()).collect();
         if foreign.is_empty() { Ok(()) } else { Err(DocumentFault::Actions(foreign)) }

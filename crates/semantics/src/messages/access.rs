@@ -17,7 +17,8 @@ pub enum PolicyLayer {
 }
 
 impl PolicyLayer {
-    const fn words(self) -> &'static str {
+    /// What the service calls it.
+    pub const fn words(self) -> &'static str {
         match self {
             Self::Identity => "identity-based policy",
             Self::Boundary => "permissions boundary",

@@ -18,20 +18,14 @@ use serde_json::Value as Json;
 /// The account that owns the resources.
 const OWNER: &str = "123456789012";
 
-/// All rows, with their policies by name.
-pub struct Rows {
-    pub policies: BTreeMap<String, Arc<Policy>>,
-    pub rows: Vec<Row>,
-}
-
 /// One request and its decision.
-pub struct Row {
-    pub name: String,
-    pub principal: Principal,
-    pub action: String,
-    pub resource: String,
-    pub context: Vec<(String, Json)>,
-    pub decision: String,
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) principal: Principal,
+    pub(crate) action: String,
+    pub(crate) resource: String,
+    pub(crate) context: Vec<(String, Json)>,
+    pub(crate) decision: String,
     identity: Vec<Arc<Policy>>,
     boundary: Option<Arc<Policy>>,
     session: Vec<Arc<Policy>>,
@@ -39,7 +33,7 @@ pub struct Row {
 }
 
 impl Row {
-    pub fn context(&self) -> Context<'_> {
+    pub(crate) fn context(&self) -> Context<'_> {
         self.context.iter().fold(Context::default(), |context, (key, value)| {
             let value = match value {
                 Json::String(text) => Value::one(text.as_str()),
@@ -52,7 +46,7 @@ impl Row {
         })
     }
 
-    pub fn policies(&self) -> Policies<'_> {
+    pub(crate) fn policies(&self) -> Policies<'_> {
         Policies {
             identity: &self.identity,
             boundary: self.boundary.as_deref(),
@@ -61,7 +55,7 @@ impl Row {
         }
     }
 
-    pub fn decide(&self, context: &Context<'_>) -> String {
+    pub(crate) fn decide(&self, context: &Context<'_>) -> String {
         let target = Target::parse(&self.resource).unwrap();
         let question = Question {
             principal: &self.principal,
@@ -74,7 +68,7 @@ impl Row {
 }
 
 /// A decision as rows write it.
-pub fn words(decision: &Decision<'_>) -> String {
+pub(crate) fn words(decision: &Decision<'_>) -> String {
     let layer = |layer: PolicyLayer| match layer {
         PolicyLayer::Identity => "identity",
         PolicyLayer::Boundary => "boundary",
@@ -111,7 +105,7 @@ fn principal(account: &str, caller: &str) -> Principal {
     }
 }
 
-pub fn read() -> Rows {
+pub(crate) fn read() -> Vec<Row> {
     let json: Json = serde_json::from_str(include_str!("../decisions.json")).unwrap();
     let mut policies = BTreeMap::new();
     for (name, policy) in json["policies"].as_object().unwrap() {
@@ -120,8 +114,7 @@ pub fn read() -> Rows {
         let document = document.unwrap_or_else(|fault| panic!("{name}: {fault}"));
         policies.insert(name.clone(), Arc::new(Policy::new(name.clone(), document)));
     }
-    let rows = json["rows"].as_array().unwrap().iter().map(|row| read_row(row, &policies)).collect();
-    Rows { policies, rows }
+    json["rows"].as_array().unwrap().iter().map(|row| read_row(row, &policies)).collect()
 }
 
 fn read_row(row: &Json, policies: &BTreeMap<String, Arc<Policy>>) -> Row {
