@@ -66,7 +66,7 @@ def user_with_key(name):
     return iam.create_access_key(UserName=name)["AccessKey"]
 
 
-def table(name="T"):
+def table(name="Tab"):
     client("dynamodb").create_table(
         TableName=name,
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
@@ -76,7 +76,7 @@ def table(name="T"):
         ],
         GlobalSecondaryIndexes=[
             {
-                "IndexName": "I",
+                "IndexName": "Ind",
                 "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
                 "Projection": {"ProjectionType": "ALL"},
             }
@@ -224,27 +224,27 @@ def denials():
     iam = client("iam")
     key = user_with_key("Ann")
     database = of("dynamodb", key)
-    arn = f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/T"
+    arn = f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Tab"
     item = {"pk": {"S": "a"}}
     calls = [
-        ("dynamodb:GetItem", arn, database.get_item, {"TableName": "T", "Key": item}),
+        ("dynamodb:GetItem", arn, database.get_item, {"TableName": "Tab", "Key": item}),
         (
             "dynamodb:Query",
-            f"{arn}/index/I",
+            f"{arn}/index/Ind",
             database.query,
             {
-                "TableName": "T",
-                "IndexName": "I",
+                "TableName": "Tab",
+                "IndexName": "Ind",
                 "KeyConditionExpression": "g = :g",
                 "ExpressionAttributeValues": {":g": {"S": "x"}},
             },
         ),
         (
             "dynamodb:CreateTable",
-            f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/U",
+            f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Uvw",
             database.create_table,
             {
-                "TableName": "U",
+                "TableName": "Uvw",
                 "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
                 "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
                 "BillingMode": "PAY_PER_REQUEST",
@@ -257,8 +257,8 @@ def denials():
         assert text == denied(action, resource, "Ann"), text
     # Neither a missing table nor a wrong expression shows.
     missing = refused("AccessDeniedException", database.get_item, TableName="NoSuch", Key=item)
-    assert missing == denied("dynamodb:GetItem", f"{arn[:-1]}NoSuch", "Ann"), missing
-    wrong = {"TableName": "T", "Key": item, "ProjectionExpression": "a b c("}
+    assert missing == denied("dynamodb:GetItem", f"{arn[:-3]}NoSuch", "Ann"), missing
+    wrong = {"TableName": "Tab", "Key": item, "ProjectionExpression": "a b c("}
     assert refused("AccessDeniedException", database.get_item, **wrong) == denied("dynamodb:GetItem", arn, "Ann")
     for action, resource, call, arguments in calls:
         iam.put_user_policy(UserName="Ann", PolicyName="p", PolicyDocument=policy(allow(action, resource)))
@@ -284,18 +284,18 @@ def denials():
     iam.attach_group_policy(
         GroupName="readers", PolicyArn="arn:aws:iam::aws:policy/AmazonDynamoDBReadOnlyAccess"
     )
-    refused("AccessDeniedException", database.get_item, TableName="T", Key=item)
+    refused("AccessDeniedException", database.get_item, TableName="Tab", Key=item)
     iam.add_user_to_group(GroupName="readers", UserName="Ann")
-    database.get_item(TableName="T", Key=item)
-    refused("AccessDeniedException", database.put_item, TableName="T", Item=item)
+    database.get_item(TableName="Tab", Key=item)
+    refused("AccessDeniedException", database.put_item, TableName="Tab", Item=item)
     deny = policy({"Effect": "Deny", "Action": "dynamodb:GetItem", "Resource": "*"})
     iam.put_user_policy(UserName="Ann", PolicyName="no", PolicyDocument=deny)
-    text = refused("AccessDeniedException", database.get_item, TableName="T", Key=item)
+    text = refused("AccessDeniedException", database.get_item, TableName="Tab", Key=item)
     assert text.endswith(f"on resource: {arn} with an explicit deny in an identity-based policy"), text
     iam.delete_user_policy(UserName="Ann", PolicyName="no")
     bound = iam.create_policy(PolicyName="bound", PolicyDocument=policy(allow("dynamodb:Query")))["Policy"]["Arn"]
     iam.put_user_permissions_boundary(UserName="Ann", PermissionsBoundary=bound)
-    text = refused("AccessDeniedException", database.get_item, TableName="T", Key=item)
+    text = refused("AccessDeniedException", database.get_item, TableName="Tab", Key=item)
     assert text.endswith("because no permissions boundary allows the dynamodb:GetItem action"), text
     iam.delete_user_permissions_boundary(UserName="Ann")
     # A table's tags.
@@ -305,22 +305,58 @@ def denials():
     iam.put_user_policy(
         UserName="Ann", PolicyName="p", PolicyDocument=policy(allow("dynamodb:GetItem", Condition=equal))
     )
-    refused("AccessDeniedException", database.get_item, TableName="T", Key=item)
+    refused("AccessDeniedException", database.get_item, TableName="Tab", Key=item)
     iam.tag_user(UserName="Ann", Tags=[{"Key": "team", "Value": "a"}])
-    database.get_item(TableName="T", Key=item)
+    database.get_item(TableName="Tab", Key=item)
+    # Items under the user's own name, of which a part of the attributes may be read.
+    own = {
+        "ForAllValues:StringEquals": {
+            "dynamodb:LeadingKeys": ["${aws:username}"],
+            "dynamodb:Attributes": ["pk", "open"],
+        },
+        "StringEqualsIfExists": {"dynamodb:Select": "SPECIFIC_ATTRIBUTES", "dynamodb:ReturnValues": "NONE"},
+    }
+    fine = policy(allow(["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:Query"], Condition=own))
+    iam.put_user_policy(UserName="Ann", PolicyName="p", PolicyDocument=fine)
+    mine, foreign = {"pk": {"S": "Ann"}}, {"pk": {"S": "Bob"}}
+    reads = {"TableName": "Tab", "ProjectionExpression": "pk, #o", "ExpressionAttributeNames": {"#o": "open"}}
+    database.put_item(TableName="Tab", Item=dict(mine, open={"S": "x"}))
+    database.get_item(Key=mine, **reads)
+    of_keys = {"KeyConditionExpression": "pk = :p", **reads}
+    database.query(ExpressionAttributeValues={":p": {"S": "Ann"}}, **of_keys)
+    for call, arguments in [
+        (database.get_item, dict(reads, Key=foreign)),
+        (database.get_item, {"TableName": "Tab", "Key": mine}),
+        (database.get_item, {"TableName": "Tab", "Key": mine, "ProjectionExpression": "pk, secret"}),
+        (database.put_item, {"TableName": "Tab", "Item": foreign}),
+        (database.put_item, {"TableName": "Tab", "Item": dict(mine, secret={"S": "x"})}),
+        (database.put_item, {"TableName": "Tab", "Item": mine, "ReturnValues": "ALL_OLD"}),
+        (
+            database.put_item,
+            {"TableName": "Tab", "Item": mine, "ConditionExpression": "attribute_not_exists(secret)"},
+        ),
+        (database.query, dict(of_keys, ExpressionAttributeValues={":p": {"S": "Bob"}})),
+        (database.execute_statement, {"Statement": "SELECT pk FROM Tab WHERE pk = 'Ann'"}),
+        (
+            database.batch_get_item,
+            {"RequestItems": {"Tab": {"Keys": [mine, foreign], "ProjectionExpression": "pk"}}},
+        ),
+    ]:
+        refused("AccessDeniedException", call, **arguments)
+    iam.put_user_policy(UserName="Ann", PolicyName="p", PolicyDocument=policy(allow("dynamodb:GetItem")))
     # A key that is refused is refused everywhere at once.
     iam.update_access_key(UserName="Ann", AccessKeyId=key["AccessKeyId"], Status="Inactive")
-    refused("UnrecognizedClientException", database.get_item, TableName="T", Key=item)
+    refused("UnrecognizedClientException", database.get_item, TableName="Tab", Key=item)
     refused("InvalidClientTokenId", of("sts", key).get_caller_identity)
     iam.update_access_key(UserName="Ann", AccessKeyId=key["AccessKeyId"], Status="Active")
-    database.get_item(TableName="T", Key=item)
+    database.get_item(TableName="Tab", Key=item)
     iam.delete_access_key(UserName="Ann", AccessKeyId=key["AccessKeyId"])
-    refused("UnrecognizedClientException", database.get_item, TableName="T", Key=item)
+    refused("UnrecognizedClientException", database.get_item, TableName="Tab", Key=item)
     forged = dict(key, SecretAccessKey="x" * 40)
     second = iam.create_access_key(UserName="Ann")["AccessKey"]
-    of("dynamodb", second).get_item(TableName="T", Key=item)
+    of("dynamodb", second).get_item(TableName="Tab", Key=item)
     forged["AccessKeyId"] = second["AccessKeyId"]
-    refused("InvalidSignatureException", of("dynamodb", forged).get_item, TableName="T", Key=item)
+    refused("InvalidSignatureException", of("dynamodb", forged).get_item, TableName="Tab", Key=item)
 
 
 def sessions():
@@ -355,15 +391,15 @@ def sessions():
     identity = of("sts", session).get_caller_identity()
     assert (identity["Arn"], identity["UserId"]) == (session_arn, f"{role['RoleId']}:nightly"), identity
     database = of("dynamodb", session)
-    database.put_item(TableName="T", Item=item)
-    assert database.get_item(TableName="T", Key=item)["Item"] == item
-    text = refused("AccessDeniedException", database.scan, TableName="T")
+    database.put_item(TableName="Tab", Item=item)
+    assert database.get_item(TableName="Tab", Key=item)["Item"] == item
+    text = refused("AccessDeniedException", database.scan, TableName="Tab")
     assert text.startswith(f"User: {session_arn} is not authorized to perform: dynamodb:Scan"), text
     # A policy of the session narrows the role's.
     narrow = policy(allow("dynamodb:GetItem"))
     narrowed = sts.assume_role(ExternalId="secret-7", Policy=narrow, **take)["Credentials"]
-    of("dynamodb", narrowed).get_item(TableName="T", Key=item)
-    text = refused("AccessDeniedException", of("dynamodb", narrowed).put_item, TableName="T", Item=item)
+    of("dynamodb", narrowed).get_item(TableName="Tab", Key=item)
+    text = refused("AccessDeniedException", of("dynamodb", narrowed).put_item, TableName="Tab", Item=item)
     assert text.endswith("because no session policy allows the dynamodb:PutItem action"), text
     refused("MalformedPolicyDocument", sts.assume_role, ExternalId="secret-7", Policy="{", **take)
     refused("ValidationError", sts.assume_role, ExternalId="secret-7", DurationSeconds=7200, **take)
@@ -371,9 +407,9 @@ def sessions():
     token = session["SessionToken"]
     for altered in [token[:-8] + ("A" if token[-8] != "A" else "B") + token[-7:], narrowed["SessionToken"], "x"]:
         forged = dict(session, SessionToken=altered)
-        refused("UnrecognizedClientException", of("dynamodb", forged).get_item, TableName="T", Key=item)
+        refused("UnrecognizedClientException", of("dynamodb", forged).get_item, TableName="Tab", Key=item)
     without = {name: session[name] for name in ["AccessKeyId", "SecretAccessKey"]}
-    refused("UnrecognizedClientException", of("dynamodb", without).get_item, TableName="T", Key=item)
+    refused("UnrecognizedClientException", of("dynamodb", without).get_item, TableName="Tab", Key=item)
     with_token = dict(ann, SessionToken=token)
     refused("UnrecognizedClientException", of("dynamodb", with_token).list_tables)
     # Tags and a source identity are rights of their own.
@@ -385,7 +421,7 @@ def sessions():
     )
     tagged = sts.assume_role(Tags=[{"Key": "a", "Value": "b"}], SourceIdentity="Ann", **take)
     assert tagged["SourceIdentity"] == "Ann" and tagged["PackedPolicySize"] >= 0, tagged
-    of("dynamodb", tagged["Credentials"]).get_item(TableName="T", Key=item)
+    of("dynamodb", tagged["Credentials"]).get_item(TableName="Tab", Key=item)
     # Sessions that were issued before now are revoked by a denial.
     now = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     revoke = {
@@ -395,25 +431,25 @@ def sessions():
         "Condition": {"DateLessThan": {"aws:TokenIssueTime": now}},
     }
     iam.put_role_policy(RoleName="reader", PolicyName="revoke", PolicyDocument=policy(revoke))
-    refused("AccessDeniedException", database.get_item, TableName="T", Key=item)
+    refused("AccessDeniedException", database.get_item, TableName="Tab", Key=item)
     iam.delete_role_policy(RoleName="reader", PolicyName="revoke")
-    database.get_item(TableName="T", Key=item)
+    database.get_item(TableName="Tab", Key=item)
     # A session of the user acts as the user, and begins no other.
     iam.put_user_policy(UserName="Ann", PolicyName="p", PolicyDocument=policy(allow("dynamodb:Scan")))
     own = sts.get_session_token(DurationSeconds=900)["Credentials"]
-    of("dynamodb", own).scan(TableName="T")
+    of("dynamodb", own).scan(TableName="Tab")
     assert of("sts", own).get_caller_identity()["Arn"] == ann_arn
     refused("AccessDenied", of("sts", own).get_session_token)
     root = client("sts").get_session_token()["Credentials"]
-    of("dynamodb", root).describe_table(TableName="T")
+    of("dynamodb", root).describe_table(TableName="Tab")
     assert of("sts", root).get_caller_identity()["Arn"] == f"arn:aws:iam::{ACCOUNT}:root"
     # A role that was made anew is another one.
     iam.delete_role_policy(RoleName="reader", PolicyName="p")
     iam.delete_role(RoleName="reader")
-    refused("UnrecognizedClientException", database.get_item, TableName="T", Key=item)
+    refused("UnrecognizedClientException", database.get_item, TableName="Tab", Key=item)
     iam.create_role(RoleName="reader", AssumeRolePolicyDocument=trust(ann_arn))
     iam.attach_role_policy(RoleName="reader", PolicyArn="arn:aws:iam::aws:policy/AdministratorAccess")
-    refused("UnrecognizedClientException", database.get_item, TableName="T", Key=item)
+    refused("UnrecognizedClientException", database.get_item, TableName="Tab", Key=item)
 
 
 def first():
@@ -437,10 +473,10 @@ def second():
     """Finds it again."""
     with open(REST[0], encoding="utf-8") as file:
         kept = json.load(file)
-    ask = {"TableName": "T", "Key": {"pk": {"S": "a"}}}
+    ask = {"TableName": "Tab", "Key": {"pk": {"S": "a"}}}
     for name in ["key", "session"]:
         of("dynamodb", kept[name]).get_item(**ask)
-        refused("AccessDeniedException", of("dynamodb", kept[name]).scan, TableName="T")
+        refused("AccessDeniedException", of("dynamodb", kept[name]).scan, TableName="Tab")
     refused("UnrecognizedClientException", of("dynamodb", kept["gone"]).get_item, **ask)
 
 
@@ -462,7 +498,7 @@ def two_servers():
     """A change by one server binds the other within a second."""
     other = REST[0]
     table()
-    iam, ask = client("iam"), {"TableName": "T", "Key": {"pk": {"S": "a"}}}
+    iam, ask = client("iam"), {"TableName": "Tab", "Key": {"pk": {"S": "a"}}}
     key = user_with_key("Ann")
     # A new key is known at once.
     there = of("dynamodb", key, other)
