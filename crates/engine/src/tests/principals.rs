@@ -176,7 +176,7 @@ fn quotas_are_those_of_iam() {
         (FaultKind::LimitExceeded, "Cannot exceed quota for AccessKeysPerUser: 2".to_owned())
     );
     // Blanks do not count.
-    let padded = ALLOW.replace(':', &format!(":{}", " ".repeat(1000)));
+    let padded = ALLOW.replace(',', &format!(",{}", " ".repeat(1000)));
     done(&process, inline(Kind::User, "ann", &padded));
     let long = ALLOW.replace("dynamodb:*", &format!("dynamodb:{}", "x".repeat(2048)));
     assert_eq!(
@@ -285,7 +285,9 @@ fn pages_follow_each_other() {
         usage: None,
         page: Page { after: None, limit: 2 },
     };
-    let Response::ManagedPolicies(page) = done(&process, Request::ListPolicies(list)) else { panic!("a list") };
+    let Response::ManagedPolicies(page) = done(&process, Request::ListPolicies(list)) else {
+        panic!("a list")
+    };
     assert_eq!((page.elements.len(), page.next.is_some()), (2, true));
 }
 
@@ -344,13 +346,10 @@ fn processes_over_one_store_know_each_others_changes() {
     block_on(other.find_new_principals()).expect("the store answers");
     assert!(other.find_key(&made.id).is_some());
     // A key that is refused is refused there after one step of the background work, within a second.
-    let update = |is_active| Request::UpdateAccessKey {
-        user: Some("ann".to_owned()),
-        id: made.id.clone(),
-        is_active,
-    };
+    let update =
+        |is_active| Request::UpdateAccessKey { user: Some("ann".to_owned()), id: made.id.clone(), is_active };
     done(&one, update(false));
-    env.now_ms.fetch_add(250, Ordering::Relaxed);
+    env.now_ms.fetch_add(251, Ordering::Relaxed);
     block_on(other.step(env.now_ms.load(Ordering::Relaxed)));
     assert!(other.find_key(&made.id).is_none());
     // Without background work the next request after a second reads it.
