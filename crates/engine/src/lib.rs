@@ -5,9 +5,10 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: support < catalogue, directory < throughput, metrics, insights < bind < state < changes, history < read,
-//! write < backfill, load, batch < partiql, streams, ttl < destinations < tables, monitoring < transfers
-//! < jobs < backups, exports, imports, scaling, sets, triggers, principals < background < answered, copy < dispatch
+//! Layers: support < catalogue, directory < throughput, metrics, insights < bind < state < changes, history
+//! < read, write < backfill, load, batch < partiql, streams, ttl < destinations < tables, monitoring
+//! < transfers < jobs < backups, exports, imports, scaling, sets, triggers, principals < background
+//! < answered, copy < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.

@@ -189,6 +189,7 @@ impl Draft {
     /// The changed account, and the rows that differ.
     pub(super) fn finish(self, epoch: u64) -> (Account, BTreeSet<RowOf>) {
         let mut account = self.account;
+        assert!(account.changed < epoch, "the epoch of an account rises");
         account.changed = epoch;
         (account, self.touched)
     }

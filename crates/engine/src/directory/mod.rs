@@ -33,8 +33,8 @@ use crate::support::fault;
 pub use account::HeldPolicies;
 pub(crate) use account::{Account, Draft};
 pub(crate) use follow::DirectoryFault;
-pub(crate) use record::{Entity, ManagedPolicy, Part, StoredKey, Version, characters};
 use record::encode;
+pub(crate) use record::{Entity, ManagedPolicy, Part, StoredKey, Version, characters};
 use rows::{RowOf, epoch_key, session_key_key};
 
 /// Tries of a commit that meets another one.
@@ -178,6 +178,7 @@ impl<S: Store> Directory<S> {
             match txn.commit().await {
                 Ok(_version) => {
                     let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+                    assert!(known.epoch < epoch, "the epoch rises with each change");
                     known.epoch = epoch;
                     known.replace(Arc::new(account));
                     self.uses().retain(|id, _| known.keys.contains_key(id));
@@ -219,12 +220,7 @@ impl<S: Store> Directory<S> {
 }
 
 /// Writes the rows of an account that differ.
-fn write(
-    txn: &mut impl Transaction,
-    account: &Account,
-    touched: &BTreeSet<RowOf>,
-    epoch: u64,
-) {
+fn write(txn: &mut impl Transaction, account: &Account, touched: &BTreeSet<RowOf>, epoch: u64) {
     let row = Bytes::copy_from_slice(&epoch.to_be_bytes());
     txn.put(epoch_key(), row.clone());
     txn.put(rows::key(&account.id, &RowOf::Changed), row);

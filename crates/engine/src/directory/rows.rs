@@ -55,6 +55,7 @@ pub(super) fn account_prefix(account: &AccountId) -> Vec<u8> {
 
 /// The key of a row of an account.
 pub(super) fn key(account: &AccountId, row: &RowOf) -> Bytes {
+    assert_eq!(account.as_str().len(), ACCOUNT_BYTES, "an account has twelve digits");
     let mut key = account_prefix(account);
     match row {
         RowOf::Changed => key.push(CHANGED),

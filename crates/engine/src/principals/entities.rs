@@ -9,27 +9,12 @@ use keywright_semantics::iam::request::{NewEntity, NewRole, Owner};
 use keywright_semantics::iam::response::Response;
 use keywright_store::Store;
 
-use super::held::check_attachable;
+use super::find::{check_attachable, find, find_mut};
 use super::quotas::{GROUPS_MAX, entities_max};
 use super::{documents, ids, view};
 use crate::directory::{Account, Draft, Entity, Part};
 use crate::state::Engine;
 use crate::support::env::AccountId;
-
-/// An entity that must exist.
-pub(super) fn find<'a>(account: &'a Account, owner: &Owner) -> Result<&'a Entity, Fault> {
-    let found = account.entity(owner.kind, &owner.name).map(|entity| &**entity);
-    found.ok_or_else(|| missing(owner.kind, &owner.name))
-}
-
-/// An entity to change, which must exist.
-pub(super) fn find_mut<'d>(draft: &'d mut Draft, owner: &Owner) -> Result<&'d mut Entity, Fault> {
-    draft.entity_mut(owner.kind, &owner.name).ok_or_else(|| missing(owner.kind, &owner.name))
-}
-
-fn missing(kind: Kind, name: &str) -> Fault {
-    Fault::no_entity(messages::no_entity(kind, name))
-}
 
 fn user(name: &str) -> Owner {
     Owner { kind: Kind::User, name: name.to_owned() }

@@ -9,24 +9,13 @@ use keywright_semantics::iam::request::{Owner, Page};
 use keywright_semantics::iam::response::Response;
 use keywright_store::Store;
 
-use super::entities::{find, find_mut};
-use super::quotas::{ATTACHED_MAX, TAGS_MAX, inline_characters_max};
+use super::documents;
+use super::find::{check_attachable, find, find_mut};
+use super::quotas::{ATTACHED_MAX, TAGS_OF_ENTITY_MAX, inline_characters_max};
 use super::view::paged;
-use super::{built_in, documents};
 use crate::directory::{Account, Draft, characters};
 use crate::state::Engine;
 use crate::support::env::AccountId;
-
-/// Refuses the ARN of a managed policy that does not exist.
-pub(super) fn check_attachable(account: &Account, arn: &str) -> Result<(), Fault> {
-    if account.policy(arn).is_some() || built_in::find(arn).is_some() {
-        return Ok(());
-    }
-    if IamArn::parse(arn).is_none() {
-        return Err(Fault::validation(messages::bad_arn(arn)));
-    }
-    Err(Fault::no_entity(messages::not_attachable(arn)))
-}
 
 /// Attaches a managed policy. One that is attached already stays.
 pub(super) async fn attach<S: Store>(
@@ -183,9 +172,9 @@ pub(super) async fn tag<S: Store>(
         let mut next = find(draft.account(), owner)?.tags.clone();
         next.retain(|key, _| !tags.keys().any(|new| new.eq_ignore_ascii_case(key)));
         next.extend(tags.clone());
-        if next.len() > TAGS_MAX {
+        if next.len() > TAGS_OF_ENTITY_MAX {
             let quota = format!("TagsPer{}", owner.kind.title());
-            return Err(Fault::limit(messages::quota(&quota, TAGS_MAX)));
+            return Err(Fault::limit(messages::quota(&quota, TAGS_OF_ENTITY_MAX)));
         }
         find_mut(draft, owner)?.tags = next;
         Ok(())

@@ -26,6 +26,7 @@ fn text(alphabet: &[u8], mut bits: u128, characters: usize) -> String {
         text.extend(alphabet.get(place).copied().map(char::from));
         bits /= base;
     }
+    assert_eq!(text.len(), characters, "an id has all its characters");
     text
 }
 

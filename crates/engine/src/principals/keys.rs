@@ -7,7 +7,7 @@ use keywright_semantics::iam::request::{Owner, Page};
 use keywright_semantics::iam::response::{KeyView, LastUse, Paged, Response};
 use keywright_store::Store;
 
-use super::entities::{find, find_mut};
+use super::find::{find, find_mut};
 use super::quotas::KEYS_MAX;
 use super::view::{paged, time};
 use super::{Asked, ids, user_of};
@@ -60,6 +60,7 @@ pub(super) async fn create<S: Store>(
         let view = KeyView { secret: Some(key.secret.clone()), ..shown(&entity.name, &key) };
         if let Some(keys) = keys_mut(find_mut(draft, &owner)?) {
             keys.push(key);
+            assert!(keys.len() <= KEYS_MAX, "the quota was checked");
         }
         Ok(view)
     };

@@ -87,7 +87,8 @@ fn found(account: &Account, entity: &Entity) -> FoundPrincipal {
 const NOTHING: &str =
     r#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Action":"keywright:None","Resource":"*"}}"#;
 /// A policy that denies everything: what stands for a stored text that this release does not understand.
-const DENY_ALL: &str = r#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Action":"*","Resource":"*"}}"#;
+const DENY_ALL: &str =
+    r#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Action":"*","Resource":"*"}}"#;
 
 /// A stored policy, compiled. A text that was checked when it was stored is understood.
 pub fn compiled_policy(name: &str, text: &str, kind: PolicyKind) -> Arc<Policy> {
@@ -110,7 +111,9 @@ fn held(account: &Account, entity: &Entity) -> HeldPolicies {
     let mut policies = HeldPolicies::default();
     for holder in groups.chain([entity]) {
         let inline = holder.inline.iter();
-        policies.identity.extend(inline.map(|(name, text)| compiled_policy(name, text, PolicyKind::Identity)));
+        policies
+            .identity
+            .extend(inline.map(|(name, text)| compiled_policy(name, text, PolicyKind::Identity)));
         let attached = holder.attached.iter();
         policies.identity.extend(attached.map(|arn| managed(account, arn, PolicyKind::Identity)));
     }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use keywright_semantics::iam::fault::{Fault, FaultKind};
 use keywright_semantics::iam::messages;
 use keywright_semantics::iam::names::IamArn;
-use keywright_semantics::iam::request::{ListEntities, ListPolicies, NewPolicy, Page, PolicyScope, PolicyUsage};
+use keywright_semantics::iam::request::{
+    ListEntities, ListPolicies, NewPolicy, Page, PolicyScope, PolicyUsage,
+};
 use keywright_semantics::iam::response::{PolicyView, Response, VersionView};
 use keywright_store::Store;
 
@@ -116,6 +118,7 @@ pub(super) async fn add_version<S: Store>(
             return Err(Fault::limit(messages::versions(VERSIONS_MAX)));
         }
         let (number, created_ms) = (policy.next, engine.env().now_ms());
+        assert!(!policy.versions.contains_key(&number), "numbers of versions are not used again");
         policy.versions.insert(number, Version { document: document.clone(), created_ms });
         policy.next = number.saturating_add(1);
         policy.updated_ms = created_ms;

@@ -3,7 +3,7 @@
 //! - `entities`: users, groups and roles; `keys`: access keys; `held`: the policies, boundaries and tags of
 //!   an entity; `managed`: managed policies and their versions.
 //! - `built_in`: the managed policies that every account has. `quotas`: how many of each there may be.
-//! - `lookup`: what signatures and sessions need to know of a principal.
+//! - `find`: what a request names. `lookup`: what signatures and sessions need to know of a principal.
 //! - `view`: what responses show; `ids`: ids and secrets.
 //!
 //! It does not know who may call an operation, how policies are judged, or how sessions are sealed.
@@ -11,6 +11,7 @@
 mod built_in;
 mod documents;
 mod entities;
+mod find;
 mod held;
 mod ids;
 mod keys;

@@ -18,7 +18,7 @@ pub(super) const MANAGED_CHARACTERS_MAX: usize = 6144;
 /// Characters of the policy that says who may take a role, without blanks.
 pub(super) const TRUST_CHARACTERS_MAX: usize = 2048;
 /// Tags of an entity or policy.
-pub(super) const TAGS_MAX: usize = 50;
+pub(super) const TAGS_OF_ENTITY_MAX: usize = 50;
 
 /// Entities of a kind in one account.
 pub(super) const fn entities_max(kind: Kind) -> usize {

@@ -7,7 +7,7 @@ use keywright_semantics::iam::response::{Details, EntityView, Paged, Response, R
 use keywright_semantics::monitoring::document::TimeMs;
 
 use super::Asked;
-use super::entities::find;
+use super::find::find;
 use crate::directory::{Account, Entity, Part};
 use crate::support::env::AccountId;
 
@@ -27,6 +27,7 @@ pub(super) fn paged<T>(list: impl Iterator<Item = (String, T)>, page: &Page) -> 
         elements.push(element);
         last = Some(place);
     }
+    assert!(elements.len() <= page.limit, "a page has no more elements than its limit");
     Paged { elements, next: last.filter(|_| list.peek().is_some()) }
 }
 

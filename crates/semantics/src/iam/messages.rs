@@ -94,22 +94,24 @@ pub const DEFAULT_VERSION: &str = "Cannot delete the default version of a policy
 /// A built-in policy is to be changed.
 pub const BUILT_IN: &str = "Cannot change a policy that belongs to the service.";
 /// A root key asks for keys of its own.
-pub const ROOT_KEYS: &str = "Keys of the account itself are in the server's credentials file. Name a user with UserName.";
+pub const ROOT_KEYS: &str =
+    "Keys of the account itself are in the server's credentials file. Name a user with UserName.";
 /// A session asks for what belongs to a user.
 pub const NO_USER: &str = "Must specify userName when calling with non-User credentials";
 /// A text that is no JSON.
 pub const NOT_JSON: &str = "Syntax errors in policy.";
 /// A tag key that occurs twice.
-pub const DUPLICATE_TAGS: &str =
-    "Duplicate tag keys found. Please note that Tag keys are case insensitive.";
+pub const DUPLICATE_TAGS: &str = "Duplicate tag keys found. Please note that Tag keys are case insensitive.";
 /// Another request changes the same account all the time.
 pub const BUSY: &str = "Another request changes the principals of this account. Try again.";
 /// The store failed.
-pub const FAILED: &str = "The request processing has failed because of an unknown error, exception or failure.";
+pub const FAILED: &str =
+    "The request processing has failed because of an unknown error, exception or failure.";
 /// A session that is to have another source identity than its caller's.
 pub const OTHER_SOURCE_IDENTITY: &str = "The source identity of a session cannot be changed.";
 /// The session's policies are too large.
-pub const PACKED: &str = "Packed size of session policies or tags consumes more than 100% of the allotted space.";
+pub const PACKED: &str =
+    "Packed size of session policies or tags consumes more than 100% of the allotted space.";
 
 /// A name with characters that no name has.
 pub fn bad_name(path: &str) -> String {
@@ -164,7 +166,8 @@ pub fn no_identity_policy(action: &str) -> String {
 pub const TOO_LONG_FOR_ROLE: &str =
     "The requested DurationSeconds exceeds the MaxSessionDuration set for this role.";
 /// A role that another role's session takes.
-pub const TOO_LONG_FOR_CHAIN: &str = "The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining.";
+pub const TOO_LONG_FOR_CHAIN: &str =
+    "The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining.";
 /// A root key takes a role, or a session asks for a session.
 pub const ROOT_TAKES_ROLE: &str = "Roles may not be assumed by root accounts.";
 /// A session asks for a session token.

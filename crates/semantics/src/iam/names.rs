@@ -78,14 +78,14 @@ impl<'a> IamArn<'a> {
         }
         let (kind, rest) = resource.split_at_checked(resource.find('/')?)?;
         let (path, name) = rest.split_at_checked(rest.rfind('/')? + 1)?;
+        assert!(path.starts_with('/') && path.ends_with('/'), "a path is between slashes");
         (!name.is_empty()).then_some(Self { account, kind, path, name })
     }
 }
 
 /// Whether a text has only characters of names.
 pub fn is_name(text: &str) -> bool {
-    !text.is_empty()
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+=,.@_-".contains(&byte))
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+=,.@_-".contains(&byte))
 }
 
 /// Whether a text is a path: it begins and ends with a slash and has printable characters.

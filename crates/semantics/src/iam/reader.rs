@@ -77,6 +77,7 @@ impl<'d> Reader<'d> {
     }
 
     fn check_length(&mut self, name: &str, text: &str, length: Length) {
+        assert!(length.least <= length.most, "bounds are in order");
         let characters = text.chars().count();
         if characters < length.least {
             self.violate(name, text, &shape::length_at_least(signed(length.least)));
@@ -174,6 +175,7 @@ impl<'d> Reader<'d> {
 
     /// A whole number within bounds.
     pub(crate) fn integer(&mut self, name: &str, (least, most): (i64, i64)) -> Option<i64> {
+        assert!(least <= most, "bounds are in order");
         let text = self.raw(name)?;
         match text.parse::<i64>() {
             Ok(number) if number < least => self.violate(name, text, &shape::value_at_least(least)),
@@ -217,10 +219,8 @@ impl<'d> Reader<'d> {
     pub(crate) fn elements(&mut self, name: &str, most: usize) -> &'d [Document] {
         let Document::List(elements) = self.document.member(name) else { return &[] };
         if elements.len() > most {
-            self.violations.push(shape::unechoed_violation(
-                &spelled(name),
-                &shape::length_at_most(signed(most)),
-            ));
+            self.violations
+                .push(shape::unechoed_violation(&spelled(name), &shape::length_at_most(signed(most))));
             return &[];
         }
         elements

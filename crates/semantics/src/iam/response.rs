@@ -128,14 +128,28 @@ pub enum Response {
     AccessKey(KeyView),
     AccessKeys(Paged<KeyView>),
     AttachedPolicies(Paged<(String, String)>),
-    Entities { kind: Kind, page: Paged<EntityView> },
+    Entities {
+        kind: Kind,
+        page: Paged<EntityView>,
+    },
     EntitiesOfPolicy(Paged<EntityView>),
     Entity(EntityView),
-    GroupWithUsers { group: EntityView, users: Paged<EntityView> },
+    GroupWithUsers {
+        group: EntityView,
+        users: Paged<EntityView>,
+    },
     InlinePolicies(Paged<String>),
-    InlinePolicy { kind: Kind, owner: String, policy: String, document: String },
+    InlinePolicy {
+        kind: Kind,
+        owner: String,
+        policy: String,
+        document: String,
+    },
     InstanceProfiles,
-    LastUsed { user: String, last: Option<LastUse> },
+    LastUsed {
+        user: String,
+        last: Option<LastUse>,
+    },
     ManagedPolicies(Paged<PolicyView>),
     ManagedPolicy(PolicyView),
     Tags(Paged<(String, String)>),
@@ -158,6 +172,7 @@ fn encoded(document: &str) -> Document {
             }
         }
     }
+    assert!(out.is_ascii(), "what is encoded is printable ASCII");
     Document::Text(out)
 }
 
@@ -309,9 +324,7 @@ impl Response {
             Self::AttachedPolicies(page) => paged("AttachedPolicies", page, |(name, arn)| {
                 Document::object([("PolicyName", Document::text(name)), ("PolicyArn", Document::text(arn))])
             }),
-            Self::Entities { kind, page } => {
-                paged(&format!("{}s", kind.title()), page, EntityView::document)
-            }
+            Self::Entities { kind, page } => paged(&format!("{}s", kind.title()), page, EntityView::document),
             Self::EntitiesOfPolicy(page) => entities_of_policy(page),
             Self::Entity(entity) => Document::object([(entity.kind.title(), entity.document())]),
             Self::GroupWithUsers { group, users } => {

@@ -89,9 +89,18 @@ fn owners_of_three_kinds_share_a_request() {
 #[test]
 fn arns_are_taken_apart() {
     let parse = |arn| IamArn::parse(arn).map(|arn| (arn.account, arn.kind, arn.path, arn.name));
-    assert_eq!(parse("arn:aws:iam::123456789012:policy/a/b/p"), Some(("123456789012", "policy", "/a/b/", "p")));
+    assert_eq!(
+        parse("arn:aws:iam::123456789012:policy/a/b/p"),
+        Some(("123456789012", "policy", "/a/b/", "p"))
+    );
     assert_eq!(parse("arn:aws:iam::aws:policy/p"), Some(("aws", "policy", "/", "p")));
-    for arn in ["", "arn:aws:iam::12:policy/p", "arn:aws:iam::aws:policy/", "arn:aws:s3:::b", "arn:aws:iam::aws:root"] {
+    for arn in [
+        "",
+        "arn:aws:iam::12:policy/p",
+        "arn:aws:iam::aws:policy/",
+        "arn:aws:s3:::b",
+        "arn:aws:iam::aws:root",
+    ] {
         assert_eq!(parse(arn), None, "{arn}");
     }
 }

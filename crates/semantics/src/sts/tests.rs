@@ -18,7 +18,9 @@ fn a_session_lasts_as_long_as_asked_within_bounds() {
         let members = [("RoleArn", ROLE), ("RoleSessionName", "me"), ("DurationSeconds", seconds)];
         Request::validate(Operation::AssumeRole, &form(&members))
     };
-    for (seconds, constraint) in [("899", "greater than or equal to 900"), ("43201", "less than or equal to 43200")] {
+    for (seconds, constraint) in
+        [("899", "greater than or equal to 900"), ("43201", "less than or equal to 43200")]
+    {
         let fault = of_role(seconds).expect_err("the time is out of bounds");
         assert_eq!(
             fault.message,
@@ -45,7 +47,11 @@ fn a_role_is_named_by_its_arn_and_a_session_by_two_characters() {
     assert_eq!(fault(&[("RoleArn", arn), ("RoleSessionName", "me")]).message, format!("{arn} is invalid"));
     let short = fault(&[("RoleArn", ROLE), ("RoleSessionName", "m")]);
     assert_eq!(short.kind, FaultKind::ValidationError);
-    assert!(short.message.contains("Member must have length greater than or equal to 2"), "{}", short.message);
+    assert!(
+        short.message.contains("Member must have length greater than or equal to 2"),
+        "{}",
+        short.message
+    );
     let mfa = [("RoleArn", ROLE), ("RoleSessionName", "me"), ("SerialNumber", "arn:aws:iam::1:mfa/x")];
     assert_eq!(fault(&mfa).kind, FaultKind::AccessDenied);
 }

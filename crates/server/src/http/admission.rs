@@ -2,8 +2,8 @@
 //! `scale`, `map_event_sources`), from the network and from the studio.
 //!
 //! It knows who makes a request and what the request touches before its faults are reported. A decision on
-//! access is made here, before `validate`. Only an [`Admitted`] request goes through a door, and only [`admit`]
-//! makes one.
+//! access is made here, before `validate`. Only an [`Admitted`] request goes through a door, and only
+//! [`admit`] makes one.
 
 use keywright_engine::{Caller, Engine, Principal};
 use keywright_semantics::error::{Error, ErrorKind};
@@ -15,11 +15,11 @@ use keywright_semantics::{event_sources, monitoring, scaling};
 
 use super::auth::Signer;
 use super::judgement::{Judge, Look};
-use keywright_wire::GivenTags;
 use super::request_trace::Trace;
 use super::second_look;
 use crate::storage::any_store::AnyStore;
 use crate::studio::Access;
+use keywright_wire::GivenTags;
 
 /// Who makes a request, and what the way by which it came allows.
 pub(super) struct Asker {
@@ -93,8 +93,8 @@ pub(super) struct Admitted<R> {
     changes: bool,
 }
 
-/// Admits a request; none if it would change something and may not. `validate` reports all faults of the request
-/// but those of its JSON and types. A denied caller learns none of them.
+/// Admits a request; none if it would change something and may not. `validate` reports all faults of the
+/// request but those of its JSON and types. A denied caller learns none of them.
 pub(super) fn admit<R: Asked>(
     asker: Asker,
     touches: &Touches<'_>,

@@ -22,7 +22,7 @@ use keywright_wire::{
 
 use super::auth::Signer;
 use super::context::RequestContext;
-use super::judgement::{Judge, Look};
+use super::judgement::Judge;
 use super::receive::BodyForm;
 use super::request_trace::Trace;
 use super::response::Answer;
@@ -159,10 +159,7 @@ fn caller_identity(signer: &Signer) -> StsResponse {
 fn allow_sts(judge: &Judge, operation: sts::Operation) -> Result<(), Error> {
     let name = format!("sts:{}", operation.name());
     let (action, target) = (Action::parse(&name), Target::Everything);
-    match judge.decide((action, &target), &judge.context())? {
-        Look::Allowed => Ok(()),
-        Look::Depends => Err(judge.undecided(action, &target)),
-    }
+    judge.decided((action, &target), &judge.context())
 }
 
 /// The value of a condition's key, where the request has one.
@@ -199,10 +196,7 @@ fn allow(
             .with(Known::PolicyArn, maybe(request.attached_policy()))
             .with(Known::PermissionsBoundary, maybe(boundary))
             .with_resource_tags(&subject.tags);
-        match judge.decide((action, &target), &context)? {
-            Look::Allowed => {}
-            Look::Depends => return Err(judge.undecided(action, &target).into()),
-        }
+        judge.decided((action, &target), &context)?;
     }
     Ok(())
 }

@@ -24,7 +24,6 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::rights::{Binding, Rights};
-use super::second_look;
 use super::sessions::Session;
 use crate::process::environment;
 use crate::storage::any_store::AnyStore;
@@ -140,9 +139,21 @@ impl Judge {
         for need in needs(touches, scope) {
             let tags = self.tags_of(&need.target);
             let context = context.clone().with_resource_tags(&tags);
-            second_look::decided(self, (need.verb, &need.target), &context)?;
+            self.decided((Action::Served(need.verb), &need.target), &context)?;
         }
         Ok(())
+    }
+
+    /// Denies what is still open, where nothing is unknown any more.
+    pub(super) fn decided(
+        &self,
+        (action, target): (Action<'_>, &Target<'_>),
+        context: &Context<'_>,
+    ) -> Result<(), Error> {
+        match self.decide((action, target), context)? {
+            Look::Allowed => Ok(()),
+            Look::Depends => Err(self.undecided(action, target)),
+        }
     }
 
     /// Looks again at a request that is about no items: what only those have is absent.
@@ -173,10 +184,7 @@ impl Judge {
     /// Judges one of our own calls.
     pub(super) fn own_call(&self, own: Own) -> Result<(), Error> {
         let (action, target) = (Action::Served(Verb::Own(own)), Target::Everything);
-        match self.decide((action, &target), &self.context())? {
-            Look::Allowed => Ok(()),
-            Look::Depends => Err(self.undecided(action, &target)),
-        }
+        self.decided((action, &target), &self.context())
     }
 
     /// The denial of a request that policies allow under conditions which nothing decides.
@@ -212,8 +220,7 @@ impl Judge {
         let Target::One(Arn { service, account, region, resource, .. }) = target else { return Vec::new() };
         let table = resource.strip_prefix("table/").and_then(|path| path.split('/').next());
         let Some(table) = table.filter(|_| service == "dynamodb") else { return Vec::new() };
-        let namespace =
-            Namespace { account: AccountId::from(&**account), region: Region::stored(region) };
+        let namespace = Namespace { account: AccountId::from(&**account), region: Region::stored(region) };
         self.engine.table_tags(&namespace, table)
     }
 
@@ -243,7 +250,8 @@ impl Judge {
 
 /// A time as conditions compare it.
 fn iso(ms: u64) -> String {
-    let at = i64::try_from(ms / 1000).ok().and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
+    let at =
+        i64::try_from(ms / 1000).ok().and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
     at.and_then(|at| at.format(&Rfc3339).ok()).unwrap_or_default()
 }
 

@@ -7,11 +7,11 @@
 //!   `failed_signatures`, `inflate`, and for users and sessions `signers`).
 //! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
-//! - `judgement`: whether policies allow a request (`rights`); `second_look`: by keys and
-//!   attributes. `sessions`: tokens of STS.
-//! - The APIs: `dynamodb`, `event_sources`, `identity` (`assume`), `monitoring`, `scaling`; our own `calls` (which: `own_call`;
-//!   `branches`, `find_table`, `history`, `triggers`, and with bytes in `frames` and `hex`: `sets`,
-//!   `restores`) and `job_calls` (`backups`, `destinations`, `import_errors`, `jobs`, `rollbacks`);
+//! - `judgement`: whether policies allow a request (`rights`); `second_look`: by keys and attributes.
+//!   `sessions`: tokens of STS.
+//! - The APIs: `dynamodb`, `event_sources`, `identity` (`assume`), `monitoring`, `scaling`; our own `calls`
+//!   (which: `own_call`; `branches`, `find_table`, `history`, `triggers`, and with bytes in `frames` and
+//!   `hex`: `sets`, `restores`) and `job_calls` (`backups`, `destinations`, `import_errors`, `jobs`, `rollbacks`);
 //!   `studio_calls` without signatures. `copy_check`: what `dynamodb` asks the backup store before a restore.
 //! - `request_trace`, `request_metrics` and `request_log`: what is noted about a request.
 //!
@@ -49,8 +49,8 @@ pub(crate) mod request_metrics;
 mod request_trace;
 pub(crate) mod response;
 pub(crate) mod restores;
-pub(crate) mod rollbacks;
 mod rights;
+pub(crate) mod rollbacks;
 mod run_to_completion;
 mod scaling;
 mod second_look;

@@ -67,7 +67,8 @@ impl Rights {
     /// The policies that bind it now.
     pub(crate) fn binding(&self, engine: &Engine<AnyStore>) -> Binding {
         let held = engine.policies_of(&self.found);
-        let session = self.session.as_ref().map(|session| session_policies(engine, &self.found.account, session));
+        let session =
+            self.session.as_ref().map(|session| session_policies(engine, &self.found.account, session));
         Binding { held, session: session.unwrap_or_default() }
     }
 }
@@ -95,14 +96,8 @@ fn tags_of_session(role: &FoundPrincipal, session: &Session) -> Vec<(String, Str
     session.tags.iter().chain(own).cloned().collect()
 }
 
-fn session_policies(
-    engine: &Engine<AnyStore>,
-    account: &AccountId,
-    session: &Session,
-) -> Vec<Arc<Policy>> {
-    let inline = session.policy.iter().map(|text| {
-        compiled_policy(SESSION_POLICY, text, PolicyKind::Session)
-    });
+fn session_policies(engine: &Engine<AnyStore>, account: &AccountId, session: &Session) -> Vec<Arc<Policy>> {
+    let inline = session.policy.iter().map(|text| compiled_policy(SESSION_POLICY, text, PolicyKind::Session));
     let managed = session.policy_arns.iter().map(|arn| engine.session_policy(account, arn));
     inline.chain(managed).collect()
 }

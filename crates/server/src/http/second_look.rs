@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use keywright_access::action::{Action as Asked, Verb};
+use keywright_access::action::Verb;
 use keywright_access::context::{Context, Known, Value};
 use keywright_semantics::error::Error;
 use keywright_semantics::expression::{Condition, KeyPredicate, Projection, Update};
@@ -17,12 +17,13 @@ use keywright_semantics::operation::Operation;
 use keywright_semantics::request::common::SelectMode;
 use keywright_semantics::request::parts::{ReturnConsumedCapacity, ReturnValue};
 use keywright_semantics::request::{
-    BatchGetTable, BatchWrite, ConditionalWrite, Query, Request, Scan, TableRef, TransactAction, TransactWrite,
+    BatchGetTable, BatchWrite, ConditionalWrite, Query, Request, Scan, TableRef, TransactAction,
+    TransactWrite,
 };
 use keywright_semantics::touches::{Action, Resource, Touch, Touches};
 use keywright_semantics::value::{AttributeValue, Item};
 
-use super::judgement::{Judge, Look};
+use super::judgement::Judge;
 
 /// The keys of further attributes of a partition key.
 const PARTITION_KEYS: [Known; 4] = [
@@ -177,11 +178,12 @@ impl<'r> Use<'r> {
             Keys::Query(query) => {
                 let clauses = query.key_condition.clauses.iter();
                 let equal = clauses.filter(|clause| clause.attribute == attribute);
-                equal.filter_map(|clause| match &clause.predicate {
-                    KeyPredicate::Eq(value) => text(value),
-                    _ => None,
-                })
-                .collect()
+                equal
+                    .filter_map(|clause| match &clause.predicate {
+                        KeyPredicate::Eq(value) => text(value),
+                        _ => None,
+                    })
+                    .collect()
             }
         };
         Value::Many(values)
@@ -249,11 +251,11 @@ fn uses(request: &Request) -> Option<Vec<Use<'_>>> {
     })
 }
 
-/// Judges what the first look left open. A table that does not exist has no keys: whoever may reach only some
-/// of its items is denied.
+/// Judges what the first look left open. A table that does not exist has no keys: a caller who may reach only
+/// some of its items is denied.
 pub(super) fn look(request: &Request, judge: &Judge, touches: &Touches<'_>) -> Result<(), Error> {
     match request {
-        // What statements address is not known here: whoever may reach only some items uses no statements.
+        // What statements address is not known here: a caller who may reach only some items uses none.
         Request::ExecuteStatement(_) | Request::ExecuteTransaction(_) | Request::BatchExecuteStatement(_) => {
             return Err(judge.undecided_touches(touches));
         }
@@ -267,17 +269,4 @@ pub(super) fn look(request: &Request, judge: &Judge, touches: &Touches<'_>) -> R
         judge.look_again(&touched, &context)?;
     }
     Ok(())
-}
-
-/// Denies what is still open: nothing is unknown any more.
-pub(super) fn decided(
-    judge: &Judge,
-    (verb, target): (Verb, &keywright_access::arn::Target<'_>),
-    context: &Context<'_>,
-) -> Result<(), Error> {
-    let action = Asked::Served(verb);
-    match judge.decide((action, target), context)? {
-        Look::Allowed => Ok(()),
-        Look::Depends => Err(judge.undecided(action, target)),
-    }
 }

@@ -243,8 +243,7 @@ impl Service {
             return api;
         }
         let authorization = head.headers.get(AUTHORIZATION).and_then(request_head::visible);
-        let service =
-            scope_service(authorization.unwrap_or_default(), head.uri.query().unwrap_or_default());
+        let service = scope_service(authorization.unwrap_or_default(), head.uri.query().unwrap_or_default());
         service.map_or(api, |service| api.of_form(&service))
     }
 

@@ -111,9 +111,7 @@ impl Service {
 
     /// Seals and opens sessions, under the key that the first process over the store made.
     pub(super) async fn sessions(&self, engine: &Engine<AnyStore>) -> Result<&Sessions, Error> {
-        self.sessions
-            .get_or_try_init(|| async { Ok(Sessions::new(&engine.session_key().await?)) })
-            .await
+        self.sessions.get_or_try_init(|| async { Ok(Sessions::new(&engine.session_key().await?)) }).await
     }
 }
 

@@ -90,9 +90,7 @@ pub struct RenderedIdentity {
 /// The form of a body.
 pub fn read_identity(api: IdentityApi, body: &[u8]) -> Result<IdentityForm, Fault> {
     let (named, parameters) = form::read(body).map_err(of_form)?;
-    let unknown = || {
-        Fault::new(FaultKind::InvalidAction, messages::unknown_action(&named, api.version()))
-    };
+    let unknown = || Fault::new(FaultKind::InvalidAction, messages::unknown_action(&named, api.version()));
     let operation = match api {
         IdentityApi::Iam => iam::Operation::from_name(&named).map(IdentityOperation::Iam),
         IdentityApi::Sts => sts::Operation::from_name(&named).map(IdentityOperation::Sts),
@@ -186,7 +184,8 @@ mod tests {
         let body = b"Action=CreateUser&Version=2010-05-08&UserName=ann&Path=%2Fteam%2F\
             &Tags.member.1.Key=team&Tags.member.1.Value=a%26b";
         let form = read_identity(IdentityApi::Iam, body).expect("the form is right");
-        let Ok(IdentityRequest::Iam(iam::Operation::CreateUser, Request::CreateUser(new))) = form.judge() else {
+        let Ok(IdentityRequest::Iam(iam::Operation::CreateUser, Request::CreateUser(new))) = form.judge()
+        else {
             panic!("{form:?}");
         };
         assert_eq!((new.name.as_str(), new.path.as_str()), ("ann", "/team/"));

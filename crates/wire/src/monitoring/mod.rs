@@ -97,7 +97,9 @@ fn written(protocol: Protocol, status: u16, (type_name, code, message): (String,
     match protocol {
         Protocol::Json => Rendered { status, body: json::write(&document), query_error },
         Protocol::Cbor => Rendered { status, body: cbor::write(&document), query_error },
-        Protocol::Query => Rendered { status, body: xml::error(NAMESPACE, [sender, code, message]), query_error: None },
+        Protocol::Query => {
+            Rendered { status, body: xml::error(NAMESPACE, [sender, code, message]), query_error: None }
+        }
     }
 }
 
