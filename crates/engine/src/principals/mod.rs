@@ -21,7 +21,7 @@ mod quotas;
 mod view;
 
 use keywright_semantics::error::Error;
-use keywright_semantics::iam::fault::Fault;
+use keywright_semantics::iam::fault::{Fault, FaultKind};
 use keywright_semantics::iam::messages;
 use keywright_semantics::iam::request::Request;
 use keywright_semantics::iam::response::Response;
@@ -40,6 +40,9 @@ const COPY_AGE_MS_MAX: u64 = 1_000;
 impl<S: Store> Engine<S> {
     /// Executes one request of a caller on principals and policies.
     pub async fn manage_principals(&self, caller: &Caller, request: Request) -> Result<Response, Fault> {
+        // Another process may have changed what is read here.
+        let followed = self.find_new_principals().await;
+        followed.map_err(|_error| Fault::new(FaultKind::ServiceFailure, messages::FAILED))?;
         Box::pin(execute(self, caller, request)).await
     }
 

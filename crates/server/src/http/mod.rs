@@ -11,7 +11,8 @@
 //!   `sessions`: tokens of STS.
 //! - The APIs: `dynamodb`, `event_sources`, `identity` (`assume`), `monitoring`, `scaling`; our own `calls`
 //!   (which: `own_call`; `branches`, `find_table`, `history`, `triggers`, and with bytes in `frames` and
-//!   `hex`: `sets`, `restores`) and `job_calls` (`backups`, `destinations`, `import_errors`, `jobs`, `rollbacks`);
+//!   `hex`: `sets`, `restores`) and `job_calls` (`backups`, `destinations`, `import_errors`, `jobs`,
+//!   `rollbacks`);
 //!   `studio_calls` without signatures. `copy_check`: what `dynamodb` asks the backup store before a restore.
 //! - `request_trace`, `request_metrics` and `request_log`: what is noted about a request.
 //!
