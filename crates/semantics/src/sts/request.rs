@@ -81,7 +81,7 @@ impl Reader<'_> {
     fn assume_role(&mut self) -> AssumeRole {
         AssumeRole {
             role_arn: self.required_arn("RoleArn"),
-            session_name: self.session_name("RoleSessionName").unwrap_or_default(),
+            session_name: self.session_name("RoleSessionName"),
             policy: self.document("Policy", POLICY_MAX),
             policy_arns: self.policy_arns(),
             seconds: self.seconds(ROLE_SECONDS, ROLE_SECONDS_DEFAULT),
@@ -93,10 +93,10 @@ impl Reader<'_> {
     }
 
     /// The name of a session, which has two characters at least.
-    fn session_name(&mut self, name: &str) -> Option<String> {
+    fn session_name(&mut self, name: &str) -> String {
         let text = self.required_text(name, Length::of(2, 64));
         self.name(name, 64);
-        Some(text)
+        text
     }
 }
 
