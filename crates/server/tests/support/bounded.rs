@@ -30,15 +30,13 @@ pub fn output(command: &mut Command, patience: Duration) -> Result<Output, Strin
         ));
     };
     let printed = |pipe: &Receiver<Vec<u8>>| pipe.recv_timeout(left()).ok();
-    match (printed(&stdout), printed(&stderr)) {
-        (Some(stdout), Some(stderr)) => Ok(Output { status, stdout, stderr }),
-        _ => {
-            kill(&mut child);
-            Err(format!(
-                "what it has started still prints after {patience:?}: send that to a file with `> FILE 2>&1 &`"
-            ))
-        }
+    if let (Some(stdout), Some(stderr)) = (printed(&stdout), printed(&stderr)) {
+        return Ok(Output { status, stdout, stderr });
     }
+    kill(&mut child);
+    Err(format!(
+        "what it has started still prints after {patience:?}: send that to a file with `> FILE 2>&1 &`"
+    ))
 }
 
 fn read(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
