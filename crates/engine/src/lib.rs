@@ -62,6 +62,7 @@ mod background;
 mod backups;
 mod batch;
 mod bind;
+mod bulk_puts;
 mod catalogue;
 mod changes;
 mod copy;
@@ -100,9 +101,10 @@ pub use dispatch::OpenError;
 pub use history::item::{ChangedBy, HistoryFault, HistorySpan, ItemChange, ItemHistory, ItemVersion};
 pub use imports::ImportErrors;
 pub use jobs::{
-    Broken, ExportPage, ExportPart, ExportWork, Exported, ExportedContent, ExportedItem, JobKind, JobState,
-    JobView, ObjectJob, ObjectSource, ObjectWork, Piece, Read, RollbackCounts, RollbackExample,
-    RollbackFilter, RollbackPreview, RollbackRequest, Row, RowPage, Sealed, SourceError,
+    Broken, BulkPutCounts, BulkPutLane, BulkPutStep, BulkPutWork, ExportPage, ExportPart, ExportWork,
+    Exported, ExportedContent, ExportedItem, Finding, FindingsPage, JobKind, JobState, JobView, ObjectJob,
+    ObjectSource, ObjectWork, Piece, Read, RollbackCounts, RollbackExample, RollbackFilter, RollbackPreview,
+    RollbackRequest, Row, RowPage, Sealed, SourceError,
 };
 pub use sets::{
     BegunRestore, BegunSet, NewSet, RestoreFault, RestoredTable, SetFault, SetPage, SetTable, Wanted,

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use keywright_semantics::request::parts::{InputCompressionType, InputFormat};
 use keywright_semantics::schema::KeyAttribute;
 
+use super::bulk_put::BulkPutWork;
 use super::row::Job;
 use crate::support::env::Namespace;
 use crate::transfers::export::ExportTarget;
@@ -75,6 +76,8 @@ pub enum ObjectWork {
         /// Where the next objects begin, in the caller's words; empty at the beginning.
         from: Bytes,
     },
+    /// The records of objects are to be put into a table that is in use.
+    BulkPut(Box<BulkPutWork>),
     /// A table, or what changed in it, is to be written to a bucket.
     Export(Box<ExportWork>),
     /// The objects of a deleted backup are to be removed.
@@ -84,6 +87,21 @@ pub enum ObjectWork {
         /// The place that the caller gave when the backup was sealed; `None` if it was not.
         place: Option<Bytes>,
     },
+}
+
+impl ObjectWork {
+    /// Objects that are listed, of work that reads objects of a list; `None` until all are.
+    pub fn listed(&self) -> Option<u32> {
+        match self {
+            Self::Import { objects, .. } => *objects,
+            Self::BulkPut(work) => work.objects,
+            Self::Seal { .. }
+            | Self::Restore { .. }
+            | Self::Verify { .. }
+            | Self::Export(_)
+            | Self::Delete { .. } => None,
+        }
+    }
 }
 
 /// The objects that a job reads, and what they hold.

@@ -14,6 +14,9 @@
 //! - *Export*: in [`super::export`].
 //! - *Import*: the caller lists the objects once ([`Engine::note_listed`]), reads them in their order, and
 //!   gives their records to [`Engine::import`]. [`Engine::end_import`] ends it.
+//! - *Bulk put*: the caller lists the objects in the same way, and reads them in lanes side by side
+//!   ([`Engine::bulk_put_lanes`]). It gives the records of each lane to [`Engine::bulk_put`], and at last
+//!   writes reports of [`Engine::bulk_put_findings`]. [`Engine::end_bulk_put`] ends it.
 //! - *Delete*: the caller removes all objects of the backup, then [`Engine::end_deletion`].
 //!
 //! Each of these takes the job as it was read, and gives `None` if it is not so any more: another process
@@ -23,6 +26,7 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Store, Transaction};
 
+use super::bulk_put;
 use super::end::{end, failed};
 use super::import;
 use super::object_job::{ObjectJob, ObjectWork};
@@ -337,7 +341,8 @@ impl<S: Store> Engine<S> {
             return match &job.job.work {
                 Work::Restore(_) => restore::fail(self, &job.job, &state).await,
                 Work::Import(import) => import::fail(self, &job.job, *import, &state).await,
-                Work::Export(_) | Work::BulkPut(_) => {
+                Work::BulkPut(bulk_put) => bulk_put::fail(self, &job.job, *bulk_put, &state).await,
+                Work::Export(_) => {
                     let nothing = |transfer: Transfer| transfer;
                     let release = |tables: &mut [Table]| {
                         for table in tables.iter_mut() {
@@ -393,7 +398,11 @@ impl<S: Store> Engine<S> {
                 Some(work) => work,
                 None => return Ok(None),
             },
-            Work::Rollback(_) | Work::BulkPut(_) => return Ok(None),
+            Work::Rollback(_) => return Ok(None),
+            Work::BulkPut(bulk_put) => match bulk_put::work_of(self, &job, *bulk_put).await? {
+                Some(work) => work,
+                None => return Ok(None),
+            },
             Work::Import(_) => match source::work_of(self, &job).await? {
                 Some(work) => work,
                 None => return Ok(None),

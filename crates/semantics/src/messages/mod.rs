@@ -4,6 +4,7 @@
 
 pub mod auth;
 pub mod backup;
+pub mod bulk;
 pub mod cancellation;
 pub mod data_plane;
 pub mod destination;

@@ -4,11 +4,9 @@
 //! its bytes depend on them and on the job, so one that is written again is the same. Each file that stands
 //! is noted in the job's row. An export that fails removes what it has written.
 
-use std::io::Write as _;
 use std::time::Duration;
 
 use bytes::Bytes;
-use flate2::{Compression, GzBuilder};
 use keywright_engine::{
     ExportPage, ExportPart, ExportSpan, ExportTarget, ExportWork, Exported, ExportedContent, ExportedItem,
     ObjectJob, ObjectWork,
@@ -21,6 +19,7 @@ use keywright_wire::files::{
     data_file_name, ion, json_lines, sum_key,
 };
 
+use super::files::{gzip, put_manifests};
 use super::{Stop, Tools};
 use crate::storage::object_faults::sentence;
 
@@ -29,8 +28,6 @@ const FULL_FILE_BYTES: usize = 16 * 1024 * 1024;
 const INCREMENT_FILE_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes of a page of items; one item more may follow.
 const PAGE_BYTES: usize = 1024 * 1024;
-/// The level of compression: a file that is written again has to have the same bytes.
-const LEVEL: u32 = 6;
 /// The time between two looks at a clock that was late.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 
@@ -174,8 +171,6 @@ impl File {
 
     /// The bytes of the object.
     fn compressed(self) -> Bytes {
-        let mut encoder = GzBuilder::new().mtime(0).write(Vec::new(), Compression::new(LEVEL));
-        let mut write = |bytes: &[u8]| encoder.write_all(bytes).expect("a vector takes all bytes");
         if self.is_sorted {
             let starts = std::iter::once(0).chain(self.ends.iter().map(|(_, end)| *end));
             let mut lines: Vec<(u64, &[u8])> = starts
@@ -183,13 +178,10 @@ impl File {
                 .map(|(start, (time_us, end))| (*time_us, self.lines.get(start..*end).unwrap_or_default()))
                 .collect();
             lines.sort_by_key(|(time_us, _)| *time_us);
-            for (_, line) in lines {
-                write(line);
-            }
+            gzip(lines.into_iter().map(|(_, line)| line))
         } else {
-            write(&self.lines);
+            gzip([self.lines.as_slice()])
         }
-        encoder.finish().expect("a vector takes all bytes").into()
     }
 }
 
@@ -280,17 +272,9 @@ impl Destination {
             item_count: job.items,
             format: self.format,
         };
-        for (key, content) in [
-            (self.folder.files_key(), lines.concat()),
-            // It comes last: with it the export is complete.
-            (self.folder.summary_key(), summary.write()),
-        ] {
-            let [extension, ..] = SUM_EXTENSIONS;
-            let sum = Checksum::of(&content).base64();
-            self.put(&sum_key(&key, extension), sum.into()).await?;
-            self.put(&key, content.into()).await?;
-        }
-        Ok(())
+        let manifests =
+            [(self.folder.files_key(), lines.concat()), (self.folder.summary_key(), summary.write())];
+        put_manifests(&self.bucket, manifests).await
     }
 
     /// Removes what an export has written that has failed, as far as that is possible.

@@ -9,11 +9,15 @@
 //! - `seal`: a backup becomes objects.
 //! - `load`: a table is filled from them.
 //! - `import`: a table is filled with the records of objects; `source` reads these.
+//! - `bulk_put`: the same records are put into a table that is in use.
 //! - `verify`: they are read whole.
 //! - `export`: a table, or what changed in it, becomes objects in a bucket that a request names.
+//! - `files`: what exports and the reports of bulk puts share.
 //! - `schedule`: backups that are due.
 
+mod bulk_put;
 mod export;
+mod files;
 mod import;
 mod load;
 mod schedule;
@@ -182,6 +186,7 @@ impl Tools {
             ObjectWork::Seal { .. } => seal::seal(self, job.clone()).await,
             ObjectWork::Restore { place, from } => load::load(self, job.clone(), place, from.clone()).await,
             ObjectWork::Import { source, .. } => import::import(self, job.clone(), source).await,
+            ObjectWork::BulkPut(_) => bulk_put::bulk_put(self, job.clone()).await,
             ObjectWork::Verify { place, from, .. } => verify::verify(self, job.clone(), place, from).await,
             ObjectWork::Export(_) => export::export(self, job.clone()).await,
             ObjectWork::Delete { backup, place } => {
@@ -242,6 +247,7 @@ fn shown(job: &ObjectJob) -> String {
         ObjectWork::Seal { backup, .. } => format!("the copy of backup {backup} of table {table} (job {id})"),
         ObjectWork::Restore { .. } => format!("the restore of table {table} (job {id})"),
         ObjectWork::Import { .. } => format!("the import into table {table} (job {id})"),
+        ObjectWork::BulkPut(_) => format!("the bulk put into table {table} (job {id})"),
         ObjectWork::Verify { backup, .. } => {
             format!("the verification of the copy of backup {backup} of table {table} (job {id})")
         }
@@ -303,7 +309,10 @@ impl Desk {
     }
 
     fn may_begin(&self, job: &ObjectJob) -> bool {
-        let is_waiting = self.waits.get(&job.id).is_some_and(|wait| wait.until > Instant::now());
+        // A job that was cancelled ends at once, whatever it waits for.
+        let is_cancelled = matches!(&job.work, ObjectWork::BulkPut(work) if work.is_cancelled);
+        let is_waiting =
+            !is_cancelled && self.waits.get(&job.id).is_some_and(|wait| wait.until > Instant::now());
         if is_waiting || self.at_work.contains_key(&job.id) {
             return false;
         }

@@ -48,8 +48,12 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
         Operation::ListTagsOfResource | Operation::TagResource | Operation::UntagResource => {
             one(text(body, "ResourceArn").map_or(Resource::Unnamed, Resource::of_arn))
         }
-        Operation::DescribeEndpoints | Operation::DescribeLimits | Operation::ListTables => {
-            Touches::account(Action::Operation(operation))
+        Operation::DescribeEndpoints
+        | Operation::DescribeLimits
+        | Operation::ListBulkOperations
+        | Operation::ListTables => Touches::account(Action::Operation(operation)),
+        Operation::CancelBulkOperation | Operation::DescribeBulkOperation => {
+            one(text(body, "BulkOperationArn").map_or(Resource::Unnamed, Resource::Transfer))
         }
         Operation::DeleteBackup | Operation::DescribeBackup => one(backup(body)),
         Operation::DescribeExport => {

@@ -2,15 +2,16 @@
 
 use keywright_semantics::error::Error;
 use keywright_semantics::request::{
-    BatchExecuteStatement, BatchGetItem, BatchWriteItem, CreateBackup, CreateTable, DeleteBackup, DeleteItem,
-    DeleteTable, DescribeBackup, DescribeContinuousBackups, DescribeContributorInsights, DescribeExport,
-    DescribeImport, DescribeKinesisStreamingDestination, DescribeStream, DescribeTable, DescribeTimeToLive,
-    DisableKinesisStreamingDestination, EnableKinesisStreamingDestination, ExecuteStatement,
-    ExecuteTransaction, ExportTable, GetItem, GetRecords, GetShardIterator, ImportTable, ListBackups,
-    ListContributorInsights, ListExports, ListImports, ListStreams, ListTables, ListTagsOfResource, PutItem,
-    Query, Request, RestoreTableFromBackup, RestoreTableToPointInTime, Scan, TagResource, TransactGetItems,
-    TransactWriteItems, UntagResource, UpdateContinuousBackups, UpdateContributorInsights, UpdateItem,
-    UpdateKinesisStreamingDestination, UpdateTable, UpdateTimeToLive,
+    BatchExecuteStatement, BatchGetItem, BatchWriteItem, CancelBulkOperation, CreateBackup, CreateTable,
+    DeleteBackup, DeleteItem, DeleteTable, DescribeBackup, DescribeBulkOperation, DescribeContinuousBackups,
+    DescribeContributorInsights, DescribeExport, DescribeImport, DescribeKinesisStreamingDestination,
+    DescribeStream, DescribeTable, DescribeTimeToLive, DisableKinesisStreamingDestination,
+    EnableKinesisStreamingDestination, ExecuteStatement, ExecuteTransaction, ExportTable, GetItem,
+    GetRecords, GetShardIterator, ImportTable, ListBackups, ListBulkOperations, ListContributorInsights,
+    ListExports, ListImports, ListStreams, ListTables, ListTagsOfResource, PutItem, Query, Request,
+    RestoreTableFromBackup, RestoreTableToPointInTime, Scan, StartBulkPutItems, TagResource,
+    TransactGetItems, TransactWriteItems, UntagResource, UpdateContinuousBackups, UpdateContributorInsights,
+    UpdateItem, UpdateKinesisStreamingDestination, UpdateTable, UpdateTimeToLive,
 };
 
 use super::Parts;
@@ -29,6 +30,18 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         }
         Parts::BatchGetItem(parts) => BatchGetItem::validate(*parts).map(Request::BatchGetItem),
         Parts::BatchWriteItem(parts) => BatchWriteItem::validate(*parts).map(Request::BatchWriteItem),
+        Parts::CancelBulkOperation(parts) => {
+            CancelBulkOperation::validate(&parts).map(Request::CancelBulkOperation)
+        }
+        Parts::DescribeBulkOperation(parts) => {
+            DescribeBulkOperation::validate(&parts).map(Request::DescribeBulkOperation)
+        }
+        Parts::ListBulkOperations(parts) => {
+            Ok(Request::ListBulkOperations(ListBulkOperations::validate(*parts)))
+        }
+        Parts::StartBulkPutItems(parts) => {
+            StartBulkPutItems::validate(*parts).map(Box::new).map(Request::StartBulkPutItems)
+        }
         Parts::CreateBackup(parts) => CreateBackup::validate(*parts).map(Request::CreateBackup),
         Parts::CreateTable(parts) => CreateTable::validate(*parts).map(Box::new).map(Request::CreateTable),
         Parts::DeleteBackup(parts) => DeleteBackup::validate(&parts).map(Request::DeleteBackup),

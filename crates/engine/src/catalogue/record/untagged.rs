@@ -248,6 +248,7 @@ impl From<TableRecord> for Table {
             copied_bytes: None,
             history: History::default(),
             filling: None,
+            bulk_put: None,
             later: Vec::new(),
             seen: Seen::default(),
         }
