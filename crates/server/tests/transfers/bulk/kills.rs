@@ -114,7 +114,9 @@ fn left(scene: &mut Scene, table: &str, operation: &Value) -> Vec<(&'static str,
     let reports = Reports::of(scene, operation);
     let mut usage = operation["BulkOperationUsage"].clone();
     usage[0]["TableName"] = Value::Null;
-    let counted = scene.db.describe(table)["ItemCount"].clone();
+    let items = scene.items(table);
+    // After a kill they are counted again in the background.
+    scene.db.wait("items are counted", |db| db.describe(table)["ItemCount"] == items.len());
     vec![
         ("counts", json!(counts(operation))),
         ("bytes", json!([operation["ProcessedInputBytes"], operation["TotalInputBytes"]])),
@@ -123,8 +125,7 @@ fn left(scene: &mut Scene, table: &str, operation: &Value) -> Vec<(&'static str,
         ("condition failures", reports.summary["conditionCheckFailureCount"].clone()),
         ("errors", json!(sorted(reports.errors()))),
         ("conditions", json!(sorted(reports.conditions()))),
-        ("items", json!(scene.items(table))),
-        ("count of items", counted),
+        ("items", json!(items)),
         ("global entries", json!(entries(&mut scene.db, table, "gsi"))),
         ("local entries", json!(entries(&mut scene.db, table, "lsi"))),
         ("stream", json!(changes(scene, table))),
