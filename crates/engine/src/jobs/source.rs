@@ -242,6 +242,9 @@ impl<S: Store> Engine<S> {
     /// What the caller remembers of some objects, from a number on.
     pub async fn listed_objects(&self, job: &ObjectJob, from: u32, most: usize) -> Result<Vec<Bytes>, Error> {
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        // A list that was begun anew may be shorter than the one before, whose last rows are still there.
+        let left = reading(&job.job).map_or(0, |reading| reading.objects.saturating_sub(from));
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(most);
         row::objects_from(&view, &job.id, from, most).await
     }
 }

@@ -1,5 +1,5 @@
 //! Imports, with a caller that has the records in memory: the table and its indexes are those of puts in the
-//! same order, whatever becomes of single commits.
+//! same order, also if single commits fail or have an unknown outcome.
 
 use bytes::Bytes;
 use keywright_semantics::request::parts::{
@@ -99,7 +99,7 @@ fn read_all(bed: &Bed<FlakyStore>, store: &FlakyStore) {
 }
 
 #[test]
-fn a_table_is_that_of_puts_in_the_order_of_the_records_whatever_becomes_of_commits() {
+fn a_table_is_that_of_puts_in_the_order_of_the_records_also_if_commits_fail() {
     let store = FlakyStore::default();
     let bed = open(store.clone(), EngineConfig::default());
     let begun = begin(&bed, "Shop");

@@ -4,6 +4,7 @@
 //! its bytes depend on them and on the job, so one that is written again is the same. Each file that stands
 //! is noted in the job's row. An export that fails removes what it has written.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -36,7 +37,10 @@ pub(super) async fn export(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
     let to = Destination::open(tools, &job.id, work)?;
     let mut newest = job.clone();
     let ended = write(tools, &to, &mut newest).await;
-    if let Err(Stop::Failed { .. }) = &ended {
+    // Another process that has overtaken this one needs the objects.
+    if let Err(Stop::Failed { message, .. }) = &ended
+        && tools.engine()?.note_waiting(&newest, message).await?
+    {
         to.remove(tools, &newest).await;
     }
     ended
@@ -44,6 +48,7 @@ pub(super) async fn export(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
 
 async fn write(tools: &Tools, to: &Destination, job: &mut ObjectJob) -> Result<(), Stop> {
     to.put(&to.folder.started_key(), Bytes::new()).await?;
+    to.remove_unfinished(job)?;
     to.check(tools, job).await?;
     while let ObjectWork::Export(work) = &job.work
         && let Some(part) = work.part.clone()
@@ -105,7 +110,8 @@ async fn note(
     (file, last): (File, Option<&Bytes>),
 ) -> Result<u32, Stop> {
     let (items, read_bytes) = (file.items, file.read_bytes);
-    let line = if items > 0 || files == 0 { Some(to.put_file((part, files), file).await?) } else { None };
+    let line =
+        if items > 0 || files == 0 { Some(to.put_file(tools, (part, files), file).await?) } else { None };
     let exported = Exported { file: line.as_ref(), last, items, read_bytes };
     let noted = tools.engine()?.note_exported(job, exported).await?;
     *job = noted.ok_or(Stop::Overtaken)?;
@@ -188,6 +194,8 @@ impl File {
 /// Where the objects of an export are put.
 struct Destination {
     bucket: Bucket,
+    /// The folder on a disk of this machine that the bucket is, if it is one.
+    on_disk: Option<PathBuf>,
     folder: ExportFolder,
     job_id: String,
     span: Span,
@@ -205,6 +213,7 @@ impl Destination {
         }
         Ok(Self {
             bucket: opened,
+            on_disk: tools.buckets.folder(bucket),
             folder: ExportFolder::new(prefix.as_deref(), job_id),
             job_id: job_id.to_owned(),
             span: span(*of),
@@ -226,14 +235,51 @@ impl Destination {
     }
 
     /// Puts a data file; returns its line of the list of files.
-    async fn put_file(&self, place: (u32, u32), file: File) -> Result<Bytes, Stop> {
+    async fn put_file(&self, tools: &Tools, place: (u32, u32), file: File) -> Result<Bytes, Stop> {
         let (item_count, key) = (file.items, self.key_of_file(place));
         let content = file.compressed();
+        self.check_room(tools, content.len())?;
         let checksum = Checksum::of(&content);
         let etag = self.put(&key, content).await?;
         let mut line = Vec::new();
         DataFile { item_count, checksum, etag, key }.push_line(&mut line);
         Ok(line.into())
+    }
+
+    /// Checks that a file leaves the database the room that it needs on its disk.
+    fn check_room(&self, tools: &Tools, bytes: usize) -> Result<(), Stop> {
+        let reason = self.on_disk.as_ref().and_then(|folder| tools.database.refuses_copy(folder, bytes));
+        match reason {
+            None => Ok(()),
+            Some(reason) => Err(Stop::Failed {
+                code: "S3StorageFull",
+                message: format!("{reason}: free some, or export to a bucket elsewhere"),
+            }),
+        }
+    }
+
+    /// Removes the files of a folder that a killed process was writing.
+    fn remove_unfinished(&self, job: &ObjectJob) -> Result<(), Stop> {
+        for key in self.manifest_keys().chain([self.folder.started_key()]).chain(self.next_key(job)) {
+            self.bucket.remove_unfinished_of(&key)?;
+        }
+        Ok(())
+    }
+
+    /// The keys of the manifests, and of their sums.
+    fn manifest_keys(&self) -> impl Iterator<Item = String> {
+        let [extension, ..] = SUM_EXTENSIONS;
+        let with_sum = |key: String| {
+            let sum = sum_key(&key, extension);
+            [key, sum]
+        };
+        [self.folder.summary_key(), self.folder.files_key()].into_iter().flat_map(with_sum)
+    }
+
+    /// The key of the next data file. It may stand without a note.
+    fn next_key(&self, job: &ObjectJob) -> Option<String> {
+        let ObjectWork::Export(work) = &job.work else { return None };
+        work.part.as_ref().map(|part| self.key_of_file((part.number, part.files)))
     }
 
     /// Checks that the files that were noted are still there.
@@ -279,16 +325,7 @@ impl Destination {
 
     /// Removes what an export has written that has failed, as far as that is possible.
     async fn remove(&self, tools: &Tools, job: &ObjectJob) {
-        let [extension, ..] = SUM_EXTENSIONS;
-        let manifests = [self.folder.summary_key(), self.folder.files_key()];
-        let sums = manifests.each_ref().map(|key| sum_key(key, extension));
-        let mut keys: Vec<String> = manifests.into_iter().chain(sums).collect();
-        if let ObjectWork::Export(work) = &job.work
-            && let Some(part) = &work.part
-        {
-            // It may stand without a note.
-            keys.push(self.key_of_file((part.number, part.files)));
-        }
+        let mut keys: Vec<String> = self.manifest_keys().chain(self.next_key(job)).collect();
         keys.extend(noted_files(tools, job).await.unwrap_or_default().into_iter().map(|file| file.key));
         keys.push(self.folder.started_key());
         for key in keys {

@@ -53,7 +53,6 @@ const LOOK: Duration = Duration::from_millis(500);
 /// The time until a job that could not go on is tried again, which doubles up to the second.
 const RETRY_MIN: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_mins(1);
-const MIB: u64 = 1024 * 1024;
 
 /// Where jobs read and write objects.
 pub(crate) struct Stores {
@@ -168,16 +167,12 @@ impl Tools {
 
     /// Checks that the next piece of a copy leaves the database the room that it needs on its disk.
     fn check_room(&self, piece_bytes: usize) -> Result<(), Stop> {
-        let bytes = u64::try_from(piece_bytes).unwrap_or(u64::MAX);
         let Some(folder) = self.backups.folder() else { return Ok(()) };
-        match self.database.lacks_room_for_copy(folder, bytes) {
+        match self.database.refuses_copy(folder, piece_bytes) {
             None => Ok(()),
-            Some(needed) => Err(Stop::Later(format!(
-                "less than {} MiB are free on the disk of {}, which the database needs too: free some, or name \
-                 another place with --backup-to",
-                needed.div_ceil(MIB),
-                folder.display()
-            ))),
+            Some(reason) => {
+                Err(Stop::Later(format!("{reason}: free some, or name another place with --backup-to")))
+            }
         }
     }
 

@@ -5,9 +5,10 @@ use keywright_model::item_json::write_item;
 use keywright_model::json::Json;
 use keywright_semantics::value::Item;
 
-use crate::client::aws_settings::{Target, named_endpoint};
+use crate::client::aws_settings::Target;
 use crate::client::confirm::confirm;
-use crate::client::endpoint::{Client, Credentials, Endpoint, block_on};
+use crate::client::endpoint::{Client, block_on};
+use crate::client::endpoint_arguments::EndpointArguments;
 use crate::client::key_argument::{self, Names};
 use crate::client::progress::Spinner;
 use crate::client::time_argument::TimeArgument;
@@ -26,7 +27,6 @@ const EXPORT: &str = "ExportTableToPointInTime";
 /// writes the objects (`serve --s3-endpoint`, `--s3-folder`). The table needs point-in-time recovery; what is
 /// written meanwhile is not slowed and not in the export.
 #[derive(Debug, Args)]
-#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct ExportArguments {
     /// The table
     #[arg(long, value_name = "NAME")]
@@ -67,12 +67,8 @@ pub(crate) struct ExportArguments {
     /// The names of the expressions, such as `{"#s": "status"}`
     #[arg(long, value_name = "JSON", value_parser = key_argument::names)]
     names: Option<Names>,
-    /// The endpoint, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL,
-    /// or that of the profile]
-    #[arg(long, alias = "endpoint-url", value_name = "URL")]
-    endpoint: Option<Endpoint>,
     #[command(flatten)]
-    credentials: Credentials,
+    endpoint: EndpointArguments,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -103,12 +99,12 @@ fn place(arguments: &ExportArguments) -> Result<Place, Failure> {
 /// Runs the command. An error is a message for the person at the terminal.
 pub(crate) fn run(arguments: &ExportArguments) -> Result<(), Failure> {
     let place = place(arguments)?;
-    let target = named_endpoint(arguments.endpoint.as_ref())?;
+    let target = arguments.endpoint.target()?;
     block_on(export(arguments, &target, &place))
 }
 
 async fn export(arguments: &ExportArguments, target: &Target, place: &Place) -> Result<(), Failure> {
-    let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
+    let mut client = arguments.endpoint.connect(target).await?;
     let description = table::describe(&mut client, &arguments.table).await?;
     let arn = description.at(&["Table", "TableArn"]).and_then(Json::as_str);
     let arn = arn.ok_or("DescribeTable: the answer has no TableArn")?.to_owned();

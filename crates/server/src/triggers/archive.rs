@@ -5,6 +5,7 @@
 //! bytes.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use flate2::Compression;
@@ -68,6 +69,13 @@ pub(super) async fn put_report(
 
 async fn put_object(tools: &Tools, bucket: &str, name: &str, content: Vec<u8>) -> Result<(), String> {
     let shown = |fault: ObjectFault| fault.to_string();
+    if let Some(folder) = tools.targets.buckets.folder(bucket) {
+        let (database, bytes) = (Arc::clone(&tools.database), content.len());
+        let refusal = tokio::task::spawn_blocking(move || database.refuses_copy(&folder, bytes)).await;
+        if let Some(reason) = refusal.expect("a look at a disk does not panic") {
+            return Err(reason);
+        }
+    }
     let bucket = tools.targets.buckets.open(bucket).map_err(shown)?;
     bucket.put(name, Bytes::from(content)).await.map(|_| ()).map_err(shown)
 }

@@ -41,6 +41,13 @@ pub(super) struct Answered {
     pub(super) body: Vec<u8>,
 }
 
+impl Answered {
+    /// The same, small enough to be kept.
+    pub(super) fn without_body(self) -> Self {
+        Self { body: Vec::new(), ..self }
+    }
+}
+
 /// Why a target has not taken a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SendFault {
@@ -201,8 +208,9 @@ async fn exchange(client: &Client, request: Request) -> Result<Answered, SendFau
         }
     };
     let mut response = client.execute(request).await.map_err(|error| fault(&error))?;
-    let header = |response: &Response, name: &str| {
-        response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+    let header = |response: &Response, name: &str| -> Option<String> {
+        let value = response.headers().get(name).and_then(|value| value.to_str().ok())?;
+        Some(value.chars().take(SHOWN_CHARACTERS_MAX).collect())
     };
     let mut answered = Answered {
         status: response.status().as_u16(),
@@ -239,7 +247,7 @@ fn excerpt(body: &[u8]) -> String {
     text.chars().map(|one| if one.is_control() { ' ' } else { one }).take(SHOWN_CHARACTERS_MAX).collect()
 }
 
-/// An error with what caused it.
+/// What lies below an error. A URL, which may have a secret, is not in it.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
