@@ -377,6 +377,16 @@ impl Bucket {
         })
     }
 
+    /// Removes what killed processes were writing of one object; returns how many there were. A writer of the
+    /// same object that is still at work fails: it wrote the same.
+    pub fn remove_unfinished_of(&self, key: &str) -> Result<u64, ObjectFault> {
+        let Kind::Folder(files) = &self.kind else { return Ok(0) };
+        let path = self.path(key, "remove unfinished files of")?;
+        files.remove_unfinished_of(&path).map_err(|error| {
+            ObjectFault::new(self.shown(key), "remove unfinished files of", folder::cause(error))
+        })
+    }
+
     /// Checks that the bucket is there and may be listed.
     pub async fn check(&self) -> Result<(), ObjectFault> {
         self.list("", None, 1).await.map(|_| ())

@@ -90,6 +90,23 @@ impl Folder {
         Ok(removed)
     }
 
+    /// Removes what killed processes were writing of one file; returns how many there were. A writer takes
+    /// the first number that is free, so nothing is read of a folder that may have many files.
+    pub(crate) fn remove_unfinished_of(&self, path: &Path) -> io::Result<u64> {
+        let mut file = self.file(path).into_os_string();
+        file.push("#");
+        for number in 1.. {
+            let mut unfinished = file.clone();
+            unfinished.push(number.to_string());
+            match fs::remove_file(unfinished) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(number - 1),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(u64::MAX)
+    }
+
     /// At most so many keys with this start that come after one, in the order of their bytes. Only folders
     /// that may have such keys are read.
     pub(crate) fn keys(&self, prefix: &str, after: &str, max: usize) -> io::Result<Vec<String>> {

@@ -54,6 +54,7 @@ fn uses(bucket: &Bucket, key: &str) -> Vec<ObjectFault> {
         block_on(bucket.entries(&format!("{key}/x"))).map(drop),
         block_on(bucket.remove(key)),
         bucket.remove_unfinished(key).map(drop),
+        bucket.remove_unfinished_of(key).map(drop),
     ]
     .into_iter()
     .map(|used| used.expect_err(key))
@@ -133,10 +134,14 @@ fn what_a_killed_writer_left_is_not_listed_and_can_be_removed() {
     let folder = folder();
     put(&folder.bucket, "data/1", "x");
     let data = folder.buckets.path().join(NAME).join("data");
-    for name in ["2#1", "1#12", "3#x"] {
+    for name in ["2#1", "1#12", "3#x", "4#1", "4#2", "44#1"] {
         fs::write(data.join(name), "half").unwrap();
     }
     assert_eq!(list(&folder.bucket, "", None, 9), ["data/1", "data/3#x"]);
+    assert_eq!(folder.bucket.remove_unfinished_of("data/4").unwrap(), 2);
+    assert_eq!(folder.bucket.remove_unfinished_of("data/none").unwrap(), 0);
+    assert!(data.join("44#1").exists());
+    fs::remove_file(data.join("44#1")).unwrap();
     assert_eq!(folder.bucket.remove_unfinished("data").unwrap(), 2);
     assert_eq!(folder.bucket.remove_unfinished("none").unwrap(), 0);
     assert_eq!(list(&folder.bucket, "", None, 9), ["data/1", "data/3#x"]);

@@ -37,6 +37,7 @@ const WAIT_MAX: Duration = Duration::from_millis(100);
 pub(super) async fn export(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
     let ObjectWork::Export(work) = &job.work else { return Err(Stop::Overtaken) };
     let to = Destination::open(tools, &job.id, work)?;
+    to.remove_unfinished(work);
     let mut newest = job.clone();
     let ended = write(tools, &to, &mut newest).await;
     if let Err(Stop::Failed { .. }) = &ended {
@@ -224,8 +225,32 @@ impl Destination {
     }
 
     async fn put(&self, key: &str, content: Bytes) -> Result<String, Stop> {
-        let etag = self.bucket.put(key, content).await?;
-        Ok(etag.as_str().to_owned())
+        match self.bucket.put(key, content).await {
+            Ok(etag) => Ok(etag.as_str().to_owned()),
+            // Another process that took the job over has removed what this one was writing.
+            Err(fault) if fault.kind() == FaultKind::NoSuchKey => Err(Stop::Later(sentence(&fault))),
+            Err(fault) => Err(fault.into()),
+        }
+    }
+
+    /// Removes what a killed process was writing: the next file, or the end of the export.
+    fn remove_unfinished(&self, work: &ExportWork) {
+        let next = work.part.as_ref().map(|part| self.key_of_file((part.number, part.files)));
+        for key in next.into_iter().chain(self.manifests()).chain([self.folder.started_key()]) {
+            if let Err(fault) = self.bucket.remove_unfinished_of(&key) {
+                tracing::warn!("an unfinished file of an export may stay: {}", sentence(&fault));
+                return;
+            }
+        }
+    }
+
+    /// The manifests and their sums, in the order in which they are removed: without the first the export is
+    /// not complete.
+    fn manifests(&self) -> [String; 4] {
+        let [extension, ..] = SUM_EXTENSIONS;
+        let [summary, files] = [self.folder.summary_key(), self.folder.files_key()];
+        let (of_summary, of_files) = (sum_key(&summary, extension), sum_key(&files, extension));
+        [summary, files, of_summary, of_files]
     }
 
     fn key_of_file(&self, (part, number): (u32, u32)) -> String {
@@ -295,10 +320,7 @@ impl Destination {
 
     /// Removes what an export has written that has failed, as far as that is possible.
     async fn remove(&self, tools: &Tools, job: &ObjectJob) {
-        let [extension, ..] = SUM_EXTENSIONS;
-        let manifests = [self.folder.summary_key(), self.folder.files_key()];
-        let sums = manifests.each_ref().map(|key| sum_key(key, extension));
-        let mut keys: Vec<String> = manifests.into_iter().chain(sums).collect();
+        let mut keys = Vec::from(self.manifests());
         if let ObjectWork::Export(work) = &job.work
             && let Some(part) = &work.part
         {

@@ -69,6 +69,8 @@ pub(super) async fn put_report(
 async fn put_object(tools: &Tools, bucket: &str, name: &str, content: Vec<u8>) -> Result<(), String> {
     let shown = |fault: ObjectFault| fault.to_string();
     let bucket = tools.targets.buckets.open(bucket).map_err(shown)?;
+    // A process that was killed may have been writing it.
+    bucket.remove_unfinished_of(name).map_err(shown)?;
     bucket.put(name, Bytes::from(content)).await.map(|_| ()).map_err(shown)
 }
 
