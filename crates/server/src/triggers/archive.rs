@@ -77,6 +77,8 @@ async fn put_object(tools: &Tools, bucket: &str, name: &str, content: Vec<u8>) -
         }
     }
     let bucket = tools.targets.buckets.open(bucket).map_err(shown)?;
+    // A process that was killed may have been writing it.
+    bucket.remove_unfinished_of(name).map_err(shown)?;
     bucket.put(name, Bytes::from(content)).await.map(|_| ()).map_err(shown)
 }
 

@@ -1,4 +1,5 @@
-//! The programs of articles, and an archive, in real S3-compatible stores that check signatures.
+//! The programs of articles, and an archive, in real S3-compatible stores that check signatures (requirement
+//! `r65`).
 //!
 //! `cargo xtask test` installs rclone's, and with `--long` also `SeaweedFS`.
 

@@ -4,7 +4,7 @@ use super::{BUCKET, KEY, SECRET, Store, free_address, old_data_is_archived, prog
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs rclone: run `cargo xtask test`"]
-async fn old_data_is_archived_by_a_program_and_expired_items_by_a_trigger() {
+async fn r65_old_data_is_archived_by_a_program_and_expired_items_by_a_trigger() {
     let (address, folder) = (free_address(), tempfile::tempdir().unwrap());
     let objects = folder.path().join("objects");
     std::fs::create_dir_all(objects.join(BUCKET)).unwrap();

@@ -8,7 +8,7 @@ use super::{BUCKET, KEY, SECRET, START_TIME_MAX, Store, free_address, old_data_i
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs SeaweedFS: run `cargo xtask test --long`"]
-async fn old_data_is_archived_by_a_program_and_expired_items_by_a_trigger() {
+async fn r65_old_data_is_archived_by_a_program_and_expired_items_by_a_trigger() {
     let (address, folder) = (free_address(), tempfile::tempdir().unwrap());
     let keys = json!({"identities": [{
         "name": "keywright",
