@@ -195,6 +195,10 @@ pub const GIGABYTE_BYTES: u64 = 1 << 30;
 pub const STREAM_SHARD_OPEN_MS_MAX: u64 = 4 * 60 * 60 * 1000;
 /// Lifetime of a presigned request: seven days (Signature Version 4: query parameters).
 pub const PRESIGNED_SECONDS_MAX: u64 = 7 * 24 * 60 * 60;
+/// Bytes of a resource policy, blanks included (observed).
+pub const RESOURCE_POLICY_BYTES_MAX: usize = 20_480;
+/// Characters of a policy document in a request (IAM's public service model).
+pub const POLICY_DOCUMENT_CHARACTERS_MAX: usize = 131_072;
 /// Difference between a signed request's time and the server's clock (observed: the service's messages name
 /// it).
 pub const SIGNATURE_SKEW_SECONDS_MAX: u64 = 5 * 60;

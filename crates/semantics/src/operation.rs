@@ -50,6 +50,12 @@ macro_rules! named {
                     _ => None,
                 }
             }
+
+            /// The operation's place in `ALL`.
+            #[expect(clippy::as_conversions, reason = "the number of a variant")]
+            pub const fn place(self) -> usize {
+                self as usize
+            }
         }
     };
 }
@@ -64,12 +70,6 @@ macro_rules! operations {
         }
 
         impl Operation {
-            /// The operation's place in `ALL`.
-            #[expect(clippy::as_conversions, reason = "the number of a variant")]
-            pub const fn place(self) -> usize {
-                self as usize
-            }
-
             const fn about(self) -> About {
                 match self {
                     $(Self::$name => About::$about,)*

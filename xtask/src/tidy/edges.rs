@@ -7,6 +7,7 @@ use super::{folders, read};
 
 /// Which workspace crates each crate may depend on, in shipped code. Anything else is an error.
 const EDGES: &[(&str, &[&str])] = &[
+    ("keywright-access", &["keywright-semantics"]),
     ("keywright-archive", &["keywright-objects"]),
     (
         "keywright-bench",
@@ -33,6 +34,7 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "keywright-server",
         &[
+            "keywright-access",
             "keywright-archive",
             "keywright-bench",
             "keywright-connection",

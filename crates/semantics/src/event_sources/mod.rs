@@ -11,26 +11,13 @@ pub mod settings;
 pub mod target;
 pub mod view;
 
-/// An operation on mappings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each variant is the operation of its name")]
-pub enum Operation {
+use crate::operation::named;
+
+named! {
+    /// The operations on mappings.
     CreateEventSourceMapping,
     DeleteEventSourceMapping,
     GetEventSourceMapping,
     ListEventSourceMappings,
     UpdateEventSourceMapping,
-}
-
-impl Operation {
-    /// The operation's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CreateEventSourceMapping => "CreateEventSourceMapping",
-            Self::DeleteEventSourceMapping => "DeleteEventSourceMapping",
-            Self::GetEventSourceMapping => "GetEventSourceMapping",
-            Self::ListEventSourceMappings => "ListEventSourceMappings",
-            Self::UpdateEventSourceMapping => "UpdateEventSourceMapping",
-        }
-    }
 }

@@ -2,6 +2,7 @@
 //!
 //! DynamoDB's messages are kept byte for byte. This module does not decide when a message is used.
 
+pub mod access;
 pub mod auth;
 pub mod backup;
 pub mod bulk;

@@ -1,0 +1,159 @@
+//! Names of actions that no operation of `semantics` has: replicas of tables, IAM, STS, and Keywright's own
+//! calls.
+//!
+//! Sources: service authorization reference for DynamoDB, IAM and STS. It does not know what they need.
+
+/// Actions by their names, in order.
+macro_rules! actions {
+    ($(#[$doc:meta])* $kind:ident: $($name:ident),* $(,)?) => {
+        $(#[$doc])*
+        #[expect(missing_docs, reason = "each variant is the action of its name")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $kind {
+            $($name,)*
+        }
+
+        impl $kind {
+            /// All of them, in this order.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The action's name, without the prefix of its service.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+
+            /// The action's place in `ALL`.
+            #[expect(clippy::as_conversions, reason = "the number of a variant")]
+            pub const fn place(self) -> usize {
+                self as usize
+            }
+        }
+    };
+}
+
+actions! {
+    /// What changes of replicas need in addition to the operation's own action.
+    Replica:
+    AssociateTableReplica,
+    CreateGlobalTableWitness,
+    CreateTableReplica,
+    DeleteGlobalTableWitness,
+    DeleteTableReplica,
+    ReadDataForReplication,
+    ReplicateSettings,
+    WriteDataForReplication,
+}
+
+actions! {
+    /// The actions of IAM that are served.
+    Iam:
+    AddUserToGroup,
+    AttachGroupPolicy,
+    AttachRolePolicy,
+    AttachUserPolicy,
+    CreateAccessKey,
+    CreateGroup,
+    CreatePolicy,
+    CreatePolicyVersion,
+    CreateRole,
+    CreateUser,
+    DeleteAccessKey,
+    DeleteGroup,
+    DeleteGroupPolicy,
+    DeletePolicy,
+    DeletePolicyVersion,
+    DeleteRole,
+    DeleteRolePermissionsBoundary,
+    DeleteRolePolicy,
+    DeleteUser,
+    DeleteUserPermissionsBoundary,
+    DeleteUserPolicy,
+    DetachGroupPolicy,
+    DetachRolePolicy,
+    DetachUserPolicy,
+    GetAccessKeyLastUsed,
+    GetGroup,
+    GetGroupPolicy,
+    GetPolicy,
+    GetPolicyVersion,
+    GetRole,
+    GetRolePolicy,
+    GetUser,
+    GetUserPolicy,
+    ListAccessKeys,
+    ListAttachedGroupPolicies,
+    ListAttachedRolePolicies,
+    ListAttachedUserPolicies,
+    ListEntitiesForPolicy,
+    ListGroupPolicies,
+    ListGroups,
+    ListGroupsForUser,
+    ListPolicies,
+    ListPolicyTags,
+    ListPolicyVersions,
+    ListRolePolicies,
+    ListRoleTags,
+    ListRoles,
+    ListUserPolicies,
+    ListUserTags,
+    ListUsers,
+    PutGroupPolicy,
+    PutRolePermissionsBoundary,
+    PutRolePolicy,
+    PutUserPermissionsBoundary,
+    PutUserPolicy,
+    RemoveUserFromGroup,
+    SetDefaultPolicyVersion,
+    SimulateCustomPolicy,
+    SimulatePrincipalPolicy,
+    TagPolicy,
+    TagRole,
+    TagUser,
+    UntagPolicy,
+    UntagRole,
+    UntagUser,
+    UpdateAccessKey,
+    UpdateAssumeRolePolicy,
+    UpdateGroup,
+    UpdateRole,
+    UpdateRoleDescription,
+    UpdateUser,
+}
+
+actions! {
+    /// The actions of STS.
+    Sts:
+    AssumeRole,
+    AssumeRoleWithWebIdentity,
+    GetAccessKeyInfo,
+    GetCallerIdentity,
+    GetSessionToken,
+    SetSourceIdentity,
+    TagSession,
+}
+
+actions! {
+    /// Keywright's own calls, below `/_keywright/` and at the management listener, and what its studio does.
+    Own:
+    ApplyAccess,
+    BackUpTables,
+    BranchTables,
+    DeleteBranch,
+    DescribeBackups,
+    ExplainAccess,
+    ExportAccess,
+    FindTable,
+    GetClock,
+    GetImportErrors,
+    GetItemHistory,
+    GetMetrics,
+    ListDestinations,
+    ListJobs,
+    ListTriggers,
+    MoveClock,
+    RestoreTables,
+    RollBackTable,
+    UseModels,
+}

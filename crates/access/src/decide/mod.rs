@@ -1,0 +1,171 @@
+//! The decision on one request: may this principal do this to that, by these policies.
+//!
+//! Sources: IAM user guide, policy evaluation logic and permissions boundaries; DynamoDB developer guide,
+//! resource-based policies. The first look, before a request is bound, may say that it depends; the second
+//! look never contradicts one that did not. It does not know what an operation needs.
+
+mod layer;
+
+use keywright_semantics::messages::access::{PolicyLayer, denied, not_allowed};
+use keywright_semantics::operation::Operation;
+
+use crate::action::{Action, Verb};
+use crate::arn::Target;
+use crate::context::{Context, Facts};
+use crate::policies::{LAYERS, Place, Policies};
+use crate::principal::Principal;
+use crate::truth::Truth;
+use layer::Said;
+
+/// What is decided on.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'q> {
+    /// Who asks.
+    pub principal: &'q Principal,
+    /// What is to be done.
+    pub action: Action<'q>,
+    /// To what.
+    pub target: &'q Target<'q>,
+    /// What conditions see.
+    pub context: &'q Context<'q>,
+}
+
+impl<'q> Question<'q> {
+    pub(crate) const fn facts(&self) -> Facts<'q> {
+        Facts { context: self.context, principal: self.principal, target: self.target }
+    }
+
+    /// Whether the resource belongs to another account than the caller.
+    pub(crate) fn crosses_accounts(&self) -> bool {
+        let owner = self.target.account().filter(|account| !account.is_empty());
+        owner.is_some_and(|owner| owner != self.principal.account())
+    }
+}
+
+/// A decision.
+#[derive(Clone, Copy, Debug)]
+pub enum Decision<'p> {
+    /// It may.
+    Allow,
+    /// It may not, and why.
+    Deny(Denial<'p>),
+    /// What only the bound request has makes the difference. The second look, where nothing is unknown, never
+    /// says so; who hears it there denies.
+    Depends,
+}
+
+impl Decision<'_> {
+    /// Whether it may.
+    pub const fn is_allowed(&self) -> bool {
+        matches!(self, Self::Allow)
+    }
+}
+
+/// Why a request is denied.
+#[derive(Clone, Copy, Debug)]
+pub enum Denial<'p> {
+    /// A statement denies it.
+    Explicit {
+        /// The kind of policy.
+        layer: PolicyLayer,
+        /// The statement.
+        by: Place<'p>,
+    },
+    /// No policy of a kind allows it.
+    Implicit {
+        /// The kind of policy that is missing.
+        layer: PolicyLayer,
+    },
+}
+
+impl Denial<'_> {
+    /// The kind of policy that decided.
+    pub const fn layer(&self) -> PolicyLayer {
+        match self {
+            Self::Explicit { layer, .. } | Self::Implicit { layer } => *layer,
+        }
+    }
+
+    /// The text that the client reads.
+    pub fn message(&self, question: &Question<'_>) -> String {
+        let caller = question.principal.arn();
+        let (action, target) = (question.action.to_string(), question.target.to_string());
+        match self {
+            Self::Explicit { layer, .. } => denied(caller, &action, &target, *layer),
+            Self::Implicit { layer } => not_allowed(caller, &action, &target, *layer),
+        }
+    }
+}
+
+/// Whether the policy of a resource must name the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ResourceNames {
+    /// Only for callers of other accounts.
+    IfForeign,
+    /// Always: nobody assumes a role whose trust policy does not name them.
+    Always,
+}
+
+/// Decides on one request.
+pub fn decide<'p>(question: &Question<'_>, policies: &Policies<'p>) -> Decision<'p> {
+    decide_with(question, policies, ResourceNames::IfForeign)
+}
+
+/// Decides whether a role may be assumed. Its trust policy is the resource's.
+pub fn decide_on_role<'p>(question: &Question<'_>, policies: &Policies<'p>) -> Decision<'p> {
+    decide_with(question, policies, ResourceNames::Always)
+}
+
+fn decide_with<'p>(question: &Question<'_>, policies: &Policies<'p>, names: ResourceNames) -> Decision<'p> {
+    let facts = question.facts();
+    let said = LAYERS.map(|layer| Said::of(layer, policies, question.action, &facts));
+    let denies = match is_way_out_of_lock(question) {
+        true => Truth::No,
+        false => said.iter().fold(Truth::No, |denies, one| denies.or(one.denies)),
+    };
+    if denies == Truth::Yes {
+        let by = |(layer, one): (_, &Said<'p>)| one.denied_by.map(|by| Denial::Explicit { layer, by });
+        let explicit = LAYERS.into_iter().zip(&said).find_map(by);
+        return Decision::Deny(explicit.expect("a denial that is known has a statement"));
+    }
+    let [identity, boundary, session, resource] = said;
+    let has = |layer| policies.of(layer).next().is_some();
+    let bound = |layer, one: &Said<'_>| if has(layer) { one.allows() } else { Truth::Yes };
+    let own = if question.principal.is_root() { Truth::Yes } else { identity.allows() };
+    let boundary = bound(PolicyLayer::Boundary, &boundary);
+    let session = bound(PolicyLayer::Session, &session);
+    let within = boundary.and(session);
+    // Within one account, a resource's policy that names the caller needs no other.
+    let by_resource = resource.allows_itself.or(resource.allows_role.and(within));
+    let by_both = own.and(within).and(resource.allows());
+    let (allows, named) = match (question.crosses_accounts(), names) {
+        (true, _) => (by_both, resource.allows()),
+        (false, ResourceNames::Always) => (by_both.or(by_resource), resource.allows()),
+        (false, ResourceNames::IfForeign) => (own.and(within).or(by_resource), Truth::Yes),
+    };
+    match (allows, denies) {
+        (Truth::Yes, Truth::No) => Decision::Allow,
+        (Truth::No, _) => first_lacking([
+            (PolicyLayer::Identity, own),
+            (PolicyLayer::Boundary, boundary),
+            (PolicyLayer::Session, session),
+            (PolicyLayer::Resource, named),
+        ]),
+        _ => Decision::Depends,
+    }
+}
+
+/// The first kind that allows nothing, whatever becomes known. Kinds that only together allow nothing are
+/// named by the first that is not certain to.
+fn first_lacking<'p>(lacks: [(PolicyLayer, Truth); LAYERS.len()]) -> Decision<'p> {
+    let of = |truth: Truth| lacks.iter().find(|(_, allows)| *allows == truth).map(|(layer, _)| *layer);
+    let layer = of(Truth::No).or_else(|| of(Truth::Unknown)).unwrap_or(PolicyLayer::Identity);
+    Decision::Deny(Denial::Implicit { layer })
+}
+
+/// The root of an account may always remove a resource's policy, so that nobody locks the account out
+/// (DynamoDB's service model, DeleteResourcePolicy).
+fn is_way_out_of_lock(question: &Question<'_>) -> bool {
+    let delete = Verb::of_operation(Operation::DeleteResourcePolicy);
+    question.principal.is_root() && !question.crosses_accounts() && question.action == Action::Served(delete)
+}

@@ -1,0 +1,228 @@
+//! What an operation needs: each action that a request touches something for, and the resource's ARN.
+//!
+//! Sources: service authorization reference for DynamoDB, CloudWatch, Application Auto Scaling and Lambda;
+//! DynamoDB developer guide, resource-based policies across accounts. It does not know requests.
+
+use std::borrow::Cow;
+
+use keywright_semantics::operation::Operation;
+use keywright_semantics::touches::{Action as Touched, Resource, Touch, Touches};
+
+use crate::action::{Replica, Verb};
+use crate::arn::{Arn, PARTITION, Target};
+
+/// The account and region that a request is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'s> {
+    /// The caller's account.
+    pub account: &'s str,
+    /// The region.
+    pub region: &'s str,
+}
+
+/// One right that a request needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need<'r> {
+    /// The action.
+    pub verb: Verb,
+    /// What it is done to.
+    pub target: Target<'r>,
+}
+
+/// The rights that a request needs, in the request's order. A statement or action that does not say what it
+/// is needs none: it is refused as it is validated.
+pub fn needs<'r>(touches: &'r Touches<'r>, scope: Scope<'r>) -> impl Iterator<Item = Need<'r>> {
+    touches.as_slice().iter().flat_map(move |touch| needs_of(touch, scope).into_iter().flatten())
+}
+
+/// The rights that one touch needs: the own action's, and another's where one resource is of two kinds.
+fn needs_of<'r>(touch: &'r Touch<'r>, scope: Scope<'r>) -> [Option<Need<'r>>; 2] {
+    let verb = Verb::Touched(touch.action);
+    if touch.resource == Resource::Nothing {
+        return [None, None];
+    }
+    let target = target(touch, scope);
+    match touch.action {
+        Touched::Operation(operation) if is_of_global_table(operation) => {
+            let (name, _) = names(&touch.resource);
+            let global = Arn {
+                partition: PARTITION.into(),
+                service: "dynamodb".into(),
+                region: "".into(),
+                account: scope.account.into(),
+                resource: format!("global-table/{name}").into(),
+            };
+            let changes = matches!(operation, Operation::CreateGlobalTable | Operation::UpdateGlobalTable);
+            let of_table = changes.then_some(Need { verb, target });
+            [Some(Need { verb, target: Target::One(global) }), of_table]
+        }
+        _ => [Some(Need { verb, target }), None],
+    }
+}
+
+const fn is_of_global_table(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::CreateGlobalTable
+            | Operation::DescribeGlobalTable
+            | Operation::DescribeGlobalTableSettings
+            | Operation::UpdateGlobalTable
+            | Operation::UpdateGlobalTableSettings
+    )
+}
+
+/// The table and index of a resource, as they were sent.
+fn names<'t>(resource: &'t Resource<'_>) -> (&'t str, Option<&'t str>) {
+    (resource.table_as_sent().unwrap_or_default(), resource.index())
+}
+
+/// What a touch's action is done to.
+fn target<'r>(touch: &'r Touch<'r>, scope: Scope<'r>) -> Target<'r> {
+    match &touch.resource {
+        Resource::Account { only: Some(table) } if is_narrowed(touch.action) => of_table(table, None, scope),
+        Resource::Account { .. } | Resource::Unnamed | Resource::Nothing => Target::Everything,
+        Resource::Table(table) => of_table(table, None, scope),
+        Resource::Index { table, index } => of_table(table, Some(index), scope),
+        Resource::Stream(arn) | Resource::Backup(arn) | Resource::Transfer(arn) => {
+            Arn::parse(arn).map_or(Target::Everything, Target::One)
+        }
+        // The engine reads the iterator and says which stream it is of.
+        Resource::ShardIterator(_) => Target::Everything,
+    }
+}
+
+/// Whether a list is judged on the table that it is narrowed to.
+const fn is_narrowed(action: Touched) -> bool {
+    matches!(action, Touched::Operation(Operation::ListExports | Operation::ListImports))
+}
+
+/// A table or index by the table's name or ARN.
+fn of_table<'r>(table: &'r str, index: Option<&'r str>, scope: Scope<'r>) -> Target<'r> {
+    let mut arn = Arn::parse(table).unwrap_or_else(|| Arn {
+        partition: PARTITION.into(),
+        service: "dynamodb".into(),
+        region: scope.region.into(),
+        account: scope.account.into(),
+        resource: format!("table/{table}").into(),
+    });
+    if let Some(index) = index {
+        arn.resource = Cow::Owned(format!("{}/index/{index}", arn.resource));
+    }
+    Target::One(arn)
+}
+
+/// Whether an operation may name a resource of another account (developer guide, rbac-iam-actions).
+pub const fn crosses_accounts(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::BatchGetItem
+            | Operation::BatchWriteItem
+            | Operation::DeleteItem
+            | Operation::DeleteTable
+            | Operation::DescribeStream
+            | Operation::DescribeTable
+            | Operation::GetItem
+            | Operation::GetRecords
+            | Operation::GetShardIterator
+            | Operation::ListTagsOfResource
+            | Operation::PutItem
+            | Operation::Query
+            | Operation::Scan
+            | Operation::TagResource
+            | Operation::TransactGetItems
+            | Operation::TransactWriteItems
+            | Operation::UntagResource
+            | Operation::UpdateItem
+            | Operation::UpdateTable
+    )
+}
+
+/// The actions on items that a new replica needs on both tables, in addition to its own.
+pub const ITEM_ACTIONS_OF_REPLICA: [Operation; 6] = [
+    Operation::DeleteItem,
+    Operation::GetItem,
+    Operation::PutItem,
+    Operation::Query,
+    Operation::Scan,
+    Operation::UpdateItem,
+];
+
+/// A change of a table's replicas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplicaChange {
+    /// A new replica.
+    Create,
+    /// A new witness, which holds no items.
+    CreateWitness,
+    /// A replica is removed.
+    Delete,
+    /// A witness is removed.
+    DeleteWitness,
+    /// A replica in another account.
+    Associate,
+}
+
+impl ReplicaChange {
+    /// The actions of its own that it needs on the table.
+    pub const fn actions(self) -> &'static [Replica] {
+        match self {
+            Self::Create => &[Replica::CreateTableReplica],
+            Self::CreateWitness => &[Replica::CreateGlobalTableWitness],
+            Self::Delete => &[Replica::DeleteTableReplica],
+            Self::DeleteWitness => &[Replica::DeleteGlobalTableWitness],
+            Self::Associate => &[
+                Replica::AssociateTableReplica,
+                Replica::ReplicateSettings,
+                Replica::ReadDataForReplication,
+                Replica::WriteDataForReplication,
+            ],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCOPE: Scope<'_> = Scope { account: "123456789012", region: "eu-west-1" };
+
+    fn one(operation: Operation, resource: Resource<'static>) -> Vec<String> {
+        let touches = Touches::One(Touch::own(operation, resource));
+        needs(&touches, SCOPE).map(|need| format!("{} {}", need.verb, need.target)).collect()
+    }
+
+    #[test]
+    fn a_table_an_index_and_the_account_have_their_arns() {
+        assert_eq!(
+            one(Operation::GetItem, Resource::Table("T".into())),
+            ["dynamodb:GetItem arn:aws:dynamodb:eu-west-1:123456789012:table/T"]
+        );
+        assert_eq!(
+            one(Operation::Query, Resource::of_table("T", Some("I"))),
+            ["dynamodb:Query arn:aws:dynamodb:eu-west-1:123456789012:table/T/index/I"]
+        );
+        assert_eq!(one(Operation::ListTables, Resource::Account { only: None }), ["dynamodb:ListTables *"]);
+        assert_eq!(one(Operation::GetItem, Resource::Unnamed), ["dynamodb:GetItem *"]);
+        assert_eq!(one(Operation::TransactWriteItems, Resource::Nothing), [""; 0]);
+    }
+
+    #[test]
+    fn an_arn_of_another_account_keeps_its_account() {
+        let foreign = "arn:aws:dynamodb:eu-west-1:999999999999:table/T";
+        assert_eq!(
+            one(Operation::Query, Resource::of_table(foreign, Some("I"))),
+            [format!("dynamodb:Query {foreign}/index/I")]
+        );
+    }
+
+    #[test]
+    fn a_change_of_a_global_table_is_judged_on_it_and_on_the_table() {
+        assert_eq!(
+            one(Operation::UpdateGlobalTable, Resource::Table("T".into())),
+            [
+                "dynamodb:UpdateGlobalTable arn:aws:dynamodb::123456789012:global-table/T",
+                "dynamodb:UpdateGlobalTable arn:aws:dynamodb:eu-west-1:123456789012:table/T",
+            ]
+        );
+    }
+}
