@@ -2,7 +2,11 @@
 //! objects.
 //!
 //! - `export`: a table as of a time, or what changed in it, becomes objects.
-//! - `import`: objects become a new table; the errors of an import.
+//! - `import`: objects become a new table; the errors of an import. `bulk_put`: they are put into a table that
+//!   exists.
 
+mod bulk_put;
 pub(crate) mod export;
+mod follow;
 pub(crate) mod import;
+mod place;

@@ -3,6 +3,7 @@
 #![cfg(all(feature = "postgres", unix))]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
+mod bulk_puts;
 mod copies;
 mod cuts;
 mod desk;

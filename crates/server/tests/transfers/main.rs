@@ -1,8 +1,9 @@
-//! Exports and imports from outside: folders that a reader of their own understands, tables that a client
-//! reads, filters, chains, kills, faults of buckets.
+//! Exports, imports and bulk puts from outside: folders that a reader of their own understands, tables that a
+//! client reads, filters, chains, kills, faults of buckets.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
+mod bulk;
 #[allow(dead_code, reason = "the tests of backups call more of it")]
 #[path = "../backups/db.rs"]
 mod db;

@@ -97,7 +97,7 @@ fn moved(at_us: u64, units: i128, rate: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const NOW_US: u64 = 500 * SECOND_US;
+    const NOW_US: u64 = 5_000 * SECOND_US;
 
     #[test]
     fn units_have_their_time_and_what_was_not_taken_is_lost_soon() {
