@@ -178,8 +178,8 @@ enum Fault {
 }
 
 impl Fault {
-    /// What a store says of one object. What is wrong with the bucket ends the job, and so does an object of a
-    /// bulk put that is not as it was listed.
+    /// What a store says of one object. What is wrong with the bucket ends the job, and so does an object of
+    /// a bulk put that is not as it was listed.
     fn of(fault: &ObjectFault, contents: Contents) -> Self {
         match (fault.kind(), contents) {
             (FaultKind::NoSuchKey | FaultKind::Changed, Contents::ConditionalPuts) => Self::Stop(stop(fault)),

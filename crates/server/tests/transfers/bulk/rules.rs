@@ -87,10 +87,7 @@ fn what_is_refused_is_refused_before_anything_begins() {
         let (kind, text) = refused(&with(request(), "TableName", json!(table)));
         assert_eq!(kind, "ResourceNotFoundException", "{text}");
     }
-    assert_eq!(
-        scene.db.call("ListBulkOperations", &json!({})),
-        json!({"BulkOperationsSummaryList": []})
-    );
+    assert_eq!(scene.db.call("ListBulkOperations", &json!({})), json!({"BulkOperationsSummaryList": []}));
 }
 
 #[test]
@@ -146,8 +143,10 @@ fn arns_of_other_things_and_of_no_operation_are_refused() {
     let ended = scene.db.bulk_put(&request());
     let own = ended["BulkOperationArn"].as_str().unwrap();
     let missing = format!("{}/bulk-operation/01667587000000-72b5a40a", arn_of(TABLE));
-    let not_found =
-        fault("ResourceNotFoundException", &format!("Bulk operation not found: Bulk operation not found: {missing}"));
+    let not_found = fault(
+        "ResourceNotFoundException",
+        &format!("Bulk operation not found: Bulk operation not found: {missing}"),
+    );
     let invalid = fault("ValidationException", "Invalid Bulk Operation ARN");
     for operation in ["DescribeBulkOperation", "CancelBulkOperation"] {
         let mut refused =
