@@ -1,8 +1,8 @@
 //! Bulk puts: records of objects are put into a table that is in use, each under its condition.
 //!
 //! A job has some lanes, which read objects side by side: lane *l* of *n* reads the objects *l*, *l + n*, and
-//! so on, each in the order of its records. A lane has a row of its own, which says how far it is and what it has
-//! done so far, and which is written in the commits that put items (`put`). So lanes do not wait for each
+//! so on, each in the order of its records. A lane has a row of its own, which says how far it is and what it
+//! has done so far, and which is written in the commits that put items (`put`). So lanes do not wait for each
 //! other, and the end of the process at any moment loses and repeats nothing.
 //!
 //! The table's record names the job while it is at work. Every commit of a lane is bound to that record:
@@ -18,8 +18,6 @@
 //! - `end`: the end of a job, good or bad.
 //!
 //! Layers: lane, findings < batch < put, end
-
-#![expect(clippy::doc_markdown, reason = "names of files")]
 
 mod batch;
 mod end;
