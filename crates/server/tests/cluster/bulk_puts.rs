@@ -1,6 +1,6 @@
 //! Of two servers with bulk puts under way one gets SIGKILL: the other one takes its bulk puts over, and ends
-//! them with the items, counts and reports of undisturbed ones. One whose table is deleted meanwhile fails, and
-//! no row of it is in a new table of the name.
+//! them with the items, counts and reports of undisturbed ones. One whose table is deleted meanwhile fails,
+//! and no row of it is in a new table of the name.
 
 #![allow(clippy::disallowed_methods, reason = "the servers have the real time")]
 
