@@ -166,7 +166,9 @@ mod tests {
     #[test]
     fn reports_go_where_a_second_bulk_put_does_not_read_them() {
         let place = |url, prefix| {
-            reports(url, "b", prefix).map(|place| (place.bucket, place.prefix)).map_err(|fault| fault.to_string())
+            reports(url, "b", prefix)
+                .map(|place| (place.bucket, place.prefix))
+                .map_err(|fault| fault.to_string())
         };
         assert_eq!(place(None, Some("in/")), Ok(("b".to_owned(), None)));
         assert_eq!(place(Some("s3://c/p/"), None), Ok(("c".to_owned(), Some("p".to_owned()))));

@@ -1,6 +1,6 @@
 //! Of two servers with bulk puts under way one gets SIGKILL: the other one takes its bulk puts over, and ends
-//! them with the items, counts and reports of undisturbed ones. One whose table is deleted meanwhile fails, and
-//! no row of it is in a new table of the name.
+//! them with the items, counts and reports of undisturbed ones. One whose table is deleted meanwhile fails,
+//! and no row of it is in a new table of the name.
 
 #![allow(clippy::disallowed_methods, reason = "the servers have the real time")]
 
@@ -149,7 +149,10 @@ async fn bulk_puts_of_a_killed_server_go_on_at_the_other_one_and_end_once() {
         let ended = end_of(&desk, lost).await;
         assert_eq!(ended["BulkOperationStatus"], "FAILED", "seed {seed}, round {round}: {ended}");
         assert!(desk.items(last).await.is_empty(), "seed {seed}, round {round}: rows reappear");
-        println!("seed {seed}, round {round}: {at_work} of {TABLES} ended {:?} after the kill", killed.elapsed());
+        println!(
+            "seed {seed}, round {round}: {at_work} of {TABLES} ended {:?} after the kill",
+            killed.elapsed()
+        );
         servers.push(start());
     }
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use crate::support::{Server, bounded};
 use crate::support::snapshot::assert_names;
+use crate::support::{Server, bounded};
 
 /// The least number of command blocks in all documents, so that none is lost unnoticed.
 const BLOCKS_MIN: usize = 24;
@@ -187,9 +187,8 @@ fn the_guide_is_compared_line_by_line_but_for_its_gaps() {
 #[test]
 fn a_block_that_serves_or_leaves_something_that_prints_fails_instead_of_hanging() {
     let folder = tempfile::tempdir().expect("a folder");
-    let fault = |commands| {
-        shell_within(Duration::from_secs(1), folder.path(), commands).err().unwrap_or_default()
-    };
+    let fault =
+        |commands| shell_within(Duration::from_secs(1), folder.path(), commands).err().unwrap_or_default();
     let serves = fault("keywright --in-memory --port 0 --studio-port off --management-port off");
     assert!(serves.starts_with("it has not ended within 1s"), "{serves}");
     assert!(fault("sleep 60 &").starts_with("what it has started still prints after 1s"));

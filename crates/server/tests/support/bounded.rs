@@ -1,5 +1,5 @@
-//! Commands of documents with a bound of time: one that never ends fails its test with a sentence, and does not
-//! hold up all others.
+//! Commands of documents with a bound of time: one that never ends fails its test with a sentence, and does
+//! not hold up all others.
 
 use std::io::Read;
 #[cfg(unix)]
@@ -13,8 +13,8 @@ pub const PATIENCE: Duration = Duration::from_mins(5);
 /// The pause between two looks at a command.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// What a command has printed when it has ended; a sentence if it does not end in time. Then it is killed, with
-/// all that it has started.
+/// What a command has printed when it has ended; a sentence if it does not end in time. Then it is killed,
+/// with all that it has started.
 #[expect(clippy::disallowed_methods, reason = "how long a command takes is wall time")]
 pub fn output(command: &mut Command, patience: Duration) -> Result<Output, String> {
     let end = Instant::now() + patience;

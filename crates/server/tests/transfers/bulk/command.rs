@@ -32,7 +32,10 @@ fn manifest(scene: &Scene, output: &Output) -> Value {
 #[test]
 fn the_command_follows_a_bulk_put_and_says_where_its_reports_are() {
     let mut scene = scene(&[]);
-    scene.put("in/1", [line(&item(1)), conditional(&item(1), "attribute_not_exists(pk)", &Value::Null)].concat());
+    scene.put(
+        "in/1",
+        [line(&item(1)), conditional(&item(1), "attribute_not_exists(pk)", &Value::Null)].concat(),
+    );
     let good = put(&scene, "s3://imports/in/", &[]);
     assert!(good.status.success(), "{}", said(&good));
     assert!(said(&good).contains("Shop: 2 records read, 0 errors"), "{}", said(&good));
@@ -82,7 +85,8 @@ fn a_bulk_put_that_is_cancelled_fails_the_command() {
     let process = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn();
     let mut arn = Value::Null;
     scene.db.wait("it has begun", |db| {
-        arn = db.call("ListBulkOperations", &json!({}))["BulkOperationsSummaryList"][0]["BulkOperationArn"].clone();
+        arn = db.call("ListBulkOperations", &json!({}))["BulkOperationsSummaryList"][0]["BulkOperationArn"]
+            .clone();
         arn.is_string()
     });
     scene.db.call("CancelBulkOperation", &json!({"BulkOperationArn": arn}));

@@ -1,5 +1,5 @@
-//! SIGKILL at random moments of a bulk put: what it leaves is what an undisturbed one leaves, and the stream has
-//! each change once.
+//! SIGKILL at random moments of a bulk put: what it leaves is what an undisturbed one leaves, and the stream
+//! has each change once.
 
 #![allow(clippy::disallowed_methods, reason = "the server that is asked has the real time")]
 
@@ -19,8 +19,8 @@ const KILLS: u64 = 4;
 const KILLS_LONG: u64 = 20;
 const OBJECTS: u64 = 10;
 const RECORDS: u64 = 900;
-/// Numbers of items. Each has one place among the objects but for those that one object repeats: of equal keys
-/// in two objects either may win.
+/// The last records of an object repeat the keys of its first ones. Objects have no keys in common: of equal
+/// keys in two of them either may win.
 const REPEATED: u64 = 50;
 
 fn row(object: u64, number: u64, generation: u64) -> Value {

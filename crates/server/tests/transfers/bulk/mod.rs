@@ -4,6 +4,7 @@ mod command;
 mod conditions;
 mod errors;
 mod kills;
+mod large;
 mod pace;
 mod reports;
 mod rules;

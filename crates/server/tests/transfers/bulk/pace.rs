@@ -10,10 +10,16 @@ const UNITS: u64 = 1_024;
 /// How long the paced bulk put takes.
 const SECONDS: u64 = 6;
 
+/// Objects that are read side by side.
+const OBJECTS: u64 = 4;
+
 /// A bulk put that takes so many seconds, each item of which takes one unit and is in no index.
 fn paced(scene: &Scene, seconds: u64) -> Value {
-    let lines: String = (0..UNITS * seconds).map(|number| line(&item(number))).collect();
-    scene.put("in/1", lines);
+    let records = UNITS * seconds / OBJECTS;
+    for object in 0..OBJECTS {
+        let items = (0..records).map(|number| item(object * records + number));
+        scene.put(&format!("in/{object}"), items.map(|item| line(&item)).collect::<String>());
+    }
     with(request(), "MaxWriteRequestUnits", json!(UNITS))
 }
 
@@ -49,8 +55,9 @@ fn one_that_is_cancelled_ends_and_what_it_has_put_stays() {
     assert_eq!(u64::try_from(scene.items(TABLE).len()).unwrap(), processed);
     assert_eq!(scene.db.describe_bulk_put(&begun), ended);
     // The table is free for the next one.
-    scene.put("in/1", line(&item(1)));
-    assert_eq!(scene.db.bulk_put(&request())["BulkOperationStatus"], "COMPLETED");
+    let mut wish = request();
+    wish["InputS3Configuration"]["S3KeyPrefix"] = json!("nothing/");
+    assert_eq!(scene.db.bulk_put(&wish)["BulkOperationStatus"], "COMPLETED");
 }
 
 #[test]

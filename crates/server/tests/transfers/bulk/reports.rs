@@ -21,9 +21,8 @@ impl Reports {
     pub(super) fn of(scene: &Scene, operation: &Value) -> Self {
         let id = operation["BulkOperationArn"].as_str().unwrap().rsplit('/').next().unwrap();
         let folder = format!("{REPORTS}/AWSDynamoDB/{id}");
-        let bytes = |key: &str| {
-            std::fs::read(scene.object(key)).unwrap_or_else(|error| panic!("{key}: {error}"))
-        };
+        let bytes =
+            |key: &str| std::fs::read(scene.object(key)).unwrap_or_else(|error| panic!("{key}: {error}"));
         assert_eq!(bytes(&format!("{folder}/_started")), b"");
         let text = |name: &str| String::from_utf8(bytes(&format!("{folder}/{name}"))).unwrap();
         let summary: Value = serde_json::from_str(&text("manifest-summary.json")).unwrap();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{TABLE, counts, item, request, scene};
-use crate::db::{Db, Fault};
+use crate::db::{BEGUN, DAY_MS, Db, Fault, advance};
 use crate::imports::{ACCOUNT, BUCKET, Scene, line, with};
 use crate::support::Server;
 
@@ -87,10 +87,7 @@ fn what_is_refused_is_refused_before_anything_begins() {
         let (kind, text) = refused(&with(request(), "TableName", json!(table)));
         assert_eq!(kind, "ResourceNotFoundException", "{text}");
     }
-    assert_eq!(
-        scene.db.call("ListBulkOperations", &json!({})),
-        json!({"BulkOperationsSummaryList": []})
-    );
+    assert_eq!(scene.db.call("ListBulkOperations", &json!({})), json!({"BulkOperationsSummaryList": []}));
 }
 
 #[test]
@@ -107,6 +104,27 @@ fn a_token_gives_the_same_operation_also_after_its_end_and_with_other_parameters
     assert_eq!(scene.db.try_bulk_put(&other).unwrap_err().0, "IdempotentParameterMismatchException");
     let listed = scene.db.call("ListBulkOperations", &json!({}));
     assert_eq!(listed["BulkOperationsSummaryList"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_token_counts_for_eight_hours_and_an_operation_is_shown_for_ninety_days() {
+    let mut scene = scene(&["--clock", BEGUN]);
+    scene.put("in/1", line(&item(1)));
+    let wish = with(request(), "ClientToken", json!("once"));
+    let first = scene.db.bulk_put(&wish);
+    advance(scene.server(), DAY_MS / 3 - 60_000);
+    assert_eq!(scene.db.try_bulk_put(&wish).unwrap()["BulkOperationArn"], first["BulkOperationArn"]);
+    advance(scene.server(), 120_000);
+    let second = scene.db.bulk_put(&wish);
+    assert_ne!(second["BulkOperationArn"], first["BulkOperationArn"]);
+    scene.start_again(&["--clock", "manual@2027-02-24T17:00:00Z"]);
+    assert_eq!(scene.db.describe_bulk_put(&first), first);
+    scene.start_again(&["--clock", "manual@2027-02-26T17:00:00Z"]);
+    let none = json!({"BulkOperationsSummaryList": []});
+    scene.db.wait("they go", |db| db.call("ListBulkOperations", &json!({})) == none);
+    let question = json!({"BulkOperationArn": first["BulkOperationArn"]});
+    let gone = scene.db.try_call("DescribeBulkOperation", &question).unwrap_err();
+    assert_eq!(gone.0, "ResourceNotFoundException", "{}", gone.1);
 }
 
 #[test]
@@ -146,8 +164,10 @@ fn arns_of_other_things_and_of_no_operation_are_refused() {
     let ended = scene.db.bulk_put(&request());
     let own = ended["BulkOperationArn"].as_str().unwrap();
     let missing = format!("{}/bulk-operation/01667587000000-72b5a40a", arn_of(TABLE));
-    let not_found =
-        fault("ResourceNotFoundException", &format!("Bulk operation not found: Bulk operation not found: {missing}"));
+    let not_found = fault(
+        "ResourceNotFoundException",
+        &format!("Bulk operation not found: Bulk operation not found: {missing}"),
+    );
     let invalid = fault("ValidationException", "Invalid Bulk Operation ARN");
     for operation in ["DescribeBulkOperation", "CancelBulkOperation"] {
         let mut refused =

@@ -78,7 +78,8 @@ fn a_table_that_is_made_or_gets_an_index_takes_none() {
     assert_eq!(scene.db.bulk_put(&request())["BulkOperationStatus"], "COMPLETED");
     scene.db.delete_table(TABLE);
     scene.db.wait_until_gone(TABLE);
-    let key = json!([{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]);
+    let key =
+        json!([{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]);
     let definitions = ["pk", "sk"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
     scene.db.call(
         "CreateTable",

@@ -35,8 +35,13 @@ fn entries(db: &mut crate::db::Db, index: &str) -> Vec<Value> {
 fn entries_of_indexes_come_move_and_leave_and_items_are_counted() {
     let mut scene = scene(&[]);
     // Of some, entries come; of others they move or leave.
-    let before: Vec<Value> = (0..300).map(|number| with(indexed(number + 1), "sk", item(number)["sk"].clone())).collect();
-    let before: Vec<Value> = before.into_iter().zip(0..).map(|(row, number)| with(row, "pk", item(number)["pk"].clone())).collect();
+    let before: Vec<Value> =
+        (0..300).map(|number| with(indexed(number + 1), "sk", item(number)["sk"].clone())).collect();
+    let before: Vec<Value> = before
+        .into_iter()
+        .zip(0..)
+        .map(|(row, number)| with(row, "pk", item(number)["pk"].clone()))
+        .collect();
     scene.db.put_all(TABLE, &before);
     let mut after: Vec<Value> = (0..600).map(indexed).collect();
     scene.put("in/1", after.iter().map(line).collect::<String>());
@@ -70,7 +75,8 @@ fn usage_has_the_bytes_of_the_table_and_of_each_index_that_was_written() {
     assert_eq!(bytes(usage), table + global + local, "{usage}");
     let size = |row: &&Value| -> u64 {
         let members = row.as_object().unwrap().iter();
-        members.map(|(name, value)| name.len() + value["S"].as_str().map_or(1, str::len)).sum::<usize>() as u64
+        members.map(|(name, value)| name.len() + value["S"].as_str().map_or(1, str::len)).sum::<usize>()
+            as u64
     };
     assert!(table >= rows.iter().map(|row| size(&row)).sum::<u64>(), "{usage}");
     assert!(0 < local && local < global && global < table, "{usage}");

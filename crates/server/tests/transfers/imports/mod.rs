@@ -6,7 +6,7 @@ mod counts;
 mod csv;
 mod exported;
 mod kills;
-mod large;
+pub(crate) mod large;
 mod rules;
 
 use std::path::{Path, PathBuf};
@@ -43,8 +43,13 @@ impl Scene {
     }
 
     pub(crate) fn kill(&mut self) {
+        self.start_again(&[]);
+    }
+
+    /// Kills the server and starts it with these arguments.
+    pub(crate) fn start_again(&mut self, more: &[&str]) {
         self.server.take().unwrap().kill();
-        self.server = Some(start(self.folder.path(), &[]));
+        self.server = Some(start(self.folder.path(), more));
         self.db = Db::of(self.server());
     }
 
