@@ -137,8 +137,12 @@ impl Lane<'_> {
 
     fn figure(&self, oldest_ms: Option<u64>) {
         let (uuid, shard) = (&self.at.uuid, self.at.shard_id.as_str());
-        let fails = self.at.progress.failure.as_ref().is_some_and(|failure| failure.is_present);
-        self.tools.figures.note(uuid, (shard, self.at.lane), oldest_ms, fails);
+        self.tools.figures.note(uuid, (shard, self.at.lane), oldest_ms, self.fails());
+    }
+
+    /// Whether the target fails, as it is noted.
+    fn fails(&self) -> bool {
+        self.at.progress.failure.as_ref().is_some_and(|failure| failure.is_present)
     }
 
     /// Notes how far the lane is. It goes on while the store is away for a moment, as the answer of the
@@ -163,6 +167,8 @@ impl Lane<'_> {
                     self.tools.figures.add(&lane.uuid, &lane.table, done);
                     self.at = lane;
                     self.noted = Instant::now();
+                    let place = (self.at.shard_id.as_str(), self.at.lane);
+                    self.tools.figures.note_failing(&self.at.uuid, place, self.fails());
                     return Ok(());
                 }
                 Some(None) => return Err(NoBatch::Over),
