@@ -69,3 +69,9 @@ fn an_export_waits_while_the_store_does_not_answer_and_then_goes_on() {
     assert_eq!(folder::read(&file(&store, ""), "", id_of(&ended)).items(), expected);
     assert_eq!(store.objects().len(), 9, "a marker, four files, two manifests and their sums");
 }
+
+#[test]
+#[ignore = "needs rclone: run `cargo xtask test`"]
+fn an_export_into_a_bucket_is_imported_from_there() {
+    super::an_export_is_imported(&start());
+}
