@@ -302,8 +302,7 @@ impl Source {
         let (data, buckets) = (data.to_str().unwrap(), buckets.to_str().unwrap().to_owned());
         let server = Server::start(&["--data", data, "--s3-folder", &buckets, "--export-min-window-ms", "0"]);
         crate::endpoint::create_table(&server.endpoint, "Orders", None);
-        let recovery =
-            r#"{"TableName":"Orders","PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true}}"#;
+        let recovery = r#"{"TableName":"Orders","PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true}}"#;
         ask(&server.endpoint, "UpdateContinuousBackups", recovery);
         Self { server, buckets, _folder: folder }
     }

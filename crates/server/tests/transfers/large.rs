@@ -73,7 +73,11 @@ fn measured(server: &Server, db: &mut Db, what: &Value, items: u64) -> Value {
     let begun = db.begin_export(what);
     let ended = db.end_of(&begun);
     let more = server.peak_mib().saturating_sub(before);
-    assert_eq!((&ended["ExportStatus"], &ended["ItemCount"]), (&json!("COMPLETED"), &json!(items)), "{ended}");
+    assert_eq!(
+        (&ended["ExportStatus"], &ended["ItemCount"]),
+        (&json!("COMPLETED"), &json!(items)),
+        "{ended}"
+    );
     println!("{items} items, {}: memory from {before} MiB by {more} MiB", ended["ExportFormat"]);
     assert!(more <= MORE_MIB_MAX, "{more} MiB more than idle");
     ended

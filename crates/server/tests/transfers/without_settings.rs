@@ -23,7 +23,11 @@ fn watched(trace: &Path, bait: &str, arguments: &[&str]) -> Server {
     for service in ["", "_S3", "_KINESIS", "_LAMBDA", "_STS"] {
         strace.env(format!("AWS_ENDPOINT_URL{service}"), bait);
     }
-    strace.envs([("AWS_ACCESS_KEY_ID", "AK"), ("AWS_SECRET_ACCESS_KEY", "secret"), ("AWS_REGION", "us-east-1")]);
+    strace.envs([
+        ("AWS_ACCESS_KEY_ID", "AK"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("AWS_REGION", "us-east-1"),
+    ]);
     strace.envs([("http_proxy", bait), ("AWS_CONTAINER_CREDENTIALS_FULL_URI", bait)]);
     Server::under(strace, arguments).unwrap()
 }

@@ -108,8 +108,7 @@ async fn functions_in_rust_read_every_record_of_an_event() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs clients: run `cargo xtask test`"]
 async fn functions_in_rust_read_events_of_windows() {
-    let function =
-        Function::answering(|_| Answer::Body(json!({"state": {"seen": "some"}}).to_string()));
+    let function = Function::answering(|_| Answer::Body(json!({"state": {"seen": "some"}}).to_string()));
     let scene = Scene::calling(&function.url, &[]);
     scene.create(TABLE).await;
     scene.trigger("f", json!({"TumblingWindowInSeconds": 1})).await;

@@ -20,9 +20,17 @@ fn an_export_is_imported(store: &Store) {
     let to = json!({"S3Bucket": BUCKET, "S3Prefix": "some/where"});
     let begun = db.begin_export(&to);
     let export = db.end_of(&begun);
-    assert_eq!((&export["ExportStatus"], &export["ItemCount"]), (&json!("COMPLETED"), &json!(300)), "{export}");
+    assert_eq!(
+        (&export["ExportStatus"], &export["ItemCount"]),
+        (&json!("COMPLETED"), &json!(300)),
+        "{export}"
+    );
     let import = db.import(&export, "Imported");
-    assert_eq!((&import["ImportStatus"], &import["ErrorCount"]), (&json!("COMPLETED"), &json!(0)), "{import}");
+    assert_eq!(
+        (&import["ImportStatus"], &import["ErrorCount"]),
+        (&json!("COMPLETED"), &json!(0)),
+        "{import}"
+    );
     assert!(db.items_of("Imported") == expected, "the items differ");
     db.put(TABLE, &row(7, 1));
     db.delete(8);
