@@ -1,5 +1,6 @@
-//! Of two servers over one store with exports and imports under way, one gets SIGKILL: the other one ends them.
-//! The files are those of an undisturbed export, byte for byte, and the counts and items those of the objects.
+//! Of two servers over one store with exports and imports under way, one gets SIGKILL: the other one ends
+//! them. The files are those of an undisturbed export, byte for byte, and the counts and items those of the
+//! objects.
 
 #![allow(clippy::disallowed_methods, reason = "the servers have the real time")]
 

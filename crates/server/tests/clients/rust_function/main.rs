@@ -1,4 +1,5 @@
-//! Reads an event as functions in Rust do, with their library, and writes what it has read: `read_event FILE`.
+//! Reads an event as functions in Rust do, with their library, and writes what it has read:
+//! `read_event FILE`.
 
 use aws_lambda_events::event::dynamodb::{Event, TimeWindowEvent};
 

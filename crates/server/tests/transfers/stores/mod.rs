@@ -1,5 +1,5 @@
-//! Exports into stores that speak S3 and check signatures, and imports from there. `cargo xtask test` installs
-//! rclone's, and with `--long` also `SeaweedFS`.
+//! Exports into stores that speak S3 and check signatures, and imports from there. `cargo xtask test`
+//! installs rclone's, and with `--long` also `SeaweedFS`.
 
 mod rclone;
 mod seaweedfs;
