@@ -12,9 +12,13 @@ mod folder;
 mod full_bucket;
 mod imports;
 mod kills;
+#[cfg(target_os = "linux")]
+mod large;
+mod readers;
 mod rules;
 mod sdk;
 mod stores;
 #[path = "../support/mod.rs"]
 mod support;
 mod table;
+mod without_settings;

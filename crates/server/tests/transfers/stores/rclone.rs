@@ -111,3 +111,9 @@ fn a_bulk_put_reads_a_bucket_and_reports_into_it() {
     let summary: serde_json::Value = serde_json::from_slice(&summary).unwrap();
     assert_eq!(summary["conditionCheckFailureCount"], 100);
 }
+
+#[test]
+#[ignore = "needs rclone: run `cargo xtask test`"]
+fn an_export_into_a_bucket_is_imported_from_there() {
+    super::an_export_is_imported(&start());
+}
